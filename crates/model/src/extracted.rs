@@ -1,0 +1,226 @@
+//! A page as extraction left it.
+
+use crate::{Classification, CrawlRequest, PageSignals, Strategy, Timings};
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+/// Which extractor's result was taken (heuristics reference §4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Extractor {
+    /// Readability-style scoring of containers.
+    Readability,
+    /// Trafilatura-style selection of blocks.
+    Trafilatura,
+    /// One of the priority selectors (§5, step 1).
+    PrioritySelector,
+    /// Paragraph density (§5, step 2).
+    DomDensity,
+    /// The whole body less boilerplate (§5, step 3).
+    BodyFallback,
+    /// An assembly for the type of page (forum, listing, product, …).
+    PageType,
+    /// Data embedded in the page (JSON-LD, framework state, noscript).
+    EmbeddedData,
+    /// The input was plain text.
+    PlainText,
+    /// Nothing was left.
+    None,
+}
+
+/// Something a reader of the record should know. Serialised by name into `warnings`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Warning {
+    /// Everything on the page was boilerplate: the text is empty.
+    AllBoilerplate,
+    /// The page is known to be incomplete.
+    PartialContent,
+    /// The body was cut at the size cap.
+    BodyTruncated,
+    /// Elements nested deeper than the cap were flattened.
+    DepthCapped,
+    /// Attributes beyond the cap were dropped.
+    AttributesCapped,
+    /// The declared charset was wrong or missing and was guessed from the bytes.
+    CharsetGuessed,
+    /// Bytes that are invalid in the page's charset were replaced.
+    InvalidBytes,
+    /// The same text as on an earlier page.
+    Duplicate,
+    /// A stronger fetch strategy would be needed, but is not available.
+    NeedsBrowser,
+}
+
+/// What kind of link it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LinkKind {
+    /// `<a href>`.
+    Anchor,
+    /// `<area href>`.
+    Area,
+    /// `<frame src>` or `<iframe src>`.
+    Frame,
+}
+
+/// A link of the page, resolved against its base; the fragment is dropped. Each URL stands once a page.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Link {
+    /// The absolute URL, not yet canonicalised.
+    pub url: String,
+    /// What kind of link.
+    pub kind: LinkKind,
+    /// `rel` says nofollow, ugc or sponsored.
+    pub nofollow: bool,
+}
+
+/// What the page's own robots directives say (`<meta name="robots">`, or a name of our own product token).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Directives {
+    /// `noindex` or `none`: no record is written.
+    pub noindex: bool,
+    /// `nofollow` or `none`: links are not followed.
+    pub nofollow: bool,
+    /// `noarchive`.
+    pub noarchive: bool,
+    /// `noai` or `noimageai`: an opt-out from machine learning.
+    pub noai: bool,
+}
+
+impl Directives {
+    /// Both sets of directives together: the stricter one holds.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self {
+            noindex: self.noindex || other.noindex,
+            nofollow: self.nofollow || other.nofollow,
+            noarchive: self.noarchive || other.noarchive,
+            noai: self.noai || other.noai,
+        }
+    }
+}
+
+/// One block of the whole page, inside or outside the main content: what a site's fingerprint can look at.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Block {
+    /// First 64 bits of the SHA-256 of the block's text, whitespace folded, stripped, lower case (boilerplate spec, phase A).
+    pub hash: u64,
+    /// Hash of the path of tags with their classes from the root down to the block.
+    pub tag_path: u64,
+    /// Characters of the normalised text.
+    pub chars: u32,
+    /// Ordinal of the block on the page.
+    pub position: u32,
+    /// Share of the characters that stand inside links, 0 to 255 for 0 to 1.
+    pub link_density: u8,
+    /// The block went into `content`.
+    pub in_content: bool,
+}
+
+/// A version of the page in another language.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hreflang {
+    /// BCP 47 tag or `x-default`.
+    pub lang: String,
+    /// Absolute URL.
+    pub url: String,
+}
+
+/// What the page says about itself.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct PageMetadata {
+    /// Title without the site's name.
+    pub title: Option<String>,
+    /// Summary from the head.
+    pub description: Option<String>,
+    /// Names of the authors.
+    pub authors: Vec<String>,
+    /// Date of publication: `YYYY-MM-DD`, or RFC 3339 where the time is known.
+    pub published: Option<String>,
+    /// Date of the last change, same form.
+    pub modified: Option<String>,
+    /// Declared language as a lower-case BCP 47 tag (§8; never guessed).
+    pub language: Option<String>,
+    /// Language identified from the text, ISO 639-1 where there is one, else 639-3.
+    pub language_detected: Option<String>,
+    /// Name of the site.
+    pub site_name: Option<String>,
+    /// `rel=canonical`, absolute.
+    pub canonical: Option<String>,
+    /// Main image, absolute.
+    pub image: Option<String>,
+    /// Keywords and tags.
+    pub keywords: Vec<String>,
+    /// Licence, as a URL or a name.
+    pub licence: Option<String>,
+    /// Breadcrumb trail, outermost first.
+    pub breadcrumbs: Vec<String>,
+    /// Feeds, absolute.
+    pub feeds: Vec<String>,
+    /// Versions in other languages.
+    pub hreflang: Vec<Hreflang>,
+    /// `og:type`.
+    pub og_type: Option<String>,
+    /// `@type`s of the page's JSON-LD.
+    pub json_ld_types: Vec<String>,
+}
+
+/// What `extract` makes of the bytes of one page.
+#[derive(Clone, Debug)]
+pub struct Extraction {
+    /// Main content as Markdown.
+    pub content: String,
+    /// Blocks of the whole page.
+    pub blocks: Vec<Block>,
+    /// What the page says about itself.
+    pub metadata: PageMetadata,
+    /// Links, each URL once, in document order.
+    pub links: Vec<Link>,
+    /// The page's own robots directives.
+    pub directives: Directives,
+    /// What classification needs.
+    pub signals: PageSignals,
+    /// Which extractor was taken.
+    pub extractor: Extractor,
+    /// Why, in words.
+    pub reason: String,
+    /// Article score (§1); 35 and more is an article.
+    pub article_score: i32,
+    /// Words of `content` (Unicode words, so that scripts without spaces count).
+    pub word_count: u32,
+    /// Charset the bytes were decoded with, by its name in the Encoding Standard.
+    pub charset: &'static str,
+    /// What a reader should know.
+    pub warnings: Vec<Warning>,
+}
+
+/// A fetched page after extraction. The body is gone; nothing of it is borrowed.
+#[derive(Debug)]
+pub struct ExtractedPage {
+    /// What was asked for.
+    pub request: CrawlRequest,
+    /// Where the answer came from.
+    pub final_url: Url,
+    /// HTTP status.
+    pub status: u16,
+    /// Content type without parameters.
+    pub content_type: Option<String>,
+    /// `ETag` as sent.
+    pub etag: Option<String>,
+    /// `Last-Modified` as sent.
+    pub last_modified: Option<String>,
+    /// How it was fetched.
+    pub strategy: Strategy,
+    /// When, and how long it took.
+    pub timings: Timings,
+    /// Bytes over the wire.
+    pub wire_bytes: u64,
+    /// Bytes of the decoded body.
+    pub body_bytes: u64,
+    /// How the page would best be fetched.
+    pub classification: Classification,
+    /// What extraction found.
+    pub extraction: Extraction,
+}

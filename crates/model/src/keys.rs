@@ -1,0 +1,146 @@
+//! Distinct key types, so that a host can never be passed where an origin is meant.
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::fmt;
+use url::Url;
+
+/// `scheme://host[:port]`, the unit of robots.txt (RFC 9309 §2.3); the port is left out where it is the scheme's own.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Origin(String);
+
+impl Origin {
+    /// The origin of an http or https URL; `None` for every other scheme and for a URL without a host.
+    #[must_use]
+    pub fn of(url: &Url) -> Option<Self> {
+        HostKey::of(url).map(|host| Self(format!("{}://{}", url.scheme(), host.as_str())))
+    }
+
+    /// `scheme://host[:port]` as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The host as fetched, with its port where that is not the scheme's own: the unit of politeness and of fingerprints.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct HostKey(String);
+
+impl HostKey {
+    /// The host key of an http or https URL; `None` for every other scheme and for a URL without a host.
+    #[must_use]
+    pub fn of(url: &Url) -> Option<Self> {
+        if !matches!(url.scheme(), "http" | "https") {
+            return None;
+        }
+        let host = url.host_str().filter(|h| !h.is_empty())?;
+        Some(Self(match url.port() {
+            Some(port) => format!("{host}:{port}"),
+            None => host.to_owned(),
+        }))
+    }
+
+    /// A key read back from storage, where it was written by [`HostKey::as_str`].
+    #[must_use]
+    pub fn from_stored(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// `host[:port]` as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for HostKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The identity of a canonical URL: the first 128 bits of its SHA-256. Chosen over a fast hash because a page must
+/// not be able to name a URL that hides another one. Written as 32 hex digits; it is a record's `id`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct UrlKey(pub [u8; 16]);
+
+impl UrlKey {
+    /// The key of a URL that has been canonicalised already.
+    #[must_use]
+    pub fn of(canonical: &str) -> Self {
+        let digest = Sha256::digest(canonical.as_bytes());
+        let mut key = [0; 16];
+        key.copy_from_slice(&digest[..16]);
+        Self(key)
+    }
+}
+
+impl fmt::Display for UrlKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+/// SHA-256 of a page's whole cleaned text, as 32 bytes. The spec's prefix of 5,000 characters (heuristics §9) may only
+/// nominate; the whole text decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ContentHash(pub [u8; 32]);
+
+impl ContentHash {
+    /// The hash of a text as it stands.
+    #[must_use]
+    pub fn of(text: &str) -> Self {
+        Self(Sha256::digest(text.as_bytes()).into())
+    }
+}
+
+impl fmt::Display for ContentHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+/// The frontier's own number of a URL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct RequestId(pub i64);
+
+/// The fencing token of a lease: it grows with every lease of the same URL, so a worker whose lease has expired
+/// cannot settle what another one has taken over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct LeaseToken(pub i64);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn host_and_origin_drop_the_default_port_only() {
+        let at = |u: &str| {
+            let url = Url::parse(u).unwrap();
+            (HostKey::of(&url).unwrap().to_string(), Origin::of(&url).unwrap().to_string())
+        };
+        assert_eq!(at("https://Example.org:443/a"), ("example.org".into(), "https://example.org".into()));
+        assert_eq!(
+            at("http://example.org:8080/a"),
+            ("example.org:8080".into(), "http://example.org:8080".into())
+        );
+        assert_eq!(at("http://[::1]:81/"), ("[::1]:81".into(), "http://[::1]:81".into()));
+        assert!(HostKey::of(&Url::parse("mailto:a@b.c").unwrap()).is_none());
+    }
+
+    #[test]
+    fn url_key_is_the_head_of_sha256() {
+        assert_eq!(UrlKey::of("").to_string(), "e3b0c44298fc1c149afbf4c8996fb924");
+        assert_eq!(
+            ContentHash::of("abc").to_string(),
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+        );
+    }
+}

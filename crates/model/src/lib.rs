@@ -1,0 +1,32 @@
+//! What flows through the crawler, and the traits of storage.
+//!
+//! Everything here is plain data: owned, `Send`, serialisable where it is stored. No I/O, no regular
+//! expressions, no defaults, no clock. The crates `fetch`, `extract`, `dedup` and `store` know only this crate;
+//! `crawl` alone knows all of them.
+//!
+//! One page takes these shapes on its way:
+//! [`CrawlRequest`] → [`FetchedPage`] → [`ExtractedPage`] → [`CleanPage`] → [`Record`].
+
+mod extracted;
+mod keys;
+mod page;
+mod record;
+mod request;
+mod signals;
+mod storage;
+
+pub use extracted::{
+    Block, Directives, ExtractedPage, Extraction, Extractor, Hreflang, Link, LinkKind, PageMetadata, Warning,
+};
+pub use keys::{ContentHash, HostKey, LeaseToken, Origin, RequestId, UrlKey};
+pub use page::{Body, BodyGuard, FetchedPage, Headers, Timings};
+pub use record::{
+    Attempt, BoilerplateInfo, BoilerplateStatus, CleanPage, FailedPage, Record, RecordMetadata,
+    SCHEMA_VERSION, Stage,
+};
+pub use request::{CrawlRequest, Discovery, ParseNameError, Strategy};
+pub use signals::{Classification, PageSignals, PageType};
+pub use storage::{
+    CachedRobots, DomainStore, Enqueued, Frontier, FrontierCounts, HeldPage, HostLoad, LeaseRef, NewUrl,
+    Outcome, OutputMark, PageHistory, RunStore, Settlement, StoreError,
+};

@@ -1,0 +1,210 @@
+//! What is written.
+
+use crate::{ExtractedPage, LeaseToken, RequestId, Strategy, Warning};
+use serde::{Deserialize, Serialize};
+
+/// Version of the shape of [`Record`].
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// What the site's fingerprint did to a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BoilerplateStatus {
+    /// The fingerprint was applied (it may have removed nothing).
+    Applied,
+    /// The host ended below `min_pages`: nothing was judged.
+    TooFewPages,
+    /// `dedup.enabled` is off.
+    Off,
+}
+
+/// How a page was cleaned of what its site repeats.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BoilerplateInfo {
+    /// What was done.
+    pub status: BoilerplateStatus,
+    /// Hash of the set of boilerplate hashes in force, 16 hex digits.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub fingerprint: Option<String>,
+    /// Pages that the fingerprint was computed from.
+    pub pages: u64,
+    /// Blocks removed from this page.
+    pub blocks_removed: u32,
+    /// UTF-8 bytes removed from this page.
+    pub bytes_removed: u64,
+}
+
+/// A page after deduplication.
+#[derive(Debug)]
+pub struct CleanPage {
+    /// The page; its `extraction.content` is as extraction left it.
+    pub page: ExtractedPage,
+    /// `content` without what the site repeats.
+    pub text: String,
+    /// How it was cleaned.
+    pub boilerplate: BoilerplateInfo,
+    /// `id` of the earlier record with the same content.
+    pub duplicate_of: Option<String>,
+    /// 1 for an exact duplicate, else the exact Jaccard similarity.
+    pub similarity: Option<f64>,
+    /// SHA-256 of `content`, 64 hex digits.
+    pub content_hash: String,
+}
+
+/// One try at fetching a page.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Attempt {
+    /// By which strategy.
+    pub strategy: Strategy,
+    /// HTTP status, if there was an answer.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub status: Option<u16>,
+    /// Words of content that it brought.
+    pub words: u32,
+    /// Why it was tried, or how it failed.
+    pub reason: String,
+}
+
+/// `metadata` of a record; names are well known to other tools, so they are camelCase.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RecordMetadata {
+    /// The URL that was asked for.
+    #[serde(rename = "sourceURL")]
+    pub source_url: String,
+    /// `rel=canonical`.
+    pub canonical: Option<String>,
+    /// Title without the site's name.
+    pub title: Option<String>,
+    /// Summary from the head.
+    pub description: Option<String>,
+    /// All authors, joined by ", ".
+    pub author: Option<String>,
+    /// Date of publication.
+    pub published: Option<String>,
+    /// Date of the last change.
+    pub modified: Option<String>,
+    /// Declared language.
+    pub language: Option<String>,
+    /// Name of the site.
+    pub site_name: Option<String>,
+    /// Main image.
+    pub image: Option<String>,
+    /// Keywords.
+    pub keywords: Vec<String>,
+    /// Authors, one by one.
+    pub authors: Vec<String>,
+    /// HTTP status.
+    pub status_code: u16,
+    /// Content type without parameters.
+    pub content_type: Option<String>,
+    /// RFC 3339, UTC.
+    pub fetched_at: String,
+    /// The strategy whose result this is.
+    pub strategy: Strategy,
+    /// Everything that was tried.
+    pub attempts: Vec<Attempt>,
+    /// Kind of page, as far as fetching is concerned.
+    pub page_type: crate::PageType,
+    /// Heuristics reference §1.
+    pub article_score: i32,
+    /// `article_score >= 35`.
+    pub is_article: bool,
+    /// Words of `text`.
+    pub word_count: u32,
+    /// At 200 words a minute, at least 1.
+    pub reading_time_minutes: u32,
+    /// Which extractor was taken.
+    pub extractor: crate::Extractor,
+    /// Language identified from the text.
+    pub language_detected: Option<String>,
+    /// SHA-256 of `content`.
+    pub content_hash: String,
+    /// `id` of the earlier record with the same content.
+    pub duplicate_of: Option<String>,
+    /// How alike the two are, 0 to 1.
+    pub similarity: Option<f64>,
+    /// Against the round before: new, changed, unchanged, gone; `None` in a first round.
+    pub change: Option<String>,
+    /// Host, with its port where that is not the default.
+    pub domain: String,
+    /// Links from the nearest seed.
+    pub depth: u32,
+    /// Licence, as a URL or a name.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub licence: Option<String>,
+    /// Breadcrumb trail.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub breadcrumbs: Vec<String>,
+    /// Project, if one was named.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub project: Option<String>,
+    /// Source group, if one was named.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub source_group: Option<String>,
+}
+
+/// One line of the output.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// [`SCHEMA_VERSION`].
+    pub schema_version: u32,
+    /// 32 hex digits, the [`crate::UrlKey`] of `url`.
+    pub id: String,
+    /// Final URL, canonical.
+    pub url: String,
+    /// Markdown without the site's boilerplate.
+    pub text: String,
+    /// The same before it.
+    pub content: String,
+    /// Everything else that is known.
+    pub metadata: RecordMetadata,
+    /// How it was cleaned.
+    pub boilerplate: BoilerplateInfo,
+    /// What a reader should know.
+    pub warnings: Vec<Warning>,
+    /// Outgoing links, canonical, each once.
+    pub links: Vec<String>,
+}
+
+/// Where in the flow a page failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stage {
+    /// Reading the seed file.
+    Seed,
+    /// Asking robots.txt.
+    Robots,
+    /// Fetching.
+    Fetch,
+    /// Parsing and extracting.
+    Extract,
+    /// Cleaning.
+    Dedup,
+    /// Writing.
+    Sink,
+}
+
+/// One line of `errors.jsonl`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailedPage {
+    /// The URL that failed.
+    pub url: String,
+    /// Where.
+    pub stage: Stage,
+    /// The kind of failure, one of a closed list of names.
+    pub kind: String,
+    /// HTTP status, if there was an answer.
+    pub status: Option<u16>,
+    /// Attempts made.
+    pub attempts: u32,
+    /// What happened and what the user can do.
+    pub message: String,
+    /// RFC 3339, UTC.
+    pub at: String,
+    /// The lease that is settled by this failure.
+    #[serde(skip)]
+    pub lease: Option<(RequestId, LeaseToken)>,
+}

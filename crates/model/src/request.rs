@@ -1,0 +1,163 @@
+//! What the frontier hands out.
+
+use crate::{LeaseToken, RequestId};
+use serde::{Deserialize, Serialize};
+use std::{fmt, str::FromStr, sync::Arc};
+use url::Url;
+
+/// How a page is fetched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Strategy {
+    /// One plain request.
+    Static,
+    /// One plain request with the headers of a real mobile client.
+    Mobile,
+    /// The page that `<link rel="amphtml">` names.
+    Amp,
+    /// A headless Chromium.
+    Chrome,
+    /// The static page, kept although it is known to be incomplete.
+    StaticBestEffort,
+}
+
+/// How a URL came to be known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Discovery {
+    /// A line of the seed file with its scheme.
+    Seed,
+    /// A bare host of the seed file: tried as https, then as http.
+    BareSeed,
+    /// A link of a page.
+    Link,
+    /// The target of a redirect.
+    Redirect,
+    /// An entry of a sitemap or feed.
+    Sitemap,
+}
+
+/// A name that is none of an enumeration's.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("\"{given}\" is not a {what}")]
+pub struct ParseNameError {
+    /// What was expected, as a noun.
+    pub what: &'static str,
+    /// What was given.
+    pub given: String,
+}
+
+macro_rules! names {
+    ($type:ty, $what:literal, $($variant:ident = $name:literal),+ $(,)?) => {
+        impl $type {
+            /// Every variant, in declaration order.
+            pub const ALL: &[Self] = &[$(Self::$variant),+];
+            /// The name used in records, storage and settings.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name),+ }
+            }
+        }
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.name())
+            }
+        }
+        impl FromStr for $type {
+            type Err = ParseNameError;
+            fn from_str(text: &str) -> Result<Self, ParseNameError> {
+                match text {
+                    $($name => Ok(Self::$variant),)+
+                    _ => Err(ParseNameError { what: $what, given: text.to_owned() }),
+                }
+            }
+        }
+    };
+}
+
+names!(
+    Strategy,
+    "fetch strategy",
+    Static = "static",
+    Mobile = "mobile",
+    Amp = "amp",
+    Chrome = "chrome",
+    StaticBestEffort = "static_best_effort"
+);
+names!(
+    Discovery,
+    "way of discovery",
+    Seed = "seed",
+    BareSeed = "bare_seed",
+    Link = "link",
+    Redirect = "redirect",
+    Sitemap = "sitemap"
+);
+
+impl Discovery {
+    /// Whether the URL stood in the seed file.
+    #[must_use]
+    pub const fn is_seed(self) -> bool {
+        matches!(self, Self::Seed | Self::BareSeed)
+    }
+}
+
+/// A leased URL: whoever holds it settles it, requeues it, or lets the lease expire.
+#[derive(Clone, Debug)]
+pub struct CrawlRequest {
+    /// The frontier's number of the URL.
+    pub id: RequestId,
+    /// The fencing token of this lease.
+    pub token: LeaseToken,
+    /// The canonical URL.
+    pub url: Url,
+    /// Links from the nearest seed; seeds have 0, a redirect keeps the depth of its source.
+    pub depth: u32,
+    /// How the URL came to be known.
+    pub discovery: Discovery,
+    /// Attempts before this one.
+    pub attempt: u32,
+    /// The strategy to use; `None` leaves the choice to the scheduler.
+    pub strategy: Option<Strategy>,
+    /// The URLs that redirected here, oldest first.
+    pub redirects: Vec<String>,
+    /// What an earlier round learnt of the page.
+    pub etag: Option<String>,
+    /// `Last-Modified` of an earlier round, as sent.
+    pub last_modified: Option<String>,
+    /// The project that the page counts for.
+    pub project: Arc<str>,
+    /// The group of sources within the project, if one was named.
+    pub source_group: Option<Arc<str>>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_read_back_as_written() {
+        for &s in Strategy::ALL {
+            assert_eq!(s.name().parse::<Strategy>(), Ok(s));
+            assert_eq!(serde_json_name(s), s.name());
+        }
+        for &d in Discovery::ALL {
+            assert_eq!(d.name().parse::<Discovery>(), Ok(d));
+        }
+        assert_eq!(
+            "Chrome".parse::<Strategy>().unwrap_err().to_string(),
+            "\"Chrome\" is not a fetch strategy"
+        );
+    }
+
+    fn serde_json_name(s: Strategy) -> String {
+        // serde's name and ours must not drift apart: both stand in files that outlive a release
+        format!("{:?}", s).chars().enumerate().fold(String::new(), |mut out, (i, c)| {
+            if c.is_uppercase() && i > 0 {
+                out.push('_');
+            }
+            out.extend(c.to_lowercase());
+            out
+        })
+    }
+}

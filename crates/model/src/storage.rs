@@ -1,0 +1,351 @@
+//! The traits of storage. They are synchronous, take the time from the caller, and assume neither one process nor
+//! one engine: a lease names its worker, has a deadline and a fencing token, and whatever must be atomic is one call.
+//!
+//! States of a URL: `pending` → `leased` → (`held`, kept until its host's fingerprint settles →) `settled`.
+//! All times are milliseconds since the Unix epoch.
+
+use crate::{ContentHash, CrawlRequest, Discovery, HostKey, LeaseToken, Origin, RequestId, Strategy, UrlKey};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// Why a store did not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// No space is left, or the medium is not writable.
+    #[error("storage is full or not writable: {0}")]
+    Full(String),
+    /// Another process holds it.
+    #[error("storage is in use: {0}")]
+    Busy(String),
+    /// What was read cannot be what was written.
+    #[error("storage is damaged: {0}")]
+    Corrupt(String),
+    /// Made by another version.
+    #[error("storage has version {found}, this program reads up to {known}")]
+    Version {
+        /// Version of the store.
+        found: u32,
+        /// Newest version this program knows.
+        known: u32,
+    },
+    /// Anything else.
+    #[error("storage: {0}")]
+    Other(String),
+}
+
+/// A URL to be visited, canonicalised, filtered and in scope already.
+#[derive(Clone, Debug)]
+pub struct NewUrl {
+    /// Identity of `url`.
+    pub key: UrlKey,
+    /// The canonical URL.
+    pub url: String,
+    /// Its host.
+    pub host: HostKey,
+    /// Links from the nearest seed.
+    pub depth: u32,
+    /// How it came to be known.
+    pub discovery: Discovery,
+    /// The URLs that redirected here, oldest first.
+    pub redirects: Vec<String>,
+    /// `lastmod` of a sitemap, as given.
+    pub sitemap_lastmod: Option<String>,
+}
+
+/// What enqueueing did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Enqueued {
+    /// URLs that were new in this round.
+    pub new: usize,
+    /// URLs that were known.
+    pub known: usize,
+}
+
+/// A host with URLs to fetch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostLoad {
+    /// The host.
+    pub host: HostKey,
+    /// URLs of it that are pending and whose time has come.
+    pub pending: usize,
+}
+
+/// Names a lease that is to be given back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LeaseRef {
+    /// The URL.
+    pub id: RequestId,
+    /// The token of the lease.
+    pub token: LeaseToken,
+}
+
+impl From<&CrawlRequest> for LeaseRef {
+    fn from(request: &CrawlRequest) -> Self {
+        Self { id: request.id, token: request.token }
+    }
+}
+
+/// How a URL ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// A record was written.
+    Record,
+    /// A line of the error log was written.
+    Failed,
+    /// Not a page for us (content type, noindex, out of scope, robots, alias): counted by kind.
+    Skipped,
+    /// It redirected to another URL, which is in the frontier.
+    Redirected,
+}
+
+/// What a round learns of a page for the next one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PageHistory {
+    /// HTTP status.
+    pub status: Option<u16>,
+    /// `ETag` as sent.
+    pub etag: Option<String>,
+    /// `Last-Modified` as sent.
+    pub last_modified: Option<String>,
+    /// Hash of `content`.
+    pub content_hash: Option<ContentHash>,
+    /// When it was fetched.
+    pub fetched_at_ms: Option<i64>,
+}
+
+/// A lease, or a held page, that has been dealt with.
+#[derive(Clone, Debug)]
+pub struct Settlement {
+    /// Which.
+    pub lease: LeaseRef,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// What was learnt.
+    pub history: PageHistory,
+}
+
+/// How far an output file has been written and synced.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutputMark {
+    /// Absolute path, or another name of the output.
+    pub name: String,
+    /// Bytes that belong to settled URLs.
+    pub offset: u64,
+}
+
+/// The frontier in numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FrontierCounts {
+    /// Waiting to be fetched in this round.
+    pub pending: u64,
+    /// Out with a worker.
+    pub leased: u64,
+    /// Fetched, waiting for the host's fingerprint.
+    pub held: u64,
+    /// Ended as a record.
+    pub records: u64,
+    /// Ended as a failure.
+    pub failed: u64,
+    /// Skipped.
+    pub skipped: u64,
+    /// Ended as a redirect.
+    pub redirected: u64,
+    /// Hosts with a URL in this round.
+    pub hosts: u64,
+}
+
+/// What is to be visited, what is being visited, what has been.
+pub trait Frontier: Send + Sync {
+    /// Adds what is not yet known in this round; a URL counts as visited from here on. One transaction.
+    ///
+    /// # Errors
+    /// When storage fails; then nothing was added.
+    fn enqueue(&self, urls: &[NewUrl]) -> Result<Enqueued, StoreError>;
+
+    /// Hosts that have pending URLs whose time has come, those with the longest-waiting URL first, `limit` at most.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn hosts_with_pending(&self, now_ms: i64, limit: usize) -> Result<Vec<HostLoad>, StoreError>;
+
+    /// The earliest time at which a URL that waits for a retry becomes due, if one waits.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn next_due(&self) -> Result<Option<i64>, StoreError>;
+
+    /// Leases up to `max` due URLs of one host, least depth first, then in order of discovery. The token of each
+    /// lease is larger than that of any lease before it of the same URL.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn lease(
+        &self,
+        host: &HostKey,
+        max: usize,
+        worker: &str,
+        now_ms: i64,
+        deadline_ms: i64,
+    ) -> Result<Vec<CrawlRequest>, StoreError>;
+
+    /// Gives a lease back to be tried again not before `not_before_ms`. False if the lease was no longer held.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn requeue(
+        &self,
+        lease: LeaseRef,
+        not_before_ms: i64,
+        attempt: u32,
+        strategy: Option<Strategy>,
+    ) -> Result<bool, StoreError>;
+
+    /// Keeps a page until its host's fingerprint settles: the lease ends, `page` is stored, the state is `held`. One
+    /// transaction. False if the lease was no longer held (nothing is stored then).
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn hold(&self, lease: LeaseRef, host: &HostKey, page: &[u8]) -> Result<bool, StoreError>;
+
+    /// Held pages of a host in the order in which they were held, from after
+    /// `after` (a [`HeldPage::order`]; 0 for the start), `limit` at most.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn held(&self, host: &HostKey, after: i64, limit: usize) -> Result<Vec<HeldPage>, StoreError>;
+
+    /// Hosts that have held pages, with their number.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn hosts_with_held(&self) -> Result<Vec<HostLoad>, StoreError>;
+
+    /// Ends leases and held pages, drops what was held, and notes how far the outputs reach: one transaction, called
+    /// when the output is on disk. Settlements whose lease is no longer held are left out; their number is returned.
+    ///
+    /// # Errors
+    /// When storage fails; then nothing was settled.
+    fn settle(&self, batch: &[Settlement], outputs: &[OutputMark]) -> Result<usize, StoreError>;
+
+    /// Puts URLs whose lease has run out back to pending; returns how many. `now_ms = i64::MAX` takes all back, for
+    /// a start at which no other worker can be alive.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn expire_leases(&self, now_ms: i64) -> Result<usize, StoreError>;
+
+    /// Nothing pending and nothing leased in this round. Held pages do not count.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn drained(&self) -> Result<bool, StoreError>;
+
+    /// The same for one host: then its fingerprint can settle.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn host_drained(&self, host: &HostKey) -> Result<bool, StoreError>;
+
+    /// The frontier in numbers.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn counts(&self) -> Result<FrontierCounts, StoreError>;
+
+    /// Number of the current round, from 1; 0 before the first.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn round(&self) -> Result<u32, StoreError>;
+
+    /// Starts the next round: nothing is visited, the history of pages is kept, host states and duplicates of the
+    /// round before are dropped. Returns its number.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn begin_round(&self) -> Result<u32, StoreError>;
+
+    /// How far an output had been written, if it was ever marked.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn output_mark(&self, name: &str) -> Result<Option<u64>, StoreError>;
+}
+
+/// A page that waits for its host's fingerprint.
+#[derive(Clone, Debug)]
+pub struct HeldPage {
+    /// Names it for [`Frontier::settle`].
+    pub lease: LeaseRef,
+    /// Order of holding; grows.
+    pub order: i64,
+    /// What was given to [`Frontier::hold`].
+    pub page: Vec<u8>,
+}
+
+/// What is kept of a host, and of contents, across pages.
+pub trait DomainStore: Send + Sync {
+    /// The state of a host's fingerprint as last saved in this round.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn load_host(&self, host: &HostKey) -> Result<Option<Vec<u8>>, StoreError>;
+
+    /// Saves the state of a host's fingerprint.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn save_host(&self, host: &HostKey, state: &[u8]) -> Result<(), StoreError>;
+
+    /// Names the URL that first had this content in this round: `claimant` itself if nobody had it before (or if it
+    /// was `claimant`, which may come again after a crash). Atomic.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn claim_content(&self, hash: &ContentHash, claimant: UrlKey) -> Result<UrlKey, StoreError>;
+
+    /// Names the request that first ended at this final URL in this round; as [`DomainStore::claim_content`].
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn claim_final_url(&self, url: UrlKey, claimant: RequestId) -> Result<RequestId, StoreError>;
+}
+
+/// A robots.txt as fetched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CachedRobots {
+    /// HTTP status of the last hop; 0 if the host could not be reached.
+    pub status: u16,
+    /// The body, cut at 500 KiB.
+    pub body: Arc<[u8]>,
+    /// When it was fetched.
+    pub fetched_at_ms: i64,
+}
+
+/// Settings and caches of a state directory.
+pub trait RunStore: Send + Sync {
+    /// A named value.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn get(&self, name: &str) -> Result<Option<String>, StoreError>;
+
+    /// Sets a named value.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn put(&self, name: &str, value: &str) -> Result<(), StoreError>;
+
+    /// The robots.txt of an origin, however old.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn load_robots(&self, origin: &Origin) -> Result<Option<CachedRobots>, StoreError>;
+
+    /// Keeps the robots.txt of an origin.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn save_robots(&self, origin: &Origin, robots: &CachedRobots) -> Result<(), StoreError>;
+}
