@@ -168,7 +168,7 @@ pub struct PageMetadata {
 }
 
 /// What `extract` makes of the bytes of one page.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Extraction {
     /// Main content as Markdown.
     pub content: String,
@@ -191,13 +191,14 @@ pub struct Extraction {
     /// Words of `content` (Unicode words, so that scripts without spaces count).
     pub word_count: u32,
     /// Charset the bytes were decoded with, by its name in the Encoding Standard.
+    #[serde(skip_deserializing)]
     pub charset: &'static str,
     /// What a reader should know.
     pub warnings: Vec<Warning>,
 }
 
 /// A fetched page after extraction. The body is gone; nothing of it is borrowed.
-#[derive(Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ExtractedPage {
     /// What was asked for.
     pub request: CrawlRequest,

@@ -2,6 +2,7 @@
 
 use crate::{CrawlRequest, Strategy};
 use bytes::Bytes;
+use serde::{Deserialize, Serialize};
 use std::{any::Any, fmt};
 use url::Url;
 
@@ -53,7 +54,7 @@ impl Headers {
 }
 
 /// When a request was made and how long it took.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timings {
     /// Start of the request, milliseconds since the Unix epoch.
     pub started_at_ms: i64,

@@ -103,7 +103,7 @@ impl Discovery {
 }
 
 /// A leased URL: whoever holds it settles it, requeues it, or lets the lease expire.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CrawlRequest {
     /// The frontier's number of the URL.
     pub id: RequestId,
