@@ -1,0 +1,208 @@
+//! How many URLs of each host are where, kept in memory and changed with every transaction, so that no question
+//! about the frontier scans it. Only hosts with something pending, waiting, leased or held have an entry.
+
+use crawl_model::{HostKey, HostLoad};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+
+/// The store's own number of a host.
+pub(crate) type HostId = i64;
+
+/// Where a URL that is not settled is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// To be fetched, its time has come.
+    Ready,
+    /// To be fetched again later.
+    Waiting,
+    /// Out with a worker.
+    Leased,
+    /// Fetched, kept until the host's fingerprint settles.
+    Held,
+}
+
+/// Numbers by [`Place`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Places([u64; 4]);
+
+impl Places {
+    pub(crate) fn get(self, place: Place) -> u64 {
+        self.0[place as usize]
+    }
+
+    /// Nothing pending, waiting or leased.
+    pub(crate) fn drained(self) -> bool {
+        self.get(Place::Ready) + self.get(Place::Waiting) + self.get(Place::Leased) == 0
+    }
+
+    fn add(&mut self, place: Place, n: u64) {
+        self.0[place as usize] += n;
+    }
+
+    fn take(&mut self, place: Place, n: u64) {
+        let count = &mut self.0[place as usize];
+        debug_assert!(*count >= n, "more taken from {place:?} than there is");
+        *count = count.saturating_sub(n);
+    }
+}
+
+struct Entry {
+    key: HostKey,
+    places: Places,
+    /// Position in the order of turns; `None` while nothing is ready.
+    turn: Option<u64>,
+}
+
+/// See the module.
+#[derive(Default)]
+pub(crate) struct Ledger {
+    hosts: FxHashMap<HostId, Entry>,
+    /// Hosts with something ready, the one that has waited longest first.
+    turns: BTreeMap<u64, HostId>,
+    next_turn: u64,
+    total: Places,
+}
+
+impl Ledger {
+    /// `n` URLs of a host come to a place from outside.
+    pub(crate) fn add(&mut self, host: HostId, key: &HostKey, place: Place, n: u64) {
+        if n == 0 {
+            return;
+        }
+        let entry = self.hosts.entry(host).or_insert_with(|| Entry {
+            key: key.clone(),
+            places: Places::default(),
+            turn: None,
+        });
+        entry.places.add(place, n);
+        self.total.add(place, n);
+        self.order(host);
+    }
+
+    /// `n` URLs of a host leave for good.
+    pub(crate) fn take(&mut self, host: HostId, place: Place, n: u64) {
+        if n == 0 {
+            return;
+        }
+        if let Some(entry) = self.hosts.get_mut(&host) {
+            entry.places.take(place, n);
+            self.total.take(place, n);
+            self.order(host);
+        }
+    }
+
+    /// `n` URLs of a host go from one place to another.
+    pub(crate) fn shift(&mut self, host: HostId, from: Place, to: Place, n: u64) {
+        if let Some(entry) = self.hosts.get_mut(&host) {
+            entry.places.take(from, n);
+            entry.places.add(to, n);
+            self.total.take(from, n);
+            self.total.add(to, n);
+            self.order(host);
+        }
+    }
+
+    /// A host has been leased from: it goes to the end of the order.
+    pub(crate) fn served(&mut self, host: HostId) {
+        if let Some(turn) = self.hosts.get_mut(&host).and_then(|entry| entry.turn.take()) {
+            self.turns.remove(&turn);
+        }
+        self.order(host);
+    }
+
+    /// Makes the order of turns agree with what is ready, and forgets a host of which nothing is left.
+    fn order(&mut self, host: HostId) {
+        let Some(entry) = self.hosts.get_mut(&host) else { return };
+        let ready = entry.places.get(Place::Ready) > 0;
+        match entry.turn {
+            None if ready => {
+                entry.turn = Some(self.next_turn);
+                self.turns.insert(self.next_turn, host);
+                self.next_turn += 1;
+            }
+            Some(turn) if !ready => {
+                entry.turn = None;
+                self.turns.remove(&turn);
+            }
+            _ => {}
+        }
+        if entry.places == Places::default() {
+            self.hosts.remove(&host);
+        }
+    }
+
+    /// Numbers over all hosts.
+    pub(crate) fn total(&self) -> Places {
+        self.total
+    }
+
+    /// Numbers of one host.
+    pub(crate) fn of(&self, host: HostId) -> Places {
+        self.hosts.get(&host).map(|entry| entry.places).unwrap_or_default()
+    }
+
+    /// Hosts with something ready, in their order, `limit` at most.
+    pub(crate) fn ready(&self, limit: usize) -> Vec<HostLoad> {
+        let hosts = self.turns.values().take(limit).filter_map(|host| self.hosts.get(host));
+        hosts.map(|entry| load(entry, Place::Ready)).collect()
+    }
+
+    /// Hosts with held pages, by name.
+    pub(crate) fn held(&self) -> Vec<HostLoad> {
+        let held = self.hosts.values().filter(|entry| entry.places.get(Place::Held) > 0);
+        let mut hosts: Vec<_> = held.map(|entry| load(entry, Place::Held)).collect();
+        hosts.sort_unstable_by(|a, b| a.host.cmp(&b.host));
+        hosts
+    }
+}
+
+fn load(entry: &Entry, place: Place) -> HostLoad {
+    HostLoad {
+        host: entry.key.clone(),
+        pending: usize::try_from(entry.places.get(place)).unwrap_or(usize::MAX),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(name: &str) -> HostKey {
+        HostKey::from_stored(name)
+    }
+
+    fn names(ledger: &Ledger) -> Vec<String> {
+        ledger.ready(usize::MAX).into_iter().map(|load| load.host.to_string()).collect()
+    }
+
+    #[test]
+    fn hosts_take_turns() {
+        let mut ledger = Ledger::default();
+        ledger.add(1, &key("a"), Place::Ready, 2);
+        ledger.add(2, &key("b"), Place::Ready, 1);
+        ledger.add(1, &key("a"), Place::Ready, 1);
+        assert_eq!(names(&ledger), ["a", "b"]);
+        ledger.shift(1, Place::Ready, Place::Leased, 1);
+        ledger.served(1);
+        assert_eq!(names(&ledger), ["b", "a"]);
+        ledger.shift(2, Place::Ready, Place::Leased, 1);
+        ledger.served(2);
+        assert_eq!(names(&ledger), ["a"]);
+        ledger.shift(2, Place::Leased, Place::Ready, 1);
+        assert_eq!(names(&ledger), ["a", "b"]);
+    }
+
+    #[test]
+    fn a_host_of_which_nothing_is_left_is_forgotten() {
+        let mut ledger = Ledger::default();
+        ledger.add(1, &key("a"), Place::Ready, 1);
+        ledger.shift(1, Place::Ready, Place::Leased, 1);
+        assert!(!ledger.of(1).drained());
+        ledger.take(1, Place::Leased, 1);
+        ledger.add(1, &key("a"), Place::Held, 1);
+        assert!(ledger.of(1).drained() && ledger.total().drained());
+        assert_eq!(ledger.held(), [HostLoad { host: key("a"), pending: 1 }]);
+        ledger.take(1, Place::Held, 1);
+        assert!(ledger.hosts.is_empty() && ledger.turns.is_empty());
+    }
+}

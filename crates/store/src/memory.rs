@@ -1,0 +1,468 @@
+//! The storage traits in memory: for tests, for runs that keep nothing, and as the yardstick of the contract.
+
+use crate::ledger::{HostId, Ledger, Place};
+use crawl_model::{
+    CachedRobots, ContentHash, CrawlRequest, Discovery, DomainStore, Enqueued, Frontier, FrontierCounts,
+    HeldPage, HostKey, HostLoad, LeaseRef, LeaseToken, NewUrl, Origin, Outcome, OutputMark, PageHistory,
+    RequestId, RunStore, Settlement, StoreError, Strategy, UrlKey,
+};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+use url::Url;
+
+/// The storage traits in memory. Nothing outlives it.
+#[derive(Default)]
+pub struct MemoryStore {
+    inner: Mutex<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    /// A URL's id is its place here, counted from 1.
+    rows: Vec<Row>,
+    by_key: FxHashMap<UrlKey, i64>,
+    hosts: FxHashMap<HostKey, HostId>,
+    round: u32,
+    this_round: Round,
+    token: i64,
+    outputs: FxHashMap<String, u64>,
+    settings: FxHashMap<String, String>,
+    robots: FxHashMap<Origin, CachedRobots>,
+    project: Arc<str>,
+    source_group: Option<Arc<str>>,
+}
+
+/// What a new round drops.
+#[derive(Default)]
+struct Round {
+    ledger: Ledger,
+    /// By depth and id.
+    queues: FxHashMap<HostId, BTreeSet<(u32, i64)>>,
+    /// By due time.
+    waiting: BTreeSet<(i64, i64)>,
+    leases: BTreeMap<i64, Lease>,
+    held: BTreeMap<i64, Held>,
+    held_order: i64,
+    hosts: FxHashSet<HostId>,
+    counts: FrontierCounts,
+    host_states: FxHashMap<HostKey, Vec<u8>>,
+    contents: FxHashMap<ContentHash, UrlKey>,
+    final_urls: FxHashMap<UrlKey, RequestId>,
+}
+
+struct Row {
+    url: Url,
+    host: HostId,
+    round: u32,
+    depth: u32,
+    discovery: Discovery,
+    attempt: u32,
+    strategy: Option<Strategy>,
+    redirects: Vec<String>,
+    history: PageHistory,
+}
+
+struct Lease {
+    token: LeaseToken,
+    deadline: i64,
+}
+
+struct Held {
+    lease: LeaseRef,
+    host: HostId,
+    page: Vec<u8>,
+}
+
+impl MemoryStore {
+    /// An empty store, before its first round.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// As [`SqliteStore::set_project`](crate::SqliteStore::set_project).
+    pub fn set_project(&self, project: &str, source_group: Option<&str>) {
+        let mut inner = self.lock();
+        inner.project = project.into();
+        inner.source_group = source_group.map(Into::into);
+    }
+
+    /// As [`SqliteStore::history`](crate::SqliteStore::history).
+    ///
+    /// # Errors
+    /// None; the signature is that of the other store.
+    pub fn history(&self, url: UrlKey) -> Result<Option<PageHistory>, StoreError> {
+        let inner = self.lock();
+        Ok(inner.by_key.get(&url).map(|&id| inner.rows[index(id)].history.clone()))
+    }
+
+    /// Nothing here panics half-way through a change, so a poisoned lock is taken as it is.
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn index(id: i64) -> usize {
+    usize::try_from(id - 1).unwrap_or(usize::MAX)
+}
+
+impl Inner {
+    fn host(&mut self, key: &HostKey) -> HostId {
+        if let Some(&id) = self.hosts.get(key) {
+            return id;
+        }
+        let id = self.hosts.len() as HostId;
+        self.hosts.insert(key.clone(), id);
+        id
+    }
+
+    fn add(&mut self, url: &NewUrl, parsed: Option<Url>) -> bool {
+        let host = self.host(&url.host);
+        let round = self.round;
+        let id = match self.by_key.get(&url.key) {
+            Some(&id) if self.rows[index(id)].round == round => {
+                self.lift(host, id, url.depth);
+                return false;
+            }
+            Some(&id) => id,
+            None => {
+                let Some(parsed) = parsed else { return false };
+                self.rows.push(Row::new(parsed, host));
+                self.rows.len() as i64
+            }
+        };
+        self.by_key.insert(url.key, id);
+        self.rows[index(id)].enter(round, url);
+        let now = &mut self.this_round;
+        now.queues.entry(host).or_default().insert((url.depth, id));
+        now.ledger.add(host, &url.host, Place::Ready, 1);
+        now.hosts.insert(host);
+        true
+    }
+
+    /// A shorter path counts while the URL still stands in the queue.
+    fn lift(&mut self, host: HostId, id: i64, depth: u32) {
+        let row = &mut self.rows[index(id)];
+        if depth >= row.depth {
+            return;
+        }
+        if let Some(queue) = self.this_round.queues.get_mut(&host)
+            && queue.remove(&(row.depth, id))
+        {
+            queue.insert((depth, id));
+            row.depth = depth;
+        }
+    }
+
+    fn queue(&mut self, id: i64, from: Place) {
+        let row = &self.rows[index(id)];
+        self.this_round.queues.entry(row.host).or_default().insert((row.depth, id));
+        self.this_round.ledger.shift(row.host, from, Place::Ready, 1);
+    }
+
+    fn promote(&mut self, now_ms: i64) {
+        while let Some(&(due, id)) = self.this_round.waiting.first() {
+            if due > now_ms {
+                break;
+            }
+            self.this_round.waiting.pop_first();
+            self.queue(id, Place::Waiting);
+        }
+    }
+
+    fn end_lease(&mut self, lease: LeaseRef) -> bool {
+        let leases = &mut self.this_round.leases;
+        let held = leases.get(&lease.id.0).is_some_and(|found| found.token == lease.token);
+        if held {
+            leases.remove(&lease.id.0);
+        }
+        held
+    }
+
+    /// Ends a lease or a held page; false if it is no longer held.
+    fn end(&mut self, lease: LeaseRef) -> bool {
+        if self.end_lease(lease) {
+            let host = self.rows[index(lease.id.0)].host;
+            self.this_round.ledger.take(host, Place::Leased, 1);
+            return true;
+        }
+        let now = &mut self.this_round;
+        let Some((&order, held)) = now.held.iter().find(|(_, held)| held.lease == lease) else {
+            return false;
+        };
+        now.ledger.take(held.host, Place::Held, 1);
+        now.held.remove(&order);
+        true
+    }
+
+    fn request(&self, id: i64, token: LeaseToken) -> CrawlRequest {
+        let row = &self.rows[index(id)];
+        CrawlRequest {
+            id: RequestId(id),
+            token,
+            url: row.url.clone(),
+            depth: row.depth,
+            discovery: row.discovery,
+            attempt: row.attempt,
+            strategy: row.strategy,
+            redirects: row.redirects.clone(),
+            etag: row.history.etag.clone(),
+            last_modified: row.history.last_modified.clone(),
+            project: Arc::clone(&self.project),
+            source_group: self.source_group.clone(),
+        }
+    }
+}
+
+impl Row {
+    fn new(url: Url, host: HostId) -> Self {
+        Self {
+            url,
+            host,
+            round: 0,
+            depth: 0,
+            discovery: Discovery::Link,
+            attempt: 0,
+            strategy: None,
+            redirects: Vec::new(),
+            history: PageHistory::default(),
+        }
+    }
+
+    /// A URL is to be visited in a round; what was learnt of it stays.
+    fn enter(&mut self, round: u32, url: &NewUrl) {
+        self.round = round;
+        self.depth = url.depth;
+        self.discovery = url.discovery;
+        self.redirects.clone_from(&url.redirects);
+        self.attempt = 0;
+        self.strategy = None;
+    }
+
+    fn learn(&mut self, history: &PageHistory) {
+        let known = &mut self.history;
+        if history.content_hash.is_some() {
+            *known = history.clone();
+            return;
+        }
+        known.status = history.status.or(known.status);
+        known.fetched_at_ms = history.fetched_at_ms.or(known.fetched_at_ms);
+        known.etag = history.etag.clone().or_else(|| known.etag.take());
+        known.last_modified = history.last_modified.clone().or_else(|| known.last_modified.take());
+    }
+}
+
+impl Frontier for MemoryStore {
+    fn enqueue(&self, urls: &[NewUrl]) -> Result<Enqueued, StoreError> {
+        let mut inner = self.lock();
+        let mut new = 0;
+        let mut parsed = Vec::with_capacity(urls.len());
+        for url in urls {
+            // before anything is added: all or nothing
+            let known = inner.by_key.contains_key(&url.key);
+            let parse = || Url::parse(&url.url).map_err(|e| StoreError::Other(format!("{}: {e}", url.url)));
+            parsed.push(if known { None } else { Some(parse()?) });
+        }
+        for (url, parsed) in urls.iter().zip(parsed) {
+            new += usize::from(inner.add(url, parsed));
+        }
+        Ok(Enqueued { new, known: urls.len() - new })
+    }
+
+    fn hosts_with_pending(&self, now_ms: i64, limit: usize) -> Result<Vec<HostLoad>, StoreError> {
+        let mut inner = self.lock();
+        inner.promote(now_ms);
+        Ok(inner.this_round.ledger.ready(limit))
+    }
+
+    fn next_due(&self) -> Result<Option<i64>, StoreError> {
+        Ok(self.lock().this_round.waiting.first().map(|&(due, _)| due))
+    }
+
+    fn lease(
+        &self,
+        host: &HostKey,
+        max: usize,
+        _worker: &str,
+        now_ms: i64,
+        deadline_ms: i64,
+    ) -> Result<Vec<CrawlRequest>, StoreError> {
+        let mut inner = self.lock();
+        inner.promote(now_ms);
+        let inner = &mut *inner;
+        let Some(&host) = inner.hosts.get(host) else { return Ok(Vec::new()) };
+        let mut leased = Vec::new();
+        while leased.len() < max {
+            let now = &mut inner.this_round;
+            let Some((_, id)) = now.queues.get_mut(&host).and_then(BTreeSet::pop_first) else { break };
+            inner.token += 1;
+            let token = LeaseToken(inner.token);
+            now.leases.insert(id, Lease { token, deadline: deadline_ms });
+            now.ledger.shift(host, Place::Ready, Place::Leased, 1);
+            leased.push(inner.request(id, token));
+        }
+        if !leased.is_empty() {
+            inner.this_round.ledger.served(host);
+        }
+        Ok(leased)
+    }
+
+    fn requeue(
+        &self,
+        lease: LeaseRef,
+        not_before_ms: i64,
+        attempt: u32,
+        strategy: Option<Strategy>,
+    ) -> Result<bool, StoreError> {
+        let mut inner = self.lock();
+        if !inner.end_lease(lease) {
+            return Ok(false);
+        }
+        let inner = &mut *inner;
+        let row = &mut inner.rows[index(lease.id.0)];
+        row.attempt = attempt;
+        row.strategy = strategy;
+        inner.this_round.waiting.insert((not_before_ms, lease.id.0));
+        inner.this_round.ledger.shift(row.host, Place::Leased, Place::Waiting, 1);
+        Ok(true)
+    }
+
+    fn hold(&self, lease: LeaseRef, host: &HostKey, page: &[u8]) -> Result<bool, StoreError> {
+        let mut inner = self.lock();
+        if !inner.end_lease(lease) {
+            return Ok(false);
+        }
+        let held_for = inner.host(host);
+        let leased_from = inner.rows[index(lease.id.0)].host;
+        let now = &mut inner.this_round;
+        now.held_order += 1;
+        now.held.insert(now.held_order, Held { lease, host: held_for, page: page.to_vec() });
+        now.ledger.take(leased_from, Place::Leased, 1);
+        now.ledger.add(held_for, host, Place::Held, 1);
+        Ok(true)
+    }
+
+    fn held(&self, host: &HostKey, after: i64, limit: usize) -> Result<Vec<HeldPage>, StoreError> {
+        let inner = self.lock();
+        let Some(&host) = inner.hosts.get(host) else { return Ok(Vec::new()) };
+        let later =
+            inner.this_round.held.range(after.saturating_add(1)..).filter(|(_, held)| held.host == host);
+        let page =
+            |(&order, held): (&i64, &Held)| HeldPage { lease: held.lease, order, page: held.page.clone() };
+        Ok(later.take(limit).map(page).collect())
+    }
+
+    fn hosts_with_held(&self) -> Result<Vec<HostLoad>, StoreError> {
+        Ok(self.lock().this_round.ledger.held())
+    }
+
+    fn settle(&self, batch: &[Settlement], outputs: &[OutputMark]) -> Result<usize, StoreError> {
+        let mut inner = self.lock();
+        let mut stale = 0;
+        for settlement in batch {
+            if !inner.end(settlement.lease) {
+                stale += 1;
+                continue;
+            }
+            inner.rows[index(settlement.lease.id.0)].learn(&settlement.history);
+            let counts = &mut inner.this_round.counts;
+            *match settlement.outcome {
+                Outcome::Record => &mut counts.records,
+                Outcome::Failed => &mut counts.failed,
+                Outcome::Skipped => &mut counts.skipped,
+                Outcome::Redirected => &mut counts.redirected,
+            } += 1;
+        }
+        inner.outputs.extend(outputs.iter().map(|output| (output.name.clone(), output.offset)));
+        Ok(stale)
+    }
+
+    fn expire_leases(&self, now_ms: i64) -> Result<usize, StoreError> {
+        let mut inner = self.lock();
+        let leases = &mut inner.this_round.leases;
+        let expired: Vec<i64> =
+            leases.extract_if(.., |_, lease| lease.deadline <= now_ms).map(|(id, _)| id).collect();
+        for &id in &expired {
+            inner.queue(id, Place::Leased);
+        }
+        Ok(expired.len())
+    }
+
+    fn drained(&self) -> Result<bool, StoreError> {
+        Ok(self.lock().this_round.ledger.total().drained())
+    }
+
+    fn host_drained(&self, host: &HostKey) -> Result<bool, StoreError> {
+        let inner = self.lock();
+        Ok(inner.hosts.get(host).is_none_or(|&host| inner.this_round.ledger.of(host).drained()))
+    }
+
+    fn counts(&self) -> Result<FrontierCounts, StoreError> {
+        let inner = self.lock();
+        let places = inner.this_round.ledger.total();
+        Ok(FrontierCounts {
+            pending: places.get(Place::Ready) + places.get(Place::Waiting),
+            leased: places.get(Place::Leased),
+            held: places.get(Place::Held),
+            hosts: inner.this_round.hosts.len() as u64,
+            ..inner.this_round.counts
+        })
+    }
+
+    fn round(&self) -> Result<u32, StoreError> {
+        Ok(self.lock().round)
+    }
+
+    fn begin_round(&self) -> Result<u32, StoreError> {
+        let mut inner = self.lock();
+        inner.round += 1;
+        inner.this_round = Round::default();
+        Ok(inner.round)
+    }
+
+    fn output_mark(&self, name: &str) -> Result<Option<u64>, StoreError> {
+        Ok(self.lock().outputs.get(name).copied())
+    }
+}
+
+impl DomainStore for MemoryStore {
+    fn load_host(&self, host: &HostKey) -> Result<Option<Vec<u8>>, StoreError> {
+        Ok(self.lock().this_round.host_states.get(host).cloned())
+    }
+
+    fn save_host(&self, host: &HostKey, state: &[u8]) -> Result<(), StoreError> {
+        self.lock().this_round.host_states.insert(host.clone(), state.to_vec());
+        Ok(())
+    }
+
+    fn claim_content(&self, hash: &ContentHash, claimant: UrlKey) -> Result<UrlKey, StoreError> {
+        Ok(*self.lock().this_round.contents.entry(*hash).or_insert(claimant))
+    }
+
+    fn claim_final_url(&self, url: UrlKey, claimant: RequestId) -> Result<RequestId, StoreError> {
+        Ok(*self.lock().this_round.final_urls.entry(url).or_insert(claimant))
+    }
+}
+
+impl RunStore for MemoryStore {
+    fn get(&self, name: &str) -> Result<Option<String>, StoreError> {
+        Ok(self.lock().settings.get(name).cloned())
+    }
+
+    fn put(&self, name: &str, value: &str) -> Result<(), StoreError> {
+        self.lock().settings.insert(name.to_owned(), value.to_owned());
+        Ok(())
+    }
+
+    fn load_robots(&self, origin: &Origin) -> Result<Option<CachedRobots>, StoreError> {
+        Ok(self.lock().robots.get(origin).cloned())
+    }
+
+    fn save_robots(&self, origin: &Origin, robots: &CachedRobots) -> Result<(), StoreError> {
+        self.lock().robots.insert(origin.clone(), robots.clone());
+        Ok(())
+    }
+}

@@ -1,0 +1,63 @@
+//! Numbers for the names in the database. They outlive a release: never reuse one, never change one.
+
+use crawl_model::{Discovery, Outcome, StoreError, Strategy};
+
+pub(super) fn discovery(discovery: Discovery) -> i64 {
+    match discovery {
+        Discovery::Seed => 1,
+        Discovery::BareSeed => 2,
+        Discovery::Link => 3,
+        Discovery::Redirect => 4,
+        Discovery::Sitemap => 5,
+    }
+}
+
+pub(super) fn strategy(strategy: Strategy) -> i64 {
+    match strategy {
+        Strategy::Static => 1,
+        Strategy::Mobile => 2,
+        Strategy::Amp => 3,
+        Strategy::Chrome => 4,
+        Strategy::StaticBestEffort => 5,
+    }
+}
+
+pub(super) fn outcome(outcome: Outcome) -> i64 {
+    match outcome {
+        Outcome::Record => 1,
+        Outcome::Failed => 2,
+        Outcome::Skipped => 3,
+        Outcome::Redirected => 4,
+    }
+}
+
+pub(super) fn read_discovery(code: i64) -> Result<Discovery, StoreError> {
+    read(Discovery::ALL, discovery, code, "way of discovery")
+}
+
+pub(super) fn read_strategy(code: i64) -> Result<Strategy, StoreError> {
+    read(Strategy::ALL, strategy, code, "strategy")
+}
+
+fn read<T: Copy>(all: &[T], write: fn(T) -> i64, code: i64, what: &str) -> Result<T, StoreError> {
+    all.iter()
+        .copied()
+        .find(|&value| write(value) == code)
+        .ok_or_else(|| StoreError::Corrupt(format!("{code} is not the number of a {what}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_reads_back() {
+        for &d in Discovery::ALL {
+            assert_eq!(read_discovery(discovery(d)).unwrap(), d);
+        }
+        for &s in Strategy::ALL {
+            assert_eq!(read_strategy(strategy(s)).unwrap(), s);
+        }
+        assert!(matches!(read_strategy(0), Err(StoreError::Corrupt(_))));
+    }
+}

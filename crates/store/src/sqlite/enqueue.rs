@@ -1,0 +1,135 @@
+//! Adding URLs: the hottest path of the store, since a page has a hundred links and most of them are known.
+
+use super::{Inner, codes, error::sql, memory::Memory};
+use crate::ledger::{HostId, Place};
+use crawl_model::{Enqueued, NewUrl, StoreError};
+use rusqlite::{CachedStatement, Connection};
+
+impl Inner {
+    pub(super) fn enqueue(&mut self, urls: &[NewUrl]) -> Result<Enqueued, StoreError> {
+        let known = &self.memory.known;
+        let candidates: Vec<&NewUrl> = urls.iter().filter(|url| !known.covers(&url.key, url.depth)).collect();
+        if candidates.is_empty() {
+            return Ok(Enqueued { new: 0, known: urls.len() });
+        }
+        let new = self.write(|conn, memory| {
+            let mut adding = Adding::prepare(conn).map_err(sql)?;
+            let mut new = 0;
+            for url in candidates {
+                new += usize::from(adding.add(memory, url)?);
+            }
+            Ok(new)
+        })?;
+        Ok(Enqueued { new, known: urls.len() - new })
+    }
+}
+
+/// The statements of one call.
+struct Adding<'c> {
+    conn: &'c Connection,
+    insert: CachedStatement<'c>,
+    find: CachedStatement<'c>,
+    queue: CachedStatement<'c>,
+}
+
+/// A URL that was there already.
+struct Found {
+    id: i64,
+    round: i64,
+    depth: u32,
+}
+
+impl<'c> Adding<'c> {
+    fn prepare(conn: &'c Connection) -> rusqlite::Result<Self> {
+        Ok(Self {
+            conn,
+            insert: conn.prepare_cached(
+                "INSERT INTO urls (key, host, round, depth, discovery, url, redirects, sitemap_lastmod) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (key) DO NOTHING",
+            )?,
+            find: conn.prepare_cached("SELECT id, round, depth FROM urls WHERE key = ?1")?,
+            queue: conn.prepare_cached("INSERT INTO queue (host, depth, id) VALUES (?1, ?2, ?3)")?,
+        })
+    }
+
+    /// True if the URL is new in this round.
+    fn add(&mut self, memory: &mut Memory, url: &NewUrl) -> Result<bool, StoreError> {
+        let host = memory.host_in_round(self.conn, &url.host).map_err(sql)?;
+        let redirects = redirects(url)?;
+        let inserted = self
+            .insert
+            .execute((
+                url.key.0,
+                host,
+                memory.round,
+                url.depth,
+                codes::discovery(url.discovery),
+                &url.url,
+                &redirects,
+                &url.sitemap_lastmod,
+            ))
+            .map_err(sql)?;
+        if inserted == 1 {
+            let id = self.conn.last_insert_rowid();
+            return self.queue(memory, url, host, id).map_err(sql);
+        }
+        let found = self.find.query_row([url.key.0], |row| {
+            Ok(Found { id: row.get(0)?, round: row.get(1)?, depth: row.get(2)? })
+        });
+        let found = found.map_err(sql)?;
+        if found.round != i64::from(memory.round) {
+            self.revive(memory, url, redirects.as_deref(), found.id).map_err(sql)?;
+            return self.queue(memory, url, host, found.id).map_err(sql);
+        }
+        let least =
+            if url.depth < found.depth { self.lift(url, host, &found).map_err(sql)? } else { found.depth };
+        memory.known.note(&url.key, least);
+        Ok(false)
+    }
+
+    fn queue(&mut self, memory: &mut Memory, url: &NewUrl, host: HostId, id: i64) -> rusqlite::Result<bool> {
+        self.queue.execute((host, url.depth, id))?;
+        memory.ledger.add(host, &url.host, Place::Ready, 1);
+        memory.known.note(&url.key, url.depth);
+        Ok(true)
+    }
+
+    /// A URL of an earlier round is to be visited again; what was learnt of it stays.
+    fn revive(
+        &self,
+        memory: &Memory,
+        url: &NewUrl,
+        redirects: Option<&str>,
+        id: i64,
+    ) -> rusqlite::Result<()> {
+        let mut update = self.conn.prepare_cached(
+            "UPDATE urls SET round = ?2, depth = ?3, discovery = ?4, redirects = ?5, sitemap_lastmod = ?6, \
+             attempt = 0, strategy = NULL, outcome = NULL WHERE id = ?1",
+        )?;
+        let discovery = codes::discovery(url.discovery);
+        update.execute((id, memory.round, url.depth, discovery, redirects, &url.sitemap_lastmod)).map(|_| ())
+    }
+
+    /// A shorter path to a URL: it counts while the URL still stands in the queue. Returns the depth below which
+    /// another path would matter.
+    fn lift(&mut self, url: &NewUrl, host: HostId, found: &Found) -> rusqlite::Result<u32> {
+        let mut unqueue =
+            self.conn.prepare_cached("DELETE FROM queue WHERE host = ?1 AND depth = ?2 AND id = ?3")?;
+        if unqueue.execute((host, found.depth, found.id))? == 0 {
+            return Ok(0);
+        }
+        self.queue.execute((host, url.depth, found.id))?;
+        self.conn
+            .prepare_cached("UPDATE urls SET depth = ?2 WHERE id = ?1")?
+            .execute((found.id, url.depth))?;
+        Ok(url.depth)
+    }
+}
+
+/// JSON, or nothing for the many that have none.
+fn redirects(url: &NewUrl) -> Result<Option<String>, StoreError> {
+    if url.redirects.is_empty() {
+        return Ok(None);
+    }
+    serde_json::to_string(&url.redirects).map(Some).map_err(|e| StoreError::Other(e.to_string()))
+}

@@ -1,0 +1,67 @@
+//! What SQLite and the operating system say, as [`StoreError`].
+
+use crawl_model::StoreError;
+use rusqlite::{Error, ErrorCode};
+use std::{io, path::Path};
+
+/// The kinds are told apart by what the user can do: make room, wait for the other process, start afresh.
+#[expect(clippy::needless_pass_by_value, reason = "the shape that map_err takes")]
+pub(crate) fn sql(error: Error) -> StoreError {
+    let text = error.to_string();
+    match &error {
+        Error::SqliteFailure(failure, _) => match failure.code {
+            ErrorCode::DiskFull
+            | ErrorCode::SystemIoFailure
+            | ErrorCode::ReadOnly
+            | ErrorCode::CannotOpen
+            | ErrorCode::PermissionDenied => StoreError::Full(text),
+            ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => StoreError::Busy(text),
+            ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => StoreError::Corrupt(text),
+            _ => StoreError::Other(text),
+        },
+        Error::FromSqlConversionFailure(..)
+        | Error::InvalidColumnType(..)
+        | Error::IntegralValueOutOfRange(..)
+        | Error::Utf8Error(..) => StoreError::Corrupt(text),
+        _ => StoreError::Other(text),
+    }
+}
+
+/// An error of the file system while it was asked for `path`.
+pub(crate) fn io_error(path: &Path, error: &io::Error) -> StoreError {
+    let text = format!("{}: {error}", path.display());
+    match error.kind() {
+        io::ErrorKind::PermissionDenied
+        | io::ErrorKind::ReadOnlyFilesystem
+        | io::ErrorKind::StorageFull
+        | io::ErrorKind::QuotaExceeded
+        | io::ErrorKind::FileTooLarge
+        | io::ErrorKind::NotADirectory
+        | io::ErrorKind::AlreadyExists => StoreError::Full(text),
+        _ => StoreError::Other(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rusqlite::ffi;
+
+    #[test]
+    fn codes_become_what_the_user_can_do() {
+        let kind = |code| match sql(Error::SqliteFailure(ffi::Error::new(code), None)) {
+            StoreError::Full(_) => "full",
+            StoreError::Busy(_) => "busy",
+            StoreError::Corrupt(_) => "corrupt",
+            _ => "other",
+        };
+        for code in [ffi::SQLITE_FULL, ffi::SQLITE_IOERR_WRITE, ffi::SQLITE_READONLY, ffi::SQLITE_CANTOPEN] {
+            assert_eq!(kind(code), "full");
+        }
+        assert_eq!(kind(ffi::SQLITE_BUSY_SNAPSHOT), "busy");
+        assert_eq!(kind(ffi::SQLITE_LOCKED), "busy");
+        assert_eq!(kind(ffi::SQLITE_CORRUPT), "corrupt");
+        assert_eq!(kind(ffi::SQLITE_NOTADB), "corrupt");
+        assert_eq!(kind(ffi::SQLITE_CONSTRAINT), "other");
+    }
+}

@@ -1,0 +1,334 @@
+//! [`Frontier`] on SQLite.
+
+use super::{
+    Inner, SqliteStore, codes,
+    error::sql,
+    memory::{Memory, set_number},
+    settle::end_lease,
+};
+use crate::ledger::{HostId, Place};
+use crawl_model::{
+    CrawlRequest, Enqueued, Frontier, FrontierCounts, HeldPage, HostKey, HostLoad, LeaseRef, LeaseToken,
+    NewUrl, OutputMark, RequestId, Settlement, StoreError, Strategy,
+};
+use rusqlite::{Connection, OptionalExtension, Row};
+use std::sync::Arc;
+use url::Url;
+
+impl Frontier for SqliteStore {
+    fn enqueue(&self, urls: &[NewUrl]) -> Result<Enqueued, StoreError> {
+        self.fresh()?.enqueue(urls)
+    }
+
+    fn hosts_with_pending(&self, now_ms: i64, limit: usize) -> Result<Vec<HostLoad>, StoreError> {
+        let mut inner = self.fresh()?;
+        inner.promote(now_ms)?;
+        Ok(inner.memory.ledger.ready(limit))
+    }
+
+    fn next_due(&self) -> Result<Option<i64>, StoreError> {
+        Ok(self.fresh()?.memory.next_due)
+    }
+
+    fn lease(
+        &self,
+        host: &HostKey,
+        max: usize,
+        worker: &str,
+        now_ms: i64,
+        deadline_ms: i64,
+    ) -> Result<Vec<CrawlRequest>, StoreError> {
+        let mut inner = self.fresh()?;
+        inner.promote(now_ms)?;
+        let inner = &mut *inner;
+        let Some(host) = inner.memory.find_host(&inner.conn, host).map_err(sql)? else {
+            return Ok(Vec::new());
+        };
+        if max == 0 || inner.memory.ledger.of(host).get(Place::Ready) == 0 {
+            return Ok(Vec::new());
+        }
+        let (project, group) = (Arc::clone(&inner.project), inner.source_group.clone());
+        let rows =
+            inner.write(|conn, memory| take_from_queue(conn, memory, host, max, worker, deadline_ms))?;
+        rows.into_iter().map(|row| row.request(&project, group.as_ref())).collect()
+    }
+
+    fn requeue(
+        &self,
+        lease: LeaseRef,
+        not_before_ms: i64,
+        attempt: u32,
+        strategy: Option<Strategy>,
+    ) -> Result<bool, StoreError> {
+        self.fresh()?.write(|conn, memory| {
+            let Some(host) = end_lease(conn, lease).map_err(sql)? else { return Ok(false) };
+            postpone(conn, host, lease.id, not_before_ms, attempt, strategy).map_err(sql)?;
+            memory.ledger.shift(host, Place::Leased, Place::Waiting, 1);
+            memory.next_due = Some(memory.next_due.map_or(not_before_ms, |due| due.min(not_before_ms)));
+            Ok(true)
+        })
+    }
+
+    fn hold(&self, lease: LeaseRef, host: &HostKey, page: &[u8]) -> Result<bool, StoreError> {
+        self.fresh()?.write(|conn, memory| {
+            let Some(leased_from) = end_lease(conn, lease).map_err(sql)? else { return Ok(false) };
+            let held_for = memory.host(conn, host).map_err(sql)?;
+            let order = memory.next_order;
+            conn.prepare_cached("INSERT INTO held (id, token, host, ord, page) VALUES (?1, ?2, ?3, ?4, ?5)")
+                .and_then(|mut insert| insert.execute((lease.id.0, lease.token.0, held_for, order, page)))
+                .map_err(sql)?;
+            memory.next_order += 1;
+            memory.ledger.take(leased_from, Place::Leased, 1);
+            memory.ledger.add(held_for, host, Place::Held, 1);
+            Ok(true)
+        })
+    }
+
+    fn held(&self, host: &HostKey, after: i64, limit: usize) -> Result<Vec<HeldPage>, StoreError> {
+        let mut inner = self.fresh()?;
+        let inner = &mut *inner;
+        let Some(host) = inner.memory.find_host(&inner.conn, host).map_err(sql)? else {
+            return Ok(Vec::new());
+        };
+        held_pages(&inner.conn, host, after, limit).map_err(sql)
+    }
+
+    fn hosts_with_held(&self) -> Result<Vec<HostLoad>, StoreError> {
+        Ok(self.fresh()?.memory.ledger.held())
+    }
+
+    fn settle(&self, batch: &[Settlement], outputs: &[OutputMark]) -> Result<usize, StoreError> {
+        self.fresh()?.settle(batch, outputs)
+    }
+
+    fn expire_leases(&self, now_ms: i64) -> Result<usize, StoreError> {
+        self.fresh()?.expire_leases(now_ms)
+    }
+
+    fn drained(&self) -> Result<bool, StoreError> {
+        Ok(self.fresh()?.memory.ledger.total().drained())
+    }
+
+    fn host_drained(&self, host: &HostKey) -> Result<bool, StoreError> {
+        let mut inner = self.fresh()?;
+        let inner = &mut *inner;
+        let host = inner.memory.find_host(&inner.conn, host).map_err(sql)?;
+        Ok(host.is_none_or(|host| inner.memory.ledger.of(host).drained()))
+    }
+
+    fn counts(&self) -> Result<FrontierCounts, StoreError> {
+        let inner = self.fresh()?;
+        let places = inner.memory.ledger.total();
+        let [records, failed, skipped, redirected] = inner.memory.settled;
+        Ok(FrontierCounts {
+            pending: places.get(Place::Ready) + places.get(Place::Waiting),
+            leased: places.get(Place::Leased),
+            held: places.get(Place::Held),
+            records,
+            failed,
+            skipped,
+            redirected,
+            hosts: inner.memory.host_count,
+        })
+    }
+
+    fn round(&self) -> Result<u32, StoreError> {
+        Ok(self.fresh()?.memory.round)
+    }
+
+    fn begin_round(&self) -> Result<u32, StoreError> {
+        self.fresh()?.write(|conn, memory| {
+            // URLs are not touched: with the round's number they count as not visited
+            conn.execute_batch(
+                "UPDATE numbers SET value = 0 WHERE name IN ('records', 'failed', 'skipped', 'redirected'); \
+                 DELETE FROM queue; DELETE FROM waiting; DELETE FROM leases; DELETE FROM held; \
+                 DELETE FROM host_states; DELETE FROM contents; DELETE FROM final_urls;",
+            )
+            .map_err(sql)?;
+            set_number(conn, "round", i64::from(memory.round) + 1).map_err(sql)?;
+            *memory = Memory::load(conn)?;
+            Ok(memory.round)
+        })
+    }
+
+    fn output_mark(&self, name: &str) -> Result<Option<u64>, StoreError> {
+        let inner = self.fresh()?;
+        let mut select =
+            inner.conn.prepare_cached("SELECT reach FROM outputs WHERE name = ?1").map_err(sql)?;
+        select.query_row([name], |row| row.get(0)).optional().map_err(sql)
+    }
+}
+
+impl Inner {
+    /// Moves what has become due from waiting to the queue.
+    fn promote(&mut self, now_ms: i64) -> Result<(), StoreError> {
+        if self.memory.next_due.is_none_or(|due| due > now_ms) {
+            return Ok(());
+        }
+        self.write(|conn, memory| {
+            back_to_queue(conn, memory, "waiting", "due", Place::Waiting, now_ms).map_err(sql)?;
+            memory.next_due = conn
+                .prepare_cached("SELECT min(due) FROM waiting")
+                .and_then(|mut select| select.query_row([], |row| row.get(0)))
+                .map_err(sql)?;
+            Ok(())
+        })
+    }
+
+    fn expire_leases(&mut self, now_ms: i64) -> Result<usize, StoreError> {
+        if self.memory.ledger.total().get(Place::Leased) == 0 {
+            return Ok(0);
+        }
+        self.write(|conn, memory| {
+            back_to_queue(conn, memory, "leases", "deadline", Place::Leased, now_ms).map_err(sql)
+        })
+    }
+}
+
+/// Moves every row of a table whose time is at or before `until` into the queue; returns how many.
+fn back_to_queue(
+    conn: &Connection,
+    memory: &mut Memory,
+    table: &str,
+    time: &str,
+    place: Place,
+    until: i64,
+) -> rusqlite::Result<usize> {
+    let count =
+        format!("SELECT host, count(*) FROM {table} WHERE {time} <= ?1 GROUP BY host ORDER BY min(id)");
+    let mut select = conn.prepare_cached(&count)?;
+    let moved: Vec<(HostId, u64)> =
+        select.query_map([until], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
+    if moved.is_empty() {
+        return Ok(0);
+    }
+    conn.prepare_cached(&format!(
+        "INSERT INTO queue (host, depth, id) SELECT {table}.host, urls.depth, urls.id \
+         FROM {table} JOIN urls ON urls.id = {table}.id WHERE {time} <= ?1"
+    ))?
+    .execute([until])?;
+    let n = conn.prepare_cached(&format!("DELETE FROM {table} WHERE {time} <= ?1"))?.execute([until])?;
+    for (host, n) in moved {
+        memory.ledger.shift(host, place, Place::Ready, n);
+    }
+    Ok(n)
+}
+
+/// A row of the queue with its URL, as read.
+struct Leased {
+    id: i64,
+    token: LeaseToken,
+    depth: u32,
+    discovery: i64,
+    attempt: u32,
+    strategy: Option<i64>,
+    url: String,
+    redirects: Option<String>,
+    etag: Option<String>,
+    last_modified: Option<String>,
+}
+
+impl Leased {
+    fn read(row: &Row<'_>, token: LeaseToken) -> rusqlite::Result<Self> {
+        Ok(Self {
+            id: row.get(0)?,
+            token,
+            depth: row.get(1)?,
+            discovery: row.get(2)?,
+            attempt: row.get(3)?,
+            strategy: row.get(4)?,
+            url: row.get(5)?,
+            redirects: row.get(6)?,
+            etag: row.get(7)?,
+            last_modified: row.get(8)?,
+        })
+    }
+
+    fn request(self, project: &Arc<str>, group: Option<&Arc<str>>) -> Result<CrawlRequest, StoreError> {
+        let damaged = |what: &dyn std::fmt::Display| StoreError::Corrupt(format!("{}: {what}", self.url));
+        let redirects = self.redirects.as_deref().map(serde_json::from_str).transpose();
+        Ok(CrawlRequest {
+            id: RequestId(self.id),
+            token: self.token,
+            url: Url::parse(&self.url).map_err(|e| damaged(&e))?,
+            depth: self.depth,
+            discovery: codes::read_discovery(self.discovery)?,
+            attempt: self.attempt,
+            strategy: self.strategy.map(codes::read_strategy).transpose()?,
+            redirects: redirects.map_err(|e| damaged(&e))?.unwrap_or_default(),
+            etag: self.etag,
+            last_modified: self.last_modified,
+            project: Arc::clone(project),
+            source_group: group.map(Arc::clone),
+        })
+    }
+}
+
+fn take_from_queue(
+    conn: &Connection,
+    memory: &mut Memory,
+    host: HostId,
+    max: usize,
+    worker: &str,
+    deadline_ms: i64,
+) -> Result<Vec<Leased>, StoreError> {
+    let mut leased = Vec::new();
+    let mut take = || -> rusqlite::Result<()> {
+        let mut select = conn.prepare_cached(
+            "SELECT queue.id, queue.depth, discovery, attempt, strategy, url, redirects, etag, last_modified \
+             FROM queue JOIN urls ON urls.id = queue.id \
+             WHERE queue.host = ?1 ORDER BY queue.depth, queue.id LIMIT ?2",
+        )?;
+        let mut rows = select.query((host, i64::try_from(max).unwrap_or(i64::MAX)))?;
+        while let Some(row) = rows.next()? {
+            let token = memory.next_token(conn)?;
+            leased.push(Leased::read(row, token)?);
+        }
+        let mut insert = conn.prepare_cached(
+            "INSERT INTO leases (id, token, host, deadline, worker) VALUES (?1, ?2, ?3, ?4, ?5)",
+        )?;
+        let mut unqueue =
+            conn.prepare_cached("DELETE FROM queue WHERE host = ?1 AND depth = ?2 AND id = ?3")?;
+        for row in &leased {
+            insert.execute((row.id, row.token.0, host, deadline_ms, worker))?;
+            unqueue.execute((host, row.depth, row.id))?;
+        }
+        memory.ledger.shift(host, Place::Ready, Place::Leased, leased.len() as u64);
+        memory.ledger.served(host);
+        Ok(())
+    };
+    take().map_err(sql)?;
+    Ok(leased)
+}
+
+fn postpone(
+    conn: &Connection,
+    host: HostId,
+    id: RequestId,
+    due: i64,
+    attempt: u32,
+    strategy: Option<Strategy>,
+) -> rusqlite::Result<()> {
+    conn.prepare_cached("UPDATE urls SET attempt = ?2, strategy = ?3 WHERE id = ?1")?.execute((
+        id.0,
+        attempt,
+        strategy.map(codes::strategy),
+    ))?;
+    conn.prepare_cached("INSERT INTO waiting (due, id, host) VALUES (?1, ?2, ?3)")?
+        .execute((due, id.0, host))
+        .map(|_| ())
+}
+
+fn held_pages(conn: &Connection, host: HostId, after: i64, limit: usize) -> rusqlite::Result<Vec<HeldPage>> {
+    let mut select = conn.prepare_cached(
+        "SELECT id, token, ord, page FROM held WHERE host = ?1 AND ord > ?2 ORDER BY ord LIMIT ?3",
+    )?;
+    let rows = select.query_map((host, after, i64::try_from(limit).unwrap_or(i64::MAX)), |row| {
+        Ok(HeldPage {
+            lease: LeaseRef { id: RequestId(row.get(0)?), token: LeaseToken(row.get(1)?) },
+            order: row.get(2)?,
+            page: row.get(3)?,
+        })
+    })?;
+    rows.collect()
+}

@@ -1,0 +1,166 @@
+//! What is kept in memory of the database.
+
+use super::{error::sql, known::KnownUrls};
+use crate::ledger::{HostId, Ledger, Place};
+use crawl_model::{HostKey, LeaseToken, Outcome, StoreError};
+use rusqlite::{Connection, OptionalExtension};
+use rustc_hash::FxHashMap;
+
+/// Hosts whose number is remembered; at about 100 bytes a host 6 MiB at most.
+const HOSTS: usize = 1 << 16;
+
+/// Lease tokens that are set aside at a time, so that a lease need not write the last one it gave.
+const TOKENS: i64 = 1 << 20;
+
+/// A host that was enqueued for in no round yet.
+const NO_ROUND: i64 = -1;
+
+pub(super) struct Memory {
+    pub(super) round: u32,
+    pub(super) ledger: Ledger,
+    pub(super) known: KnownUrls,
+    /// Settled URLs of this round by outcome, in the order of [`OUTCOMES`].
+    pub(super) settled: [u64; 4],
+    /// Hosts with a URL in this round.
+    pub(super) host_count: u64,
+    /// When the next waiting URL becomes due.
+    pub(super) next_due: Option<i64>,
+    /// Order of the next held page.
+    pub(super) next_order: i64,
+    hosts: FxHashMap<HostKey, Host>,
+    token: i64,
+    token_end: i64,
+}
+
+#[derive(Clone, Copy)]
+struct Host {
+    id: HostId,
+    round: i64,
+}
+
+/// Outcomes with the name of their number in the database.
+pub(super) const OUTCOMES: [(Outcome, &str); 4] = [
+    (Outcome::Record, "records"),
+    (Outcome::Failed, "failed"),
+    (Outcome::Skipped, "skipped"),
+    (Outcome::Redirected, "redirected"),
+];
+
+impl Memory {
+    /// Reads what is active; settled URLs are not touched, so it takes as long as there is still to do.
+    pub(super) fn load(conn: &Connection) -> Result<Self, StoreError> {
+        let round = number(conn, "round")?;
+        let token = number(conn, "token")?;
+        let mut settled = [0; 4];
+        for (count, (_, name)) in settled.iter_mut().zip(OUTCOMES) {
+            *count = u64::try_from(number(conn, name)?).map_err(|e| StoreError::Corrupt(e.to_string()))?;
+        }
+        let one = |text: &str| conn.query_row(text, [], |row| row.get::<_, Option<i64>>(0)).map_err(sql);
+        let host_count = conn
+            .query_row("SELECT count(*) FROM hosts WHERE round = ?1", [round], |row| row.get::<_, u64>(0))
+            .map_err(sql)?;
+        Ok(Self {
+            round: u32::try_from(round).map_err(|e| StoreError::Corrupt(e.to_string()))?,
+            ledger: ledger(conn).map_err(sql)?,
+            known: KnownUrls::new(),
+            settled,
+            host_count,
+            next_due: one("SELECT min(due) FROM waiting")?,
+            next_order: one("SELECT max(ord) FROM held")?.unwrap_or(0) + 1,
+            hosts: FxHashMap::default(),
+            token,
+            token_end: token,
+        })
+    }
+
+    /// A token that no lease had before.
+    pub(super) fn next_token(&mut self, conn: &Connection) -> rusqlite::Result<LeaseToken> {
+        if self.token == self.token_end {
+            self.token_end += TOKENS;
+            set_number(conn, "token", self.token_end)?;
+        }
+        self.token += 1;
+        Ok(LeaseToken(self.token))
+    }
+
+    /// The number of a host, if it was ever seen.
+    pub(super) fn find_host(&mut self, conn: &Connection, key: &HostKey) -> rusqlite::Result<Option<HostId>> {
+        if let Some(host) = self.hosts.get(key) {
+            return Ok(Some(host.id));
+        }
+        let mut select = conn.prepare_cached("SELECT id, round FROM hosts WHERE name = ?1")?;
+        let found = select
+            .query_row([key.as_str()], |row| Ok(Host { id: row.get(0)?, round: row.get(1)? }))
+            .optional()?;
+        Ok(found.map(|host| self.remember(key, host)))
+    }
+
+    /// The number of a host, which is added if it was never seen.
+    pub(super) fn host(&mut self, conn: &Connection, key: &HostKey) -> rusqlite::Result<HostId> {
+        if let Some(id) = self.find_host(conn, key)? {
+            return Ok(id);
+        }
+        conn.prepare_cached("INSERT INTO hosts (name, round) VALUES (?1, ?2)")?
+            .execute((key.as_str(), NO_ROUND))?;
+        Ok(self.remember(key, Host { id: conn.last_insert_rowid(), round: NO_ROUND }))
+    }
+
+    /// The number of a host that a URL is enqueued for in this round.
+    pub(super) fn host_in_round(&mut self, conn: &Connection, key: &HostKey) -> rusqlite::Result<HostId> {
+        let round = i64::from(self.round);
+        if let Some(host) = self.hosts.get(key).filter(|host| host.round == round) {
+            return Ok(host.id);
+        }
+        let id = self.host(conn, key)?;
+        let mut mark = conn.prepare_cached("UPDATE hosts SET round = ?2 WHERE id = ?1 AND round <> ?2")?;
+        self.host_count += mark.execute((id, round))? as u64;
+        Ok(self.remember(key, Host { id, round }))
+    }
+
+    fn remember(&mut self, key: &HostKey, host: Host) -> HostId {
+        if self.hosts.len() >= HOSTS {
+            self.hosts.clear();
+        }
+        self.hosts.insert(key.clone(), host);
+        host.id
+    }
+}
+
+/// Counts what is active, hosts in the order of their oldest pending URL.
+fn ledger(conn: &Connection) -> rusqlite::Result<Ledger> {
+    let mut ledger = Ledger::default();
+    let places = [
+        ("queue", Place::Ready),
+        ("waiting", Place::Waiting),
+        ("leases", Place::Leased),
+        ("held", Place::Held),
+    ];
+    for (table, place) in places {
+        let mut select = conn.prepare(&format!(
+            "SELECT hosts.id, hosts.name, found.n FROM \
+             (SELECT host, count(*) AS n, min(id) AS oldest FROM {table} GROUP BY host) AS found \
+             JOIN hosts ON hosts.id = found.host ORDER BY found.oldest"
+        ))?;
+        let mut rows = select.query([])?;
+        while let Some(row) = rows.next()? {
+            let key = HostKey::from_stored(row.get::<_, String>(1)?);
+            ledger.add(row.get(0)?, &key, place, row.get(2)?);
+        }
+    }
+    Ok(ledger)
+}
+
+fn number(conn: &Connection, name: &str) -> Result<i64, StoreError> {
+    conn.prepare_cached("SELECT value FROM numbers WHERE name = ?1")
+        .and_then(|mut select| select.query_row([name], |row| row.get(0)))
+        .map_err(|error| match error {
+            rusqlite::Error::QueryReturnedNoRows => {
+                StoreError::Corrupt(format!("the number {name} is missing"))
+            }
+            error => sql(error),
+        })
+}
+
+pub(super) fn set_number(conn: &Connection, name: &str, value: i64) -> rusqlite::Result<()> {
+    conn.prepare_cached("UPDATE numbers SET value = ?2 WHERE name = ?1")?.execute((name, value)).map(|_| ())
+}

@@ -1,0 +1,230 @@
+//! The storage traits on SQLite: one file, one connection behind a lock.
+//!
+//! What is asked often never reaches the database: numbers come from the [`Ledger`](crate::ledger::Ledger), links
+//! to known URLs end in [`KnownUrls`](known::KnownUrls). Both are rebuilt from the database at the start and after any
+//! failure, so memory and file cannot drift apart.
+
+mod claims;
+mod codes;
+mod domain;
+mod enqueue;
+mod error;
+mod frontier;
+mod known;
+mod memory;
+mod run;
+mod settle;
+
+pub(crate) use error::io_error;
+
+use claims::Claims;
+use crawl_model::StoreError;
+use error::sql;
+use memory::Memory;
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use std::{
+    fs,
+    path::Path,
+    sync::{Arc, Mutex, MutexGuard},
+};
+
+/// Name of the database in the state directory.
+const FILE: &str = "crawl.sqlite";
+
+/// One entry a version: `PRAGMA user_version` counts those that have been applied. Entries are never edited, only added.
+const MIGRATIONS: &[&str] = &[include_str!("migrations/0001_frontier.sql")];
+
+/// Pages in the write-ahead log at which it is copied into the database: at 4 KiB a page the log stays about 8 MiB.
+const WAL_PAGES: i64 = 2_000;
+
+/// Bytes that the write-ahead log is cut back to after one large transaction made it grow.
+const WAL_LIMIT: i64 = 16 << 20;
+
+/// What a store may cost, and what it survives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StoreOptions {
+    /// Sync the disk at every commit. Without it a commit survives the death of the process in whatever way, while a
+    /// loss of power may take back the newest commits (never a part of one: the database stays whole). That costs no
+    /// record, since an output file is cut back to the offset that the database knows; its pages are fetched again.
+    pub power_safe: bool,
+    /// Upper bound of SQLite's page cache, in KiB.
+    pub cache_kib: u32,
+}
+
+impl Default for StoreOptions {
+    fn default() -> Self {
+        Self { power_safe: false, cache_kib: 16 * 1024 }
+    }
+}
+
+/// The storage traits on SQLite. Every call that changes something is one transaction; after it has returned, the
+/// change survives `kill -9` (see [`StoreOptions::power_safe`] for power). The one exception are claims
+/// ([`claim_content`](crawl_model::DomainStore::claim_content) and `claim_final_url`): they are written together with
+/// whatever is written next, hence never later than the settlement of the page that made them.
+///
+/// Hold a [`StateLock`](crate::StateLock) on the directory while a store is written to.
+pub struct SqliteStore {
+    inner: Mutex<Inner>,
+}
+
+struct Inner {
+    conn: Connection,
+    memory: Memory,
+    claims: Claims,
+    /// A transaction failed or a thread panicked: `memory` is to be read anew before it is used.
+    stale: bool,
+    project: Arc<str>,
+    source_group: Option<Arc<str>>,
+}
+
+impl SqliteStore {
+    /// Opens the store of a state directory with the default [`StoreOptions`]; directory and database are made if they
+    /// do not exist, and an older version is brought up to date.
+    ///
+    /// # Errors
+    /// [`StoreError::Version`] when a newer program wrote it, [`StoreError::Corrupt`] when it is no database of ours,
+    /// [`StoreError::Full`] when it cannot be written, [`StoreError::Busy`] when another process is writing.
+    pub fn open(dir: &Path) -> Result<Self, StoreError> {
+        Self::open_with(dir, StoreOptions::default())
+    }
+
+    /// As [`SqliteStore::open`], with other options.
+    ///
+    /// # Errors
+    /// As [`SqliteStore::open`].
+    pub fn open_with(dir: &Path, options: StoreOptions) -> Result<Self, StoreError> {
+        fs::create_dir_all(dir).map_err(|e| io_error(dir, &e))?;
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
+        let mut conn = connect(dir, flags, options).map_err(sql)?;
+        set_up_log(&conn, options).map_err(sql)?;
+        migrate(&mut conn)?;
+        Self::with(conn)
+    }
+
+    /// Opens a store to look at while another process may be writing it. Numbers are those of the moment of opening;
+    /// every call that would change something fails with [`StoreError::Full`].
+    ///
+    /// # Errors
+    /// As [`SqliteStore::open`]; [`StoreError::Other`] when there is no store in the directory.
+    pub fn open_read_only(dir: &Path) -> Result<Self, StoreError> {
+        if !dir.join(FILE).exists() {
+            return Err(StoreError::Other(format!("{} holds no state of a crawl", dir.display())));
+        }
+        let conn = connect(dir, OpenFlags::SQLITE_OPEN_READ_ONLY, StoreOptions::default()).map_err(sql)?;
+        let found = version(&conn)?;
+        if found < newest() {
+            return Err(StoreError::Other(format!(
+                "storage has version {found}: a crawl has to bring it up to date"
+            )));
+        }
+        Self::with(conn)
+    }
+
+    fn with(conn: Connection) -> Result<Self, StoreError> {
+        let memory = Memory::load(&conn)?;
+        let inner = Inner {
+            conn,
+            memory,
+            claims: Claims::default(),
+            stale: false,
+            project: "".into(),
+            source_group: None,
+        };
+        Ok(Self { inner: Mutex::new(inner) })
+    }
+
+    /// The project, and the group of sources in it, that leases from now on count for. They start as `""` and `None`
+    /// and are not stored: each run names its own.
+    pub fn set_project(&self, project: &str, source_group: Option<&str>) {
+        let mut inner = self.lock();
+        inner.project = project.into();
+        inner.source_group = source_group.map(Into::into);
+    }
+
+    /// The connection, whatever became of a thread that had it: its transaction was rolled back when it unwound, and
+    /// what it had noted in memory is read anew.
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(|poisoned| {
+            self.inner.clear_poison();
+            let mut inner = poisoned.into_inner();
+            inner.stale = true;
+            inner
+        })
+    }
+
+    /// The connection, with memory as the database has it.
+    fn fresh(&self) -> Result<MutexGuard<'_, Inner>, StoreError> {
+        let mut inner = self.lock();
+        inner.refresh()?;
+        Ok(inner)
+    }
+}
+
+impl Inner {
+    fn refresh(&mut self) -> Result<(), StoreError> {
+        if self.stale {
+            self.memory = Memory::load(&self.conn)?;
+            self.stale = false;
+        }
+        Ok(())
+    }
+
+    /// One transaction, claims first. `work` may change memory as it goes: if anything fails, memory is read anew.
+    fn write<T>(
+        &mut self,
+        work: impl FnOnce(&Connection, &mut Memory) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        self.refresh()?;
+        let tx = self.conn.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sql)?;
+        // unset only where everything, the commit included, went well; a panic leaves it set too
+        self.stale = true;
+        self.claims.write(&tx).map_err(sql)?;
+        let done = work(&tx, &mut self.memory)?;
+        tx.commit().map_err(sql)?;
+        self.claims.clear();
+        self.stale = false;
+        Ok(done)
+    }
+}
+
+fn connect(dir: &Path, flags: OpenFlags, options: StoreOptions) -> rusqlite::Result<Connection> {
+    // the mutex around the connection does what SQLite's own would do
+    let conn = Connection::open_with_flags(dir.join(FILE), flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    conn.set_prepared_statement_cache_capacity(64);
+    // negative: KiB, not pages
+    conn.pragma_update(None, "cache_size", -i64::from(options.cache_kib))?;
+    conn.pragma_update(None, "temp_store", "memory")?;
+    Ok(conn)
+}
+
+fn set_up_log(conn: &Connection, options: StoreOptions) -> rusqlite::Result<()> {
+    conn.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()))?;
+    conn.pragma_update(None, "synchronous", if options.power_safe { "full" } else { "normal" })?;
+    conn.pragma_update_and_check(None, "wal_autocheckpoint", WAL_PAGES, |_| Ok(()))?;
+    conn.pragma_update_and_check(None, "journal_size_limit", WAL_LIMIT, |_| Ok(()))
+}
+
+fn newest() -> u32 {
+    u32::try_from(MIGRATIONS.len()).unwrap_or(u32::MAX)
+}
+
+/// The version of a database, if this program can read it.
+fn version(conn: &Connection) -> Result<u32, StoreError> {
+    let found: u32 = conn.pragma_query_value(None, "user_version", |row| row.get(0)).map_err(sql)?;
+    if found > newest() {
+        return Err(StoreError::Version { found, known: newest() });
+    }
+    Ok(found)
+}
+
+/// Applies what the database has not seen yet, each migration in a transaction of its own.
+fn migrate(conn: &mut Connection) -> Result<(), StoreError> {
+    loop {
+        let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sql)?;
+        let done = version(&tx)?;
+        let Some(migration) = MIGRATIONS.get(done as usize) else { return Ok(()) };
+        tx.execute_batch(migration).map_err(sql)?;
+        tx.pragma_update(None, "user_version", done + 1).map_err(sql)?;
+        tx.commit().map_err(sql)?;
+    }
+}

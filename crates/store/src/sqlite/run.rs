@@ -1,0 +1,75 @@
+//! [`RunStore`] on SQLite, and what the frontier remembers of a single URL.
+
+use super::{SqliteStore, error::sql};
+use crawl_model::{CachedRobots, ContentHash, Origin, PageHistory, RunStore, StoreError, UrlKey};
+use rusqlite::OptionalExtension;
+
+impl RunStore for SqliteStore {
+    fn get(&self, name: &str) -> Result<Option<String>, StoreError> {
+        let inner = self.fresh()?;
+        let mut select =
+            inner.conn.prepare_cached("SELECT value FROM settings WHERE name = ?1").map_err(sql)?;
+        select.query_row([name], |row| row.get(0)).optional().map_err(sql)
+    }
+
+    fn put(&self, name: &str, value: &str) -> Result<(), StoreError> {
+        self.fresh()?.write(|conn, _| {
+            conn.prepare_cached("INSERT OR REPLACE INTO settings (name, value) VALUES (?1, ?2)")
+                .and_then(|mut insert| insert.execute((name, value)))
+                .map_err(sql)?;
+            Ok(())
+        })
+    }
+
+    fn load_robots(&self, origin: &Origin) -> Result<Option<CachedRobots>, StoreError> {
+        let inner = self.fresh()?;
+        let mut select = inner
+            .conn
+            .prepare_cached("SELECT status, body, fetched_at FROM robots WHERE origin = ?1")
+            .map_err(sql)?;
+        let found = select.query_row([origin.as_str()], |row| {
+            let body: Vec<u8> = row.get(1)?;
+            Ok(CachedRobots { status: row.get(0)?, body: body.into(), fetched_at_ms: row.get(2)? })
+        });
+        found.optional().map_err(sql)
+    }
+
+    fn save_robots(&self, origin: &Origin, robots: &CachedRobots) -> Result<(), StoreError> {
+        self.fresh()?.write(|conn, _| {
+            conn.prepare_cached(
+                "INSERT OR REPLACE INTO robots (origin, status, body, fetched_at) VALUES (?1, ?2, ?3, ?4)",
+            )
+            .and_then(|mut insert| {
+                insert.execute((origin.as_str(), robots.status, &robots.body[..], robots.fetched_at_ms))
+            })
+            .map_err(sql)?;
+            Ok(())
+        })
+    }
+}
+
+impl SqliteStore {
+    /// What the last visit to a URL taught, in whatever round it was; `None` for a URL that was never enqueued.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub fn history(&self, url: UrlKey) -> Result<Option<PageHistory>, StoreError> {
+        let inner = self.fresh()?;
+        let mut select = inner
+            .conn
+            .prepare_cached(
+                "SELECT status, etag, last_modified, content_hash, fetched_at FROM urls WHERE key = ?1",
+            )
+            .map_err(sql)?;
+        let found = select.query_row([url.0], |row| {
+            Ok(PageHistory {
+                status: row.get(0)?,
+                etag: row.get(1)?,
+                last_modified: row.get(2)?,
+                content_hash: row.get::<_, Option<[u8; 32]>>(3)?.map(ContentHash),
+                fetched_at_ms: row.get(4)?,
+            })
+        });
+        found.optional().map_err(sql)
+    }
+}
