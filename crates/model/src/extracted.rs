@@ -222,6 +222,8 @@ pub struct ExtractedPage {
     pub body_bytes: u64,
     /// How the page would best be fetched.
     pub classification: Classification,
-    /// What extraction found.
+    /// What extraction found; its `links` are empty here, the frontier has them.
     pub extraction: Extraction,
+    /// Canonical outgoing links, each once, for the record.
+    pub outgoing: Vec<String>,
 }

@@ -1,6 +1,6 @@
 //! What is written.
 
-use crate::{ExtractedPage, LeaseToken, RequestId, Strategy, Warning};
+use crate::{ContentHash, ExtractedPage, LeaseToken, RequestId, Strategy, Warning};
 use serde::{Deserialize, Serialize};
 
 /// Version of the shape of [`Record`].
@@ -48,8 +48,8 @@ pub struct CleanPage {
     pub duplicate_of: Option<String>,
     /// 1 for an exact duplicate, else the exact Jaccard similarity.
     pub similarity: Option<f64>,
-    /// SHA-256 of `content`, 64 hex digits.
-    pub content_hash: String,
+    /// SHA-256 of `content`.
+    pub content_hash: ContentHash,
 }
 
 /// One try at fetching a page.
@@ -188,14 +188,14 @@ pub enum Stage {
 }
 
 /// One line of `errors.jsonl`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FailedPage {
     /// The URL that failed.
     pub url: String,
     /// Where.
     pub stage: Stage,
     /// The kind of failure, one of a closed list of names.
-    pub kind: String,
+    pub kind: &'static str,
     /// HTTP status, if there was an answer.
     pub status: Option<u16>,
     /// Attempts made.
