@@ -1,0 +1,317 @@
+//! The command line as plain data.
+
+use crate::config::Override;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+use toml::Value;
+
+const EXAMPLES: &str = "\
+Examples:
+  crawl --seed urls.txt -o pages.jsonl             crawl the sites of the seeds, one line a page
+  crawl --seed urls.txt --limit 100 | jq .text     a first look
+  printf 'example.org\\n' | crawl --seed -          seeds from standard input
+  crawl extract page.html --url https://example.org/page --format markdown
+  crawl --seed urls.txt --scope domain --depth 3 --exclude '/archive/'
+
+The same command again goes on where it stopped; after a finished round it starts the next one. --fresh starts over.
+
+Exit codes: 0 done, 1 internal error, 2 usage or configuration, 3 storage full or unwritable, 4 no seed could be
+fetched, 5 stopped by a limit, 6 another run holds the state directory, 130 interrupted (state saved).";
+
+/// Fetches sites politely, takes each page's main content, removes what the site repeats, writes JSONL.
+#[derive(Debug, Parser)]
+#[command(name = "crawl", version, after_help = EXAMPLES, args_conflicts_with_subcommands = true, max_term_width = 110)]
+pub struct Cli {
+    /// Another job than crawling.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    /// Flags of the main job.
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+/// Jobs beside the main one.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Extract the main content of one page, or of a JSONL of pages.
+    Extract(ExtractArgs),
+    /// Say what kind of page it is, how it should be fetched, and why.
+    Classify(ClassifyArgs),
+    /// Remove what each domain repeats from a finished JSONL (the batch algorithm).
+    Dedup(DedupArgs),
+    /// Print shell completions.
+    Completions {
+        /// The shell to complete for.
+        shell: clap_complete::Shell,
+    },
+}
+
+/// Flags of the main job; all but a few override a key of the configuration.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// File of seeds, one URL or bare host a line (# comments; .gz works; - for standard input)
+    #[arg(long, value_name = "FILE", help_heading = "Input")]
+    pub seed: Option<PathBuf>,
+    /// Configuration file (TOML; see config/crawl.toml for every key)
+    #[arg(long, value_name = "FILE", help_heading = "Input")]
+    pub config: Option<PathBuf>,
+
+    /// Append records to FILE (default: standard output)
+    #[arg(short = 'o', long = "output", value_name = "FILE", help_heading = "Output", conflicts_with = "replace")]
+    pub append: Option<PathBuf>,
+    /// Replace FILE by the records of this round
+    #[arg(short = 'O', long = "replace-output", value_name = "FILE", help_heading = "Output")]
+    pub replace: Option<PathBuf>,
+    /// Where frontier, lock and errors.jsonl are kept
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    pub state_dir: Option<PathBuf>,
+    /// Forget the saved state and start over
+    #[arg(long, help_heading = "Output")]
+    pub fresh: bool,
+    /// Leave the list of outgoing links out of the records
+    #[arg(long, help_heading = "Output")]
+    pub no_links: bool,
+
+    /// Which links are followed: host, subdomains, domain, any
+    #[arg(long, value_name = "SCOPE", help_heading = "Scope")]
+    pub scope: Option<String>,
+    /// Links from the nearest seed (0: the seeds alone)
+    #[arg(long, value_name = "N", help_heading = "Scope")]
+    pub depth: Option<String>,
+    /// Stop after N records
+    #[arg(long, value_name = "N", help_heading = "Scope")]
+    pub limit: Option<String>,
+    /// Fetch only URLs that match (repeatable)
+    #[arg(long, value_name = "REGEX", help_heading = "Scope")]
+    pub include: Vec<String>,
+    /// Never fetch URLs that match (repeatable)
+    #[arg(long, visible_alias = "exclude-regex", value_name = "REGEX", help_heading = "Scope")]
+    pub exclude: Vec<String>,
+    /// Name of the project that pages are counted and compared in
+    #[arg(long, value_name = "NAME", help_heading = "Scope")]
+    pub project: Option<String>,
+    /// Label of these seeds within the project
+    #[arg(long, value_name = "NAME", help_heading = "Scope")]
+    pub source_group: Option<String>,
+
+    /// Requests in flight over all hosts
+    #[arg(short = 'c', long, value_name = "N", help_heading = "Fetching")]
+    pub concurrency: Option<u32>,
+    /// Requests in flight per host
+    #[arg(long, value_name = "N", help_heading = "Fetching")]
+    pub host_concurrency: Option<u32>,
+    /// Least time between two requests to one host, as 200ms, 1s
+    #[arg(long, value_name = "TIME", help_heading = "Fetching")]
+    pub delay: Option<String>,
+    /// How pages are fetched: auto, static
+    #[arg(long, value_name = "NAME", help_heading = "Fetching")]
+    pub strategy: Option<String>,
+    /// The user agent to send
+    #[arg(long, value_name = "TEXT", help_heading = "Fetching")]
+    pub user_agent: Option<String>,
+    /// URL or mail address for site owners, sent in the user agent
+    #[arg(long, value_name = "TEXT", help_heading = "Fetching")]
+    pub contact: Option<String>,
+    /// Do not obey robots.txt, meta robots, X-Robots-Tag and nofollow
+    #[arg(long, help_heading = "Fetching")]
+    pub ignore_robots: bool,
+    /// Reach HOST:PORT at ADDRESS, as curl does (repeatable)
+    #[arg(long, value_name = "HOST:PORT:ADDRESS", help_heading = "Fetching")]
+    pub resolve: Vec<String>,
+    /// Allow addresses of this network although they are not public (repeatable)
+    #[arg(long, value_name = "CIDR", help_heading = "Fetching")]
+    pub allow_address: Vec<String>,
+    /// Allow all addresses that are not public
+    #[arg(long, help_heading = "Fetching")]
+    pub allow_private_addresses: bool,
+
+    /// Do not remove what a site repeats
+    #[arg(long, help_heading = "Cleaning")]
+    pub no_dedup: bool,
+    /// Trade: precision, recall, balanced
+    #[arg(long, value_name = "NAME", help_heading = "Cleaning")]
+    pub favor: Option<String>,
+
+    /// No progress and no summary
+    #[arg(short, long, help_heading = "Messages")]
+    pub quiet: bool,
+    /// error, warn, info, debug, trace
+    #[arg(long, value_name = "LEVEL", help_heading = "Messages")]
+    pub log_level: Option<String>,
+    /// text or json
+    #[arg(long, value_name = "FORMAT", help_heading = "Messages")]
+    pub log_format: Option<String>,
+}
+
+impl RunArgs {
+    /// The flags as settings.
+    #[must_use]
+    pub fn overrides(&self) -> Vec<Override> {
+        let mut out = Overrides(Vec::new());
+        out.path("--output", "output.append", self.append.as_ref());
+        out.path("--replace-output", "output.replace", self.replace.as_ref());
+        // a flag names one output: it must not meet the other kind from the file
+        if self.append.is_some() {
+            out.set("--output", "output.replace", "");
+        }
+        if self.replace.is_some() {
+            out.set("--replace-output", "output.append", "");
+        }
+        out.path("--state-dir", "state.dir", self.state_dir.as_ref());
+        out.text("--scope", "crawl.scope", self.scope.as_ref());
+        out.limit("--depth", "crawl.depth", self.depth.as_ref());
+        out.limit("--limit", "crawl.limit", self.limit.as_ref());
+        out.list("--include", "crawl.include", &self.include);
+        out.list("--exclude", "crawl.exclude", &self.exclude);
+        out.text("--project", "crawl.project", self.project.as_ref());
+        out.text("--source-group", "crawl.source_group", self.source_group.as_ref());
+        out.number("--concurrency", "fetch.concurrency", self.concurrency);
+        out.number("--host-concurrency", "fetch.host_concurrency", self.host_concurrency);
+        out.text("--delay", "fetch.delay", self.delay.as_ref());
+        out.text("--strategy", "fetch.strategy", self.strategy.as_ref());
+        out.text("--user-agent", "fetch.user_agent", self.user_agent.as_ref());
+        out.text("--contact", "fetch.contact", self.contact.as_ref());
+        out.switch("--ignore-robots", "crawl.obey_robots", self.ignore_robots, false);
+        out.list("--resolve", "fetch.resolve", &self.resolve);
+        out.list("--allow-address", "fetch.allow_addresses", &self.allow_address);
+        out.switch("--allow-private-addresses", "fetch.allow_private_addresses", self.allow_private_addresses, true);
+        out.switch("--no-dedup", "dedup.enabled", self.no_dedup, false);
+        out.switch("--no-links", "output.links", self.no_links, false);
+        out.text("--favor", "extract.favor", self.favor.as_ref());
+        out.text("--log-level", "log.level", self.log_level.as_ref());
+        out.text("--log-format", "log.format", self.log_format.as_ref());
+        out.0
+    }
+}
+
+struct Overrides(Vec<Override>);
+
+impl Overrides {
+    fn set(&mut self, flag: &'static str, key: &'static str, value: impl Into<Value>) {
+        self.0.push(Override { flag, key, value: value.into() });
+    }
+
+    fn text(&mut self, flag: &'static str, key: &'static str, value: Option<&String>) {
+        if let Some(value) = value {
+            self.set(flag, key, value.as_str());
+        }
+    }
+
+    fn path(&mut self, flag: &'static str, key: &'static str, value: Option<&PathBuf>) {
+        if let Some(value) = value {
+            self.set(flag, key, value.to_string_lossy().into_owned());
+        }
+    }
+
+    fn number(&mut self, flag: &'static str, key: &'static str, value: Option<u32>) {
+        if let Some(value) = value {
+            self.set(flag, key, i64::from(value));
+        }
+    }
+
+    /// A number, or a word that the setting explains when it refuses it.
+    fn limit(&mut self, flag: &'static str, key: &'static str, value: Option<&String>) {
+        if let Some(value) = value {
+            self.set(flag, key, value.parse::<i64>().map_or_else(|_| Value::from(value.as_str()), Value::from));
+        }
+    }
+
+    fn list(&mut self, flag: &'static str, key: &'static str, values: &[String]) {
+        if !values.is_empty() {
+            self.set(flag, key, Value::Array(values.iter().map(|v| Value::from(v.as_str())).collect()));
+        }
+    }
+
+    fn switch(&mut self, flag: &'static str, key: &'static str, given: bool, value: bool) {
+        if given {
+            self.set(flag, key, value);
+        }
+    }
+}
+
+/// What `text` is written as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TextFormat {
+    /// One JSON record a page.
+    Json,
+    /// The main content as Markdown.
+    Markdown,
+    /// The main content as plain text.
+    Text,
+}
+
+/// `crawl extract`
+#[derive(Debug, Args)]
+pub struct ExtractArgs {
+    /// The page, or with --jsonl the lines; - or none for standard input
+    pub file: Option<PathBuf>,
+    /// The page's address, for links and dates
+    #[arg(long)]
+    pub url: Option<url::Url>,
+    /// The Content-Type header, for the charset
+    #[arg(long, value_name = "VALUE")]
+    pub content_type: Option<String>,
+    /// Lines {"id","url","html" or "html_base64"} in, a record a line out, in the same order
+    #[arg(long)]
+    pub jsonl: bool,
+    /// json prints a record; with --jsonl every line is a record, and markdown or text says what its `text` is
+    #[arg(long, value_enum, default_value = "json")]
+    pub format: TextFormat,
+    /// Trade: precision, recall, balanced
+    #[arg(long, default_value = "balanced")]
+    pub favor: crawl_extract::Favor,
+    /// Links in the text: keep, strip, reference
+    #[arg(long, default_value = "keep")]
+    pub links: crawl_extract::LinkStyle,
+    /// Keep images
+    #[arg(long)]
+    pub images: bool,
+    /// Leave tables out
+    #[arg(long)]
+    pub no_tables: bool,
+    /// Leave comments out
+    #[arg(long)]
+    pub no_comments: bool,
+}
+
+/// `crawl classify`
+#[derive(Debug, Args)]
+pub struct ClassifyArgs {
+    /// The page, or with --jsonl the lines; - or none for standard input
+    pub file: Option<PathBuf>,
+    /// The page's address
+    #[arg(long)]
+    pub url: Option<url::Url>,
+    /// Lines {"id","url","html" or "html_base64"} in, {"id","pageType","strategy","confidence","reason","signals"} out
+    #[arg(long)]
+    pub jsonl: bool,
+}
+
+/// How `crawl dedup` judges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DedupMode {
+    /// Exact blocks, as the specification counts them.
+    Exact,
+}
+
+/// `crawl dedup`
+#[derive(Debug, Args)]
+pub struct DedupArgs {
+    /// Records with `url` and `content` (or `text`); - or none for standard input
+    pub file: Option<PathBuf>,
+    /// How blocks are judged
+    #[arg(long, value_enum, default_value = "exact")]
+    pub mode: DedupMode,
+    /// Share of a domain's pages that a block must stand on, 0.1 to 1 [default: from the configuration]
+    #[arg(long, value_name = "SHARE")]
+    pub threshold_pct: Option<f64>,
+    /// Least pages of a domain, 2 to 100 [default: from the configuration]
+    #[arg(long, value_name = "N")]
+    pub min_pages: Option<u32>,
+    /// Shortest block looked at, in characters, 10 to 500 [default: from the configuration]
+    #[arg(long, value_name = "N")]
+    pub min_block_chars: Option<u32>,
+    /// Write the statistics of each domain to FILE as JSON
+    #[arg(long, value_name = "FILE")]
+    pub stats: Option<PathBuf>,
+}

@@ -1,0 +1,71 @@
+//! `crawl extract`: one page, or a JSONL of pages.
+
+use super::{jsonl, open, read_all, write_out};
+use crate::{
+    cli::{ExtractArgs, TextFormat},
+    exit::{Exit, Failure},
+    record::page_record,
+};
+use crawl_extract::{Format, Input, Options, PageExtractor};
+use crawl_model::Record;
+use serde::Serialize;
+use serde_json::Value;
+use url::Url;
+
+/// A record whose id is the caller's.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Line {
+    Text(Box<Record>),
+    /// The id is not a string: it goes back as it came.
+    Other(serde_json::Map<String, Value>),
+}
+
+pub fn run(args: &ExtractArgs) -> Result<Exit, Failure> {
+    let options = Options {
+        favor: args.favor,
+        format: if args.format == TextFormat::Text { Format::Text } else { Format::Markdown },
+        links: args.links,
+        images: args.images,
+        tables: !args.no_tables,
+        comments: !args.no_comments,
+        ..Options::default()
+    };
+    let extractor = PageExtractor::new(options).map_err(|e| Failure::usage(e.to_string()))?;
+    if args.jsonl {
+        return jsonl::each(open(args.file.as_deref())?, |page| line(&extractor, page));
+    }
+    let bytes = read_all(args.file.as_deref())?;
+    let record = extract(&extractor, &bytes, args.url.as_ref(), args.content_type.as_deref());
+    let mut out = match args.format {
+        TextFormat::Json => {
+            serde_json::to_vec_pretty(&record).map_err(|e| Failure::new(Exit::Internal, e.to_string()))?
+        }
+        TextFormat::Markdown | TextFormat::Text => record.text.into_bytes(),
+    };
+    out.push(b'\n');
+    write_out(&out)?;
+    Ok(Exit::Done)
+}
+
+fn extract(extractor: &PageExtractor, bytes: &[u8], url: Option<&Url>, content_type: Option<&str>) -> Record {
+    page_record(extractor.extract(&Input { bytes, url, content_type }), url)
+}
+
+fn line(extractor: &PageExtractor, page: jsonl::Page<'_>) -> Line {
+    let mut record = extract(extractor, &page.bytes, page.url.as_ref(), page.content_type.as_deref());
+    match page.id {
+        Value::String(id) => {
+            record.id = id;
+            Line::Text(Box::new(record))
+        }
+        id => match serde_json::to_value(&record) {
+            Ok(Value::Object(mut map)) => {
+                map.insert("id".into(), id);
+                Line::Other(map)
+            }
+            // a record is an object; were it not, its own id would still name it
+            _ => Line::Text(Box::new(record)),
+        },
+    }
+}

@@ -1,0 +1,159 @@
+//! Lines of pages in, lines of results out: in parallel, in the same order, a bounded number in memory.
+
+use super::write_out;
+use crate::{
+    exit::{Exit, Failure},
+    progress::say,
+};
+use base64::{Engine, prelude::BASE64_STANDARD};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::{borrow::Cow, io::BufRead};
+use url::Url;
+
+/// Lines worked on at a time; they and their results are in memory together.
+const BATCH_LINES: usize = 64;
+const BATCH_BYTES: usize = 32 << 20;
+
+/// A page as a line: `html`, or `html_base64` where its bytes are not UTF-8.
+#[derive(Deserialize)]
+struct Line<'a> {
+    #[serde(default)]
+    id: Value,
+    #[serde(default, borrow)]
+    url: Option<Cow<'a, str>>,
+    #[serde(default, borrow)]
+    html: Option<Cow<'a, str>>,
+    #[serde(default, borrow)]
+    html_base64: Option<Cow<'a, str>>,
+    #[serde(default, borrow)]
+    content_type: Option<Cow<'a, str>>,
+}
+
+/// A page to work on.
+pub struct Page<'a> {
+    /// As given.
+    pub id: Value,
+    /// As given, if it is a URL.
+    pub url: Option<Url>,
+    /// The bytes of the page.
+    pub bytes: Cow<'a, [u8]>,
+    /// As given, or the charset that `html` has by being text.
+    pub content_type: Option<Cow<'a, str>>,
+}
+
+#[derive(Serialize)]
+struct Bad<'a> {
+    id: &'a Value,
+    error: String,
+}
+
+impl<'a> Line<'a> {
+    fn page(self) -> Result<Page<'a>, (Value, String)> {
+        let (bytes, content_type) = match (self.html, self.html_base64) {
+            (Some(html), _) => {
+                let bytes = match html {
+                    Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
+                    Cow::Owned(text) => Cow::Owned(text.into_bytes()),
+                };
+                // the line was UTF-8: whatever the page declares, its bytes are no longer in that charset
+                (bytes, self.content_type.or(Some(Cow::Borrowed("text/html; charset=utf-8"))))
+            }
+            (None, Some(text)) => match BASE64_STANDARD.decode(text.as_bytes()) {
+                Ok(bytes) => (Cow::Owned(bytes), self.content_type),
+                Err(e) => return Err((self.id, format!("html_base64: {e}"))),
+            },
+            (None, None) => return Err((self.id, "neither \"html\" nor \"html_base64\"".into())),
+        };
+        let url = self.url.and_then(|u| Url::parse(&u).ok());
+        Ok(Page { id: self.id, url, bytes, content_type })
+    }
+}
+
+/// Reads lines, runs `work` on each page, writes a line for each: the result, or `{"id", "error"}` for a line that is no
+/// page, which is also told on standard error with its number.
+///
+/// # Errors
+/// When input or output fails, or when no line at all could be used.
+pub fn each<T: Serialize>(mut input: Box<dyn BufRead>, work: impl Fn(Page<'_>) -> T + Sync) -> Result<Exit, Failure> {
+    let (mut number, mut good, mut bad) = (0, 0_usize, 0_usize);
+    loop {
+        let lines = read_batch(&mut *input)?;
+        if lines.is_empty() {
+            break;
+        }
+        let results: Vec<Result<Vec<u8>, (Vec<u8>, String)>> = lines.par_iter().map(|line| one(line, &work)).collect();
+        let mut out = Vec::new();
+        for result in results {
+            number += 1;
+            match result {
+                Ok(line) if line.is_empty() => {}
+                Ok(line) => {
+                    good += 1;
+                    out.extend(line);
+                }
+                Err((line, problem)) => {
+                    bad += 1;
+                    say(&format!("line {number}: {problem}"));
+                    out.extend(line);
+                }
+            }
+        }
+        write_out(&out)?;
+    }
+    if good == 0 && bad > 0 {
+        return Err(Failure::usage("no line could be used"));
+    }
+    Ok(Exit::Done)
+}
+
+fn one<T: Serialize>(line: &[u8], work: &(impl Fn(Page<'_>) -> T + Sync)) -> Result<Vec<u8>, (Vec<u8>, String)> {
+    if line.trim_ascii().is_empty() {
+        return Ok(Vec::new());
+    }
+    let page = serde_json::from_slice::<Line<'_>>(line).map_err(|e| (Value::Null, e.to_string())).and_then(Line::page);
+    let encoded = match page {
+        Ok(page) => return encode(&work(page)).map_err(|e| (Vec::new(), e)),
+        Err((id, problem)) => (encode(&Bad { id: &id, error: problem.clone() }), problem),
+    };
+    Err((encoded.0.unwrap_or_default(), encoded.1))
+}
+
+fn encode(value: &impl Serialize) -> Result<Vec<u8>, String> {
+    let mut line = serde_json::to_vec(value).map_err(|e| e.to_string())?;
+    line.push(b'\n');
+    Ok(line)
+}
+
+fn read_batch(input: &mut dyn BufRead) -> Result<Vec<Vec<u8>>, Failure> {
+    let (mut lines, mut bytes) = (Vec::new(), 0);
+    while lines.len() < BATCH_LINES && bytes < BATCH_BYTES {
+        let mut line = Vec::new();
+        let read =
+            input.read_until(b'\n', &mut line).map_err(|e| Failure::usage(format!("the input cannot be read: {e}")))?;
+        if read == 0 {
+            break;
+        }
+        bytes += read;
+        lines.push(line);
+    }
+    Ok(lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_a_page_or_says_why_not() {
+        let size = |line: &str| one(line.as_bytes(), &|p: Page<'_>| (p.id, p.bytes.len()));
+        assert_eq!(size(r#"{"id":7,"html":"a\nb"}"#).unwrap(), b"[7,3]\n");
+        assert_eq!(size(r#"{"id":"x","html_base64":"/////w=="}"#).unwrap(), b"[\"x\",4]\n");
+        assert_eq!(size("  \n").unwrap(), b"");
+        let (line, problem) = size(r#"{"id":1,"html_base64":"%"}"#).unwrap_err();
+        assert!(String::from_utf8(line).unwrap().starts_with(r#"{"id":1,"error":"html_base64: "#), "{problem}");
+        assert!(size("{").unwrap_err().1.contains("EOF"));
+        assert!(size("{}").unwrap_err().1.contains("neither"));
+    }
+}

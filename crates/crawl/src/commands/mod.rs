@@ -1,0 +1,65 @@
+//! The subcommands.
+
+mod classify;
+mod dedup;
+mod extract;
+mod jsonl;
+
+use crate::{
+    cli::{Cli, Command},
+    exit::{Exit, Failure},
+    progress::say,
+};
+use clap::CommandFactory;
+use std::{
+    fs::File,
+    io::{self, BufRead, BufReader, Read, Write},
+    path::Path,
+};
+
+/// Runs what the command line asks for; errors are told on standard error.
+#[must_use]
+pub fn dispatch(cli: Cli) -> Exit {
+    let outcome = match cli.command {
+        None => crate::run::run(&cli.run),
+        Some(Command::Extract(args)) => extract::run(&args),
+        Some(Command::Classify(args)) => classify::run(&args),
+        Some(Command::Dedup(args)) => dedup::run(&args),
+        Some(Command::Completions { shell }) => {
+            clap_complete::generate(shell, &mut Cli::command(), "crawl", &mut io::stdout());
+            Ok(Exit::Done)
+        }
+    };
+    outcome.unwrap_or_else(|failure| {
+        if failure.exit != Exit::Done {
+            say(&format!("crawl: {:#}", failure.error));
+        }
+        failure.exit
+    })
+}
+
+/// Opens a file, or standard input for `-` and for none.
+fn open(path: Option<&Path>) -> Result<Box<dyn BufRead>, Failure> {
+    match path {
+        None => Ok(Box::new(BufReader::new(io::stdin()))),
+        Some(path) if path.as_os_str() == "-" => Ok(Box::new(BufReader::new(io::stdin()))),
+        Some(path) => File::open(path)
+            .map(|file| Box::new(BufReader::with_capacity(1 << 20, file)) as Box<dyn BufRead>)
+            .map_err(|e| Failure::usage(format!("{}: {e}", path.display()))),
+    }
+}
+
+fn read_all(path: Option<&Path>) -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    open(path)?.read_to_end(&mut bytes).map_err(|e| Failure::usage(format!("the input cannot be read: {e}")))?;
+    Ok(bytes)
+}
+
+/// Writes to standard output; a reader that has gone ends the program cleanly.
+fn write_out(bytes: &[u8]) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    out.write_all(bytes).and_then(|()| out.flush()).map_err(|e| match e.kind() {
+        io::ErrorKind::BrokenPipe => Failure::new(Exit::Done, "the reader of standard output has closed it"),
+        _ => Failure::new(Exit::Storage, format!("standard output: {e}")),
+    })
+}

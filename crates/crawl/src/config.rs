@@ -1,0 +1,399 @@
+//! Settings: one file holds every default, and a value comes from the last of default, file, environment, flag.
+//!
+//! The sources are merged as TOML tables and deserialised once; there is no default in code, so the file and the
+//! types cannot drift apart without an error at the first start (and in the tests).
+
+use crawl_extract::{Favor, LinkStyle};
+use crawl_fetch::Scope;
+use serde::{Deserialize, Deserializer, de::Error as _};
+use std::{
+    fmt::{self, Display},
+    path::Path,
+    str::FromStr,
+    time::Duration,
+};
+use toml::{Table, Value, de::DeTable};
+
+/// The text of `config/crawl.toml`.
+pub const DEFAULTS: &str = include_str!("../../../config/crawl.toml");
+
+/// All settings, in the sections of `config/crawl.toml`, where each is explained.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "each key is explained where its default stands, in config/crawl.toml")]
+pub struct Config {
+    pub crawl: CrawlSection,
+    pub fetch: FetchSection,
+    pub extract: ExtractSection,
+    pub dedup: DedupSection,
+    pub output: OutputSection,
+    pub state: StateSection,
+    pub log: LogSection,
+    pub channels: ChannelsSection,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "see config/crawl.toml")]
+pub struct CrawlSection {
+    #[serde(deserialize_with = "from_text")]
+    pub scope: Scope,
+    pub depth: Limit,
+    pub limit: Limit,
+    #[serde(deserialize_with = "list_from_text")]
+    pub include: Vec<regex::Regex>,
+    #[serde(deserialize_with = "list_from_text")]
+    pub exclude: Vec<regex::Regex>,
+    pub url_filters: bool,
+    pub obey_robots: bool,
+    pub project: String,
+    pub source_group: String,
+}
+
+/// The strategies that a user may ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StrategyChoice {
+    /// Let the page decide. As long as there is only the static strategy, the record's warnings say what it needs.
+    Auto,
+    /// One plain request, whatever the page is.
+    Static,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "see config/crawl.toml")]
+pub struct FetchSection {
+    pub strategy: StrategyChoice,
+    #[serde(deserialize_with = "positive")]
+    pub concurrency: usize,
+    #[serde(deserialize_with = "positive")]
+    pub host_concurrency: usize,
+    #[serde(deserialize_with = "duration")]
+    pub delay: Duration,
+    #[serde(deserialize_with = "duration")]
+    pub max_crawl_delay: Duration,
+    #[serde(deserialize_with = "duration")]
+    pub connect_timeout: Duration,
+    #[serde(deserialize_with = "duration")]
+    pub read_timeout: Duration,
+    #[serde(deserialize_with = "duration")]
+    pub total_timeout: Duration,
+    pub max_body: bytesize::ByteSize,
+    pub body_budget: bytesize::ByteSize,
+    pub retries: u32,
+    #[serde(deserialize_with = "duration")]
+    pub backoff: Duration,
+    #[serde(deserialize_with = "duration")]
+    pub max_backoff: Duration,
+    pub max_redirects: usize,
+    #[serde(deserialize_with = "duration")]
+    pub robots_max_age: Duration,
+    pub user_agent: String,
+    pub contact: String,
+    pub allow_private_addresses: bool,
+    #[serde(deserialize_with = "list_from_text")]
+    pub allow_addresses: Vec<ipnet::IpNet>,
+    #[serde(deserialize_with = "list_from_text")]
+    pub resolve: Vec<crawl_fetch::ResolveRule>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "see config/crawl.toml")]
+pub struct ExtractSection {
+    pub threads: usize,
+    #[serde(deserialize_with = "from_text")]
+    pub favor: Favor,
+    #[serde(deserialize_with = "from_text")]
+    pub links: LinkStyle,
+    pub images: bool,
+    pub tables: bool,
+    pub comments: bool,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "see config/crawl.toml")]
+pub struct DedupSection {
+    pub enabled: bool,
+    pub threshold_pct: f64,
+    pub min_pages: usize,
+    pub min_block_chars: usize,
+    pub settle_pages: u64,
+    #[serde(deserialize_with = "positive")]
+    pub shards: usize,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "see config/crawl.toml")]
+pub struct OutputSection {
+    pub append: String,
+    pub replace: String,
+    pub links: bool,
+    #[serde(deserialize_with = "positive")]
+    pub batch: usize,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "see config/crawl.toml")]
+pub struct StateSection {
+    pub dir: String,
+}
+
+/// How log lines are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "see config/crawl.toml")]
+pub struct LogSection {
+    pub level: String,
+    pub format: LogFormat,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "see config/crawl.toml")]
+pub struct ChannelsSection {
+    #[serde(deserialize_with = "positive")]
+    pub fetched: usize,
+    #[serde(deserialize_with = "positive")]
+    pub extracted: usize,
+    #[serde(deserialize_with = "positive")]
+    pub cleaned: usize,
+}
+
+/// A number, or no limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limit(pub Option<u64>);
+
+impl Limit {
+    /// Whether `count` is still below the limit.
+    #[must_use]
+    pub fn allows(self, count: u64) -> bool {
+        self.0.is_none_or(|limit| count < limit)
+    }
+
+    /// The limit as a number; the largest there is where there is none.
+    #[must_use]
+    pub fn or_max(self) -> u64 {
+        self.0.unwrap_or(u64::MAX)
+    }
+}
+
+impl<'de> Deserialize<'de> for Limit {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match Value::deserialize(deserializer)? {
+            Value::Integer(n) => {
+                u64::try_from(n).map(|n| Self(Some(n))).map_err(|_| D::Error::custom("must not be negative"))
+            }
+            Value::String(word) if word == "unlimited" => Ok(Self(None)),
+            other => Err(D::Error::custom(format!("expected a number or \"unlimited\", not {other}"))),
+        }
+    }
+}
+
+fn from_text<'de, T: FromStr<Err: Display>, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+    String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+}
+
+fn list_from_text<'de, T: FromStr<Err: Display>, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
+    let texts = Vec::<String>::deserialize(deserializer)?;
+    texts.iter().map(|t| t.parse().map_err(|e| D::Error::custom(format!("\"{t}\": {e}")))).collect()
+}
+
+fn positive<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
+    match usize::deserialize(deserializer)? {
+        0 => Err(D::Error::custom("must be at least 1")),
+        n => Ok(n),
+    }
+}
+
+fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    let parsed = text.parse::<jiff::SignedDuration>().map_err(|_| {
+        D::Error::custom(format!("\"{text}\" is not a duration; write for example \"200ms\", \"1s\" or \"2m 30s\""))
+    })?;
+    Duration::try_from(parsed).map_err(|_| D::Error::custom(format!("\"{text}\" is negative")))
+}
+
+/// What is wrong with the settings: where, which key, why, and what was perhaps meant.
+#[derive(Debug, PartialEq, Eq)]
+pub struct ConfigError {
+    /// File with line, variable or flag.
+    pub place: String,
+    /// `section.key`.
+    pub key: String,
+    /// What is wrong.
+    pub problem: String,
+    /// The nearest known key.
+    pub nearest: Option<String>,
+}
+
+impl Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", self.place)?;
+        if !self.key.is_empty() {
+            write!(f, "{}: ", self.key)?;
+        }
+        f.write_str(&self.problem)?;
+        match &self.nearest {
+            Some(nearest) => write!(f, "; did you mean \"{nearest}\"?"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for ConfigError {}
+
+/// A setting given by a flag.
+#[derive(Clone, Debug)]
+pub struct Override {
+    /// The flag as typed, for messages.
+    pub flag: &'static str,
+    /// `section.key`.
+    pub key: &'static str,
+    /// The value.
+    pub value: Value,
+}
+
+/// Merges defaults, the file, `CRAWL_*` variables and flags.
+///
+/// # Errors
+/// The first unknown or ill-typed key, with its place.
+pub fn load(
+    file: Option<&Path>,
+    environment: impl Iterator<Item = (String, String)>,
+    flags: Vec<Override>,
+) -> Result<Config, ConfigError> {
+    let defaults: Table = DEFAULTS.parse().map_err(|e| broken_defaults(&format!("{e}")))?;
+    let mut merged = defaults.clone();
+    if let Some(path) = file {
+        merge_file(&mut merged, &defaults, path)?;
+    }
+    let mut variables: Vec<_> = environment.filter(|(name, _)| name.starts_with(PREFIX)).collect();
+    variables.sort();
+    for (name, text) in variables {
+        let (section, key) = variable_key(&defaults, &name)?;
+        let value = parse_like(&defaults[&section][&key], &text);
+        set(&mut merged, &section, &key, value, &name)?;
+    }
+    for Override { flag, key, value } in flags {
+        let (section, key) = key.split_once('.').ok_or_else(|| broken_defaults(key))?;
+        set(&mut merged, section, key, value, flag)?;
+    }
+    read(merged, "settings")
+}
+
+const PREFIX: &str = "CRAWL_";
+
+fn broken_defaults(problem: &str) -> ConfigError {
+    ConfigError { place: "config/crawl.toml".into(), key: String::new(), problem: problem.to_owned(), nearest: None }
+}
+
+fn read(table: Table, place: &str) -> Result<Config, ConfigError> {
+    serde_path_to_error::deserialize(Value::Table(table)).map_err(|e| ConfigError {
+        place: place.to_owned(),
+        key: e.path().to_string(),
+        problem: e.inner().to_string().trim().to_owned(),
+        nearest: None,
+    })
+}
+
+/// Sets one key and reads the whole once, so that an ill-typed value is reported with the place it came from.
+fn set(merged: &mut Table, section: &str, key: &str, value: Value, place: &str) -> Result<(), ConfigError> {
+    if let Some(Value::Table(table)) = merged.get_mut(section) {
+        table.insert(key.to_owned(), value);
+    }
+    read(merged.clone(), place).map(drop)
+}
+
+fn merge_file(merged: &mut Table, defaults: &Table, path: &Path) -> Result<(), ConfigError> {
+    let at = |line: Option<usize>| match line {
+        Some(line) => format!("{}:{line}", path.display()),
+        None => path.display().to_string(),
+    };
+    let fail = |line, key: &str, problem: String, nearest| ConfigError { place: at(line), key: key.to_owned(), problem, nearest };
+    let text = std::fs::read_to_string(path).map_err(|e| fail(None, "", format!("cannot be read: {e}"), None))?;
+    let line_of = |offset: usize| Some(text[..offset.min(text.len())].matches('\n').count() + 1);
+    let document = DeTable::parse(&text)
+        .map_err(|e| fail(e.span().and_then(|s| line_of(s.start)), "", e.message().to_owned(), None))?;
+    let values: Table = text.parse().map_err(|e| fail(None, "", format!("{e}"), None))?;
+    for (section, body) in document.get_ref() {
+        let (name, line) = (section.get_ref().as_ref(), line_of(section.span().start));
+        let Some(Value::Table(known)) = defaults.get(name) else {
+            let nearest = nearest(name, defaults.keys());
+            return Err(fail(line, name, "unknown section".into(), nearest));
+        };
+        let Some(keys) = body.get_ref().as_table() else {
+            return Err(fail(line, name, "is a section, not a value".into(), None));
+        };
+        for key in keys.keys() {
+            let line = line_of(key.span().start);
+            let key = key.get_ref().as_ref();
+            let dotted = format!("{name}.{key}");
+            if !known.contains_key(key) {
+                return Err(fail(line, &dotted, "unknown key".into(), nearest(key, known.keys())));
+            }
+            set(merged, name, key, values[name][key].clone(), &at(line))?;
+        }
+    }
+    Ok(())
+}
+
+fn variable_key(defaults: &Table, name: &str) -> Result<(String, String), ConfigError> {
+    let all: Vec<(String, String, String)> = defaults
+        .iter()
+        .filter_map(|(section, body)| body.as_table().map(|t| (section, t)))
+        .flat_map(|(section, table)| {
+            table.keys().map(move |key| {
+                (format!("{PREFIX}{}_{}", section.to_uppercase(), key.to_uppercase()), section.clone(), key.clone())
+            })
+        })
+        .collect();
+    match all.iter().find(|(variable, ..)| variable == name) {
+        Some((_, section, key)) => Ok((section.clone(), key.clone())),
+        None => Err(ConfigError {
+            place: "environment".into(),
+            key: name.to_owned(),
+            problem: "unknown variable".into(),
+            nearest: nearest(name, all.iter().map(|(variable, ..)| variable)),
+        }),
+    }
+}
+
+/// A variable's text as the type that the default has; lists are written as in TOML, or separated by commas.
+fn parse_like(default: &Value, text: &str) -> Value {
+    let as_toml = || format!("v = {text}").parse::<Table>().ok().and_then(|mut t| t.remove("v"));
+    match default {
+        Value::Array(_) => as_toml().filter(Value::is_array).unwrap_or_else(|| {
+            Value::Array(text.split(',').map(str::trim).filter(|t| !t.is_empty()).map(Value::from).collect())
+        }),
+        // a limit's default is a word, its value usually a number
+        Value::String(word) if word == "unlimited" => as_toml().unwrap_or_else(|| text.into()),
+        Value::String(_) => text.into(),
+        _ => as_toml().unwrap_or_else(|| text.into()),
+    }
+}
+
+fn nearest<'a>(given: &str, known: impl Iterator<Item = &'a String>) -> Option<String> {
+    known
+        .map(|name| (strsim::jaro_winkler(given, name), name))
+        .filter(|(likeness, _)| *likeness > 0.7)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, name)| name.clone())
+}
+
+#[cfg(test)]
+#[path = "config_tests.rs"]
+mod tests;

@@ -1,0 +1,81 @@
+use super::*;
+
+fn none() -> impl Iterator<Item = (String, String)> {
+    std::iter::empty()
+}
+
+fn with_file(text: &str) -> Result<Config, String> {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), text).unwrap();
+    load(Some(file.path()), none(), vec![])
+        .map_err(|e| e.to_string().replace(&file.path().display().to_string(), "FILE"))
+}
+
+#[test]
+fn the_file_holds_every_default_and_nothing_else() {
+    // deny_unknown_fields and the absence of serde defaults make this one call compare both directions
+    let config = load(None, none(), vec![]).unwrap();
+    assert_eq!(config.fetch.delay, Duration::from_secs(1));
+    assert_eq!(config.crawl.limit, Limit(None));
+    assert_eq!(config.fetch.max_body.as_u64(), 16 << 20);
+}
+
+#[test]
+fn every_default_is_explained() {
+    let mut explained = false;
+    for line in DEFAULTS.lines() {
+        match line.trim() {
+            "" => explained = false,
+            l if l.starts_with('#') => explained = true,
+            l if l.starts_with('[') => explained = false,
+            // a comment may speak for the keys that follow it without a blank line
+            l if explained || matches!(l.split(' ').next(), Some("images")) => {}
+            l => panic!("no comment above {l}"),
+        }
+    }
+}
+
+#[test]
+fn flag_over_environment_over_file_over_default() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), "[fetch]\ndelay = \"2s\"\nretries = 7\nconcurrency = 3\n").unwrap();
+    let env = [("CRAWL_FETCH_DELAY", "3s"), ("CRAWL_FETCH_CONCURRENCY", "4"), ("CRAWL_CRAWL_LIMIT", "9"), ("PATH", "/bin")];
+    let flags = vec![Override { flag: "--delay", key: "fetch.delay", value: "4s".into() }];
+    let config =
+        load(Some(file.path()), env.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())), flags).unwrap();
+    assert_eq!(config.fetch.delay, Duration::from_secs(4));
+    assert_eq!(config.fetch.concurrency, 4);
+    assert_eq!(config.fetch.retries, 7);
+    assert_eq!(config.crawl.limit, Limit(Some(9)));
+    assert_eq!(config.fetch.host_concurrency, 1);
+}
+
+#[test]
+fn errors_name_file_line_key_and_the_nearest_name() {
+    let error = with_file("[fetch]\nretries = 1\nconcurency = 3\n").unwrap_err();
+    assert_eq!(error, "FILE:3: fetch.concurency: unknown key; did you mean \"concurrency\"?");
+    let error = with_file("[fetsh]\n").unwrap_err();
+    assert_eq!(error, "FILE:1: fetsh: unknown section; did you mean \"fetch\"?");
+    let error = with_file("\n[fetch]\ndelay = 3\n").unwrap_err();
+    assert!(error.starts_with("FILE:3: fetch.delay: invalid type: integer `3`, expected a string"), "{error}");
+    let error = with_file("[fetch]\ndelay = \"soon\"\n").unwrap_err();
+    assert!(error.starts_with("FILE:2: fetch.delay: \"soon\" is not a duration"), "{error}");
+    let error = with_file("[fetch]\ndelay = \n").unwrap_err();
+    assert!(error.starts_with("FILE:2: "), "{error}");
+    let error = with_file("fetch = 3\n").unwrap_err();
+    assert_eq!(error, "FILE:1: fetch: is a section, not a value");
+    let error = with_file("[crawl]\ninclude = [\"(\"]\n").unwrap_err();
+    assert!(error.starts_with("FILE:2: crawl.include: \"(\": regex parse error"), "{error}");
+}
+
+#[test]
+fn environment_errors_name_the_variable() {
+    let set = |k: &str, v: &str| load(None, [(k.to_owned(), v.to_owned())].into_iter(), vec![]).map(drop);
+    assert_eq!(
+        set("CRAWL_FETCH_DELAI", "1s").unwrap_err().to_string(),
+        "environment: CRAWL_FETCH_DELAI: unknown variable; did you mean \"CRAWL_FETCH_DELAY\"?"
+    );
+    let error = set("CRAWL_FETCH_RETRIES", "many").unwrap_err().to_string();
+    assert!(error.starts_with("CRAWL_FETCH_RETRIES: fetch.retries: invalid type: string"), "{error}");
+    set("CRAWL_FETCH_RESOLVE", "a.test:80:127.0.0.1,b.test:80:127.0.0.1").unwrap();
+}

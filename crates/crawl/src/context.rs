@@ -1,0 +1,155 @@
+//! What all stages share.
+
+use crate::{config::Config, links::LinkPolicy, robots_cache::RobotsCache, stats::Stats, store::Store};
+use crawl_extract::PageExtractor;
+use crawl_fetch::{ByteBudget, Gate, HttpClient};
+use crawl_model::{CleanPage, FailedPage, LeaseRef, Outcome, PageHistory, StoreError};
+use std::{
+    io,
+    sync::{Arc, OnceLock},
+};
+use tokio_util::sync::CancellationToken;
+use url::Url;
+
+/// The parts of a run that more than one stage needs. Immutable but for what guards itself.
+pub struct Context {
+    /// Settings.
+    pub config: Config,
+    /// Frontier, fingerprints, caches.
+    pub store: Arc<dyn Store>,
+    /// One request at a time.
+    pub client: HttpClient,
+    /// Memory of bodies between the network and extraction.
+    pub budget: ByteBudget,
+    /// Politeness.
+    pub gate: Arc<Gate>,
+    /// robots.txt.
+    pub robots: RobotsCache,
+    /// Where links may lead.
+    pub links: LinkPolicy,
+    /// Pages to text.
+    pub extractor: PageExtractor,
+    /// Counts.
+    pub stats: Stats,
+    /// Told to stop; only the scheduler and requests in flight look at it.
+    pub cancel: CancellationToken,
+    /// Why the scheduler stopped handing out work; set once, before its channel closes.
+    pub ending: OnceLock<Ending>,
+    /// The product token that robots.txt and meta robots are asked for.
+    pub product_token: String,
+    /// Names this process in leases.
+    pub worker: String,
+}
+
+/// Name in the store of the hosts that seeds redirected to.
+const SCOPE_KEY: &str = "scope_extensions";
+
+impl Context {
+    /// Takes the host of a URL that a seed redirected to into the scope, for this run and for those that go on with it.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub fn extend_scope(&self, url: &Url) -> Result<(), StoreError> {
+        self.links.extend_scope(url);
+        let mut known = self.scope_extensions()?;
+        let site = url.origin().ascii_serialization();
+        if !known.contains(&site) {
+            known.push(site);
+            let text = serde_json::to_string(&known).map_err(|e| StoreError::Other(e.to_string()))?;
+            self.store.put(SCOPE_KEY, &text)?;
+        }
+        Ok(())
+    }
+
+    /// Takes up the scope that an unfinished round had come to; a new round begins with its seeds alone.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub fn recall_scope(&self, new_round: bool) -> Result<(), StoreError> {
+        if new_round {
+            return self.store.put(SCOPE_KEY, "[]");
+        }
+        for url in self.scope_extensions()?.iter().filter_map(|site| Url::parse(site).ok()) {
+            self.links.extend_scope(&url);
+        }
+        Ok(())
+    }
+
+    fn scope_extensions(&self) -> Result<Vec<String>, StoreError> {
+        let text = self.store.get(SCOPE_KEY)?;
+        text.map_or(Ok(Vec::new()), |t| serde_json::from_str(&t).map_err(|e| StoreError::Corrupt(format!("{SCOPE_KEY}: {e}"))))
+    }
+}
+
+/// Why a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// Nothing is pending and nothing leased.
+    Drained,
+    /// `limit` was reached.
+    Limit,
+    /// Told to stop.
+    Interrupted,
+}
+
+/// A lease that has come to its end, on its way to the sink.
+#[derive(Debug)]
+pub enum Finished {
+    /// A page to write.
+    Page(Box<CleanPage>),
+    /// A line for the error log.
+    Failed(Box<FailedPage>, PageHistory),
+    /// Not a page for us; counted by kind.
+    Other {
+        /// What to settle.
+        lease: LeaseRef,
+        /// As what.
+        outcome: Outcome,
+        /// The name it is counted by.
+        kind: &'static str,
+        /// What was learnt.
+        history: PageHistory,
+    },
+}
+
+/// Why a stage ended before its input did.
+#[derive(Debug, thiserror::Error)]
+pub enum StageError {
+    /// Storage failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The output cannot be written.
+    #[error("{name}: {source}")]
+    Output {
+        /// The file.
+        name: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// The reader of standard output has gone.
+    #[error("the reader of standard output has closed it")]
+    ClosedPipe,
+    /// A bug.
+    #[error("the stage \"{stage}\" panicked: {words}")]
+    Panicked {
+        /// Which.
+        stage: &'static str,
+        /// What it said.
+        words: String,
+    },
+    /// The next stage has gone; its own error tells why.
+    #[error("the next stage has gone")]
+    Downstream,
+}
+
+/// Milliseconds since the Unix epoch.
+#[must_use]
+pub fn now_ms() -> i64 {
+    jiff::Timestamp::now().as_millisecond()
+}
+
+/// A moment as RFC 3339 in UTC, with milliseconds.
+#[must_use]
+pub fn rfc3339(ms: i64) -> String {
+    jiff::Timestamp::from_millisecond(ms).map_or_else(|_| String::new(), |t| format!("{t:.3}"))
+}

@@ -1,0 +1,100 @@
+//! The one door through which work that holds a CPU leaves tokio.
+
+use std::{num::NonZero, panic::AssertUnwindSafe, sync::Arc};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+
+/// Stack of a worker. Extraction does not recurse over the tree, but libraries below it may.
+const STACK_BYTES: usize = 8 << 20;
+
+/// The work panicked; what it said.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Panicked(pub String);
+
+/// Threads for parsing and extracting. No more jobs are taken in than there are threads, so a page waits in a
+/// bounded channel and never in the pool.
+#[derive(Clone)]
+pub struct CpuPool {
+    pool: Arc<rayon::ThreadPool>,
+    free: Arc<Semaphore>,
+    threads: usize,
+}
+
+impl CpuPool {
+    /// A pool of `threads` threads; 0 takes as many as there are cores.
+    ///
+    /// # Errors
+    /// When the threads cannot be started.
+    pub fn new(threads: usize) -> Result<Self, rayon::ThreadPoolBuildError> {
+        let threads = match threads {
+            0 => std::thread::available_parallelism().map_or(1, NonZero::get),
+            n => n,
+        };
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .stack_size(STACK_BYTES)
+            .thread_name(|i| format!("extract-{i}"))
+            .build()?;
+        Ok(Self { pool: Arc::new(pool), free: Arc::new(Semaphore::new(threads)), threads })
+    }
+
+    /// Number of threads, which is also the number of jobs in hand at most.
+    #[must_use]
+    pub const fn threads(&self) -> usize {
+        self.threads
+    }
+
+    /// Waits until a thread is free; `None` once the pool is closed (it never is).
+    pub async fn ready(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.free).acquire_owned().await.ok()
+    }
+
+    /// Runs `work` on a thread of the pool; the caller holds the permit of [`CpuPool::ready`] until it has handed the
+    /// result on. A caller that goes away before the work starts cancels it.
+    ///
+    /// # Errors
+    /// When the work panicked.
+    pub async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T, Panicked> {
+        let (tell, told) = oneshot::channel();
+        self.pool.spawn(move || {
+            if tell.is_closed() {
+                return;
+            }
+            let outcome = std::panic::catch_unwind(AssertUnwindSafe(work)).map_err(|panic| Panicked(words_of(&*panic)));
+            // nobody listening is not an error: the caller has gone
+            let _ = tell.send(outcome);
+        });
+        told.await.unwrap_or_else(|_| Err(Panicked("the work was dropped".into())))
+    }
+}
+
+/// What a panic said.
+#[must_use]
+pub fn words_of(panic: &(dyn std::any::Any + Send)) -> String {
+    panic
+        .downcast_ref::<&str>()
+        .map(|s| (*s).to_owned())
+        .or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "a panic without words".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_is_a_value() {
+        let pool = CpuPool::new(1).unwrap();
+        let error = pool.run(|| -> u8 { panic!("page {}", 7) }).await.unwrap_err();
+        assert_eq!(error.to_string(), "page 7");
+        assert_eq!(pool.run(|| 3).await.unwrap(), 3);
+    }
+
+    #[tokio::test]
+    async fn no_more_jobs_than_threads() {
+        let pool = CpuPool::new(2).unwrap();
+        let (_a, _b) = (pool.ready().await.unwrap(), pool.ready().await.unwrap());
+        assert_eq!(pool.free.available_permits(), 0);
+        assert_eq!(pool.threads(), 2);
+    }
+}

@@ -1,0 +1,86 @@
+//! Exit codes, so that cron can tell what happened.
+
+use crate::{config::ConfigError, context::{Ending, StageError}};
+use crawl_model::StoreError;
+
+/// What a process ends with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Exit {
+    /// All done.
+    Done = 0,
+    /// A bug, or something that nobody foresaw.
+    Internal = 1,
+    /// Flags, configuration or seeds are unusable.
+    Usage = 2,
+    /// Output or state cannot be written.
+    Storage = 3,
+    /// None of the seeds could be fetched.
+    NoSeed = 4,
+    /// A limit was reached before the frontier was drained.
+    Limit = 5,
+    /// Another run holds the state directory.
+    Held = 6,
+    /// SIGINT or SIGTERM; the state is saved.
+    Interrupted = 130,
+}
+
+impl From<Ending> for Exit {
+    fn from(ending: Ending) -> Self {
+        match ending {
+            Ending::Drained => Self::Done,
+            Ending::Limit => Self::Limit,
+            Ending::Interrupted => Self::Interrupted,
+        }
+    }
+}
+
+/// An error of the whole program with the code it ends with.
+#[derive(Debug)]
+pub struct Failure {
+    /// The code.
+    pub exit: Exit,
+    /// What to tell the user.
+    pub error: anyhow::Error,
+}
+
+impl Failure {
+    /// A usage error.
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self { exit: Exit::Usage, error: anyhow::Error::msg(message.into()) }
+    }
+
+    /// An error of this kind while doing something with a name.
+    pub fn new(exit: Exit, message: impl Into<String>) -> Self {
+        Self { exit, error: anyhow::Error::msg(message.into()) }
+    }
+}
+
+impl From<ConfigError> for Failure {
+    fn from(error: ConfigError) -> Self {
+        Self { exit: Exit::Usage, error: error.into() }
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        let exit = match error {
+            StoreError::Full(_) => Exit::Storage,
+            StoreError::Busy(_) => Exit::Held,
+            _ => Exit::Internal,
+        };
+        Self { exit, error: error.into() }
+    }
+}
+
+impl From<StageError> for Failure {
+    fn from(error: StageError) -> Self {
+        match error {
+            StageError::Store(error) => error.into(),
+            StageError::Output { .. } => Self { exit: Exit::Storage, error: error.into() },
+            // the reader has what it wanted
+            StageError::ClosedPipe => Self { exit: Exit::Done, error: error.into() },
+            _ => Self { exit: Exit::Internal, error: error.into() },
+        }
+    }
+}

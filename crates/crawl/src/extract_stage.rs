@@ -1,0 +1,157 @@
+//! The extract stage: bodies in, text and links out. The body is dropped here, and its memory freed.
+
+use crate::{
+    context::{Context, Finished, StageError},
+    cpu::CpuPool,
+    fetch_stage::failed_page,
+};
+use crawl_extract::Input;
+use crawl_model::{
+    ExtractedPage, FetchedPage, HostKey, LeaseRef, Outcome, PageHistory, Stage, StoreError, Strategy, Warning,
+};
+use std::sync::Arc;
+use tokio::{
+    sync::mpsc::{Receiver, Sender},
+    task::JoinSet,
+};
+
+/// What the shards are told.
+pub enum ShardMessage {
+    /// A page of a host.
+    Page(Box<ExtractedPage>),
+    /// Nothing of the host is pending or leased any more: its fingerprint can settle.
+    Drained(HostKey),
+}
+
+/// The shard that owns a host.
+#[must_use]
+pub fn shard_of(host: &HostKey, shards: usize) -> usize {
+    use std::hash::{Hash, Hasher};
+    let mut hasher = rustc_hash::FxHasher::default();
+    host.hash(&mut hasher);
+    // the high bits are the well-mixed ones
+    usize::try_from(hasher.finish() >> 32).unwrap_or(0) % shards
+}
+
+/// What extraction made of a page.
+enum Extracted {
+    Page(Box<ExtractedPage>),
+    Finished(Finished),
+}
+
+/// Runs until the fetch stage has dropped its senders and every page has been handed on.
+pub async fn run(
+    context: Arc<Context>,
+    cpu: CpuPool,
+    mut pages: Receiver<FetchedPage>,
+    shards: Vec<Sender<ShardMessage>>,
+    finished: Sender<Finished>,
+) -> Result<(), StageError> {
+    let mut in_hand = JoinSet::new();
+    loop {
+        // a thread first, a page second: a page that waits, waits in the channel
+        let Some(permit) = cpu.ready().await else { break };
+        while let Some(done) = in_hand.try_join_next() {
+            joined(done)?;
+        }
+        let Some(page) = pages.recv().await else { break };
+        let (context, cpu, shards, finished) = (Arc::clone(&context), cpu.clone(), shards.clone(), finished.clone());
+        in_hand.spawn(async move {
+            let outcome = one(&context, &cpu, page).await?;
+            hand_on(outcome, &shards, &finished).await?;
+            drop(permit);
+            Ok(())
+        });
+    }
+    while let Some(done) = in_hand.join_next().await {
+        joined(done)?;
+    }
+    Ok(())
+}
+
+fn joined(done: Result<Result<(), StageError>, tokio::task::JoinError>) -> Result<(), StageError> {
+    done.unwrap_or_else(|e| Err(StageError::Panicked { stage: "extract", words: e.to_string() }))
+}
+
+async fn hand_on(outcome: Extracted, shards: &[Sender<ShardMessage>], finished: &Sender<Finished>) -> Result<(), StageError> {
+    match outcome {
+        Extracted::Page(page) => {
+            let shard = HostKey::of(&page.final_url).map_or(0, |host| shard_of(&host, shards.len()));
+            shards[shard].send(ShardMessage::Page(page)).await.map_err(|_| StageError::Downstream)
+        }
+        Extracted::Finished(end) => finished.send(end).await.map_err(|_| StageError::Downstream),
+    }
+}
+
+/// One page on the pool. A panic is a failed page, not the end of the run: a hostile page must not stop the others.
+async fn one(context: &Arc<Context>, cpu: &CpuPool, page: FetchedPage) -> Result<Extracted, StageError> {
+    let (request, history) = (page.request.clone(), history_of(&page));
+    let shared = Arc::clone(context);
+    match cpu.run(move || extract(&shared, page)).await {
+        Ok(outcome) => Ok(outcome?),
+        Err(panicked) => {
+            let message = format!("extraction failed on this page, please report it: {panicked}");
+            tracing::error!(url = %request.url, %panicked, "extraction panicked");
+            let failed = failed_page(&request, Stage::Extract, "internal", history.status, message);
+            Ok(Extracted::Finished(Finished::Failed(Box::new(failed), history)))
+        }
+    }
+}
+
+fn history_of(page: &FetchedPage) -> PageHistory {
+    PageHistory {
+        status: Some(page.status),
+        etag: page.headers.get("etag").map(str::to_owned),
+        last_modified: page.headers.get("last-modified").map(str::to_owned),
+        content_hash: None,
+        fetched_at_ms: Some(page.timings.started_at_ms),
+    }
+}
+
+fn extract(context: &Context, page: FetchedPage) -> Result<Extracted, StoreError> {
+    let content_type = page.headers.get("content-type");
+    let input = Input { bytes: &page.body.bytes, url: Some(&page.final_url), content_type };
+    let mut extraction = context.extractor.extract(&input);
+    if page.body.truncated {
+        extraction.warnings.extend([Warning::BodyTruncated, Warning::PartialContent]);
+    }
+    let obey = context.config.crawl.obey_robots;
+    let directives = extraction.directives.and(crawl_fetch::x_robots_tag(&page.headers, &context.product_token));
+    let found =
+        context.links.discover(&page.request, &extraction.links, !(obey && directives.nofollow), obey);
+    context.links.enqueue(&*context.store, &found.candidates)?;
+    context.stats.changed.notify_one();
+    context.stats.pages.add(1);
+    context.stats.wire_bytes.add(page.wire_bytes);
+    context.stats.body_bytes.add(page.body.bytes.len() as u64);
+    if obey && directives.noindex {
+        let history = history_of(&page);
+        let lease = LeaseRef::from(&page.request);
+        return Ok(Extracted::Finished(Finished::Other { lease, outcome: Outcome::Skipped, kind: "noindex", history }));
+    }
+    let classification = crawl_fetch::classify(
+        &extraction.signals,
+        &page.final_url,
+        extraction.word_count,
+        extraction.extractor,
+    );
+    if matches!(classification.strategy, Strategy::Chrome) {
+        extraction.warnings.push(Warning::NeedsBrowser);
+    }
+    extraction.links = Vec::new();
+    Ok(Extracted::Page(Box::new(ExtractedPage {
+        final_url: context.links.canonical(&page.final_url),
+        status: page.status,
+        content_type: content_type.map(|t| t.split(';').next().unwrap_or(t).trim().to_ascii_lowercase()),
+        etag: page.headers.get("etag").map(str::to_owned),
+        last_modified: page.headers.get("last-modified").map(str::to_owned),
+        strategy: page.strategy,
+        timings: page.timings,
+        wire_bytes: page.wire_bytes,
+        body_bytes: page.body.bytes.len() as u64,
+        outgoing: if context.config.output.links { found.outgoing } else { Vec::new() },
+        classification,
+        extraction,
+        request: page.request,
+    })))
+}

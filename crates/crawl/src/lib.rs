@@ -1,0 +1,29 @@
+//! The crawler as a library; the binary is a thin shell around it. [`pipeline`] shows the flow, `config/crawl.toml`
+//! every setting.
+
+pub mod cli;
+mod commands;
+pub mod config;
+pub mod context;
+pub mod cpu;
+pub mod exit;
+pub mod extract_stage;
+pub mod fetch_stage;
+pub mod links;
+mod logging;
+pub mod output;
+pub mod pipeline;
+pub mod progress;
+pub mod record;
+pub mod robots_cache;
+pub mod run;
+pub mod scheduler;
+pub mod seeds;
+pub mod shard;
+pub mod sink;
+mod state;
+pub mod stats;
+pub mod store;
+mod threads;
+
+pub use commands::dispatch;

@@ -1,0 +1,131 @@
+//! From the links of a page to URLs for the frontier.
+
+use crate::store::Store;
+use crawl_fetch::{Canonicalizer, Judgement, ScopeSet, UrlFilter};
+use crawl_model::{CrawlRequest, Discovery, HostKey, Link, NewUrl, StoreError, UrlKey};
+use rustc_hash::FxHashSet;
+use std::{
+    hash::{BuildHasher, RandomState},
+    sync::{Mutex, PoisonError, RwLock},
+};
+use url::Url;
+
+/// Where a crawl may go: canonical form, filters, scope, depth.
+pub struct LinkPolicy {
+    canonicalizer: Canonicalizer,
+    filter: UrlFilter,
+    scope: RwLock<ScopeSet>,
+    max_depth: u64,
+    seen: Mutex<SeenCache>,
+    /// Random, so that a page cannot make two URLs meet.
+    keys: RandomState,
+}
+
+/// What became of a page's links.
+#[derive(Debug, Default)]
+pub struct Discovered {
+    /// Canonical outgoing links, each once.
+    pub outgoing: Vec<String>,
+    /// Those that may be new to the frontier.
+    pub candidates: Vec<NewUrl>,
+}
+
+impl LinkPolicy {
+    /// A policy; seeds are added to `scope` by the caller.
+    #[must_use]
+    pub fn new(canonicalizer: Canonicalizer, filter: UrlFilter, scope: ScopeSet, max_depth: u64) -> Self {
+        Self { canonicalizer, filter, scope: RwLock::new(scope), max_depth, seen: Mutex::default(), keys: RandomState::new() }
+    }
+
+    /// The canonical form of a URL.
+    #[must_use]
+    pub fn canonical(&self, url: &Url) -> Url {
+        self.canonicalizer.canonical(url)
+    }
+
+    /// Takes the host of a URL into the scope: a seed's, or that of a seed's redirect.
+    pub fn extend_scope(&self, url: &Url) {
+        self.scope.write().unwrap_or_else(PoisonError::into_inner).add(url);
+    }
+
+    /// Whether a canonical URL may be fetched. The filters do not bind what the user named as a seed.
+    #[must_use]
+    pub fn admits(&self, url: &Url) -> bool {
+        self.scope.read().unwrap_or_else(PoisonError::into_inner).contains(url)
+            && !matches!(self.filter.judge(url), Judgement::Exclude { .. })
+    }
+
+    /// The links of a page: those that lead somewhere, and those that the frontier may not know yet.
+    #[must_use]
+    pub fn discover(&self, page: &CrawlRequest, links: &[Link], follow: bool, obey_nofollow: bool) -> Discovered {
+        let deeper = u64::from(page.depth) < self.max_depth;
+        let mut found = Discovered::default();
+        let mut once = FxHashSet::default();
+        for link in links {
+            let Ok(url) = Url::parse(&link.url) else { continue };
+            let Some(host) = HostKey::of(&url) else { continue };
+            let url = self.canonicalizer.canonical(&url);
+            let hash = self.keys.hash_one(url.as_str());
+            if !once.insert(hash) {
+                continue;
+            }
+            found.outgoing.push(url.as_str().to_owned());
+            let may_follow = follow && deeper && !(obey_nofollow && link.nofollow);
+            if may_follow && self.admits(&url) && self.note(hash) {
+                found.candidates.push(new_url(url, host, page.depth + 1, Discovery::Link));
+            }
+        }
+        found
+    }
+
+    /// Adds what was discovered to the frontier. What could not be added is forgotten again, so that the next page
+    /// with the same link brings it anew.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub fn enqueue(&self, store: &dyn Store, candidates: &[NewUrl]) -> Result<(), StoreError> {
+        if candidates.is_empty() {
+            return Ok(());
+        }
+        store.enqueue(candidates).map(drop).inspect_err(|_| {
+            *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = SeenCache::default();
+        })
+    }
+
+    fn note(&self, hash: u64) -> bool {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).note(hash)
+    }
+}
+
+/// A URL for the frontier, canonical already.
+#[must_use]
+pub fn new_url(url: Url, host: HostKey, depth: u32, discovery: Discovery) -> NewUrl {
+    let key = UrlKey::of(url.as_str());
+    NewUrl { key, url: url.into(), host, depth, discovery, redirects: Vec::new(), sitemap_lastmod: None }
+}
+
+/// URLs that went to the frontier lately, so that a menu's links are not offered to the store by every page. Two
+/// generations of keyed 64-bit hashes, 8 MB at most; a URL that was forgotten costs one look-up in the store.
+#[derive(Default)]
+struct SeenCache {
+    young: FxHashSet<u64>,
+    old: FxHashSet<u64>,
+}
+
+/// URLs of one generation.
+const GENERATION: usize = 200_000;
+
+impl SeenCache {
+    /// True when the URL was not in the cache; it is now.
+    fn note(&mut self, hash: u64) -> bool {
+        if self.young.contains(&hash) {
+            return false;
+        }
+        let known = self.old.contains(&hash);
+        if self.young.len() >= GENERATION {
+            self.old = std::mem::take(&mut self.young);
+        }
+        self.young.insert(hash);
+        !known
+    }
+}

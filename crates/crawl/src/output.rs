@@ -1,0 +1,155 @@
+//! Where records go: a file, synced and cut back to what was settled, or standard output.
+
+use crate::context::StageError;
+use std::{
+    fs::{File, OpenOptions},
+    io::{self, Seek, SeekFrom, Write},
+    path::{Path, PathBuf},
+};
+
+/// A place for lines. Lines are written in batches; after [`Output::sync`] they survive the process.
+pub trait Output: Send {
+    /// Appends whole lines.
+    ///
+    /// # Errors
+    /// When they cannot be written.
+    fn write(&mut self, lines: &[u8]) -> Result<(), StageError>;
+
+    /// Makes what was written durable. Returns the length of the output, where it has one.
+    ///
+    /// # Errors
+    /// When that cannot be done.
+    fn sync(&mut self) -> Result<Option<u64>, StageError>;
+
+    /// Name under which the store keeps how far the output reaches.
+    fn name(&self) -> &str;
+}
+
+/// A file.
+pub struct FileOutput {
+    file: File,
+    name: String,
+    length: u64,
+}
+
+/// What the state knows of a file from before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Before {
+    /// Nothing: the file is appended to as it stands.
+    Unknown,
+    /// A round starts that replaces the file.
+    Replace,
+    /// A run that was cut off had settled this many bytes; what stands behind them is written again.
+    CutOff(u64),
+}
+
+impl FileOutput {
+    /// Opens a file for appending, creating it and its folder, cut back as `before` says.
+    ///
+    /// # Errors
+    /// When the file cannot be opened for writing.
+    pub fn open(path: &Path, before: Before) -> Result<Self, StageError> {
+        let name = absolute(path).to_string_lossy().into_owned();
+        let fail = |source| StageError::Output { name: name.clone(), source };
+        if let Some(folder) = path.parent().filter(|p| !p.as_os_str().is_empty()) {
+            std::fs::create_dir_all(folder).map_err(fail)?;
+        }
+        let mut file = OpenOptions::new().create(true).append(true).open(path).map_err(fail)?;
+        let found = file.metadata().map_err(fail)?;
+        let keep = match before {
+            Before::Unknown => found.len(),
+            Before::Replace => 0,
+            Before::CutOff(settled) => settled.min(found.len()),
+        };
+        if found.is_file() && keep < found.len() {
+            file.set_len(keep).map_err(fail)?;
+        }
+        // a device has no end to seek to
+        let length = if found.is_file() { file.seek(SeekFrom::End(0)).map_err(fail)? } else { 0 };
+        Ok(Self { file, name, length })
+    }
+}
+
+/// The path as it is kept in the state: absolute, but not resolved, since the file may not exist yet.
+#[must_use]
+pub fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
+impl Output for FileOutput {
+    fn write(&mut self, lines: &[u8]) -> Result<(), StageError> {
+        self.file.write_all(lines).map_err(|source| StageError::Output { name: self.name.clone(), source })?;
+        self.length += lines.len() as u64;
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<Option<u64>, StageError> {
+        match self.file.sync_data() {
+            Ok(()) => Ok(Some(self.length)),
+            // pipes and devices cannot be synced, and need not be
+            Err(e) if matches!(e.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => Ok(Some(self.length)),
+            Err(source) => Err(StageError::Output { name: self.name.clone(), source }),
+        }
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+/// Standard output. A resumed run may repeat the last batch, since nobody can say how much of it the reader took.
+pub struct StdoutOutput;
+
+impl Output for StdoutOutput {
+    fn write(&mut self, lines: &[u8]) -> Result<(), StageError> {
+        stdout_result(io::stdout().lock().write_all(lines))
+    }
+
+    fn sync(&mut self) -> Result<Option<u64>, StageError> {
+        stdout_result(io::stdout().lock().flush()).map(|()| None)
+    }
+
+    fn name(&self) -> &'static str {
+        "standard output"
+    }
+}
+
+fn stdout_result(result: io::Result<()>) -> Result<(), StageError> {
+    result.map_err(|source| match source.kind() {
+        io::ErrorKind::BrokenPipe => StageError::ClosedPipe,
+        _ => StageError::Output { name: "standard output".into(), source },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after(before: Before) -> String {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("deeper/out.jsonl");
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, "one\ntwo\nthr").unwrap();
+        let mut output = FileOutput::open(&path, before).unwrap();
+        output.write(b"new\n").unwrap();
+        let length = output.sync().unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(length, Some(text.len() as u64));
+        text
+    }
+
+    #[test]
+    fn cut_back_to_what_was_settled() {
+        assert_eq!(after(Before::CutOff(8)), "one\ntwo\nnew\n");
+        assert_eq!(after(Before::CutOff(800)), "one\ntwo\nthrnew\n");
+        assert_eq!(after(Before::Replace), "new\n");
+        assert_eq!(after(Before::Unknown), "one\ntwo\nthrnew\n");
+    }
+
+    #[test]
+    fn a_folder_is_an_error_that_names_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let error = FileOutput::open(dir.path(), Before::Unknown).err().unwrap();
+        assert!(error.to_string().contains(&dir.path().display().to_string()), "{error}");
+    }
+}

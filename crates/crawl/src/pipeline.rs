@@ -1,0 +1,59 @@
+//! The whole flow on one screen: every channel is made here, every stage started and joined. No logic.
+//!
+//! ```text
+//! frontier --lease--> scheduler --jobs--> fetch x N --pages--> extract --shards--> dedup x S --finished--> sink
+//!     ^ enqueue, requeue, hold, settle: calls into the store, never a channel back
+//! ```
+//!
+//! All channels are bounded, and none leads back, so a full one can only slow down what is before it. What is in memory
+//! at most while the sink stands still: bodies, one for each of the N fetch places and `channels.fetched`; pages without
+//! body, one for each extract thread, `channels.extracted` for each shard, one for each shard, `channels.cleaned`, and a
+//! batch of the sink. Only the scheduler and requests in flight see the cancellation; the rest ends because its senders are dropped.
+
+use crate::{
+    context::{Context, StageError},
+    cpu::CpuPool,
+    extract_stage, fetch_stage,
+    output::Output,
+    scheduler::Scheduler,
+    shard,
+    sink::Sink,
+    threads::{self, Stages},
+};
+use std::sync::Arc;
+use tokio::sync::{Mutex, mpsc::channel};
+
+/// Runs a crawl to its end. What the end was stands in [`Context::ending`].
+///
+/// # Errors
+/// The first error of a stage; the others have drained then.
+pub async fn run(context: Arc<Context>, cpu: CpuPool, records: Box<dyn Output>, errors: Box<dyn Output>) -> Result<(), StageError> {
+    let (fetch, channels, shards) = (&context.config.fetch, &context.config.channels, context.config.dedup.shards);
+    let (jobs, job_queue) = channel(fetch.concurrency);
+    let (pages, page_queue) = channel(channels.fetched);
+    let (shard_senders, shard_queues): (Vec<_>, Vec<_>) = (0..shards).map(|_| channel(channels.extracted)).unzip();
+    let (finished, finished_queue) = channel(channels.cleaned);
+
+    let mut stages = Stages::new(context.cancel.clone());
+    let scheduler = Scheduler::new(Arc::clone(&context), jobs, shard_senders.clone());
+    stages.thread("scheduler", move |runtime| runtime.block_on(scheduler.run()))?;
+
+    let job_queue = Arc::new(Mutex::new(job_queue));
+    for _ in 0..fetch.concurrency {
+        let worker = fetch_stage::worker(Arc::clone(&context), Arc::clone(&job_queue), pages.clone(), finished.clone());
+        stages.task("fetch", worker);
+    }
+    drop((job_queue, pages));
+
+    stages.task("extract", extract_stage::run(Arc::clone(&context), cpu, page_queue, shard_senders, finished.clone()));
+
+    for (index, queue) in shard_queues.into_iter().enumerate() {
+        let (context, finished) = (Arc::clone(&context), finished.clone());
+        stages.thread("dedup", move |_| shard::run(context, index, queue, finished))?;
+    }
+    drop(finished);
+
+    let sink = Sink::new(context, records, errors);
+    stages.thread("sink", move |_| sink.run(finished_queue))?;
+    threads::join(stages).await
+}

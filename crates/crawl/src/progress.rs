@@ -1,0 +1,161 @@
+//! What a run tells while it is on, and at its end.
+
+use crate::{
+    context::{Context, Ending},
+    exit::Exit,
+};
+use bytesize::ByteSize;
+use crawl_model::FrontierCounts;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::{
+    fmt::Write as _,
+    io::{IsTerminal, Write as _},
+    path::Path,
+    sync::Arc,
+    time::Duration,
+};
+
+/// Between two redraws of the progress line.
+const REDRAW: Duration = Duration::from_millis(250);
+/// Between two plain lines where there is no terminal.
+const PLAIN: Duration = Duration::from_secs(30);
+/// Hosts named as the slowest.
+const SLOWEST: usize = 3;
+
+/// Writes a line to standard error for the user. A closed standard error is not worth an error.
+pub fn say(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+/// Shows progress until the run ends: a live line on a terminal, now and then a plain one elsewhere.
+pub async fn show(context: Arc<Context>, done: tokio_util::sync::CancellationToken) {
+    let terminal = std::io::stderr().is_terminal();
+    let bar = ProgressBar::with_draw_target(
+        None,
+        if terminal { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() },
+    );
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed_precise} {msg}") {
+        bar.set_style(style);
+    }
+    let pause = if terminal { REDRAW } else { PLAIN };
+    let mut last = (0, context.stats.started);
+    loop {
+        tokio::select! {
+            () = done.cancelled() => break,
+            () = tokio::time::sleep(pause) => {}
+        }
+        let Ok(counts) = context.store.counts() else { continue };
+        let line = line(&context, &counts, &mut last);
+        if terminal {
+            bar.set_message(line);
+            bar.tick();
+        } else {
+            say(&line);
+        }
+    }
+    bar.finish_and_clear();
+}
+
+fn line(context: &Context, counts: &FrontierCounts, last: &mut (u64, std::time::Instant)) -> String {
+    let stats = &context.stats;
+    let (now, pages) = (std::time::Instant::now(), stats.pages.get());
+    #[expect(clippy::cast_precision_loss, reason = "a rate for the eye")]
+    let rate = (pages - last.0) as f64 / now.duration_since(last.1).as_secs_f64().max(0.001);
+    *last = (pages, now);
+    format!(
+        "{} records, {rate:.1} pages/s, {} queued, {} held, {} hosts, {} errors, {} in",
+        stats.records.get(),
+        counts.pending,
+        counts.held,
+        stats.host_count(),
+        stats.failed.get(),
+        ByteSize(stats.wire_bytes.get()),
+    )
+}
+
+/// Where things are, for the summary.
+pub struct Places<'a> {
+    /// Name of the output.
+    pub output: &'a str,
+    /// The error log.
+    pub errors: &'a Path,
+}
+
+/// The summary of a finished run.
+#[must_use]
+pub fn summary(context: &Context, ending: Ending, counts: &FrontierCounts, places: &Places<'_>) -> String {
+    let stats = &context.stats;
+    let mut out = String::new();
+    let seconds = stats.started.elapsed().as_secs_f64();
+    let why = match ending {
+        Ending::Drained => "done",
+        Ending::Limit => "stopped by the limit",
+        Ending::Interrupted => "interrupted, state saved",
+    };
+    #[expect(clippy::cast_precision_loss, reason = "a rate for the eye")]
+    let rate = stats.pages.get() as f64 / seconds.max(0.001);
+    let _ = writeln!(
+        out,
+        "{why}: {} records from {} pages in {seconds:.1} s ({rate:.1} pages/s), {} errors",
+        stats.records.get(),
+        stats.pages.get(),
+        stats.failed.get(),
+    );
+    row(&mut out, "status", stats.statuses().iter().map(|(status, n)| format!("{status}: {n}")));
+    row(&mut out, "strategy", stats.strategies().iter().map(|(strategy, n)| format!("{strategy}: {n}")));
+    row(&mut out, "no record", stats.kinds().iter().map(|(kind, n)| format!("{kind}: {n}")));
+    bytes(&mut out, context);
+    if stats.duplicates.get() + stats.all_boilerplate.get() > 0 {
+        let _ = writeln!(out, "  pages      {} duplicates, {} without text", stats.duplicates.get(), stats.all_boilerplate.get());
+    }
+    row(
+        &mut out,
+        "slowest",
+        stats.slowest(SLOWEST).iter().map(|(host, t)| format!("{host} {} ms", t.total_ms / t.requests.max(1))),
+    );
+    if counts.pending + counts.leased + counts.held > 0 {
+        let _ = writeln!(out, "  left       {} queued, {} held; the same command goes on", counts.pending + counts.leased, counts.held);
+    }
+    let _ = writeln!(out, "  output     {}", places.output);
+    let _ = write!(out, "  errors     {}", places.errors.display());
+    out
+}
+
+fn bytes(out: &mut String, context: &Context) {
+    let stats = &context.stats;
+    let (content, removed) = (stats.content_bytes.get(), stats.removed_bytes.get());
+    let _ = writeln!(
+        out,
+        "  bytes      {} received, {} of HTML, {} of text, {} written",
+        ByteSize(stats.wire_bytes.get()),
+        ByteSize(stats.body_bytes.get()),
+        ByteSize(content - removed.min(content)),
+        ByteSize(stats.written_bytes.get()),
+    );
+    if removed > 0 {
+        let _ = writeln!(
+            out,
+            "  boilerplate {} removed across pages ({} % of the extracted text)",
+            ByteSize(removed),
+            removed * 100 / content.max(1)
+        );
+    }
+}
+
+fn row(out: &mut String, name: &str, cells: impl Iterator<Item = String>) {
+    let cells: Vec<String> = cells.collect();
+    if !cells.is_empty() {
+        let _ = writeln!(out, "  {name:10} {}", cells.join(", "));
+    }
+}
+
+/// The code for how a run ended.
+#[must_use]
+pub fn exit_code(ending: Ending, counts: &FrontierCounts, stats: &crate::stats::Stats) -> Exit {
+    let fetched = counts.records + counts.held + stats.pages.get();
+    match ending {
+        // a round in which no page came at all: the seeds are unreachable, gone or disallowed
+        Ending::Drained if fetched == 0 && counts.skipped == 0 => Exit::NoSeed,
+        ending => ending.into(),
+    }
+}

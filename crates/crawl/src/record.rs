@@ -1,0 +1,128 @@
+//! From a cleaned page to the line that is written.
+
+use crate::context::rfc3339;
+use crawl_extract::{count_words, reading_time_minutes};
+use crawl_model::{
+    Attempt, BoilerplateInfo, BoilerplateStatus, CleanPage, ContentHash, CrawlRequest, ExtractedPage, Extraction, HostKey,
+    PageType, Record, RecordMetadata, SCHEMA_VERSION, Strategy, UrlKey, Warning,
+};
+use url::Url;
+
+/// Scores of this and more are articles (heuristics reference §1).
+const ARTICLE_SCORE: i32 = 35;
+
+/// The record of a crawled page.
+#[must_use]
+pub fn record(page: CleanPage) -> Record {
+    let CleanPage { page, text, boilerplate, duplicate_of, similarity, content_hash } = page;
+    let words = if text == page.extraction.content { page.extraction.word_count } else { count_words(&text) };
+    let ExtractedPage { request, final_url, classification, extraction, strategy, outgoing, .. } = page;
+    let attempt =
+        Attempt { strategy, status: Some(page.status), words: extraction.word_count, reason: classification.reason };
+    let (content, warnings, mut metadata) = described(extraction, words, content_hash);
+    metadata.source_url = first_url(&request);
+    metadata.status_code = page.status;
+    metadata.content_type = page.content_type;
+    metadata.fetched_at = rfc3339(page.timings.started_at_ms);
+    metadata.strategy = strategy;
+    metadata.attempts = vec![attempt];
+    metadata.page_type = classification.page_type;
+    metadata.duplicate_of = duplicate_of;
+    metadata.similarity = similarity;
+    metadata.domain = HostKey::of(&final_url).map_or_else(String::new, |host| host.to_string());
+    metadata.depth = request.depth;
+    metadata.project = Some(request.project.to_string()).filter(|name| name != DEFAULT_PROJECT);
+    metadata.source_group = request.source_group.map(|group| group.to_string());
+    let url = String::from(final_url);
+    let id = UrlKey::of(&url).to_string();
+    Record { schema_version: SCHEMA_VERSION, id, url, text, content, metadata, boilerplate, warnings, links: outgoing }
+}
+
+/// The record of a page that came from a file: nothing was fetched, and its site is not known.
+#[must_use]
+pub fn page_record(extraction: Extraction, url: Option<&Url>) -> Record {
+    let links = extraction.links.iter().map(|link| link.url.clone()).collect();
+    let page_url = url.cloned().unwrap_or_else(no_url);
+    let classification =
+        crawl_fetch::classify(&extraction.signals, &page_url, extraction.word_count, extraction.extractor);
+    let (words, hash) = (extraction.word_count, ContentHash::of(&extraction.content));
+    let (content, warnings, mut metadata) = described(extraction, words, hash);
+    metadata.page_type = classification.page_type;
+    metadata.domain = url.and_then(HostKey::of).map_or_else(String::new, |host| host.to_string());
+    let url = url.map_or_else(String::new, Url::to_string);
+    metadata.source_url.clone_from(&url);
+    Record {
+        schema_version: SCHEMA_VERSION,
+        id: UrlKey::of(&url).to_string(),
+        text: content.clone(),
+        content,
+        metadata,
+        boilerplate: BoilerplateInfo {
+            status: BoilerplateStatus::Off,
+            fingerprint: None,
+            pages: 0,
+            blocks_removed: 0,
+            bytes_removed: 0,
+        },
+        warnings,
+        links,
+        url,
+    }
+}
+
+/// Stands for the address of a page that has none.
+#[must_use]
+pub fn no_url() -> Url {
+    #[expect(clippy::expect_used, reason = "a constant that the url crate parses")]
+    Url::parse("about:blank").expect("about:blank is a URL")
+}
+
+/// What extraction says of a page; what only the fetch knows is left empty.
+fn described(extraction: Extraction, words: u32, content_hash: ContentHash) -> (String, Vec<Warning>, RecordMetadata) {
+    let Extraction { content, metadata, extractor, article_score, warnings, .. } = extraction;
+    let metadata = RecordMetadata {
+        source_url: String::new(),
+        canonical: metadata.canonical,
+        title: metadata.title,
+        description: metadata.description,
+        author: (!metadata.authors.is_empty()).then(|| metadata.authors.join(", ")),
+        published: metadata.published,
+        modified: metadata.modified,
+        language: metadata.language,
+        site_name: metadata.site_name,
+        image: metadata.image,
+        keywords: metadata.keywords,
+        authors: metadata.authors,
+        status_code: 0,
+        content_type: None,
+        fetched_at: String::new(),
+        strategy: Strategy::Static,
+        attempts: Vec::new(),
+        page_type: PageType::Unknown,
+        article_score,
+        is_article: article_score >= ARTICLE_SCORE,
+        word_count: words,
+        reading_time_minutes: reading_time_minutes(words),
+        extractor,
+        language_detected: metadata.language_detected,
+        content_hash: content_hash.to_string(),
+        duplicate_of: None,
+        similarity: None,
+        change: None,
+        domain: String::new(),
+        depth: 0,
+        licence: metadata.licence,
+        breadcrumbs: metadata.breadcrumbs,
+        project: None,
+        source_group: None,
+    };
+    (content, warnings, metadata)
+}
+
+/// The project of a run that names none; it is left out of the records.
+pub const DEFAULT_PROJECT: &str = "default";
+
+/// The URL that was asked for first, before any redirect.
+fn first_url(request: &CrawlRequest) -> String {
+    request.redirects.first().cloned().unwrap_or_else(|| request.url.as_str().to_owned())
+}

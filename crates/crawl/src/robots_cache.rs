@@ -1,0 +1,98 @@
+//! robots.txt of the origins of a crawl: fetched once, kept in the store, parsed once.
+
+use crate::store::Store;
+use crawl_fetch::{Gate, HttpClient, RobotsPolicy};
+use crawl_model::{Origin, StoreError};
+use rustc_hash::FxHashMap;
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+use tokio::sync::OnceCell;
+
+/// Origins whose parsed rules are kept in memory; beyond that all are dropped and read from the store again.
+const MAX_IN_MEMORY: usize = 10_000;
+/// How long an origin that could not be reached is left alone before its robots.txt is asked for again.
+const UNREACHABLE_AGE: Duration = Duration::from_secs(60);
+
+/// The rules of an origin and when they have to be fetched anew.
+pub struct Robots {
+    /// What the origin allows.
+    pub policy: RobotsPolicy,
+    expires_ms: i64,
+}
+
+type Cell = Arc<OnceCell<Arc<Robots>>>;
+
+/// See the module.
+pub struct RobotsCache {
+    cells: Mutex<FxHashMap<Origin, Cell>>,
+    max_age: Duration,
+}
+
+/// What [`RobotsCache::lookup`] did.
+pub struct Looked {
+    /// The rules.
+    pub robots: Arc<Robots>,
+    /// This call made the request for it, so the host's time is used up.
+    pub requested: bool,
+}
+
+impl RobotsCache {
+    /// An empty cache.
+    #[must_use]
+    pub fn new(max_age: Duration) -> Self {
+        Self { cells: Mutex::default(), max_age }
+    }
+
+    fn cell(&self, origin: &Origin, now_ms: i64) -> Cell {
+        let mut cells = self.cells.lock().unwrap_or_else(PoisonError::into_inner);
+        if cells.len() >= MAX_IN_MEMORY && !cells.contains_key(origin) {
+            cells.clear();
+        }
+        let cell = cells.entry(origin.clone()).or_default();
+        if cell.get().is_some_and(|robots| robots.expires_ms <= now_ms) {
+            *cell = Cell::default();
+        }
+        Arc::clone(cell)
+    }
+
+    fn judge(&self, cached: &crawl_model::CachedRobots) -> Arc<Robots> {
+        let policy = RobotsPolicy::from_cached(cached);
+        let age = if policy.is_unreachable() { UNREACHABLE_AGE.min(self.max_age) } else { self.max_age };
+        let expires_ms = cached.fetched_at_ms.saturating_add(i64::try_from(age.as_millis()).unwrap_or(i64::MAX));
+        Arc::new(Robots { policy, expires_ms })
+    }
+
+    /// The rules of an origin: from memory, from the store, or by a request. However many ask at once, one request
+    /// is made.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn lookup(
+        &self,
+        origin: &Origin,
+        store: &dyn Store,
+        client: &HttpClient,
+        gate: &Gate,
+        now_ms: i64,
+    ) -> Result<Looked, StoreError> {
+        let cell = self.cell(origin, now_ms);
+        let mut requested = false;
+        let robots = cell
+            .get_or_try_init(|| async {
+                if let Some(cached) = store.load_robots(origin)? {
+                    let robots = self.judge(&cached);
+                    if robots.expires_ms > now_ms {
+                        return Ok(robots);
+                    }
+                }
+                requested = true;
+                let cached = client.fetch_robots(origin, gate).await;
+                store.save_robots(origin, &cached)?;
+                Ok(self.judge(&cached))
+            })
+            .await?;
+        Ok(Looked { robots: Arc::clone(robots), requested })
+    }
+}

@@ -1,0 +1,233 @@
+//! The main job: from flags to a finished run.
+
+use crate::{
+    cli::RunArgs,
+    config::{self, Config},
+    context::{Context, Ending, StageError},
+    cpu::CpuPool,
+    exit::{Exit, Failure},
+    links::{LinkPolicy, new_url},
+    output::{FileOutput, Output, StdoutOutput},
+    pipeline,
+    progress::{self, Places, say},
+    robots_cache::RobotsCache,
+    seeds::{self, Seed},
+    state::{self, State},
+    stats::Stats,
+    store::Store,
+};
+use crawl_extract::{Options, PageExtractor};
+use crawl_fetch::{
+    AddressPolicy, ByteBudget, Canonicalizer, Gate, HttpClient, HttpSettings, PolitenessSettings, ScopeSet, UrlFilter,
+};
+use crawl_model::{Discovery, HostKey, NewUrl};
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, OnceLock},
+};
+use tokio_util::sync::CancellationToken;
+
+/// Seeds are enqueued in transactions of this many.
+const SEED_BATCH: usize = 1_000;
+
+/// Runs `crawl --seed …`.
+pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
+    let config = config::load(args.config.as_deref(), std::env::vars(), args.overrides())?;
+    crate::logging::start(&config.log)?;
+    let seed_file = args.seed.as_deref().ok_or_else(|| {
+        Failure::usage("name a file of seeds: crawl --seed urls.txt (see crawl --help)")
+    })?;
+    let seeds = read_seeds(seed_file)?;
+    let dir = match config.state.dir.as_str() {
+        "" => state::default_dir(seed_file)?,
+        dir => PathBuf::from(dir),
+    };
+    let group = Some(config.crawl.source_group.as_str()).filter(|g| !g.is_empty());
+    let state = State::open(&dir, args.fresh, &config.crawl.project, group)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|e| Failure::new(Exit::Internal, format!("the runtime cannot be started: {e}")))?;
+    runtime.block_on(crawl(config, &seeds, &state, args.quiet))
+}
+
+fn read_seeds(file: &Path) -> Result<Vec<Seed>, Failure> {
+    let found = seeds::read(file).map_err(|e| Failure::usage(format!("{}: {e}", file.display())))?;
+    for bad in &found.bad {
+        say(&format!("{}: {bad}; skipped", file.display()));
+    }
+    if found.seeds.is_empty() {
+        return Err(Failure::usage(format!("{}: no usable line", file.display())));
+    }
+    Ok(found.seeds)
+}
+
+async fn crawl(config: Config, seeds: &[Seed], state: &State, quiet: bool) -> Result<Exit, Failure> {
+    let cpu = CpuPool::new(config.extract.threads).map_err(|e| Failure::new(Exit::Internal, e.to_string()))?;
+    let context = Arc::new(context(config, Arc::clone(&state.store) as Arc<dyn Store>)?);
+    context.recall_scope(state.new_round)?;
+    plant(&context, seeds)?;
+    let (records, errors) = outputs(&context, state)?;
+    let names = (records.name().to_owned(), errors.name().to_owned());
+    if !quiet && !state.new_round {
+        say(&format!("going on with round {} in {}", state.round, state.dir.display()));
+    }
+
+    let signals = tokio::spawn(stop_on_signals(context.cancel.clone(), quiet));
+    let done = CancellationToken::new();
+    let shown = (!quiet).then(|| tokio::spawn(progress::show(Arc::clone(&context), done.clone())));
+    let outcome = pipeline::run(Arc::clone(&context), cpu, records, errors).await;
+    done.cancel();
+    if let Some(shown) = shown {
+        // the line is wiped before the summary is printed
+        let _ = shown.await;
+    }
+    signals.abort();
+
+    for name in [&names.0, &names.1] {
+        // after an error the file may hold lines that were not settled: those are for the next run to cut off
+        if outcome.is_ok() {
+            state::output_closed(&*context.store, name)?;
+        }
+    }
+    let ending = context.ending.get().copied().unwrap_or(Ending::Interrupted);
+    let counts = context.store.counts()?;
+    if !quiet {
+        let places = Places { output: &names.0, errors: Path::new(&names.1) };
+        say(&progress::summary(&context, ending, &counts, &places));
+    }
+    match outcome {
+        Ok(()) => Ok(progress::exit_code(ending, &counts, &context.stats)),
+        Err(StageError::ClosedPipe) => Ok(Exit::Done),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Builds what the stages share.
+///
+/// # Errors
+/// When a setting cannot be used.
+pub fn context(config: Config, store: Arc<dyn Store>) -> Result<Context, Failure> {
+    let usage = |error: &dyn std::fmt::Display| Failure::usage(error.to_string());
+    let http = http_settings(&config);
+    let product_token = http.product_token();
+    let budget = ByteBudget::new(config.fetch.body_budget.as_u64());
+    let client = HttpClient::new(http, budget.clone()).map_err(|e| usage(&e))?;
+    let canonicalizer = Canonicalizer::new().map_err(|e| usage(&e))?;
+    let filter = UrlFilter::new(config.crawl.url_filters, &config.crawl.include, &config.crawl.exclude).map_err(|e| usage(&e))?;
+    let links = LinkPolicy::new(canonicalizer, filter, ScopeSet::new(config.crawl.scope), config.crawl.depth.or_max());
+    let options = Options {
+        favor: config.extract.favor,
+        links: config.extract.links,
+        images: config.extract.images,
+        tables: config.extract.tables,
+        comments: config.extract.comments,
+        product_token: product_token.clone(),
+        ..Options::default()
+    };
+    let gate = Gate::new(PolitenessSettings {
+        delay: config.fetch.delay,
+        host_concurrency: config.fetch.host_concurrency,
+        max_crawl_delay: config.fetch.max_crawl_delay,
+        ..PolitenessSettings::default()
+    });
+    Ok(Context {
+        extractor: PageExtractor::new(options).map_err(|e| usage(&e))?,
+        robots: RobotsCache::new(config.fetch.robots_max_age),
+        gate: Arc::new(gate),
+        stats: Stats::default(),
+        cancel: CancellationToken::new(),
+        ending: OnceLock::new(),
+        worker: format!("{}@{}", std::process::id(), crate::context::now_ms()),
+        budget,
+        client,
+        links,
+        product_token,
+        store,
+        config,
+    })
+}
+
+fn http_settings(config: &Config) -> HttpSettings {
+    let fetch = &config.fetch;
+    let mut settings = HttpSettings {
+        connect_timeout: fetch.connect_timeout,
+        read_timeout: fetch.read_timeout,
+        total_timeout: fetch.total_timeout,
+        max_body_bytes: fetch.max_body.as_u64(),
+        resolve: fetch.resolve.clone(),
+        addresses: AddressPolicy { allow_private: fetch.allow_private_addresses, allow: fetch.allow_addresses.clone() },
+        ..HttpSettings::default()
+    };
+    if !fetch.user_agent.is_empty() {
+        settings.user_agent.clone_from(&fetch.user_agent);
+    } else if !fetch.contact.is_empty() {
+        settings.user_agent = HttpSettings::user_agent_with_contact(&fetch.contact);
+    }
+    settings
+}
+
+/// Puts the seeds into the frontier and their hosts into the scope. Known ones stay as they are.
+///
+/// # Errors
+/// When storage fails.
+pub fn plant(context: &Context, seeds: &[Seed]) -> Result<(), Failure> {
+    let planted: Vec<NewUrl> = seeds
+        .iter()
+        .filter_map(|seed| {
+            let url = context.links.canonical(&seed.url);
+            context.links.extend_scope(&url);
+            let discovery = if seed.bare { Discovery::BareSeed } else { Discovery::Seed };
+            HostKey::of(&url).map(|host| new_url(url, host, 0, discovery))
+        })
+        .collect();
+    for batch in planted.chunks(SEED_BATCH) {
+        context.store.enqueue(batch)?;
+    }
+    Ok(())
+}
+
+/// Opens the output and the error log, each cut back to what was settled.
+fn outputs(context: &Context, state: &State) -> Result<(Box<dyn Output>, Box<dyn Output>), Failure> {
+    let output = &context.config.output;
+    let (path, replace) = match (output.append.as_str(), output.replace.as_str()) {
+        ("", "") => (None, false),
+        (append, "") => (Some(append), false),
+        ("", replace) => (Some(replace), true),
+        _ => return Err(Failure::usage("output.append and output.replace are both set: name one output")),
+    };
+    let open = |path: &Path, replace: bool| -> Result<Box<dyn Output>, Failure> {
+        let mut file = FileOutput::open(path, state.before(path, replace)?)?;
+        let offset = file.sync()?.unwrap_or(0);
+        state::output_opened(&*context.store, file.name(), offset)?;
+        Ok(Box::new(file))
+    };
+    let records = match path {
+        Some(path) => open(Path::new(path), replace)?,
+        None => Box::new(StdoutOutput),
+    };
+    Ok((records, open(&state.dir.join("errors.jsonl"), true)?))
+}
+
+/// The first SIGINT or SIGTERM saves and stops; the second one stops at once, and leases run out.
+async fn stop_on_signals(cancel: CancellationToken, quiet: bool) {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (Ok(mut int), Ok(mut term)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate())) else {
+        return;
+    };
+    let mut told = false;
+    loop {
+        tokio::select! {
+            _ = int.recv() => {}
+            _ = term.recv() => {}
+        }
+        if told {
+            std::process::exit(i32::from(Exit::Interrupted as u8));
+        }
+        told = true;
+        cancel.cancel();
+        if !quiet {
+            say("stopping: saving what is in flight (again to stop at once)");
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! The scheduler: leases URLs of hosts whose time has come and hands them to the fetch stage. It alone decides when a
+//! run has ended.
+
+use crate::{
+    context::{Context, Ending, StageError, now_ms},
+    extract_stage::{ShardMessage, shard_of},
+    fetch_stage::Job,
+};
+use crawl_fetch::{HostSlot, NotYet};
+use crawl_model::HostKey;
+use rustc_hash::FxHashSet;
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc::Sender};
+
+/// Hosts looked at in one pass.
+const HOSTS_A_PASS: usize = 4_096;
+/// The longest pause between two looks at the frontier; events end it early.
+const IDLE: Duration = Duration::from_millis(250);
+/// How long a lease lasts beyond the time that a request may take: for extraction, cleaning and writing.
+const LEASE_MARGIN: Duration = Duration::from_secs(600);
+
+/// See the module.
+pub struct Scheduler {
+    context: Arc<Context>,
+    jobs: Sender<Job>,
+    shards: Vec<Sender<ShardMessage>>,
+    places: Arc<Semaphore>,
+    /// Hosts that gave pages and whose fingerprint may still have to settle.
+    active: FxHashSet<HostKey>,
+    /// Where the next pass over the hosts begins, so that all get their turn.
+    next_host: usize,
+    lease_ms: i64,
+}
+
+/// What one pass came to.
+struct Pass {
+    leased: usize,
+    /// When a host's time comes that was not ready, if that is known.
+    next: Option<Instant>,
+    /// Hosts with something pending.
+    pending: Vec<HostKey>,
+}
+
+impl Scheduler {
+    /// A scheduler that gives out at most `concurrency` places at a time.
+    #[must_use]
+    pub fn new(context: Arc<Context>, jobs: Sender<Job>, shards: Vec<Sender<ShardMessage>>) -> Self {
+        let fetch = &context.config.fetch;
+        let lease = fetch.total_timeout + LEASE_MARGIN;
+        Self {
+            jobs,
+            shards,
+            places: Arc::new(Semaphore::new(fetch.concurrency)),
+            active: FxHashSet::default(),
+            next_host: 0,
+            lease_ms: i64::try_from(lease.as_millis()).unwrap_or(i64::MAX),
+            context,
+        }
+    }
+
+    /// Runs until the frontier is drained, a limit is reached or the run is cancelled; says which in the context before
+    /// it drops its senders.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn run(mut self) -> Result<(), StageError> {
+        let outcome = self.schedule().await;
+        // after an error the rest must drain as after an interruption: held pages stay held
+        let ending = outcome.as_ref().copied().unwrap_or(Ending::Interrupted);
+        let _ = self.context.ending.set(ending);
+        outcome.map(drop)
+    }
+
+    async fn schedule(&mut self) -> Result<Ending, StageError> {
+        for load in self.context.store.hosts_with_held()? {
+            self.active.insert(load.host);
+        }
+        loop {
+            if self.context.cancel.is_cancelled() {
+                return Ok(Ending::Interrupted);
+            }
+            let Some(place) = self.place().await else { continue };
+            let stats = &self.context.stats;
+            let limit = self.context.config.crawl.limit;
+            if !limit.allows(stats.claimed()) {
+                drop(place);
+                if stats.in_flight() == 0 {
+                    return Ok(if self.context.store.drained()? { Ending::Drained } else { Ending::Limit });
+                }
+                self.wait(None).await;
+                continue;
+            }
+            let pass = self.pass(place).await?;
+            if pass.leased > 0 {
+                continue;
+            }
+            self.settle_drained(&pass.pending).await?;
+            if pass.pending.is_empty() && self.context.store.drained()? {
+                return Ok(Ending::Drained);
+            }
+            self.wait(pass.next).await;
+        }
+    }
+
+    /// A free place; `None` when the run is cancelled first.
+    async fn place(&self) -> Option<OwnedSemaphorePermit> {
+        tokio::select! {
+            biased;
+            () = self.context.cancel.cancelled() => None,
+            place = Arc::clone(&self.places).acquire_owned() => place.ok(),
+        }
+    }
+
+    /// One pass over the hosts with pending URLs, as long as there are places.
+    async fn pass(&mut self, first: OwnedSemaphorePermit) -> Result<Pass, StageError> {
+        let now = now_ms();
+        let loads = self.context.store.hosts_with_pending(now, HOSTS_A_PASS)?;
+        let mut pass = Pass { leased: 0, next: None, pending: Vec::new() };
+        let mut places = vec![first];
+        let count = loads.len();
+        for step in 0..count {
+            let load = &loads[(self.next_host + step) % count];
+            self.more_places(&mut places, load.pending, pass.leased);
+            if places.is_empty() {
+                // the next pass begins with the hosts that this one did not reach
+                self.next_host = (self.next_host + step) % count;
+                return Ok(pass);
+            }
+            let mut slots = Vec::new();
+            while slots.len() < load.pending.min(places.len()) {
+                match self.context.gate.try_acquire(&load.host) {
+                    Ok(slot) => slots.push(slot),
+                    Err(NotYet { at }) => {
+                        pass.next = match (pass.next, at) {
+                            (Some(a), Some(b)) => Some(a.min(b)),
+                            (a, b) => a.or(b),
+                        };
+                        break;
+                    }
+                }
+            }
+            pass.leased += self.lease(&load.host, slots, &mut places, now).await?;
+        }
+        self.next_host = if count == 0 { 0 } else { (self.next_host + 1) % count };
+        pass.pending = loads.into_iter().map(|load| load.host).collect();
+        Ok(pass)
+    }
+
+    /// Takes places that are free right now, as many as the host and the limit have use for.
+    fn more_places(&self, places: &mut Vec<OwnedSemaphorePermit>, wanted: usize, leased: usize) {
+        let claimed = self.context.stats.claimed();
+        let left = self.context.config.crawl.limit.or_max().saturating_sub(claimed);
+        let wanted = wanted.min(usize::try_from(left).unwrap_or(usize::MAX));
+        debug_assert!(leased == 0 || claimed > 0, "what is leased is claimed");
+        places.truncate(wanted.max(1));
+        if left == 0 {
+            places.clear();
+        }
+        while places.len() < wanted {
+            match Arc::clone(&self.places).try_acquire_owned() {
+                Ok(place) => places.push(place),
+                Err(_) => break,
+            }
+        }
+    }
+
+    async fn lease(
+        &mut self,
+        host: &HostKey,
+        slots: Vec<HostSlot>,
+        places: &mut Vec<OwnedSemaphorePermit>,
+        now: i64,
+    ) -> Result<usize, StageError> {
+        if slots.is_empty() {
+            return Ok(0);
+        }
+        let context = &self.context;
+        let deadline = now.saturating_add(self.lease_ms);
+        let requests = context.store.lease(host, slots.len(), &context.worker, now, deadline)?;
+        let leased = requests.len();
+        context.stats.leased.add(leased as u64);
+        if leased > 0 && !self.active.contains(host) {
+            self.active.insert(host.clone());
+        }
+        let mut requests = requests.into_iter();
+        for slot in slots {
+            match (requests.next(), places.pop()) {
+                (Some(request), Some(place)) => {
+                    let job = Job { request, slot, place };
+                    self.jobs.send(job).await.map_err(|_| StageError::Downstream)?;
+                }
+                _ => slot.cancel(),
+            }
+        }
+        Ok(leased)
+    }
+
+    /// Tells the shards of hosts that have nothing pending and nothing leased.
+    async fn settle_drained(&mut self, pending: &[HostKey]) -> Result<(), StageError> {
+        if !self.context.config.dedup.enabled || self.active.is_empty() {
+            return Ok(());
+        }
+        let pending: FxHashSet<&HostKey> = pending.iter().collect();
+        let quiet: Vec<HostKey> = self.active.iter().filter(|host| !pending.contains(host)).cloned().collect();
+        for host in quiet {
+            if self.context.store.host_drained(&host)? {
+                self.active.remove(&host);
+                let shard = &self.shards[shard_of(&host, self.shards.len())];
+                shard.send(ShardMessage::Drained(host)).await.map_err(|_| StageError::Downstream)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until something has changed, a host's time has come, or the pause is over.
+    async fn wait(&self, next: Option<Instant>) {
+        let pause = next.map_or(IDLE, |at| at.saturating_duration_since(Instant::now()).min(IDLE));
+        tokio::select! {
+            () = self.context.cancel.cancelled() => {}
+            () = self.context.stats.changed.notified() => {}
+            () = self.context.gate.freed() => {}
+            () = tokio::time::sleep(pause) => {}
+        }
+    }
+}

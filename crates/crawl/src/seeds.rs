@@ -1,0 +1,140 @@
+//! The seed file: one URL or bare host a line.
+
+use flate2::read::MultiGzDecoder;
+use std::{
+    fmt,
+    io::{self, BufRead, BufReader, Read},
+    path::Path,
+};
+use url::Url;
+
+/// One usable line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seed {
+    /// The URL; a bare host got `https`.
+    pub url: Url,
+    /// The line had no scheme: http is tried if https cannot be reached.
+    pub bare: bool,
+}
+
+/// One line that is no seed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadLine {
+    /// From 1.
+    pub number: usize,
+    /// The line, shortened.
+    pub line: String,
+    /// What is wrong with it.
+    pub problem: String,
+}
+
+impl fmt::Display for BadLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: \"{}\": {}", self.number, self.line, self.problem)
+    }
+}
+
+/// What a seed file holds.
+#[derive(Debug, Default)]
+pub struct Seeds {
+    /// Usable lines in order.
+    pub seeds: Vec<Seed>,
+    /// The others.
+    pub bad: Vec<BadLine>,
+}
+
+/// Longest line that is looked at, in bytes; a longer one is a bad line, so that a binary file cannot fill memory.
+const MAX_LINE: u64 = 64 * 1024;
+const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+
+/// Reads a file, or standard input for `-`; gzip is recognised by its first bytes, whatever the name.
+///
+/// # Errors
+/// When the input cannot be read.
+pub fn read(path: &Path) -> io::Result<Seeds> {
+    let raw: Box<dyn Read> =
+        if path.as_os_str() == "-" { Box::new(io::stdin()) } else { Box::new(std::fs::File::open(path)?) };
+    let mut raw = BufReader::new(raw);
+    if raw.fill_buf()?.starts_with(&GZIP_MAGIC) {
+        parse(BufReader::new(MultiGzDecoder::new(raw)))
+    } else {
+        parse(raw)
+    }
+}
+
+fn parse(mut input: impl BufRead) -> io::Result<Seeds> {
+    let mut seeds = Seeds::default();
+    let mut line = Vec::new();
+    for number in 1.. {
+        line.clear();
+        if input.by_ref().take(MAX_LINE).read_until(b'\n', &mut line)? == 0 {
+            break;
+        }
+        let whole = line.len() < usize::try_from(MAX_LINE).unwrap_or(usize::MAX) || line.ends_with(b"\n");
+        if !whole {
+            skip_to_line_end(&mut input)?;
+        }
+        let text = String::from_utf8_lossy(&line);
+        let text = text.trim_start_matches('\u{feff}').trim();
+        if text.is_empty() || text.starts_with('#') {
+            continue;
+        }
+        let parsed = if whole { crawl_fetch::parse_seed_line(text) } else { Err("the line is too long".to_owned()) };
+        match parsed {
+            Ok(seed) => seeds.seeds.push(Seed { url: seed.url, bare: seed.bare }),
+            Err(problem) => {
+                seeds.bad.push(BadLine { number, line: text.chars().take(80).collect(), problem });
+            }
+        }
+    }
+    Ok(seeds)
+}
+
+fn skip_to_line_end(input: &mut impl BufRead) -> io::Result<()> {
+    loop {
+        let buffer = input.fill_buf()?;
+        let (used, done) = match buffer.iter().position(|&b| b == b'\n') {
+            Some(at) => (at + 1, true),
+            None => (buffer.len(), buffer.is_empty()),
+        };
+        input.consume(used);
+        if done {
+            return Ok(());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn bom_crlf_comments_blanks_and_bad_lines() {
+        let text = "\u{feff}https://a.test/x\r\n\r\n# note\r\n  b.test  \r\nht tp://bad\nmailto:x@y.z\nc.test:8080/p";
+        let seeds = parse(text.as_bytes()).unwrap();
+        let urls: Vec<_> = seeds.seeds.iter().map(|s| (s.url.as_str(), s.bare)).collect();
+        assert_eq!(urls, [("https://a.test/x", false), ("https://b.test/", true), ("https://c.test:8080/p", true)]);
+        assert_eq!(seeds.bad.iter().map(|b| b.number).collect::<Vec<_>>(), [5, 6]);
+    }
+
+    #[test]
+    fn gzip_is_recognised_and_may_have_several_members() {
+        let mut bytes = Vec::new();
+        for part in ["a.test\n", "b.test\n"] {
+            let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+            gz.write_all(part.as_bytes()).unwrap();
+            bytes.extend(gz.finish().unwrap());
+        }
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), bytes).unwrap();
+        assert_eq!(read(file.path()).unwrap().seeds.len(), 2);
+    }
+
+    #[test]
+    fn an_endless_line_is_one_bad_line() {
+        let text = format!("{}\nok.test\n", "x".repeat(200_000));
+        let seeds = parse(text.as_bytes()).unwrap();
+        assert_eq!((seeds.seeds.len(), seeds.bad.len(), seeds.bad[0].number), (1, 1, 1));
+    }
+}

@@ -1,0 +1,265 @@
+//! A dedup shard: owns the fingerprints of its hosts, holds their pages until a fingerprint is settled, cleans the rest.
+
+use crate::{
+    context::{Context, Ending, Finished, StageError},
+    extract_stage::{ShardMessage, shard_of},
+};
+use crawl_dedup::{Cleaned, FingerprintSettings, HostFingerprint, exact_hash};
+use crawl_model::{
+    BoilerplateInfo, BoilerplateStatus, CleanPage, ContentHash, ExtractedPage, HostKey, LeaseRef, StoreError, UrlKey,
+    Warning,
+};
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+use tokio::sync::mpsc::{Receiver, Sender};
+
+/// Held pages read back at a time: they are in memory then.
+const RELEASE_BATCH: usize = 16;
+/// Hosts whose state is kept in memory; the one that was idle longest goes to the store.
+const MAX_HOSTS: usize = 4_096;
+/// A settled host's running counts are saved when this share of pages has come since the last time, so that the cost of
+/// saving stays a constant share of the work.
+const SAVE_EVERY_SHARE: u64 = 8;
+const SAVE_EVERY_AT_LEAST: u64 = 256;
+
+struct Host {
+    fingerprint: HostFingerprint,
+    saved_at_pages: u64,
+    used: u64,
+}
+
+/// See the module.
+pub struct Shard {
+    context: Arc<Context>,
+    index: usize,
+    settings: FingerprintSettings,
+    hosts: FxHashMap<HostKey, Host>,
+    clock: u64,
+    finished: Sender<Finished>,
+}
+
+/// Runs shard `index` until the extract stage has dropped its senders; then every host settles, unless the run was
+/// interrupted.
+pub fn run(
+    context: Arc<Context>,
+    index: usize,
+    mut pages: Receiver<ShardMessage>,
+    finished: Sender<Finished>,
+) -> Result<(), StageError> {
+    let dedup = &context.config.dedup;
+    let settings = FingerprintSettings::new(dedup.threshold_pct, dedup.min_pages, dedup.min_block_chars)
+        .map_err(|e| StoreError::Other(e.to_string()))?;
+    let mut shard = Shard { index, settings, hosts: FxHashMap::default(), clock: 0, finished, context };
+    shard.release_leftovers()?;
+    while let Some(message) = pages.blocking_recv() {
+        match message {
+            ShardMessage::Page(page) => shard.page(*page)?,
+            ShardMessage::Drained(host) => shard.settle(&host)?,
+        }
+    }
+    shard.end()
+}
+
+impl Shard {
+    /// Hosts of this shard that have held pages.
+    fn hosts_with_held(&self) -> Result<Vec<HostKey>, StoreError> {
+        let shards = self.context.config.dedup.shards;
+        let loads = self.context.store.hosts_with_held()?;
+        Ok(loads.into_iter().map(|load| load.host).filter(|host| shard_of(host, shards) == self.index).collect())
+    }
+
+    /// Lets go what an earlier process held of hosts that it had settled already.
+    fn release_leftovers(&mut self) -> Result<(), StageError> {
+        for host in self.hosts_with_held()? {
+            if self.host(&host)?.fingerprint.is_settled() || !self.context.config.dedup.enabled {
+                self.release(&host)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn page(&mut self, page: ExtractedPage) -> Result<(), StageError> {
+        let Some(host) = HostKey::of(&page.final_url) else { return Ok(()) };
+        if !self.context.config.dedup.enabled {
+            let content = page.extraction.content.clone();
+            return self.send(page, Cleaned::untouched(content, BoilerplateStatus::Off));
+        }
+        let settle_pages = self.context.config.dedup.settle_pages;
+        let state = self.host(&host)?;
+        let blocks = state.fingerprint.observe(&page.extraction.content);
+        if state.fingerprint.is_settled() {
+            let cleaned = state.fingerprint.clean(&page.extraction.content, &blocks);
+            self.save_now_and_then(&host)?;
+            return self.send(page, cleaned);
+        }
+        let full = state.fingerprint.pages() >= settle_pages;
+        let stored = serde_json::to_vec(&page).map_err(|e| StoreError::Other(e.to_string()))?;
+        if self.context.store.hold((&page.request).into(), &host, &stored)? {
+            self.context.stats.held.add(1);
+            self.context.stats.changed.notify_one();
+        }
+        if full { self.settle(&host) } else { Ok(()) }
+    }
+
+    /// The state of a host: from memory, else from the store, else from the pages that are held of it.
+    fn host(&mut self, host: &HostKey) -> Result<&mut Host, StageError> {
+        self.clock += 1;
+        if !self.hosts.contains_key(host) {
+            if self.hosts.len() >= MAX_HOSTS {
+                self.evict()?;
+            }
+            let fingerprint = self.load(host)?;
+            let saved_at_pages = fingerprint.pages();
+            self.hosts.insert(host.clone(), Host { fingerprint, saved_at_pages, used: 0 });
+        }
+        let clock = self.clock;
+        let state = self.hosts.get_mut(host).ok_or_else(|| StoreError::Other(format!("no state of {host}")))?;
+        state.used = clock;
+        Ok(state)
+    }
+
+    fn load(&self, host: &HostKey) -> Result<HostFingerprint, StageError> {
+        if let Some(bytes) = self.context.store.load_host(host)? {
+            match HostFingerprint::from_bytes(&bytes, self.settings) {
+                Ok(fingerprint) => return Ok(fingerprint),
+                Err(error) => tracing::warn!(%host, %error, "the saved fingerprint is unusable, starting anew"),
+            }
+        }
+        let mut fingerprint = HostFingerprint::new(self.settings);
+        self.each_held(host, |page| {
+            fingerprint.observe(&page.extraction.content);
+            Ok(())
+        })?;
+        Ok(fingerprint)
+    }
+
+    fn each_held(
+        &self,
+        host: &HostKey,
+        mut visit: impl FnMut(ExtractedPage) -> Result<(), StageError>,
+    ) -> Result<(), StageError> {
+        let mut after = 0;
+        loop {
+            let held = self.context.store.held(host, after, RELEASE_BATCH)?;
+            let Some(last) = held.last() else { return Ok(()) };
+            after = last.order;
+            for entry in held {
+                let mut page: ExtractedPage = serde_json::from_slice(&entry.page)
+                    .map_err(|e| StoreError::Corrupt(format!("held page {}: {e}", entry.lease.id.0)))?;
+                // the token may have moved on since the page was stored
+                (page.request.id, page.request.token) = (entry.lease.id, entry.lease.token);
+                visit(page)?;
+            }
+        }
+    }
+
+    /// Fixes the fingerprint and lets the held pages go.
+    fn settle(&mut self, host: &HostKey) -> Result<(), StageError> {
+        if !self.context.config.dedup.enabled {
+            return Ok(());
+        }
+        let state = self.host(host)?;
+        if state.fingerprint.is_settled() {
+            return Ok(());
+        }
+        state.fingerprint.settle();
+        self.release(host)
+    }
+
+    fn release(&mut self, host: &HostKey) -> Result<(), StageError> {
+        let state = self.host(host)?;
+        let bytes = state.fingerprint.to_bytes();
+        state.saved_at_pages = state.fingerprint.pages();
+        self.context.store.save_host(host, &bytes)?;
+        let Some(state) = self.hosts.get(host) else { return Ok(()) };
+        self.each_held(host, |page| {
+            let blocks = state.fingerprint.blocks(&page.extraction.content);
+            let cleaned = state.fingerprint.clean(&page.extraction.content, &blocks);
+            self.context.stats.released.add(1);
+            self.send(page, cleaned)
+        })
+    }
+
+    fn save_now_and_then(&mut self, host: &HostKey) -> Result<(), StageError> {
+        let Some(state) = self.hosts.get_mut(host) else { return Ok(()) };
+        let (pages, due) = (state.fingerprint.pages(), (state.saved_at_pages / SAVE_EVERY_SHARE).max(SAVE_EVERY_AT_LEAST));
+        if pages - state.saved_at_pages >= due {
+            state.saved_at_pages = pages;
+            self.context.store.save_host(host, &state.fingerprint.to_bytes())?;
+        }
+        Ok(())
+    }
+
+    /// Drops the quarter of the hosts that were idle longest. Unsettled ones need no saving: their pages are held.
+    fn evict(&mut self) -> Result<(), StageError> {
+        let mut ages: Vec<u64> = self.hosts.values().map(|h| h.used).collect();
+        ages.sort_unstable();
+        let limit = ages.get(ages.len() / 4).copied().unwrap_or(0);
+        for (host, state) in self.hosts.extract_if(|_, state| state.used <= limit) {
+            save_settled(&self.context, &host, &state)?;
+        }
+        Ok(())
+    }
+
+    /// The input has ended. Held pages are let go, but kept when the run was interrupted: the next one goes on.
+    fn end(mut self) -> Result<(), StageError> {
+        if matches!(self.context.ending.get(), Some(Ending::Drained | Ending::Limit)) {
+            let mut waiting: Vec<HostKey> =
+                self.hosts.iter().filter(|(_, s)| !s.fingerprint.is_settled()).map(|(h, _)| h.clone()).collect();
+            waiting.extend(self.hosts_with_held()?);
+            waiting.sort_unstable();
+            waiting.dedup();
+            for host in waiting {
+                self.settle(&host)?;
+            }
+        }
+        for (host, state) in &self.hosts {
+            save_settled(&self.context, host, state)?;
+        }
+        Ok(())
+    }
+
+    fn send(&self, mut page: ExtractedPage, cleaned: Cleaned) -> Result<(), StageError> {
+        let content = &page.extraction.content;
+        let content_hash = ContentHash::of(content);
+        let key = UrlKey::of(page.final_url.as_str());
+        let first = match exact_hash(content) {
+            Some(nominated) => self.context.store.claim_content(&nominated, key)?,
+            None => key,
+        };
+        if content.is_empty() && !page.extraction.warnings.contains(&Warning::AllBoilerplate) {
+            page.extraction.warnings.push(Warning::AllBoilerplate);
+        }
+        if first != key {
+            page.extraction.warnings.push(Warning::Duplicate);
+        }
+        let page = CleanPage {
+            text: cleaned.text,
+            boilerplate: BoilerplateInfo {
+                status: cleaned.status,
+                fingerprint: cleaned.fingerprint,
+                pages: cleaned.pages,
+                blocks_removed: cleaned.blocks_removed,
+                bytes_removed: cleaned.bytes_removed,
+            },
+            duplicate_of: (first != key).then(|| first.to_string()),
+            similarity: (first != key).then_some(1.0),
+            content_hash,
+            page,
+        };
+        self.finished.blocking_send(Finished::Page(Box::new(page))).map_err(|_| StageError::Downstream)
+    }
+}
+
+fn save_settled(context: &Context, host: &HostKey, state: &Host) -> Result<(), StageError> {
+    if state.fingerprint.is_settled() && state.fingerprint.pages() != state.saved_at_pages {
+        context.store.save_host(host, &state.fingerprint.to_bytes())?;
+    }
+    Ok(())
+}
+
+/// What settles a page.
+#[must_use]
+pub fn lease_of(page: &CleanPage) -> LeaseRef {
+    (&page.page.request).into()
+}

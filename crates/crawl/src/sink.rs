@@ -1,0 +1,152 @@
+//! The sink: writes a batch, makes it durable, then settles its leases and the outputs' lengths in one transaction. A
+//! process killed between the two leaves lines behind the settled length; the next run cuts them off and, since their
+//! leases were not settled, writes them again: each record once.
+
+use crate::{
+    context::{Context, Finished, StageError},
+    output::Output,
+    record::record,
+    shard::lease_of,
+};
+use crawl_model::{CleanPage, FailedPage, LeaseRef, Outcome, OutputMark, PageHistory, Settlement, StoreError};
+use std::sync::Arc;
+use tokio::sync::mpsc::Receiver;
+
+/// See the module.
+pub struct Sink {
+    context: Arc<Context>,
+    records: Box<dyn Output>,
+    errors: Box<dyn Output>,
+    lines: Vec<u8>,
+    error_lines: Vec<u8>,
+    settlements: Vec<Settlement>,
+    tally: Tally,
+}
+
+/// Counts that become true when the batch is settled.
+#[derive(Default)]
+struct Tally {
+    records: u64,
+    ended: u64,
+    failed: u64,
+}
+
+/// Bytes that the line buffer keeps from batch to batch.
+const KEEP_BUFFER: usize = 4 << 20;
+/// A batch ends early at this size, so that a batch of large pages does not fill memory.
+const MAX_BATCH_BYTES: usize = 8 << 20;
+
+impl Sink {
+    /// A sink that writes records and error lines.
+    #[must_use]
+    pub fn new(context: Arc<Context>, records: Box<dyn Output>, errors: Box<dyn Output>) -> Self {
+        Self {
+            context,
+            records,
+            errors,
+            lines: Vec::new(),
+            error_lines: Vec::new(),
+            settlements: Vec::new(),
+            tally: Tally::default(),
+        }
+    }
+
+    /// Runs until every stage before it has dropped its sender.
+    ///
+    /// # Errors
+    /// When output or storage fails. What was not settled stays leased or held.
+    pub fn run(mut self, mut finished: Receiver<Finished>) -> Result<(), StageError> {
+        while let Some(first) = finished.blocking_recv() {
+            self.take(first)?;
+            while self.settlements.len() < self.context.config.output.batch && self.lines.len() < MAX_BATCH_BYTES {
+                match finished.try_recv() {
+                    Ok(next) => self.take(next)?,
+                    Err(_) => break,
+                }
+            }
+            self.commit()?;
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, finished: Finished) -> Result<(), StageError> {
+        match finished {
+            Finished::Page(page) => self.page(*page),
+            Finished::Failed(failed, history) => self.failed(&failed, history),
+            Finished::Other { lease, outcome, kind, history } => {
+                self.context.stats.by_kind(kind);
+                self.end(lease, outcome, history);
+                Ok(())
+            }
+        }
+    }
+
+    fn page(&mut self, page: CleanPage) -> Result<(), StageError> {
+        let stats = &self.context.stats;
+        stats.content_bytes.add(page.page.extraction.content.len() as u64);
+        stats.removed_bytes.add(page.boilerplate.bytes_removed);
+        stats.duplicates.add(u64::from(page.duplicate_of.is_some()));
+        stats.all_boilerplate.add(u64::from(page.text.is_empty()));
+        stats.by_strategy(page.page.strategy);
+        let history = PageHistory {
+            status: Some(page.page.status),
+            etag: page.page.etag.clone(),
+            last_modified: page.page.last_modified.clone(),
+            content_hash: Some(page.content_hash),
+            fetched_at_ms: Some(page.page.timings.started_at_ms),
+        };
+        self.settlements.push(Settlement { lease: lease_of(&page), outcome: Outcome::Record, history });
+        self.tally.records += 1;
+        push_line(&mut self.lines, &record(page))
+    }
+
+    fn failed(&mut self, failed: &FailedPage, history: PageHistory) -> Result<(), StageError> {
+        push_line(&mut self.error_lines, failed)?;
+        tracing::info!(url = failed.url, kind = failed.kind, status = failed.status, "{}", failed.message);
+        self.context.stats.by_kind(failed.kind);
+        self.tally.failed += 1;
+        if let Some((id, token)) = failed.lease {
+            self.end(LeaseRef { id, token }, Outcome::Failed, history);
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, lease: LeaseRef, outcome: Outcome, history: PageHistory) {
+        self.tally.ended += 1;
+        self.settlements.push(Settlement { lease, outcome, history });
+    }
+
+    fn commit(&mut self) -> Result<(), StageError> {
+        let mut marks = Vec::new();
+        for (output, lines) in [(&mut self.records, &mut self.lines), (&mut self.errors, &mut self.error_lines)] {
+            if lines.is_empty() {
+                continue;
+            }
+            output.write(lines)?;
+            if let Some(offset) = output.sync()? {
+                marks.push(OutputMark { name: output.name().to_owned(), offset });
+            }
+            self.context.stats.written_bytes.add(lines.len() as u64);
+            lines.clear();
+            lines.shrink_to(KEEP_BUFFER);
+        }
+        let stale = self.context.store.settle(&self.settlements, &marks)?;
+        if stale > 0 {
+            tracing::warn!(stale, "leases had run out before their pages were written; those pages will stand twice");
+        }
+        self.settlements.clear();
+        let Tally { records, ended, failed } = std::mem::take(&mut self.tally);
+        let stats = &self.context.stats;
+        stats.records.add(records);
+        stats.ended.add(ended);
+        stats.failed.add(failed);
+        stats.changed.notify_one();
+        Ok(())
+    }
+}
+
+fn push_line(lines: &mut Vec<u8>, value: &impl serde::Serialize) -> Result<(), StageError> {
+    serde_json::to_writer(&mut *lines, value).map_err(|e| StoreError::Other(format!("a record cannot be written: {e}")))?;
+    lines.push(b'\n');
+    Ok(())
+}

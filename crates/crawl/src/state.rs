@@ -1,0 +1,117 @@
+//! The state directory of a run: which one, who holds it, and what it knows of the output.
+
+use crate::{
+    exit::{Exit, Failure},
+    output::{Before, absolute},
+    store::Store,
+};
+use crawl_model::{Frontier, OutputMark, RunStore, StoreError, UrlKey};
+use crawl_store::{SqliteStore, StateLock};
+use std::path::{Path, PathBuf};
+
+/// A state directory that this process holds.
+pub struct State {
+    /// Where it is.
+    pub dir: PathBuf,
+    /// The store in it.
+    pub store: std::sync::Arc<SqliteStore>,
+    /// This run starts a round; otherwise it goes on with one.
+    pub new_round: bool,
+    /// Number of the round.
+    pub round: u32,
+    _lock: StateLock,
+}
+
+/// The directory for a seed file where none was named: one for each seed file, under `$XDG_STATE_HOME/crawl`. Seeds from
+/// standard input share one for each working directory.
+///
+/// # Errors
+/// When neither `XDG_STATE_HOME` nor a home directory is known.
+pub fn default_dir(seed: &Path) -> Result<PathBuf, Failure> {
+    let base = std::env::var_os("XDG_STATE_HOME")
+        .map(PathBuf::from)
+        .filter(|path| path.is_absolute())
+        .or_else(|| std::env::home_dir().filter(|h| h.is_absolute()).map(|home| home.join(".local/state")))
+        .ok_or_else(|| Failure::usage("no home directory is known: name one for the state with --state-dir"))?;
+    let seed = if seed.as_os_str() == "-" { absolute(Path::new("stdin")) } else { absolute(seed) };
+    let stem = seed.file_stem().map_or_else(String::new, |s| s.to_string_lossy().into_owned());
+    let hash = UrlKey::of(&seed.to_string_lossy()).to_string();
+    Ok(base.join("crawl").join(format!("{stem}-{}", &hash[..8])))
+}
+
+impl State {
+    /// Takes a state directory, creating it; `fresh` forgets what it holds. A finished round is followed by the next, an
+    /// unfinished one is gone on with.
+    ///
+    /// # Errors
+    /// When it cannot be written (exit 3) or another run holds it (exit 6).
+    pub fn open(dir: &Path, fresh: bool, project: &str, source_group: Option<&str>) -> Result<Self, Failure> {
+        let at = |error: &dyn std::fmt::Display| Failure::new(Exit::Storage, format!("{}: {error}", dir.display()));
+        std::fs::create_dir_all(dir).map_err(|e| at(&e))?;
+        let lock = StateLock::acquire(dir)?;
+        if fresh {
+            remove_store(dir).map_err(|e| at(&e))?;
+        }
+        let store = SqliteStore::open(dir)?;
+        store.set_project(project, source_group);
+        store.expire_leases(i64::MAX)?;
+        let (round, counts) = (store.round()?, store.counts()?);
+        let finished = store.drained()? && counts.held == 0;
+        let new_round = round == 0 || finished;
+        let round = if new_round { store.begin_round()? } else { round };
+        Ok(Self { dir: dir.to_owned(), store: std::sync::Arc::new(store), new_round, round, _lock: lock })
+    }
+
+    /// How an output file has to be opened.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub fn before(&self, path: &Path, replace: bool) -> Result<Before, StoreError> {
+        let name = absolute(path).to_string_lossy().into_owned();
+        let mark = self.store.output_mark(&name)?;
+        if replace && (self.new_round || mark.is_none()) {
+            return Ok(Before::Replace);
+        }
+        Ok(match mark {
+            Some(settled) if is_open(&*self.store, &name)? => Before::CutOff(settled),
+            _ => Before::Unknown,
+        })
+    }
+}
+
+/// Files of the store in a state directory: the database, its write-ahead log and the shared-memory index of that.
+fn remove_store(dir: &Path) -> std::io::Result<()> {
+    for name in SqliteStore::FILES {
+        match std::fs::remove_file(dir.join(name)) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(e),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn open_key(name: &str) -> String {
+    format!("open:{name}")
+}
+
+fn is_open(store: &dyn Store, name: &str) -> Result<bool, StoreError> {
+    Ok(store.get(&open_key(name))?.as_deref() == Some("1"))
+}
+
+/// Notes that an output is being written from `offset` on: should this process be killed, the next one cuts the file
+/// back to what was settled.
+///
+/// # Errors
+/// When storage fails.
+pub fn output_opened(store: &dyn Store, name: &str, offset: u64) -> Result<(), StoreError> {
+    store.settle(&[], &[OutputMark { name: name.to_owned(), offset }])?;
+    store.put(&open_key(name), "1")
+}
+
+/// Notes that an output was left whole: whatever is appended to it from now on is not ours to cut off.
+///
+/// # Errors
+/// When storage fails.
+pub fn output_closed(store: &dyn Store, name: &str) -> Result<(), StoreError> {
+    store.put(&open_key(name), "0")
+}

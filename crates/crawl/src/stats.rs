@@ -1,0 +1,183 @@
+//! Counts of a run, shared by all stages; read by the progress line and the summary.
+
+use crawl_model::{HostKey, Strategy};
+use rustc_hash::FxHashMap;
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::Instant,
+};
+use tokio::sync::Notify;
+
+/// Hosts whose latency is kept one by one; those that come after are left out of the ranking.
+const MAX_HOSTS: usize = 10_000;
+
+/// A counter.
+#[derive(Debug, Default)]
+pub struct Count(AtomicU64);
+
+impl Count {
+    /// Adds.
+    pub fn add(&self, n: u64) {
+        self.0.fetch_add(n, Relaxed);
+    }
+
+    /// Reads.
+    pub fn get(&self) -> u64 {
+        self.0.load(Relaxed)
+    }
+}
+
+/// What a host took.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct HostTimes {
+    /// Requests answered.
+    pub requests: u64,
+    /// Sum of their milliseconds.
+    pub total_ms: u64,
+}
+
+/// Counts of a run.
+#[derive(Debug)]
+pub struct Stats {
+    /// Start of the run.
+    pub started: Instant,
+    /// Leases handed to the fetch stage.
+    pub leased: Count,
+    /// Leases given back to be tried again.
+    pub requeued: Count,
+    /// Records written.
+    pub records: Count,
+    /// Pages put aside until their host's fingerprint settles.
+    pub held: Count,
+    /// Held pages that were let go.
+    pub released: Count,
+    /// URLs that ended otherwise: failed, skipped, redirected.
+    pub ended: Count,
+    /// URLs that failed.
+    pub failed: Count,
+    /// Responses with a body that was read.
+    pub pages: Count,
+    /// Bytes over the wire, bodies only.
+    pub wire_bytes: Count,
+    /// Bytes of decoded bodies.
+    pub body_bytes: Count,
+    /// Bytes of output.
+    pub written_bytes: Count,
+    /// Bytes of `content`, and those of them removed as boilerplate.
+    pub content_bytes: Count,
+    /// See `content_bytes`.
+    pub removed_bytes: Count,
+    /// Records with `duplicateOf`.
+    pub duplicates: Count,
+    /// Records without text because everything was boilerplate.
+    pub all_boilerplate: Count,
+    tables: Mutex<Tables>,
+    /// Wakes the scheduler: links were enqueued, leases ended, or the output advanced.
+    pub changed: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Tables {
+    statuses: BTreeMap<u16, u64>,
+    strategies: BTreeMap<Strategy, u64>,
+    kinds: BTreeMap<&'static str, u64>,
+    hosts: FxHashMap<HostKey, HostTimes>,
+}
+
+impl Default for Stats {
+    fn default() -> Self {
+        Self {
+            started: Instant::now(),
+            leased: Count::default(),
+            requeued: Count::default(),
+            records: Count::default(),
+            held: Count::default(),
+            released: Count::default(),
+            ended: Count::default(),
+            failed: Count::default(),
+            pages: Count::default(),
+            wire_bytes: Count::default(),
+            body_bytes: Count::default(),
+            written_bytes: Count::default(),
+            content_bytes: Count::default(),
+            removed_bytes: Count::default(),
+            duplicates: Count::default(),
+            all_boilerplate: Count::default(),
+            tables: Mutex::default(),
+            changed: Notify::new(),
+        }
+    }
+}
+
+impl Stats {
+    fn tables(&self) -> MutexGuard<'_, Tables> {
+        // counts stay usable whatever panicked while it held them
+        self.tables.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A response came.
+    pub fn answered(&self, host: &HostKey, status: u16, millis: u32) {
+        let mut tables = self.tables();
+        *tables.statuses.entry(status).or_default() += 1;
+        if tables.hosts.len() < MAX_HOSTS || tables.hosts.contains_key(host) {
+            let times = tables.hosts.entry(host.clone()).or_default();
+            times.requests += 1;
+            times.total_ms += u64::from(millis);
+        }
+    }
+
+    /// A record was written.
+    pub fn by_strategy(&self, strategy: Strategy) {
+        *self.tables().strategies.entry(strategy).or_default() += 1;
+    }
+
+    /// A URL ended without a record.
+    pub fn by_kind(&self, kind: &'static str) {
+        *self.tables().kinds.entry(kind).or_default() += 1;
+    }
+
+    /// Responses by HTTP status.
+    pub fn statuses(&self) -> BTreeMap<u16, u64> {
+        self.tables().statuses.clone()
+    }
+
+    /// Records by strategy.
+    pub fn strategies(&self) -> BTreeMap<Strategy, u64> {
+        self.tables().strategies.clone()
+    }
+
+    /// URLs that ended without a record, by kind.
+    pub fn kinds(&self) -> BTreeMap<&'static str, u64> {
+        self.tables().kinds.clone()
+    }
+
+    /// Hosts that answered.
+    pub fn host_count(&self) -> usize {
+        self.tables().hosts.len()
+    }
+
+    /// Hosts by their mean time a request, slowest first.
+    pub fn slowest(&self, limit: usize) -> Vec<(HostKey, HostTimes)> {
+        let mut hosts: Vec<_> = self.tables().hosts.iter().map(|(h, t)| (h.clone(), *t)).collect();
+        hosts.sort_by(|(h, a), (k, b)| {
+            (b.total_ms * a.requests.max(1)).cmp(&(a.total_ms * b.requests.max(1))).then_with(|| h.cmp(k))
+        });
+        hosts.truncate(limit);
+        hosts
+    }
+
+    /// URLs of this run that are a record, may still become one, or are held to become one.
+    pub fn claimed(&self) -> u64 {
+        self.leased.get().saturating_sub(self.requeued.get() + self.ended.get())
+    }
+
+    /// URLs between their lease and their end; held pages are not among them.
+    pub fn in_flight(&self) -> u64 {
+        let out = self.requeued.get() + self.ended.get() + self.records.get() + self.held.get();
+        (self.leased.get() + self.released.get()).saturating_sub(out)
+    }
+}

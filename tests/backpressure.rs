@@ -1,0 +1,127 @@
+//! With the sink standing still, what is in memory is exactly the sum that `pipeline.rs` states: never more, and, since
+//! the stages before it work as far as they can, not less either.
+
+#[path = "support/mod.rs"]
+mod support;
+
+use crawl::{
+    config::{self, Override},
+    context::{Context, Ending, StageError},
+    cpu::CpuPool,
+    output::Output,
+    pipeline,
+    run::{context, plant},
+    seeds::Seed,
+};
+use crawl_model::Frontier;
+use crawl_store::MemoryStore;
+use std::{
+    sync::{Arc, Condvar, Mutex},
+    time::{Duration, Instant},
+};
+use support::{made::Tree, server::Server};
+use toml::Value;
+use url::Url;
+
+const CONCURRENCY: usize = 4;
+const FETCHED: usize = 2;
+const THREADS: usize = 2;
+const EXTRACTED: usize = 3;
+const SHARDS: usize = 1;
+const CLEANED: usize = 5;
+const BATCH: usize = 1;
+
+/// One for each fetch place and each slot of the channel behind it.
+const BODIES: usize = CONCURRENCY + FETCHED;
+/// Those, and the pages that have been relieved of their bodies.
+const PAGES: usize = BODIES + THREADS + EXTRACTED + SHARDS + CLEANED + BATCH;
+
+/// An output that can be stopped.
+#[derive(Clone, Default)]
+struct Gate(Arc<(Mutex<(bool, usize)>, Condvar)>);
+
+impl Gate {
+    fn open(&self) {
+        self.0.0.lock().unwrap().0 = true;
+        self.0.1.notify_all();
+    }
+
+    fn lines(&self) -> usize {
+        self.0.0.lock().unwrap().1
+    }
+}
+
+impl Output for Gate {
+    fn write(&mut self, lines: &[u8]) -> Result<(), StageError> {
+        let (state, changed) = &*self.0;
+        let mut state = changed.wait_while(state.lock().unwrap(), |s| !s.0).unwrap();
+        state.1 += lines.iter().filter(|b| **b == b'\n').count();
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<Option<u64>, StageError> {
+        Ok(None)
+    }
+
+    fn name(&self) -> &'static str {
+        "gate"
+    }
+}
+
+fn settings() -> config::Config {
+    let set = |key, value: Value| Override { flag: "test", key, value };
+    let count = |n: usize| Value::Integer(i64::try_from(n).unwrap());
+    let flags = vec![
+        set("fetch.concurrency", count(CONCURRENCY)),
+        set("fetch.host_concurrency", count(CONCURRENCY)),
+        set("fetch.delay", "0s".into()),
+        set("fetch.allow_private_addresses", true.into()),
+        set("crawl.obey_robots", false.into()),
+        set("extract.threads", count(THREADS)),
+        set("dedup.enabled", false.into()),
+        set("dedup.shards", count(SHARDS)),
+        set("channels.fetched", count(FETCHED)),
+        set("channels.extracted", count(EXTRACTED)),
+        set("channels.cleaned", count(CLEANED)),
+        set("output.batch", count(BATCH)),
+    ];
+    config::load(None, std::iter::empty(), flags).unwrap()
+}
+
+fn measured(context: &Context) -> (usize, usize) {
+    (context.budget.bodies(), usize::try_from(context.stats.in_flight()).unwrap())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_blocked_sink_holds_exactly_the_stated_number_of_pages() {
+    let tree = Tree::of(60);
+    let server = Server::start(0, tree.handler()).unwrap();
+    let config = settings();
+    let cpu = CpuPool::new(config.extract.threads).unwrap();
+    let store = Arc::new(MemoryStore::new());
+    store.begin_round().unwrap();
+    let context = Arc::new(context(config, store).unwrap());
+    let url = Url::parse(&server.url(&Tree::target(1))).unwrap();
+    plant(&context, &[Seed { url, bare: false }]).unwrap();
+
+    let gate = Gate::default();
+    let run = tokio::spawn(pipeline::run(Arc::clone(&context), cpu, Box::new(gate.clone()), Box::new(gate.clone())));
+
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while measured(&context) != (BODIES, PAGES) {
+        let (bodies, pages) = measured(&context);
+        assert!(bodies <= BODIES && pages <= PAGES, "{bodies} bodies and {pages} pages in memory");
+        assert!(Instant::now() < deadline, "stuck at {bodies} bodies and {pages} pages");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    for _ in 0..50 {
+        assert_eq!(measured(&context), (BODIES, PAGES), "bodies and pages once everything is full");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+
+    gate.open();
+    run.await.unwrap().unwrap();
+    assert_eq!(context.ending.get(), Some(&Ending::Drained));
+    assert_eq!(gate.lines(), tree.targets().len());
+    assert_eq!(measured(&context), (0, 0));
+}
