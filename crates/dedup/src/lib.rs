@@ -1,1 +1,25 @@
-//! placeholder
+//! What a site repeats, and which pages are the same: synchronous state machines without clock or network.
+//!
+//! - [`fingerprint`]: phase A of the boilerplate spec, exact, as pure functions.
+//! - [`HostFingerprint`]: the same for one host in a stream of pages, in bounded memory.
+//! - [`batch`]: the same over all pages of a domain at once, the yardstick of the stream.
+//! - [`exact_hash`]: what decides that two pages have the same content.
+//!
+//! [`fingerprint::strip_boilerplate`] may leave nothing of a page. Everything above it does not: a page of which
+//! nothing but whitespace would be left keeps its text, and says that nothing was removed.
+
+pub mod batch;
+mod blocks;
+mod clean;
+mod exact;
+pub mod fingerprint;
+mod host;
+mod saved;
+mod settings;
+
+pub use blocks::{BlockSpan, PageBlocks};
+pub use clean::Cleaned;
+pub use exact::{MIN_CHARS, exact_hash};
+pub use host::{HostFingerprint, MAX_BLOCKS};
+pub use saved::StateError;
+pub use settings::{FingerprintSettings, SettingsError};

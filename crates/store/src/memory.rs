@@ -84,10 +84,14 @@ impl MemoryStore {
     }
 
     /// As [`SqliteStore::set_project`](crate::SqliteStore::set_project).
-    pub fn set_project(&self, project: &str, source_group: Option<&str>) {
+    ///
+    /// # Errors
+    /// None; the signature is that of the other store.
+    pub fn set_project(&self, project: &str, source_group: Option<&str>) -> Result<(), StoreError> {
         let mut inner = self.lock();
         inner.project = project.into();
         inner.source_group = source_group.map(Into::into);
+        Ok(())
     }
 
     /// As [`SqliteStore::history`](crate::SqliteStore::history).

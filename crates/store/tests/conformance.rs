@@ -22,7 +22,7 @@ impl Store for MemoryStore {
         self.history(UrlKey::of(url)).unwrap()
     }
     fn set(&self, project: &str, source_group: Option<&str>) {
-        self.set_project(project, source_group);
+        self.set_project(project, source_group).unwrap();
     }
 }
 
@@ -31,7 +31,7 @@ impl Store for SqliteStore {
         self.history(UrlKey::of(url)).unwrap()
     }
     fn set(&self, project: &str, source_group: Option<&str>) {
-        self.set_project(project, source_group);
+        self.set_project(project, source_group).unwrap();
     }
 }
 

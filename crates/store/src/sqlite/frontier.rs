@@ -47,7 +47,7 @@ impl Frontier for SqliteStore {
         if max == 0 || inner.memory.ledger.of(host).get(Place::Ready) == 0 {
             return Ok(Vec::new());
         }
-        let (project, group) = (Arc::clone(&inner.project), inner.source_group.clone());
+        let (project, group) = (Arc::clone(&inner.run.project), inner.run.source_group.clone());
         let rows =
             inner.write(|conn, memory| take_from_queue(conn, memory, host, max, worker, deadline_ms))?;
         rows.into_iter().map(|row| row.request(&project, group.as_ref())).collect()

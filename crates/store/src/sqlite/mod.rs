@@ -21,11 +21,12 @@ use claims::Claims;
 use crawl_model::StoreError;
 use error::sql;
 use memory::Memory;
+use run::Run;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use std::{
-    fs,
+    fs, io,
     path::Path,
-    sync::{Arc, Mutex, MutexGuard},
+    sync::{Mutex, MutexGuard},
 };
 
 /// Name of the database in the state directory.
@@ -73,8 +74,7 @@ struct Inner {
     claims: Claims,
     /// A transaction failed or a thread panicked: `memory` is to be read anew before it is used.
     stale: bool,
-    project: Arc<str>,
-    source_group: Option<Arc<str>>,
+    run: Run,
 }
 
 impl SqliteStore {
@@ -122,23 +122,39 @@ impl SqliteStore {
 
     fn with(conn: Connection) -> Result<Self, StoreError> {
         let memory = Memory::load(&conn)?;
-        let inner = Inner {
-            conn,
-            memory,
-            claims: Claims::default(),
-            stale: false,
-            project: "".into(),
-            source_group: None,
-        };
+        let run = Run::load(&conn).map_err(sql)?;
+        let inner = Inner { conn, memory, claims: Claims::default(), stale: false, run };
         Ok(Self { inner: Mutex::new(inner) })
     }
 
-    /// The project, and the group of sources in it, that leases from now on count for. They start as `""` and `None`
-    /// and are not stored: each run names its own.
-    pub fn set_project(&self, project: &str, source_group: Option<&str>) {
-        let mut inner = self.lock();
-        inner.project = project.into();
-        inner.source_group = source_group.map(Into::into);
+    /// Removes the store of a state directory, if there is one. Nobody may have it open: hold the
+    /// [`StateLock`](crate::StateLock).
+    ///
+    /// # Errors
+    /// When a file cannot be removed.
+    pub fn remove(dir: &Path) -> Result<(), StoreError> {
+        // the logs first: a log without its database would be taken for that of the next one
+        for suffix in ["-wal", "-shm", ""] {
+            let path = dir.join(format!("{FILE}{suffix}"));
+            match fs::remove_file(&path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(io_error(&path, &error)),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The project, and the group of sources in it, that leases from now on count for. Stored, so that whoever opens
+    /// the directory later finds them; before the first call they are `""` and `None`.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub fn set_project(&self, project: &str, source_group: Option<&str>) -> Result<(), StoreError> {
+        let mut inner = self.fresh()?;
+        let run = Run { project: project.into(), source_group: source_group.map(Into::into) };
+        inner.write(|conn, _| run.save(conn).map_err(sql))?;
+        inner.run = run;
+        Ok(())
     }
 
     /// The connection, whatever became of a thread that had it: its transaction was rolled back when it unwound, and

@@ -2,7 +2,33 @@
 
 use super::{SqliteStore, error::sql};
 use crawl_model::{CachedRobots, ContentHash, Origin, PageHistory, RunStore, StoreError, UrlKey};
-use rusqlite::OptionalExtension;
+use rusqlite::{Connection, OptionalExtension};
+use std::sync::Arc;
+
+/// What leases count for.
+pub(super) struct Run {
+    pub(super) project: Arc<str>,
+    pub(super) source_group: Option<Arc<str>>,
+}
+
+impl Run {
+    pub(super) fn load(conn: &Connection) -> rusqlite::Result<Self> {
+        let row = conn.query_row("SELECT project, source_group FROM run", [], |row| {
+            Ok((row.get::<_, String>(0)?, row.get::<_, Option<String>>(1)?))
+        });
+        let (project, source_group) = row.optional()?.unwrap_or_default();
+        Ok(Self { project: project.into(), source_group: source_group.map(Into::into) })
+    }
+
+    pub(super) fn save(&self, conn: &Connection) -> rusqlite::Result<()> {
+        conn.execute("DELETE FROM run", [])?;
+        conn.execute(
+            "INSERT INTO run (project, source_group) VALUES (?1, ?2)",
+            (&*self.project, self.source_group.as_deref()),
+        )
+        .map(|_| ())
+    }
+}
 
 impl RunStore for SqliteStore {
     fn get(&self, name: &str) -> Result<Option<String>, StoreError> {

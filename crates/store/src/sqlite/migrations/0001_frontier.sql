@@ -86,3 +86,6 @@ CREATE TABLE robots (
     fetched_at INTEGER NOT NULL,
     body BLOB NOT NULL
 );
+
+-- What this run counts for: one row, or none before it is named.
+CREATE TABLE run (project TEXT NOT NULL, source_group TEXT);

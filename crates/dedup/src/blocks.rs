@@ -1,0 +1,239 @@
+//! The blocks of a page: where they stand and their hashes. One pass, linear.
+
+use sha2::{Digest, Sha256};
+use std::ops::Range;
+
+/// A block that is long enough to be judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockSpan {
+    /// First byte in the page.
+    pub start: usize,
+    /// Byte after the last one.
+    pub end: usize,
+    /// [`hash_block`](crate::fingerprint::hash_block) of it.
+    pub hash: u64,
+}
+
+/// The blocks of one page that are long enough to be judged, in order. Reading them is most of the work, so it is done
+/// once a page and handed on from counting to cleaning.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PageBlocks {
+    spans: Vec<BlockSpan>,
+}
+
+impl PageBlocks {
+    /// Reads a page. Linear in its length.
+    #[must_use]
+    pub fn of(content: &str, min_block_chars: usize) -> Self {
+        let mut folded = String::new();
+        let long = |range: &Range<usize>| is_long(&content[range.clone()], min_block_chars);
+        let spans = parts(content)
+            .filter(long)
+            .map(|range| BlockSpan {
+                start: range.start,
+                end: range.end,
+                hash: hash_folded(&content[range], &mut folded),
+            })
+            .collect();
+        Self { spans }
+    }
+
+    /// The blocks in order.
+    #[must_use]
+    pub fn spans(&self) -> &[BlockSpan] {
+        &self.spans
+    }
+
+    /// The hashes, each once, ascending.
+    #[must_use]
+    pub fn distinct(&self) -> Vec<u64> {
+        let mut hashes: Vec<u64> = self.spans.iter().map(|span| span.hash).collect();
+        hashes.sort_unstable();
+        hashes.dedup();
+        hashes
+    }
+
+    /// The page without the blocks that `is_boilerplate` names by their hash, runs of three line feeds and more cut to
+    /// two; with the number of blocks removed and their UTF-8 bytes. `content` is the page that was read.
+    pub(crate) fn strip(&self, content: &str, is_boilerplate: impl Fn(u64) -> bool) -> (String, u32, u64) {
+        let mut left = String::with_capacity(content.len());
+        let (mut blocks, mut bytes, mut from) = (0, 0, 0);
+        for span in self.spans.iter().filter(|span| is_boilerplate(span.hash)) {
+            left.push_str(&content[from..span.start]);
+            from = span.end;
+            blocks += 1;
+            bytes += (span.end - span.start) as u64;
+        }
+        left.push_str(&content[from..]);
+        (fold_line_feeds(left), blocks, bytes)
+    }
+}
+
+/// Whitespace as Python has it (`str.isspace`, and `\s` of its `re`): Unicode's White_Space and the four
+/// separators U+001C to U+001F.
+pub(crate) fn is_space(c: char) -> bool {
+    c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c)
+}
+
+/// As Python's `str.strip`.
+pub(crate) fn strip(text: &str) -> &str {
+    text.trim_matches(is_space)
+}
+
+/// As Python's `str.rstrip`.
+pub(crate) fn strip_end(text: &str) -> &str {
+    text.trim_end_matches(is_space)
+}
+
+/// Whether a block has so many characters without the whitespace around it.
+fn is_long(block: &str, min_chars: usize) -> bool {
+    // a character has at most four bytes, and at least one
+    block.len() >= min_chars && strip(block).chars().nth(min_chars.saturating_sub(1)).is_some()
+}
+
+/// What `re.split(r'\n\s*\n', content)` gives, as ranges. In a run of whitespace the separator reaches from the first
+/// line feed to the last one, since `\s*` takes as much as it can; whitespace before and after it stays with the
+/// parts.
+pub(crate) fn parts(content: &str) -> impl Iterator<Item = Range<usize>> {
+    let mut next = Some(0);
+    std::iter::from_fn(move || {
+        let start = next?;
+        let separator = separator(content, start);
+        next = separator.as_ref().map(|separator| separator.end);
+        Some(start..separator.map_or(content.len(), |separator| separator.start))
+    })
+}
+
+/// The first `\n\s*\n` at or after a byte.
+fn separator(content: &str, mut at: usize) -> Option<Range<usize>> {
+    loop {
+        let first = at + content[at..].find('\n')?;
+        let (mut last, mut end) = (first, content.len());
+        for (i, c) in content[first + 1..].char_indices() {
+            if !is_space(c) {
+                end = first + 1 + i;
+                break;
+            }
+            if c == '\n' {
+                last = first + 1 + i;
+            }
+        }
+        if last > first {
+            return Some(first..last + 1);
+        }
+        at = end;
+    }
+}
+
+/// `re.sub(r'\n{3,}', '\n\n', text)`.
+fn fold_line_feeds(text: String) -> String {
+    if !text.contains("\n\n\n") {
+        return text;
+    }
+    let mut run = 0;
+    let mut folded = text;
+    folded.retain(|c| {
+        run = if c == '\n' { run + 1 } else { 0 };
+        run <= 2
+    });
+    folded
+}
+
+/// The hash of a block, by way of a buffer that is used again.
+pub(crate) fn hash_folded(block: &str, folded: &mut String) -> u64 {
+    fold(block, folded);
+    let digest = Sha256::digest(folded.as_bytes());
+    let mut head = [0; 8];
+    head.copy_from_slice(&digest[..8]);
+    u64::from_be_bytes(head)
+}
+
+/// `re.sub(r'\s+', ' ', block).strip().lower()`.
+fn fold(block: &str, folded: &mut String) {
+    folded.clear();
+    let block = strip(block);
+    if block.contains('Σ') {
+        // the one letter whose lower case depends on its neighbours
+        let mut spaced = String::with_capacity(block.len());
+        fold_chars(block, |c| spaced.push(c));
+        folded.push_str(&spaced.to_lowercase());
+        return;
+    }
+    folded.reserve(block.len());
+    fold_chars(block, |c| {
+        if c.is_ascii() {
+            folded.push(c.to_ascii_lowercase());
+        } else {
+            folded.extend(c.to_lowercase());
+        }
+    });
+}
+
+/// The characters of a text, each run of whitespace as one space.
+fn fold_chars(text: &str, mut push: impl FnMut(char)) {
+    let mut in_space = false;
+    for c in text.chars() {
+        let space = is_space(c);
+        if !space {
+            push(c);
+        } else if !in_space {
+            push(' ');
+        }
+        in_space = space;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn split(content: &str) -> Vec<&str> {
+        parts(content).map(|range| &content[range]).collect()
+    }
+
+    /// Expected values from Python's `re.split(r'\n\s*\n', …)`.
+    #[test]
+    fn splits_as_python_does() {
+        assert_eq!(split(""), [""]);
+        assert_eq!(split("a"), ["a"]);
+        assert_eq!(split("a\nb"), ["a\nb"]);
+        assert_eq!(split("a\n\nb"), ["a", "b"]);
+        assert_eq!(split("a\n \t\nb"), ["a", "b"]);
+        assert_eq!(split("a\n\n\n\nb"), ["a", "b"]);
+        assert_eq!(split("a  \n x \n\n  b"), ["a  \n x ", "  b"]);
+        assert_eq!(split("\n\na\n\n"), ["", "a", ""]);
+        assert_eq!(split("\n"), ["\n"]);
+        assert_eq!(split("\n\n"), ["", ""]);
+        assert_eq!(split(" \n \n "), [" ", " "]);
+        assert_eq!(split("a\r\n\r\nb"), ["a\r", "b"]);
+        assert_eq!(split("a\n\u{a0}\u{3000}\nb"), ["a", "b"]);
+        assert_eq!(split("a\n\u{1c}\nb"), ["a", "b"], "a separator that Unicode does not call whitespace");
+        assert_eq!(split("a\n\u{200b}\nb"), ["a\n\u{200b}\nb"], "no whitespace in either");
+        assert_eq!(split("é\n\né\n\n\u{2028}é"), ["é", "é", "\u{2028}é"]);
+    }
+
+    /// Expected values from Python's `re.sub(r'\s+', ' ', …).strip().lower()`.
+    #[test]
+    fn folds_as_python_does() {
+        let folded = |text: &str| {
+            let mut out = String::from("left over");
+            fold(text, &mut out);
+            out
+        };
+        assert_eq!(folded("  A \t\n B\u{a0}\u{1f}C "), "a b c");
+        assert_eq!(folded("ÀÉ İ ẞ Ǆ"), "àé i\u{307} ß ǆ");
+        assert_eq!(folded("ΣΟΦΟΣ ΣΑΣ.\nΣ"), "σοφος σας. σ");
+        assert_eq!(folded(" \n "), "");
+    }
+
+    #[test]
+    fn long_is_counted_in_characters_without_outer_whitespace() {
+        assert!(is_long("ééééé", 5) && !is_long("ééééé", 6));
+        assert!(!is_long("  abcd  ", 5) && is_long("  ab cd  ", 5));
+    }
+
+    #[test]
+    fn line_feeds_are_folded_in_one_pass() {
+        assert_eq!(fold_line_feeds("a\n\n\n\nb\n\nc\nd\n\n\n".into()), "a\n\nb\n\nc\nd\n\n");
+    }
+}

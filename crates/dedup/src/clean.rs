@@ -1,0 +1,67 @@
+//! A page after cleaning.
+
+use crate::PageBlocks;
+use crawl_model::BoilerplateStatus;
+use rustc_hash::FxHashSet;
+use sha2::{Digest, Sha256};
+
+/// A page as its host's fingerprint leaves it; the fields are those of a record's `boilerplate`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cleaned {
+    /// The page without what its host repeats; the page itself where nothing was removed.
+    pub text: String,
+    /// Blocks removed.
+    pub blocks_removed: u32,
+    /// UTF-8 bytes of the blocks removed.
+    pub bytes_removed: u64,
+    /// Hash of the set of boilerplate hashes in force, 16 hex digits; `None` where nothing was judged.
+    pub fingerprint: Option<String>,
+    /// What was done.
+    pub status: BoilerplateStatus,
+    /// Pages that the fingerprint was computed from.
+    pub pages: u64,
+}
+
+impl Cleaned {
+    /// A page that was not judged.
+    #[must_use]
+    pub const fn untouched(content: String, status: BoilerplateStatus) -> Self {
+        Self { text: content, blocks_removed: 0, bytes_removed: 0, fingerprint: None, status, pages: 0 }
+    }
+
+    /// A page judged by a fingerprint. A page of which nothing but whitespace would be left keeps its text: that it
+    /// repeats other pages as a whole is for the search for duplicates to say, and an empty record helps nobody.
+    pub(crate) fn judged(
+        content: &str,
+        blocks: &PageBlocks,
+        boilerplate: &FxHashSet<u64>,
+        fingerprint: String,
+        pages: u64,
+    ) -> Self {
+        let (text, blocks_removed, bytes_removed) = blocks.strip(content, |hash| boilerplate.contains(&hash));
+        let judged = Self {
+            text,
+            blocks_removed,
+            bytes_removed,
+            fingerprint: Some(fingerprint),
+            status: BoilerplateStatus::Applied,
+            pages,
+        };
+        if blocks_removed == 0 || crate::blocks::strip(&judged.text).is_empty() {
+            return Self { text: content.to_owned(), blocks_removed: 0, bytes_removed: 0, ..judged };
+        }
+        judged
+    }
+}
+
+/// Names a set of hashes: 16 hex digits of the SHA-256 of its members in ascending order, eight bytes each.
+pub(crate) fn digest(boilerplate: &FxHashSet<u64>) -> String {
+    let mut members: Vec<u64> = boilerplate.iter().copied().collect();
+    members.sort_unstable();
+    let mut sha = Sha256::new();
+    for member in members {
+        sha.update(member.to_be_bytes());
+    }
+    let digest = sha.finalize();
+    digest[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+}

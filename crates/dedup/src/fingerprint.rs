@@ -1,0 +1,135 @@
+//! Phase A of the boilerplate spec, exact: what a domain's pages have in common, as pure functions.
+//!
+//! Where the spec leaves room: a block is boilerplate when its count is *at* or over the threshold; `blocks_total` counts
+//! distinct blocks, as `blocks_boilerplate` does; lengths are characters (Unicode scalar values), bytes are UTF-8.
+
+use crate::{
+    FingerprintSettings, PageBlocks,
+    blocks::{hash_folded, parts, strip},
+};
+use rustc_hash::{FxHashMap, FxHashSet};
+use serde::{Deserialize, Serialize};
+
+/// What was found out about a domain.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DomainFingerprintResult {
+    /// Hashes of the boilerplate blocks, 16 hex digits each, ascending.
+    pub boilerplate_hashes: Vec<String>,
+    /// Pages looked at.
+    pub pages_analyzed: usize,
+    /// Distinct blocks on them.
+    pub blocks_total: usize,
+    /// Distinct blocks that are boilerplate.
+    pub blocks_boilerplate: usize,
+}
+
+/// What cleaning a domain came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DomainAnalysisResult {
+    /// The domain.
+    pub domain: String,
+    /// Pages looked at.
+    pub pages_analyzed: usize,
+    /// Pages from which something was removed.
+    pub pages_cleaned: usize,
+    /// Distinct blocks that are boilerplate.
+    pub blocks_boilerplate: usize,
+    /// UTF-8 bytes removed from all pages.
+    pub bytes_removed_total: u64,
+}
+
+/// What cleaning all domains of a project came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProjectAnalysisResult {
+    /// Domains looked at.
+    pub domains_analyzed: usize,
+    /// Domains with at least one boilerplate block.
+    pub domains_with_boilerplate: usize,
+    /// Pages from which something was removed.
+    pub total_pages_cleaned: usize,
+    /// UTF-8 bytes removed from all pages.
+    pub total_bytes_removed: u64,
+    /// One result a domain.
+    pub domain_results: Vec<DomainAnalysisResult>,
+}
+
+/// The blocks of a page: what stands between blank lines (`\n\s*\n`), without the whitespace around it, if that is at
+/// least `min_block_chars` characters long.
+#[must_use]
+pub fn split_into_blocks(content: &str, min_block_chars: usize) -> Vec<&str> {
+    let blocks = parts(content).map(|range| strip(&content[range]));
+    blocks.filter(|block| block.chars().count() >= min_block_chars).collect()
+}
+
+/// The first 64 bits of the SHA-256 of a block, each run of whitespace folded to a space, stripped, in lower case: the
+/// spec's 16 hex digits as a number.
+#[must_use]
+pub fn hash_block(block: &str) -> u64 {
+    hash_folded(block, &mut String::new())
+}
+
+/// A hash as the spec writes it: 16 hex digits.
+#[must_use]
+pub fn hash_digits(hash: u64) -> String {
+    format!("{hash:016x}")
+}
+
+/// Blocks that stand on at least `max(min_pages, int(pages * threshold_pct))` of a domain's pages; a block counts once
+/// a page. Empty below `min_pages`.
+pub fn compute_domain_fingerprint<P: AsRef<str>>(
+    pages: &[P],
+    settings: &FingerprintSettings,
+) -> DomainFingerprintResult {
+    let blocks: Vec<_> =
+        pages.iter().map(|page| PageBlocks::of(page.as_ref(), settings.min_block_chars())).collect();
+    let counted = Counted::of(&blocks, settings);
+    counted.result(pages.len())
+}
+
+/// A page without the blocks whose hashes are given, and the UTF-8 bytes of the blocks removed. Runs of three line
+/// feeds and more become two. May leave nothing.
+#[must_use]
+pub fn strip_boilerplate(
+    content: &str,
+    boilerplate_hashes: &FxHashSet<u64>,
+    min_block_chars: usize,
+) -> (String, u64) {
+    let blocks = PageBlocks::of(content, min_block_chars);
+    let (text, _, bytes) = blocks.strip(content, |hash| boilerplate_hashes.contains(&hash));
+    (text, bytes)
+}
+
+/// The fingerprint of a domain with hashes as numbers.
+pub(crate) struct Counted {
+    pub(crate) boilerplate: FxHashSet<u64>,
+    blocks_total: usize,
+}
+
+impl Counted {
+    pub(crate) fn of(pages: &[PageBlocks], settings: &FingerprintSettings) -> Self {
+        if pages.len() < settings.min_pages() {
+            return Self { boilerplate: FxHashSet::default(), blocks_total: 0 };
+        }
+        let mut counts: FxHashMap<u64, u64> = FxHashMap::default();
+        for page in pages {
+            for hash in page.distinct() {
+                *counts.entry(hash).or_default() += 1;
+            }
+        }
+        let threshold = settings.threshold(pages.len() as u64);
+        let boilerplate =
+            counts.iter().filter(|&(_, &count)| count >= threshold).map(|(&hash, _)| hash).collect();
+        Self { boilerplate, blocks_total: counts.len() }
+    }
+
+    pub(crate) fn result(&self, pages: usize) -> DomainFingerprintResult {
+        let mut hashes: Vec<u64> = self.boilerplate.iter().copied().collect();
+        hashes.sort_unstable();
+        DomainFingerprintResult {
+            blocks_boilerplate: hashes.len(),
+            boilerplate_hashes: hashes.into_iter().map(hash_digits).collect(),
+            pages_analyzed: pages,
+            blocks_total: self.blocks_total,
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! The settings of a fingerprint and their ranges.
+
+/// How a fingerprint is judged (boilerplate spec, phase D, where the ranges stand). Only values within the ranges
+/// can be made.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FingerprintSettings {
+    threshold_pct: f64,
+    min_pages: usize,
+    min_block_chars: usize,
+}
+
+/// A setting that is out of its range.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[error("{name} is {given}, but has to be from {least} to {most}")]
+pub struct SettingsError {
+    /// Name of the setting, as in the configuration.
+    pub name: &'static str,
+    /// What was given.
+    pub given: f64,
+    /// Least value that is allowed.
+    pub least: f64,
+    /// Greatest value that is allowed.
+    pub most: f64,
+}
+
+impl FingerprintSettings {
+    /// Share of the pages that a block must stand on: 0.1 to 1. Pages needed before anything is judged: 2 to 100.
+    /// Characters that a block must have: 10 to 500.
+    ///
+    /// # Errors
+    /// The first setting that is out of its range.
+    pub fn new(threshold_pct: f64, min_pages: usize, min_block_chars: usize) -> Result<Self, SettingsError> {
+        // past 2^52 the conversion rounds, far out of every range
+        check("threshold_pct", threshold_pct, 0.1, 1.0)?;
+        check("min_pages", min_pages as f64, 2.0, 100.0)?;
+        check("min_block_chars", min_block_chars as f64, 10.0, 500.0)?;
+        Ok(Self { threshold_pct, min_pages, min_block_chars })
+    }
+
+    /// Share of the pages that a block must stand on to be boilerplate.
+    #[must_use]
+    pub const fn threshold_pct(&self) -> f64 {
+        self.threshold_pct
+    }
+
+    /// Pages needed before anything is judged.
+    #[must_use]
+    pub const fn min_pages(&self) -> usize {
+        self.min_pages
+    }
+
+    /// Characters that a block must have to be looked at.
+    #[must_use]
+    pub const fn min_block_chars(&self) -> usize {
+        self.min_block_chars
+    }
+
+    /// Pages that a block must stand on, of so many: `max(min_pages, int(pages * threshold_pct))`.
+    #[must_use]
+    pub fn threshold(&self, pages: u64) -> u64 {
+        // cut off as Python's int() does
+        (self.min_pages as u64).max((pages as f64 * self.threshold_pct) as u64)
+    }
+}
+
+impl Default for FingerprintSettings {
+    /// The spec's: 70 % of the pages, five pages, 50 characters.
+    fn default() -> Self {
+        Self { threshold_pct: 0.7, min_pages: 5, min_block_chars: 50 }
+    }
+}
+
+fn check(name: &'static str, given: f64, least: f64, most: f64) -> Result<(), SettingsError> {
+    if (least..=most).contains(&given) { Ok(()) } else { Err(SettingsError { name, given, least, most }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ranges_are_those_of_the_spec() {
+        for (pct, pages, chars) in [(0.1, 2, 10), (1.0, 100, 500), (0.7, 5, 50)] {
+            assert!(FingerprintSettings::new(pct, pages, chars).is_ok());
+        }
+        let named = |pct, pages, chars| FingerprintSettings::new(pct, pages, chars).unwrap_err().name;
+        assert_eq!(named(0.09, 5, 50), "threshold_pct");
+        assert_eq!(named(1.01, 5, 50), "threshold_pct");
+        assert_eq!(named(f64::NAN, 5, 50), "threshold_pct");
+        assert_eq!(named(0.7, 1, 50), "min_pages");
+        assert_eq!(named(0.7, 101, 50), "min_pages");
+        assert_eq!(named(0.7, 5, 9), "min_block_chars");
+        assert_eq!(named(0.7, 5, 501), "min_block_chars");
+        assert_eq!(
+            FingerprintSettings::new(2.0, 5, 50).unwrap_err().to_string(),
+            "threshold_pct is 2, but has to be from 0.1 to 1"
+        );
+    }
+
+    #[test]
+    fn the_threshold_cuts_off() {
+        let settings = FingerprintSettings::default();
+        let thresholds = [0, 5, 7, 8, 9, 10, 100, 101].map(|pages| settings.threshold(pages));
+        assert_eq!(thresholds, [5, 5, 5, 5, 6, 7, 70, 70]);
+        // 29 * 0.7 is 20.299…, 0.57 * 100 is 56.999…: the same doubles as in Python
+        assert_eq!(FingerprintSettings::new(0.57, 2, 50).unwrap().threshold(100), 56);
+    }
+}
