@@ -211,8 +211,10 @@ const MONTHS: [&str; 12] = [
 impl Handler for Site {
     fn answer(&self, request: &Request) -> Response {
         let mut response = self.route(request);
-        let text =
-            response.headers.iter().any(|(n, v)| n == "Content-Type" && (v.starts_with("text/") || v.contains("xml")));
+        let text = response
+            .headers
+            .iter()
+            .any(|(n, v)| n == "Content-Type" && (v.starts_with("text/") || v.contains("xml")));
         if let (true, Some(origin), Some(host)) = (text, &self.rules.origin, request.header("host")) {
             response.body = replace(&response.body, origin.as_bytes(), format!("http://{host}").as_bytes());
         }

@@ -1,0 +1,24 @@
+# `just` lists these; each calls a script that works without just.
+
+_default:
+    @just --list
+
+# build, crawl the fixture site, show records
+demo:
+    ./demo
+
+# format, lints, all tests, documentation
+check:
+    ./check
+
+# the binary, optimised
+build:
+    cargo build --release --locked -p crawl
+
+# look at a fixture site in a browser
+serve site="harbour" port="8080":
+    cargo run --quiet -p crawl --example serve_site -- fixtures/sites/{{site}} {{port}}
+
+# write the pages of the fixture site anew from their texts
+fixtures:
+    python3 fixtures/sites/harbour.src/build.py

@@ -1,0 +1,74 @@
+//! Who may know whom: `model <- fetch | extract | dedup | store <- crawl`, read from `cargo metadata`.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
+
+use serde_json::Value;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    process::Command,
+};
+
+/// Crates of the workspace, and those among them that each may depend on, in whatever section of its manifest.
+const ALLOWED: [(&str, &[&str]); 6] = [
+    ("crawl-model", &[]),
+    ("crawl-fetch", &["crawl-model"]),
+    ("crawl-extract", &["crawl-model"]),
+    ("crawl-dedup", &["crawl-model"]),
+    ("crawl-store", &["crawl-model"]),
+    ("crawl", &["crawl-model", "crawl-fetch", "crawl-extract", "crawl-dedup", "crawl-store"]),
+];
+
+/// Name of a crate of the workspace → names of everything that it depends on.
+fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--no-deps", "--format-version", "1", "--offline", "--manifest-path"])
+        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let name = |v: &Value| v["name"].as_str().unwrap().to_owned();
+    let packages = metadata["packages"].as_array().unwrap();
+    packages
+        .iter()
+        .map(|p| (name(p), p["dependencies"].as_array().unwrap().iter().map(name).collect()))
+        .collect()
+}
+
+/// What of `found` `allowed` does not allow, a line each.
+fn violations(found: &BTreeMap<String, BTreeSet<String>>) -> Vec<String> {
+    let allowed: BTreeMap<&str, &[&str]> = ALLOWED.into();
+    let mut out = Vec::new();
+    for (package, dependencies) in found {
+        let Some(may) = allowed.get(package.as_str()) else {
+            out.push(format!("{package} has no place in the house yet: add it to this test and to the map"));
+            continue;
+        };
+        for other in dependencies.iter().filter(|d| allowed.contains_key(d.as_str())) {
+            if !may.contains(&other.as_str()) {
+                out.push(format!("{package} must not know {other}"));
+            }
+        }
+    }
+    out
+}
+
+#[test]
+fn crates_know_only_whom_they_may() {
+    let found = dependencies();
+    assert_eq!(violations(&found), Vec::<String>::new());
+    let missing: Vec<_> = ALLOWED.iter().filter(|(name, _)| !found.contains_key(*name)).collect();
+    assert!(missing.is_empty(), "not in the workspace: {missing:?}");
+    for middle in ["crawl-fetch", "crawl-extract", "crawl-dedup", "crawl-store"] {
+        assert!(found["crawl"].contains(middle), "crawl is said to know everyone, but not {middle}");
+        assert!(found[middle].contains("crawl-model"), "{middle} does not speak the common types");
+    }
+}
+
+#[test]
+fn a_forbidden_import_is_seen() {
+    let mut found = dependencies();
+    found.get_mut("crawl-dedup").unwrap().insert("crawl-store".into());
+    found.insert("crawl-extra".into(), BTreeSet::new());
+    assert_eq!(violations(&found).len(), 2);
+}

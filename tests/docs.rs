@@ -1,0 +1,169 @@
+//! The documents tell the truth: every flag they name is a flag of the binary, every setting stands in
+//! `config/crawl.toml`, every relative link leads somewhere.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
+
+use regex::Regex;
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+const SUBCOMMANDS: [&str; 4] = ["extract", "classify", "dedup", "completions"];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// Documents of the repository: those at its root and those under `docs/`.
+fn documents() -> Vec<PathBuf> {
+    let mut folders = vec![root()];
+    folders.extend(Some(root().join("docs")).filter(|d| d.is_dir()));
+    let mut out: Vec<PathBuf> = folders
+        .iter()
+        .flat_map(|folder| fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()))
+        .filter(|path| path.extension().is_some_and(|e| e == "md"))
+        .collect();
+    out.sort();
+    assert!(out.iter().any(|path| path.ends_with("README.md")));
+    out
+}
+
+/// Flags that `crawl --help` and the help of its subcommands know.
+fn known_flags() -> BTreeSet<String> {
+    let flag = Regex::new(r"(?m)(?:^|[\s,(\[])(--?[a-zA-Z][a-z-]*)").unwrap();
+    let mut out = BTreeSet::new();
+    for subcommand in SUBCOMMANDS.iter().map(Some).chain([None]) {
+        let output =
+            Command::new(env!("CARGO_BIN_EXE_crawl")).args(subcommand).arg("--help").output().unwrap();
+        assert!(output.status.success(), "{subcommand:?}");
+        let help = String::from_utf8(output.stdout).unwrap();
+        out.extend(flag.captures_iter(&help).map(|c| c[1].to_owned()));
+    }
+    out
+}
+
+/// Pieces of code: the lines of fenced blocks, continued lines joined, and inline code.
+fn code(text: &str) -> Vec<String> {
+    let mut out = Vec::new();
+    let inline = Regex::new(r"`([^`\n]+)`").unwrap();
+    let mut fenced = false;
+    let mut pending = String::new();
+    for line in text.lines() {
+        if line.trim_start().starts_with("```") {
+            fenced = !fenced;
+        } else if !fenced {
+            out.extend(inline.captures_iter(line).map(|c| c[1].to_owned()));
+        } else if let Some(start) = line.strip_suffix('\\') {
+            pending.push_str(start);
+        } else {
+            out.push(std::mem::take(&mut pending) + line);
+        }
+    }
+    out
+}
+
+/// Flags that a piece of code gives to `crawl`, or names by themselves.
+fn named_flags(code: &str) -> Vec<String> {
+    let mut out = Vec::new();
+    let command = code.split('#').next().unwrap_or_default();
+    for part in command.split(['|', ';', '&']) {
+        let words: Vec<&str> = part.split_whitespace().skip_while(|w| *w == "$" || w.contains("=")).collect();
+        let program = words.first().copied().unwrap_or_default();
+        if program == "crawl" || program.ends_with("/crawl") || program.starts_with("--") {
+            let flags = words.iter().filter(|w| w.starts_with('-') && w.len() > 1);
+            out.extend(flags.map(|w| w.split('=').next().unwrap_or_default().to_owned()));
+        }
+    }
+    out
+}
+
+#[test]
+fn flags_of_the_documents_exist() {
+    let known = known_flags();
+    assert!(known.contains("--seed") && known.contains("-O") && known.contains("--jsonl"), "{known:?}");
+    let mut unknown = Vec::new();
+    let mut checked = 0;
+    for document in documents() {
+        for piece in code(&fs::read_to_string(&document).unwrap()) {
+            for flag in named_flags(&piece) {
+                checked += 1;
+                // several flags may stand in one piece of inline code, as in "-c/--concurrency"
+                if !flag.split('/').all(|f| known.contains(f)) {
+                    unknown.push(format!("{}: {flag} in `{piece}`", document.display()));
+                }
+            }
+        }
+    }
+    assert!(checked >= 10, "only {checked} flags found: the search is broken, or the README says nothing");
+    assert!(unknown.is_empty(), "{}", unknown.join("\n"));
+}
+
+#[test]
+fn flags_are_found_in_code() {
+    let text = "Try `--depth 3`.\n```sh\necho --no | crawl --seed - \\\n  -O out.jsonl # --not\ncargo b --release\n```\n";
+    let found: Vec<String> = code(text).iter().flat_map(|c| named_flags(c)).collect();
+    assert_eq!(found, ["--depth", "--seed", "-O"]);
+}
+
+#[test]
+fn settings_of_the_documents_exist() {
+    let config: toml::Table = fs::read_to_string(root().join("config/crawl.toml")).unwrap().parse().unwrap();
+    let setting = Regex::new(r"^([a-z]+)\.([a-z_]+)$").unwrap();
+    let mut unknown = Vec::new();
+    for document in documents() {
+        for piece in code(&fs::read_to_string(&document).unwrap()) {
+            let Some(found) = setting.captures(&piece) else { continue };
+            if let Some(section) = config.get(&found[1]).and_then(|s| s.as_table())
+                && !section.contains_key(&found[2])
+            {
+                unknown.push(format!("{}: {piece}", document.display()));
+            }
+        }
+    }
+    assert!(unknown.is_empty(), "{}", unknown.join("\n"));
+}
+
+/// The anchor that a heading gets: lower case, words joined by hyphens, punctuation dropped.
+fn anchor(heading: &str) -> String {
+    let kept = heading
+        .trim()
+        .to_lowercase()
+        .chars()
+        .filter(|c| c.is_alphanumeric() || " -_".contains(*c))
+        .collect::<String>();
+    kept.replace(' ', "-")
+}
+
+#[test]
+fn relative_links_lead_somewhere() {
+    let link = Regex::new(r"\]\(([^)\s]+)\)").unwrap();
+    let mut broken = Vec::new();
+    let mut checked = 0;
+    for document in documents() {
+        let text = fs::read_to_string(&document).unwrap();
+        for target in link.captures_iter(&text).map(|c| c[1].to_owned()) {
+            if target.contains("://") || target.starts_with("mailto:") {
+                continue;
+            }
+            checked += 1;
+            let (path, fragment) = target.split_once('#').unwrap_or((&target, ""));
+            let file =
+                if path.is_empty() { document.clone() } else { document.with_file_name("").join(path) };
+            let there = file.exists()
+                && (fragment.is_empty() || {
+                    let text = fs::read_to_string(&file).unwrap();
+                    text.lines()
+                        .filter(|l| l.starts_with('#'))
+                        .any(|l| anchor(l.trim_start_matches('#')) == fragment)
+                });
+            if !there {
+                broken.push(format!("{}: {target}", document.display()));
+            }
+        }
+    }
+    assert!(checked > 0, "no relative link found: the search is broken");
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
+}

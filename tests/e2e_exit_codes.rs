@@ -1,0 +1,222 @@
+//! One test for each exit code that cron can see, so that a script can tell the ends apart.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
+
+#[path = "support/run.rs"]
+mod run;
+mod support;
+
+use run::{PATIENCE, Run, Sandbox, eventually, run, url_counts};
+use std::{fs, net::TcpListener, time::Duration};
+use support::{
+    made::{Tree, page},
+    server::{Request, Response, Server},
+};
+
+const HANG: Duration = Duration::from_secs(60);
+
+/// A port of this machine on which nobody listens.
+fn closed_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+#[test]
+fn done_is_0() {
+    let (server, sandbox) = (Server::start(0, Tree::of(7).handler()).unwrap(), Sandbox::new());
+    run(&mut sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl"])).expect(0);
+    let counts = url_counts(&sandbox.records("out.jsonl"));
+    assert_eq!(counts, Tree::of(7).targets().iter().map(|t| (server.url(t), 1)).collect());
+}
+
+#[test]
+fn some_failed_pages_are_still_0() {
+    let handler = |request: &Request| match request.path() {
+        "/" => Response::html(page("start", &["/gone.html".into(), "/there.html".into()])),
+        "/there.html" => Response::html(page("there", &[])),
+        _ => Response::status(404),
+    };
+    let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());
+    run(&mut sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl"])).expect(0);
+    assert_eq!(sandbox.records("out.jsonl").len(), 2);
+    assert_eq!(sandbox.errors().len(), 1);
+}
+
+#[test]
+fn usage_is_2() {
+    let sandbox = Sandbox::new();
+    let flag = run(sandbox.bare().args(["--sed", "urls.txt"])).expect(2);
+    assert!(
+        flag.stderr.contains("--sed") && flag.stderr.contains("--seed"),
+        "names the nearest:\n{}",
+        flag.stderr
+    );
+    let none = run(&mut sandbox.bare()).expect(2);
+    assert!(none.stderr.contains("--seed"), "{}", none.stderr);
+    let missing = run(sandbox.bare().args(["--seed", "nowhere.txt", "--state-dir", "state"])).expect(2);
+    assert!(missing.stderr.contains("nowhere.txt"), "{}", missing.stderr);
+}
+
+#[test]
+fn seeds_without_a_usable_line_are_2() {
+    let sandbox = Sandbox::new();
+    let done = run(&mut sandbox.crawl(&["# nothing".into(), "mailto:x@y.z".into()], &[])).expect(2);
+    assert!(done.stderr.contains("line 2") || done.stderr.contains(":2"), "names the line:\n{}", done.stderr);
+}
+
+#[test]
+fn configuration_errors_are_2_and_name_file_key_and_nearest() {
+    let sandbox = Sandbox::new();
+    let seeds = ["http://127.0.0.1:9/".to_owned()];
+    sandbox.write("typo.toml", "[fetch]\ndelai = \"1s\"\n");
+    let typo = run(&mut sandbox.crawl(&seeds, &["--config", "typo.toml"])).expect(2);
+    for part in ["typo.toml", "delai", "delay"] {
+        assert!(typo.stderr.contains(part), "{part} is not named:\n{}", typo.stderr);
+    }
+    sandbox.write("type.toml", "[fetch]\nretries = \"many\"\n");
+    let ill = run(&mut sandbox.crawl(&seeds, &["--config", "type.toml"])).expect(2);
+    assert!(ill.stderr.contains("type.toml") && ill.stderr.contains("retries"), "{}", ill.stderr);
+    let value = run(&mut sandbox.crawl(&seeds, &["--scope", "planet"])).expect(2);
+    assert!(value.stderr.contains("--scope") && value.stderr.contains("planet"), "{}", value.stderr);
+    let regex = run(&mut sandbox.crawl(&seeds, &["--include", "("])).expect(2);
+    assert!(regex.stderr.contains("--include"), "{}", regex.stderr);
+    let environment = run(sandbox.crawl(&seeds, &[]).env("CRAWL_FETCH_DELAI", "1s")).expect(2);
+    assert!(environment.stderr.contains("CRAWL_FETCH_DELAI"), "{}", environment.stderr);
+    assert!(!sandbox.path("state").exists(), "a usage error leaves nothing behind");
+}
+
+#[test]
+fn a_full_disk_under_the_output_is_3() {
+    let (server, sandbox) = (Server::start(0, Tree::of(7).handler()).unwrap(), Sandbox::new());
+    let done = run(&mut sandbox.crawl(&[server.url("/")], &["-O", "/dev/full"])).expect(3);
+    assert!(done.stderr.contains("/dev/full"), "names what is full:\n{}", done.stderr);
+}
+
+#[test]
+fn a_full_disk_under_standard_output_is_3() {
+    let (server, sandbox) = (Server::start(0, Tree::of(7).handler()).unwrap(), Sandbox::new());
+    let crawl = sandbox.crawl(&[server.url("/")], &[]);
+    run(&mut sandbox.shell("exec \"$@\" >/dev/full", &crawl)).expect(3);
+}
+
+#[test]
+fn an_output_that_cannot_be_created_is_3() {
+    let (server, sandbox) = (Server::start(0, Tree::of(7).handler()).unwrap(), Sandbox::new());
+    sandbox.write("file", "");
+    let done = run(&mut sandbox.crawl(&[server.url("/")], &["-O", "file/out.jsonl"])).expect(3);
+    assert!(done.stderr.contains("file/out.jsonl"), "{}", done.stderr);
+    let state =
+        run(sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl"]).args(["--state-dir", "file/state"]));
+    // the flag given twice is a usage error of its own, so the directory is named by the environment alone
+    assert_eq!(state.code(), 2);
+    let seeds = sandbox.path("seeds.txt");
+    let unwritable =
+        run(sandbox.bare().arg("--seed").arg(seeds).env("CRAWL_STATE_DIR", "file/state")).expect(3);
+    assert!(unwritable.stderr.contains("file/state"), "{}", unwritable.stderr);
+}
+
+/// The disk fills up in the middle: the lines that stand are whole, and with space again the run goes on.
+#[test]
+fn a_disk_that_fills_up_is_3_and_the_run_can_go_on() {
+    let tree = Tree { pages: 60, delay: Duration::ZERO, filler: 6000 };
+    let (server, sandbox) = (Server::start(0, tree.handler()).unwrap(), Sandbox::new());
+    let crawl = sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl", "--no-dedup"]);
+    // blocks of 512 bytes: 1 MiB, less than a tenth of the output; a process that ignores the signal gets an error
+    run(&mut sandbox.shell("trap '' XFSZ; ulimit -f 2048; exec \"$@\"", &crawl)).expect(3);
+    run(&mut sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl", "--no-dedup"])).expect(0);
+    let counts = url_counts(&sandbox.records("out.jsonl"));
+    assert_eq!(counts, tree.targets().iter().map(|t| (server.url(t), 1)).collect());
+}
+
+#[test]
+fn no_seed_that_could_be_fetched_is_4() {
+    let sandbox = Sandbox::new();
+    let dead = format!("http://127.0.0.1:{}/", closed_port());
+    run(&mut sandbox.crawl(std::slice::from_ref(&dead), &["-O", "out.jsonl"])).expect(4);
+    assert_eq!(sandbox.records("out.jsonl").len(), 0);
+    let errors = sandbox.errors();
+    assert_eq!(errors.len(), 1, "{errors:?}");
+    assert_eq!(errors[0]["url"], dead);
+}
+
+#[test]
+fn one_seed_of_two_is_enough_for_0() {
+    let (server, sandbox) = (Server::start(0, Tree::of(1).handler()).unwrap(), Sandbox::new());
+    let dead = format!("http://127.0.0.1:{}/", closed_port());
+    run(&mut sandbox.crawl(&[dead, server.url("/")], &["-O", "out.jsonl"])).expect(0);
+    assert_eq!(sandbox.records("out.jsonl").len(), 1);
+}
+
+#[test]
+fn a_limit_is_5() {
+    let (server, sandbox) = (Server::start(0, Tree::of(40).handler()).unwrap(), Sandbox::new());
+    run(&mut sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl", "--limit", "10"])).expect(5);
+    assert_eq!(sandbox.records("out.jsonl").len(), 10);
+}
+
+#[test]
+fn a_state_directory_in_use_is_6_and_names_its_holder() {
+    let tree = Tree { delay: HANG, ..Tree::of(3) };
+    let (server, sandbox) = (Server::start(0, tree.handler()).unwrap(), Sandbox::new());
+    let first = Run::start(&mut sandbox.crawl(&[server.url("/")], &["-O", "first.jsonl"]));
+    assert!(server.wait(PATIENCE, |requests| !requests.is_empty()), "{}", first.stderr_so_far());
+    let second = run(&mut sandbox.crawl(&[server.url("/")], &["-O", "second.jsonl"])).expect(6);
+    assert!(second.stderr.contains(&first.id().to_string()), "names the holder:\n{}", second.stderr);
+    assert!(!sandbox.path("second.jsonl").exists(), "the second run leaves no trace");
+    first.kill();
+    // the lock dies with its holder, however it died: the next run gets in and can be interrupted in turn
+    let third = Run::start(&mut sandbox.crawl(&[server.url("/")], &["-O", "first.jsonl"]));
+    let before = server.requests().len();
+    assert!(server.wait(PATIENCE, |requests| requests.len() > before), "{}", third.stderr_so_far());
+    third.signal("TERM");
+    third.wait().expect(130);
+}
+
+#[test]
+fn interrupted_is_130_and_the_same_command_goes_on() {
+    let tree = Tree { delay: Duration::from_millis(30), ..Tree::of(60) };
+    let (server, sandbox) = (Server::start(0, tree.handler()).unwrap(), Sandbox::new());
+    let crawl = || sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl", "--host-concurrency", "2"]);
+    for signal in ["INT", "TERM"] {
+        let before = server.requests().len();
+        let running = Run::start(&mut crawl());
+        assert!(server.wait(PATIENCE, |requests| requests.len() > before + 5), "{}", running.stderr_so_far());
+        running.signal(signal);
+        running.wait().expect(130);
+    }
+    run(&mut crawl()).expect(0);
+    let counts = url_counts(&sandbox.records("out.jsonl"));
+    assert_eq!(counts, tree.targets().iter().map(|t| (server.url(t), 1)).collect());
+}
+
+/// Answers that never come do not hold the exit up: within 5 s of the signal the state is saved. The bound here is
+/// twice that for a busy machine, and a fraction of the time for which the server keeps silent.
+#[test]
+fn interrupts_do_not_wait_for_silent_servers() {
+    let handler = |request: &Request| match request.path() {
+        "/" => Response::html(page("start", &["/a.html".into(), "/b.html".into()])),
+        _ => Response::html(page("late", &[])).after(HANG),
+    };
+    for signal in ["INT", "TERM"] {
+        let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());
+        let running = Run::start(&mut sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl"]));
+        assert!(server.wait(PATIENCE, |r| r.iter().any(|r| r.path() != "/" && r.path() != "/robots.txt")));
+        let sent = std::time::Instant::now();
+        running.signal(signal);
+        running.wait().expect(130);
+        assert!(sent.elapsed() < Duration::from_secs(10), "{signal}: {:?}", sent.elapsed());
+    }
+}
+
+#[test]
+fn a_second_interrupt_ends_at_once() {
+    let tree = Tree { delay: HANG, ..Tree::of(3) };
+    let (server, sandbox) = (Server::start(0, tree.handler()).unwrap(), Sandbox::new());
+    let running = Run::start(&mut sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl"]));
+    assert!(server.wait(PATIENCE, |requests| !requests.is_empty()));
+    running.signal("INT");
+    eventually("the first signal is noticed", || !running.stderr_so_far().is_empty());
+    running.signal("INT");
+    let done = running.wait();
+    assert!(!done.status.success());
+    assert!(done.took < HANG);
+    assert!(fs::metadata(sandbox.path("state")).is_ok());
+}

@@ -1,0 +1,351 @@
+//! The fixture site, whole: what is fetched, what is left alone, what each record holds.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
+
+#[path = "support/run.rs"]
+mod run;
+mod support;
+
+use run::{Done, Sandbox, record, run, url_counts};
+use serde_json::Value;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Path, PathBuf},
+};
+use support::{server::Server, site::Site};
+
+/// Enough for every page of the site; of its endless calendar it lets in the seven months around the one linked.
+const DEPTH: &str = "4";
+
+const CALENDAR: [&str; 7] = ["2026/03", "2026/04", "2026/05", "2026/06", "2026/07", "2026/08", "2026/09"];
+
+/// Pages that are never asked for: by robots.txt, and because only links that say nofollow lead there.
+const LEFT_ALONE: [&str; 4] =
+    ["/members/", "/members/minutes.html", "/archive/only-here.html", "/archive/unvouched.html"];
+
+/// Fetched, but kept out of the output: by a meta element, and by a header.
+const NOT_INDEXED: [&str; 2] = ["/archive/old-notices.html", "/archive/header-noindex.html"];
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/sites/harbour")
+}
+
+/// A crawl of the site. Each test makes its own: they are quick, and tests may run in processes of their own.
+struct Crawl {
+    server: Server,
+    sandbox: Sandbox,
+    done: Done,
+    records: Vec<Value>,
+}
+
+impl Crawl {
+    fn new() -> Self {
+        let server = Server::start(0, Site::open(&folder()).unwrap()).unwrap();
+        let sandbox = Sandbox::new();
+        let done =
+            run(&mut sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl", "--depth", DEPTH])).expect(0);
+        let records = sandbox.records("out.jsonl");
+        Self { server, sandbox, done, records }
+    }
+
+    fn record(&self, path: &str) -> &Value {
+        record(&self.records, &self.server.url(path))
+    }
+
+    fn text(&self, path: &str) -> &str {
+        self.record(path)["text"].as_str().unwrap()
+    }
+}
+
+/// Addresses of the HTML files of the folder, as the site links to them.
+fn pages(folder: &Path, prefix: &str, out: &mut BTreeSet<String>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let entry = entry.unwrap();
+        let name = entry.file_name().into_string().unwrap();
+        if name.starts_with('_') {
+            continue;
+        }
+        if entry.path().is_dir() {
+            pages(&entry.path(), &format!("{prefix}{name}/"), out);
+        } else if let Some(stem) = name.strip_suffix(".html") {
+            // the second and third list of berths hide behind a query
+            let address = match (prefix, stem) {
+                ("/berths/", "page-2") => "/berths/?page=2".to_owned(),
+                ("/berths/", "page-3") => "/berths/?page=3".to_owned(),
+                (_, "index") => prefix.to_owned(),
+                _ => format!("{prefix}{name}"),
+            };
+            out.insert(address);
+        }
+    }
+}
+
+#[test]
+fn every_page_is_a_record_once_and_nothing_else_is() {
+    let crawl = Crawl::new();
+    let mut want = BTreeSet::new();
+    pages(&folder(), "/", &mut want);
+    assert!(want.len() > 60, "{}", want.len());
+    want.retain(|path| !LEFT_ALONE.contains(&path.as_str()) && !NOT_INDEXED.contains(&path.as_str()));
+    // one page under two addresses, and the page that the shop shows for what it has not got
+    want.extend(["/index.html".to_owned(), "/shop/winter-sale.html".to_owned()]);
+    want.extend(CALENDAR.iter().map(|month| format!("/calendar/{month}/")));
+    let got = url_counts(&crawl.records);
+    let want: BTreeMap<String, usize> = want.iter().map(|path| (crawl.server.url(path), 1)).collect();
+    let missing: Vec<_> = want.keys().filter(|url| !got.contains_key(*url)).collect();
+    let more: Vec<_> = got.iter().filter(|(url, n)| **n > 1 || !want.contains_key(*url)).collect();
+    assert!(
+        missing.is_empty() && more.is_empty(),
+        "missing {missing:?}\nnot expected {more:?}\n{}",
+        crawl.done.stderr
+    );
+}
+
+#[test]
+fn what_the_site_asks_to_leave_alone_is_left_alone() {
+    let crawl = Crawl::new();
+    let asked: BTreeSet<String> = crawl.server.requests().iter().map(|r| r.path().to_owned()).collect();
+    assert!(asked.contains("/robots.txt"));
+    for path in LEFT_ALONE {
+        assert!(!asked.contains(path), "{path} was asked for");
+    }
+    for path in NOT_INDEXED {
+        assert!(asked.contains(path), "{path} had to be read to learn that it must not be indexed");
+    }
+    // the links of a page that must not be indexed are followed all the same
+    assert!(asked.contains("/archive/1998-storm.html"));
+    // known by their extension not to be pages
+    assert!(!asked.contains("/files/harbour-dues-2026.pdf") && !asked.contains("/webcam/quay.png"));
+}
+
+#[test]
+fn robots_txt_is_asked_for_once_and_by_name() {
+    let crawl = Crawl::new();
+    let requests = crawl.server.requests();
+    assert_eq!(requests.iter().filter(|r| r.target == "/robots.txt").count(), 1);
+    assert_eq!(requests[0].target, "/robots.txt", "it comes before everything else");
+    for request in &requests {
+        let agent = request.header("user-agent").unwrap_or_default();
+        assert!(agent.starts_with("crawl/"), "{agent:?} for {}", request.target);
+    }
+}
+
+#[test]
+fn no_page_is_asked_for_twice() {
+    let crawl = Crawl::new();
+    let mut times = BTreeMap::new();
+    for request in crawl.server.requests() {
+        *times.entry(request.target).or_insert(0) += 1;
+    }
+    times.retain(|_, n| *n > 1);
+    // a redirect's target may have been asked for already when the redirect is met
+    times.remove("/docs/tide-endpoint.html");
+    times.remove("/timetable/");
+    times.retain(|target, _| !target.starts_with("/go/"));
+    assert!(times.is_empty(), "{times:?}");
+}
+
+#[test]
+fn tracking_parameters_and_session_ids_are_dropped() {
+    let crawl = Crawl::new();
+    for request in crawl.server.requests() {
+        for name in ["utm_", "fbclid", "sid=", "jsessionid"] {
+            assert!(!request.target.to_lowercase().contains(name), "{}", request.target);
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_had_is_in_the_error_log() {
+    let crawl = Crawl::new();
+    let errors = crawl.sandbox.errors();
+    let by_url: BTreeMap<&str, &Value> = errors.iter().map(|e| (e["url"].as_str().unwrap(), e)).collect();
+    assert_eq!(by_url.len(), errors.len(), "a URL twice: {errors:?}");
+    for (path, status) in [("/news/missing-story.html", 404), ("/news/withdrawn.html", 410)] {
+        let error = by_url[crawl.server.url(path).as_str()];
+        assert_eq!(error["status"], status, "{error}");
+        assert_eq!(error["stage"], "fetch", "{error}");
+        assert_eq!(error["attempts"], 1, "what is gone is not asked for again: {error}");
+        assert!(
+            !error["message"].as_str().unwrap().is_empty() && !error["kind"].as_str().unwrap().is_empty()
+        );
+    }
+    assert!(by_url.contains_key(crawl.server.url("/go/round").as_str()), "the redirect loop: {errors:?}");
+    assert_eq!(errors.len(), 3, "{errors:?}");
+}
+
+#[test]
+fn redirects_end_at_their_target() {
+    let crawl = Crawl::new();
+    assert!(crawl.text("/timetable/").contains("Elsa Brandt"));
+    let got = url_counts(&crawl.records);
+    for path in ["/old-timetable.html", "/go/tides", "/go/tides-v2", "/go/weather"] {
+        assert!(!got.contains_key(&crawl.server.url(path)), "{path} is no page");
+    }
+}
+
+#[test]
+fn texts_hold_the_page_and_not_its_frame() {
+    let crawl = Crawl::new();
+    // menu, sidebar, footer, consent banner, and the strip that only counting can tell from the content
+    let frame = [
+        "Pontoon talk Ferry",
+        "Today at the pier head",
+        "High water 14.52",
+        "Set by hand and by the tide",
+        "Watch on channel 12, day and night",
+        "biscuits",
+        "Accept all",
+        "tide bulletin comes by post card",
+    ];
+    let mut found = Vec::new();
+    for record in &crawl.records {
+        let text = record["text"].as_str().unwrap();
+        assert!(!text.trim().is_empty(), "empty: {}", record["url"]);
+        found.extend(
+            frame.iter().filter(|part| text.contains(**part)).map(|part| (record["url"].to_string(), part)),
+        );
+        let menu = ["News", "Berths", "Ferry", "Guides", "Open data", "Shop"];
+        if menu.iter().filter(|name| text.lines().any(|l| l.contains(&format!("[{name}](")))).count() > 3 {
+            found.push((record["url"].to_string(), &"the menu"));
+        }
+    }
+    assert!(found.is_empty(), "{found:#?}");
+}
+
+#[test]
+fn content_is_before_the_site_is_known_and_text_after() {
+    let crawl = Crawl::new();
+    let strip = "tide bulletin comes by post card";
+    let record = crawl.record("/news/seal-on-slipway.html");
+    assert!(
+        record["content"].as_str().unwrap().contains(strip),
+        "the strip is in the middle of the main content"
+    );
+    assert!(!record["text"].as_str().unwrap().contains(strip));
+    let boilerplate = &record["boilerplate"];
+    assert_eq!(boilerplate["status"], "applied");
+    assert!(boilerplate["blocksRemoved"].as_u64().unwrap() >= 1, "{boilerplate}");
+    assert!(boilerplate["bytesRemoved"].as_u64().unwrap() >= strip.len() as u64, "{boilerplate}");
+    assert_eq!(
+        boilerplate["pages"].as_u64().unwrap(),
+        crawl.records.len() as u64,
+        "all pages of the site were counted"
+    );
+}
+
+#[test]
+fn an_article_is_whole_and_knows_itself() {
+    let crawl = Crawl::new();
+    let record = crawl.record("/news/ferry-timetable-summer.html");
+    let (text, meta) = (record["text"].as_str().unwrap(), &record["metadata"]);
+    for part in [
+        "eleven crossings a day",
+        "22.40",
+        "Monday to Thursday",
+        "piano that crosses every August",
+        "Corrected on 4 May",
+    ] {
+        assert!(text.contains(part), "{part:?} is missing from\n{text}");
+    }
+    assert!(text.contains('|'), "the timetable is a table:\n{text}");
+    assert_eq!(meta["title"], "Summer ferry: an extra boat on Fridays and none at noon");
+    assert_eq!(meta["author"], "Ines Calloway");
+    assert_eq!(meta["published"], "2026-04-30");
+    assert_eq!(meta["modified"], "2026-05-04");
+    assert_eq!(meta["siteName"], "Aldermere Harbour");
+    assert_eq!(meta["language"], "en");
+    assert_eq!(meta["statusCode"], 200);
+    assert_eq!(meta["contentType"], "text/html");
+    assert_eq!(meta["isArticle"], true);
+    assert_eq!(meta["canonical"], crawl.server.url("/news/ferry-timetable-summer.html"));
+    assert!(meta["description"].as_str().unwrap().starts_with("From 16 May the Holm ferry"));
+    assert_eq!(record["schema_version"], 1);
+    assert_eq!(record["id"].as_str().unwrap().len(), 32);
+}
+
+#[test]
+fn documentation_keeps_its_code_and_tables() {
+    let crawl = Crawl::new();
+    let text = crawl.text("/docs/getting-started.html");
+    assert!(
+        text.contains("```") && text.contains("    tide = json.load(answer)"),
+        "indentation is kept:\n{text}"
+    );
+    let table = crawl.text("/docs/tide-endpoint.html");
+    assert!(table.lines().any(|l| l.starts_with('|') && l.contains("RFC 3339")), "{table}");
+}
+
+#[test]
+fn every_post_of_a_thread_is_there() {
+    let crawl = Crawl::new();
+    let text = crawl.text("/forum/thread-118.html");
+    for part in [
+        "two of us on eleven metres",
+        "like a book on a shelf",
+        "hold the cake",
+        "like a lift in a good hotel",
+    ] {
+        assert!(text.contains(part), "{part:?} is missing from\n{text}");
+    }
+}
+
+#[test]
+fn declared_charsets_are_decoded() {
+    let crawl = Crawl::new();
+    let german = crawl.record("/de/");
+    assert!(german["text"].as_str().unwrap().contains("500 Kronen – nicht für 500 €"), "{}", german["text"]);
+    assert_eq!(german["metadata"]["language"], "de");
+    assert_eq!(german["metadata"]["description"], "Kurz gefaßt für Gäste aus deutschsprachigen Häfen.");
+    assert!(crawl.text("/de/liegeplaetze.html").contains("Müll, Altöl und Grüße"));
+    let japanese = crawl.record("/ja/tides.html");
+    assert!(japanese["text"].as_str().unwrap().contains("十二分の一の法則"), "{}", japanese["text"]);
+    assert_eq!(japanese["metadata"]["title"], "潮汐表の読み方");
+    assert_eq!(japanese["metadata"]["languageDetected"], "ja");
+    for record in &crawl.records {
+        assert!(!record["text"].as_str().unwrap().contains('\u{fffd}'), "{}", record["url"]);
+    }
+}
+
+/// The same story under two addresses, the start page under two, a sheet for printing with its canonical address: of
+/// each pair exactly one is marked, and names the other.
+#[test]
+fn duplicates_name_the_record_that_came_first() {
+    let crawl = Crawl::new();
+    for (one, other) in [
+        ("/news/dredging-starts.html", "/press/dredging-starts.html"),
+        ("/", "/index.html"),
+        ("/guides/visitor-guide.html", "/print/visitor-guide.html"),
+    ] {
+        let (one, other) = (crawl.record(one), crawl.record(other));
+        let named = |r: &Value| r["metadata"]["duplicateOf"].as_str().map(str::to_owned);
+        let pair = (named(one), named(other));
+        let id = |r: &Value| r["id"].as_str().map(str::to_owned);
+        assert!(pair == (None, id(one)) || pair == (id(other), None), "{}: {pair:?}", one["url"]);
+        assert_eq!(one["metadata"]["contentHash"], other["metadata"]["contentHash"]);
+    }
+    let marked = crawl.records.iter().filter(|r| !r["metadata"]["duplicateOf"].is_null()).count();
+    assert_eq!(marked, 3, "nothing else is a duplicate");
+}
+
+#[test]
+fn links_are_canonical_and_each_stands_once() {
+    let crawl = Crawl::new();
+    for record in &crawl.records {
+        let links: Vec<&str> =
+            record["links"].as_array().unwrap().iter().map(|l| l.as_str().unwrap()).collect();
+        let once: BTreeSet<&str> = links.iter().copied().collect();
+        assert_eq!(once.len(), links.len(), "{}: {links:?}", record["url"]);
+    }
+    let staff = crawl.record("/about/staff.html")["links"].to_string();
+    assert!(staff.contains(&crawl.server.url("/guides/reading-the-tide.html")), "base href counts: {staff}");
+}
+
+#[test]
+fn the_summary_counts_what_happened() {
+    let crawl = Crawl::new();
+    let stderr = &crawl.done.stderr;
+    for part in [crawl.records.len().to_string().as_str(), "out.jsonl", "errors.jsonl"] {
+        assert!(stderr.contains(part), "{part} is not in the summary:\n{stderr}");
+    }
+}

@@ -1,0 +1,148 @@
+//! What comes out besides records: pipes, silence, logs, the error log, the summary.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
+
+#[path = "support/run.rs"]
+mod run;
+mod support;
+
+use run::{Run, Sandbox, lines, run};
+use std::{collections::BTreeMap, io::BufRead, time::Duration};
+use support::{
+    made::{Tree, page},
+    server::{Request, Response, Server},
+};
+
+#[test]
+fn records_go_to_standard_output_and_nothing_else_does() {
+    let (server, sandbox) = (Server::start(0, Tree::of(7).handler()).unwrap(), Sandbox::new());
+    let done = run(&mut sandbox.crawl(&[server.url("/")], &[])).expect(0);
+    assert_eq!(lines(&done.stdout).len(), 7);
+    assert!(done.stderr.contains("errors.jsonl"), "the summary is on standard error:\n{}", done.stderr);
+    assert!(
+        !done.stderr.contains('\u{1b}') && !done.stderr.contains('\r'),
+        "no terminal, no escapes:\n{:?}",
+        done.stderr
+    );
+}
+
+/// `crawl … | head -1`: the reader goes away long before the end. The rest of the output is many times what a pipe holds.
+#[test]
+fn a_reader_that_closes_the_pipe_ends_the_run_cleanly() {
+    let tree = Tree { pages: 200, delay: Duration::ZERO, filler: 3000 };
+    let (server, sandbox) = (Server::start(0, tree.handler()).unwrap(), Sandbox::new());
+    let (running, mut stdout) = Run::start_reading(&mut sandbox.crawl(&[server.url("/")], &["--no-dedup"]));
+    let mut first = String::new();
+    stdout.read_line(&mut first).unwrap();
+    assert_eq!(lines(&first).len(), 1);
+    drop(stdout);
+    let done = running.wait();
+    // 0: the reader has what it wanted; a shell with pipefail must not see a failure
+    assert_eq!(done.code(), 0, "{}", done.stderr);
+    assert!(!done.stderr.to_lowercase().contains("broken pipe"), "{}", done.stderr);
+}
+
+#[test]
+fn quiet_says_nothing() {
+    let (server, sandbox) = (Server::start(0, Tree::of(3).handler()).unwrap(), Sandbox::new());
+    let done = run(&mut sandbox.crawl(&[server.url("/")], &["--quiet"])).expect(0);
+    assert_eq!(done.stderr, "");
+    assert_eq!(lines(&done.stdout).len(), 3);
+}
+
+#[test]
+fn quiet_still_says_why_it_failed() {
+    let sandbox = Sandbox::new();
+    let done = run(&mut sandbox.crawl(&["# no seed".into()], &["--quiet"])).expect(2);
+    assert!(!done.stderr.is_empty());
+}
+
+#[test]
+fn json_logs_are_an_object_a_line() {
+    let handler = |request: &Request| match request.path() {
+        "/" => Response::html(page("start", &["/gone.html".into()])),
+        _ => Response::status(404),
+    };
+    let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());
+    let flags = ["-O", "out.jsonl", "--quiet", "--log-format", "json", "--log-level", "info"];
+    let done = run(&mut sandbox.crawl(&[server.url("/")], &flags)).expect(0);
+    let logged = lines(&done.stderr);
+    assert!(!logged.is_empty());
+    for line in &logged {
+        assert!(line["level"].is_string() && line["timestamp"].is_string(), "{line}");
+    }
+    assert!(done.stderr.contains(&server.url("/gone.html")), "what failed is named:\n{}", done.stderr);
+}
+
+/// Each kind of failure is a line that says what happened, where, how often it was tried.
+#[test]
+fn the_error_log_says_what_where_and_how_often() {
+    let handler = |request: &Request| match request.path() {
+        "/" => {
+            let names = ["missing", "broken", "cut", "loop", "flaky"];
+            Response::html(page("start", &names.map(|n| format!("/{n}.html"))))
+        }
+        "/missing.html" | "/robots.txt" => Response::status(404),
+        "/broken.html" => Response::status(500),
+        "/cut.html" => Response { cut_after: Some(100), ..Response::html(page("cut", &[])) },
+        "/loop.html" => Response::redirect(302, "/loop.html"),
+        path => Response::html(page(path, &[])),
+    };
+    let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());
+    let mut crawl = sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl"]);
+    run(crawl.env("CRAWL_FETCH_RETRIES", "2")).expect(0);
+    let errors = sandbox.errors();
+    let by_url: BTreeMap<&str, _> = errors.iter().map(|e| (e["url"].as_str().unwrap(), e)).collect();
+    assert_eq!(by_url.len(), 4, "{errors:#?}");
+    for (name, status, attempts) in
+        [("missing", Some(404), 1), ("broken", Some(500), 3), ("cut", None, 3), ("loop", None, 1)]
+    {
+        let error = by_url[server.url(&format!("/{name}.html")).as_str()];
+        assert_eq!(error["stage"], "fetch", "{error}");
+        assert_eq!(error["attempts"], attempts, "{error}");
+        if let Some(status) = status {
+            assert_eq!(error["status"], status, "{error}");
+        }
+        assert!(error["kind"].as_str().is_some_and(|k| !k.is_empty()), "{error}");
+        assert!(error["message"].as_str().is_some_and(|m| m.len() > 5), "{error}");
+        assert!(error["at"].as_str().is_some_and(|at| at.ends_with('Z')), "{error}");
+    }
+    let asked = server.targets();
+    assert_eq!(asked.iter().filter(|t| *t == "/broken.html").count(), 3, "{asked:?}");
+    assert_eq!(asked.iter().filter(|t| *t == "/missing.html").count(), 1, "{asked:?}");
+}
+
+/// What fails in passing is tried again and is a record like any other.
+#[test]
+fn a_failure_in_passing_is_retried() {
+    let tries = std::sync::atomic::AtomicUsize::new(0);
+    let handler = move |request: &Request| match request.path() {
+        "/robots.txt" => Response::status(404),
+        "/" if tries.fetch_add(1, std::sync::atomic::Ordering::AcqRel) < 2 => Response::status(503),
+        path => Response::html(page(path, &[])),
+    };
+    let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());
+    run(&mut sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl"])).expect(0);
+    assert_eq!(sandbox.records("out.jsonl").len(), 1);
+    assert_eq!(server.targets().len(), 3);
+    assert!(sandbox.errors().is_empty());
+}
+
+#[test]
+fn links_can_be_left_out() {
+    let (server, sandbox) = (Server::start(0, Tree::of(3).handler()).unwrap(), Sandbox::new());
+    run(&mut sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl", "--no-links"])).expect(0);
+    for record in sandbox.records("out.jsonl") {
+        assert!(record["links"].as_array().is_none_or(Vec::is_empty), "{record}");
+    }
+}
+
+/// Nothing of a terminal, no HOME, closed standard input: as cron starts it.
+#[test]
+fn cron_has_no_home_and_no_input() {
+    let (server, sandbox) = (Server::start(0, Tree::of(3).handler()).unwrap(), Sandbox::new());
+    let mut crawl = sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl"]);
+    crawl.env_remove("HOME").env_remove("PATH");
+    let shell = sandbox.shell("umask 077; exec \"$@\" <&-", &crawl).env_remove("HOME").output().unwrap();
+    assert_eq!(shell.status.code(), Some(0), "{}", String::from_utf8_lossy(&shell.stderr));
+    assert_eq!(sandbox.records("out.jsonl").len(), 3);
+}

@@ -1,0 +1,171 @@
+//! Which links are followed: scope, depth, filters, and robots.txt set aside.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
+
+#[path = "support/run.rs"]
+mod run;
+mod support;
+
+use run::{Sandbox, run, url_counts};
+use std::collections::BTreeSet;
+use support::{
+    made::{Tree, page},
+    server::{Request, Response, Server},
+};
+
+/// Paths that stand in the records, of whatever host.
+fn paths(sandbox: &Sandbox) -> BTreeSet<String> {
+    let counts = url_counts(&sandbox.records("out.jsonl"));
+    counts.into_keys().map(|url| url.split('/').skip(3).collect::<Vec<_>>().join("/")).collect()
+}
+
+fn set(items: &[&str]) -> BTreeSet<String> {
+    items.iter().map(|&i| i.to_owned()).collect()
+}
+
+#[test]
+fn depth_counts_links_from_the_seed() {
+    let server = Server::start(0, Tree::of(31).handler()).unwrap();
+    for (depth, pages) in [("0", 1), ("1", 3), ("3", 15), ("unlimited", 31)] {
+        let sandbox = Sandbox::new();
+        run(&mut sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl", "--depth", depth])).expect(0);
+        let records = sandbox.records("out.jsonl");
+        assert_eq!(records.len(), pages, "depth {depth}");
+        for record in records {
+            let n: u32 = record["url"]
+                .as_str()
+                .unwrap()
+                .trim_end_matches(".html")
+                .rsplit('/')
+                .next()
+                .unwrap()
+                .parse()
+                .unwrap_or(1);
+            assert_eq!(record["metadata"]["depth"], n.ilog2(), "{}", record["url"]);
+        }
+    }
+}
+
+/// Pages a to d, each linking to all of the others.
+fn letters(request: &Request) -> Response {
+    let all: Vec<String> = ["a", "b", "c", "d"].iter().map(|l| format!("/{l}/page.html")).collect();
+    match request.path() {
+        "/" => Response::html(page("start", &all)),
+        path if all.iter().any(|p| p == path) => Response::html(page(path, &all)),
+        _ => Response::status(404),
+    }
+}
+
+#[test]
+fn include_and_exclude_choose_among_links_but_not_seeds() {
+    let server = Server::start(0, letters).unwrap();
+    for (flags, want) in [
+        (vec!["--include", "/[ab]/"], set(&["", "a/page.html", "b/page.html"])),
+        (vec!["--exclude", "/[ab]/"], set(&["", "c/page.html", "d/page.html"])),
+        (vec!["--include", "/a/", "--include", "/b/", "--exclude", "/b/"], set(&["", "a/page.html"])),
+    ] {
+        let sandbox = Sandbox::new();
+        let flags = [&["-O", "out.jsonl"], flags.as_slice()].concat();
+        run(&mut sandbox.crawl(&[server.url("/")], &flags)).expect(0);
+        assert_eq!(paths(&sandbox), want, "{flags:?}");
+        let asked: BTreeSet<String> =
+            server.targets().into_iter().map(|t| t.trim_start_matches('/').to_owned()).collect();
+        assert!(want.is_subset(&asked));
+    }
+}
+
+#[test]
+fn what_is_excluded_is_not_even_asked_for() {
+    let (server, sandbox) = (Server::start(0, letters).unwrap(), Sandbox::new());
+    run(&mut sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl", "--exclude", "/d/"])).expect(0);
+    assert!(server.targets().iter().any(|t| t == "/c/page.html"));
+    assert!(!server.targets().iter().any(|t| t.starts_with("/d/")));
+}
+
+/// Four names of one server: the seed's host, a host below it, its sister, and another domain.
+#[test]
+fn scope_is_judged_by_host_subdomain_domain_or_not_at_all() {
+    let handler = |request: &Request| {
+        let host = request.header("host").unwrap_or_default().to_owned();
+        let port = host.rsplit(':').next().unwrap_or_default();
+        let links: Vec<String> =
+            ["www.harbour.example", "maps.www.harbour.example", "shop.harbour.example", "gulls.example"]
+                .iter()
+                .map(|name| {
+                    format!(
+                        "http://{name}:{port}/from-{}",
+                        if request.path() == "/" { "seed" } else { "there" }
+                    )
+                })
+                .collect();
+        match request.path() {
+            "/" | "/from-seed" => Response::html(page(&format!("{host} {}", request.path()), &links)),
+            _ => Response::status(404),
+        }
+    };
+    let server = Server::start(0, handler).unwrap();
+    let port = server.address().port();
+    let names = ["www.harbour.example", "maps.www.harbour.example", "shop.harbour.example", "gulls.example"];
+    let resolve: Vec<String> = names.iter().map(|name| format!("{name}:{port}:127.0.0.1")).collect();
+    for (scope, hosts) in [("host", 1), ("subdomains", 2), ("domain", 3), ("any", 4)] {
+        let sandbox = Sandbox::new();
+        let mut crawl =
+            sandbox.crawl(&[format!("http://{}:{port}/", names[0])], &["-O", "out.jsonl", "--scope", scope]);
+        for value in &resolve {
+            crawl.args(["--resolve", value]);
+        }
+        run(&mut crawl).expect(0);
+        let found: BTreeSet<String> = sandbox
+            .records("out.jsonl")
+            .iter()
+            .map(|r| r["metadata"]["domain"].as_str().unwrap().to_owned())
+            .collect();
+        assert_eq!(found, names[..hosts].iter().map(|n| format!("{n}:{port}")).collect(), "--scope {scope}");
+    }
+}
+
+#[test]
+fn ignore_robots_sets_all_of_it_aside() {
+    let handler = |request: &Request| match request.path() {
+        "/robots.txt" => Response::new(200, "text/plain", "User-agent: *\nDisallow: /kept/\n"),
+        "/" => Response::html(
+            page("start", &["/kept/a.html".into()])
+                .replace("</ul>", "<li><a rel=\"nofollow\" href=\"/whispered.html\">w</a></li></ul>")
+                .replace("</head>", "<meta name=\"robots\" content=\"noindex\"></head>"),
+        ),
+        path => Response::html(page(path, &[])).header("X-Robots-Tag", "noindex"),
+    };
+    let server = Server::start(0, handler).unwrap();
+    let obeying = Sandbox::new();
+    run(&mut obeying.crawl(&[server.url("/")], &["-O", "out.jsonl"])).expect(0);
+    assert_eq!(paths(&obeying), set(&[]));
+    assert_eq!(server.targets(), ["/"], "one page was allowed to be read, and led nowhere");
+    let ignoring = Sandbox::new();
+    run(&mut ignoring.crawl(&[server.url("/")], &["-O", "out.jsonl", "--ignore-robots"])).expect(0);
+    assert_eq!(paths(&ignoring), set(&["", "kept/a.html", "whispered.html"]));
+}
+
+/// RFC 9309 §2.3.1.4: a server that fails at robots.txt has not allowed anything.
+#[test]
+fn a_robots_txt_that_fails_forbids_everything() {
+    let handler = |request: &Request| match request.path() {
+        "/robots.txt" => Response::status(503),
+        path => Response::html(page(path, &[])),
+    };
+    let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());
+    let mut crawl = sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl"]);
+    run(crawl.env("CRAWL_FETCH_RETRIES", "1")).expect(4);
+    assert_eq!(server.targets(), Vec::<String>::new());
+    assert_eq!(sandbox.errors()[0]["stage"], "robots");
+}
+
+/// A name that leads to this machine, in the seed and in a link, is refused unless its network is allowed.
+#[test]
+fn private_addresses_are_refused_unless_allowed() {
+    let (server, sandbox) = (Server::start(0, letters).unwrap(), Sandbox::new());
+    sandbox.write("seeds.txt", server.url("/") + "\n");
+    let mut crawl = sandbox.bare();
+    crawl.args(["--seed", "seeds.txt", "--state-dir", "state", "-O", "out.jsonl", "--delay", "0s"]);
+    run(&mut crawl).expect(4);
+    assert!(server.requests().is_empty(), "nothing was sent");
+    assert_eq!(sandbox.errors().len(), 1);
+}

@@ -1,0 +1,104 @@
+//! What a seed file may look like.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
+
+#[path = "support/run.rs"]
+mod run;
+mod support;
+
+use flate2::{Compression, write::GzEncoder};
+use run::{Run, Sandbox, run, url_counts};
+use std::{
+    io::Write,
+    process::{Command, Stdio},
+};
+use support::{
+    made::page,
+    server::{Request, Response, Server},
+};
+
+fn server() -> Server {
+    Server::start(0, |request: &Request| match request.path() {
+        "/robots.txt" => Response::status(404),
+        path => Response::html(page(&format!("the page {path}"), &[])),
+    })
+    .unwrap()
+}
+
+/// The main job on a seed file that exists already.
+fn crawl(sandbox: &Sandbox, seed: &str) -> Command {
+    let mut command = sandbox.bare();
+    command.args(["--seed", seed, "--state-dir", "state", "-O", "out.jsonl", "--delay", "0s"]);
+    command.args(["--allow-address", "127.0.0.0/8"]);
+    command
+}
+
+#[test]
+fn bad_lines_are_named_by_number_and_skipped() {
+    let (server, sandbox) = (server(), Sandbox::new());
+    let lines = [
+        "\u{feff}".to_owned() + &server.url("/one"),
+        String::new(),
+        "# a comment".into(),
+        "ht tp://not a url".into(),
+        "  ".to_owned() + &server.url("/two") + "  ",
+        "mailto:watch@harbour.example".into(),
+        server.url("/one"),
+        "ftp://files.example/".into(),
+    ];
+    sandbox.write("seeds.txt", lines.join("\r\n"));
+    let done = run(&mut crawl(&sandbox, "seeds.txt")).expect(0);
+    for number in [4, 6, 8] {
+        assert!(
+            done.stderr.contains(&format!("line {number}")),
+            "line {number} is not named:\n{}",
+            done.stderr
+        );
+    }
+    for number in [1, 2, 3, 5, 7] {
+        assert!(!done.stderr.contains(&format!("line {number}:")), "line {number} is fine:\n{}", done.stderr);
+    }
+    let counts = url_counts(&sandbox.records("out.jsonl"));
+    assert_eq!(counts, [(server.url("/one"), 1), (server.url("/two"), 1)].into());
+}
+
+#[test]
+fn gzip_is_read_by_its_bytes_whatever_the_name() {
+    let (server, sandbox) = (server(), Sandbox::new());
+    let mut gz = GzEncoder::new(Vec::new(), Compression::default());
+    writeln!(gz, "{}\n{}", server.url("/a"), server.url("/b")).unwrap();
+    sandbox.write("seeds.list", gz.finish().unwrap());
+    run(&mut crawl(&sandbox, "seeds.list")).expect(0);
+    assert_eq!(sandbox.records("out.jsonl").len(), 2);
+}
+
+#[test]
+fn standard_input_is_a_dash() {
+    let (server, sandbox) = (server(), Sandbox::new());
+    sandbox.write("list", server.url("/from-stdin") + "\n");
+    let mut command = crawl(&sandbox, "-");
+    command.stdin(std::fs::File::open(sandbox.path("list")).unwrap());
+    run(&mut command).expect(0);
+    assert_eq!(url_counts(&sandbox.records("out.jsonl")), [(server.url("/from-stdin"), 1)].into());
+}
+
+#[test]
+fn standard_input_may_come_late_and_in_pieces() {
+    let (server, sandbox) = (server(), Sandbox::new());
+    let line = server.url("/piece");
+    let (head, tail) = line.split_at(12);
+    let script = format!("( printf %s '{head}'; sleep 0.3; echo '{tail}' ) | \"$@\"");
+    let mut shell = sandbox.shell(&script, &crawl(&sandbox, "-"));
+    Run::start(shell.stdin(Stdio::null())).wait().expect(0);
+    assert_eq!(sandbox.records("out.jsonl").len(), 1);
+}
+
+/// A bare host is tried as https first; where nobody speaks that, http is taken.
+#[test]
+fn a_bare_host_falls_back_to_http() {
+    let (server, sandbox) = (server(), Sandbox::new());
+    sandbox.write("seeds.txt", format!("{}\n", server.address()));
+    let mut command = crawl(&sandbox, "seeds.txt");
+    command.env("CRAWL_FETCH_BACKOFF", "20ms");
+    run(&mut command).expect(0);
+    assert_eq!(url_counts(&sandbox.records("out.jsonl")), [(server.url("/"), 1)].into());
+}

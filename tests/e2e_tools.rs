@@ -1,0 +1,185 @@
+//! The jobs beside the main one, by the binary.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
+
+#[path = "support/run.rs"]
+mod run;
+mod support;
+
+use run::{Sandbox, lines, run};
+use serde_json::json;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+fn fixture(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/sites/harbour").join(path)
+}
+
+#[test]
+fn completions_know_the_flags() {
+    let sandbox = Sandbox::new();
+    for shell in ["bash", "zsh", "fish"] {
+        let done = run(sandbox.bare().args(["completions", shell])).expect(0);
+        assert!(done.stdout.contains("seed") && done.stdout.contains("state-dir"), "{shell}");
+        assert_eq!(done.stderr, "");
+    }
+    run(sandbox.bare().args(["completions", "cobol"])).expect(2);
+}
+
+#[test]
+fn bash_accepts_its_completions() {
+    if std::process::Command::new("bash").arg("--version").output().is_err() {
+        return; // a machine without bash has nothing to complete
+    }
+    let sandbox = Sandbox::new();
+    let done = run(sandbox.bare().args(["completions", "bash"])).expect(0);
+    let script = sandbox.write("crawl.bash", done.stdout);
+    let checked = std::process::Command::new("bash").arg("-n").arg(script).output().unwrap();
+    assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stderr));
+}
+
+#[test]
+fn help_and_version_go_to_standard_output() {
+    let sandbox = Sandbox::new();
+    let help = run(sandbox.bare().arg("--help")).expect(0);
+    for part in ["Examples:", "Exit codes:", "Fetching", "--seed"] {
+        assert!(help.stdout.contains(part), "{part} is not in\n{}", help.stdout);
+    }
+    let version = run(sandbox.bare().arg("--version")).expect(0);
+    assert!(version.stdout.starts_with("crawl "), "{}", version.stdout);
+}
+
+#[test]
+fn extract_reads_a_file_and_standard_input_alike() {
+    let sandbox = Sandbox::new();
+    let page = fixture("news/seal-on-slipway.html");
+    let url = "https://www.aldermere-harbour.example/news/seal-on-slipway.html";
+    let from_file = run(sandbox.bare().arg("extract").arg(&page).args(["--url", url])).expect(0);
+    let mut reading = sandbox.bare();
+    reading.args(["extract", "-", "--url", url]).stdin(fs::File::open(&page).unwrap());
+    let from_input = run(&mut reading).expect(0);
+    let (one, other) = (lines(&from_file.stdout), lines(&from_input.stdout));
+    assert_eq!(one.len(), 1);
+    assert_eq!(one[0]["text"], other[0]["text"]);
+    assert_eq!(one[0]["url"], url);
+    assert!(one[0]["text"].as_str().unwrap().contains("sixty-one telephone calls"));
+    assert!(!one[0]["text"].as_str().unwrap().contains("biscuits"), "the consent banner is no content");
+    assert_eq!(one[0]["metadata"]["author"], "Maren Oldcastle");
+}
+
+#[test]
+fn extract_prints_markdown_or_text() {
+    let sandbox = Sandbox::new();
+    let page = fixture("news/storm-barbara.html");
+    let markdown =
+        run(sandbox.bare().arg("extract").arg(&page).args(["--format", "markdown"])).expect(0).stdout;
+    assert!(
+        markdown.lines().any(|l| l.trim_start_matches('#').trim() == "What broke" && l.starts_with('#')),
+        "{markdown}"
+    );
+    let text = run(sandbox.bare().arg("extract").arg(&page).args(["--format", "text"])).expect(0).stdout;
+    assert!(text.lines().any(|l| l == "What broke"), "{text}");
+}
+
+#[test]
+fn extract_finds_the_charset_of_raw_bytes() {
+    let sandbox = Sandbox::new();
+    let done =
+        run(sandbox.bare().arg("extract").arg(fixture("ja/tides.html")).args(["--format", "text"])).expect(0);
+    assert!(done.stdout.contains("十二分の一の法則"), "{}", done.stdout);
+    let header = ["--content-type", "text/html; charset=windows-1252", "--format", "text"];
+    sandbox.write("bare.html", b"<html><body><main><p>500 \x80 f\xfcr den ganzen Winter, und zwar f\xfcr jedes Boot im Becken.</p></main></body></html>");
+    let done = run(sandbox.bare().args(["extract", "bare.html"]).args(header)).expect(0);
+    assert!(done.stdout.contains("500 € für"), "{}", done.stdout);
+}
+
+#[test]
+fn extract_keeps_ids_and_order_of_lines() {
+    let sandbox = Sandbox::new();
+    let mut input = String::new();
+    let pages =
+        ["news/crane-retired.html", "docs/errors.html", "forum/thread-121.html", "guides/approach.html"];
+    for (i, name) in pages.iter().enumerate() {
+        let html = fs::read_to_string(fixture(name)).unwrap();
+        input +=
+            &json!({"id": format!("page-{i}"), "url": format!("https://h.example/{name}"), "html": html})
+                .to_string();
+        input.push('\n');
+    }
+    // <html><head><meta charset="iso-8859-1">…<p>Müll, Altöl und Grüße nimmt die Wache entgegen.</p>, in that charset
+    let raw = "PGh0bWw+PGhlYWQ+PG1ldGEgY2hhcnNldD0iaXNvLTg4NTktMSI+PC9oZWFkPjxib2R5PjxwPk38bGwsIEFsdPZsIHVuZCBHcvzfZSBuaW1tdCBkaWUgV2FjaGUgZW50Z2VnZW4uPC9wPjwvYm9keT48L2h0bWw+";
+    input +=
+        &json!({"id": "raw", "url": "https://h.example/raw", "html_base64": raw}).to_string();
+    input.push('\n');
+    sandbox.write("in.jsonl", input);
+    let done = run(sandbox.bare().args(["extract", "--jsonl", "in.jsonl", "--format", "text"])).expect(0);
+    let records = lines(&done.stdout);
+    let ids: Vec<&str> = records.iter().map(|r| r["id"].as_str().unwrap()).collect();
+    assert_eq!(ids, ["page-0", "page-1", "page-2", "page-3", "raw"]);
+    assert!(records[0]["text"].as_str().unwrap().contains("cream and a very bright green"));
+    assert!(records[4]["text"].as_str().unwrap().contains("Grüße"), "{}", records[4]);
+}
+
+#[test]
+fn extract_says_which_line_is_broken_and_goes_on_or_stops() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        "in.jsonl",
+        "{\"id\":\"a\",\"url\":\"https://h.example/\",\"html\":\"<p>one</p>\"}\nnot json\n",
+    );
+    let done = run(sandbox.bare().args(["extract", "--jsonl", "in.jsonl"]));
+    assert_ne!(done.code(), 1, "a broken line of the input is not an internal error:\n{}", done.stderr);
+    assert!(done.stderr.contains("line 2") || done.stderr.contains(":2"), "{}", done.stderr);
+}
+
+#[test]
+fn extract_of_what_is_not_there_is_2() {
+    let sandbox = Sandbox::new();
+    let done = run(sandbox.bare().args(["extract", "nowhere.html"])).expect(2);
+    assert!(done.stderr.contains("nowhere.html"), "{}", done.stderr);
+}
+
+#[test]
+fn classify_names_type_strategy_and_reason() {
+    let sandbox = Sandbox::new();
+    let page = fixture("news/storm-barbara.html");
+    let done = run(sandbox
+        .bare()
+        .arg("classify")
+        .arg(page)
+        .args(["--url", "https://h.example/news/storm-barbara.html"]))
+    .expect(0);
+    let said = &lines(&(done.stdout.trim_end().replace('\n', " ") + "\n"))[0];
+    assert_eq!(said["pageType"], "static_html", "{said}");
+    assert_eq!(said["strategy"], "static", "{said}");
+    assert!(said["reason"].as_str().is_some_and(|r| !r.is_empty()), "{said}");
+}
+
+/// The batch algorithm: what stands on most pages of a domain goes, the rest stays byte for byte, and a second pass
+/// finds nothing more to do.
+#[test]
+fn dedup_removes_what_a_domain_repeats_and_is_idempotent() {
+    let sandbox = Sandbox::new();
+    let strip = "The tide bulletin comes by post card every Monday and costs nothing but a stamp; leave your address with the watch.";
+    let mut input = String::new();
+    for n in 0..8 {
+        let own = format!(
+            "Page {n} of the almanac tells of tide number {n}, of the wind on that day and of what the watch had for supper."
+        );
+        input += &json!({"id": n, "url": format!("https://h.example/{n}"), "content": format!("{own}\n\n{strip}")}).to_string();
+        input.push('\n');
+    }
+    sandbox.write("in.jsonl", input);
+    let first = run(sandbox.bare().args(["dedup", "in.jsonl"])).expect(0).stdout;
+    let records = lines(&first);
+    assert_eq!(records.len(), 8);
+    for (n, record) in records.iter().enumerate() {
+        let text = record["text"].as_str().unwrap();
+        assert!(text.contains(&format!("tide number {n}")) && !text.contains("tide bulletin"), "{record}");
+        assert!(record["content"].as_str().unwrap().contains(strip), "content is never modified");
+    }
+    sandbox.write("again.jsonl", &first);
+    let second = run(sandbox.bare().args(["dedup", "again.jsonl"])).expect(0).stdout;
+    assert_eq!(lines(&second), records);
+}
