@@ -1,1 +1,33 @@
-//! placeholder
+//! Anything that yields a fetched page, and what decides whether and when it is fetched: plain HTTP, robots.txt,
+//! politeness, canonical URLs, URL filters, scope, classification.
+
+pub mod budget;
+mod classify;
+mod error;
+mod filter;
+pub mod http;
+mod politeness;
+mod retry;
+mod robots;
+mod rules;
+mod scope;
+mod seeds;
+mod url;
+mod user_agents;
+mod xrobots;
+
+pub use budget::ByteBudget;
+pub use classify::{classify, needs_js};
+pub use error::{FetchError, Phase};
+pub use filter::{FilterError, FilterRules, Judgement, UrlFilter};
+pub use http::{
+    AddressPolicy, Fetched, HostAuth, HttpClient, HttpSettings, ProxyChoice, ResolveRule, Resource, SkipKind,
+};
+pub use politeness::{Gate, HostSlot, NotYet, PolitenessSettings, SlotOutcome};
+pub use retry::RetrySettings;
+pub use robots::{ROBOTS_MAX_BYTES, RobotsPolicy, RobotsTxt, RobotsVerdict, RuleSet};
+pub use scope::{Scope, ScopeSet, domain};
+pub use seeds::{Seed, parse_seed_line};
+pub use url::{Canonicalizer, DEFAULT_MAX_URL_LENGTH, ParamRules, UrlRefusal};
+pub use user_agents::{default_user_agent, product_token};
+pub use xrobots::{directive, x_robots};

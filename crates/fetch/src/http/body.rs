@@ -1,0 +1,117 @@
+//! Reading a body: streamed, decoded, counted, bounded in bytes and in time.
+
+use super::{
+    content::{Declared, SNIFF_BYTES, sniff},
+    decode::{Decoder, Pushed},
+    failure::{Limits, classify},
+};
+use crate::{
+    budget::Admission,
+    error::{FetchError, Phase},
+};
+use reqwest::{Response, header::CONTENT_ENCODING};
+use std::time::Duration;
+use tokio::time::{Instant, timeout_at};
+
+/// An announced length of more than this many caps is not even begun: nobody means it, or it is no page.
+const HOPELESS: u64 = 128;
+/// Bytes of an unwanted body that are read so that its connection can be used again, and how long that may take.
+const DRAIN_BYTES: u64 = 64 * 1024;
+const DRAIN_TIME: Duration = Duration::from_secs(1);
+
+/// What came of reading.
+pub(super) enum Read {
+    /// The body; `truncated` if there was or may have been more.
+    Body { bytes: Vec<u8>, truncated: bool, wire_bytes: u64 },
+    /// Its first bytes are those of another format.
+    Unwanted { wire_bytes: u64 },
+}
+
+/// How to read.
+pub(super) struct Plan<'a> {
+    pub(super) host: &'a str,
+    pub(super) cap: u64,
+    pub(super) deadline: Instant,
+    pub(super) limits: Limits,
+    /// What the type was declared to be, if the bytes are to be held against it.
+    pub(super) declared: Option<Declared>,
+}
+
+/// Reads the body up to the cap. `admission` accounts every chunk.
+pub(super) async fn read(
+    mut response: Response,
+    plan: &Plan<'_>,
+    mut admission: Option<&mut Admission>,
+) -> Result<Read, FetchError> {
+    let mut decoder = decoder(&response, plan.cap)?;
+    if let Some(announced) = response.content_length() {
+        if announced > plan.cap.saturating_mul(HOPELESS) {
+            return Err(FetchError::TooLarge { announced, cap: plan.cap });
+        }
+        if decoder.is_identity() {
+            // an announcement is believed only as far as the first allocation goes
+            decoder.reserve(announced.min(1 << 20));
+        }
+    }
+    let mut judged = plan.declared.is_none();
+    loop {
+        let chunk = next(&mut response, plan).await?;
+        let pushed = match &chunk {
+            Some(chunk) => decoder.push(chunk).map_err(encoding)?,
+            None => Pushed::More,
+        };
+        let decoded = decoder.decoded();
+        if let Some(admission) = admission.as_deref_mut() {
+            admission.holds(decoded.len() as u64);
+        }
+        let enough = decoded.len() >= SNIFF_BYTES || pushed == Pushed::Full || chunk.is_none();
+        if !judged && enough {
+            judged = true;
+            if plan.declared.is_some_and(|declared| !sniff(declared, decoded)) {
+                return Ok(Read::Unwanted { wire_bytes: decoder.wire_bytes() });
+            }
+        }
+        if pushed == Pushed::Full || chunk.is_none() {
+            let wire_bytes = decoder.wire_bytes();
+            let (bytes, complete) = decoder.finish();
+            return Ok(Read::Body { bytes, truncated: !complete || pushed == Pushed::Full, wire_bytes });
+        }
+    }
+}
+
+fn decoder(response: &Response, cap: u64) -> Result<Decoder, FetchError> {
+    let values = response.headers().get_all(CONTENT_ENCODING).into_iter();
+    let joined = values.filter_map(|v| v.to_str().ok()).collect::<Vec<_>>().join(",");
+    Decoder::new(&joined, cap).map_err(encoding)
+}
+
+fn encoding(error: super::decode::DecodeError) -> FetchError {
+    FetchError::Encoding { coding: error.coding, reason: error.reason }
+}
+
+async fn next(response: &mut Response, plan: &Plan<'_>) -> Result<Option<bytes::Bytes>, FetchError> {
+    let pause = Instant::now() + plan.limits.read;
+    match timeout_at(pause.min(plan.deadline), response.chunk()).await {
+        Ok(Ok(chunk)) => Ok(chunk),
+        Ok(Err(error)) => Err(classify(&error, plan.host, plan.limits)),
+        Err(_) if pause < plan.deadline => {
+            Err(FetchError::Timeout { phase: Phase::Body, limit: plan.limits.read })
+        }
+        Err(_) => Err(FetchError::Timeout { phase: Phase::Total, limit: plan.limits.total }),
+    }
+}
+
+/// Reads the rest of a small unwanted body, so that its connection goes back to the pool instead of being closed.
+pub(super) async fn drain(mut response: Response) {
+    if response.content_length().is_some_and(|length| length > DRAIN_BYTES) {
+        return;
+    }
+    let deadline = Instant::now() + DRAIN_TIME;
+    let mut left = DRAIN_BYTES;
+    while let Ok(Ok(Some(chunk))) = timeout_at(deadline, response.chunk()).await {
+        match left.checked_sub(chunk.len() as u64) {
+            Some(rest) => left = rest,
+            None => return,
+        }
+    }
+}

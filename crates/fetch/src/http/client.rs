@@ -1,0 +1,418 @@
+//! The client: a request in, exactly one typed answer out.
+
+use super::{
+    body::{Plan, Read, drain, read},
+    content::{Declared, SkipKind, essence, gate},
+    decode::ACCEPT_ENCODING,
+    failure::{Limits, classify},
+    pool::{Pool, literal},
+    settings::{HostAuth, HttpSettings},
+};
+use crate::{
+    budget::ByteBudget,
+    error::{FetchError, Phase},
+    user_agents,
+};
+use crawl_model::{Body, CrawlRequest, FetchedPage, Headers, HostKey, Strategy, Timings};
+use reqwest::{
+    Response,
+    header::{
+        ACCEPT, ACCEPT_ENCODING as ACCEPT_ENCODING_NAME, ACCEPT_LANGUAGE, HeaderMap, HeaderName, HeaderValue,
+        IF_MODIFIED_SINCE, IF_NONE_MATCH, LOCATION, RETRY_AFTER, USER_AGENT,
+    },
+};
+use std::time::{Duration, SystemTime};
+use tokio::time::{Instant, timeout_at};
+use url::Url;
+
+/// The answer to one request. Whatever it is, the request comes back with it.
+#[derive(Debug)]
+pub enum Fetched {
+    /// A page: a success status, a wanted type, the body as far as the cap.
+    Page(Box<FetchedPage>),
+    /// A redirect to a URL with a scheme that can be followed. Whether it is followed is the caller's matter.
+    Redirect {
+        /// What was asked for.
+        request: CrawlRequest,
+        /// Where it leads, absolute, without fragment and credentials.
+        to: Url,
+        /// 301, 302, 303, 307 or 308.
+        status: u16,
+    },
+    /// Not a page, and no failure.
+    Skipped {
+        /// What was asked for.
+        request: CrawlRequest,
+        /// Why.
+        kind: SkipKind,
+        /// HTTP status.
+        status: u16,
+        /// Declared type without parameters.
+        content_type: Option<String>,
+        /// Bytes of the body that were read.
+        wire_bytes: u64,
+    },
+    /// No page.
+    Failed {
+        /// What was asked for.
+        request: CrawlRequest,
+        /// Why.
+        error: FetchError,
+        /// HTTP status, if there was a response.
+        status: Option<u16>,
+        /// `Retry-After`, if it was given in a form that means anything.
+        retry_after: Option<Duration>,
+    },
+}
+
+impl Fetched {
+    /// What was asked for.
+    #[must_use]
+    pub fn request(&self) -> &CrawlRequest {
+        match self {
+            Self::Page(page) => &page.request,
+            Self::Redirect { request, .. } | Self::Skipped { request, .. } | Self::Failed { request, .. } => {
+                request
+            }
+        }
+    }
+}
+
+/// Something other than a page: robots.txt, a sitemap, a feed, an error page.
+#[derive(Debug)]
+pub struct Resource {
+    /// HTTP status.
+    pub status: u16,
+    /// Where a redirect leads; `None` for other statuses and for redirects that lead nowhere.
+    pub redirect: Option<Url>,
+    /// `Retry-After`.
+    pub retry_after: Option<Duration>,
+    /// Declared type without parameters.
+    pub content_type: Option<String>,
+    /// The decoded body of any status, up to the cap.
+    pub body: Vec<u8>,
+    /// The body was longer than the cap.
+    pub truncated: bool,
+    /// Bytes of the body as they came.
+    pub wire_bytes: u64,
+}
+
+/// An HTTP client for pages and what belongs to them. It follows no redirect: every hop is the caller's decision and
+/// counts for politeness. Cheap to share behind an `Arc`.
+pub struct HttpClient {
+    pool: Pool,
+    settings: HttpSettings,
+    budget: ByteBudget,
+    plain: HeaderMap,
+    mobile: HeaderMap,
+    limits: Limits,
+}
+
+impl HttpClient {
+    /// A client. Bodies of pages are accounted in `budget`.
+    ///
+    /// # Errors
+    /// When a header or the proxy of the settings is not valid, or TLS cannot be set up.
+    pub fn new(settings: HttpSettings, budget: ByteBudget) -> Result<Self, FetchError> {
+        let mobile = user_agents::mobile_headers(&settings.user_agent);
+        Ok(Self {
+            pool: Pool::new(&settings)?,
+            plain: headers(&settings, &[])?,
+            mobile: headers(&settings, &mobile)?,
+            limits: Limits {
+                connect: settings.connect_timeout,
+                read: settings.read_timeout,
+                total: settings.total_timeout,
+            },
+            settings,
+            budget,
+        })
+    }
+
+    /// The budget that bodies are accounted in.
+    #[must_use]
+    pub fn budget(&self) -> &ByteBudget {
+        &self.budget
+    }
+
+    /// Makes one request: one hop, no redirect followed. A strategy of `mobile` sends the headers of a mobile client;
+    /// validators of an earlier round make it conditional.
+    pub async fn fetch(&self, request: CrawlRequest) -> Fetched {
+        let started_at_ms = now_ms();
+        let started = Instant::now();
+        let mobile = request.strategy == Some(Strategy::Mobile);
+        let mut headers = if mobile { self.mobile.clone() } else { self.plain.clone() };
+        conditions(&request, &mut headers);
+        let deadline = started + self.limits.total;
+        let response = match self.send(&request.url, headers, deadline).await {
+            Ok(response) => response,
+            Err(error) => return Fetched::Failed { request, error, status: None, retry_after: None },
+        };
+        let first_byte = started.elapsed();
+        let status = response.status().as_u16();
+        match status {
+            301 | 302 | 303 | 307 | 308 => self.redirected(request, response).await,
+            304 => Self::skipped(request, SkipKind::NotModified, response).await,
+            204 | 205 => Self::skipped(request, SkipKind::NoContent, response).await,
+            200..=299 => match gate(response.headers(), &self.settings.accept_types) {
+                Err(kind) => Self::skipped(request, kind, response).await,
+                Ok(declared) => {
+                    let times = (started_at_ms, started, first_byte);
+                    self.page(request, response, declared, deadline, times).await
+                }
+            },
+            _ => {
+                let retry_after = retry_after(response.headers());
+                drain(response).await;
+                Fetched::Failed {
+                    request,
+                    error: FetchError::Status(status),
+                    status: Some(status),
+                    retry_after,
+                }
+            }
+        }
+    }
+
+    async fn page(
+        &self,
+        request: CrawlRequest,
+        response: Response,
+        declared: Declared,
+        deadline: Instant,
+        (started_at_ms, started, first_byte): (i64, Instant, Duration),
+    ) -> Fetched {
+        let status = response.status().as_u16();
+        let waiting = Instant::now();
+        let mut admission = self.budget.admit().await;
+        let plan = Plan {
+            host: request.url.host_str().unwrap_or_default(),
+            cap: self.settings.max_body_bytes,
+            // the server is not to blame for our own queue
+            deadline: deadline + waiting.elapsed(),
+            limits: self.limits,
+            declared: Some(declared),
+        };
+        let headers = owned(response.headers());
+        let content_type = essence(response.headers());
+        let (bytes, truncated, wire_bytes) = match read(response, &plan, Some(&mut admission)).await {
+            Ok(Read::Body { bytes, truncated, wire_bytes }) if !bytes.is_empty() => {
+                (bytes, truncated, wire_bytes)
+            }
+            Ok(other) => {
+                let (kind, wire_bytes) = match other {
+                    Read::Body { wire_bytes, .. } => (SkipKind::NoContent, wire_bytes),
+                    Read::Unwanted { wire_bytes } => (SkipKind::Sniffed, wire_bytes),
+                };
+                return Fetched::Skipped { request, kind, status, content_type, wire_bytes };
+            }
+            Err(error) => return Fetched::Failed { request, error, status: Some(status), retry_after: None },
+        };
+        let bytes = compact(bytes);
+        let guard = Some(admission.complete(bytes.len() as u64));
+        Fetched::Page(Box::new(FetchedPage {
+            final_url: request.url.clone(),
+            status,
+            headers,
+            body: Body { bytes, guard, truncated },
+            strategy: if request.strategy == Some(Strategy::Mobile) {
+                Strategy::Mobile
+            } else {
+                Strategy::Static
+            },
+            timings: Timings {
+                started_at_ms,
+                first_byte_ms: millis(first_byte),
+                total_ms: millis(started.elapsed()),
+            },
+            wire_bytes,
+            request,
+        }))
+    }
+
+    async fn redirected(&self, request: CrawlRequest, response: Response) -> Fetched {
+        let status = response.status().as_u16();
+        let target = target(&request.url, response.headers());
+        drain(response).await;
+        match target {
+            Ok(to) => Fetched::Redirect { request, to, status },
+            Err(error) => Fetched::Failed { request, error, status: Some(status), retry_after: None },
+        }
+    }
+
+    async fn skipped(request: CrawlRequest, kind: SkipKind, response: Response) -> Fetched {
+        let status = response.status().as_u16();
+        let content_type = essence(response.headers());
+        if matches!(kind, SkipKind::NotModified | SkipKind::NoContent) {
+            drain(response).await;
+        }
+        Fetched::Skipped { request, kind, status, content_type, wire_bytes: 0 }
+    }
+
+    /// Requests something that is not a page: one hop, any status, any type, `cap` decoded bytes at most. The byte
+    /// budget is not asked, so that robots.txt never waits for pages.
+    ///
+    /// # Errors
+    /// When there was no complete response; an error status is none.
+    pub async fn fetch_resource(&self, url: &Url, cap: u64) -> Result<Resource, FetchError> {
+        let deadline = Instant::now() + self.limits.total;
+        let response = self.send(url, self.plain.clone(), deadline).await?;
+        let status = response.status().as_u16();
+        let headers = response.headers();
+        let redirect = if (300..400).contains(&status) { target(url, headers).ok() } else { None };
+        let (retry_after, content_type) = (retry_after(headers), essence(headers));
+        let host = url.host_str().unwrap_or_default();
+        let plan = Plan { host, cap, deadline, limits: self.limits, declared: None };
+        let (body, truncated, wire_bytes) = match read(response, &plan, None).await? {
+            Read::Body { bytes, truncated, wire_bytes } => (bytes, truncated, wire_bytes),
+            Read::Unwanted { wire_bytes } => (Vec::new(), true, wire_bytes),
+        };
+        Ok(Resource { status, redirect, retry_after, content_type, body, truncated, wire_bytes })
+    }
+
+    /// Sends a GET and waits for the headers. The host is checked first: a resolver is never asked for addresses.
+    async fn send(&self, url: &Url, headers: HeaderMap, deadline: Instant) -> Result<Response, FetchError> {
+        let url = requestable(url)?;
+        let host = url.host_str().unwrap_or_default().to_owned();
+        if let Some(address) = literal(&url).filter(|&address| !self.settings.addresses.allows(address)) {
+            return Err(FetchError::AddressBlocked { host, address });
+        }
+        let auth = self.credentials(&url);
+        let mut request = self.pool.client(&url).get(url).headers(headers);
+        if let Some(auth) = auth {
+            request = request.basic_auth(&auth.user, Some(&auth.password));
+        }
+        let limit = self.limits.connect + self.limits.read;
+        let patience = Instant::now() + limit;
+        match timeout_at(patience.min(deadline), request.send()).await {
+            Ok(Ok(response)) => Ok(response),
+            Ok(Err(error)) => Err(classify(&error, &host, self.limits)),
+            Err(_) if patience < deadline => Err(FetchError::Timeout { phase: Phase::Headers, limit }),
+            Err(_) => Err(FetchError::Timeout { phase: Phase::Total, limit: self.limits.total }),
+        }
+    }
+
+    /// The credentials configured for exactly this host; a redirect to another host is another URL and gets none.
+    fn credentials(&self, url: &Url) -> Option<&HostAuth> {
+        if self.settings.auth.is_empty() {
+            return None;
+        }
+        let host = HostKey::of(url)?;
+        self.settings.auth.iter().find(|auth| auth.host.eq_ignore_ascii_case(host.as_str()))
+    }
+}
+
+/// The URL as it may go out: http or https, and without credentials, which a link must not be able to make us send.
+fn requestable(url: &Url) -> Result<Url, FetchError> {
+    if HostKey::of(url).is_none() {
+        return Err(FetchError::Url(format!("the scheme is {}", url.scheme())));
+    }
+    let mut url = url.clone();
+    strip(&mut url);
+    Ok(url)
+}
+
+fn strip(url: &mut Url) {
+    url.set_fragment(None);
+    if !url.username().is_empty() || url.password().is_some() {
+        // these fail only for URLs without a host
+        let _ = url.set_username("");
+        let _ = url.set_password(None);
+    }
+}
+
+/// Where a redirect leads.
+fn target(base: &Url, headers: &HeaderMap) -> Result<Url, FetchError> {
+    let location =
+        headers.get(LOCATION).ok_or_else(|| FetchError::Redirect("there is no Location".into()))?;
+    // raw UTF-8 is common and is percent-encoded by the parser
+    let location = String::from_utf8_lossy(location.as_bytes());
+    let location = location.trim();
+    if location.is_empty() {
+        return Err(FetchError::Redirect("Location is empty".into()));
+    }
+    let shown = || location.chars().take(200).collect::<String>();
+    let mut url =
+        base.join(location).map_err(|e| FetchError::Redirect(format!("Location \"{}\": {e}", shown())))?;
+    if HostKey::of(&url).is_none() {
+        return Err(FetchError::Redirect(format!("Location \"{}\" is neither http nor https", shown())));
+    }
+    strip(&mut url);
+    Ok(url)
+}
+
+/// `Retry-After` in seconds or as a date; nonsense and dates that have passed say nothing.
+pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let value = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
+    if let Ok(seconds) = value.parse::<u64>() {
+        return Some(Duration::from_secs(seconds));
+    }
+    httpdate::parse_http_date(value)
+        .ok()?
+        .duration_since(SystemTime::now())
+        .ok()
+        .filter(|wait| !wait.is_zero())
+}
+
+/// The headers of every request; `client` are those of the client that is imitated, the user's own come last.
+fn headers(settings: &HttpSettings, client: &[(String, String)]) -> Result<HeaderMap, FetchError> {
+    let mut map = HeaderMap::new();
+    let value = |v: &str| HeaderValue::from_str(v).map_err(|_| bad_header(v));
+    map.insert(USER_AGENT, value(&settings.user_agent)?);
+    map.insert(ACCEPT, value(user_agents::accept())?);
+    map.insert(ACCEPT_ENCODING_NAME, HeaderValue::from_static(ACCEPT_ENCODING));
+    if let Some(language) = &settings.accept_language {
+        map.insert(ACCEPT_LANGUAGE, value(language)?);
+    }
+    for (name, text) in client.iter().chain(&settings.headers) {
+        let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| bad_header(name))?;
+        let mut value = value(text)?;
+        // a configured header may carry a token
+        value.set_sensitive(settings.headers.iter().any(|(n, _)| name.as_str().eq_ignore_ascii_case(n)));
+        map.insert(name, value);
+    }
+    Ok(map)
+}
+
+fn bad_header(text: &str) -> FetchError {
+    let name: String = text.chars().take(20).collect();
+    FetchError::Protocol(format!("the configured header beginning with \"{name}\" is not valid in HTTP"))
+}
+
+fn conditions(request: &CrawlRequest, headers: &mut HeaderMap) {
+    let mut condition = |name: HeaderName, text: &Option<String>| {
+        if let Some(value) = text.as_deref().and_then(|text| HeaderValue::from_str(text).ok()) {
+            headers.insert(name, value);
+        }
+    };
+    condition(IF_NONE_MATCH, &request.etag);
+    condition(IF_MODIFIED_SINCE, &request.last_modified);
+}
+
+fn owned(headers: &HeaderMap) -> Headers {
+    Headers(
+        headers
+            .iter()
+            .map(|(name, value)| {
+                (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned())
+            })
+            .collect(),
+    )
+}
+
+/// A body keeps no more memory than it is accounted for, give or take an eighth.
+fn compact(mut bytes: Vec<u8>) -> bytes::Bytes {
+    if bytes.capacity() - bytes.len() > bytes.len() / 8 {
+        bytes.shrink_to_fit();
+    }
+    bytes.into()
+}
+
+fn millis(duration: Duration) -> u32 {
+    u32::try_from(duration.as_millis()).unwrap_or(u32::MAX)
+}
+
+pub(crate) fn now_ms() -> i64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}

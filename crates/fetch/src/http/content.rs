@@ -1,0 +1,186 @@
+//! Which bodies are wanted: by their declared type before they are read, by their first bytes after that.
+
+use reqwest::header::{CONTENT_DISPOSITION, CONTENT_TYPE, HeaderMap};
+
+/// Why a response that is no failure brings no page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SkipKind {
+    /// The declared type is not one that text is extracted from.
+    ContentType,
+    /// The declared type is, or is missing, but the first bytes are those of another format.
+    Sniffed,
+    /// `Content-Disposition: attachment`.
+    Attachment,
+    /// 304: the page is as it was.
+    NotModified,
+    /// 204 or 205, or an empty body.
+    NoContent,
+}
+
+impl SkipKind {
+    /// A stable name for counts and logs.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ContentType => "content_type",
+            Self::Sniffed => "sniffed_type",
+            Self::Attachment => "attachment",
+            Self::NotModified => "not_modified",
+            Self::NoContent => "no_content",
+        }
+    }
+}
+
+/// What the declared type says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Declared {
+    /// One of ours.
+    Accepted,
+    /// XML of some kind: a page only if it turns out to be XHTML.
+    Xml,
+    /// Nothing, or nothing that means anything.
+    Missing,
+}
+
+/// The type without its parameters, in lower case, if the header holds one.
+pub(crate) fn essence(headers: &HeaderMap) -> Option<String> {
+    let value = headers.get(CONTENT_TYPE)?;
+    let text = String::from_utf8_lossy(value.as_bytes());
+    let essence = text.split([';', ',']).next().unwrap_or_default().trim().to_ascii_lowercase();
+    (!essence.is_empty()).then_some(essence)
+}
+
+/// Judges a response by its headers alone.
+pub(crate) fn gate(headers: &HeaderMap, accepted: &[String]) -> Result<Declared, SkipKind> {
+    if let Some(disposition) = headers.get(CONTENT_DISPOSITION) {
+        let text = String::from_utf8_lossy(disposition.as_bytes()).trim_start().to_ascii_lowercase();
+        if text.starts_with("attachment") {
+            return Err(SkipKind::Attachment);
+        }
+    }
+    let Some(essence) = essence(headers) else { return Ok(Declared::Missing) };
+    if !essence.contains('/') {
+        return Ok(Declared::Missing);
+    }
+    match essence.as_str() {
+        _ if !accepted.iter().any(|a| *a == essence) => Err(SkipKind::ContentType),
+        "application/xml" | "text/xml" => Ok(Declared::Xml),
+        _ => Ok(Declared::Accepted),
+    }
+}
+
+/// Bytes that must have come, or be all there are, before [`sniff`] is asked: what browsers look at (MIME Sniffing §4).
+pub(crate) const SNIFF_BYTES: usize = 1445;
+
+/// First bytes of formats that servers are seen to send as text/html (MIME Sniffing §6, and archives and documents).
+const MAGIC: &[&[u8]] = &[
+    b"%PDF-",
+    b"\x89PNG\r\n\x1a\n",
+    b"GIF87a",
+    b"GIF89a",
+    b"\xff\xd8\xff",
+    b"PK\x03\x04",
+    b"\x1f\x8b",
+    b"Rar!\x1a\x07",
+    b"7z\xbc\xaf\x27\x1c",
+    b"BZh9",
+    b"\xfd7zXZ\0",
+    b"\x28\xb5\x2f\xfd",
+    b"RIFF",
+    b"OggS",
+    b"ID3",
+    b"\x1a\x45\xdf\xa3",
+    b"wOFF",
+    b"wOF2",
+    b"\0\x01\0\0",
+    b"OTTO",
+    b"\x7fELF",
+    b"MZ\x90\0",
+    b"\xca\xfe\xba\xbe",
+    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
+    b"{\\rtf",
+    b"%!PS-Adobe-",
+    b"\0asm",
+    b"SQLite format 3\0",
+];
+
+/// Tags with which HTML begins (MIME Sniffing §7.1).
+const HTML_TAGS: &[&str] = &[
+    "!doctype", "html", "head", "script", "iframe", "h1", "div", "font", "table", "a", "style", "title", "b",
+    "body", "br", "p", "!--", "meta", "link", "article", "main", "section",
+];
+
+/// Whether the first bytes of a body agree with what was declared.
+pub(crate) fn sniff(declared: Declared, head: &[u8]) -> bool {
+    let head = &head[..head.len().min(SNIFF_BYTES)];
+    if MAGIC.iter().any(|magic| head.starts_with(magic)) || head.get(4..8) == Some(b"ftyp") {
+        return false;
+    }
+    match declared {
+        Declared::Accepted => true,
+        Declared::Xml => is_xhtml(head),
+        Declared::Missing => begins_like_html(head) || is_text(head),
+    }
+}
+
+fn is_xhtml(head: &[u8]) -> bool {
+    let lower = head.to_ascii_lowercase();
+    let has = |needle: &[u8]| memchr::memmem::find(&lower, needle).is_some();
+    has(b"<html") || has(b"<!doctype html") || has(b"http://www.w3.org/1999/xhtml")
+}
+
+fn begins_like_html(head: &[u8]) -> bool {
+    let start = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
+    let Some(tag) = start.strip_prefix(b"<") else { return false };
+    HTML_TAGS.iter().any(|name| {
+        tag.get(..name.len()).is_some_and(|t| t.eq_ignore_ascii_case(name.as_bytes()))
+            && (*name == "!--"
+                || tag.get(name.len()).is_none_or(|b| matches!(b, b' ' | b'>' | b'\t' | b'\n' | b'\r')))
+    })
+}
+
+/// No binary data byte (MIME Sniffing §5), or a byte order mark of UTF-16, whose text holds NULs.
+fn is_text(head: &[u8]) -> bool {
+    head.starts_with(b"\xff\xfe")
+        || head.starts_with(b"\xfe\xff")
+        || !head.iter().any(|b| matches!(b, 0..=8 | 0x0b | 0x0e..=0x1a | 0x1c..=0x1f))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
+        pairs.iter().map(|&(n, v)| (n.parse().unwrap(), v.parse().unwrap())).collect()
+    }
+
+    #[test]
+    fn the_gate_reads_the_declared_type() {
+        let accepted = ["text/html", "application/xml"].map(String::from);
+        let judge = |value| gate(&headers(&[("content-type", value)]), &accepted);
+        assert_eq!(judge("Text/HTML; charset=x"), Ok(Declared::Accepted));
+        assert_eq!(judge("application/xml"), Ok(Declared::Xml));
+        assert_eq!(judge("image/png"), Err(SkipKind::ContentType));
+        assert_eq!(judge("application/octet-stream"), Err(SkipKind::ContentType));
+        assert_eq!(judge(""), Ok(Declared::Missing));
+        assert_eq!(judge("html"), Ok(Declared::Missing));
+        assert_eq!(gate(&headers(&[]), &accepted), Ok(Declared::Missing));
+        let attached =
+            headers(&[("content-type", "text/html"), ("content-disposition", "Attachment; filename=a")]);
+        assert_eq!(gate(&attached, &accepted), Err(SkipKind::Attachment));
+    }
+
+    #[test]
+    fn the_first_bytes_have_the_last_word() {
+        assert!(!sniff(Declared::Accepted, b"%PDF-1.7\n"));
+        assert!(!sniff(Declared::Accepted, b"\0\0\0\x20ftypisom"));
+        assert!(sniff(Declared::Accepted, b"RIF and other words"));
+        assert!(sniff(Declared::Xml, b"<?xml version='1.0'?><!DOCTYPE html PUBLIC ''><HTML>"));
+        assert!(!sniff(Declared::Xml, b"<?xml version='1.0'?><rss version='2.0'>"));
+        assert!(sniff(Declared::Missing, b"  <!DOCTYPE html>\0"));
+        assert!(!sniff(Declared::Missing, b"<abbr>\0"));
+        assert!(sniff(Declared::Missing, b"just words"));
+        assert!(sniff(Declared::Missing, b"\xff\xfe<\0p\0"));
+        assert!(!sniff(Declared::Missing, b"\x01\x02"));
+    }
+}

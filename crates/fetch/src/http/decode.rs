@@ -1,0 +1,279 @@
+//! Content-encoding undone while the body streams, under a cap.
+
+use brotli_decompressor::DecompressorWriter;
+use flate2::write::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
+use std::{
+    borrow::Cow,
+    io::{self, Write},
+};
+
+/// More codings on top of each other than this are refused: nobody means them.
+const MAX_LAYERS: usize = 3;
+/// log2 of the largest zstd window: 8 MiB, the limit that RFC 9659 sets for HTTP.
+const ZSTD_WINDOW_LOG: u32 = 23;
+/// Bytes that brotli hands on at once.
+const BROTLI_BUFFER: usize = 16 * 1024;
+/// What a client that uses [`Decoder`] can send as `Accept-Encoding`.
+pub(crate) const ACCEPT_ENCODING: &str = "gzip, deflate, br, zstd";
+
+/// What a push found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pushed {
+    /// More may follow.
+    More,
+    /// The cap is reached; what came before it is kept.
+    Full,
+}
+
+/// A coding that failed, and how.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct DecodeError {
+    pub(crate) coding: String,
+    pub(crate) reason: String,
+}
+
+/// A chain of decoders. Every stage may put out at most `cap` bytes, so that neither the body nor what passes between
+/// two stages outgrows it, whatever the ratio; the input is bounded by the same cap.
+pub(crate) struct Decoder {
+    stages: Vec<Stage>,
+    /// The body where there is no stage; otherwise it stands in the sink of the last one.
+    plain: Sink,
+    wire: u64,
+    cap: u64,
+}
+
+/// Takes up to `left` bytes, then fails and says so in `full`.
+#[derive(Default)]
+struct Sink {
+    bytes: Vec<u8>,
+    left: u64,
+    full: bool,
+    wrote: bool,
+}
+
+impl Sink {
+    const fn new(cap: u64) -> Self {
+        Self { bytes: Vec::new(), left: cap, full: false, wrote: false }
+    }
+}
+
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let fits = usize::try_from(self.left).unwrap_or(usize::MAX).min(bytes.len());
+        self.bytes.extend_from_slice(&bytes[..fits]);
+        self.left -= fits as u64;
+        self.wrote = true;
+        if fits < bytes.len() {
+            self.full = true;
+            return Err(io::Error::other("the cap is reached"));
+        }
+        Ok(fits)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+enum Stage {
+    Gzip(Box<MultiGzDecoder<Sink>>),
+    Zlib(ZlibDecoder<Sink>),
+    RawDeflate(DeflateDecoder<Sink>),
+    /// `deflate` before its first byte, which tells zlib (RFC 9110) from the raw form that some servers send.
+    Deflate(Sink),
+    Brotli(Box<DecompressorWriter<Sink>>),
+    Zstd(Box<zstd::stream::write::Decoder<'static, Sink>>),
+    /// The stream is complete; whatever follows is padding, which browsers ignore as well.
+    Ended(Sink),
+}
+
+impl Stage {
+    fn new(coding: &str, cap: u64) -> Result<Self, DecodeError> {
+        let sink = Sink::new(cap);
+        Ok(match coding {
+            "gzip" | "x-gzip" => Self::Gzip(Box::new(MultiGzDecoder::new(sink))),
+            "deflate" => Self::Deflate(sink),
+            "br" => Self::Brotli(Box::new(DecompressorWriter::new(sink, BROTLI_BUFFER))),
+            "zstd" => {
+                let mut raw = zstd::stream::raw::Decoder::new().map_err(|e| fault("zstd", &e))?;
+                raw.set_parameter(zstd::stream::raw::DParameter::WindowLogMax(ZSTD_WINDOW_LOG))
+                    .map_err(|e| fault("zstd", &e))?;
+                Self::Zstd(Box::new(zstd::stream::write::Decoder::with_decoder(sink, raw)))
+            }
+            other => {
+                return Err(DecodeError {
+                    coding: other.to_owned(),
+                    reason: "this coding is not known".into(),
+                });
+            }
+        })
+    }
+
+    const fn coding(&self) -> &'static str {
+        match self {
+            Self::Gzip(_) => "gzip",
+            Self::Zlib(_) | Self::RawDeflate(_) | Self::Deflate(_) => "deflate",
+            Self::Brotli(_) => "br",
+            Self::Zstd(_) => "zstd",
+            Self::Ended(_) => "ended",
+        }
+    }
+
+    fn sink(&mut self) -> &mut Sink {
+        match self {
+            Self::Gzip(d) => d.get_mut(),
+            Self::Zlib(d) => d.get_mut(),
+            Self::RawDeflate(d) => d.get_mut(),
+            Self::Deflate(sink) | Self::Ended(sink) => sink,
+            Self::Brotli(d) => d.get_mut(),
+            Self::Zstd(d) => d.get_mut(),
+        }
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if let (Self::Deflate(sink), Some(&first)) = (&mut *self, bytes.first()) {
+            let sink = std::mem::take(sink);
+            // RFC 1950: the low nibble is the method, 8; the high one the window, at most 7
+            *self = if first & 0x0f == 8 && first >> 4 <= 7 {
+                Self::Zlib(ZlibDecoder::new(sink))
+            } else {
+                Self::RawDeflate(DeflateDecoder::new(sink))
+            };
+        }
+        let result = match self {
+            Self::Gzip(d) => d.write_all(bytes),
+            Self::Zlib(d) => d.write_all(bytes),
+            Self::RawDeflate(d) => d.write_all(bytes),
+            Self::Deflate(_) | Self::Ended(_) => Ok(()),
+            Self::Brotli(d) => d.write_all(bytes),
+            Self::Zstd(d) => d.write_all(bytes),
+        };
+        match result {
+            Err(error) if !self.sink().full && self.has_ended(&error) => {
+                *self = Self::Ended(std::mem::take(self.sink()));
+                Ok(())
+            }
+            result => result,
+        }
+    }
+
+    /// Whether a failed write only says that the stream was complete before: the decoder takes nothing more, or gzip
+    /// finds no further member.
+    fn has_ended(&self, error: &io::Error) -> bool {
+        match self {
+            Self::Gzip(d) => d.header().is_none() && d.get_ref().wrote,
+            _ => error.kind() == io::ErrorKind::WriteZero,
+        }
+    }
+
+    /// Flushes; an error means that the input ended too early.
+    fn finish(&mut self) -> io::Result<()> {
+        match self {
+            Self::Gzip(d) => d.try_finish(),
+            Self::Zlib(d) => d.try_finish(),
+            Self::RawDeflate(d) => d.try_finish(),
+            Self::Deflate(_) | Self::Ended(_) => Ok(()),
+            Self::Brotli(d) => d.close(),
+            Self::Zstd(d) => d.do_finish(),
+        }
+    }
+}
+
+fn fault(coding: &str, error: &io::Error) -> DecodeError {
+    DecodeError { coding: coding.to_owned(), reason: error.to_string() }
+}
+
+impl Decoder {
+    /// A decoder for the value of `Content-Encoding` (all its fields joined by commas; empty for none).
+    ///
+    /// # Errors
+    /// When a coding is not known, or when there are too many.
+    pub(crate) fn new(encoding: &str, cap: u64) -> Result<Self, DecodeError> {
+        let codings: Vec<String> = encoding
+            .split(',')
+            .map(|coding| coding.trim().to_ascii_lowercase())
+            .filter(|coding| !coding.is_empty() && coding != "identity")
+            .collect();
+        if codings.len() > MAX_LAYERS {
+            return Err(DecodeError { coding: encoding.to_owned(), reason: "too many codings".into() });
+        }
+        // the last one applied stands last, and is undone first
+        let stages = codings.iter().rev().map(|coding| Stage::new(coding, cap)).collect::<Result<_, _>>()?;
+        Ok(Self { stages, plain: Sink::new(cap), wire: 0, cap })
+    }
+
+    /// Whether bytes pass as they are.
+    pub(crate) fn is_identity(&self) -> bool {
+        self.stages.is_empty()
+    }
+
+    /// Makes room for a body of a known size.
+    pub(crate) fn reserve(&mut self, bytes: u64) {
+        self.plain.bytes.reserve_exact(usize::try_from(bytes.min(self.cap)).unwrap_or(0));
+    }
+
+    /// Takes a chunk as it came.
+    ///
+    /// # Errors
+    /// When it cannot be what the coding says.
+    pub(crate) fn push(&mut self, chunk: &[u8]) -> Result<Pushed, DecodeError> {
+        self.wire += chunk.len() as u64;
+        let full = self.through(0, Cow::Borrowed(chunk))?;
+        // a stream of empty blocks brings nothing and never ends
+        let endless = !self.is_identity() && self.wire > self.cap;
+        Ok(if full || endless { Pushed::Full } else { Pushed::More })
+    }
+
+    /// Sends input through the stages from `first` on; true when one of them is full. What fits is kept.
+    fn through(&mut self, first: usize, mut input: Cow<'_, [u8]>) -> Result<bool, DecodeError> {
+        let mut full = false;
+        let count = self.stages.len();
+        for (index, stage) in self.stages.iter_mut().enumerate().skip(first) {
+            let result = stage.write(&input);
+            full |= stage.sink().full;
+            if !full {
+                result.map_err(|e| fault(stage.coding(), &e))?;
+            }
+            if index + 1 == count {
+                return Ok(full);
+            }
+            input = Cow::Owned(std::mem::take(&mut stage.sink().bytes));
+        }
+        Ok(self.plain.write_all(&input).is_err())
+    }
+
+    fn sink(&mut self) -> &mut Sink {
+        match self.stages.last_mut() {
+            Some(last) => last.sink(),
+            None => &mut self.plain,
+        }
+    }
+
+    /// What has been decoded so far.
+    pub(crate) fn decoded(&mut self) -> &[u8] {
+        &self.sink().bytes
+    }
+
+    /// Bytes taken as they came over the wire.
+    pub(crate) const fn wire_bytes(&self) -> u64 {
+        self.wire
+    }
+
+    /// The end of the input: the body, and whether it is complete as far as its coding can tell.
+    pub(crate) fn finish(mut self) -> (Vec<u8>, bool) {
+        let mut complete = true;
+        for index in 0..self.stages.len() {
+            let finished = self.wire == 0 || self.stages[index].finish().is_ok();
+            complete &= finished && !self.stages[index].sink().full;
+            if index + 1 < self.stages.len() {
+                let rest = std::mem::take(&mut self.stages[index].sink().bytes);
+                complete &= self.through(index + 1, Cow::Owned(rest)).is_ok_and(|full| !full);
+            }
+        }
+        (std::mem::take(&mut self.sink().bytes), complete)
+    }
+}
+
+#[cfg(test)]
+#[path = "decode_tests.rs"]
+mod tests;

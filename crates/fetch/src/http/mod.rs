@@ -1,0 +1,18 @@
+//! Plain HTTP: one request, one hop, one typed answer.
+
+pub mod addresses;
+mod body;
+mod client;
+mod content;
+mod decode;
+mod failure;
+mod pool;
+mod resolve;
+mod settings;
+
+pub use addresses::AddressPolicy;
+pub(crate) use client::now_ms;
+pub use client::{Fetched, HttpClient, Resource};
+pub use content::SkipKind;
+pub use resolve::ResolveRule;
+pub use settings::{HostAuth, HttpSettings, ProxyChoice};

@@ -1,0 +1,123 @@
+//! The reqwest clients behind one [`HttpClient`](super::HttpClient), and the choice among them.
+
+use super::{
+    resolve::GuardedResolver,
+    settings::{HttpSettings, ProxyChoice},
+};
+use crate::error::FetchError;
+use reqwest::{Client, Proxy, redirect};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::{net::IpAddr, sync::Arc};
+use url::{Host, Url};
+
+/// HTTP/2 header lists beyond this are refused; HTTP/1 is bounded by hyper (100 headers, about 400 KiB).
+const MAX_HEADER_LIST: u32 = 64 * 1024;
+
+/// Clients by how they reach a host.
+pub(super) struct Pool {
+    /// Everything else.
+    open: Client,
+    /// Addresses that are written out: their network was allowed by hand, so no proxy stands between.
+    literal: Client,
+    /// Hosts with a fixed address. reqwest's resolver is told the name alone, so there is a client for each port
+    /// that rules name.
+    fixed: FxHashMap<u16, (FxHashSet<String>, Client)>,
+}
+
+impl Pool {
+    pub(super) fn new(settings: &HttpSettings) -> Result<Self, FetchError> {
+        let mut by_port: FxHashMap<u16, FxHashMap<String, Vec<IpAddr>>> = FxHashMap::default();
+        for rule in &settings.resolve {
+            by_port.entry(rule.port).or_default().insert(rule.host.clone(), rule.addresses.clone());
+        }
+        let policy = Arc::new(settings.addresses.clone());
+        let guard = |fixed, exempt| GuardedResolver::new(fixed, exempt, Arc::clone(&policy));
+        let fixed = by_port.into_iter().map(|(port, hosts)| {
+            let names = hosts.keys().cloned().collect();
+            Ok((port, (names, build(settings, guard(hosts, FxHashSet::default()), &ProxyChoice::Direct)?)))
+        });
+        Ok(Self {
+            fixed: fixed.collect::<Result<_, FetchError>>()?,
+            literal: build(
+                settings,
+                guard(FxHashMap::default(), FxHashSet::default()),
+                &ProxyChoice::Direct,
+            )?,
+            open: build(
+                settings,
+                guard(FxHashMap::default(), proxy_hosts(&settings.proxy)),
+                &settings.proxy,
+            )?,
+        })
+    }
+
+    pub(super) fn client(&self, url: &Url) -> &Client {
+        match url.host() {
+            Some(Host::Domain(name)) => url
+                .port_or_known_default()
+                .and_then(|port| self.fixed.get(&port))
+                .filter(|(names, _)| names.contains(name))
+                .map_or(&self.open, |(_, client)| client),
+            _ if is_public_literal(url) => &self.open,
+            _ => &self.literal,
+        }
+    }
+}
+
+fn is_public_literal(url: &Url) -> bool {
+    literal(url).is_some_and(super::addresses::is_public)
+}
+
+/// The address that a URL's host is, in whatever notation it was written.
+pub(super) fn literal(url: &Url) -> Option<IpAddr> {
+    match url.host()? {
+        Host::Ipv4(v4) => Some(IpAddr::V4(v4)),
+        Host::Ipv6(v6) => Some(IpAddr::V6(v6)),
+        Host::Domain(_) => None,
+    }
+}
+
+fn build(
+    settings: &HttpSettings,
+    resolver: GuardedResolver,
+    proxy: &ProxyChoice,
+) -> Result<Client, FetchError> {
+    let builder = Client::builder()
+        .redirect(redirect::Policy::none())
+        .referer(false)
+        .connect_timeout(settings.connect_timeout)
+        .pool_max_idle_per_host(settings.pool_idle_per_host)
+        .pool_idle_timeout(settings.pool_idle_timeout)
+        .http1_ignore_invalid_headers_in_responses(true)
+        .http1_allow_spaces_after_header_name_in_responses(true)
+        .http1_allow_obsolete_multiline_headers_in_responses(true)
+        .http2_max_header_list_size(MAX_HEADER_LIST)
+        .http2_adaptive_window(true)
+        .dns_resolver(resolver);
+    let builder = match proxy {
+        ProxyChoice::Environment => builder,
+        ProxyChoice::Direct => builder.no_proxy(),
+        ProxyChoice::Url(url) => builder.proxy(Proxy::all(url.clone()).map_err(|e| unusable(&e))?),
+    };
+    builder.build().map_err(|e| unusable(&e))
+}
+
+fn unusable(error: &reqwest::Error) -> FetchError {
+    FetchError::Protocol(format!("the HTTP client cannot be set up: {error}"))
+}
+
+/// Host names of the proxies in use.
+fn proxy_hosts(choice: &ProxyChoice) -> FxHashSet<String> {
+    let urls: Vec<String> = match choice {
+        ProxyChoice::Direct => Vec::new(),
+        ProxyChoice::Url(url) => vec![url.to_string()],
+        ProxyChoice::Environment => {
+            ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"]
+                .iter()
+                .filter_map(|name| std::env::var(name).ok())
+                .map(|value| if value.contains("://") { value } else { format!("http://{value}") })
+                .collect()
+        }
+    };
+    urls.iter().filter_map(|url| Url::parse(url).ok()?.host_str().map(str::to_owned)).collect()
+}

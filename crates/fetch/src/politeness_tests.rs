@@ -1,0 +1,173 @@
+use super::*;
+use tokio::time::advance;
+
+fn key(host: &str) -> HostKey {
+    HostKey::from_stored(host)
+}
+
+fn exact(delay_ms: u64) -> PolitenessSettings {
+    PolitenessSettings {
+        delay: Duration::from_millis(delay_ms),
+        jitter: 0.0,
+        ..PolitenessSettings::default()
+    }
+}
+
+fn status(status: u16) -> SlotOutcome {
+    SlotOutcome { status: Some(status), ..SlotOutcome::default() }
+}
+
+fn wait(gate: &Gate, host: &str) -> Duration {
+    let at = gate.try_acquire(&key(host)).err().expect("it should have to wait").at.expect("a time");
+    at - Instant::now()
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_pause_counts_from_the_end_of_the_request() {
+    let gate = Gate::new(exact(1_000));
+    let slot = gate.try_acquire(&key("a")).ok().unwrap();
+    assert_eq!(gate.try_acquire(&key("a")).err(), Some(NotYet { at: None, dead: false }));
+    advance(Duration::from_secs(7)).await;
+    slot.finish(status(200));
+    assert_eq!(wait(&gate, "a"), Duration::from_secs(1));
+    assert!(gate.try_acquire(&key("b")).is_ok(), "another host does not wait");
+    advance(Duration::from_millis(999)).await;
+    assert_eq!(wait(&gate, "a"), Duration::from_millis(1));
+    advance(Duration::from_millis(1)).await;
+    assert!(gate.try_acquire(&key("a")).is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn gaps_are_never_shorter_than_the_delay() {
+    let gate = Gate::new(PolitenessSettings { jitter: 0.5, ..exact(200) });
+    let mut ends: Vec<Instant> = Vec::new();
+    for n in 0..200u64 {
+        let slot = gate.acquire(&key("a")).await;
+        if let Some(&end) = ends.last() {
+            let gap = Instant::now() - end;
+            assert!(gap >= Duration::from_millis(200) && gap <= Duration::from_millis(302), "{gap:?}");
+        }
+        advance(Duration::from_millis(n % 7 * 50)).await;
+        ends.push(Instant::now());
+        slot.finish(status(if n % 9 == 0 { 301 } else { 200 }));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn several_at_a_time_start_a_pause_apart() {
+    let gate = Gate::new(PolitenessSettings { host_concurrency: 2, ..exact(100) });
+    let first = gate.try_acquire(&key("a")).ok().unwrap();
+    assert_eq!(wait(&gate, "a"), Duration::from_millis(100));
+    advance(Duration::from_millis(100)).await;
+    let second = gate.try_acquire(&key("a")).ok().unwrap();
+    advance(Duration::from_millis(500)).await;
+    assert_eq!(gate.try_acquire(&key("a")).err().unwrap().at, None, "both slots are taken");
+    drop(first);
+    assert!(gate.try_acquire(&key("a")).is_ok());
+    drop(second);
+}
+
+#[tokio::test]
+async fn without_a_delay_nothing_waits() {
+    let gate = Gate::new(PolitenessSettings { host_concurrency: 16, ..exact(0) });
+    let slots: Vec<_> = (0..16).map(|_| gate.try_acquire(&key("a")).ok().unwrap()).collect();
+    assert!(gate.try_acquire(&key("a")).is_err());
+    drop(slots);
+    for _ in 0..1_000 {
+        gate.try_acquire(&key("a")).ok().unwrap().finish(status(200));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_freed_slot_wakes_whoever_asked_before() {
+    let gate = Gate::new(exact(0));
+    let slot = gate.try_acquire(&key("a")).ok().unwrap();
+    let freed = gate.freed();
+    assert!(gate.try_acquire(&key("a")).is_err());
+    drop(slot);
+    freed.await;
+    assert!(gate.try_acquire(&key("a")).is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn retry_after_is_obeyed_up_to_its_cap() {
+    let gate = Gate::new(exact(0));
+    let busy = |seconds| SlotOutcome {
+        status: Some(429),
+        retry_after: Some(Duration::from_secs(seconds)),
+        failed_connect: false,
+    };
+    gate.try_acquire(&key("a")).ok().unwrap().finish(busy(2));
+    assert_eq!(wait(&gate, "a"), Duration::from_secs(2));
+    gate.try_acquire(&key("b")).ok().unwrap().finish(busy(99_999_999_999));
+    assert_eq!(wait(&gate, "b"), Duration::from_secs(300));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_host_that_asks_for_less_is_slowed_and_slowly_forgiven() {
+    let gate = Gate::new(PolitenessSettings { forgive_after: 3, ..exact(100) });
+    let delays: Vec<u128> = [429, 503, 200, 200, 200, 200, 200, 200, 200, 200, 200]
+        .into_iter()
+        .map(|code| {
+            advance_now(&gate);
+            gate.try_acquire(&key("a")).ok().unwrap().finish(status(code));
+            gate.delay(&key("a")).as_millis()
+        })
+        .collect();
+    assert_eq!(delays, [1000, 2000, 2000, 2000, 1000, 1000, 1000, 500, 500, 500, 100]);
+
+    fn advance_now(gate: &Gate) {
+        // the pause itself is not under test here
+        if let Some(host) = gate.0.lock().get_mut(&key("a")) {
+            host.limiter = None;
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn crawl_delay_is_honoured_up_to_its_cap() {
+    let gate = Gate::new(exact(1_000));
+    gate.try_acquire(&key("a")).ok().unwrap().finish(status(200));
+    assert!(!gate.set_crawl_delay(&key("a"), Duration::from_secs(5)));
+    assert_eq!(wait(&gate, "a"), Duration::from_secs(5));
+    assert!(gate.set_crawl_delay(&key("b"), Duration::from_secs(86_400)));
+    assert_eq!(gate.delay(&key("b")), Duration::from_secs(30));
+    assert!(!gate.set_crawl_delay(&key("c"), Duration::from_millis(1)));
+    assert_eq!(gate.delay(&key("c")), Duration::from_secs(1), "our own delay is the least");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_host_that_does_not_answer_is_left_alone_and_then_given_up() {
+    let gate = Gate::new(PolitenessSettings { host_concurrency: 4, ..exact(0) });
+    let dead = SlotOutcome { failed_connect: true, ..SlotOutcome::default() };
+    for _ in 0..5 {
+        gate.try_acquire(&key("a")).ok().unwrap().finish(dead);
+    }
+    for rest in [30, 60, 120] {
+        assert!(!gate.is_dead(&key("a")));
+        assert_eq!(wait(&gate, "a"), Duration::from_secs(rest));
+        advance(Duration::from_secs(rest)).await;
+        let probe = gate.try_acquire(&key("a")).ok().unwrap();
+        assert_eq!(gate.try_acquire(&key("a")).err().unwrap().at, None, "one request probes");
+        probe.finish(dead);
+    }
+    assert!(gate.is_dead(&key("a")) && gate.try_acquire(&key("a")).err().unwrap().dead);
+    advance(Duration::from_secs(3_600)).await;
+    gate.try_acquire(&key("a")).ok().unwrap().finish(status(500));
+    assert!(!gate.is_dead(&key("a")), "it answered");
+}
+
+#[tokio::test(start_paused = true)]
+async fn idle_hosts_are_forgotten_unless_something_is_held_against_them() {
+    let gate = Gate::new(exact(100));
+    gate.try_acquire(&key("quiet")).ok().unwrap().finish(status(200));
+    let _busy = gate.try_acquire(&key("busy")).ok().unwrap();
+    let later = SlotOutcome { retry_after: Some(Duration::from_secs(200)), ..status(503) };
+    gate.try_acquire(&key("told")).ok().unwrap().finish(later);
+    gate.evict_idle(Duration::from_secs(60));
+    assert_eq!(gate.hosts(), 3);
+    advance(Duration::from_secs(61)).await;
+    gate.evict_idle(Duration::from_secs(60));
+    assert_eq!(gate.hosts(), 2);
+    assert!(gate.try_acquire(&key("quiet")).is_ok());
+}

@@ -1,0 +1,48 @@
+//! When a failed request is tried again.
+
+use std::time::Duration;
+
+/// Settings of retries.
+#[derive(Clone, Copy, Debug)]
+pub struct RetrySettings {
+    /// Tries after the first one.
+    pub retries: u32,
+    /// Pause before the second try; doubled for each further one.
+    pub backoff: Duration,
+    /// The longest pause.
+    pub max_backoff: Duration,
+}
+
+impl RetrySettings {
+    /// The pause after `attempt` tries that failed (1 for the first), or `None` when no try is left. What the server
+    /// asked for is waited for, as far as the longest pause allows.
+    #[must_use]
+    pub fn pause(&self, attempt: u32, retry_after: Option<Duration>) -> Option<Duration> {
+        if attempt > self.retries {
+            return None;
+        }
+        let doubled =
+            self.backoff.saturating_mul(1_u32.checked_shl(attempt.saturating_sub(1)).unwrap_or(u32::MAX));
+        Some(doubled.max(retry_after.unwrap_or_default()).min(self.max_backoff))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_double_up_to_the_longest_and_tries_run_out() {
+        let settings = RetrySettings {
+            retries: 4,
+            backoff: Duration::from_secs(2),
+            max_backoff: Duration::from_secs(10),
+        };
+        let pauses: Vec<_> = (1..=5).map(|n| settings.pause(n, None).map(|p| p.as_secs())).collect();
+        assert_eq!(pauses, [Some(2), Some(4), Some(8), Some(10), None]);
+        assert_eq!(settings.pause(1, Some(Duration::from_secs(5))), Some(Duration::from_secs(5)));
+        assert_eq!(settings.pause(1, Some(Duration::from_secs(99_999))), Some(Duration::from_secs(10)));
+        let endless = RetrySettings { retries: u32::MAX, ..settings };
+        assert_eq!(endless.pause(u32::MAX, None), Some(Duration::from_secs(10)));
+    }
+}

@@ -1,0 +1,90 @@
+use super::*;
+use crawl_model::CachedRobots;
+use std::sync::Arc;
+
+fn verdict(robots: &str, token: &str, path: &str) -> bool {
+    RobotsTxt::parse(robots.as_bytes()).rules(token).verdict_of_path(path).allowed
+}
+
+#[test]
+fn the_most_specific_rule_decides_and_names_its_line() {
+    let robots =
+        RobotsTxt::parse(b"# us\nUser-agent: crawl\nDisallow: /a\nAllow: /a/b\nDisallow: /a/b/*.x$\n");
+    let url = |path: &str| Url::parse(&format!("http://h{path}")).unwrap();
+    let decided = robots.verdict("crawl", &url("/a/b/c?d"));
+    assert_eq!(
+        (decided.allowed, decided.line, decided.rule.as_deref()),
+        (true, Some(4), Some("Allow: /a/b"))
+    );
+    let decided = robots.verdict("crawl", &url("/a/b/c.x"));
+    assert_eq!((decided.allowed, decided.line), (false, Some(5)));
+    assert_eq!(robots.verdict("crawl", &url("/")), RobotsVerdict { allowed: true, line: None, rule: None });
+}
+
+#[test]
+fn of_two_equally_long_rules_the_one_that_allows_wins() {
+    assert!(verdict("user-agent: *\ndisallow: /p\nallow: /p\n", "x", "/p"));
+    assert!(verdict("user-agent: *\nallow: /p\ndisallow: /p\n", "x", "/p"));
+}
+
+#[test]
+fn groups_of_the_same_agent_are_one_and_others_do_not_count() {
+    let robots = "user-agent: a\ndisallow: /1\n\nuser-agent: b\nuser-agent: A/2.0\ndisallow: /2\nuser-agent: *\ndisallow: /";
+    assert!(!verdict(robots, "a", "/1"));
+    assert!(!verdict(robots, "A", "/2"));
+    assert!(verdict(robots, "a", "/3"));
+    assert!(!verdict(robots, "c", "/3"));
+    assert!(verdict(robots, "b", "/1"));
+}
+
+#[test]
+fn a_rule_before_any_agent_counts_for_nobody() {
+    assert!(verdict("disallow: /\nuser-agent: *\ndisallow: /x", "a", "/y"));
+}
+
+#[test]
+fn odd_line_ends_a_bom_comments_and_binary_rubbish() {
+    for end in ["\n", "\r", "\r\n", "\n\n"] {
+        let robots = ["\u{feff}User-agent: *", "Disallow: /private # why", ""].join(end);
+        assert!(!verdict(&robots, "a", "/private"), "{end:?}");
+        assert!(verdict(&robots, "a", "/"), "{end:?}");
+    }
+    let rubbish = RobotsTxt::parse(b"User-agent: *\0\nDisallow: /a\n\xff\xfe\nDisallow: \xc3\xa9\n");
+    assert!(!rubbish.rules("x").verdict_of_path("/a").allowed);
+}
+
+#[test]
+fn robots_txt_itself_is_always_allowed() {
+    assert!(verdict("user-agent: *\ndisallow: /", "a", "/robots.txt"));
+}
+
+#[test]
+fn delay_and_sitemaps_stand_beside_the_rules() {
+    let robots = RobotsTxt::parse(
+        b"Sitemap: https://h/a.xml\nuser-agent: a\ncrawl-delay: 1.5\nuser-agent: *\ncrawl-delay: 1e9\nsitemap: /b.xml",
+    );
+    assert_eq!(robots.crawl_delay("a"), Some(Duration::from_millis(1500)));
+    assert_eq!(robots.crawl_delay("z"), Some(Duration::from_secs(86_400)));
+    assert_eq!(robots.sitemaps(), ["https://h/a.xml", "/b.xml"]);
+    for nonsense in ["-1", "soon", "nan", ""] {
+        let text = format!("user-agent: *\ncrawl-delay: {nonsense}");
+        assert_eq!(RobotsTxt::parse(text.as_bytes()).crawl_delay("a"), None, "{nonsense}");
+    }
+}
+
+#[test]
+fn the_status_decides_before_the_rules() {
+    let policy = |status| {
+        let body: Arc<[u8]> = Arc::from(&b"user-agent: *\ndisallow: /x"[..]);
+        RobotsPolicy::from_cached(&CachedRobots { status, body, fetched_at_ms: 0 }, "crawl")
+    };
+    let (x, y) = (Url::parse("http://h/x").unwrap(), Url::parse("http://h/y").unwrap());
+    assert!(!policy(200).verdict(&x).allowed && policy(200).verdict(&y).allowed);
+    for status in [301, 400, 401, 403, 404, 410, 451] {
+        assert!(policy(status).verdict(&x).allowed, "{status}");
+    }
+    for status in [0, 429, 500, 503, 999] {
+        assert!(!policy(status).verdict(&y).allowed && policy(status).is_unreachable(), "{status}");
+        assert!(policy(status).max_age(Duration::from_secs(86_400)) < Duration::from_secs(3_600));
+    }
+}

@@ -1,0 +1,108 @@
+//! Lines of a seed file.
+
+use crawl_model::HostKey;
+use url::Url;
+
+/// Where a crawl begins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seed {
+    /// The URL, not yet canonicalised.
+    pub url: Url,
+    /// No scheme was given: the URL is https, and http is to be tried if that fails.
+    pub bare: bool,
+}
+
+/// Reads one line that is neither empty nor a comment.
+///
+/// # Errors
+/// Says in words why the line is no seed.
+pub fn parse_seed_line(line: &str) -> Result<Seed, String> {
+    let line = line.trim();
+    let (text, bare) = match line.split_once("://") {
+        Some((scheme, _)) if is_scheme(scheme) => (line.to_owned(), false),
+        _ => {
+            let rest = line.strip_prefix("//").unwrap_or(line);
+            check_bare(rest)?;
+            (format!("https://{rest}"), true)
+        }
+    };
+    let url = Url::parse(&text).map_err(|error| format!("not a URL: {error}"))?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(format!("the scheme {} is not fetched, only http and https are", url.scheme()));
+    }
+    if HostKey::of(&url).is_none() {
+        return Err("there is no host".into());
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err("credentials are not taken from URLs; configure them for the host".into());
+    }
+    Ok(Seed { url, bare })
+}
+
+fn is_scheme(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphabetic())
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
+}
+
+/// A line without a scheme must look like a host: a dot, a port, or the name localhost.
+fn check_bare(text: &str) -> Result<(), String> {
+    let host = text.split(['/', '?', '#']).next().unwrap_or_default();
+    if host.starts_with('[') || host.eq_ignore_ascii_case("localhost") {
+        return Ok(());
+    }
+    if let Some((name, port)) = host.split_once(':') {
+        if !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit()) {
+            return Ok(());
+        }
+        return Err(format!("the scheme {name} is not fetched, only http and https are"));
+    }
+    // IDNA takes the ideographic full stop for a dot, too
+    if host.trim_end_matches('.').contains(['.', '。']) {
+        return Ok(());
+    }
+    Err(format!("\"{host}\" is no host name: there is no dot in it (write http://{host}/ if it is one)"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_with_and_without_scheme() {
+        for (line, url, bare) in [
+            ("http://a.test/x", "http://a.test/x", false),
+            ("  HTTPS://A.test ", "https://a.test/", false),
+            ("a.test", "https://a.test/", true),
+            ("a.test:8080/x?y", "https://a.test:8080/x?y", true),
+            ("//a.test/x", "https://a.test/x", true),
+            ("localhost:3000", "https://localhost:3000/", true),
+            ("localhost", "https://localhost/", true),
+            ("127.0.0.1:80/x", "https://127.0.0.1:80/x", true),
+            ("[::1]:80", "https://[::1]:80/", true),
+            ("bücher.example/ä", "https://xn--bcher-kva.example/%C3%A4", true),
+            ("a.test/?u=http://b.test/", "https://a.test/?u=http://b.test/", true),
+            ("http://intranet/", "http://intranet/", false),
+        ] {
+            let seed = parse_seed_line(line).unwrap();
+            assert_eq!((seed.url.as_str(), seed.bare), (url, bare), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        for (line, hint) in [
+            ("ftp://a.test/", "ftp"),
+            ("mailto:a@b.c", "mailto"),
+            ("javascript:alert(1)", "javascript"),
+            ("http://", "not a URL"),
+            ("http://[x/", "not a URL"),
+            ("no url at all", "dot"),
+            ("word", "dot"),
+            ("https://u:p@a.test/", "credentials"),
+            ("a b.test", "not a URL"),
+        ] {
+            let error = parse_seed_line(line).unwrap_err();
+            assert!(error.contains(hint), "{line}: {error}");
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! URLs in the one form in which they are compared, stored and fetched.
+//!
+//! The policy is that of crawler-commons' BasicURLNormalizer (profile `cc-basic`), which follows RFC 3986 §6.2.2 and
+//! adds what holds on nearly every site: scheme and host in lower case and IDNA's ASCII form, no default port, no dot
+//! at the end of the host, no credentials, no fragment; dot segments resolved, runs of slashes collapsed (but not the
+//! `//` of a URL within the path); percent-encoding with upper-case digits, only where it is needed; tracking and
+//! session parameters removed; parameters in the order of their names, those of one name in their own order. Index
+//! pages are kept: nothing proves that `/index.html` is `/`.
+
+mod params;
+mod percent;
+
+pub use params::ParamRules;
+
+use crate::rules;
+use crawl_model::HostKey;
+use std::borrow::Cow;
+use url::{Position, Url};
+
+/// Why a link is no URL to crawl.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UrlRefusal {
+    /// It does not parse, or its host is not valid.
+    #[error("not a valid URL")]
+    Invalid,
+    /// Neither http nor https.
+    #[error("neither http nor https")]
+    Scheme,
+    /// Longer than the cap.
+    #[error("longer than the limit")]
+    TooLong,
+}
+
+/// Makes URLs canonical. Pure and cheap to share: it runs for every link of every page.
+#[derive(Clone, Debug)]
+pub struct Canonicalizer {
+    params: ParamRules,
+    max_length: usize,
+}
+
+/// Octets of a URL beyond which it is refused: twice what the sitemap protocol allows, half of what servers take.
+pub const DEFAULT_MAX_URL_LENGTH: usize = 4096;
+
+impl Default for Canonicalizer {
+    fn default() -> Self {
+        Self::new(ParamRules::embedded(), DEFAULT_MAX_URL_LENGTH)
+    }
+}
+
+impl Canonicalizer {
+    /// A canonicaliser that removes `params` and refuses URLs of more than `max_length` octets.
+    #[must_use]
+    pub const fn new(params: ParamRules, max_length: usize) -> Self {
+        Self { params, max_length }
+    }
+
+    /// The canonical form of an absolute URL in text.
+    ///
+    /// # Errors
+    /// When it is not a URL that can be crawled.
+    pub fn parse(&self, text: &str) -> Result<Url, UrlRefusal> {
+        self.checked(text.len(), || Url::parse(text))
+    }
+
+    /// The canonical form of a reference found on a page.
+    ///
+    /// # Errors
+    /// When it is not a URL that can be crawled.
+    pub fn join(&self, base: &Url, reference: &str) -> Result<Url, UrlRefusal> {
+        self.checked(reference.len(), || base.join(reference))
+    }
+
+    fn checked(
+        &self,
+        length: usize,
+        parse: impl FnOnce() -> Result<Url, url::ParseError>,
+    ) -> Result<Url, UrlRefusal> {
+        if length > self.max_length {
+            return Err(UrlRefusal::TooLong);
+        }
+        let url = parse().map_err(|_| UrlRefusal::Invalid)?;
+        if HostKey::of(&url).is_none() {
+            return Err(UrlRefusal::Scheme);
+        }
+        let url = self.canonical_owned(url);
+        // percent-encoding can make a URL three times as long
+        if url.as_str().len() > self.max_length { Err(UrlRefusal::TooLong) } else { Ok(url) }
+    }
+
+    /// The canonical form of a URL. Idempotent.
+    #[must_use]
+    pub fn canonical(&self, url: &Url) -> Url {
+        self.rewritten(url).unwrap_or_else(|| url.clone())
+    }
+
+    fn canonical_owned(&self, url: Url) -> Url {
+        self.rewritten(&url).unwrap_or(url)
+    }
+
+    /// The canonical form, if it is another one.
+    fn rewritten(&self, url: &Url) -> Option<Url> {
+        let text = url.as_str();
+        let host = &url[Position::BeforeHost..Position::AfterHost];
+        let plain_host = host.strip_suffix('.').unwrap_or(host);
+        let path = url.path();
+        let query = url.query();
+        let canonical_path = self.path(path);
+        let canonical_query = query.map(|query| self.params.canonical(query));
+        let same_authority =
+            plain_host.len() == host.len() && url[Position::BeforeUsername..].starts_with(host);
+        let same_query = match (&canonical_query, query) {
+            (Some(canonical), Some(query)) => !canonical.is_empty() && canonical == query,
+            _ => true,
+        };
+        if same_authority && same_query && url.fragment().is_none() && canonical_path == path {
+            return None;
+        }
+        let mut out = String::with_capacity(text.len() + 8);
+        out.push_str(&url[..Position::BeforeUsername]);
+        out.push_str(plain_host);
+        out.push_str(&url[Position::AfterHost..Position::BeforePath]);
+        out.push_str(&canonical_path);
+        if let Some(query) = canonical_query.filter(|query| !query.is_empty()) {
+            out.push('?');
+            out.push_str(&query);
+        }
+        Url::parse(&out).ok()
+    }
+
+    fn path<'a>(&self, path: &'a str) -> Cow<'a, str> {
+        let bytes = path.as_bytes();
+        let clean = !bytes.iter().any(|&b| b == b'%' || b == b';' || percent::must_encode(b))
+            && memchr::memmem::find(bytes, b"//").is_none();
+        if clean {
+            return Cow::Borrowed(path);
+        }
+        let without_sessions = self.params.strip_path_parameters(path);
+        let mut out = String::with_capacity(path.len() + 8);
+        percent::normalize_into(&without_sessions, &mut out);
+        Cow::Owned(collapse_slashes(&out))
+    }
+}
+
+/// One slash for every run of them, except after a colon, where a URL within the path begins.
+fn collapse_slashes(path: &str) -> String {
+    let mut out = String::with_capacity(path.len());
+    let mut before = ['\0'; 2];
+    for c in path.chars() {
+        let doubled = c == '/' && before[1] == '/';
+        if !doubled || before[0] == ':' {
+            out.push(c);
+            before = [before[1], c];
+        }
+    }
+    out
+}
+
+pub(crate) fn param_rules() -> params::ParamFile {
+    rules::embedded(params::FILE, params::TEXT)
+}
+
+#[cfg(test)]
+mod tests;

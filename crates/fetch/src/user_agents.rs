@@ -1,0 +1,77 @@
+//! Who the crawler says it is: `config/rules/user_agents.toml`.
+
+use serde::Deserialize;
+use std::sync::LazyLock;
+
+const FILE: &str = "user_agents.toml";
+const TEXT: &str = include_str!("../../../config/rules/user_agents.toml");
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Rules {
+    crawler: Crawler,
+    mobile: Mobile,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Crawler {
+    product: String,
+    user_agent: String,
+    user_agent_with_contact: String,
+    accept: String,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Mobile {
+    headers: Vec<(String, String)>,
+}
+
+static RULES: LazyLock<Rules> = LazyLock::new(|| crate::rules::embedded(FILE, TEXT));
+
+/// The product token that robots.txt groups and `X-Robots-Tag` headers are matched against.
+#[must_use]
+pub fn product_token() -> &'static str {
+    &RULES.crawler.product
+}
+
+/// The `User-Agent` of the crawler, with the operator's contact URL if there is one.
+#[must_use]
+pub fn default_user_agent(contact: Option<&str>) -> String {
+    let rules = &RULES.crawler;
+    let form = contact.map_or_else(
+        || rules.user_agent.clone(),
+        |contact| rules.user_agent_with_contact.replace("{contact}", contact),
+    );
+    form.replace("{version}", env!("CARGO_PKG_VERSION"))
+}
+
+/// `Accept` of the plain strategy.
+pub(crate) fn accept() -> &'static str {
+    &RULES.crawler.accept
+}
+
+/// The headers of a real mobile client, names in lower case; `crawler` stands in the user agent.
+pub(crate) fn mobile_headers(crawler: &str) -> Vec<(String, String)> {
+    RULES.mobile.headers.iter().map(|(n, v)| (n.clone(), v.replace("{crawler}", crawler))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_file_parses_and_the_token_leads_the_user_agent() {
+        crate::rules::parse::<Rules>(FILE, TEXT).unwrap();
+        let plain = default_user_agent(None);
+        assert!(plain.starts_with(&format!("{}/", product_token())) && !plain.contains('{'), "{plain}");
+        let contact = default_user_agent(Some("https://example.org/bot"));
+        assert!(contact.ends_with("(+https://example.org/bot)"), "{contact}");
+        let mobile = mobile_headers("crawl/9");
+        assert!(
+            mobile.iter().any(|(n, v)| n == "user-agent" && v.contains("Mobile") && v.contains("crawl/9"))
+        );
+        assert!(crate::rules::parse::<Rules>("x.toml", "[crawler]\nnew = 1").unwrap_err().contains("x.toml"));
+    }
+}
