@@ -1,0 +1,317 @@
+//! From bytes to text: byte order mark, HTTP header, the HTML standard's prescan, then a guess.
+
+use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
+use std::borrow::Cow;
+
+/// How many bytes of the page the prescan reads (HTML standard §13.2.3.2).
+const PRESCAN_BYTES: usize = 1024;
+/// How many bytes the guess may read: enough for a page whose text starts late, bounded in time.
+const GUESS_BYTES: usize = 256 * 1024;
+
+/// What named the charset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Source {
+    /// A byte order mark.
+    Bom,
+    /// `charset` of the `Content-Type` header.
+    Header,
+    /// `<meta charset>` or `<meta http-equiv>`, found by the prescan, or an XML declaration.
+    Meta,
+    /// Nothing did: the bytes are valid UTF-8, or look like the charset that was taken.
+    Guess,
+}
+
+/// Text and how it was decoded.
+#[derive(Clone, Debug)]
+pub struct Decoded<'a> {
+    /// The text; borrowed where the bytes are valid UTF-8.
+    pub text: Cow<'a, str>,
+    /// Name of the charset in the Encoding Standard.
+    pub charset: &'static str,
+    /// What named it.
+    pub source: Source,
+    /// Some bytes are invalid in the charset; they became U+FFFD.
+    pub had_errors: bool,
+    /// The declared charset does not fit the bytes, and another one was taken.
+    pub overridden: bool,
+}
+
+/// Decodes the bytes of a page. `content_type` is the raw header value, if there was one.
+///
+/// The order is the HTML standard's: byte order mark, transport, prescan, guess. One deviation, for pages as they are:
+/// where the declaration says a legacy charset and the bytes are valid UTF-8 with at least one multi-byte sequence, or
+/// where it says UTF-8 and the page is full of invalid bytes, the bytes win.
+#[must_use]
+pub fn decode<'a>(bytes: &'a [u8], content_type: Option<&str>) -> Decoded<'a> {
+    if let Some((encoding, skip)) = Encoding::for_bom(bytes) {
+        let (text, had_errors) = encoding.decode_without_bom_handling(&bytes[skip..]);
+        return Decoded {
+            text,
+            charset: encoding.name(),
+            source: Source::Bom,
+            had_errors,
+            overridden: false,
+        };
+    }
+    let declared = content_type
+        .and_then(header_charset)
+        .map(|e| (e, Source::Header))
+        .or_else(|| prescan(bytes).map(|e| (e, Source::Meta)));
+    let valid_utf8 = std::str::from_utf8(bytes).is_ok();
+    let (encoding, source, overridden) = match declared {
+        Some((encoding, source)) if fits(encoding, bytes, valid_utf8) => (encoding, source, false),
+        Some(_) if valid_utf8 => (UTF_8, Source::Guess, true),
+        Some(_) => (guess(bytes), Source::Guess, true),
+        None if valid_utf8 => (UTF_8, Source::Guess, false),
+        None => (guess(bytes), Source::Guess, false),
+    };
+    let (text, had_errors) = encoding.decode_without_bom_handling(bytes);
+    Decoded { text, charset: encoding.name(), source, had_errors, overridden }
+}
+
+/// Whether a declared charset can be believed.
+fn fits(encoding: &'static Encoding, bytes: &[u8], valid_utf8: bool) -> bool {
+    if encoding == UTF_8 {
+        return valid_utf8 || invalid_share_is_small(bytes);
+    }
+    if encoding == UTF_16LE || encoding == UTF_16BE {
+        // Declared in a header, but written in bytes: then every other byte is not zero.
+        return bytes.iter().take(PRESCAN_BYTES).any(|b| *b == 0);
+    }
+    // ISO-2022-JP is ASCII bytes throughout, so valid UTF-8 says nothing about it.
+    !valid_utf8 || bytes.is_ascii() || !encoding.is_ascii_compatible()
+}
+
+/// At most one invalid sequence in two hundred non-ASCII bytes: UTF-8 with a cut or a slip, not another charset.
+fn invalid_share_is_small(bytes: &[u8]) -> bool {
+    let high = bytes.iter().filter(|b| **b >= 0x80).count();
+    let invalid = bytes.utf8_chunks().filter(|chunk| !chunk.invalid().is_empty()).count();
+    invalid * 200 <= high || invalid <= 2 && high > 20
+}
+
+fn guess(bytes: &[u8]) -> &'static Encoding {
+    let mut detector = chardetng::EncodingDetector::new(chardetng::Iso2022JpDetection::Allow);
+    let head = &bytes[..bytes.len().min(GUESS_BYTES)];
+    detector.feed(head, true);
+    detector.guess(None, chardetng::Utf8Detection::Allow)
+}
+
+/// The charset parameter of a `Content-Type` value.
+fn header_charset(value: &str) -> Option<&'static Encoding> {
+    value.split(';').skip(1).find_map(|parameter| {
+        let (name, value) = parameter.split_once('=')?;
+        if !name.trim().eq_ignore_ascii_case("charset") {
+            return None;
+        }
+        Encoding::for_label(value.trim().trim_matches(['"', '\'']).trim().as_bytes())
+    })
+}
+
+/// The HTML standard's prescan of a byte stream (§13.2.3.2), with the XML declaration that browsers honour.
+fn prescan(bytes: &[u8]) -> Option<&'static Encoding> {
+    let bytes = &bytes[..bytes.len().min(PRESCAN_BYTES)];
+    let xml = xml_encoding(bytes);
+    let mut at = 0;
+    while at < bytes.len() {
+        let rest = &bytes[at..];
+        if rest.starts_with(b"<!--") {
+            // `<!-->` is a whole comment: the two dashes may be shared.
+            at = memchr::memmem::find(&bytes[at + 2..], b"-->").map_or(bytes.len(), |end| at + 2 + end + 3);
+        } else if starts_tag(rest, b"meta") {
+            let (found, end) = meta(bytes, at + 5);
+            if found.is_some() {
+                return found;
+            }
+            at = end;
+        } else if rest[0] == b'<' && rest.get(1).is_some_and(|c| c.is_ascii_alphabetic() || *c == b'/') {
+            let mut cursor = at + 1 + usize::from(rest[1] == b'/');
+            if bytes.get(cursor).is_some_and(u8::is_ascii_alphabetic) {
+                while cursor < bytes.len() && !is_space(bytes[cursor]) && bytes[cursor] != b'>' {
+                    cursor += 1;
+                }
+                while attribute(bytes, &mut cursor).is_some() {}
+                at = cursor + 1;
+            } else {
+                at = memchr::memchr(b'>', rest).map_or(bytes.len(), |end| at + end + 1);
+            }
+        } else if rest[0] == b'<' && rest.get(1).is_some_and(|c| matches!(c, b'!' | b'?')) {
+            at = memchr::memchr(b'>', rest).map_or(bytes.len(), |end| at + end + 1);
+        } else {
+            at += 1;
+        }
+    }
+    xml
+}
+
+fn is_space(byte: u8) -> bool {
+    matches!(byte, b'\t' | b'\n' | b'\x0c' | b'\r' | b' ')
+}
+
+fn starts_tag(rest: &[u8], name: &[u8]) -> bool {
+    rest.len() > name.len() + 1
+        && rest[0] == b'<'
+        && rest[1..=name.len()].eq_ignore_ascii_case(name)
+        && (is_space(rest[name.len() + 1]) || rest[name.len() + 1] == b'/')
+}
+
+/// What one `meta` element declares, and where it ends.
+fn meta(bytes: &[u8], start: usize) -> (Option<&'static Encoding>, usize) {
+    let mut at = start;
+    let (mut got_pragma, mut need_pragma, mut charset) = (false, None, None);
+    let mut seen: Vec<Vec<u8>> = Vec::new();
+    while let Some((name, value)) = attribute(bytes, &mut at) {
+        if seen.contains(&name) {
+            continue;
+        }
+        match name.as_slice() {
+            b"http-equiv" if value == b"content-type" => got_pragma = true,
+            b"content" if charset.is_none() => {
+                if let Some(found) = content_charset(&value) {
+                    charset = Some(found);
+                    need_pragma = Some(true);
+                }
+            }
+            b"charset" => {
+                charset = Some(Encoding::for_label(&value));
+                need_pragma = Some(false);
+            }
+            _ => {}
+        }
+        seen.push(name);
+    }
+    let found = match (need_pragma, charset) {
+        (Some(true), _) if !got_pragma => None,
+        (Some(_), Some(Some(encoding))) => Some(for_meta(encoding)),
+        _ => None,
+    };
+    (found, at + 1)
+}
+
+/// UTF-16 in a meta element cannot be true; x-user-defined means windows-1252 (HTML standard, same section).
+fn for_meta(encoding: &'static Encoding) -> &'static Encoding {
+    if encoding == UTF_16LE || encoding == UTF_16BE {
+        UTF_8
+    } else if encoding == encoding_rs::X_USER_DEFINED {
+        WINDOWS_1252
+    } else {
+        encoding
+    }
+}
+
+/// The charset in a `content` attribute: the standard's algorithm for extracting an encoding from a meta element.
+fn content_charset(value: &[u8]) -> Option<Option<&'static Encoding>> {
+    let mut from = 0;
+    loop {
+        let found = from + memchr::memmem::find(&value[from..], b"charset")? + 7;
+        let mut at = found;
+        while value.get(at).copied().is_some_and(is_space) {
+            at += 1;
+        }
+        if value.get(at) != Some(&b'=') {
+            from = found;
+            continue;
+        }
+        at += 1;
+        while value.get(at).copied().is_some_and(is_space) {
+            at += 1;
+        }
+        let rest = &value[at.min(value.len())..];
+        let label = match rest.first() {
+            Some(quote @ (b'"' | b'\'')) => &rest[1..1 + memchr::memchr(*quote, &rest[1..])?],
+            Some(_) => {
+                let end = rest.iter().position(|c| is_space(*c) || *c == b';').unwrap_or(rest.len());
+                &rest[..end]
+            }
+            None => return None,
+        };
+        return Some(Encoding::for_label(label));
+    }
+}
+
+/// The next attribute (name and value in lower case), moving the cursor behind it; `None` at the tag's end.
+fn attribute(bytes: &[u8], at: &mut usize) -> Option<(Vec<u8>, Vec<u8>)> {
+    while *at < bytes.len() && (is_space(bytes[*at]) || bytes[*at] == b'/') {
+        *at += 1;
+    }
+    if *at >= bytes.len() || bytes[*at] == b'>' {
+        return None;
+    }
+    let start = *at;
+    while *at < bytes.len()
+        && !(is_space(bytes[*at]) || matches!(bytes[*at], b'/' | b'>') || bytes[*at] == b'=' && *at > start)
+    {
+        *at += 1;
+    }
+    let name = bytes[start..*at].to_ascii_lowercase();
+    let mut next = *at;
+    while next < bytes.len() && is_space(bytes[next]) {
+        next += 1;
+    }
+    if bytes.get(next) != Some(&b'=') {
+        return Some((name, Vec::new()));
+    }
+    next += 1;
+    while next < bytes.len() && is_space(bytes[next]) {
+        next += 1;
+    }
+    let (value, end) = match bytes.get(next) {
+        Some(&quote @ (b'"' | b'\'')) => {
+            let end = memchr::memchr(quote, &bytes[next + 1..]).map_or(bytes.len(), |len| next + 1 + len);
+            (&bytes[next + 1..end], end + 1)
+        }
+        _ => {
+            let rest = &bytes[next.min(bytes.len())..];
+            let len = rest.iter().position(|c| is_space(*c) || *c == b'>').unwrap_or(rest.len());
+            (&rest[..len], next + len)
+        }
+    };
+    *at = end.min(bytes.len());
+    Some((name, value.to_ascii_lowercase()))
+}
+
+/// `encoding` of an XML declaration at the very start.
+fn xml_encoding(bytes: &[u8]) -> Option<&'static Encoding> {
+    let rest = bytes.strip_prefix(b"<?xml")?;
+    let rest = &rest[..memchr::memchr(b'>', rest)?];
+    let after = &rest[memchr::memmem::find(rest, b"encoding")? + 8..];
+    let after = after.trim_ascii_start().strip_prefix(b"=")?.trim_ascii_start();
+    let (quote, after) = after.split_first()?;
+    let label = &after[..memchr::memchr(*quote, after)?];
+    Encoding::for_label(label).map(for_meta)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_source_in_its_order() {
+        assert_eq!(decode(b"\xef\xbb\xbfx", Some("text/html; charset=koi8-r")).source, Source::Bom);
+        let page = b"<meta charset=windows-1251><p>\xcf\xf0\xe8\xe2\xe5\xf2";
+        assert_eq!(decode(page, Some("text/html; charset=\"koi8-r\"")).charset, "KOI8-R");
+        let decoded = decode(page, None);
+        assert_eq!((decoded.charset, decoded.source), ("windows-1251", Source::Meta));
+        assert!(decoded.text.ends_with("Привет"));
+        assert_eq!(decode("<p>é".as_bytes(), None).charset, "UTF-8");
+    }
+
+    #[test]
+    fn bytes_win_over_a_wrong_declaration() {
+        let decoded = decode("<meta charset=iso-8859-1><p>naïve".as_bytes(), None);
+        assert_eq!((decoded.charset, decoded.overridden), ("UTF-8", true));
+        assert!(decoded.text.ends_with("naïve"));
+    }
+
+    #[test]
+    fn prescan_follows_the_standard() {
+        let find = |page: &str| prescan(page.as_bytes()).map(Encoding::name);
+        assert_eq!(find("<!-- <meta charset=koi8-r> --><meta charset='big5'>"), Some("Big5"));
+        assert_eq!(find("<meta content='text/html; charset=euc-kr'>"), None);
+        assert_eq!(
+            find("<meta http-equiv=Content-Type content='text/html; charset=euc-kr'>"),
+            Some("EUC-KR")
+        );
+        assert_eq!(find("<a title='<meta charset=big5>'><meta charset=utf-16>"), Some("UTF-8"));
+        assert_eq!(find("<?xml version='1.0' encoding='shift_jis'?><html>"), Some("Shift_JIS"));
+    }
+}

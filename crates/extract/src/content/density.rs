@@ -1,0 +1,78 @@
+//! The DOM heuristic: priority selectors, paragraph density, the whole body (heuristics reference §5).
+
+use super::{Chosen, Selection, prune};
+use crate::{dom::Tag, options::Options, page::Page};
+use crawl_model::Extractor;
+
+/// Never fails: at the end there is the body.
+pub(super) fn choose(page: &Page<'_>, mask: &[bool], options: &Options) -> Chosen {
+    priority(page, mask)
+        .or_else(|| density(page, mask))
+        .unwrap_or_else(|| body(page, mask, options, "no element has ten words of paragraphs"))
+}
+
+/// Step 1: the first selector with a match of ten words.
+fn priority(page: &Page<'_>, mask: &[bool]) -> Option<Chosen> {
+    let least = page.rules.extraction.words.dom;
+    let mut matches = page.priority.clone();
+    matches.sort_unstable();
+    matches.into_iter().find_map(|(rank, id)| {
+        if prune::is_masked(page, id, mask) {
+            return None;
+        }
+        let selection = Selection::new(page, vec![id], mask.to_vec());
+        (selection.words >= least).then(|| Chosen {
+            reason: format!(
+                "the selector {} has {} words",
+                page.rules.extraction.priority_selectors[rank as usize], selection.words
+            ),
+            selection,
+            extractor: Extractor::PrioritySelector,
+        })
+    })
+}
+
+/// Step 2: the container whose words stand in paragraphs, if it holds most of the body; else the body.
+fn density(page: &Page<'_>, mask: &[bool]) -> Option<Chosen> {
+    let dom = &page.dom;
+    let rules = &page.rules.extraction;
+    let mut paragraphs = vec![0u32; dom.len() as usize + 1];
+    let mut sum = 0;
+    let mut end = 0;
+    for id in 0..dom.len() {
+        if dom.tag(id) == Tag::P && id >= end && page.is_visible(id) {
+            sum += page.amount(id).words;
+            end = dom.end(id);
+        }
+        paragraphs[id as usize + 1] = sum;
+    }
+    let mut best: Option<(f32, u32)> = None;
+    for id in page.body..dom.end(page.body) {
+        if !matches!(dom.tag(id), Tag::Div | Tag::Section) || !page.is_visible(id) || mask[id as usize] {
+            continue;
+        }
+        let in_paragraphs = paragraphs[dom.end(id) as usize] - paragraphs[id as usize];
+        let words = page.amount(id).words;
+        let score = in_paragraphs as f32 * (in_paragraphs as f32 / words.max(1) as f32);
+        if in_paragraphs >= rules.words.dom && best.is_none_or(|(s, _)| score > s) {
+            best = Some((score, id));
+        }
+    }
+    let (_, top) = best?;
+    let whole = page.amount(page.body).words.max(1);
+    let share = page.amount(top).words as f32 / whole as f32;
+    if share >= rules.choice.body_share {
+        let selection = Selection::new(page, vec![top], mask.to_vec());
+        let reason = format!("one element holds {:.0} % of the words", share * 100.0);
+        return Some(Chosen { selection, extractor: Extractor::DomDensity, reason });
+    }
+    let selection = Selection::new(page, vec![page.body], mask.to_vec());
+    let reason = format!("the densest element holds only {:.0} % of the words", share * 100.0);
+    Some(Chosen { selection, extractor: Extractor::BodyFallback, reason })
+}
+
+/// Step 3: the body less its boilerplate.
+fn body(page: &Page<'_>, mask: &[bool], _options: &Options, reason: &str) -> Chosen {
+    let selection = Selection::new(page, vec![page.body], mask.to_vec());
+    Chosen { selection, extractor: Extractor::BodyFallback, reason: reason.to_owned() }
+}

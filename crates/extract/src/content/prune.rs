@@ -1,0 +1,159 @@
+//! What is left out of the content: boilerplate by name, and by what it consists of.
+
+use crate::{
+    dom::{NONE, Tag},
+    options::{Favor, Options},
+    page::{Amount, Page},
+    rules::Roles,
+};
+use html5ever::local_name;
+
+/// Names that are boilerplate wherever they stand.
+const UNWANTED: Roles = Roles::NAVIGATION
+    .and(Roles::FOOTER)
+    .and(Roles::SIDEBAR)
+    .and(Roles::ADVERTISEMENT)
+    .and(Roles::RELATED)
+    .and(Roles::SOCIAL)
+    .and(Roles::NEWSLETTER)
+    .and(Roles::OVERLAY)
+    .and(Roles::FORM);
+
+/// By node: the subtree is boilerplate by its tag, role or names.
+pub(super) fn boilerplate(page: &Page<'_>, options: &Options) -> Vec<bool> {
+    let dom = &page.dom;
+    let mut mask = vec![false; dom.len() as usize];
+    let total = page.amount(page.body).words.max(1);
+    let wrapper = (total as f32 * page.rules.extraction.prune.wrapper_share) as u32;
+    let mut id = page.body + 1;
+    while id < dom.end(page.body) {
+        let tag = dom.tag(id);
+        if tag == Tag::Text || !page.is_visible(id) || !is_boilerplate(page, id, tag, options) {
+            id += 1;
+            continue;
+        }
+        let words = page.amount(id).words;
+        let strong = matches!(tag, Tag::Nav | Tag::Footer);
+        if words > wrapper && !(strong && words < total) {
+            id += 1;
+            continue;
+        }
+        mask[id as usize] = true;
+        id = dom.end(id);
+    }
+    mask
+}
+
+fn is_boilerplate(page: &Page<'_>, id: u32, tag: Tag, options: &Options) -> bool {
+    let dom = &page.dom;
+    let roles = page.roles[id as usize];
+    match tag {
+        Tag::Nav | Tag::Footer | Tag::Aside | Tag::Dialog | Tag::Menu => return true,
+        Tag::Header => return !in_content(page, id) && !has_heading(page, id),
+        Tag::Body | Tag::Html | Tag::Main | Tag::Article => return false,
+        Tag::H1 | Tag::Pre | Tag::Code | Tag::Table | Tag::Tbody | Tag::Tr | Tag::Td | Tag::Th | Tag::A => {
+            return false;
+        }
+        _ => {}
+    }
+    if let Some(role) = dom.attr(id, &local_name!("role")) {
+        match role {
+            "navigation" | "contentinfo" | "search" | "menu" | "menubar" | "dialog" | "alertdialog"
+            | "complementary" | "tablist" | "toolbar" => return true,
+            "banner" => return !has_heading(page, id),
+            "main" | "article" => return false,
+            _ => {}
+        }
+    }
+    if roles.has(Roles::CONTENT) {
+        return false;
+    }
+    if roles.has(Roles::COMMENTS) && !options.comments {
+        return true;
+    }
+    if tag.is_block() || matches!(tag, Tag::Span | Tag::Other | Tag::Button) {
+        return roles.has(UNWANTED) || roles.has(Roles::HEADER) && !has_heading(page, id);
+    }
+    false
+}
+
+fn in_content(page: &Page<'_>, id: u32) -> bool {
+    page.dom.ancestors(id).any(|up| matches!(page.dom.tag(up), Tag::Article | Tag::Main))
+}
+
+fn has_heading(page: &Page<'_>, id: u32) -> bool {
+    (id..page.dom.end(id)).any(|down| page.dom.tag(down) == Tag::H1)
+}
+
+/// Visible text of a subtree without what is dropped.
+pub(super) fn kept(page: &Page<'_>, root: u32, drop: &[bool]) -> Amount {
+    let dom = &page.dom;
+    let mut left = page.amount(root);
+    let mut id = root;
+    while id < dom.end(root) {
+        if drop[id as usize] {
+            left = less(left, page.amount(id));
+            id = dom.end(id);
+        } else {
+            id += 1;
+        }
+    }
+    left
+}
+
+const fn less(a: Amount, b: Amount) -> Amount {
+    Amount {
+        chars: a.chars - b.chars,
+        link_chars: a.link_chars - b.link_chars,
+        words: a.words - b.words,
+        marks: a.marks - b.marks,
+        links: a.links - b.links,
+    }
+}
+
+/// Leaves out, below the roots, blocks that consist of links: menus, tag lists, teasers. Bottom up, so that what is
+/// left of a container is judged without what was dropped in it.
+pub(super) fn drop_link_lists(page: &Page<'_>, roots: &[u32], drop: &mut [bool], options: &Options) {
+    let dom = &page.dom;
+    let rules = &page.rules.extraction.prune;
+    let density = match options.favor {
+        Favor::Precision => rules.link_density * 0.8,
+        Favor::Balanced => rules.link_density,
+        Favor::Recall => rules.link_density.midpoint(1.0),
+    };
+    for &root in roots {
+        let mut id = root + 1;
+        while id < dom.end(root) {
+            if drop[id as usize] || !page.is_visible(id) {
+                id = dom.end(id);
+                continue;
+            }
+            let candidate = matches!(
+                dom.tag(id),
+                Tag::Ul | Tag::Ol | Tag::Div | Tag::Section | Tag::Table | Tag::P | Tag::Dl
+            );
+            if candidate {
+                let amount = page.amount(id);
+                let short = amount.links > 0 && amount.link_chars / amount.links < rules.link_chars;
+                if amount.link_density() > density && short && amount.links > 2 {
+                    drop[id as usize] = true;
+                    id = dom.end(id);
+                    continue;
+                }
+            }
+            id += 1;
+        }
+    }
+}
+
+/// The element or one of its ancestors is masked.
+pub(super) fn is_masked(page: &Page<'_>, id: u32, mask: &[bool]) -> bool {
+    let mut at = id;
+    while at != NONE {
+        if mask[at as usize] {
+            return true;
+        }
+        at = page.dom.parent(at);
+    }
+    false
+}

@@ -1,0 +1,146 @@
+//! The readability-style candidate: paragraphs give points to their containers, the best container and its siblings
+//! of the same kind are the content. After Arc90's readability and Mozilla's Readability.js, as described in
+//! heuristics reference §4; weights as they have become known from those.
+
+use super::{Selection, prune};
+use crate::{
+    dom::{NONE, Tag},
+    options::Options,
+    page::Page,
+    rules::Roles,
+};
+use rustc_hash::FxHashMap;
+
+/// A paragraph shorter than this gives nothing (characters).
+const MIN_PARAGRAPH: u32 = 25;
+/// Levels of ancestors that a paragraph gives points to.
+const LEVELS: usize = 5;
+
+/// The best container with its siblings; `None` if nothing scores.
+pub(super) fn candidate(page: &Page<'_>, mask: &[bool], options: &Options) -> Option<Selection> {
+    let scores = score(page, mask);
+    let (&top, &best) = scores.iter().max_by(|a, b| a.1.total_cmp(b.1).then(b.0.cmp(a.0)))?;
+    let top = climb(page, top, best, &scores);
+    let best = scores.get(&top).copied().unwrap_or(best);
+    let roots = with_siblings(page, top, best, &scores, mask);
+    let mut drop = mask.to_vec();
+    prune::drop_link_lists(page, &roots, &mut drop, options);
+    Some(Selection::new(page, roots, drop))
+}
+
+fn score(page: &Page<'_>, mask: &[bool]) -> FxHashMap<u32, f32> {
+    let dom = &page.dom;
+    let mut scores: FxHashMap<u32, f32> = FxHashMap::default();
+    let mut id = page.body;
+    while id < dom.end(page.body) {
+        if mask[id as usize] || !page.is_visible(id) {
+            id = dom.end(id);
+            continue;
+        }
+        if is_paragraph(page, id) {
+            let amount = page.amount(id);
+            if amount.chars >= MIN_PARAGRAPH {
+                let points = 1.0 + amount.marks as f32 + (amount.chars as f32 / 100.0).min(3.0);
+                for (level, up) in dom.ancestors(id).take(LEVELS).enumerate() {
+                    if up < page.body {
+                        break;
+                    }
+                    let share = match level {
+                        0 => 1.0,
+                        1 => 2.0,
+                        n => n as f32 * 3.0,
+                    };
+                    *scores.entry(up).or_insert_with(|| initial(page, up)) += points / share;
+                }
+            }
+        }
+        id += 1;
+    }
+    for (id, score) in &mut scores {
+        *score *= 1.0 - page.amount(*id).link_density();
+    }
+    scores
+}
+
+/// A paragraph, or a container with text of its own.
+fn is_paragraph(page: &Page<'_>, id: u32) -> bool {
+    let dom = &page.dom;
+    match dom.tag(id) {
+        Tag::P | Tag::Pre | Tag::Td | Tag::Blockquote => true,
+        Tag::Div | Tag::Section | Tag::Article | Tag::Dd => !(id + 1..dom.end(id)).any(|down| {
+            let tag = dom.tag(down);
+            tag.is_block() && tag != Tag::Li
+        }),
+        _ => false,
+    }
+}
+
+fn initial(page: &Page<'_>, id: u32) -> f32 {
+    let tag = match page.dom.tag(id) {
+        Tag::Div | Tag::Article | Tag::Main => 5.0,
+        Tag::Pre | Tag::Td | Tag::Blockquote => 3.0,
+        Tag::Address | Tag::Ol | Tag::Ul | Tag::Dl | Tag::Dd | Tag::Dt | Tag::Li | Tag::Form => -3.0,
+        Tag::H1 | Tag::H2 | Tag::H3 | Tag::H4 | Tag::H5 | Tag::H6 | Tag::Th => -5.0,
+        _ => 0.0,
+    };
+    let roles = page.roles[id as usize];
+    tag + if roles.has(Roles::CONTENT) { 25.0 } else { 0.0 }
+}
+
+/// Up to a parent that scores nearly as much, and past parents with one child.
+fn climb(page: &Page<'_>, top: u32, best: f32, scores: &FxHashMap<u32, f32>) -> u32 {
+    let dom = &page.dom;
+    let mut top = top;
+    let (mut last, least) = (best, best / 3.0);
+    let mut at = dom.parent(top);
+    while at != NONE && at > page.body {
+        let score = scores.get(&at).copied().unwrap_or(0.0);
+        if score < least {
+            break;
+        }
+        if score > last {
+            top = at;
+            break;
+        }
+        last = score;
+        at = dom.parent(at);
+    }
+    let mut parent = dom.parent(top);
+    while parent != NONE && parent > page.body && page.amount(parent).chars == page.amount(top).chars {
+        top = parent;
+        parent = dom.parent(top);
+    }
+    top
+}
+
+fn with_siblings(
+    page: &Page<'_>,
+    top: u32,
+    best: f32,
+    scores: &FxHashMap<u32, f32>,
+    mask: &[bool],
+) -> Vec<u32> {
+    let dom = &page.dom;
+    let parent = dom.parent(top);
+    if top == page.body || parent == NONE {
+        return vec![top];
+    }
+    let threshold = (best * 0.2).max(10.0);
+    dom.children(parent)
+        .filter(|&child| {
+            if child == top {
+                return true;
+            }
+            if mask[child as usize] || !page.is_visible(child) {
+                return false;
+            }
+            if scores.get(&child).is_some_and(|score| *score >= threshold) {
+                return true;
+            }
+            let amount = page.amount(child);
+            dom.tag(child) == Tag::P
+                && (amount.chars > 80 && amount.link_density() < 0.25
+                    || amount.chars > 0 && amount.links == 0 && amount.marks > 0)
+        })
+        .collect()
+}

@@ -1,0 +1,38 @@
+//! The trafilatura-style candidate: a container by what it is called, else the body, and in it every block that
+//! is no boilerplate. After Barbaresi's trafilatura (ACL 2021), as described in heuristics reference §4.
+
+use super::{Selection, prune};
+use crate::{dom::Tag, options::Options, page::Page};
+use html5ever::local_name;
+
+/// All blocks of the container that are neither boilerplate by name nor made of links.
+pub(super) fn candidate(page: &Page<'_>, mask: &[bool], options: &Options) -> Option<Selection> {
+    let root = container(page, mask).unwrap_or(page.body);
+    let mut drop = mask.to_vec();
+    let roots = vec![root];
+    prune::drop_link_lists(page, &roots, &mut drop, options);
+    Some(Selection::new(page, roots, drop))
+}
+
+/// The container that one of the known programs or the HTML standard marks as the content. One of several articles
+/// is not it: then it is what holds them all.
+fn container(page: &Page<'_>, mask: &[bool]) -> Option<u32> {
+    let dom = &page.dom;
+    let least = page.rules.extraction.words.trafilatura;
+    let usable = |id: u32| !prune::is_masked(page, id, mask) && page.amount(id).words >= least;
+    let mut named: Vec<(u16, u32)> = page.containers.iter().copied().filter(|(_, id)| usable(*id)).collect();
+    named.sort_unstable();
+    if let Some((_, id)) = named.first() {
+        return Some(*id);
+    }
+    let find = |test: &dyn Fn(u32) -> bool| -> Vec<u32> {
+        (page.body..dom.end(page.body)).filter(|id| test(*id) && usable(*id)).collect()
+    };
+    let articles = find(&|id| dom.tag(id) == Tag::Article);
+    if let [article] = articles.as_slice() {
+        return Some(*article);
+    }
+    find(&|id| dom.tag(id) == Tag::Main || dom.attr(id, &local_name!("role")) == Some("main"))
+        .first()
+        .copied()
+}

@@ -1,0 +1,164 @@
+//! A page's tree: one vector in document order, a subtree is a range of it.
+//!
+//! Built by html5ever (the HTML standard's algorithm) on a sink of our own. Three buffers hold everything: nodes,
+//! the text of all text nodes, the values of all attributes. Nothing here recurses, so depth costs no stack.
+
+mod attributes;
+mod parse;
+mod sink;
+mod tag;
+
+use html5ever::LocalName;
+pub(crate) use parse::parse;
+pub(crate) use tag::Tag;
+
+/// No node.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// Bounds on what a page may make the parser do. html5ever takes time quadratic in open elements and in the
+/// attributes of one tag, so both are cut before the tree is built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Elements nested deeper than this are flattened into their ancestor.
+    pub max_depth: u16,
+    /// Attributes of one element beyond this are dropped.
+    pub max_attributes: usize,
+    /// After this many nodes the rest of the page is left out.
+    pub max_nodes: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { max_depth: 512, max_attributes: 256, max_nodes: 600_000 }
+    }
+}
+
+/// An element, or a run of text.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Node {
+    /// Its kind.
+    pub(crate) tag: Tag,
+    /// Parent, or [`NONE`] for the document.
+    pub(crate) parent: u32,
+    /// One past the last node of its subtree.
+    pub(crate) end: u32,
+    /// First attribute of an element; first byte of a text.
+    start: u32,
+    /// Number of attributes; bytes of a text.
+    len: u32,
+}
+
+#[derive(Clone, Debug)]
+struct Attr {
+    name: LocalName,
+    start: u32,
+    len: u32,
+}
+
+/// A parsed page.
+#[derive(Debug)]
+pub(crate) struct Dom {
+    nodes: Vec<Node>,
+    text: String,
+    attrs: Vec<Attr>,
+    attr_text: String,
+    /// Names of the elements that are [`Tag::Other`], by node, in order.
+    custom: Vec<(u32, LocalName)>,
+}
+
+impl Dom {
+    /// Number of nodes; ids are `0..len`.
+    pub(crate) fn len(&self) -> u32 {
+        self.nodes.len() as u32
+    }
+
+    /// The node's kind.
+    pub(crate) fn tag(&self, id: u32) -> Tag {
+        self.nodes[id as usize].tag
+    }
+
+    /// The node's parent, or [`NONE`].
+    pub(crate) fn parent(&self, id: u32) -> u32 {
+        self.nodes[id as usize].parent
+    }
+
+    /// One past the last node of the subtree.
+    pub(crate) fn end(&self, id: u32) -> u32 {
+        self.nodes[id as usize].end
+    }
+
+    /// The text of a text node; empty for elements.
+    pub(crate) fn text(&self, id: u32) -> &str {
+        let node = &self.nodes[id as usize];
+        if node.tag == Tag::Text {
+            &self.text[node.start as usize..(node.start + node.len) as usize]
+        } else {
+            ""
+        }
+    }
+
+    fn attr_slice(&self, id: u32) -> &[Attr] {
+        let node = &self.nodes[id as usize];
+        if node.tag == Tag::Text {
+            &[]
+        } else {
+            &self.attrs[node.start as usize..(node.start + node.len) as usize]
+        }
+    }
+
+    fn value(&self, attr: &Attr) -> &str {
+        &self.attr_text[attr.start as usize..(attr.start + attr.len) as usize]
+    }
+
+    /// The value of an attribute.
+    pub(crate) fn attr(&self, id: u32, name: &LocalName) -> Option<&str> {
+        self.attr_slice(id).iter().find(|a| a.name == *name).map(|a| self.value(a))
+    }
+
+    /// All attributes, in order.
+    pub(crate) fn attrs(&self, id: u32) -> impl Iterator<Item = (&LocalName, &str)> {
+        self.attr_slice(id).iter().map(|a| (&a.name, self.value(a)))
+    }
+
+    /// The element's name, whatever it is; empty for text and document.
+    pub(crate) fn name(&self, id: u32) -> &str {
+        match self.tag(id) {
+            Tag::Other => match self.custom.binary_search_by_key(&id, |(node, _)| *node) {
+                Ok(at) => &self.custom[at].1,
+                Err(_) => "",
+            },
+            tag => tag.name(),
+        }
+    }
+
+    /// Ancestors, innermost first.
+    pub(crate) fn ancestors(&self, id: u32) -> impl Iterator<Item = u32> {
+        let mut at = id;
+        std::iter::from_fn(move || {
+            at = self.parent(at);
+            (at != NONE).then_some(at)
+        })
+    }
+
+    /// Children, in order.
+    pub(crate) fn children(&self, id: u32) -> impl Iterator<Item = u32> {
+        let (mut at, end) = (id + 1, self.end(id));
+        std::iter::from_fn(move || {
+            (at < end).then(|| {
+                let child = at;
+                at = self.end(child);
+                child
+            })
+        })
+    }
+
+    /// The text of a whole subtree as it stands, scripts and all.
+    pub(crate) fn raw_text(&self, id: u32) -> String {
+        (id..self.end(id)).map(|node| self.text(node)).collect()
+    }
+
+    /// The first element of a kind in a range of nodes.
+    pub(crate) fn find(&self, range: std::ops::Range<u32>, tag: Tag) -> Option<u32> {
+        range.into_iter().find(|&id| self.tag(id) == tag)
+    }
+}

@@ -1,0 +1,144 @@
+//! Text to tree: html5ever's tokenizer, a filter on its tokens, html5ever's tree builder.
+
+use super::{Dom, Limits, attributes, sink::Sink};
+use html5ever::{
+    LocalName, TokenizerResult,
+    buffer_queue::BufferQueue,
+    interface::tree_builder::TreeSink,
+    tendril::StrTendril,
+    tokenizer::{Tag as TagToken, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts},
+    tree_builder::{TreeBuilder, TreeBuilderOpts},
+};
+use rustc_hash::FxHashMap;
+use std::cell::{Cell, RefCell};
+
+/// A tree and which bounds it ran into.
+pub(crate) struct Parsed {
+    /// The tree.
+    pub(crate) dom: Dom,
+    /// Elements were flattened, or the page was cut at the node limit.
+    pub(crate) depth_capped: bool,
+    /// Attributes were dropped.
+    pub(crate) attributes_capped: bool,
+}
+
+/// Parses a page. Never fails: the HTML standard gives every text a tree.
+///
+/// Scripting counts as off, so that `noscript` is parsed like everything else.
+pub(crate) fn parse(html: &str, limits: &Limits) -> Parsed {
+    let capped = attributes::cap(html, limits.max_attributes);
+    let sink = Sink::new(html.len(), limits);
+    let builder = TreeBuilder::new(sink, TreeBuilderOpts { scripting_enabled: false, ..Default::default() });
+    let filter = Filter {
+        builder,
+        limits: *limits,
+        dropped: RefCell::default(),
+        capped: Cell::new(false),
+        full: Cell::new(false),
+    };
+    let tokenizer = Tokenizer::new(filter, TokenizerOpts::default());
+    let input = BufferQueue::default();
+    input.push_back(StrTendril::from(capped.as_ref()));
+    // A script's end hands control back; there is nothing to run.
+    while !matches!(tokenizer.feed(&input), TokenizerResult::Done) {}
+    tokenizer.end();
+    let filter = tokenizer.sink;
+    let depth_capped = filter.capped.get() || filter.full.get();
+    let (dom, attributes_dropped) = filter.builder.sink.finish();
+    Parsed {
+        dom,
+        depth_capped,
+        attributes_capped: attributes_dropped || matches!(capped, std::borrow::Cow::Owned(_)),
+    }
+}
+
+/// Stands between tokenizer and tree builder and keeps elements from nesting too deep: a start tag at the limit is
+/// dropped, and so is the next end tag of its name.
+struct Filter {
+    builder: TreeBuilder<u32, Sink>,
+    limits: Limits,
+    dropped: RefCell<FxHashMap<LocalName, u32>>,
+    capped: Cell<bool>,
+    full: Cell<bool>,
+}
+
+impl Filter {
+    /// Whether a tag has to be kept from the tree builder.
+    fn drops(&self, tag: &TagToken) -> bool {
+        match tag.kind {
+            TagKind::StartTag => {
+                let deep = self.builder.sink.progress.depth.get() >= self.limits.max_depth;
+                if deep && !is_void(&tag.name) {
+                    self.capped.set(true);
+                    *self.dropped.borrow_mut().entry(tag.name.clone()).or_default() += 1;
+                    // The contents of these are not markup; without their tag they would become it.
+                    return !is_raw(&tag.name);
+                }
+                false
+            }
+            TagKind::EndTag if self.capped.get() => match self.dropped.borrow_mut().get_mut(&tag.name) {
+                Some(count) if *count > 0 => {
+                    *count -= 1;
+                    !is_raw(&tag.name)
+                }
+                _ => false,
+            },
+            TagKind::EndTag => false,
+        }
+    }
+}
+
+impl TokenSink for Filter {
+    type Handle = u32;
+
+    fn process_token(&self, token: Token, line: u64) -> TokenSinkResult<u32> {
+        if self.full.get() && !matches!(token, Token::EOFToken) {
+            return TokenSinkResult::Continue;
+        }
+        if let Token::TagToken(tag) = &token {
+            if self.builder.sink.progress.nodes.get() >= self.limits.max_nodes {
+                self.full.set(true);
+                return TokenSinkResult::Continue;
+            }
+            if self.drops(tag) {
+                return TokenSinkResult::Continue;
+            }
+        }
+        self.builder.process_token(token, line)
+    }
+
+    fn end(&self) {
+        self.builder.end();
+    }
+
+    fn adjusted_current_node_present_but_not_in_html_namespace(&self) -> bool {
+        self.builder.adjusted_current_node_present_but_not_in_html_namespace()
+    }
+}
+
+fn is_void(name: &str) -> bool {
+    matches!(
+        name,
+        "area"
+            | "base"
+            | "br"
+            | "col"
+            | "embed"
+            | "hr"
+            | "img"
+            | "input"
+            | "link"
+            | "meta"
+            | "param"
+            | "source"
+            | "track"
+            | "wbr"
+    )
+}
+
+fn is_raw(name: &str) -> bool {
+    matches!(
+        name,
+        "script" | "style" | "textarea" | "title" | "xmp" | "iframe" | "noembed" | "noframes" | "plaintext"
+    )
+}

@@ -1,0 +1,281 @@
+//! The one call.
+
+use crate::{
+    blocks, charset,
+    content::{self, Chosen},
+    dom, links,
+    metadata::{self, JsonLd},
+    options::Options,
+    page::Page,
+    plain, polish, render,
+    rules::{Rules, RulesError},
+    score, signals, text, words,
+};
+use crawl_model::{Extraction, Extractor, PageMetadata, PageSignals, Warning};
+use sha2::{Digest, Sha256};
+use std::{path::Path, sync::Arc};
+use url::Url;
+
+/// A page to extract.
+#[derive(Clone, Copy, Debug)]
+pub struct Input<'a> {
+    /// The decoded body (content-encoding undone, charset not).
+    pub bytes: &'a [u8],
+    /// The address of the page, against which its links are resolved.
+    pub url: Option<&'a Url>,
+    /// The raw value of the `Content-Type` header.
+    pub content_type: Option<&'a str>,
+}
+
+/// Extracts pages by one set of options and rules. Immutable; one serves all threads of a process.
+#[derive(Clone, Debug)]
+pub struct PageExtractor {
+    options: Options,
+    rules: Arc<Rules>,
+}
+
+/// How much of the content is read to identify its language (bytes).
+const LANGUAGE_SAMPLE: usize = 2048;
+
+impl PageExtractor {
+    /// An extractor with the built-in rules.
+    ///
+    /// # Errors
+    /// When the built-in rules are broken, which a test excludes.
+    pub fn new(options: Options) -> Result<Self, RulesError> {
+        Ok(Self { options, rules: Arc::new(Rules::embedded()?) })
+    }
+
+    /// An extractor whose rules come from a directory where it has them, and else are the built-in ones.
+    ///
+    /// # Errors
+    /// Names every problem of every file of rules.
+    pub fn with_rules(overlay: Option<&Path>, options: Options) -> Result<Self, RulesError> {
+        Ok(Self { options, rules: Arc::new(Rules::load(overlay)?) })
+    }
+
+    /// The options that were given.
+    #[must_use]
+    pub const fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// Extracts a page. Never fails.
+    #[must_use]
+    pub fn extract(&self, input: &Input<'_>) -> Extraction {
+        let decoded = charset::decode(input.bytes, input.content_type);
+        let mut warnings = Vec::new();
+        if decoded.source == charset::Source::Guess
+            && (decoded.overridden || !decoded.text.is_ascii() && decoded.charset != "UTF-8")
+        {
+            warnings.push(Warning::CharsetGuessed);
+        }
+        if decoded.had_errors {
+            warnings.push(Warning::InvalidBytes);
+        }
+        let mut extraction = if plain::is_plain(input.content_type, &decoded.text) {
+            extract_plain(&decoded.text)
+        } else {
+            self.extract_html(&decoded.text, input.url, &mut warnings)
+        };
+        extraction.charset = decoded.charset;
+        extraction.metadata.language_detected = detect_language(&extraction.content);
+        extraction.word_count = words::count_words(&extraction.content);
+        if extraction.word_count == 0 && extraction.signals.visible_word_count > 0 {
+            warnings.push(Warning::AllBoilerplate);
+        }
+        warnings.sort_unstable();
+        extraction.warnings = warnings;
+        extraction
+    }
+
+    fn extract_html(&self, html: &str, url: Option<&Url>, warnings: &mut Vec<Warning>) -> Extraction {
+        let parsed = dom::parse(html, &self.options.limits);
+        if parsed.depth_capped {
+            warnings.push(Warning::DepthCapped);
+        }
+        if parsed.attributes_capped {
+            warnings.push(Warning::AttributesCapped);
+        }
+        let page = Page::new(parsed.dom, &self.rules, url);
+        let json = JsonLd::of(&page);
+        let collected = metadata::collect(&page, &json);
+        let signals = signals::compute(&page, collected.accessible);
+        let links = links::collect(&page);
+        let directives = links::directives(&page, &self.options.product_token);
+        let article_score = score::score(&page, &collected.metadata, &links, signals.body_word_count);
+        let Chosen { selection, mut extractor, mut reason } = content::choose(&page, &self.options);
+        let (pieces, references) = render::pieces(&page, &selection, render::Style::of(&self.options));
+        let pieces = polish::pieces(pieces, &self.rules);
+        let content = render::join(&pieces, &references);
+        if content.is_empty() {
+            extractor = Extractor::None;
+            reason = format!("nothing is left of the content: {reason}");
+        }
+        let mut in_content = vec![false; page.dom.len() as usize];
+        for node in pieces.iter().flat_map(|piece| &piece.nodes) {
+            in_content[*node as usize] = true;
+        }
+        Extraction {
+            content,
+            blocks: blocks::collect(&page, &in_content),
+            metadata: collected.metadata,
+            links,
+            directives,
+            signals,
+            extractor,
+            reason,
+            article_score,
+            word_count: 0,
+            charset: "",
+            warnings: Vec::new(),
+        }
+    }
+}
+
+/// Plain text is its own content; its paragraphs are its blocks.
+fn extract_plain(raw: &str) -> Extraction {
+    let content = plain::normalise(raw);
+    let words = words::count_words(&content);
+    let blocks = content
+        .split("\n\n")
+        .map(text::fold_lower)
+        .filter(|block| !block.is_empty())
+        .enumerate()
+        .map(|(position, block)| {
+            let mut hash = [0; 8];
+            hash.copy_from_slice(&Sha256::digest(block.as_bytes())[..8]);
+            crawl_model::Block {
+                hash: u64::from_be_bytes(hash),
+                tag_path: 0,
+                chars: block.chars().count() as u32,
+                position: position as u32,
+                link_density: 0,
+                in_content: true,
+            }
+        })
+        .collect();
+    Extraction {
+        extractor: if content.is_empty() { Extractor::None } else { Extractor::PlainText },
+        content,
+        blocks,
+        metadata: PageMetadata::default(),
+        links: Vec::new(),
+        directives: crawl_model::Directives::default(),
+        signals: PageSignals { body_word_count: words, visible_word_count: words, ..PageSignals::default() },
+        reason: "plain text".to_owned(),
+        article_score: 0,
+        word_count: words,
+        charset: "",
+        warnings: Vec::new(),
+    }
+}
+
+/// The language of a text by its letters, if the identification calls itself reliable.
+fn detect_language(content: &str) -> Option<String> {
+    let sample = text::head(content, LANGUAGE_SAMPLE);
+    let info = whatlang::detect(sample).filter(whatlang::Info::is_reliable)?;
+    let code = info.lang().code();
+    // whatlang speaks ISO 639-3; ISO 639-1 where there is one.
+    Some(TWO_LETTERS.iter().find(|(three, _)| *three == code).map_or(code, |(_, two)| two).to_owned())
+}
+
+/// ISO 639-1 for the languages that whatlang knows.
+const TWO_LETTERS: [(&str, &str); 69] = [
+    ("epo", "eo"),
+    ("eng", "en"),
+    ("rus", "ru"),
+    ("cmn", "zh"),
+    ("spa", "es"),
+    ("por", "pt"),
+    ("ita", "it"),
+    ("ben", "bn"),
+    ("fra", "fr"),
+    ("deu", "de"),
+    ("ukr", "uk"),
+    ("kat", "ka"),
+    ("ara", "ar"),
+    ("hin", "hi"),
+    ("jpn", "ja"),
+    ("heb", "he"),
+    ("yid", "yi"),
+    ("pol", "pl"),
+    ("amh", "am"),
+    ("jav", "jv"),
+    ("kor", "ko"),
+    ("nob", "nb"),
+    ("dan", "da"),
+    ("swe", "sv"),
+    ("fin", "fi"),
+    ("tur", "tr"),
+    ("nld", "nl"),
+    ("hun", "hu"),
+    ("ces", "cs"),
+    ("ell", "el"),
+    ("bul", "bg"),
+    ("bel", "be"),
+    ("mar", "mr"),
+    ("kan", "kn"),
+    ("ron", "ro"),
+    ("slv", "sl"),
+    ("hrv", "hr"),
+    ("srp", "sr"),
+    ("mkd", "mk"),
+    ("lit", "lt"),
+    ("lav", "lv"),
+    ("est", "et"),
+    ("tam", "ta"),
+    ("vie", "vi"),
+    ("urd", "ur"),
+    ("tha", "th"),
+    ("guj", "gu"),
+    ("uzb", "uz"),
+    ("pan", "pa"),
+    ("aze", "az"),
+    ("ind", "id"),
+    ("tel", "te"),
+    ("pes", "fa"),
+    ("mal", "ml"),
+    ("ori", "or"),
+    ("mya", "my"),
+    ("nep", "ne"),
+    ("sin", "si"),
+    ("khm", "km"),
+    ("tuk", "tk"),
+    ("aka", "ak"),
+    ("zul", "zu"),
+    ("sna", "sn"),
+    ("afr", "af"),
+    ("lat", "la"),
+    ("slk", "sk"),
+    ("cat", "ca"),
+    ("tgl", "tl"),
+    ("hye", "hy"),
+];
+
+/// Whether a response is a page that this crate can read: HTML, XHTML or plain text by its `Content-Type`, or without
+/// one, by its first bytes.
+#[must_use]
+pub fn is_html(content_type: Option<&str>, bytes: &[u8]) -> bool {
+    let head = &bytes[..bytes.len().min(512)];
+    let binary = || {
+        head.starts_with(b"%PDF-")
+            || head.starts_with(b"PK\x03\x04")
+            || head.starts_with(b"\x1f\x8b")
+            || head.starts_with(b"\x89PNG")
+            || head.starts_with(b"\xff\xd8\xff")
+            || head.starts_with(b"GIF8")
+            || head.contains(&0) && !head.starts_with(b"\xff\xfe") && !head.starts_with(b"\xfe\xff")
+    };
+    match content_type.map(plain::essence).as_deref() {
+        Some("text/html" | "application/xhtml+xml" | "text/plain") => !binary(),
+        Some("application/xml" | "text/xml") => {
+            let text = String::from_utf8_lossy(head);
+            text.contains("<html") || text.contains("xhtml")
+        }
+        None | Some("" | "application/octet-stream" | "unknown/unknown" | "*/*") => {
+            !binary() && memchr::memchr(b'<', head).is_some()
+        }
+        Some(_) => false,
+    }
+}

@@ -1,0 +1,165 @@
+//! Links of a page and its own robots directives.
+
+use crate::{dom::Tag, page::Page};
+use crawl_model::{Directives, Link, LinkKind};
+use html5ever::local_name;
+use std::collections::HashSet;
+use url::Url;
+
+/// Resolves an address of a page. `None` for what is neither http nor https, and for what is no address. The fragment
+/// is dropped.
+pub(crate) fn resolve(base: Option<&Url>, address: &str) -> Option<String> {
+    let address = address.trim_matches(|c: char| c.is_ascii_whitespace() || c.is_ascii_control());
+    let address = address.split('#').next().unwrap_or_default();
+    if is_plain_absolute(address) {
+        return Some(address.to_owned());
+    }
+    let base = match base {
+        Some(base) => base,
+        None => return http(Url::parse(address).ok()?),
+    };
+    if address.starts_with('/') && !address.starts_with("//") && is_plain(address) {
+        let origin = &base[..url::Position::BeforePath];
+        if matches!(base.scheme(), "http" | "https") {
+            return Some(format!("{origin}{address}"));
+        }
+    }
+    http(base.join(address).ok()?)
+}
+
+fn http(mut url: Url) -> Option<String> {
+    if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none_or(str::is_empty) {
+        return None;
+    }
+    url.set_fragment(None);
+    Some(url.into())
+}
+
+/// An absolute address that parsing would leave as it is: most addresses are, and parsing them is the dearest step of
+/// a page of links.
+fn is_plain_absolute(address: &str) -> bool {
+    let Some(rest) = address.strip_prefix("https://").or_else(|| address.strip_prefix("http://")) else {
+        return false;
+    };
+    let Some(slash) = rest.find('/') else { return false };
+    let host = &rest[..slash];
+    !host.is_empty()
+        && host.bytes().all(|b| matches!(b, b'a'..=b'z' | b'-' | b'.' | b'0'..=b'9'))
+        // A host that ends in a digit may be an address that parsing writes otherwise.
+        && host.bytes().last().is_some_and(|b| b.is_ascii_lowercase())
+        && !host.contains("xn--")
+        && is_plain(&rest[slash..])
+}
+
+/// A path and query of characters that parsing leaves alone, without dot segments.
+fn is_plain(path: &str) -> bool {
+    let fine = path.bytes().all(|b| {
+        matches!(b, b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' | b'?' | b'=' | b'&'
+            | b'%' | b'+' | b':' | b'@' | b'!' | b'$' | b'(' | b')' | b'*' | b',' | b';')
+    });
+    let path = path.split('?').next().unwrap_or_default();
+    fine && !path.contains("/.") && !path.to_ascii_lowercase().contains("%2e")
+}
+
+/// The links of a page, each URL once, in document order. Consent banners and templates give links as well: they are
+/// addresses of the site. A page's own address is no link.
+pub(crate) fn collect(page: &Page<'_>) -> Vec<Link> {
+    let dom = &page.dom;
+    let mut links = Vec::new();
+    let mut seen: HashSet<String> = HashSet::new();
+    for id in 0..dom.len() {
+        let (kind, attribute) = match dom.tag(id) {
+            Tag::A => (LinkKind::Anchor, local_name!("href")),
+            Tag::Area => (LinkKind::Area, local_name!("href")),
+            Tag::Frame | Tag::Iframe => (LinkKind::Frame, local_name!("src")),
+            _ => continue,
+        };
+        let Some(address) = dom.attr(id, &attribute) else { continue };
+        let Some(url) = page.resolve(address) else { continue };
+        let nofollow = dom
+            .attr(id, &local_name!("rel"))
+            .is_some_and(|rel| tokens(rel).any(|t| matches!(t.as_str(), "nofollow" | "ugc" | "sponsored")));
+        if seen.insert(url.clone()) {
+            links.push(Link { url, kind, nofollow });
+        } else if !nofollow {
+            // The same address once with and once without `nofollow`: the page does vouch for it.
+            if let Some(link) = links.iter_mut().rev().find(|l| l.nofollow && l.url == url) {
+                link.nofollow = false;
+            }
+        }
+    }
+    links
+}
+
+/// Lower-case words of a list attribute.
+pub(crate) fn tokens(value: &str) -> impl Iterator<Item = String> {
+    value
+        .split(|c: char| c == ',' || c.is_whitespace())
+        .filter(|t| !t.is_empty())
+        .map(str::to_ascii_lowercase)
+}
+
+/// What `<meta name="robots">` and a meta element with our own name say. Both hold; the stricter wins.
+pub(crate) fn directives(page: &Page<'_>, product_token: &str) -> Directives {
+    let dom = &page.dom;
+    let mut all = Directives::default();
+    for id in (0..dom.len()).filter(|id| dom.tag(*id) == Tag::Meta) {
+        let Some(name) = dom.attr(id, &local_name!("name")).map(str::trim) else { continue };
+        let ours = !product_token.is_empty() && name.eq_ignore_ascii_case(product_token);
+        if !ours && !name.eq_ignore_ascii_case("robots") {
+            continue;
+        }
+        for token in tokens(dom.attr(id, &local_name!("content")).unwrap_or_default()) {
+            match token.as_str() {
+                "noindex" => all.noindex = true,
+                "nofollow" => all.nofollow = true,
+                "none" => (all.noindex, all.nofollow) = (true, true),
+                "noarchive" => all.noarchive = true,
+                "noai" | "noimageai" => all.noai = true,
+                _ => {}
+            }
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fast_path_agrees_with_the_parser() {
+        let base = Url::parse("https://example.org/a/b?q").unwrap();
+        for address in [
+            "https://example.org/x/y?z=1&w=%20#f",
+            "http://example.org",
+            "HTTP://EXAMPLE.org/A",
+            "/x/../y",
+            "/x/./y",
+            "/x/%2e%2E/y",
+            "//other.org/x",
+            "x",
+            "?q=1",
+            "#top",
+            "",
+            " /x \n",
+            "/ü?ü",
+            "https://1.2.3/x",
+            "https://0x7f.1/",
+            "mailto:a@b",
+            "javascript:void(0)",
+            "/a b",
+            "/a|b",
+            "/x'y",
+            "/x?a='b'",
+            "https://example.org:443/x",
+            "/x\\y",
+            "https:///x",
+            "https://u@h.org/",
+            "/x?a=/../b",
+        ] {
+            let want = base.join(address).ok().and_then(|u| http(u));
+            assert_eq!(resolve(Some(&base), address), want, "{address}");
+        }
+    }
+}

@@ -1,0 +1,332 @@
+//! Dates in the forms people and programs write them.
+
+use jiff::{civil::Date, tz::TimeZone};
+use rustc_hash::FxHashMap;
+use serde::Deserialize;
+
+/// `dates.toml`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct DateFile {
+    months: Vec<String>,
+    published: Vec<String>,
+    modified: Vec<String>,
+    names: Vec<String>,
+    published_words: Vec<String>,
+    modified_words: Vec<String>,
+}
+
+/// The same, compiled.
+#[derive(Debug)]
+pub(crate) struct DateRules {
+    months: FxHashMap<String, i8>,
+    /// Meta names, best first.
+    pub(crate) published: Vec<String>,
+    /// Meta names, best first.
+    pub(crate) modified: Vec<String>,
+    /// Words of class and id.
+    pub(crate) names: crate::rules::TokenTable,
+    pub(crate) published_words: Vec<String>,
+    pub(crate) modified_words: Vec<String>,
+}
+
+impl DateRules {
+    pub(crate) fn compile(file: DateFile, problems: &mut Vec<String>) -> Self {
+        if file.months.len() != 12 {
+            problems.push(format!("dates.toml: months has {} entries, not 12", file.months.len()));
+        }
+        let mut months = FxHashMap::default();
+        for (month, names) in (1i8..).zip(&file.months) {
+            for name in names.split_whitespace() {
+                months.insert(name.to_owned(), month);
+            }
+        }
+        let mut names = crate::rules::TokenTable::default();
+        file.names.iter().for_each(|name| names.add(name, crate::rules::Roles::META));
+        Self {
+            months,
+            published: file.published,
+            modified: file.modified,
+            names,
+            published_words: file.published_words,
+            modified_words: file.modified_words,
+        }
+    }
+}
+
+/// In which order a date of numbers alone is read where both are possible.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// 5/4 is the fifth of April.
+    DayFirst,
+    /// 5/4 is the fourth of May, as in the United States.
+    MonthFirst,
+}
+
+/// Years before are not dates of web pages; the year after the last is not checked against a clock, since there is none.
+const YEARS: std::ops::RangeInclusive<i16> = 1990..=2099;
+/// Longer texts are not looked through for a date.
+const MAX_TEXT: usize = 400;
+
+/// The first date in a text: `YYYY-MM-DD`, or RFC 3339 where a time and an offset are written.
+pub(crate) fn parse(rules: &DateRules, text: &str, order: Order) -> Option<String> {
+    let text = crate::text::head(text.trim(), MAX_TEXT);
+    iso(text).or_else(|| {
+        let tokens = tokens(text);
+        (0..tokens.len()).find_map(|at| from_tokens(rules, &tokens[at..], order)).map(|date| date.to_string())
+    })
+}
+
+/// ISO 8601 at the start of the text, with time and offset if they are there and make sense.
+fn iso(text: &str) -> Option<String> {
+    let bytes = text.as_bytes();
+    let number = |range: std::ops::Range<usize>| -> Option<i16> {
+        let part = text.get(range)?;
+        part.bytes().all(|b| b.is_ascii_digit()).then(|| part.parse().ok())?
+    };
+    let date = if bytes.get(4) == Some(&b'-') && bytes.get(7) == Some(&b'-') {
+        valid(number(0..4)?, number(5..7)?, number(8..10)?)?
+    } else if bytes.len() >= 8
+        && bytes[..8].iter().all(u8::is_ascii_digit)
+        && !bytes.get(8).is_some_and(u8::is_ascii_digit)
+    {
+        return valid(number(0..4)?, number(4..6)?, number(6..8)?).map(|date| date.to_string());
+    } else {
+        return None;
+    };
+    let rest = text.get(10..).unwrap_or_default();
+    if rest.as_bytes().first().is_some_and(u8::is_ascii_digit) {
+        return None;
+    }
+    let time = rest.strip_prefix(['T', ' ', 't']).unwrap_or_default();
+    let with_zone = format!("{date}T{}", time.trim().replace(' ', ""));
+    let stamp = with_zone.parse::<jiff::Timestamp>().ok().or_else(|| {
+        let (head, tail) = with_zone.split_at_checked(with_zone.len().checked_sub(2)?)?;
+        // An offset without a colon in it: +0100.
+        format!("{head}:{tail}").parse::<jiff::Timestamp>().ok()
+    });
+    if stamp.is_none() || time.is_empty() {
+        return Some(date.to_string());
+    }
+    let offset = offset_of(time)?;
+    let zoned = stamp?.to_zoned(TimeZone::fixed(offset));
+    Some(
+        zoned
+            .strftime(if offset.seconds() == 0 { "%Y-%m-%dT%H:%M:%SZ" } else { "%Y-%m-%dT%H:%M:%S%:z" })
+            .to_string(),
+    )
+}
+
+fn offset_of(time: &str) -> Option<jiff::tz::Offset> {
+    let time = time.trim();
+    if time.ends_with(['Z', 'z']) {
+        return Some(jiff::tz::Offset::UTC);
+    }
+    let at = time.rfind(['+', '-'])?;
+    let sign = if time.as_bytes()[at] == b'-' { -1 } else { 1 };
+    let digits: String = time[at + 1..].chars().filter(char::is_ascii_digit).collect();
+    let hours: i32 = digits.get(..2)?.parse().ok()?;
+    let minutes: i32 = digits.get(2..4).unwrap_or("0").parse().ok()?;
+    jiff::tz::Offset::from_seconds(sign * (hours * 3600 + minutes * 60)).ok()
+}
+
+fn valid(year: i16, month: i16, day: i16) -> Option<Date> {
+    if !YEARS.contains(&year) {
+        return None;
+    }
+    Date::new(year, i8::try_from(month).ok()?, i8::try_from(day).ok()?).ok()
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Token {
+    /// Its value and the number of its digits.
+    Number(i32, usize),
+    Word(String),
+    Sign(char),
+}
+
+fn tokens(text: &str) -> Vec<Token> {
+    let mut out: Vec<Token> = Vec::new();
+    let mut chars = text.char_indices().peekable();
+    while let Some(&(start, c)) = chars.peek() {
+        let mut run = |test: fn(char) -> bool| {
+            let mut end = start;
+            while let Some(&(at, c)) = chars.peek() {
+                if !test(c) {
+                    break;
+                }
+                end = at + c.len_utf8();
+                chars.next();
+            }
+            &text[start..end]
+        };
+        if c.is_ascii_digit() {
+            let digits = run(|c| c.is_ascii_digit());
+            out.push(Token::Number(digits.parse().unwrap_or(-1), digits.len()));
+        } else if matches!(c, '年' | '月' | '日' | '년' | '월' | '일') {
+            chars.next();
+            out.push(Token::Sign(c));
+        } else if c.is_alphabetic() {
+            let word = run(|c| c.is_alphabetic() && !matches!(c, '年' | '月' | '日' | '년' | '월' | '일'));
+            out.push(Token::Word(word.to_lowercase()));
+        } else {
+            chars.next();
+            if !c.is_whitespace() {
+                out.push(Token::Sign(c));
+            }
+        }
+    }
+    out
+}
+
+fn from_tokens(rules: &DateRules, tokens: &[Token], order: Order) -> Option<Date> {
+    numeric(tokens, order).or_else(|| written(rules, tokens))
+}
+
+fn numeric(tokens: &[Token], order: Order) -> Option<Date> {
+    let [
+        Token::Number(a, a_len),
+        Token::Sign(first),
+        Token::Number(b, b_len),
+        Token::Sign(second),
+        rest @ ..,
+    ] = tokens
+    else {
+        return None;
+    };
+    let Some(Token::Number(c, c_len)) = rest.first() else { return None };
+    let (a, b, c) = (i16::try_from(*a).ok()?, i16::try_from(*b).ok()?, i16::try_from(*c).ok()?);
+    if *b_len > 2 {
+        return None;
+    }
+    if *a_len == 4 && *c_len <= 2 {
+        let joined =
+            matches!((first, second), ('-', '-') | ('/', '/') | ('.', '.') | ('年', '月') | ('년', '월'));
+        return joined.then(|| valid(a, b, c))?;
+    }
+    if *a_len > 2 || *c_len != 4 && *c_len != 2 || first != second || !matches!(first, '.' | '/' | '-') {
+        return None;
+    }
+    let year = if *c_len == 2 { 2000 + c } else { c };
+    if *c_len == 2 && *first != '.' && *first != '/' {
+        return None;
+    }
+    let month_first = *first == '/' && order == Order::MonthFirst;
+    let (day, month) = if month_first { (b, a) } else { (a, b) };
+    valid(year, month, day).or_else(|| valid(year, day, month))
+}
+
+/// A month by its name, with day and year around it.
+fn written(rules: &DateRules, tokens: &[Token]) -> Option<Date> {
+    let filler = |token: &Token| match token {
+        Token::Word(word) => {
+            matches!(
+                word.as_str(),
+                "st" | "nd" | "rd" | "th" | "de" | "of" | "del" | "er" | "di" | "a" | "o" | "г"
+            )
+        }
+        Token::Sign(sign) => matches!(sign, ',' | '.' | '-' | '/' | 'º' | '°' | '’' | '\''),
+        Token::Number(..) => false,
+    };
+    let mut parts =
+        tokens.iter().enumerate().filter(|(at, token)| *at == 0 || !filler(token)).map(|(_, token)| token);
+    let (a, b, c) = (parts.next()?, parts.next()?, parts.next()?);
+    let month = |token: &Token| match token {
+        Token::Word(word) => rules.months.get(word).map(|m| i16::from(*m)),
+        _ => None,
+    };
+    let number = |token: &Token, digits: &[usize]| match token {
+        Token::Number(value, len) if digits.contains(len) => i16::try_from(*value).ok(),
+        _ => None,
+    };
+    if let Some(month) = month(a) {
+        return valid(number(c, &[4])?, month, number(b, &[1, 2])?);
+    }
+    let month = month(b)?;
+    if let (Some(day), Some(year)) = (number(a, &[1, 2]), number(c, &[4])) {
+        return valid(year, month, day);
+    }
+    valid(number(a, &[4])?, month, number(c, &[1, 2])?)
+}
+
+/// A date in a URL's path: `/2024/01/05/`, `/2024-01-05-`, `/20240105/`.
+pub(crate) fn from_path(path: &str) -> Option<String> {
+    let bytes = path.as_bytes();
+    let digits = |from: usize, len: usize| -> Option<i16> {
+        let part = path.get(from..from + len)?;
+        part.bytes().all(|b| b.is_ascii_digit()).then(|| part.parse().ok())?
+    };
+    let boundary = |at: usize| !bytes.get(at).is_some_and(u8::is_ascii_digit);
+    (0..bytes.len()).filter(|at| matches!(bytes[*at], b'/' | b'-' | b'_')).find_map(|at| {
+        let start = at + 1;
+        let year = digits(start, 4)?;
+        match bytes.get(start + 4) {
+            Some(sign @ (b'/' | b'-' | b'_')) => {
+                let month_len = 1 + usize::from(digits(start + 5, 2).is_some());
+                let month = digits(start + 5, month_len)?;
+                let after = start + 5 + month_len;
+                if bytes.get(after) != Some(sign) {
+                    return None;
+                }
+                let day_len = 1 + usize::from(digits(after + 1, 2).is_some());
+                let day = digits(after + 1, day_len)?;
+                boundary(after + 1 + day_len).then(|| valid(year, month, day))?
+            }
+            Some(c) if c.is_ascii_digit() && boundary(start + 8) => {
+                valid(year, digits(start + 4, 2)?, digits(start + 6, 2)?)
+            }
+            _ => None,
+        }
+        .map(|date| date.to_string())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::Rules;
+
+    #[test]
+    fn forms_and_languages() {
+        let rules = &Rules::embedded().unwrap().dates;
+        for (text, want) in [
+            ("2024-03-05", "2024-03-05"),
+            ("2024-03-05T10:20:30Z", "2024-03-05T10:20:30Z"),
+            ("2024-03-05T10:20:30.5+02:00", "2024-03-05T10:20:30+02:00"),
+            ("2024-03-05T10:20:30+0200", "2024-03-05T10:20:30+02:00"),
+            ("2024-03-05 10:20", "2024-03-05"),
+            ("20240305", "2024-03-05"),
+            ("March 5, 2024", "2024-03-05"),
+            ("Published on Mar 5th, 2024 at noon", "2024-03-05"),
+            ("Tue, 05 Mar 2024 10:00:00 GMT", "2024-03-05"),
+            ("5. März 2024", "2024-03-05"),
+            ("5 de marzo de 2024", "2024-03-05"),
+            ("1er février 2024", "2024-02-01"),
+            ("5 марта 2024 г.", "2024-03-05"),
+            ("2024年3月5日", "2024-03-05"),
+            ("05.03.2024", "2024-03-05"),
+            ("05/03/2024", "2024-03-05"),
+            ("13/03/2024", "2024-03-13"),
+            ("2024/3/5", "2024-03-05"),
+        ] {
+            assert_eq!(parse(rules, text, Order::DayFirst).as_deref(), Some(want), "{text}");
+        }
+        assert_eq!(parse(rules, "05/03/2024", Order::MonthFirst).as_deref(), Some("2024-05-03"));
+        for text in ["", "version 1.2.3", "31 February 2024", "room 101", "1024-768", "May contain nuts"] {
+            assert_eq!(parse(rules, text, Order::DayFirst), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn paths() {
+        for (path, want) in [
+            ("/2024/03/05/slug", Some("2024-03-05")),
+            ("/blog/2024-3-5-slug.html", Some("2024-03-05")),
+            ("/news/20240305/x", Some("2024-03-05")),
+            ("/2024/03/slug", None),
+            ("/item/202403051", None),
+        ] {
+            assert_eq!(from_path(path).as_deref(), want, "{path}");
+        }
+    }
+}

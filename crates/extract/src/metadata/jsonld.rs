@@ -1,0 +1,159 @@
+//! JSON-LD of a page, as far as it speaks about the page itself.
+
+use crate::{dom::Tag, page::Page};
+use html5ever::local_name;
+use serde_json::Value;
+
+/// Longer scripts are not parsed.
+const MAX_SCRIPT: usize = 2 << 20;
+/// Objects beyond this many are not looked at.
+const MAX_NODES: usize = 2000;
+
+/// All objects of the page's JSON-LD, graphs and lists flattened, outermost first.
+#[derive(Debug, Default)]
+pub(crate) struct JsonLd {
+    roots: Vec<Value>,
+}
+
+impl JsonLd {
+    /// Parses the page's `application/ld+json` scripts. What is broken is left out.
+    pub(crate) fn of(page: &Page<'_>) -> Self {
+        let dom = &page.dom;
+        let roots = (0..dom.len())
+            .filter(|id| dom.tag(*id) == Tag::Script)
+            .filter(|id| {
+                dom.attr(*id, &local_name!("type"))
+                    .is_some_and(|t| t.trim().to_ascii_lowercase().starts_with("application/ld+json"))
+            })
+            .filter_map(|id| parse(&dom.raw_text(id)))
+            .collect();
+        Self { roots }
+    }
+
+    /// Every object that stands for itself: at the top, in a list, in a graph, or the main entity of another.
+    pub(crate) fn nodes(&self) -> Vec<&Value> {
+        let mut out = Vec::new();
+        let mut stack: Vec<&Value> = self.roots.iter().rev().collect();
+        while let Some(value) = stack.pop() {
+            match value {
+                Value::Array(list) => stack.extend(list.iter().rev()),
+                Value::Object(map) => {
+                    if out.len() >= MAX_NODES {
+                        break;
+                    }
+                    out.push(value);
+                    for key in ["mainEntity", "mainEntityOfPage", "@graph"] {
+                        if let Some(inner) = map.get(key).filter(|v| v.is_array() || v.is_object()) {
+                            stack.push(inner);
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        out
+    }
+
+    /// An object that another one names by its `@id`.
+    pub(crate) fn by_id<'a>(&self, nodes: &[&'a Value], reference: &Value) -> Option<&'a Value> {
+        let id = reference.get("@id")?.as_str()?;
+        nodes.iter().copied().find(|node| {
+            node.get("@id").and_then(Value::as_str) == Some(id)
+                && node.as_object().is_some_and(|map| map.len() > 1)
+        })
+    }
+}
+
+/// The `@type`s of an object, without namespaces.
+pub(crate) fn types(node: &Value) -> Vec<&str> {
+    let short = |text: &'_ str| -> usize { text.rfind(['/', ':']).map_or(0, |at| at + 1) };
+    match node.get("@type") {
+        Some(Value::String(text)) => vec![&text[short(text)..]],
+        Some(Value::Array(list)) => {
+            list.iter().filter_map(Value::as_str).map(|text| &text[short(text)..]).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// A text, from a string, the first of a list, or an object's `name`, `@value` or `url`.
+pub(crate) fn text(value: &Value) -> Option<&str> {
+    match value {
+        Value::String(text) => Some(text.trim()).filter(|t| !t.is_empty()),
+        Value::Array(list) => list.iter().find_map(text_shallow),
+        _ => text_shallow(value),
+    }
+}
+
+fn text_shallow(value: &Value) -> Option<&str> {
+    match value {
+        Value::String(text) => Some(text.trim()).filter(|t| !t.is_empty()),
+        Value::Object(map) => ["name", "@value", "url", "contentUrl"]
+            .iter()
+            .find_map(|key| map.get(*key)?.as_str())
+            .map(str::trim)
+            .filter(|t| !t.is_empty()),
+        _ => None,
+    }
+}
+
+fn parse(script: &str) -> Option<Value> {
+    let text = script.trim();
+    if text.is_empty() || text.len() > MAX_SCRIPT {
+        return None;
+    }
+    let text =
+        text.trim_start_matches("<!--").trim_start_matches("<![CDATA[").trim_start_matches("//<![CDATA[");
+    let text = text
+        .trim_end_matches("-->")
+        .trim_end_matches("//]]>")
+        .trim_end_matches("]]>")
+        .trim()
+        .trim_end_matches(';');
+    serde_json::from_str(text).ok().or_else(|| serde_json::from_str(&mend(text)).ok())
+}
+
+/// Line breaks and tabs inside of strings are not JSON, but common; so are commas before a closing bracket.
+fn mend(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let (mut in_string, mut escaped) = (false, false);
+    for c in text.chars() {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' if in_string => escaped = true,
+            '"' => in_string = !in_string,
+            _ => {}
+        }
+        if c.is_control() {
+            out.push(' ');
+            continue;
+        }
+        if !in_string && matches!(c, '}' | ']') {
+            let len = out.trim_end().len();
+            if out[..len].ends_with(',') {
+                out.truncate(len - 1);
+            }
+        }
+        out.push(c);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mends_what_is_common() {
+        let value = parse("<!-- {\"a\": \"x\ny\", \"b\": [1,2,],} -->").unwrap();
+        assert_eq!(value["a"], "x y");
+        assert_eq!(value["b"][1], 2);
+        assert!(parse("{nonsense").is_none());
+    }
+
+    #[test]
+    fn types_lose_their_namespace() {
+        let value = serde_json::json!({"@type": ["https://schema.org/Article", "schema:Thing", "Report"]});
+        assert_eq!(types(&value), ["Article", "Thing", "Report"]);
+    }
+}

@@ -1,0 +1,325 @@
+//! What a page says about itself.
+
+mod authors;
+mod dates;
+mod jsonld;
+mod published;
+mod title;
+
+pub(crate) use dates::{DateFile, DateRules, Order};
+pub(crate) use jsonld::{JsonLd, types};
+
+use crate::{dom::Tag, links::tokens, page::Page, text};
+use crawl_model::{Hreflang, PageMetadata};
+use html5ever::local_name;
+use serde_json::Value;
+
+/// Lists of keywords, breadcrumbs and the like are cut here.
+const MAX_LIST: usize = 64;
+
+/// The `meta` elements of a page: name, property, itemprop or http-equiv in lower case, and the content.
+pub(crate) struct Metas<'a> {
+    list: Vec<(String, &'a str)>,
+}
+
+impl<'a> Metas<'a> {
+    fn of(page: &'a Page<'_>) -> Self {
+        let dom = &page.dom;
+        let mut list = Vec::new();
+        for id in (0..dom.len()).filter(|id| dom.tag(*id) == Tag::Meta) {
+            let Some(content) =
+                dom.attr(id, &local_name!("content")).map(str::trim).filter(|c| !c.is_empty())
+            else {
+                continue;
+            };
+            for attribute in [
+                local_name!("property"),
+                local_name!("name"),
+                local_name!("itemprop"),
+                local_name!("http-equiv"),
+            ] {
+                for name in dom.attr(id, &attribute).unwrap_or_default().split_ascii_whitespace() {
+                    list.push((name.to_ascii_lowercase(), content));
+                }
+            }
+        }
+        Self { list }
+    }
+
+    /// The first content of a name.
+    pub(crate) fn get(&self, name: &str) -> Option<&'a str> {
+        self.all(name).next()
+    }
+
+    /// The first content of the first name that has one.
+    pub(crate) fn first(&self, names: &[&str]) -> Option<&'a str> {
+        names.iter().find_map(|name| self.get(name))
+    }
+
+    /// All contents of a name.
+    pub(crate) fn all<'b>(&'b self, name: &'b str) -> impl Iterator<Item = &'a str> + 'b {
+        self.list.iter().filter(move |(n, _)| n == name).map(|(_, content)| *content)
+    }
+}
+
+/// The metadata, and whether the page says that it is free to read.
+pub(crate) struct Collected {
+    pub(crate) metadata: PageMetadata,
+    pub(crate) accessible: Option<bool>,
+}
+
+/// What the collectors look at.
+pub(crate) struct Sources<'a> {
+    pub(crate) page: &'a Page<'a>,
+    pub(crate) metas: Metas<'a>,
+    pub(crate) json: &'a JsonLd,
+    pub(crate) nodes: Vec<&'a Value>,
+    /// The object that describes the page: an article before a product, a product before a web page.
+    pub(crate) main: Option<&'a Value>,
+}
+
+/// Types of objects that describe a page, best first.
+const MAIN_TYPES: [&[&str]; 4] = [
+    &[
+        "Article",
+        "NewsArticle",
+        "BlogPosting",
+        "TechArticle",
+        "ScholarlyArticle",
+        "Report",
+        "ReportageNewsArticle",
+        "LiveBlogPosting",
+        "OpinionNewsArticle",
+        "AnalysisNewsArticle",
+        "ReviewNewsArticle",
+        "SocialMediaPosting",
+        "DiscussionForumPosting",
+        "Review",
+    ],
+    &[
+        "Product",
+        "ProductGroup",
+        "Recipe",
+        "VideoObject",
+        "Event",
+        "Book",
+        "Movie",
+        "Course",
+        "JobPosting",
+        "SoftwareApplication",
+        "Dataset",
+        "HowTo",
+        "QAPage",
+        "Question",
+        "PodcastEpisode",
+        "MedicalWebPage",
+    ],
+    &["CreativeWork", "AboutPage", "ContactPage", "ProfilePage", "ItemPage", "CollectionPage"],
+    &["WebPage"],
+];
+
+/// Collects the metadata of a page.
+pub(crate) fn collect(page: &Page<'_>, json: &JsonLd) -> Collected {
+    let nodes = json.nodes();
+    let main = MAIN_TYPES
+        .iter()
+        .find_map(|group| nodes.iter().copied().find(|node| types(node).iter().any(|t| group.contains(t))));
+    let sources = Sources { page, metas: Metas::of(page), json, nodes, main };
+    let s = &sources;
+    let site_name = site_name(s);
+    let language = language(s);
+    let order = published::order_of(language.as_deref());
+    let mut metadata = PageMetadata {
+        title: title::find(s, site_name.as_deref()),
+        description: described(s),
+        authors: authors::find(s, site_name.as_deref()),
+        published: published::published(s, order),
+        modified: published::modified(s, order),
+        language,
+        site_name,
+        image: image(s),
+        keywords: keywords(s),
+        breadcrumbs: breadcrumbs(s),
+        og_type: s.metas.get("og:type").map(str::to_owned),
+        ..PageMetadata::default()
+    };
+    for node in &s.nodes {
+        for kind in types(node) {
+            if metadata.json_ld_types.len() < MAX_LIST && !metadata.json_ld_types.iter().any(|t| t == kind) {
+                metadata.json_ld_types.push(kind.to_owned());
+            }
+        }
+    }
+    link_elements(page, &mut metadata);
+    metadata.licence = metadata.licence.or_else(|| {
+        let named = s.main.and_then(|main| jsonld::text(main.get("license")?));
+        named
+            .or_else(|| s.metas.first(&["dcterms.license", "dc.rights.license", "license"]))
+            .map(str::to_owned)
+    });
+    let accessible = s.nodes.iter().find_map(|node| match node.get("isAccessibleForFree")? {
+        Value::Bool(free) => Some(*free),
+        Value::String(text) => Some(!text.trim().to_ascii_lowercase().ends_with("false")),
+        _ => None,
+    });
+    Collected { metadata, accessible }
+}
+
+fn non_empty(text: &str) -> Option<String> {
+    Some(text::fold(text)).filter(|t| !t.is_empty())
+}
+
+fn site_name(s: &Sources<'_>) -> Option<String> {
+    let named = s.metas.first(&["og:site_name", "application-name", "al:android:app_name"]);
+    let from_json = || {
+        let publisher = s.main.and_then(|main| main.get("publisher"));
+        let publisher = publisher.map(|p| s.json.by_id(&s.nodes, p).unwrap_or(p));
+        publisher.and_then(|p| p.get("name")).and_then(jsonld::text).or_else(|| {
+            let site = s.nodes.iter().find(|node| types(node).contains(&"WebSite"))?;
+            jsonld::text(site.get("name")?)
+        })
+    };
+    named.or_else(from_json).and_then(non_empty)
+}
+
+fn described(s: &Sources<'_>) -> Option<String> {
+    let named = s.metas.first(&[
+        "og:description",
+        "description",
+        "twitter:description",
+        "dc.description",
+        "dcterms.description",
+    ]);
+    named.or_else(|| jsonld::text(s.main?.get("description")?)).and_then(non_empty)
+}
+
+fn image(s: &Sources<'_>) -> Option<String> {
+    let named = s.metas.first(&[
+        "og:image",
+        "og:image:url",
+        "og:image:secure_url",
+        "twitter:image",
+        "twitter:image:src",
+    ]);
+    named.or_else(|| jsonld::text(s.main?.get("image")?)).and_then(|address| s.page.resolve(address))
+}
+
+fn keywords(s: &Sources<'_>) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    let mut add = |text: &str| {
+        for word in text.split([',', ';']).filter_map(non_empty) {
+            if out.len() < MAX_LIST && word.len() <= 100 && !out.contains(&word) {
+                out.push(word);
+            }
+        }
+    };
+    for name in
+        ["article:tag", "keywords", "news_keywords", "parsely-tags", "sailthru.tags", "citation_keywords"]
+    {
+        s.metas.all(name).for_each(&mut add);
+    }
+    match s.main.and_then(|main| main.get("keywords")) {
+        Some(Value::String(text)) => add(text),
+        Some(Value::Array(list)) => list.iter().filter_map(jsonld::text).for_each(add),
+        _ => {}
+    }
+    out
+}
+
+fn breadcrumbs(s: &Sources<'_>) -> Vec<String> {
+    let list = s.nodes.iter().find_map(|node| {
+        let own = types(node).contains(&"BreadcrumbList").then_some(*node);
+        own.or_else(|| node.get("breadcrumb").filter(|b| b.is_object()))?.get("itemListElement")?.as_array()
+    });
+    let mut trail: Vec<(i64, String)> = Vec::new();
+    for item in list.into_iter().flatten().take(MAX_LIST) {
+        let position = item.get("position").and_then(|p| p.as_i64().or_else(|| p.as_str()?.parse().ok()));
+        let name = item.get("name").or_else(|| item.get("item")?.get("name")).and_then(Value::as_str);
+        if let Some(name) = name.and_then(non_empty) {
+            trail.push((position.unwrap_or(trail.len() as i64), name));
+        }
+    }
+    trail.sort_by_key(|(position, _)| *position);
+    trail.into_iter().map(|(_, name)| name).collect()
+}
+
+/// Declared language (heuristics reference §8): the html element, `og:locale`, JSON-LD, meta elements; else none.
+fn language(s: &Sources<'_>) -> Option<String> {
+    let dom = &s.page.dom;
+    let html = dom.find(0..dom.len().min(16), Tag::Html);
+    let attribute = html.and_then(|id| {
+        dom.attr(id, &local_name!("lang")).or_else(|| {
+            dom.attrs(id).find(|(name, _)| matches!(&***name, "xml:lang" | "lang")).map(|(_, value)| value)
+        })
+    });
+    let in_json = || s.nodes.iter().find_map(|node| jsonld::text(node.get("inLanguage")?));
+    attribute
+        .and_then(tag_of)
+        .or_else(|| s.metas.get("og:locale").and_then(primary_of))
+        .or_else(|| in_json().and_then(tag_of))
+        .or_else(|| {
+            s.metas
+                .first(&["content-language", "language", "dc.language", "dcterms.language"])
+                .and_then(tag_of)
+        })
+}
+
+/// `en_US` becomes `en` (§8, step 2).
+fn primary_of(locale: &str) -> Option<String> {
+    tag_of(locale.split(['_', '-']).next()?)
+}
+
+/// A language tag in lower case with hyphens; the first of a list. Nothing that is no tag.
+fn tag_of(text: &str) -> Option<String> {
+    let tag = text
+        .split([',', ';', ' '])
+        .map(str::trim)
+        .find(|t| !t.is_empty())?
+        .to_ascii_lowercase()
+        .replace('_', "-");
+    let primary = tag.split('-').next()?;
+    let fine = (2..=3).contains(&primary.len())
+        && primary.bytes().all(|b| b.is_ascii_lowercase())
+        && tag.len() <= 35
+        && tag.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+    fine.then_some(tag)
+}
+
+/// `link` elements, and the licence that an anchor names.
+fn link_elements(page: &Page<'_>, metadata: &mut PageMetadata) {
+    let dom = &page.dom;
+    for id in 0..dom.len() {
+        let tag = dom.tag(id);
+        if !matches!(tag, Tag::Link | Tag::A) {
+            continue;
+        }
+        let Some(rel) = dom.attr(id, &local_name!("rel")) else { continue };
+        let Some(url) = dom.attr(id, &local_name!("href")).and_then(|href| page.resolve(href)) else {
+            continue;
+        };
+        for rel in tokens(rel) {
+            match rel.as_str() {
+                "canonical" if tag == Tag::Link && metadata.canonical.is_none() => {
+                    metadata.canonical = Some(url.clone())
+                }
+                "license" if metadata.licence.is_none() => metadata.licence = Some(url.clone()),
+                "alternate" if tag == Tag::Link => alternate(page, id, url.clone(), metadata),
+                _ => {}
+            }
+        }
+    }
+}
+
+fn alternate(page: &Page<'_>, id: u32, url: String, metadata: &mut PageMetadata) {
+    let lang = page.dom.attr(id, &local_name!("hreflang")).map(|lang| lang.trim().to_ascii_lowercase());
+    let media = page.dom.attr(id, &local_name!("type")).unwrap_or_default().trim().to_ascii_lowercase();
+    let is_feed =
+        matches!(media.as_str(), "application/rss+xml" | "application/atom+xml" | "application/feed+json");
+    if is_feed && metadata.feeds.len() < MAX_LIST {
+        metadata.feeds.push(url);
+    } else if let Some(lang) = lang.filter(|lang| !lang.is_empty())
+        && metadata.hreflang.len() < 4 * MAX_LIST
+    {
+        metadata.hreflang.push(Hreflang { lang, url });
+    }
+}

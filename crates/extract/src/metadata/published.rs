@@ -1,0 +1,70 @@
+//! When a page was published and last changed.
+
+use super::{Order, Sources, dates, jsonld};
+use crate::{dom::Tag, rules::Roles, text};
+use html5ever::local_name;
+
+/// Only US English and a few others write the month first.
+pub(super) fn order_of(language: Option<&str>) -> Order {
+    match language {
+        None | Some("en" | "en-us" | "en-ph") => Order::MonthFirst,
+        _ => Order::DayFirst,
+    }
+}
+
+/// The date of publication: JSON-LD, meta elements, `time`, elements named like dates, the URL.
+pub(super) fn published(s: &Sources<'_>, order: Order) -> Option<String> {
+    let rules = &s.page.rules.dates;
+    let parse = |text: &str| dates::parse(rules, text, order);
+    let in_json = s.main.and_then(|main| {
+        ["datePublished", "dateCreated", "uploadDate"]
+            .iter()
+            .find_map(|key| jsonld::text(main.get(*key)?).and_then(parse))
+    });
+    in_json
+        .or_else(|| rules.published.iter().find_map(|name| s.metas.all(name).find_map(parse)))
+        .or_else(|| visible(s, order))
+        .or_else(|| s.page.url.and_then(|url| dates::from_path(url.path())))
+}
+
+/// The date of the last change: JSON-LD, then meta elements.
+pub(super) fn modified(s: &Sources<'_>, order: Order) -> Option<String> {
+    let rules = &s.page.rules.dates;
+    let parse = |text: &str| dates::parse(rules, text, order);
+    s.main
+        .and_then(|main| jsonld::text(main.get("dateModified")?).and_then(parse))
+        .or_else(|| rules.modified.iter().find_map(|name| s.metas.all(name).find_map(parse)))
+}
+
+/// A date that a reader sees.
+fn visible(s: &Sources<'_>, order: Order) -> Option<String> {
+    let page = s.page;
+    let dom = &page.dom;
+    let rules = &page.rules.dates;
+    let mut fallback = None;
+    for id in page.body..dom.end(page.body) {
+        let tag = dom.tag(id);
+        if tag == Tag::Text || !page.is_visible(id) {
+            continue;
+        }
+        let itemprop = dom.attr(id, &local_name!("itemprop")).unwrap_or_default();
+        if tag == Tag::Time || itemprop.eq_ignore_ascii_case("datePublished") {
+            let stamp =
+                dom.attr(id, &local_name!("datetime")).or_else(|| dom.attr(id, &local_name!("content")));
+            let found = stamp
+                .and_then(|t| dates::parse(rules, t, order))
+                .or_else(|| dates::parse(rules, &text::fold(&page.visible_text(id)), order));
+            if found.is_some() {
+                return found;
+            }
+        }
+        if fallback.is_none() && (1..=60).contains(&page.amount(id).chars) {
+            let class = dom.attr(id, &local_name!("class")).unwrap_or_default();
+            let own = dom.attr(id, &local_name!("id")).unwrap_or_default();
+            if rules.names.roles(class).and(rules.names.roles(own)).has(Roles::META) {
+                fallback = dates::parse(rules, &text::fold(&page.visible_text(id)), order);
+            }
+        }
+    }
+    fallback
+}

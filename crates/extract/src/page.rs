@@ -1,0 +1,329 @@
+//! A parsed page with what every later step asks: what each element is, what can be seen, how much text is where.
+
+use crate::{
+    dom::{Dom, NONE, Tag},
+    rules::{Hit, Roles, Rules},
+    text,
+};
+use html5ever::local_name;
+use std::{collections::HashMap, ops::Range};
+use url::Url;
+
+/// Why a node is not part of what a reader sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Gone {
+    /// It is.
+    No,
+    /// Scripts, styles, forms' fields and the like.
+    Silent,
+    /// Hidden by attribute or style.
+    Hidden,
+    /// A consent banner.
+    Consent,
+}
+
+/// Amounts of visible text; differences of prefix sums.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Amount {
+    /// Characters, whitespace folded.
+    pub(crate) chars: u32,
+    /// Of them, inside links.
+    pub(crate) link_chars: u32,
+    /// Words.
+    pub(crate) words: u32,
+    /// Commas and sentence ends, in any script.
+    pub(crate) marks: u32,
+    /// Links with text.
+    pub(crate) links: u32,
+}
+
+impl Amount {
+    /// Share of the characters that stand inside links, 0 to 1.
+    pub(crate) fn link_density(self) -> f32 {
+        if self.chars == 0 { 0.0 } else { self.link_chars as f32 / self.chars as f32 }
+    }
+
+    const fn minus(self, other: Self) -> Self {
+        Self {
+            chars: self.chars - other.chars,
+            link_chars: self.link_chars - other.link_chars,
+            words: self.words - other.words,
+            marks: self.marks - other.marks,
+            links: self.links - other.links,
+        }
+    }
+
+    const fn add(&mut self, other: Self) {
+        self.chars += other.chars;
+        self.link_chars += other.link_chars;
+        self.words += other.words;
+        self.marks += other.marks;
+        self.links += other.links;
+    }
+}
+
+/// A page, ready to be read.
+pub(crate) struct Page<'a> {
+    pub(crate) dom: Dom,
+    pub(crate) rules: &'a Rules,
+    /// What the address bar says; relative links are resolved against [`Page::base`].
+    pub(crate) url: Option<&'a Url>,
+    pub(crate) base: Option<Url>,
+    /// By node.
+    pub(crate) roles: Vec<Roles>,
+    /// By node.
+    pub(crate) gone: Vec<Gone>,
+    /// By text node: its words, gone or not.
+    pub(crate) raw_words: Vec<u32>,
+    /// Prefix sums by node, one longer than the nodes.
+    sums: Vec<Amount>,
+    /// Rank and element of the priority selectors' matches.
+    pub(crate) priority: Vec<(u16, u32)>,
+    /// Rank and element of the content containers' matches.
+    pub(crate) containers: Vec<(u16, u32)>,
+    /// Frameworks whose fingerprint was seen, by index.
+    pub(crate) frameworks: Vec<bool>,
+    pub(crate) has_js_root: bool,
+    pub(crate) has_paywall: bool,
+    /// The body, or the document where there is none (framesets).
+    pub(crate) body: u32,
+    /// The head's nodes.
+    pub(crate) head: Range<u32>,
+}
+
+impl<'a> Page<'a> {
+    /// Looks at every node once or twice.
+    pub(crate) fn new(dom: Dom, rules: &'a Rules, url: Option<&'a Url>) -> Self {
+        let n = dom.len() as usize;
+        let body = dom.find(0..dom.len(), Tag::Body).unwrap_or(0);
+        let head = dom.find(0..dom.len(), Tag::Head).map_or(0..0, |head| head..dom.end(head));
+        let base = base_of(&dom, url);
+        let mut page = Self {
+            dom,
+            rules,
+            url,
+            base,
+            roles: vec![Roles::NONE; n],
+            gone: vec![Gone::No; n],
+            raw_words: vec![0; n],
+            sums: vec![Amount::default(); n + 1],
+            priority: Vec::new(),
+            containers: Vec::new(),
+            frameworks: vec![false; rules.frameworks.framework.len()],
+            has_js_root: false,
+            has_paywall: false,
+            body,
+            head,
+        };
+        page.look_at_elements();
+        page.measure();
+        if page.sweep_consent() {
+            page.sum_up(None);
+        }
+        page
+    }
+
+    /// Roles, matches of selectors, and what is gone with everything below it.
+    fn look_at_elements(&mut self) {
+        // Class attributes repeat; the map is keyed by what the page wrote, hence not with a weak hash.
+        let mut seen: HashMap<(&str, &str), Roles> = HashMap::new();
+        for id in 1..self.dom.len() {
+            let at = id as usize;
+            let parent = self.dom.parent(id);
+            if parent != NONE && self.gone[parent as usize] != Gone::No {
+                self.gone[at] = self.gone[parent as usize];
+            }
+            let tag = self.dom.tag(id);
+            if tag == Tag::Text {
+                continue;
+            }
+            let (mut class, mut own_id) = ("", "");
+            let mut gone = if tag.is_silent() && !is_shadow(&self.dom, id) { Gone::Silent } else { Gone::No };
+            for (name, value) in self.dom.attrs(id) {
+                match *name {
+                    local_name!("class") => class = value,
+                    local_name!("id") => own_id = value,
+                    local_name!("hidden") if value != "until-found" => gone = Gone::Hidden,
+                    local_name!("aria-hidden") if value == "true" => gone = Gone::Hidden,
+                    local_name!("style") if hides(value) => gone = Gone::Hidden,
+                    _ => {}
+                }
+            }
+            if !class.is_empty() || !own_id.is_empty() {
+                self.roles[at] = *seen
+                    .entry((class, own_id))
+                    .or_insert_with(|| self.rules.tokens.roles(class).and(self.rules.tokens.roles(own_id)));
+            }
+            let mut consent = false;
+            self.rules.selectors.for_matches(&self.dom, id, |hit| match hit {
+                Hit::Consent => consent = true,
+                Hit::Framework(index) => self.frameworks[index as usize] = true,
+                Hit::JsRoot => self.has_js_root = true,
+                Hit::Paywall => self.has_paywall = true,
+                Hit::Priority(rank) => self.priority.push((rank, id)),
+                Hit::Container(rank) => self.containers.push((rank, id)),
+            });
+            // A whole page whose body carries a banner's class is not a banner.
+            if consent && !matches!(tag, Tag::Body | Tag::Html | Tag::Main | Tag::Article) {
+                gone = Gone::Consent;
+            }
+            if self.gone[at] == Gone::No && !matches!(tag, Tag::Body | Tag::Html) {
+                self.gone[at] = gone;
+            }
+        }
+    }
+
+    fn measure(&mut self) {
+        let n = self.dom.len();
+        let mut amounts = vec![Amount::default(); n as usize];
+        let mut link_end = 0;
+        for id in 0..n {
+            match self.dom.tag(id) {
+                Tag::A if self.dom.attr(id, &local_name!("href")).is_some() => {
+                    link_end = link_end.max(self.dom.end(id));
+                    if self.gone[id as usize] == Gone::No {
+                        amounts[id as usize].links = 1;
+                    }
+                }
+                Tag::Text => {
+                    let parent = self.dom.tag(self.dom.parent(id));
+                    if matches!(parent, Tag::Script | Tag::Style) {
+                        continue;
+                    }
+                    let measured = text::measure(self.dom.text(id));
+                    let in_link = id < link_end;
+                    self.raw_words[id as usize] = measured.words;
+                    amounts[id as usize] = Amount {
+                        chars: measured.chars,
+                        link_chars: if in_link { measured.chars } else { 0 },
+                        words: measured.words,
+                        marks: measured.marks,
+                        links: 0,
+                    };
+                }
+                _ => {}
+            }
+        }
+        self.sum_up(Some(&amounts));
+    }
+
+    /// Prefix sums over what is not gone; without new amounts, the old ones less what has gone since.
+    fn sum_up(&mut self, amounts: Option<&[Amount]>) {
+        let mut sum = Amount::default();
+        let mut old = self.sums[0];
+        for at in 0..self.gone.len() {
+            let amount = match amounts {
+                Some(amounts) => amounts[at],
+                None => self.sums[at + 1].minus(old),
+            };
+            old = self.sums[at + 1];
+            if self.gone[at] == Gone::No {
+                sum.add(amount);
+            }
+            self.sums[at + 1] = sum;
+        }
+    }
+
+    /// The guarded keyword sweep: widgets whose names are made up, told by a word of their name and a phrase of their
+    /// text, unless they are long, most of the page, or (in) an article.
+    fn sweep_consent(&mut self) -> bool {
+        let sweep = &self.rules.consent.sweep;
+        let total = self.amount(self.body).words;
+        let limit = sweep.max_words.min((total as f32 * sweep.max_share) as u32);
+        let mut changed = false;
+        let mut id = self.body + 1;
+        while id < self.dom.end(self.body) {
+            let at = id as usize;
+            let candidate = self.gone[at] == Gone::No
+                && self.roles[at].has(Roles::CONSENT)
+                && !matches!(self.dom.tag(id), Tag::Text | Tag::Main | Tag::Article | Tag::A | Tag::Code);
+            let words = if candidate { self.amount(id).words } else { 0 };
+            if words > 0 && words <= limit && !self.in_article(id) {
+                let text = text::fold_lower(&self.visible_text(id));
+                if self.rules.sweep.is_match(&text) {
+                    let end = self.dom.end(id);
+                    self.gone[at..end as usize].fill(Gone::Consent);
+                    changed = true;
+                    id = end;
+                    continue;
+                }
+            }
+            id += 1;
+        }
+        changed
+    }
+
+    /// Inside of an article, or with one inside, or with a first heading: then it is no banner.
+    fn in_article(&self, id: u32) -> bool {
+        self.dom.ancestors(id).any(|up| self.dom.tag(up) == Tag::Article)
+            || (id..self.dom.end(id))
+                .any(|down| matches!(self.dom.tag(down), Tag::Article | Tag::H1 | Tag::Main))
+    }
+
+    /// Visible text of a subtree.
+    pub(crate) fn amount(&self, id: u32) -> Amount {
+        self.amount_in(id..self.dom.end(id))
+    }
+
+    /// Visible text of a range of nodes.
+    pub(crate) fn amount_in(&self, range: Range<u32>) -> Amount {
+        self.sums[range.end as usize].minus(self.sums[range.start as usize])
+    }
+
+    /// Whether a reader sees the node.
+    pub(crate) fn is_visible(&self, id: u32) -> bool {
+        self.gone[id as usize] == Gone::No
+    }
+
+    /// The visible text of a subtree, as it stands, with a space between blocks.
+    pub(crate) fn visible_text(&self, id: u32) -> String {
+        let mut out = String::new();
+        for node in id..self.dom.end(id) {
+            if self.is_visible(node) {
+                let tag = self.dom.tag(node);
+                if tag == Tag::Text {
+                    out.push_str(self.dom.text(node));
+                } else if tag.is_block() || tag == Tag::Br {
+                    out.push(' ');
+                }
+            }
+        }
+        out
+    }
+
+    /// An attribute that holds an address, resolved; http and https alone.
+    pub(crate) fn resolve(&self, address: &str) -> Option<String> {
+        crate::links::resolve(self.base.as_ref(), address)
+    }
+}
+
+/// A declarative shadow root is a template whose contents are shown.
+fn is_shadow(dom: &Dom, id: u32) -> bool {
+    dom.tag(id) == Tag::Template && dom.attrs(id).any(|(name, _)| &**name == "shadowrootmode")
+}
+
+fn hides(style: &str) -> bool {
+    if !style.contains("none") && !style.contains("hidden") && !style.contains("NONE") {
+        return false;
+    }
+    style.split(';').any(|rule| {
+        let Some((name, value)) = rule.split_once(':') else { return false };
+        let value = value.trim().trim_end_matches("!important").trim_end();
+        match name.trim().to_ascii_lowercase().as_str() {
+            "display" => value.eq_ignore_ascii_case("none"),
+            "visibility" => value.eq_ignore_ascii_case("hidden"),
+            _ => false,
+        }
+    })
+}
+
+fn base_of(dom: &Dom, url: Option<&Url>) -> Option<Url> {
+    let href = (0..dom.len())
+        .filter(|id| dom.tag(*id) == Tag::Base)
+        .find_map(|id| dom.attr(id, &local_name!("href")));
+    match (href, url) {
+        (Some(href), Some(url)) => url.join(href.trim()).ok().or_else(|| Some(url.clone())),
+        (Some(href), None) => Url::parse(href.trim()).ok(),
+        (None, url) => url.cloned(),
+    }
+}

@@ -1,0 +1,60 @@
+//! The last pass over the pieces: what is boilerplate by its text (html-cleaner-impact, step 4).
+
+use crate::{
+    render::{Kind, Piece},
+    rules::Rules,
+    text,
+};
+
+/// A line longer than this is no line of boilerplate (bytes).
+const MAX_LINE: usize = 120;
+
+/// Leaves out lines of boilerplate: those that say no more than when the page was changed, wherever they stand;
+/// buttons and the like at the edges; headings with nothing below them at the end.
+pub(crate) fn pieces(mut pieces: Vec<Piece>, rules: &Rules) -> Vec<Piece> {
+    pieces.retain(|piece| !is_update_line(piece, rules));
+    while pieces
+        .last()
+        .is_some_and(|piece| is_edge_line(piece, rules) || matches!(piece.kind, Kind::Heading(_)))
+    {
+        pieces.pop();
+    }
+    let lead = pieces.iter().take_while(|piece| is_edge_line(piece, rules)).count();
+    pieces.drain(..lead);
+    pieces
+}
+
+/// Lower case, without marks at the ends.
+fn key(piece: &Piece) -> Option<String> {
+    if piece.text.len() > MAX_LINE || matches!(piece.kind, Kind::Code | Kind::Table) {
+        return None;
+    }
+    let folded = text::fold_lower(piece.bare());
+    Some(folded.trim_matches(|c: char| !c.is_alphanumeric() && c != '©').to_owned())
+}
+
+fn is_edge_line(piece: &Piece, rules: &Rules) -> bool {
+    if matches!(piece.kind, Kind::Heading(_)) {
+        return false;
+    }
+    let Some(key) = key(piece) else { return false };
+    key.is_empty()
+        || rules.boilerplate.lines.contains(&key)
+        || rules.boilerplate.line_starts.iter().any(|start| key.starts_with(start.trim()))
+}
+
+/// "Last updated: 2025-04-10": a known start, then nothing but a date.
+fn is_update_line(piece: &Piece, rules: &Rules) -> bool {
+    if piece.kind != Kind::Paragraph && piece.kind != Kind::Item {
+        return false;
+    }
+    let Some(key) = key(piece) else { return false };
+    rules.boilerplate.update_starts.iter().any(|start| {
+        key.strip_prefix(start.as_str()).is_some_and(|rest| {
+            let rest = rest.trim_start_matches(|c: char| !c.is_alphanumeric());
+            let words = rest.split_whitespace().count();
+            rest.bytes().any(|b| b.is_ascii_digit()) && words <= 8
+                || rest.is_empty() && key.len() == start.len()
+        })
+    })
+}

@@ -1,0 +1,107 @@
+//! From chosen nodes to text: pieces first (a paragraph, an item, a table), which can be looked at and left out, then
+//! one string.
+
+mod inline;
+mod table;
+mod walk;
+
+use crate::options::{Format, LinkStyle, Options};
+pub(crate) use walk::pieces;
+
+/// What a piece of text is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A heading of that level.
+    Heading(u8),
+    /// A paragraph, or text without one.
+    Paragraph,
+    /// An item of a list, or a part of a definition list.
+    Item,
+    /// Preformatted text.
+    Code,
+    /// A table.
+    Table,
+}
+
+/// How far a piece stands from the one before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Gap {
+    /// The next line.
+    Line,
+    /// A blank line between.
+    Blank,
+}
+
+/// A block of the content.
+#[derive(Clone, Debug)]
+pub(crate) struct Piece {
+    /// What it is.
+    pub(crate) kind: Kind,
+    /// Its text, with quote marks, list markers and the like in place.
+    pub(crate) text: String,
+    /// Distance to the piece before it.
+    pub(crate) gap: Gap,
+    /// What a blank line before it begins with (quote marks).
+    pub(crate) blank: String,
+    /// Its characters.
+    pub(crate) chars: u32,
+    /// Of them, inside links.
+    pub(crate) link_chars: u32,
+    /// Text nodes that went into it.
+    pub(crate) nodes: Vec<u32>,
+}
+
+impl Piece {
+    /// The text without marks of Markdown at its start, for comparing.
+    pub(crate) fn bare(&self) -> &str {
+        self.text
+            .trim_start_matches(|c: char| matches!(c, '#' | '>' | '-' | '*' | ':' | ' '))
+            .trim_end_matches(['*', ' '])
+    }
+
+    /// Share of the characters that stand inside links.
+    pub(crate) fn link_density(&self) -> f32 {
+        if self.chars == 0 { 0.0 } else { self.link_chars as f32 / self.chars as f32 }
+    }
+}
+
+/// How to write.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Style {
+    markdown: bool,
+    links: LinkStyle,
+    images: bool,
+    tables: bool,
+}
+
+impl Style {
+    /// The style that the options ask for.
+    pub(crate) fn of(options: &Options) -> Self {
+        Self {
+            markdown: options.format == Format::Markdown,
+            links: options.links,
+            images: options.images && options.format == Format::Markdown,
+            tables: options.tables,
+        }
+    }
+}
+
+/// Joins pieces to one text. References of links stand at its end.
+pub(crate) fn join(pieces: &[Piece], references: &[String]) -> String {
+    let mut out = String::with_capacity(pieces.iter().map(|p| p.text.len() + 2).sum());
+    for piece in pieces {
+        if !out.is_empty() {
+            out.push('\n');
+            if piece.gap == Gap::Blank {
+                out.push_str(&piece.blank);
+                out.push('\n');
+            }
+        }
+        out.push_str(&piece.text);
+    }
+    for (index, url) in references.iter().enumerate() {
+        out.push_str(if index == 0 { "\n\n" } else { "\n" });
+        out.push_str(&format!("[{}]: {url}", index + 1));
+    }
+    out
+}

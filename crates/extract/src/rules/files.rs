@@ -1,0 +1,268 @@
+//! The rules' files as they are written. Unknown keys are errors.
+
+use super::tokens::{Roles, TokenTable};
+use serde::{Deserialize, de::DeserializeOwned};
+use std::path::Path;
+
+macro_rules! file {
+    ($name:literal) => {
+        ($name, include_str!(concat!("../../../../config/rules/", $name)))
+    };
+}
+
+/// All files, read.
+pub(super) struct Files {
+    pub(super) consent: Consent,
+    pub(super) frameworks: Frameworks,
+    pub(super) score: Score,
+    pub(super) boilerplate: Boilerplate,
+    pub(super) extraction: Extraction,
+    pub(super) dates: crate::metadata::DateFile,
+}
+
+impl Files {
+    pub(super) fn load(overlay: Option<&Path>, problems: &mut Vec<String>) -> Option<Self> {
+        let consent = read(file!("consent.toml"), overlay, problems);
+        let frameworks = read(file!("frameworks.toml"), overlay, problems);
+        let score = read(file!("score.toml"), overlay, problems);
+        let boilerplate = read(file!("boilerplate.toml"), overlay, problems);
+        let extraction = read(file!("extraction.toml"), overlay, problems);
+        let dates = read(file!("dates.toml"), overlay, problems);
+        Some(Self {
+            consent: consent?,
+            frameworks: frameworks?,
+            score: score?,
+            boilerplate: boilerplate?,
+            extraction: extraction?,
+            dates: dates?,
+        })
+    }
+}
+
+fn read<T: DeserializeOwned>(
+    (name, embedded): (&str, &str),
+    overlay: Option<&Path>,
+    problems: &mut Vec<String>,
+) -> Option<T> {
+    let path = overlay.map(|dir| dir.join(name)).filter(|path| path.exists());
+    let own = match &path {
+        Some(path) => match std::fs::read_to_string(path) {
+            Ok(text) => Some(text),
+            Err(error) => {
+                problems.push(format!("{}: {error}", path.display()));
+                return None;
+            }
+        },
+        None => None,
+    };
+    toml::from_str(own.as_deref().unwrap_or(embedded))
+        .map_err(|error| {
+            let place = path.map_or_else(|| name.to_owned(), |path| path.display().to_string());
+            problems.push(format!("{place}: {}", error.to_string().trim_end()));
+        })
+        .ok()
+}
+
+/// `consent.toml`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Consent {
+    pub(crate) manager: Vec<Named>,
+    pub(crate) generic: Selectors,
+    pub(crate) sweep: Sweep,
+}
+
+/// A product and its selectors.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Named {
+    pub(crate) name: String,
+    pub(crate) selectors: Vec<String>,
+}
+
+/// A list of selectors.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Selectors {
+    pub(crate) selectors: Vec<String>,
+}
+
+/// A list of phrases.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Phrases {
+    pub(crate) phrases: Vec<String>,
+}
+
+/// The guarded keyword sweep.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Sweep {
+    pub(crate) tokens: Vec<String>,
+    pub(crate) phrases: Vec<String>,
+    pub(crate) max_words: u32,
+    pub(crate) max_share: f32,
+}
+
+/// `frameworks.toml`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Frameworks {
+    pub(crate) framework: Vec<Named>,
+    pub(crate) js_roots: Selectors,
+    pub(crate) javascript: Phrases,
+    pub(crate) cookie_wall: Phrases,
+    pub(crate) paywall: Paywall,
+    pub(crate) thresholds: SignalThresholds,
+}
+
+/// Paywalls: a phrase and a sign.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Paywall {
+    pub(crate) phrases: Vec<String>,
+    pub(crate) selectors: Vec<String>,
+}
+
+/// Word counts at which signals change.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SignalThresholds {
+    pub(crate) spa_words: u32,
+    pub(crate) thin_words: u32,
+    pub(crate) cookie_wall_words: u32,
+    pub(crate) paywall_words: u32,
+}
+
+/// `score.toml`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Score {
+    pub(crate) threshold: i32,
+    pub(crate) url: UrlScore,
+    pub(crate) content: ContentScore,
+}
+
+/// Points for the URL.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct UrlScore {
+    pub(crate) article_segment: i32,
+    pub(crate) article_segments: Vec<String>,
+    pub(crate) date: i32,
+    pub(crate) long_slug: i32,
+    pub(crate) single_segment: i32,
+    pub(crate) excluded: i32,
+    pub(crate) excluded_segments: Vec<String>,
+    pub(crate) paginated: i32,
+    pub(crate) author_listing: i32,
+}
+
+/// Points for the content.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ContentScore {
+    pub(crate) words_many_points: i32,
+    pub(crate) words_many: u32,
+    pub(crate) words_some_points: i32,
+    pub(crate) words_some: u32,
+    pub(crate) words_few_points: i32,
+    pub(crate) words_few: u32,
+    pub(crate) one_h1: i32,
+    pub(crate) author: i32,
+    pub(crate) published: i32,
+    pub(crate) json_ld: i32,
+    pub(crate) json_ld_types: Vec<String>,
+    pub(crate) og_article: i32,
+    pub(crate) paragraphs: i32,
+    pub(crate) paragraphs_over: u32,
+    pub(crate) paragraph_chars: u32,
+    pub(crate) outbound: i32,
+    pub(crate) outbound_over: usize,
+    pub(crate) pagination: i32,
+}
+
+/// `boilerplate.toml`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Boilerplate {
+    navigation: Vec<String>,
+    footer: Vec<String>,
+    header: Vec<String>,
+    sidebar: Vec<String>,
+    comments: Vec<String>,
+    advertisement: Vec<String>,
+    related: Vec<String>,
+    social: Vec<String>,
+    newsletter: Vec<String>,
+    overlay: Vec<String>,
+    author: Vec<String>,
+    meta: Vec<String>,
+    form: Vec<String>,
+    content: Vec<String>,
+    pub(crate) lines: Vec<String>,
+    pub(crate) line_starts: Vec<String>,
+    pub(crate) update_starts: Vec<String>,
+}
+
+impl Boilerplate {
+    pub(super) fn token_table(&self) -> TokenTable {
+        let mut table = TokenTable::default();
+        for (list, roles) in [
+            (&self.navigation, Roles::NAVIGATION),
+            (&self.footer, Roles::FOOTER),
+            (&self.header, Roles::HEADER),
+            (&self.sidebar, Roles::SIDEBAR),
+            (&self.comments, Roles::COMMENTS),
+            (&self.advertisement, Roles::ADVERTISEMENT),
+            (&self.related, Roles::RELATED),
+            (&self.social, Roles::SOCIAL),
+            (&self.newsletter, Roles::NEWSLETTER),
+            (&self.overlay, Roles::OVERLAY),
+            (&self.author, Roles::AUTHOR),
+            (&self.meta, Roles::META),
+            (&self.form, Roles::FORM),
+            (&self.content, Roles::CONTENT),
+        ] {
+            list.iter().for_each(|entry| table.add(entry, roles));
+        }
+        table
+    }
+}
+
+/// `extraction.toml`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Extraction {
+    pub(crate) priority_selectors: Vec<String>,
+    pub(crate) containers: Vec<String>,
+    pub(crate) words: CandidateWords,
+    pub(crate) choice: Choice,
+    pub(crate) prune: Prune,
+}
+
+/// Words a candidate needs.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CandidateWords {
+    pub(crate) readability: u32,
+    pub(crate) trafilatura: u32,
+    pub(crate) dom: u32,
+}
+
+/// The choice between candidates.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Choice {
+    pub(crate) trafilatura_ratio: f32,
+    pub(crate) body_share: f32,
+}
+
+/// What is cut out of the content.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Prune {
+    pub(crate) wrapper_share: f32,
+    pub(crate) link_density: f32,
+    pub(crate) link_chars: u32,
+}

@@ -1,0 +1,168 @@
+//! The rules: what is data, read from TOML, checked as a whole and compiled once.
+
+mod files;
+mod selector;
+mod tokens;
+
+pub(crate) use files::{Boilerplate, Consent, Extraction as ExtractionRules, Frameworks, Score};
+pub(crate) use selector::SelectorSet;
+pub(crate) use tokens::{Roles, TokenTable};
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+use std::{fmt::Write as _, path::Path};
+
+/// Everything that is wrong with the rules, all at once.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.problems.join("\n"))]
+pub struct RulesError {
+    /// One line for each problem, with the file's name.
+    pub problems: Vec<String>,
+}
+
+/// What a selector of the rules stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Hit {
+    /// A consent banner.
+    Consent,
+    /// The framework of that index.
+    Framework(u16),
+    /// A root that scripts fill.
+    JsRoot,
+    /// Something that meters content.
+    Paywall,
+    /// The priority selector of that rank.
+    Priority(u16),
+    /// The content container of that rank.
+    Container(u16),
+}
+
+/// The compiled rules. Immutable; built once a process.
+#[derive(Debug)]
+pub struct Rules {
+    pub(crate) extraction: ExtractionRules,
+    pub(crate) score: Score,
+    pub(crate) frameworks: Frameworks,
+    pub(crate) consent: Consent,
+    pub(crate) boilerplate: Boilerplate,
+    pub(crate) dates: crate::metadata::DateRules,
+    pub(crate) selectors: SelectorSet<Hit>,
+    pub(crate) tokens: TokenTable,
+    /// Phrases of the consent sweep.
+    pub(crate) sweep: AhoCorasick,
+    pub(crate) javascript: AhoCorasick,
+    pub(crate) cookie_wall: AhoCorasick,
+    pub(crate) paywall: AhoCorasick,
+}
+
+impl Rules {
+    /// The rules that are built in.
+    ///
+    /// # Errors
+    /// When a built-in file is broken, which a test excludes.
+    pub fn embedded() -> Result<Self, RulesError> {
+        Self::load(None)
+    }
+
+    /// The built-in rules, with the files of a directory in their place where it has files of the same name
+    /// (`consent.toml`, `boilerplate.toml`, `frameworks.toml`, `score.toml`, `extraction.toml`, `dates.toml`).
+    ///
+    /// # Errors
+    /// Names every problem of every file.
+    pub fn load(overlay: Option<&Path>) -> Result<Self, RulesError> {
+        let mut problems = Vec::new();
+        let files = files::Files::load(overlay, &mut problems);
+        let rules = files.and_then(|files| Self::compile(files, &mut problems));
+        match rules {
+            Some(rules) if problems.is_empty() => Ok(rules),
+            _ => Err(RulesError { problems }),
+        }
+    }
+
+    fn compile(files: files::Files, problems: &mut Vec<String>) -> Option<Self> {
+        let mut selectors = SelectorSet::default();
+        let mut add = |file: &str, list: &[String], hit: &dyn Fn(u16) -> Hit| {
+            for (rank, text) in list.iter().enumerate() {
+                if let Err(problem) = selectors.add(text, hit(rank as u16)) {
+                    problems.push(format!("{file}: {problem}"));
+                }
+            }
+        };
+        for manager in &files.consent.manager {
+            add("consent.toml", &manager.selectors, &|_| Hit::Consent);
+        }
+        add("consent.toml", &files.consent.generic.selectors, &|_| Hit::Consent);
+        for (index, framework) in files.frameworks.framework.iter().enumerate() {
+            add("frameworks.toml", &framework.selectors, &|_| Hit::Framework(index as u16));
+        }
+        add("frameworks.toml", &files.frameworks.js_roots.selectors, &|_| Hit::JsRoot);
+        add("frameworks.toml", &files.frameworks.paywall.selectors, &|_| Hit::Paywall);
+        add("extraction.toml", &files.extraction.priority_selectors, &Hit::Priority);
+        add("extraction.toml", &files.extraction.containers, &Hit::Container);
+        let mut tokens = files.boilerplate.token_table();
+        for token in &files.consent.sweep.tokens {
+            tokens.add(token, Roles::CONSENT);
+        }
+        let sweep = phrases("consent.toml", &files.consent.sweep.phrases, problems)?;
+        let javascript = phrases("frameworks.toml", &files.frameworks.javascript.phrases, problems)?;
+        let cookie_wall = phrases("frameworks.toml", &files.frameworks.cookie_wall.phrases, problems)?;
+        let paywall = phrases("frameworks.toml", &files.frameworks.paywall.phrases, problems)?;
+        let dates = crate::metadata::DateRules::compile(files.dates, problems);
+        Some(Self {
+            extraction: files.extraction,
+            score: files.score,
+            frameworks: files.frameworks,
+            consent: files.consent,
+            boilerplate: files.boilerplate,
+            dates,
+            selectors,
+            tokens,
+            sweep,
+            javascript,
+            cookie_wall,
+            paywall,
+        })
+    }
+}
+
+/// An automaton over phrases; they are searched in text that is lower case already.
+fn phrases(file: &str, list: &[String], problems: &mut Vec<String>) -> Option<AhoCorasick> {
+    for phrase in list {
+        if phrase.is_empty() || phrase.to_lowercase() != *phrase {
+            let mut problem = String::new();
+            let _ = write!(problem, "{file}: the phrase \"{phrase}\" has to be lower case and not empty");
+            problems.push(problem);
+        }
+    }
+    AhoCorasick::builder()
+        .kind(Some(AhoCorasickKind::DFA))
+        .match_kind(MatchKind::LeftmostFirst)
+        .build(list)
+        .map_err(|error| problems.push(format!("{file}: {error}")))
+        .ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_built_in_rules_are_whole() {
+        let rules = Rules::embedded().unwrap();
+        assert!(rules.consent.manager.len() >= 30, "thirty named consent managers");
+    }
+
+    #[test]
+    fn all_problems_are_told_at_once() {
+        let dir = std::env::temp_dir().join(format!("crawl-rules-{}", std::process::id()));
+        std::fs::create_dir_all(&dir).unwrap();
+        std::fs::write(dir.join("score.toml"), "threshold = \"x\"").unwrap();
+        std::fs::write(dir.join("dates.toml"), "unknown = 1").unwrap();
+        let error = Rules::load(Some(&dir)).unwrap_err();
+        std::fs::remove_dir_all(&dir).unwrap();
+        assert_eq!(error.problems.len(), 2, "{error}");
+        assert!(
+            error.problems[0].contains("score.toml") && error.problems[1].contains("dates.toml"),
+            "{error}"
+        );
+    }
+}

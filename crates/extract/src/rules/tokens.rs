@@ -1,0 +1,164 @@
+//! Words of class and id attributes, and what they say about an element.
+
+use rustc_hash::FxHashMap;
+
+/// What an element's names say about it: a set of bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Roles(u16);
+
+macro_rules! roles {
+    ($($(#[$doc:meta])* $name:ident = $bit:literal),+ $(,)?) => {
+        impl Roles {
+            $($(#[$doc])* pub(crate) const $name: Self = Self(1 << $bit);)+
+        }
+    };
+}
+
+roles! {
+    /// Menus and other ways through the site.
+    NAVIGATION = 0,
+    /// The bottom of the page.
+    FOOTER = 1,
+    /// The top of the page.
+    HEADER = 2,
+    /// Beside the content.
+    SIDEBAR = 3,
+    /// Readers' comments.
+    COMMENTS = 4,
+    /// Advertisement.
+    ADVERTISEMENT = 5,
+    /// More of the site.
+    RELATED = 6,
+    /// Sharing and following.
+    SOCIAL = 7,
+    /// Requests for an address.
+    NEWSLETTER = 8,
+    /// Things laid over the page.
+    OVERLAY = 9,
+    /// About the author.
+    AUTHOR = 10,
+    /// Dates, categories, counters.
+    META = 11,
+    /// Logins, baskets, searches.
+    FORM = 12,
+    /// The content itself.
+    CONTENT = 13,
+    /// Names of a consent banner: a candidate for the keyword sweep.
+    CONSENT = 14,
+}
+
+impl Roles {
+    /// No role.
+    pub(crate) const NONE: Self = Self(0);
+
+    /// Both sets.
+    #[must_use]
+    pub(crate) const fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// At least one role in common.
+    pub(crate) const fn has(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+}
+
+/// Entries of one word or several, and their roles.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TokenTable {
+    words: FxHashMap<String, Roles>,
+    /// Entries of several words, by the first.
+    phrases: FxHashMap<String, Vec<(Vec<String>, Roles)>>,
+    prefixes: Vec<(String, Roles)>,
+}
+
+impl TokenTable {
+    /// Adds an entry: words separated by spaces, or one word with a star at its end.
+    pub(crate) fn add(&mut self, entry: &str, roles: Roles) {
+        let mut words = entry.split_whitespace().map(str::to_lowercase);
+        let Some(first) = words.next() else { return };
+        let rest: Vec<String> = words.collect();
+        if let Some(prefix) = first.strip_suffix('*') {
+            self.prefixes.push((prefix.to_owned(), roles));
+        } else if rest.is_empty() {
+            let entry = self.words.entry(first).or_default();
+            *entry = entry.and(roles);
+        } else {
+            self.phrases.entry(first).or_default().push((rest, roles));
+        }
+    }
+
+    /// The roles of a class or id attribute.
+    pub(crate) fn roles(&self, names: &str) -> Roles {
+        let mut lower = String::with_capacity(names.len() + 8);
+        split_words(names, &mut lower);
+        let mut roles = Roles::NONE;
+        let mut rest = lower.as_str();
+        while !rest.is_empty() {
+            let (word, after) = rest.split_once(' ').unwrap_or((rest, ""));
+            if let Some(found) = self.words.get(word) {
+                roles = roles.and(*found);
+            }
+            for (tail, found) in self.phrases.get(word).into_iter().flatten() {
+                let mut words = after.split(' ');
+                if tail.iter().all(|t| words.next() == Some(t)) {
+                    roles = roles.and(*found);
+                }
+            }
+            for (prefix, found) in &self.prefixes {
+                if word.starts_with(prefix.as_str()) {
+                    roles = roles.and(*found);
+                }
+            }
+            rest = after;
+        }
+        roles
+    }
+}
+
+/// Words in lower case, one space between two: split at what is no letter or digit, and before a capital that follows
+/// a small letter.
+fn split_words(names: &str, out: &mut String) {
+    let mut last_lower = false;
+    let mut gap = false;
+    for c in names.chars() {
+        if !c.is_alphanumeric() {
+            gap = !out.is_empty();
+            last_lower = false;
+            continue;
+        }
+        if gap || last_lower && c.is_uppercase() {
+            out.push(' ');
+            gap = false;
+        }
+        last_lower = c.is_lowercase();
+        if c.is_ascii() {
+            out.push(c.to_ascii_lowercase());
+        } else {
+            out.extend(c.to_lowercase());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_phrases_and_prefixes() {
+        let mut table = TokenTable::default();
+        table.add("nav*", Roles::NAVIGATION);
+        table.add("ad", Roles::ADVERTISEMENT);
+        table.add("post content", Roles::CONTENT);
+        for (names, roles) in [
+            ("top-navbar", Roles::NAVIGATION),
+            ("siteNav", Roles::NAVIGATION),
+            ("ad_slot", Roles::ADVERTISEMENT),
+            ("header download", Roles::NONE),
+            ("td_postContent x", Roles::CONTENT),
+            ("post my content", Roles::NONE),
+        ] {
+            assert_eq!(table.roles(names), roles, "{names}");
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Counting words in any script.
+
+/// Words a minute of a reader (heuristics reference §7).
+const WORDS_PER_MINUTE: u32 = 200;
+
+/// Minutes it takes to read that many words: at 200 a minute, rounded up, at least 1 (heuristics reference §7).
+#[must_use]
+pub fn reading_time_minutes(words: u32) -> u32 {
+    words.div_ceil(WORDS_PER_MINUTE).max(1)
+}
+
+/// Words of a text.
+///
+/// A run of letters and digits is a word, with apostrophes and full stops inside of it. In scripts that do not put
+/// spaces between words, characters are counted and divided by the usual length of a word: 2 for Chinese and Japanese,
+/// 4 for Thai, Lao, Khmer and Burmese (rounded up for each run).
+#[must_use]
+pub fn count_words(text: &str) -> u32 {
+    let mut counter = Counter::default();
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        let byte = bytes[at];
+        if byte < 0x80 {
+            counter.ascii(byte);
+            at += 1;
+        } else {
+            let Some(c) = text[at..].chars().next() else { break };
+            counter.wide(c);
+            at += c.len_utf8();
+        }
+    }
+    counter.finish()
+}
+
+#[derive(Default)]
+struct Counter {
+    words: u32,
+    in_word: bool,
+    two: u32,
+    four: u32,
+}
+
+impl Counter {
+    fn ascii(&mut self, byte: u8) {
+        if byte.is_ascii_alphanumeric() {
+            self.start_word();
+        } else if !matches!(byte, b'\'' | b'.' | b'_') {
+            self.end_runs();
+            self.in_word = false;
+        }
+    }
+
+    fn start_word(&mut self) {
+        if !self.in_word {
+            self.end_runs();
+            self.words += 1;
+            self.in_word = true;
+        }
+    }
+
+    fn wide(&mut self, c: char) {
+        match script(c) {
+            Script::Two => {
+                self.in_word = false;
+                self.two += 1;
+            }
+            Script::Four => {
+                self.in_word = false;
+                self.four += 1;
+            }
+            Script::Spaced if c.is_alphanumeric() => self.start_word(),
+            // Marks belong to the letter before them; typographic apostrophes and joiners are inside of words.
+            Script::Spaced if c == '\u{2019}' || c == '\u{ad}' || ('\u{200b}'..='\u{200d}').contains(&c) => {}
+            Script::Spaced if is_mark(c) => {}
+            Script::Spaced => {
+                self.end_runs();
+                self.in_word = false;
+            }
+        }
+    }
+
+    const fn end_runs(&mut self) {
+        self.words += self.two.div_ceil(2) + self.four.div_ceil(4);
+        self.two = 0;
+        self.four = 0;
+    }
+
+    fn finish(mut self) -> u32 {
+        self.end_runs();
+        self.words
+    }
+}
+
+enum Script {
+    Spaced,
+    Two,
+    Four,
+}
+
+const fn script(c: char) -> Script {
+    match c as u32 {
+        0x3040..=0x30FF
+        | 0x31F0..=0x31FF
+        | 0x3400..=0x4DBF
+        | 0x4E00..=0x9FFF
+        | 0xF900..=0xFAFF
+        | 0x20000..=0x3FFFF => Script::Two,
+        0x0E00..=0x0EFF | 0x1000..=0x109F | 0x1780..=0x17FF => Script::Four,
+        _ => Script::Spaced,
+    }
+}
+
+/// Combining marks of the scripts where a word without them would fall apart (Devanagari and its sisters, Hebrew,
+/// Arabic, combining diacritics). Their general category is not in the standard library.
+const fn is_mark(c: char) -> bool {
+    matches!(c as u32, 0x0300..=0x036F | 0x0591..=0x05C7 | 0x0610..=0x061A | 0x064B..=0x065F | 0x0670
+        | 0x0900..=0x0DFF | 0xFE20..=0xFE2F)
+}
+
+/// Whether a character of a script without spaces between words.
+pub(crate) const fn is_unspaced(c: char) -> bool {
+    !matches!(script(c), Script::Spaced)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reading_time_is_rounded_up() {
+        for (words, minutes) in [(0, 1), (1, 1), (200, 1), (201, 2), (1000, 5), (1001, 6)] {
+            assert_eq!(reading_time_minutes(words), minutes, "{words} words");
+        }
+    }
+
+    #[test]
+    fn words_of_many_scripts() {
+        for (text, words) in [
+            ("", 0),
+            (" -- ", 0),
+            ("It's a well-known fact.", 5),
+            ("Größe und Übergröße", 3),
+            ("Привет, мир!", 2),
+            ("مرحبا بالعالم", 2),
+            ("नमस्ते दुनिया", 2),
+            ("这是一个测试。", 3),
+            ("東京タワーに行く", 4),
+            ("ภาษาไทย", 2),
+            ("mixed 中文 text", 3),
+        ] {
+            assert_eq!(count_words(text), words, "{text}");
+        }
+    }
+}
