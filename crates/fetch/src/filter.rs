@@ -103,11 +103,19 @@ pub struct UrlFilter {
 }
 
 impl UrlFilter {
+    /// A filter with the built-in rules or without them; otherwise as [`UrlFilter::of_rules`].
+    ///
+    /// # Errors
+    /// As [`UrlFilter::of_rules`].
+    pub fn new(built_in: bool, include: &[Regex], exclude: &[Regex]) -> Result<Self, FilterError> {
+        Self::of_rules(if built_in { FilterRules::embedded() } else { FilterRules::none() }, include, exclude)
+    }
+
     /// A filter. A URL must match one of `include`, if there are any, and none of `exclude`; both look at the whole URL.
     ///
     /// # Errors
     /// When a pattern of the rules is no regular expression.
-    pub fn new(rules: FilterRules, include: &[Regex], exclude: &[Regex]) -> Result<Self, FilterError> {
+    pub fn of_rules(rules: FilterRules, include: &[Regex], exclude: &[Regex]) -> Result<Self, FilterError> {
         let set = |entries: &[RuleEntry]| {
             RegexSet::new(entries.iter().map(|e| &e.pattern))
                 .map_err(|e| FilterError { source_name: FILE.to_owned(), reason: e.to_string() })
@@ -176,7 +184,7 @@ mod tests {
 
     fn filter(include: &[&str], exclude: &[&str]) -> UrlFilter {
         let compile = |patterns: &[&str]| patterns.iter().map(|p| Regex::new(p).unwrap()).collect::<Vec<_>>();
-        UrlFilter::new(FilterRules::embedded(), &compile(include), &compile(exclude)).unwrap()
+        UrlFilter::new(true, &compile(include), &compile(exclude)).unwrap()
     }
 
     fn judge(url: &str) -> Judgement {

@@ -30,4 +30,4 @@ pub use scope::{Scope, ScopeSet, domain};
 pub use seeds::{Seed, parse_seed_line};
 pub use url::{Canonicalizer, DEFAULT_MAX_URL_LENGTH, ParamRules, UrlRefusal};
 pub use user_agents::{default_user_agent, product_token};
-pub use xrobots::{directive, x_robots};
+pub use xrobots::{directive, x_robots_tag};

@@ -372,6 +372,20 @@ impl HostSlot {
     }
 }
 
+impl HostSlot {
+    /// Gives the slot back: no request was made, and the host need not be left alone for it.
+    pub fn give_back(mut self) {
+        if let Some(key) = self.key.take() {
+            if let Some(host) = self.shared.lock().get_mut(&key) {
+                host.in_flight = host.in_flight.saturating_sub(1);
+                // the pause was over when the slot was given
+                host.limiter = None;
+            }
+            self.shared.freed.notify_waiters();
+        }
+    }
+}
+
 impl Drop for HostSlot {
     fn drop(&mut self) {
         if let Some(key) = self.key.take() {

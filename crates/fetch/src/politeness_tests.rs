@@ -54,6 +54,15 @@ async fn gaps_are_never_shorter_than_the_delay() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_slot_given_back_costs_nothing() {
+    let gate = Gate::new(exact(1_000));
+    gate.try_acquire(&key("a")).ok().unwrap().finish(status(200));
+    advance(Duration::from_secs(1)).await;
+    gate.try_acquire(&key("a")).ok().unwrap().give_back();
+    assert!(gate.try_acquire(&key("a")).is_ok());
+}
+
+#[tokio::test(start_paused = true)]
 async fn several_at_a_time_start_a_pause_apart() {
     let gate = Gate::new(PolitenessSettings { host_concurrency: 2, ..exact(100) });
     let first = gate.try_acquire(&key("a")).ok().unwrap();

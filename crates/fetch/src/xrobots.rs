@@ -7,7 +7,7 @@ const VALUED: &[&str] = &["unavailable_after", "max-snippet", "max-image-preview
 
 /// The directives of all `X-Robots-Tag` fields that hold for everybody or for a product token.
 #[must_use]
-pub fn x_robots(headers: &Headers, product_token: &str) -> Directives {
+pub fn x_robots_tag(headers: &Headers, product_token: &str) -> Directives {
     headers
         .all("x-robots-tag")
         .map(|value| of_value(value, product_token))
@@ -55,7 +55,7 @@ mod tests {
 
     fn of(values: &[&str]) -> [bool; 4] {
         let headers = Headers(values.iter().map(|v| ("x-robots-tag".to_owned(), (*v).to_owned())).collect());
-        let d = x_robots(&headers, "crawl");
+        let d = x_robots_tag(&headers, "crawl");
         [d.noindex, d.nofollow, d.noarchive, d.noai]
     }
 

@@ -77,6 +77,15 @@ impl RobotsPolicy {
         matches!(self, Self::Unreachable { .. })
     }
 
+    /// The status of a robots.txt that could not be had, 0 for no answer; `None` where it could.
+    #[must_use]
+    pub const fn unreachable_status(&self) -> Option<u16> {
+        match self {
+            Self::Unreachable { status } => Some(*status),
+            _ => None,
+        }
+    }
+
     /// How long it may be believed, given how long a robots.txt that was read may be (24 h by the RFC).
     #[must_use]
     pub fn max_age(&self, read: Duration) -> Duration {
