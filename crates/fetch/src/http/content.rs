@@ -63,7 +63,7 @@ pub(crate) fn gate(headers: &HeaderMap, accepted: &[String]) -> Result<Declared,
         return Ok(Declared::Missing);
     }
     match essence.as_str() {
-        _ if !accepted.iter().any(|a| *a == essence) => Err(SkipKind::ContentType),
+        _ if !accepted.contains(&essence) => Err(SkipKind::ContentType),
         "application/xml" | "text/xml" => Ok(Declared::Xml),
         _ => Ok(Declared::Accepted),
     }

@@ -61,16 +61,16 @@ pub(super) fn normalize(text: &[u8]) -> Cow<'_, [u8]> {
     let mut index = 0;
     while let Some(&byte) = text.get(index) {
         index += 1;
-        if byte == b'%' {
-            if let Some(decoded) = hex(text.get(index..index + 2)) {
-                index += 2;
-                if is_unreserved(decoded) {
-                    out.push(decoded)
-                } else {
-                    encode(decoded, &mut out)
-                }
-                continue;
+        if byte == b'%'
+            && let Some(decoded) = hex(text.get(index..index + 2))
+        {
+            index += 2;
+            if is_unreserved(decoded) {
+                out.push(decoded);
+            } else {
+                encode(decoded, &mut out);
             }
+            continue;
         }
         if byte.is_ascii() { out.push(byte) } else { encode(byte, &mut out) }
     }

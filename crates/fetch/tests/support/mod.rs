@@ -1,0 +1,165 @@
+//! A web server for tests, by hand: it says exactly the bytes that a test wants, also those that no server would.
+#![allow(dead_code, reason = "every test file uses its own part")]
+
+use crawl_fetch::{AddressPolicy, ByteBudget, HttpClient, HttpSettings, ProxyChoice};
+use crawl_model::{CrawlRequest, Discovery, LeaseToken, RequestId};
+use std::{
+    future::Future,
+    net::SocketAddr,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering::SeqCst},
+    },
+    time::{Duration, Instant},
+};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+};
+use url::Url;
+
+/// One request as it came.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    pub path: String,
+    pub head: String,
+    pub at: Instant,
+}
+
+impl Seen {
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.head.lines().skip(1).find_map(|line| {
+            let (n, v) = line.split_once(':')?;
+            n.eq_ignore_ascii_case(name).then(|| v.trim())
+        })
+    }
+}
+
+pub struct Server {
+    pub address: SocketAddr,
+    seen: Arc<Mutex<Vec<Seen>>>,
+    connections: Arc<AtomicUsize>,
+}
+
+/// What a handler does after its answer.
+pub enum Then {
+    KeepOpen,
+    Close,
+}
+
+impl Server {
+    /// A server on 127.0.0.1 whose handler writes the whole answer to the connection.
+    pub async fn start<F, R>(handler: F) -> Self
+    where
+        F: Fn(Seen, TcpStream) -> R + Send + Sync + 'static,
+        R: Future<Output = (TcpStream, Then)> + Send + 'static,
+    {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (seen, connections) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicUsize::new(0)));
+        let (log, count, handler) = (Arc::clone(&seen), Arc::clone(&connections), Arc::new(handler));
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                count.fetch_add(1, SeqCst);
+                tokio::spawn(serve(stream, Arc::clone(&log), Arc::clone(&handler)));
+            }
+        });
+        Self { address, seen, connections }
+    }
+
+    /// A server that answers by path with fixed bytes and keeps the connection.
+    pub async fn answering(answer: impl Fn(&Seen) -> Vec<u8> + Send + Sync + 'static) -> Self {
+        let answer = Arc::new(answer);
+        Self::start(move |seen, mut stream| {
+            let answer = Arc::clone(&answer);
+            async move {
+                let _ = stream.write_all(&answer(&seen)).await;
+                (stream, Then::KeepOpen)
+            }
+        })
+        .await
+    }
+
+    pub fn url(&self, path: &str) -> Url {
+        Url::parse(&format!("http://{}{path}", self.address)).unwrap()
+    }
+
+    pub fn seen(&self) -> Vec<Seen> {
+        self.seen.lock().unwrap().clone()
+    }
+
+    pub fn connections(&self) -> usize {
+        self.connections.load(SeqCst)
+    }
+}
+
+async fn serve<F, R>(mut stream: TcpStream, log: Arc<Mutex<Vec<Seen>>>, handler: Arc<F>)
+where
+    F: Fn(Seen, TcpStream) -> R + Send + Sync + 'static,
+    R: Future<Output = (TcpStream, Then)> + Send + 'static,
+{
+    loop {
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            match stream.read_u8().await {
+                Ok(byte) => head.push(byte),
+                Err(_) => return,
+            }
+        }
+        let head = String::from_utf8_lossy(&head).into_owned();
+        let path = head.split(' ').nth(1).unwrap_or_default().to_owned();
+        let seen = Seen { path, head, at: Instant::now() };
+        log.lock().unwrap().push(seen.clone());
+        match handler(seen, stream).await {
+            (back, Then::KeepOpen) => stream = back,
+            (_, Then::Close) => return,
+        }
+    }
+}
+
+/// A whole response with a length.
+pub fn response(status: &str, headers: &str, body: &[u8]) -> Vec<u8> {
+    let mut out =
+        format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\n{headers}\r\n", body.len()).into_bytes();
+    out.extend_from_slice(body);
+    out
+}
+
+/// A page.
+pub fn html(body: &str) -> Vec<u8> {
+    response("200 OK", "Content-Type: text/html\r\n", body.as_bytes())
+}
+
+/// Settings under which 127.0.0.1, and nothing else that is private, may be asked; short limits.
+pub fn settings() -> HttpSettings {
+    HttpSettings {
+        addresses: AddressPolicy { allow_private: false, allow: vec!["127.0.0.1/32".parse().unwrap()] },
+        connect_timeout: Duration::from_millis(500),
+        read_timeout: Duration::from_millis(500),
+        total_timeout: Duration::from_secs(5),
+        max_body_bytes: 1 << 20,
+        proxy: ProxyChoice::Direct,
+        ..HttpSettings::default()
+    }
+}
+
+pub fn client(settings: HttpSettings) -> HttpClient {
+    HttpClient::new(settings, ByteBudget::new(64 << 20)).unwrap()
+}
+
+pub fn request(url: Url) -> CrawlRequest {
+    CrawlRequest {
+        id: RequestId(1),
+        token: LeaseToken(1),
+        url,
+        depth: 0,
+        discovery: Discovery::Link,
+        attempt: 0,
+        strategy: None,
+        redirects: Vec::new(),
+        etag: None,
+        last_modified: None,
+        project: "test".into(),
+        source_group: None,
+    }
+}
