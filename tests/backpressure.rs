@@ -11,8 +11,8 @@ use crawl::{
     output::Output,
     pipeline,
     run::{context, plant},
-    seeds::Seed,
 };
+use crawl_fetch::Seed;
 use crawl_model::Frontier;
 use crawl_store::MemoryStore;
 use std::{
@@ -105,7 +105,12 @@ async fn a_blocked_sink_holds_exactly_the_stated_number_of_pages() {
     plant(&context, &[Seed { url, bare: false }]).unwrap();
 
     let gate = Gate::default();
-    let run = tokio::spawn(pipeline::run(Arc::clone(&context), cpu, Box::new(gate.clone()), Box::new(gate.clone())));
+    let run = tokio::spawn(pipeline::run(
+        Arc::clone(&context),
+        cpu,
+        Box::new(gate.clone()),
+        Box::new(gate.clone()),
+    ));
 
     let deadline = Instant::now() + Duration::from_secs(60);
     while measured(&context) != (BODIES, PAGES) {

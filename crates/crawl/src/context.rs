@@ -2,7 +2,7 @@
 
 use crate::{config::Config, links::LinkPolicy, robots_cache::RobotsCache, stats::Stats, store::Store};
 use crawl_extract::PageExtractor;
-use crawl_fetch::{ByteBudget, Gate, HttpClient};
+use crawl_fetch::{ByteBudget, Gate, HttpClient, RetrySettings};
 use crawl_model::{CleanPage, FailedPage, LeaseRef, Outcome, PageHistory, StoreError};
 use std::{
     io,
@@ -22,7 +22,9 @@ pub struct Context {
     /// Memory of bodies between the network and extraction.
     pub budget: ByteBudget,
     /// Politeness.
-    pub gate: Arc<Gate>,
+    pub gate: Gate,
+    /// When a request is made again.
+    pub retry: RetrySettings,
     /// robots.txt.
     pub robots: RobotsCache,
     /// Where links may lead.

@@ -17,8 +17,8 @@ use url::Url;
 pub struct Job {
     /// What to fetch.
     pub request: CrawlRequest,
-    /// The host's slot; given back when the answer has come.
-    pub slot: HostSlot,
+    /// The host's slot, given back when the answer has come; `None` for a host that has been given up.
+    pub slot: Option<HostSlot>,
     /// One of the fetch stage's places; given back when the page has been handed on.
     pub place: OwnedSemaphorePermit,
 }
@@ -65,89 +65,107 @@ pub async fn worker(
 struct Visit<'a> {
     context: &'a Context,
     request: CrawlRequest,
-    slot: HostSlot,
+    /// Leave to make one request; gone once it is made.
+    slot: Option<HostSlot>,
 }
 
 impl Visit<'_> {
     async fn run(mut self) -> Result<Answer, StageError> {
+        if self.slot.is_none() {
+            let message = "the host did not answer again and again; its other URLs are not tried in this run".to_owned();
+            return Ok(self.fail(Stage::Fetch, "host_dead", None, message));
+        }
         if self.context.config.crawl.obey_robots
             && let Some(answer) = self.ask_robots().await?
         {
             return Ok(answer);
         }
         loop {
-            let (request, host) = (self.request.clone(), HostKey::of(&self.request.url));
-            let fetched = self.context.client.fetch(request).await;
-            self.note_answer(host.as_ref(), &fetched);
+            let slot = self.take_slot().await;
+            let fetched = self.context.client.fetch(self.request.clone()).await;
+            self.count(&fetched);
+            if let Some(slot) = slot {
+                slot.finish(SlotOutcome::of(&fetched));
+            }
             match fetched {
-                Fetched::Page(page) => return Ok(Answer::Page(Box::new(page))),
+                Fetched::Page(page) => return Ok(Answer::Page(page)),
                 Fetched::Skipped { kind, status, wire_bytes, .. } => {
                     self.context.stats.wire_bytes.add(wire_bytes);
                     return Ok(self.end(Outcome::Skipped, kind.name(), Some(status)));
                 }
-                Fetched::Redirect { to, status, .. } => match self.redirected(to, status)? {
-                    Some(answer) => return Ok(answer),
-                    None => self.next_hop().await,
-                },
+                Fetched::Redirect { to, status, .. } => {
+                    if let Some(answer) = self.redirected(to, status)? {
+                        return Ok(answer);
+                    }
+                }
                 Fetched::Failed { error, status, retry_after, .. } => return self.failed(&error, status, retry_after),
             }
         }
     }
 
-    /// Tells politeness and the counts how the request went.
-    fn note_answer(&mut self, host: Option<&HostKey>, fetched: &Fetched) {
-        let (status, millis, retry_after, failed) = match fetched {
-            Fetched::Page(page) => (Some(page.status), page.timings.total_ms, None, false),
-            Fetched::Skipped { status, .. } | Fetched::Redirect { status, .. } => (Some(*status), 0, None, false),
-            Fetched::Failed { error, status, retry_after, .. } => (*status, 0, *retry_after, error.is_unreachable()),
-        };
-        if let (Some(host), Some(status)) = (host, status) {
-            self.context.stats.answered(host, status, millis);
+    /// The slot of the lease for the first request; for the rare redirect that stays on the page another one.
+    async fn take_slot(&mut self) -> Option<HostSlot> {
+        match self.slot.take() {
+            Some(slot) => Some(slot),
+            None => match HostKey::of(&self.request.url) {
+                Some(host) => Some(self.context.gate.acquire(&host).await),
+                None => None,
+            },
         }
-        self.slot.note(SlotOutcome { status, retry_after, failed_connect: failed });
+    }
+
+    fn count(&self, fetched: &Fetched) {
+        let (status, millis) = match fetched {
+            Fetched::Page(page) => (Some(page.status), page.timings.total_ms),
+            Fetched::Skipped { status, .. } | Fetched::Redirect { status, .. } => (Some(*status), 0),
+            Fetched::Failed { status, .. } => (*status, 0),
+        };
+        if let (Some(host), Some(status)) = (HostKey::of(&self.request.url), status) {
+            self.context.stats.answered(&host, status, millis);
+        }
     }
 
     /// robots.txt first; `None` lets the request go on. Where asking used up the host's time, the URL waits its turn
     /// again.
     async fn ask_robots(&mut self) -> Result<Option<Answer>, StageError> {
         let Some(origin) = Origin::of(&self.request.url) else { return Ok(None) };
-        let Context { store, client, gate, robots, product_token, .. } = self.context;
-        let looked = robots.lookup(&origin, &**store, client, gate, now_ms()).await?;
+        let Some(host) = HostKey::of(&self.request.url) else { return Ok(None) };
+        let Context { store, client, gate, robots, .. } = self.context;
+        let looked = robots.lookup(&origin, &**store, client, gate, &mut self.slot, now_ms()).await?;
         let policy = &looked.robots.policy;
-        if let Some(host) = HostKey::of(&self.request.url)
-            && let Some(delay) = policy.crawl_delay(product_token)
-        {
+        if let Some(delay) = policy.crawl_delay() {
             gate.set_crawl_delay(&host, delay);
         }
         if policy.is_unreachable() {
             return self.robots_unreachable(policy).map(Some);
         }
-        let verdict = policy.verdict(product_token, &self.request.url);
+        let verdict = policy.verdict(&self.request.url);
         if !verdict.allowed {
             let rule = verdict.rule.unwrap_or_default();
             let line = verdict.line.map_or_else(String::new, |line| format!(" (line {line})"));
             let message = format!("robots.txt of {origin} disallows it by \"{rule}\"{line}; --ignore-robots overrides");
             return Ok(Some(self.fail(Stage::Robots, "robots_disallowed", None, message)));
         }
-        if looked.requested && !gate.delay_of(&self.request.url).is_zero() {
+        if looked.requested && !gate.delay(&host).is_zero() {
             return self.requeue(Duration::ZERO, self.request.attempt).map(Some);
         }
         Ok(None)
     }
 
     fn robots_unreachable(&self, policy: &RobotsPolicy) -> Result<Answer, StageError> {
+        let status = policy.unreachable_status().filter(|status| *status > 0);
         // an https host that cannot be reached at all may be a bare seed that speaks http alone
-        if let Some(answer) = self.fall_back_to_http(policy.unreachable_status().is_none())? {
+        if let Some(answer) = self.fall_back_to_http(status.is_none())? {
             return Ok(answer);
         }
-        if self.request.attempt < self.context.config.fetch.retries {
-            return self.requeue(self.backoff(None), self.request.attempt + 1);
+        if let Some(pause) = self.context.retry.pause(self.request.attempt + 1, None) {
+            return self.requeue(spread(pause), self.request.attempt + 1);
         }
         let message = format!(
             "robots.txt cannot be had ({}), which means that nothing is allowed (RFC 9309); try again later, or use --ignore-robots",
-            policy.unreachable_status().map_or_else(|| "host unreachable".into(), |s| format!("status {s}"))
+            status.map_or_else(|| "no answer".into(), |s| format!("status {s}"))
         );
-        Ok(self.fail(Stage::Robots, "robots_unreachable", policy.unreachable_status(), message))
+        Ok(self.fail(Stage::Robots, "robots_unreachable", status, message))
     }
 
     /// What a redirect means for the URL; `None` when the target is the same page in other words, to be fetched now.
@@ -186,20 +204,16 @@ impl Visit<'_> {
         Ok(Some(self.end(Outcome::Redirected, "redirected", Some(status))))
     }
 
-    /// Waits until the host may be asked again; for the rare redirect that stays on the page.
-    async fn next_hop(&mut self) {
-        if let Some(host) = HostKey::of(&self.request.url) {
-            self.slot.again(&host, &self.context.gate).await;
-        }
-    }
-
     fn failed(&self, error: &FetchError, status: Option<u16>, retry_after: Option<Duration>) -> Result<Answer, StageError> {
         if let Some(answer) = self.fall_back_to_http(error.is_unreachable())? {
             return Ok(answer);
         }
-        if error.is_transient() && self.request.attempt < self.context.config.fetch.retries {
-            tracing::info!(url = %self.request.url, kind = error.kind(), attempt = self.request.attempt, "will try again");
-            return self.requeue(self.backoff(retry_after), self.request.attempt + 1);
+        let attempts = self.request.attempt + 1;
+        if error.is_transient()
+            && let Some(pause) = self.context.retry.pause(attempts, retry_after)
+        {
+            tracing::info!(url = %self.request.url, kind = error.kind(), attempts, ?pause, "will try again");
+            return self.requeue(spread(pause), attempts);
         }
         Ok(self.fail(Stage::Fetch, error.kind(), status, error.to_string()))
     }
@@ -216,14 +230,6 @@ impl Visit<'_> {
         self.context.extend_scope(&url)?;
         self.context.store.enqueue(&[new_url(url, host, request.depth, Discovery::Seed)])?;
         Ok(Some(self.end(Outcome::Redirected, "https_unreachable", None)))
-    }
-
-    /// The pause before the next attempt: doubled each time, spread by a half, never shorter than the server asked.
-    fn backoff(&self, retry_after: Option<Duration>) -> Duration {
-        let fetch = &self.context.config.fetch;
-        let doubled = fetch.backoff.saturating_mul(1 << self.request.attempt.min(16)).min(fetch.max_backoff);
-        let spread = doubled.mul_f64(0.75 + 0.5 * crawl_fetch::unit_random());
-        spread.max(retry_after.unwrap_or_default())
     }
 
     fn requeue(&self, wait: Duration, attempt: u32) -> Result<Answer, StageError> {
@@ -245,6 +251,14 @@ impl Visit<'_> {
         let failed = failed_page(&self.request, stage, kind, status, message);
         Answer::Finished(Finished::Failed(Box::new(failed), self.history(status)))
     }
+}
+
+/// A pause made up to a quarter longer, so that URLs that failed together do not come back together. The hasher's keys
+/// are random for each value, which is random enough.
+fn spread(pause: Duration) -> Duration {
+    use std::hash::{BuildHasher, RandomState};
+    let random = u32::try_from(RandomState::new().hash_one(0_u8) >> 32).unwrap_or_default();
+    pause.mul_f64(1.0 + f64::from(random) / f64::from(u32::MAX) / 4.0)
 }
 
 /// A line of the error log for a leased URL.

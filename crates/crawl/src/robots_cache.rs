@@ -1,7 +1,7 @@
 //! robots.txt of the origins of a crawl: fetched once, kept in the store, parsed once.
 
 use crate::store::Store;
-use crawl_fetch::{Gate, HttpClient, RobotsPolicy};
+use crawl_fetch::{Gate, HostSlot, HttpClient, RobotsPolicy};
 use crawl_model::{Origin, StoreError};
 use rustc_hash::FxHashMap;
 use std::{
@@ -12,8 +12,6 @@ use tokio::sync::OnceCell;
 
 /// Origins whose parsed rules are kept in memory; beyond that all are dropped and read from the store again.
 const MAX_IN_MEMORY: usize = 10_000;
-/// How long an origin that could not be reached is left alone before its robots.txt is asked for again.
-const UNREACHABLE_AGE: Duration = Duration::from_secs(60);
 
 /// The rules of an origin and when they have to be fetched anew.
 pub struct Robots {
@@ -28,6 +26,7 @@ type Cell = Arc<OnceCell<Arc<Robots>>>;
 pub struct RobotsCache {
     cells: Mutex<FxHashMap<Origin, Cell>>,
     max_age: Duration,
+    product_token: String,
 }
 
 /// What [`RobotsCache::lookup`] did.
@@ -39,10 +38,10 @@ pub struct Looked {
 }
 
 impl RobotsCache {
-    /// An empty cache.
+    /// An empty cache of what holds for `product_token`; rules are believed for `max_age`.
     #[must_use]
-    pub fn new(max_age: Duration) -> Self {
-        Self { cells: Mutex::default(), max_age }
+    pub fn new(max_age: Duration, product_token: &str) -> Self {
+        Self { cells: Mutex::default(), max_age, product_token: product_token.to_owned() }
     }
 
     fn cell(&self, origin: &Origin, now_ms: i64) -> Cell {
@@ -58,14 +57,14 @@ impl RobotsCache {
     }
 
     fn judge(&self, cached: &crawl_model::CachedRobots) -> Arc<Robots> {
-        let policy = RobotsPolicy::from_cached(cached);
-        let age = if policy.is_unreachable() { UNREACHABLE_AGE.min(self.max_age) } else { self.max_age };
+        let policy = RobotsPolicy::from_cached(cached, &self.product_token);
+        let age = policy.max_age(self.max_age);
         let expires_ms = cached.fetched_at_ms.saturating_add(i64::try_from(age.as_millis()).unwrap_or(i64::MAX));
         Arc::new(Robots { policy, expires_ms })
     }
 
-    /// The rules of an origin: from memory, from the store, or by a request. However many ask at once, one request
-    /// is made.
+    /// The rules of an origin: from memory, from the store, or by a request, for which `slot` is used up. However many
+    /// ask at once, one request is made.
     ///
     /// # Errors
     /// When storage fails.
@@ -75,6 +74,7 @@ impl RobotsCache {
         store: &dyn Store,
         client: &HttpClient,
         gate: &Gate,
+        slot: &mut Option<HostSlot>,
         now_ms: i64,
     ) -> Result<Looked, StoreError> {
         let cell = self.cell(origin, now_ms);
@@ -88,7 +88,7 @@ impl RobotsCache {
                     }
                 }
                 requested = true;
-                let cached = client.fetch_robots(origin, gate).await;
+                let cached = client.fetch_robots(gate, origin, slot.take()).await;
                 store.save_robots(origin, &cached)?;
                 Ok(self.judge(&cached))
             })

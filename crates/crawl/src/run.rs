@@ -11,14 +11,15 @@ use crate::{
     pipeline,
     progress::{self, Places, say},
     robots_cache::RobotsCache,
-    seeds::{self, Seed},
+    seeds,
     state::{self, State},
     stats::Stats,
     store::Store,
 };
+use crawl_dedup::FingerprintSettings;
 use crawl_extract::{Options, PageExtractor};
 use crawl_fetch::{
-    AddressPolicy, ByteBudget, Canonicalizer, Gate, HttpClient, HttpSettings, PolitenessSettings, ScopeSet, UrlFilter,
+    AddressPolicy, ByteBudget, Canonicalizer, Gate, HttpClient, HttpSettings, PolitenessSettings, RetrySettings, ScopeSet, Seed, UrlFilter,
 };
 use crawl_model::{Discovery, HostKey, NewUrl};
 use std::{
@@ -34,6 +35,7 @@ const SEED_BATCH: usize = 1_000;
 pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let config = config::load(args.config.as_deref(), std::env::vars(), args.overrides())?;
     crate::logging::start(&config.log)?;
+    check_dedup(&config)?;
     let seed_file = args.seed.as_deref().ok_or_else(|| {
         Failure::usage("name a file of seeds: crawl --seed urls.txt (see crawl --help)")
     })?;
@@ -103,6 +105,14 @@ async fn crawl(config: Config, seeds: &[Seed], state: &State, quiet: bool) -> Re
     }
 }
 
+/// Checks what the shards would otherwise refuse once the run is on.
+fn check_dedup(config: &Config) -> Result<(), Failure> {
+    let dedup = &config.dedup;
+    FingerprintSettings::new(dedup.threshold_pct, dedup.min_pages, dedup.min_block_chars)
+        .map(drop)
+        .map_err(|e| Failure::usage(e.to_string()))
+}
+
 /// Builds what the stages share.
 ///
 /// # Errors
@@ -110,12 +120,11 @@ async fn crawl(config: Config, seeds: &[Seed], state: &State, quiet: bool) -> Re
 pub fn context(config: Config, store: Arc<dyn Store>) -> Result<Context, Failure> {
     let usage = |error: &dyn std::fmt::Display| Failure::usage(error.to_string());
     let http = http_settings(&config);
-    let product_token = http.product_token();
+    let product_token = crawl_fetch::product_token().to_owned();
     let budget = ByteBudget::new(config.fetch.body_budget.as_u64());
     let client = HttpClient::new(http, budget.clone()).map_err(|e| usage(&e))?;
-    let canonicalizer = Canonicalizer::new().map_err(|e| usage(&e))?;
     let filter = UrlFilter::new(config.crawl.url_filters, &config.crawl.include, &config.crawl.exclude).map_err(|e| usage(&e))?;
-    let links = LinkPolicy::new(canonicalizer, filter, ScopeSet::new(config.crawl.scope), config.crawl.depth.or_max());
+    let links = LinkPolicy::new(Canonicalizer::default(), filter, ScopeSet::new(config.crawl.scope), config.crawl.depth.or_max());
     let options = Options {
         favor: config.extract.favor,
         links: config.extract.links,
@@ -131,10 +140,16 @@ pub fn context(config: Config, store: Arc<dyn Store>) -> Result<Context, Failure
         max_crawl_delay: config.fetch.max_crawl_delay,
         ..PolitenessSettings::default()
     });
+    let retry = RetrySettings {
+        retries: config.fetch.retries,
+        backoff: config.fetch.backoff,
+        max_backoff: config.fetch.max_backoff,
+    };
     Ok(Context {
+        retry,
         extractor: PageExtractor::new(options).map_err(|e| usage(&e))?,
-        robots: RobotsCache::new(config.fetch.robots_max_age),
-        gate: Arc::new(gate),
+        robots: RobotsCache::new(config.fetch.robots_max_age, &product_token),
+        gate,
         stats: Stats::default(),
         cancel: CancellationToken::new(),
         ending: OnceLock::new(),
@@ -151,6 +166,7 @@ pub fn context(config: Config, store: Arc<dyn Store>) -> Result<Context, Failure
 fn http_settings(config: &Config) -> HttpSettings {
     let fetch = &config.fetch;
     let mut settings = HttpSettings {
+        pool_idle_per_host: fetch.host_concurrency,
         connect_timeout: fetch.connect_timeout,
         read_timeout: fetch.read_timeout,
         total_timeout: fetch.total_timeout,
@@ -159,10 +175,11 @@ fn http_settings(config: &Config) -> HttpSettings {
         addresses: AddressPolicy { allow_private: fetch.allow_private_addresses, allow: fetch.allow_addresses.clone() },
         ..HttpSettings::default()
     };
-    if !fetch.user_agent.is_empty() {
+    if fetch.user_agent.is_empty() {
+        let contact = Some(fetch.contact.as_str()).filter(|contact| !contact.is_empty());
+        settings.user_agent = crawl_fetch::default_user_agent(contact);
+    } else {
         settings.user_agent.clone_from(&fetch.user_agent);
-    } else if !fetch.contact.is_empty() {
-        settings.user_agent = HttpSettings::user_agent_with_contact(&fetch.contact);
     }
     settings
 }

@@ -7,13 +7,16 @@ use crate::{
     fetch_stage::Job,
 };
 use crawl_fetch::{HostSlot, NotYet};
-use crawl_model::HostKey;
+use crawl_model::{CrawlRequest, HostKey};
 use rustc_hash::FxHashSet;
 use std::{
     sync::Arc,
-    time::{Duration, Instant},
+    time::Duration,
 };
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc::Sender};
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore, mpsc::Sender},
+    time::Instant,
+};
 
 /// Hosts looked at in one pass.
 const HOSTS_A_PASS: usize = 4_096;
@@ -129,11 +132,13 @@ impl Scheduler {
                 self.next_host = (self.next_host + step) % count;
                 return Ok(pass);
             }
-            let mut slots = Vec::new();
+            let mut slots: Vec<Option<HostSlot>> = Vec::new();
             while slots.len() < load.pending.min(places.len()) {
                 match self.context.gate.try_acquire(&load.host) {
-                    Ok(slot) => slots.push(slot),
-                    Err(NotYet { at }) => {
+                    Ok(slot) => slots.push(Some(slot)),
+                    // a host that has been given up needs no leave: its URLs are failed
+                    Err(NotYet { dead: true, .. }) => slots.push(None),
+                    Err(NotYet { at, .. }) => {
                         pass.next = match (pass.next, at) {
                             (Some(a), Some(b)) => Some(a.min(b)),
                             (a, b) => a.or(b),
@@ -170,7 +175,7 @@ impl Scheduler {
     async fn lease(
         &mut self,
         host: &HostKey,
-        slots: Vec<HostSlot>,
+        slots: Vec<Option<HostSlot>>,
         places: &mut Vec<OwnedSemaphorePermit>,
         now: i64,
     ) -> Result<usize, StageError> {
@@ -185,15 +190,11 @@ impl Scheduler {
         if leased > 0 && !self.active.contains(host) {
             self.active.insert(host.clone());
         }
-        let mut requests = requests.into_iter();
-        for slot in slots {
-            match (requests.next(), places.pop()) {
-                (Some(request), Some(place)) => {
-                    let job = Job { request, slot, place };
-                    self.jobs.send(job).await.map_err(|_| StageError::Downstream)?;
-                }
-                _ => slot.cancel(),
-            }
+        // slots beyond the leases are dropped, which the host takes for a request: it is asked a little later
+        for (request, slot) in requests.into_iter().zip(slots) {
+            let Some(place) = places.pop() else { break };
+            let job = Job { request: unconditional(request), slot, place };
+            self.jobs.send(job).await.map_err(|_| StageError::Downstream)?;
         }
         Ok(leased)
     }
@@ -225,4 +226,11 @@ impl Scheduler {
             () = tokio::time::sleep(pause) => {}
         }
     }
+}
+
+/// Every round fetches every page anew: without its validators a page cannot come back as "not modified", for which
+/// there would be no record.
+fn unconditional(mut request: CrawlRequest) -> CrawlRequest {
+    (request.etag, request.last_modified) = (None, None);
+    request
 }

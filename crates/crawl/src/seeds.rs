@@ -1,21 +1,12 @@
 //! The seed file: one URL or bare host a line.
 
+use crawl_fetch::Seed;
 use flate2::read::MultiGzDecoder;
 use std::{
     fmt,
     io::{self, BufRead, BufReader, Read},
     path::Path,
 };
-use url::Url;
-
-/// One usable line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Seed {
-    /// The URL; a bare host got `https`.
-    pub url: Url,
-    /// The line had no scheme: http is tried if https cannot be reached.
-    pub bare: bool,
-}
 
 /// One line that is no seed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,7 +72,7 @@ fn parse(mut input: impl BufRead) -> io::Result<Seeds> {
         }
         let parsed = if whole { crawl_fetch::parse_seed_line(text) } else { Err("the line is too long".to_owned()) };
         match parsed {
-            Ok(seed) => seeds.seeds.push(Seed { url: seed.url, bare: seed.bare }),
+            Ok(seed) => seeds.seeds.push(seed),
             Err(problem) => {
                 seeds.bad.push(BadLine { number, line: text.chars().take(80).collect(), problem });
             }

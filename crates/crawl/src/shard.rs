@@ -92,7 +92,7 @@ impl Shard {
             self.save_now_and_then(&host)?;
             return self.send(page, cleaned);
         }
-        let full = state.fingerprint.pages() >= settle_pages;
+        let full = state.fingerprint.ready(settle_pages);
         let stored = serde_json::to_vec(&page).map_err(|e| StoreError::Other(e.to_string()))?;
         if self.context.store.hold((&page.request).into(), &host, &stored)? {
             self.context.stats.held.add(1);

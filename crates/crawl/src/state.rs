@@ -5,7 +5,7 @@ use crate::{
     output::{Before, absolute},
     store::Store,
 };
-use crawl_model::{Frontier, OutputMark, RunStore, StoreError, UrlKey};
+use crawl_model::{Frontier, OutputMark, StoreError, UrlKey};
 use crawl_store::{SqliteStore, StateLock};
 use std::path::{Path, PathBuf};
 
@@ -50,10 +50,10 @@ impl State {
         std::fs::create_dir_all(dir).map_err(|e| at(&e))?;
         let lock = StateLock::acquire(dir)?;
         if fresh {
-            remove_store(dir).map_err(|e| at(&e))?;
+            SqliteStore::remove(dir)?;
         }
         let store = SqliteStore::open(dir)?;
-        store.set_project(project, source_group);
+        store.set_project(project, source_group)?;
         store.expire_leases(i64::MAX)?;
         let (round, counts) = (store.round()?, store.counts()?);
         let finished = store.drained()? && counts.held == 0;
@@ -77,17 +77,6 @@ impl State {
             _ => Before::Unknown,
         })
     }
-}
-
-/// Files of the store in a state directory: the database, its write-ahead log and the shared-memory index of that.
-fn remove_store(dir: &Path) -> std::io::Result<()> {
-    for name in SqliteStore::FILES {
-        match std::fs::remove_file(dir.join(name)) {
-            Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(e),
-            _ => {}
-        }
-    }
-    Ok(())
 }
 
 fn open_key(name: &str) -> String {
