@@ -2,11 +2,11 @@
 
 use super::{SqliteStore, error::sql};
 use crawl_model::{ContentHash, DomainStore, HostKey, RequestId, StoreError, UrlKey};
-use rusqlite::OptionalExtension;
+use rusqlite::{Connection, OptionalExtension, ToSql, types::FromSql};
 
 impl DomainStore for SqliteStore {
     fn load_host(&self, host: &HostKey) -> Result<Option<Vec<u8>>, StoreError> {
-        let mut inner = self.fresh()?;
+        let mut inner = self.ready()?;
         let inner = &mut *inner;
         let Some(host) = inner.memory.find_host(&inner.conn, host).map_err(sql)? else { return Ok(None) };
         let mut select =
@@ -15,7 +15,7 @@ impl DomainStore for SqliteStore {
     }
 
     fn save_host(&self, host: &HostKey, state: &[u8]) -> Result<(), StoreError> {
-        self.fresh()?.write(|conn, memory| {
+        self.ready()?.write(|conn, memory| {
             let host = memory.host(conn, host).map_err(sql)?;
             conn.prepare_cached("INSERT OR REPLACE INTO host_states (host, state) VALUES (?1, ?2)")
                 .and_then(|mut insert| insert.execute((host, state)))
@@ -25,20 +25,38 @@ impl DomainStore for SqliteStore {
     }
 
     fn claim_content(&self, hash: &ContentHash, claimant: UrlKey) -> Result<UrlKey, StoreError> {
-        let mut inner = self.fresh()?;
-        if inner.claims.full() {
-            inner.write(|_, _| Ok(()))?;
-        }
-        let inner = &mut *inner;
-        inner.claims.content(&inner.conn, hash, claimant).map_err(sql)
+        let first = self.ready()?.write(|conn, _| claim(conn, CONTENTS, hash.0, claimant.0).map_err(sql))?;
+        Ok(first.map_or(claimant, UrlKey))
     }
 
     fn claim_final_url(&self, url: UrlKey, claimant: RequestId) -> Result<RequestId, StoreError> {
-        let mut inner = self.fresh()?;
-        if inner.claims.full() {
-            inner.write(|_, _| Ok(()))?;
-        }
-        let inner = &mut *inner;
-        inner.claims.final_url(&inner.conn, url, claimant).map_err(sql)
+        let first = self.ready()?.write(|conn, _| claim(conn, FINAL_URLS, url.0, claimant.0).map_err(sql))?;
+        Ok(first.map_or(claimant, RequestId))
     }
+}
+
+/// How to claim, and how to find who did.
+type Claim = [&'static str; 2];
+
+const CONTENTS: Claim = [
+    "INSERT INTO contents (hash, claimant) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
+    "SELECT claimant FROM contents WHERE hash = ?1",
+];
+
+const FINAL_URLS: Claim = [
+    "INSERT INTO final_urls (key, claimant) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
+    "SELECT claimant FROM final_urls WHERE key = ?1",
+];
+
+/// Who claimed it before; nobody, if it is the claimant's now.
+fn claim<T: ToSql + FromSql>(
+    conn: &Connection,
+    [insert, select]: Claim,
+    key: impl ToSql,
+    claimant: T,
+) -> rusqlite::Result<Option<T>> {
+    if conn.prepare_cached(insert)?.execute((&key, claimant))? == 1 {
+        return Ok(None);
+    }
+    conn.prepare_cached(select)?.query_row([&key], |row| row.get(0)).map(Some)
 }

@@ -17,17 +17,17 @@ use url::Url;
 
 impl Frontier for SqliteStore {
     fn enqueue(&self, urls: &[NewUrl]) -> Result<Enqueued, StoreError> {
-        self.fresh()?.enqueue(urls)
+        self.ready()?.enqueue(urls)
     }
 
     fn hosts_with_pending(&self, now_ms: i64, limit: usize) -> Result<Vec<HostLoad>, StoreError> {
-        let mut inner = self.fresh()?;
+        let mut inner = self.ready()?;
         inner.promote(now_ms)?;
         Ok(inner.memory.ledger.ready(limit))
     }
 
     fn next_due(&self) -> Result<Option<i64>, StoreError> {
-        Ok(self.fresh()?.memory.next_due)
+        Ok(self.ready()?.memory.next_due)
     }
 
     fn lease(
@@ -38,7 +38,7 @@ impl Frontier for SqliteStore {
         now_ms: i64,
         deadline_ms: i64,
     ) -> Result<Vec<CrawlRequest>, StoreError> {
-        let mut inner = self.fresh()?;
+        let mut inner = self.ready()?;
         inner.promote(now_ms)?;
         let inner = &mut *inner;
         let Some(host) = inner.memory.find_host(&inner.conn, host).map_err(sql)? else {
@@ -60,7 +60,7 @@ impl Frontier for SqliteStore {
         attempt: u32,
         strategy: Option<Strategy>,
     ) -> Result<bool, StoreError> {
-        self.fresh()?.write(|conn, memory| {
+        self.ready()?.write(|conn, memory| {
             let Some(host) = end_lease(conn, lease).map_err(sql)? else { return Ok(false) };
             postpone(conn, host, lease.id, not_before_ms, attempt, strategy).map_err(sql)?;
             memory.ledger.shift(host, Place::Leased, Place::Waiting, 1);
@@ -70,7 +70,7 @@ impl Frontier for SqliteStore {
     }
 
     fn hold(&self, lease: LeaseRef, host: &HostKey, page: &[u8]) -> Result<bool, StoreError> {
-        self.fresh()?.write(|conn, memory| {
+        self.ready()?.write(|conn, memory| {
             let Some(leased_from) = end_lease(conn, lease).map_err(sql)? else { return Ok(false) };
             let held_for = memory.host(conn, host).map_err(sql)?;
             let order = memory.next_order;
@@ -85,7 +85,7 @@ impl Frontier for SqliteStore {
     }
 
     fn held(&self, host: &HostKey, after: i64, limit: usize) -> Result<Vec<HeldPage>, StoreError> {
-        let mut inner = self.fresh()?;
+        let mut inner = self.ready()?;
         let inner = &mut *inner;
         let Some(host) = inner.memory.find_host(&inner.conn, host).map_err(sql)? else {
             return Ok(Vec::new());
@@ -94,30 +94,30 @@ impl Frontier for SqliteStore {
     }
 
     fn hosts_with_held(&self) -> Result<Vec<HostLoad>, StoreError> {
-        Ok(self.fresh()?.memory.ledger.held())
+        Ok(self.ready()?.memory.ledger.held())
     }
 
     fn settle(&self, batch: &[Settlement], outputs: &[OutputMark]) -> Result<usize, StoreError> {
-        self.fresh()?.settle(batch, outputs)
+        self.ready()?.settle(batch, outputs)
     }
 
     fn expire_leases(&self, now_ms: i64) -> Result<usize, StoreError> {
-        self.fresh()?.expire_leases(now_ms)
+        self.ready()?.expire_leases(now_ms)
     }
 
     fn drained(&self) -> Result<bool, StoreError> {
-        Ok(self.fresh()?.memory.ledger.total().drained())
+        Ok(self.ready()?.memory.ledger.total().drained())
     }
 
     fn host_drained(&self, host: &HostKey) -> Result<bool, StoreError> {
-        let mut inner = self.fresh()?;
+        let mut inner = self.ready()?;
         let inner = &mut *inner;
         let host = inner.memory.find_host(&inner.conn, host).map_err(sql)?;
         Ok(host.is_none_or(|host| inner.memory.ledger.of(host).drained()))
     }
 
     fn counts(&self) -> Result<FrontierCounts, StoreError> {
-        let inner = self.fresh()?;
+        let inner = self.ready()?;
         let places = inner.memory.ledger.total();
         let [records, failed, skipped, redirected] = inner.memory.settled;
         Ok(FrontierCounts {
@@ -133,11 +133,12 @@ impl Frontier for SqliteStore {
     }
 
     fn round(&self) -> Result<u32, StoreError> {
-        Ok(self.fresh()?.memory.round)
+        Ok(self.ready()?.memory.round)
     }
 
     fn begin_round(&self) -> Result<u32, StoreError> {
-        self.fresh()?.write(|conn, memory| {
+        let mut inner = self.ready()?;
+        inner.write(|conn, memory| {
             // URLs are not touched: with the round's number they count as not visited
             conn.execute_batch(
                 "UPDATE numbers SET value = 0 WHERE name IN ('records', 'failed', 'skipped', 'redirected'); \
@@ -147,12 +148,14 @@ impl Frontier for SqliteStore {
             .map_err(sql)?;
             set_number(conn, "round", i64::from(memory.round) + 1).map_err(sql)?;
             *memory = Memory::load(conn)?;
-            Ok(memory.round)
-        })
+            Ok(())
+        })?;
+        inner.commit()?;
+        Ok(inner.memory.round)
     }
 
     fn output_mark(&self, name: &str) -> Result<Option<u64>, StoreError> {
-        let inner = self.fresh()?;
+        let inner = self.ready()?;
         let mut select =
             inner.conn.prepare_cached("SELECT reach FROM outputs WHERE name = ?1").map_err(sql)?;
         select.query_row([name], |row| row.get(0)).optional().map_err(sql)

@@ -1,10 +1,11 @@
 //! The storage traits on SQLite: one file, one connection behind a lock.
 //!
 //! What is asked often never reaches the database: numbers come from the [`Ledger`](crate::ledger::Ledger), links
-//! to known URLs end in [`KnownUrls`](known::KnownUrls). Both are rebuilt from the database at the start and after any
-//! failure, so memory and file cannot drift apart.
+//! to known URLs end in [`KnownUrls`](known::KnownUrls).
+//!
+//! Changes are committed in groups, since a commit costs as much as the work of ten pages. They stay in order, so that
+//! what is on disk is always the whole of what was done up to some moment. See [`SqliteStore`] for what a caller can count on.
 
-mod claims;
 mod codes;
 mod domain;
 mod enqueue;
@@ -17,7 +18,6 @@ mod settle;
 
 pub(crate) use error::io_error;
 
-use claims::Claims;
 use crawl_model::StoreError;
 use error::sql;
 use memory::Memory;
@@ -27,6 +27,7 @@ use std::{
     fs, io,
     path::Path,
     sync::{Mutex, MutexGuard},
+    time::{Duration, Instant},
 };
 
 /// Name of the database in the state directory.
@@ -40,6 +41,9 @@ const WAL_PAGES: i64 = 2_000;
 
 /// Bytes that the write-ahead log is cut back to after one large transaction made it grow.
 const WAL_LIMIT: i64 = 16 << 20;
+
+/// How long changes may wait for others to be committed with.
+const GROUP: Duration = Duration::from_millis(100);
 
 /// What a store may cost, and what it survives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,10 +62,17 @@ impl Default for StoreOptions {
     }
 }
 
-/// The storage traits on SQLite. Every call that changes something is one transaction; after it has returned, the
-/// change survives `kill -9` (see [`StoreOptions::power_safe`] for power). The one exception are claims
-/// ([`claim_content`](crawl_model::DomainStore::claim_content) and `claim_final_url`): they are written together with
-/// whatever is written next, hence never later than the settlement of the page that made them.
+/// The storage traits on SQLite.
+///
+/// **What survives `kill -9`** (for a loss of power see [`StoreOptions::power_safe`]): when
+/// [`settle`](crawl_model::Frontier::settle), [`begin_round`](crawl_model::Frontier::begin_round) or
+/// [`put`](crawl_model::RunStore::put) has returned, it is committed, and everything that was done before it as
+/// well. Other changes are committed with the next of these, by the next call of whatever kind after a tenth of a second, and when
+/// the store is dropped. What is lost with the process is therefore only the newest leases, retries, held pages, links and claims of
+/// pages that are not settled: those pages are fetched again, and bring all of it again.
+///
+/// **What an error means**: whatever was not committed is taken back, the leases among it are void, and the store answers
+/// every further call with an error; open it anew. [`StoreError::Busy`] alone leaves everything as it was.
 ///
 /// Hold a [`StateLock`](crate::StateLock) on the directory while a store is written to.
 pub struct SqliteStore {
@@ -71,10 +82,11 @@ pub struct SqliteStore {
 struct Inner {
     conn: Connection,
     memory: Memory,
-    claims: Claims,
-    /// A transaction failed or a thread panicked: `memory` is to be read anew before it is used.
-    stale: bool,
     run: Run,
+    /// When the oldest change was made that is not committed.
+    open_since: Option<Instant>,
+    /// Why changes were lost that callers count on.
+    lost: Option<String>,
 }
 
 impl SqliteStore {
@@ -123,7 +135,7 @@ impl SqliteStore {
     fn with(conn: Connection) -> Result<Self, StoreError> {
         let memory = Memory::load(&conn)?;
         let run = Run::load(&conn).map_err(sql)?;
-        let inner = Inner { conn, memory, claims: Claims::default(), stale: false, run };
+        let inner = Inner { conn, memory, run, open_since: None, lost: None };
         Ok(Self { inner: Mutex::new(inner) })
     }
 
@@ -150,56 +162,83 @@ impl SqliteStore {
     /// # Errors
     /// When storage fails.
     pub fn set_project(&self, project: &str, source_group: Option<&str>) -> Result<(), StoreError> {
-        let mut inner = self.fresh()?;
+        let mut inner = self.ready()?;
         let run = Run { project: project.into(), source_group: source_group.map(Into::into) };
         inner.write(|conn, _| run.save(conn).map_err(sql))?;
         inner.run = run;
-        Ok(())
+        inner.commit()
     }
 
-    /// The connection, whatever became of a thread that had it: its transaction was rolled back when it unwound, and
-    /// what it had noted in memory is read anew.
-    fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(|poisoned| {
+    /// Commits what is not committed yet; dropping the store does the same, but cannot tell of an error.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub fn commit(&self) -> Result<(), StoreError> {
+        self.ready()?.commit()
+    }
+
+    /// The connection of a store that has lost nothing; what has waited long enough is committed first.
+    fn ready(&self) -> Result<MutexGuard<'_, Inner>, StoreError> {
+        let mut inner = self.inner.lock().unwrap_or_else(|poisoned| {
             self.inner.clear_poison();
             let mut inner = poisoned.into_inner();
-            inner.stale = true;
+            inner.lose("a thread panicked in the middle of a change");
             inner
-        })
-    }
-
-    /// The connection, with memory as the database has it.
-    fn fresh(&self) -> Result<MutexGuard<'_, Inner>, StoreError> {
-        let mut inner = self.lock();
-        inner.refresh()?;
+        });
+        if let Some(why) = &inner.lost {
+            return Err(StoreError::Other(format!("changes were lost before: {why}")));
+        }
+        if inner.open_since.is_some_and(|since| since.elapsed() >= GROUP) {
+            inner.commit()?;
+        }
         Ok(inner)
     }
 }
 
-impl Inner {
-    fn refresh(&mut self) -> Result<(), StoreError> {
-        if self.stale {
-            self.memory = Memory::load(&self.conn)?;
-            self.stale = false;
+impl Drop for SqliteStore {
+    fn drop(&mut self) {
+        if let Err(error) = self.commit() {
+            tracing::warn!(%error, "the last changes to the state were not saved");
         }
-        Ok(())
     }
+}
 
-    /// One transaction, claims first. `work` may change memory as it goes: if anything fails, memory is read anew.
+impl Inner {
+    /// Makes a change, in the transaction that is open or in a new one. `work` changes memory as it goes.
     fn write<T>(
         &mut self,
         work: impl FnOnce(&Connection, &mut Memory) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        self.refresh()?;
-        let tx = self.conn.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sql)?;
-        // unset only where everything, the commit included, went well; a panic leaves it set too
-        self.stale = true;
-        self.claims.write(&tx).map_err(sql)?;
-        let done = work(&tx, &mut self.memory)?;
-        tx.commit().map_err(sql)?;
-        self.claims.clear();
-        self.stale = false;
-        Ok(done)
+        if self.open_since.is_none() {
+            // nothing is lost yet if this fails
+            self.execute("BEGIN IMMEDIATE").map_err(sql)?;
+            self.open_since = Some(Instant::now());
+        }
+        work(&self.conn, &mut self.memory).inspect_err(|error| self.lose(&error.to_string()))
+    }
+
+    fn commit(&mut self) -> Result<(), StoreError> {
+        if self.open_since.is_some() {
+            self.execute("COMMIT").map_err(sql).inspect_err(|error| self.lose(&error.to_string()))?;
+            self.open_since = None;
+        }
+        Ok(())
+    }
+
+    /// Takes back what is not committed. Memory and callers are ahead of the database from here on.
+    fn lose(&mut self, why: &str) {
+        self.lost = Some(why.to_owned());
+        self.open_since = None;
+        // SQLite may have rolled back by itself
+        if !self.conn.is_autocommit()
+            && let Err(error) = self.execute("ROLLBACK")
+        {
+            tracing::debug!(%error, "rolling back failed: the next to open the database does it");
+        }
+    }
+
+    fn execute(&self, statement: &str) -> rusqlite::Result<()> {
+        self.conn.prepare_cached(statement)?.execute([]).map(|_| ())
     }
 }
 

@@ -32,23 +32,24 @@ impl Run {
 
 impl RunStore for SqliteStore {
     fn get(&self, name: &str) -> Result<Option<String>, StoreError> {
-        let inner = self.fresh()?;
+        let inner = self.ready()?;
         let mut select =
             inner.conn.prepare_cached("SELECT value FROM settings WHERE name = ?1").map_err(sql)?;
         select.query_row([name], |row| row.get(0)).optional().map_err(sql)
     }
 
     fn put(&self, name: &str, value: &str) -> Result<(), StoreError> {
-        self.fresh()?.write(|conn, _| {
+        let mut inner = self.ready()?;
+        inner.write(|conn, _| {
             conn.prepare_cached("INSERT OR REPLACE INTO settings (name, value) VALUES (?1, ?2)")
                 .and_then(|mut insert| insert.execute((name, value)))
-                .map_err(sql)?;
-            Ok(())
-        })
+                .map_err(sql)
+        })?;
+        inner.commit()
     }
 
     fn load_robots(&self, origin: &Origin) -> Result<Option<CachedRobots>, StoreError> {
-        let inner = self.fresh()?;
+        let inner = self.ready()?;
         let mut select = inner
             .conn
             .prepare_cached("SELECT status, body, fetched_at FROM robots WHERE origin = ?1")
@@ -61,7 +62,7 @@ impl RunStore for SqliteStore {
     }
 
     fn save_robots(&self, origin: &Origin, robots: &CachedRobots) -> Result<(), StoreError> {
-        self.fresh()?.write(|conn, _| {
+        self.ready()?.write(|conn, _| {
             conn.prepare_cached(
                 "INSERT OR REPLACE INTO robots (origin, status, body, fetched_at) VALUES (?1, ?2, ?3, ?4)",
             )
@@ -80,7 +81,7 @@ impl SqliteStore {
     /// # Errors
     /// When storage fails.
     pub fn history(&self, url: UrlKey) -> Result<Option<PageHistory>, StoreError> {
-        let inner = self.fresh()?;
+        let inner = self.ready()?;
         let mut select = inner
             .conn
             .prepare_cached(

@@ -27,7 +27,7 @@ impl Inner {
         if batch.is_empty() && outputs.is_empty() {
             return Ok(0);
         }
-        self.write(|conn, memory| {
+        let stale = self.write(|conn, memory| {
             let before = memory.settled;
             let stale = settle_all(conn, memory, batch).map_err(sql)?;
             for ((now, was), (_, name)) in memory.settled.iter().zip(before).zip(OUTCOMES) {
@@ -37,7 +37,9 @@ impl Inner {
             }
             mark_all(conn, outputs)?;
             Ok(stale)
-        })
+        })?;
+        self.commit()?;
+        Ok(stale)
     }
 }
 
