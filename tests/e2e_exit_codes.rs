@@ -192,6 +192,7 @@ fn interrupted_is_130_and_the_same_command_goes_on() {
 #[test]
 fn interrupts_do_not_wait_for_silent_servers() {
     let handler = |request: &Request| match request.path() {
+        "/robots.txt" => Response::status(404),
         "/" => Response::html(page("start", &["/a.html".into(), "/b.html".into()])),
         _ => Response::html(page("late", &[])).after(HANG),
     };

@@ -170,8 +170,19 @@ fn what_cannot_be_had_is_in_the_error_log() {
             !error["message"].as_str().unwrap().is_empty() && !error["kind"].as_str().unwrap().is_empty()
         );
     }
-    assert!(by_url.contains_key(crawl.server.url("/go/round").as_str()), "the redirect loop: {errors:?}");
-    assert_eq!(errors.len(), 3, "{errors:?}");
+    let looping = by_url[crawl.server.url("/go/round").as_str()];
+    assert_eq!(looping["kind"], "redirect_loop", "{looping}");
+    let disallowed = by_url[crawl.server.url("/members/minutes.html").as_str()];
+    assert_eq!(
+        (&disallowed["stage"], &disallowed["status"]),
+        (&"robots".into(), &Value::Null),
+        "{disallowed}"
+    );
+    assert!(
+        disallowed["message"].as_str().unwrap().contains("Disallow: /members/"),
+        "names the rule: {disallowed}"
+    );
+    assert_eq!(errors.len(), 4, "{errors:?}");
 }
 
 #[test]

@@ -88,7 +88,7 @@ fn scope_is_judged_by_host_subdomain_domain_or_not_at_all() {
         let host = request.header("host").unwrap_or_default().to_owned();
         let port = host.rsplit(':').next().unwrap_or_default();
         let links: Vec<String> =
-            ["www.harbour.example", "maps.www.harbour.example", "shop.harbour.example", "gulls.example"]
+            ["quay.harbour.example", "maps.quay.harbour.example", "shop.harbour.example", "gulls.example"]
                 .iter()
                 .map(|name| {
                     format!(
@@ -104,7 +104,8 @@ fn scope_is_judged_by_host_subdomain_domain_or_not_at_all() {
     };
     let server = Server::start(0, handler).unwrap();
     let port = server.address().port();
-    let names = ["www.harbour.example", "maps.www.harbour.example", "shop.harbour.example", "gulls.example"];
+    let names =
+        ["quay.harbour.example", "maps.quay.harbour.example", "shop.harbour.example", "gulls.example"];
     let resolve: Vec<String> = names.iter().map(|name| format!("{name}:{port}:127.0.0.1")).collect();
     for (scope, hosts) in [("host", 1), ("subdomains", 2), ("domain", 3), ("any", 4)] {
         let sandbox = Sandbox::new();
