@@ -1,5 +1,7 @@
 //! The HTTP client against servers that behave and servers that do not.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests, which clippy does not see as such")]
+
 mod support;
 
 use crawl_fetch::{ByteBudget, FetchError, Fetched, HostAuth, HttpClient, HttpSettings, SkipKind};

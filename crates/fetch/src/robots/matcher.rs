@@ -15,10 +15,9 @@ pub(super) struct Pattern {
 
 impl Pattern {
     pub(super) fn new(text: &[u8]) -> Self {
-        let text = normalize(text);
         let (body, anchored) = match text.strip_suffix(b"$") {
             Some(body) => (body, true),
-            None => (&text[..], false),
+            None => (text, false),
         };
         let mut pieces: Vec<Vec<u8>> = Vec::new();
         for (index, piece) in body.split(|&b| b == b'*').enumerate() {
@@ -26,9 +25,15 @@ impl Pattern {
             if index > 1 && pieces.last().is_some_and(Vec::is_empty) {
                 pieces.pop();
             }
-            pieces.push(piece.to_vec());
+            pieces.push(normalize(piece).into_owned());
         }
-        Self { pieces, anchored, len: text.len() }
+        // a star at the end says nothing unless an anchor follows, and makes nothing more specific
+        if !anchored && pieces.len() > 1 && pieces.last().is_some_and(Vec::is_empty) {
+            pieces.pop();
+        }
+        let stars = pieces.len() - 1;
+        let len = pieces.iter().map(Vec::len).sum::<usize>() + stars + usize::from(anchored);
+        Self { pieces, anchored, len }
     }
 
     pub(super) const fn len(&self) -> usize {
@@ -51,10 +56,11 @@ impl Pattern {
     }
 }
 
-/// A path or pattern with percent-encoding in one form: upper-case hex digits, octets outside of ASCII encoded,
-/// unreserved characters decoded (RFC 3986 §6.2.2).
+/// A path, or a piece of a pattern, with percent-encoding in one form: upper-case hex digits, unreserved characters
+/// decoded (RFC 3986 §6.2.2), everything encoded that has no place in a URL, and the two characters that mean something
+/// in patterns encoded too, so that `%2A` in a rule is the star itself (§2.2.3).
 pub(super) fn normalize(text: &[u8]) -> Cow<'_, [u8]> {
-    if text.iter().all(|&b| b.is_ascii() && b != b'%') {
+    if text.iter().all(|&b| is_kept(b)) {
         return Cow::Borrowed(text);
     }
     let mut out = Vec::with_capacity(text.len() + 16);
@@ -70,11 +76,36 @@ pub(super) fn normalize(text: &[u8]) -> Cow<'_, [u8]> {
             } else {
                 encode(decoded, &mut out);
             }
-            continue;
+        } else if is_kept(byte) || byte == b'%' {
+            out.push(byte);
+        } else {
+            encode(byte, &mut out);
         }
-        if byte.is_ascii() { out.push(byte) } else { encode(byte, &mut out) }
     }
     Cow::Owned(out)
+}
+
+/// Unreserved characters, and reserved ones without `*` and `$`.
+const fn is_kept(byte: u8) -> bool {
+    is_unreserved(byte)
+        || matches!(
+            byte,
+            b'/' | b'?'
+                | b'&'
+                | b'='
+                | b':'
+                | b'@'
+                | b'!'
+                | b'\''
+                | b'('
+                | b')'
+                | b'+'
+                | b','
+                | b';'
+                | b'['
+                | b']'
+                | b'#'
+        )
 }
 
 const fn is_unreserved(byte: u8) -> bool {

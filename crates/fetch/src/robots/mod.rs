@@ -5,6 +5,7 @@
 //! parser does.
 
 mod fetch;
+mod keys;
 mod matcher;
 mod parse;
 mod policy;
@@ -25,10 +26,22 @@ pub struct RobotsTxt {
 /// Rules that hold for some user agents.
 #[derive(Clone, Debug, Default)]
 struct Group {
-    /// Lower-case product tokens; `*` for everybody.
+    /// Lower-case names; `*` for everybody.
     agents: Vec<String>,
     rules: Vec<Rule>,
-    crawl_delay: Option<Duration>,
+    /// `Crawl-delay` lines, each with the number of agents that had been named before it.
+    delays: Vec<(usize, Duration)>,
+}
+
+impl Group {
+    fn names(&self, name: &str) -> bool {
+        self.agents.iter().any(|agent| agent == name)
+    }
+
+    fn delay_for(&self, name: &str) -> Option<Duration> {
+        let position = self.agents.iter().position(|agent| agent == name)?;
+        self.delays.iter().find(|(named, _)| position < *named).map(|(_, delay)| *delay)
+    }
 }
 
 /// One `Allow` or `Disallow` line.
@@ -77,16 +90,41 @@ impl RobotsTxt {
     /// The rules for a crawler of that product token. Keep the set: selecting it costs more than asking it.
     #[must_use]
     pub fn rules(&self, product_token: &str) -> RuleSet {
-        let token = parse::product_token(product_token).to_ascii_lowercase();
-        let ours = |group: &&Group| group.agents.contains(&token);
-        let mut chosen: Vec<&Group> = self.groups.iter().filter(ours).collect();
-        if chosen.is_empty() {
-            chosen = self.groups.iter().filter(|group| group.agents.iter().any(|a| a == "*")).collect();
-        }
-        let mut rules: Vec<Rule> = chosen.iter().flat_map(|group| group.rules.iter().cloned()).collect();
+        self.rules_for(&[product_token])
+    }
+
+    /// The rules for a crawler that goes by several product tokens.
+    #[must_use]
+    pub fn rules_for(&self, product_tokens: &[&str]) -> RuleSet {
+        let names: Vec<String> = product_tokens.iter().map(|token| parse::crawler_name(token)).collect();
+        let names = self.own_names(&names);
+        let chosen = || self.groups.iter().filter(|group| names.iter().any(|name| group.names(name)));
+        let mut rules: Vec<Rule> = chosen().flat_map(|group| group.rules.iter().cloned()).collect();
         // stable: of several equal rules the first one is named as the one that decided
         rules.sort_by_key(|rule| std::cmp::Reverse((rule.pattern.len(), rule.allow)));
-        RuleSet { rules, crawl_delay: chosen.iter().find_map(|group| group.crawl_delay) }
+        let crawl_delay = chosen().find_map(|group| names.iter().find_map(|name| group.delay_for(name)));
+        RuleSet { rules, crawl_delay }
+    }
+
+    /// Those of a crawler's names that groups are for. A group for `bot` also holds for `bot-images` if there is none
+    /// of its own (as with Google's crawlers); `*` holds for whoever has none.
+    fn own_names(&self, names: &[String]) -> Vec<String> {
+        let mut names: Vec<&str> = names.iter().map(String::as_str).filter(|name| !name.is_empty()).collect();
+        loop {
+            let known = |name: &&&str| self.groups.iter().any(|group| group.names(name));
+            let own: Vec<String> = names.iter().filter(known).map(|name| (*name).to_owned()).collect();
+            if !own.is_empty() {
+                return own;
+            }
+            names = names
+                .into_iter()
+                .filter_map(|name| name.rsplit_once('-'))
+                .map(|(family, _)| family)
+                .collect();
+            if names.is_empty() {
+                return vec!["*".to_owned()];
+            }
+        }
     }
 
     /// Whether a crawler of that product token may fetch the URL, and which line says so.

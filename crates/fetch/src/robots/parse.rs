@@ -1,50 +1,45 @@
 //! From bytes to groups.
 
-use super::{Group, RobotsTxt, Rule, matcher::Pattern};
-use std::time::Duration;
+use super::{Group, RobotsTxt, Rule, keys::Key, matcher::Pattern};
+use std::{borrow::Cow, time::Duration};
 
 /// Octets of a line that are looked at: as much as Google's parser takes, far more than any URL has.
 const MAX_LINE: usize = 16 * 1024;
-
-/// What a line means.
-enum Key {
-    UserAgent,
-    Allow,
-    Disallow,
-    CrawlDelay,
-    Sitemap,
-}
+/// Values of Crawl-delay beyond a day are as good as a day.
+const MAX_DELAY_SECONDS: f64 = 86_400.0;
 
 pub(super) fn parse(bytes: &[u8]) -> RobotsTxt {
     let mut robots = RobotsTxt::default();
-    let bytes = without_bom(bytes);
+    let text = decoded(bytes);
+    // a page of HTML may hold a robots.txt between its tags
+    let markup = text.trim_ascii_start().starts_with(b"<");
     // true until the first rule after a run of user-agent lines
     let mut naming = false;
-    for (index, line) in lines(bytes).enumerate() {
-        let Some((key, value)) = split(line) else { continue };
+    for (index, line) in lines(&text).enumerate() {
+        let line = if markup { Cow::Owned(without_tags(line)) } else { Cow::Borrowed(line) };
+        let Some((key, value)) = split(&line) else { continue };
         match key {
             Key::UserAgent => {
                 if !naming {
                     robots.groups.push(Group::default());
                     naming = true;
                 }
-                if let (Some(group), Some(agent)) = (robots.groups.last_mut(), agent(value)) {
-                    group.agents.push(agent);
+                if let Some(group) = robots.groups.last_mut() {
+                    group.agents.extend(agents(value));
                 }
             }
-            // outside of the RFC's groups: a Sitemap line neither belongs to one nor ends one
-            Key::Sitemap => robots.sitemaps.push(String::from_utf8_lossy(value).into_owned()),
+            Key::Sitemap => sitemap(value, &mut robots.sitemaps),
+            // neither this nor a Sitemap line ends a run of user-agent lines (§2.2.4): it holds for those so far
             Key::CrawlDelay => {
-                naming = false;
-                if let Some(group) = robots.groups.last_mut() {
-                    group.crawl_delay = group.crawl_delay.or_else(|| delay(value));
+                if let (Some(group), Some(delay)) = (robots.groups.last_mut(), delay(value)) {
+                    group.delays.push((group.agents.len(), delay));
                 }
             }
             Key::Allow | Key::Disallow => {
                 naming = false;
                 // an empty value matches nothing
                 if let (Some(group), false) = (robots.groups.last_mut(), value.is_empty()) {
-                    group.rules.push(rule(matches!(key, Key::Allow), value, index + 1));
+                    rules(key == Key::Allow, value, index + 1, &mut group.rules);
                 }
             }
         }
@@ -52,36 +47,75 @@ pub(super) fn parse(bytes: &[u8]) -> RobotsTxt {
     robots
 }
 
-fn rule(allow: bool, value: &[u8], line: usize) -> Rule {
-    Rule { allow, pattern: Pattern::new(value), text: String::from_utf8_lossy(value).into_owned(), line }
+fn rules(allow: bool, value: &[u8], line: usize, rules: &mut Vec<Rule>) {
+    let text = String::from_utf8_lossy(value).into_owned();
+    // what allows a directory's index page allows the directory, as Google's parser has it
+    let index = [&b"/index.html"[..], b"/index.htm"].iter().find_map(|index| value.strip_suffix(*index));
+    if let (true, Some(directory)) = (allow, index) {
+        let pattern = Pattern::new(&[directory, b"/$"].concat());
+        rules.push(Rule { allow, pattern, text: text.clone(), line });
+    }
+    rules.push(Rule { allow, pattern: Pattern::new(value), text, line });
 }
 
-/// The leading characters that a product token may have (RFC 9309 §2.2.1).
-pub(super) fn product_token(text: &str) -> &str {
-    let end = text.find(|c: char| !(c.is_ascii_alphabetic() || c == '_' || c == '-')).unwrap_or(text.len());
-    &text[..end]
-}
-
-/// The lower-case token of a user-agent line; `*` stands for everybody if nothing but space follows it.
-fn agent(value: &[u8]) -> Option<String> {
-    let text = String::from_utf8_lossy(value);
-    match text.strip_prefix('*') {
-        Some(rest) if rest.is_empty() || rest.starts_with(|c: char| c.is_ascii_whitespace()) => {
-            Some("*".into())
-        }
-        _ => Some(product_token(&text).to_ascii_lowercase()).filter(|token| !token.is_empty()),
+fn sitemap(value: &[u8], sitemaps: &mut Vec<String>) {
+    let value = String::from_utf8_lossy(value).into_owned();
+    if !value.is_empty() && !sitemaps.contains(&value) {
+        sitemaps.push(value);
     }
 }
 
-/// Seconds, with a fraction if need be. Values beyond a day are as good as a day.
-fn delay(value: &[u8]) -> Option<Duration> {
-    const DAY: f64 = 86_400.0;
-    let seconds: f64 = std::str::from_utf8(value).ok()?.parse().ok()?;
-    (seconds >= 0.0).then(|| Duration::from_secs_f64(seconds.min(DAY)))
+/// The name by which a crawler looks for its group: its product token without a version, in lower case. A whole
+/// `User-Agent` of the form `Mozilla/5.0 (compatible; NAME/1.0; …)` is taken for NAME.
+pub(super) fn crawler_name(user_agent: &str) -> String {
+    const COMPATIBLE: &str = "(compatible;";
+    let name = user_agent.find(COMPATIBLE).map_or(user_agent, |at| &user_agent[at + COMPATIBLE.len()..]);
+    name.trim().split(['/', ';', ')']).next().unwrap_or_default().trim_end().to_lowercase()
 }
 
-fn without_bom(bytes: &[u8]) -> &[u8] {
-    bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
+/// The names on a user-agent line, in lower case. The RFC knows one, but lists are common. A name counts without its
+/// version, and up to the first character that no product token has (Google reads it so), `*` for everybody.
+fn agents(value: &[u8]) -> Vec<String> {
+    let value = String::from_utf8_lossy(value).to_lowercase();
+    let mut names = Vec::new();
+    for word in value.split([' ', '\t', ',', ';']) {
+        let whole = word.split('/').next().unwrap_or_default();
+        let token =
+            whole.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '-')).next().unwrap_or_default();
+        for name in [whole, token] {
+            if !name.is_empty() && !names.iter().any(|n| n == name) {
+                names.push(name.to_owned());
+            }
+        }
+    }
+    names
+}
+
+/// Seconds, with a fraction if need be.
+fn delay(value: &[u8]) -> Option<Duration> {
+    let seconds: f64 = std::str::from_utf8(value).ok()?.parse().ok()?;
+    (seconds >= 0.0).then(|| Duration::from_secs_f64(seconds.min(MAX_DELAY_SECONDS)))
+}
+
+/// UTF-8 without its byte order mark; UTF-16 if its mark says so.
+fn decoded(bytes: &[u8]) -> Cow<'_, [u8]> {
+    let utf16 = |bytes: &[u8], unit: fn([u8; 2]) -> u16| {
+        let (pairs, _) = bytes.as_chunks::<2>();
+        let units = pairs.iter().map(|pair| unit(*pair));
+        char::decode_utf16(units)
+            .map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER))
+            .collect::<String>()
+            .into_bytes()
+    };
+    if let Some(rest) = bytes.strip_prefix(b"\xef\xbb\xbf") {
+        Cow::Borrowed(rest)
+    } else if let Some(rest) = bytes.strip_prefix(b"\xfe\xff") {
+        Cow::Owned(utf16(rest, u16::from_be_bytes))
+    } else if let Some(rest) = bytes.strip_prefix(b"\xff\xfe") {
+        Cow::Owned(utf16(rest, u16::from_le_bytes))
+    } else {
+        Cow::Borrowed(bytes)
+    }
 }
 
 /// Lines ended by LF, CR or CRLF. Numbers count as an editor counts them.
@@ -99,7 +133,20 @@ fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// Key and value of a line, without comment and outer space. The colon may be missing if two words stand there.
+fn without_tags(line: &[u8]) -> Vec<u8> {
+    let mut within = false;
+    line.iter()
+        .copied()
+        .filter(|&byte| {
+            within |= byte == b'<';
+            let keep = !within;
+            within &= byte != b'>';
+            keep
+        })
+        .collect()
+}
+
+/// Key and value of a line, without comment and outer space. The colon may be missing.
 fn split(line: &[u8]) -> Option<(Key, &[u8])> {
     let line = &line[..line.len().min(MAX_LINE)];
     let line = match memchr::memchr(b'#', line) {
@@ -107,15 +154,23 @@ fn split(line: &[u8]) -> Option<(Key, &[u8])> {
         None => line,
     };
     let line = trim(line);
-    if let Some(colon) = memchr::memchr(b':', line) {
-        return Some((key(trim(&line[..colon]))?, trim(&line[colon + 1..])));
+    if let Some(colon) = memchr::memchr(b':', line)
+        && let Some(key) = Key::named(trim(&line[..colon]))
+    {
+        return Some((key, trim(&line[colon + 1..])));
     }
-    let space = memchr::memchr2(b' ', b'\t', line)?;
-    let value = trim(&line[space..]);
-    if memchr::memchr2(b' ', b'\t', value).is_some() {
-        return None;
+    if is_bare_sitemap(line) {
+        return Some((Key::Sitemap, line));
     }
-    Some((key(&line[..space])?, value))
+    Key::leading(line).map(|(key, value)| (key, trim(value)))
+}
+
+/// A line that is the URL of a sitemap and nothing else.
+fn is_bare_sitemap(line: &[u8]) -> bool {
+    let starts = |scheme: &[u8]| line.get(..scheme.len()).is_some_and(|s| s.eq_ignore_ascii_case(scheme));
+    (starts(b"http://") || starts(b"https://"))
+        && memchr::memmem::find(&line.to_ascii_lowercase(), b"sitemap").is_some()
+        && !line.iter().any(u8::is_ascii_whitespace)
 }
 
 /// NUL counts as space: files that were UTF-16 once are full of it.
@@ -124,22 +179,4 @@ fn trim(bytes: &[u8]) -> &[u8] {
     let start = bytes.iter().position(|b| !is_space(b)).unwrap_or(bytes.len());
     let end = bytes.iter().rposition(|b| !is_space(b)).map_or(start, |last| last + 1);
     &bytes[start..end]
-}
-
-/// The meaning of a key in any case, with the misspellings that Google's parser forgives.
-fn key(name: &[u8]) -> Option<Key> {
-    let is = |names: &[&str]| names.iter().any(|n| name.eq_ignore_ascii_case(n.as_bytes()));
-    if is(&["user-agent", "useragent", "user agent"]) {
-        Some(Key::UserAgent)
-    } else if is(&["disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw"]) {
-        Some(Key::Disallow)
-    } else if is(&["allow"]) {
-        Some(Key::Allow)
-    } else if is(&["crawl-delay", "crawldelay", "crawl delay"]) {
-        Some(Key::CrawlDelay)
-    } else if is(&["sitemap", "site-map"]) {
-        Some(Key::Sitemap)
-    } else {
-        None
-    }
 }

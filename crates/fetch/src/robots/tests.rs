@@ -54,6 +54,51 @@ fn odd_line_ends_a_bom_comments_and_binary_rubbish() {
 }
 
 #[test]
+fn names_with_versions_digits_lists_and_families() {
+    let robots = "user-agent: Bot4/1.0, bot5 # two\ndisallow: /x\nuser-agent: fam\ndisallow: /y\nuser-agent: *\ndisallow: /";
+    for (name, path, expected) in [
+        ("bot4", "/y", true),
+        ("Bot5/2.0", "/x", false),
+        ("bot6", "/y", false),
+        ("bot", "/y", false),
+        ("fam-images", "/x", true),
+        ("Mozilla/5.0 (compatible; fam/1.0; +http://h/)", "/y", false),
+        ("family", "/x", false),
+    ] {
+        assert_eq!(verdict(robots, name, path), expected, "{name} at {path}");
+    }
+}
+
+#[test]
+fn a_delay_neither_ends_a_run_of_agents_nor_holds_for_later_ones() {
+    let robots =
+        RobotsTxt::parse(b"user-agent: a\ncrawl-delay: 3\nuser-agent: b\ndisallow: /x\ncrawl-delay: 9\n");
+    assert!(!robots.rules("a").verdict_of_path("/x").allowed);
+    assert_eq!(robots.crawl_delay("a"), Some(Duration::from_secs(3)));
+    assert_eq!(robots.crawl_delay("b"), Some(Duration::from_secs(9)));
+}
+
+#[test]
+fn missing_colons_markup_utf16_and_bare_sitemaps() {
+    assert!(!verdict("user agent crawl\ndisallow /x", "crawl", "/x"));
+    let html = "<!DOCTYPE html>\n<body>\nUser-agent: *<br>\nDisallow: /x<br>\n</body>";
+    assert!(!verdict(html, "crawl", "/x") && verdict(html, "crawl", "/"));
+    assert!(verdict("<html>User-agent: *<br>Disallow: /</html>", "crawl", "/"), "one line is no robots.txt");
+    let utf16: Vec<u8> =
+        "\u{feff}user-agent: *\ndisallow: /x".encode_utf16().flat_map(u16::to_be_bytes).collect();
+    assert!(!RobotsTxt::parse(&utf16).rules("a").verdict_of_path("/x").allowed);
+    let sitemaps = RobotsTxt::parse(b"http://h/Sitemap-1.xml\nhttp://h/other\nsitemap: /s\nsitemap: /s\n");
+    assert_eq!(sitemaps.sitemaps(), ["http://h/Sitemap-1.xml", "/s"]);
+}
+
+#[test]
+fn what_allows_an_index_page_allows_its_directory() {
+    let robots = "user-agent: *\ndisallow: /\nallow: /d/index.html";
+    assert!(verdict(robots, "a", "/d/") && verdict(robots, "a", "/d/index.html"));
+    assert!(!verdict(robots, "a", "/d/x") && !verdict(robots, "a", "/"));
+}
+
+#[test]
 fn robots_txt_itself_is_always_allowed() {
     assert!(verdict("user-agent: *\ndisallow: /", "a", "/robots.txt"));
 }

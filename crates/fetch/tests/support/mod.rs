@@ -1,5 +1,6 @@
 //! A web server for tests, by hand: it says exactly the bytes that a test wants, also those that no server would.
 #![allow(dead_code, reason = "every test file uses its own part")]
+#![allow(clippy::unwrap_used, reason = "clippy sees tests in files of their own only where #[test] stands")]
 
 use crawl_fetch::{AddressPolicy, ByteBudget, HttpClient, HttpSettings, ProxyChoice};
 use crawl_model::{CrawlRequest, Discovery, LeaseToken, RequestId};
@@ -162,4 +163,33 @@ pub fn request(url: Url) -> CrawlRequest {
         project: "test".into(),
         source_group: None,
     }
+}
+
+/// A third-party suite, if it lies beside the repository.
+pub fn suite(name: &str) -> Option<serde_json::Value> {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/bench/protocol/");
+    let Ok(bytes) = std::fs::read(format!("{root}{name}")) else {
+        println!("skipped: {name} is not here");
+        return None;
+    };
+    Some(serde_json::from_slice(&bytes).unwrap())
+}
+
+/// RFC 4648 §4; suites hold their bytes so.
+pub fn base64(text: &str) -> Vec<u8> {
+    let value = |b: u8| match b {
+        b'A'..=b'Z' => b - b'A',
+        b'a'..=b'z' => b - b'a' + 26,
+        b'0'..=b'9' => b - b'0' + 52,
+        b'+' => 62,
+        _ => 63,
+    };
+    let digits: Vec<u32> = text.bytes().filter(|b| *b != b'=').map(|b| u32::from(value(b))).collect();
+    digits
+        .chunks(4)
+        .flat_map(|c| {
+            let bits = c.iter().enumerate().fold(0, |bits, (i, d)| bits | d << (18 - 6 * i));
+            bits.to_be_bytes()[1..c.len()].to_vec()
+        })
+        .collect()
 }
