@@ -28,6 +28,6 @@ pub use retry::RetrySettings;
 pub use robots::{ROBOTS_MAX_BYTES, RobotsPolicy, RobotsTxt, RobotsVerdict, RuleSet};
 pub use scope::{Scope, ScopeSet, domain};
 pub use seeds::{Seed, parse_seed_line};
-pub use url::{Canonicalizer, DEFAULT_MAX_URL_LENGTH, ParamRules, UrlRefusal};
+pub use url::{Canonicalizer, DEFAULT_MAX_URL_LENGTH, IdnForm, ParamRules, UrlRefusal};
 pub use user_agents::{default_user_agent, product_token};
 pub use xrobots::{directive, x_robots_tag};

@@ -43,7 +43,8 @@ fn fault(case: &Value) -> Option<String> {
         let mut found: Vec<String> =
             robots.sitemaps().iter().filter_map(|s| base.join(s).ok()).map(String::from).collect();
         let mut expected = texts(case, "sitemaps");
-        (found.sort(), expected.sort());
+        found.sort();
+        expected.sort();
         if found != expected {
             return Some(format!("sitemaps {found:?}, not {expected:?}"));
         }

@@ -9,8 +9,10 @@
 
 mod params;
 mod percent;
+mod text;
 
 pub use params::ParamRules;
+pub use text::IdnForm;
 
 use crate::rules;
 use crawl_model::HostKey;

@@ -1,6 +1,10 @@
 //! A web server for tests, by hand: it says exactly the bytes that a test wants, also those that no server would.
 #![allow(dead_code, reason = "every test file uses its own part")]
-#![allow(clippy::unwrap_used, reason = "clippy sees tests in files of their own only where #[test] stands")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "clippy sees tests in files of their own only where #[test] stands"
+)]
 
 use crawl_fetch::{AddressPolicy, ByteBudget, HttpClient, HttpSettings, ProxyChoice};
 use crawl_model::{CrawlRequest, Discovery, LeaseToken, RequestId};
