@@ -22,7 +22,7 @@ use crawl_model::StoreError;
 use error::sql;
 use memory::Memory;
 use run::Run;
-use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags, TransactionBehavior, config::DbConfig};
 use std::{
     fs, io,
     path::Path,
@@ -44,6 +44,9 @@ const WAL_LIMIT: i64 = 16 << 20;
 
 /// How long changes may wait for others to be committed with.
 const GROUP: Duration = Duration::from_millis(100);
+
+/// How long to wait for another process that is writing: one that holds the directory's lock is the only one.
+const BUSY: Duration = Duration::from_secs(2);
 
 /// What a store may cost, and what it survives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -210,6 +213,9 @@ impl Inner {
         work: impl FnOnce(&Connection, &mut Memory) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         if self.open_since.is_none() {
+            if self.conn.is_readonly("main").map_err(sql)? {
+                return Err(StoreError::Full("the store was opened to be read".into()));
+            }
             // nothing is lost yet if this fails
             self.execute("BEGIN IMMEDIATE").map_err(sql)?;
             self.open_since = Some(Instant::now());
@@ -245,7 +251,10 @@ impl Inner {
 fn connect(dir: &Path, flags: OpenFlags, options: StoreOptions) -> rusqlite::Result<Connection> {
     // the mutex around the connection does what SQLite's own would do
     let conn = Connection::open_with_flags(dir.join(FILE), flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    conn.busy_timeout(BUSY)?;
     conn.set_prepared_statement_cache_capacity(64);
+    // a plan never depends on bound values: otherwise SQLite compiles statements with a bound LIMIT at every use
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     // negative: KiB, not pages
     conn.pragma_update(None, "cache_size", -i64::from(options.cache_kib))?;
     conn.pragma_update(None, "temp_store", "memory")?;
@@ -281,5 +290,76 @@ fn migrate(conn: &mut Connection) -> Result<(), StoreError> {
         tx.execute_batch(migration).map_err(sql)?;
         tx.pragma_update(None, "user_version", done + 1).map_err(sql)?;
         tx.commit().map_err(sql)?;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crawl_model::{Discovery, Frontier, HostKey, NewUrl, UrlKey};
+
+    fn urls(n: usize) -> Vec<NewUrl> {
+        let url = |n| format!("https://a.example/{n}/{}", "long ".repeat(40));
+        (0..n)
+            .map(|n| NewUrl {
+                key: UrlKey::of(&url(n)),
+                url: url(n),
+                host: HostKey::from_stored("a.example"),
+                depth: 0,
+                discovery: Discovery::Seed,
+                redirects: Vec::new(),
+                sitemap_lastmod: None,
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_full_disk_takes_back_what_was_not_committed_and_nothing_else() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(dir.path()).unwrap();
+        store.enqueue(&urls(10)).unwrap();
+        store.commit().unwrap();
+        store.enqueue(&urls(12)).unwrap();
+        store.inner.lock().unwrap().conn.pragma_update(None, "max_page_count", 40).unwrap();
+        assert!(matches!(store.enqueue(&urls(5_000)), Err(StoreError::Full(_))));
+        assert!(
+            store.counts().is_err() && store.commit().is_err(),
+            "it does not go on with half of the truth"
+        );
+        drop(store);
+        let store = SqliteStore::open(dir.path()).unwrap();
+        assert_eq!(store.counts().unwrap().pending, 10);
+        assert_eq!(store.enqueue(&urls(12)).unwrap().new, 2);
+    }
+
+    #[test]
+    fn a_panic_takes_back_the_change_that_it_broke() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(dir.path()).unwrap();
+        store.enqueue(&urls(1)).unwrap();
+        store.commit().unwrap();
+        let broken = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            store.ready().unwrap().write(|conn, _| -> Result<(), StoreError> {
+                conn.execute("DELETE FROM queue", []).unwrap();
+                panic!("in the middle")
+            })
+        }));
+        assert!(broken.is_err());
+        assert!(matches!(store.counts(), Err(StoreError::Other(_))));
+        drop(store);
+        assert_eq!(SqliteStore::open(dir.path()).unwrap().counts().unwrap().pending, 1);
+    }
+
+    #[test]
+    fn changes_are_committed_by_a_later_call() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(dir.path()).unwrap();
+        store.enqueue(&urls(1)).unwrap();
+        let seen = || SqliteStore::open_read_only(dir.path()).unwrap().counts().unwrap().pending;
+        assert_eq!(seen(), 0);
+        // as if a tenth of a second had gone by
+        store.inner.lock().unwrap().open_since = Instant::now().checked_sub(GROUP);
+        store.counts().unwrap();
+        assert_eq!(seen(), 1);
     }
 }
