@@ -320,7 +320,12 @@ mod tests {
         store.enqueue(&urls(10)).unwrap();
         store.commit().unwrap();
         store.enqueue(&urls(12)).unwrap();
-        store.inner.lock().unwrap().conn.pragma_update(None, "max_page_count", 40).unwrap();
+        {
+            let mut inner = store.inner.lock().unwrap();
+            inner.conn.pragma_update(None, "max_page_count", 40).unwrap();
+            // however slow the machine, the last change waits to be committed
+            inner.open_since = Instant::now().checked_add(Duration::from_secs(3_600));
+        }
         assert!(matches!(store.enqueue(&urls(5_000)), Err(StoreError::Full(_))));
         assert!(
             store.counts().is_err() && store.commit().is_err(),
