@@ -121,7 +121,8 @@ pub struct Settlement {
     pub lease: LeaseRef,
     /// How it ended.
     pub outcome: Outcome,
-    /// What was learnt.
+    /// What was learnt. With a `content_hash` it replaces what earlier rounds learnt; without one (a 304, a failure) only
+    /// what is given is overwritten.
     pub history: PageHistory,
 }
 
@@ -157,13 +158,15 @@ pub struct FrontierCounts {
 
 /// What is to be visited, what is being visited, what has been.
 pub trait Frontier: Send + Sync {
-    /// Adds what is not yet known in this round; a URL counts as visited from here on. One transaction.
+    /// Adds what is not yet known in this round; a URL counts as visited from here on. A known one that is still pending
+    /// takes the depth given if that is less. One transaction.
     ///
     /// # Errors
     /// When storage fails; then nothing was added.
     fn enqueue(&self, urls: &[NewUrl]) -> Result<Enqueued, StoreError>;
 
-    /// Hosts that have pending URLs whose time has come, those with the longest-waiting URL first, `limit` at most.
+    /// Hosts that have pending URLs whose time has come, `limit` at most. They take turns: first the one that has waited
+    /// longest since its first pending URL came or since it was last leased from.
     ///
     /// # Errors
     /// When storage fails.
