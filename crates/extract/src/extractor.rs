@@ -6,7 +6,7 @@ use crate::{
     dom, links,
     metadata::{self, JsonLd},
     options::Options,
-    page::Page,
+    page::{Page, Reveal},
     plain, polish, render,
     rules::{Rules, RulesError},
     score, signals, text, words,
@@ -97,17 +97,21 @@ impl PageExtractor {
         if parsed.attributes_capped {
             warnings.push(Warning::AttributesCapped);
         }
-        let page = Page::new(parsed.dom, &self.rules, url);
+        let mut page = Page::new(parsed.dom, &self.rules, url);
         let json = JsonLd::of(&page);
         let collected = metadata::collect(&page, &json);
         let signals = signals::compute(&page, collected.accessible);
         let links = links::collect(&page);
         let directives = links::directives(&page, &self.options.product_token);
         let article_score = score::score(&page, &collected.metadata, &links, signals.body_word_count);
-        let Chosen { selection, mut extractor, mut reason } = content::choose(&page, &self.options);
+        let revealed = reveal_if_thin(&mut page, signals.noscript_words);
+        let Chosen { selection, mut extractor, mut reason } = content::choose(&page, &collected.metadata, &self.options);
         let (pieces, references) = render::pieces(&page, &selection, render::Style::of(&self.options));
         let pieces = polish::pieces(pieces, &self.rules);
         let content = render::join(&pieces, &references);
+        if let Some(revealed) = revealed {
+            reason = format!("{revealed}; {reason}");
+        }
         if content.is_empty() {
             extractor = Extractor::None;
             reason = format!("nothing is left of the content: {reason}");
@@ -131,6 +135,25 @@ impl PageExtractor {
             warnings: Vec::new(),
         }
     }
+}
+
+/// Where a reader without scripts would see next to nothing: shows what stands in `noscript`, or else what is hidden,
+/// if that is more. Says what was shown.
+fn reveal_if_thin(page: &mut Page<'_>, noscript_words: u32) -> Option<&'static str> {
+    let visible = page.amount(page.body).words;
+    let thin = page.rules.extraction.words.thin;
+    if visible >= thin {
+        return None;
+    }
+    if noscript_words > visible.max(page.rules.extraction.words.readability) {
+        page.reveal(Reveal::Noscript);
+        return Some("the page's own noscript was read");
+    }
+    if page.hidden_words() > 2 * thin {
+        page.reveal(Reveal::Hidden);
+        return Some("hidden parts were read");
+    }
+    None
 }
 
 /// Plain text is its own content; its paragraphs are its blocks.

@@ -2,7 +2,7 @@
 
 use crate::{
     dom::{Dom, NONE, Tag},
-    rules::{Hit, Roles, Rules},
+    rules::{Hit, Part, Roles, Rules},
     text,
 };
 use html5ever::local_name;
@@ -35,6 +35,8 @@ pub(crate) struct Amount {
     pub(crate) marks: u32,
     /// Links with text.
     pub(crate) links: u32,
+    /// Characters of prose: of blocks that are long and not made of links.
+    pub(crate) prose: u32,
 }
 
 impl Amount {
@@ -43,13 +45,15 @@ impl Amount {
         if self.chars == 0 { 0.0 } else { self.link_chars as f32 / self.chars as f32 }
     }
 
-    const fn minus(self, other: Self) -> Self {
+    /// What is left without a part of it.
+    pub(crate) const fn minus(self, other: Self) -> Self {
         Self {
             chars: self.chars - other.chars,
             link_chars: self.link_chars - other.link_chars,
             words: self.words - other.words,
             marks: self.marks - other.marks,
             links: self.links - other.links,
+            prose: self.prose - other.prose,
         }
     }
 
@@ -59,7 +63,22 @@ impl Amount {
         self.words += other.words;
         self.marks += other.marks;
         self.links += other.links;
+        self.prose += other.prose;
     }
+}
+
+/// A block shorter than this is no prose (characters).
+const MIN_PROSE: u32 = 80;
+/// A block with a larger share of its characters inside links is no prose.
+const MAX_PROSE_LINKS: f32 = 0.4;
+
+/// What [`Page::reveal`] shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reveal {
+    /// What stands in for scripts.
+    Noscript,
+    /// What attributes and styles hide.
+    Hidden,
 }
 
 /// A page, ready to be read.
@@ -81,14 +100,14 @@ pub(crate) struct Page<'a> {
     pub(crate) priority: Vec<(u16, u32)>,
     /// Rank and element of the content containers' matches.
     pub(crate) containers: Vec<(u16, u32)>,
+    /// What platforms name: part, platform, element.
+    pub(crate) parts: Vec<(Part, u16, u32)>,
     /// Frameworks whose fingerprint was seen, by index.
     pub(crate) frameworks: Vec<bool>,
     pub(crate) has_js_root: bool,
     pub(crate) has_paywall: bool,
     /// The body, or the document where there is none (framesets).
     pub(crate) body: u32,
-    /// The head's nodes.
-    pub(crate) head: Range<u32>,
 }
 
 impl<'a> Page<'a> {
@@ -96,7 +115,6 @@ impl<'a> Page<'a> {
     pub(crate) fn new(dom: Dom, rules: &'a Rules, url: Option<&'a Url>) -> Self {
         let n = dom.len() as usize;
         let body = dom.find(0..dom.len(), Tag::Body).unwrap_or(0);
-        let head = dom.find(0..dom.len(), Tag::Head).map_or(0..0, |head| head..dom.end(head));
         let base = base_of(&dom, url);
         let mut page = Self {
             dom,
@@ -109,11 +127,11 @@ impl<'a> Page<'a> {
             sums: vec![Amount::default(); n + 1],
             priority: Vec::new(),
             containers: Vec::new(),
+            parts: Vec::new(),
             frameworks: vec![false; rules.frameworks.framework.len()],
             has_js_root: false,
             has_paywall: false,
             body,
-            head,
         };
         page.look_at_elements();
         page.measure();
@@ -161,6 +179,7 @@ impl<'a> Page<'a> {
                 Hit::JsRoot => self.has_js_root = true,
                 Hit::Paywall => self.has_paywall = true,
                 Hit::Priority(rank) => self.priority.push((rank, id)),
+                Hit::Platform(part, index) => self.parts.push((part, index, id)),
                 Hit::Container(rank) => self.containers.push((rank, id)),
             });
             // A whole page whose body carries a banner's class is not a banner.
@@ -198,13 +217,58 @@ impl<'a> Page<'a> {
                         link_chars: if in_link { measured.chars } else { 0 },
                         words: measured.words,
                         marks: measured.marks,
-                        links: 0,
+                        ..Amount::default()
                     };
                 }
                 _ => {}
             }
         }
         self.sum_up(Some(&amounts));
+        self.find_prose(&mut amounts);
+        self.sum_up(Some(&amounts));
+    }
+
+    /// Credits blocks of prose: those without a block inside of them, long enough and mostly outside of links.
+    fn find_prose(&self, amounts: &mut [Amount]) {
+        let dom = &self.dom;
+        let mut last_block = u32::MAX;
+        for id in (self.body..dom.end(self.body)).rev() {
+            if !dom.tag(id).is_block() || !self.is_visible(id) {
+                continue;
+            }
+            let is_leaf = last_block >= dom.end(id);
+            last_block = id;
+            let amount = self.amount(id);
+            if is_leaf && amount.chars >= MIN_PROSE && amount.link_density() < MAX_PROSE_LINKS {
+                amounts[id as usize].prose = amount.chars - amount.link_chars;
+            }
+        }
+    }
+
+    /// Shows what a kind of gone nodes holds, where what is visible is not enough: `noscript`, or hidden parts.
+    pub(crate) fn reveal(&mut self, what: Reveal) {
+        let mut id = self.body;
+        let end = self.dom.end(self.body);
+        while id < end {
+            let tag = self.dom.tag(id);
+            let matches = match what {
+                Reveal::Noscript => tag == Tag::Noscript,
+                Reveal::Hidden => self.gone[id as usize] == Gone::Hidden && !tag.is_silent(),
+            };
+            if !matches {
+                id += 1;
+                continue;
+            }
+            let root = id;
+            while id < self.dom.end(root) {
+                let silent = id != root && self.dom.tag(id).is_silent();
+                self.gone[id as usize] = if silent { Gone::Silent } else { Gone::No };
+                let next = if silent { self.dom.end(id) } else { id + 1 };
+                self.gone[id as usize + 1..next as usize].fill(Gone::Silent);
+                id = next;
+            }
+        }
+        self.measure();
     }
 
     /// Prefix sums over what is not gone; without new amounts, the old ones less what has gone since.
@@ -258,6 +322,12 @@ impl<'a> Page<'a> {
         self.dom.ancestors(id).any(|up| self.dom.tag(up) == Tag::Article)
             || (id..self.dom.end(id))
                 .any(|down| matches!(self.dom.tag(down), Tag::Article | Tag::H1 | Tag::Main))
+    }
+
+    /// Words that attributes and styles hide.
+    pub(crate) fn hidden_words(&self) -> u32 {
+        let all = self.gone.iter().zip(&self.raw_words);
+        all.filter(|(gone, _)| **gone == Gone::Hidden).map(|(_, words)| *words).fold(0, u32::saturating_add)
     }
 
     /// Visible text of a subtree.

@@ -1,12 +1,13 @@
 //! Which part of the page is its content: candidates, and the choice between them (heuristics reference §4 and §5).
 
 mod density;
+mod platform;
 mod prune;
 mod readability;
 mod trafilatura;
 
 use crate::{options::Options, page::Page};
-use crawl_model::Extractor;
+use crawl_model::{Extractor, PageMetadata};
 
 /// Chosen nodes.
 #[derive(Clone, Debug)]
@@ -35,8 +36,11 @@ pub(crate) struct Chosen {
 }
 
 /// Runs the cascade: the better of two candidates, else the DOM heuristic, else the body.
-pub(crate) fn choose(page: &Page<'_>, options: &Options) -> Chosen {
+pub(crate) fn choose(page: &Page<'_>, metadata: &PageMetadata, options: &Options) -> Chosen {
     let limits = &page.rules.extraction;
+    if let Some(chosen) = platform::forum(page, metadata).or_else(|| platform::documentation(page)) {
+        return chosen;
+    }
     let mask = prune::boilerplate(page, options);
     let readable =
         readability::candidate(page, &mask, options).filter(|s| s.words >= limits.words.readability);

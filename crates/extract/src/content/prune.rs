@@ -19,12 +19,14 @@ const UNWANTED: Roles = Roles::NAVIGATION
     .and(Roles::OVERLAY)
     .and(Roles::FORM);
 
+/// Less prose than this makes no wrapper, however little the rest of the page holds (characters).
+const WRAPPER_PROSE: f32 = 300.0;
+
 /// By node: the subtree is boilerplate by its tag, role or names.
 pub(super) fn boilerplate(page: &Page<'_>, options: &Options) -> Vec<bool> {
     let dom = &page.dom;
     let mut mask = vec![false; dom.len() as usize];
-    let total = page.amount(page.body).words.max(1);
-    let wrapper = (total as f32 * page.rules.extraction.prune.wrapper_share) as u32;
+    let whole = page.amount(page.body);
     let mut id = page.body + 1;
     while id < dom.end(page.body) {
         let tag = dom.tag(id);
@@ -32,9 +34,7 @@ pub(super) fn boilerplate(page: &Page<'_>, options: &Options) -> Vec<bool> {
             id += 1;
             continue;
         }
-        let words = page.amount(id).words;
-        let strong = matches!(tag, Tag::Nav | Tag::Footer);
-        if words > wrapper && !(strong && words < total) {
+        if is_wrapper(page, id, tag, whole) {
             id += 1;
             continue;
         }
@@ -42,6 +42,21 @@ pub(super) fn boilerplate(page: &Page<'_>, options: &Options) -> Vec<bool> {
         id = dom.end(id);
     }
     mask
+}
+
+/// An element that is called boilerplate but holds much of the page's prose: a wrapper with an unlucky name, or an
+/// element that was never closed.
+fn is_wrapper(page: &Page<'_>, id: u32, tag: Tag, whole: Amount) -> bool {
+    let rules = &page.rules.extraction.prune;
+    let amount = page.amount(id);
+    if amount.link_density() > rules.link_density {
+        return false;
+    }
+    let by_tag = matches!(tag, Tag::Nav | Tag::Footer | Tag::Aside);
+    let strong = by_tag || page.roles[id as usize].has(Roles::COMMENTS);
+    let share = if strong { rules.wrapper_share } else { rules.prose_share };
+    let by_prose = amount.prose as f32 > (whole.prose as f32 * share).max(WRAPPER_PROSE);
+    by_prose || !by_tag && amount.words as f32 > whole.words as f32 * rules.wrapper_share
 }
 
 fn is_boilerplate(page: &Page<'_>, id: u32, tag: Tag, options: &Options) -> bool {
@@ -92,23 +107,13 @@ pub(super) fn kept(page: &Page<'_>, root: u32, drop: &[bool]) -> Amount {
     let mut id = root;
     while id < dom.end(root) {
         if drop[id as usize] {
-            left = less(left, page.amount(id));
+            left = left.minus(page.amount(id));
             id = dom.end(id);
         } else {
             id += 1;
         }
     }
     left
-}
-
-const fn less(a: Amount, b: Amount) -> Amount {
-    Amount {
-        chars: a.chars - b.chars,
-        link_chars: a.link_chars - b.link_chars,
-        words: a.words - b.words,
-        marks: a.marks - b.marks,
-        links: a.links - b.links,
-    }
 }
 
 /// Leaves out, below the roots, blocks that consist of links: menus, tag lists, teasers. Bottom up, so that what is

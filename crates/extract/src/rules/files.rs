@@ -18,6 +18,7 @@ pub(super) struct Files {
     pub(super) boilerplate: Boilerplate,
     pub(super) extraction: Extraction,
     pub(super) dates: crate::metadata::DateFile,
+    pub(super) platforms: Platforms,
 }
 
 impl Files {
@@ -28,7 +29,9 @@ impl Files {
         let boilerplate = read(file!("boilerplate.toml"), overlay, problems);
         let extraction = read(file!("extraction.toml"), overlay, problems);
         let dates = read(file!("dates.toml"), overlay, problems);
+        let platforms = read(file!("platforms.toml"), overlay, problems);
         Some(Self {
+            platforms: platforms?,
             consent: consent?,
             frameworks: frameworks?,
             score: score?,
@@ -132,6 +135,40 @@ pub(crate) struct SignalThresholds {
     pub(crate) thin_words: u32,
     pub(crate) cookie_wall_words: u32,
     pub(crate) paywall_words: u32,
+}
+
+/// `platforms.toml`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Platforms {
+    pub(crate) documentation: Vec<Documentation>,
+    pub(crate) forum: Vec<Forum>,
+    pub(crate) thread_words: Vec<String>,
+    pub(crate) thread_types: Vec<String>,
+}
+
+/// A generator of documentation.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Documentation {
+    pub(crate) name: String,
+    pub(crate) sign: Vec<String>,
+    pub(crate) content: Vec<String>,
+    pub(crate) drop: Vec<String>,
+}
+
+/// A program that runs forums.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Forum {
+    pub(crate) name: String,
+    #[serde(default)]
+    pub(crate) generic: bool,
+    pub(crate) post: Vec<String>,
+    pub(crate) body: Vec<String>,
+    pub(crate) author: Vec<String>,
+    pub(crate) date: Vec<String>,
+    pub(crate) drop: Vec<String>,
 }
 
 /// `score.toml`.
@@ -248,6 +285,7 @@ pub(crate) struct CandidateWords {
     pub(crate) readability: u32,
     pub(crate) trafilatura: u32,
     pub(crate) dom: u32,
+    pub(crate) thin: u32,
 }
 
 /// The choice between candidates.
@@ -263,6 +301,7 @@ pub(crate) struct Choice {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Prune {
     pub(crate) wrapper_share: f32,
+    pub(crate) prose_share: f32,
     pub(crate) link_density: f32,
     pub(crate) link_chars: u32,
 }

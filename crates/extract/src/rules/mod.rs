@@ -4,7 +4,7 @@ mod files;
 mod selector;
 mod tokens;
 
-pub(crate) use files::{Boilerplate, Consent, Extraction as ExtractionRules, Frameworks, Score};
+pub(crate) use files::{Boilerplate, Consent, Platforms, Extraction as ExtractionRules, Frameworks, Score};
 pub(crate) use selector::SelectorSet;
 pub(crate) use tokens::{Roles, TokenTable};
 
@@ -34,6 +34,29 @@ pub(crate) enum Hit {
     Priority(u16),
     /// The content container of that rank.
     Container(u16),
+    /// A part of what the platform of that index writes.
+    Platform(Part, u16),
+}
+
+/// A part of a page that a platform names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// A sign that documentation is by this generator.
+    DocSign,
+    /// Text of documentation.
+    DocContent,
+    /// Left out of it.
+    DocDrop,
+    /// A post of a forum.
+    Post,
+    /// Its text.
+    PostBody,
+    /// Who wrote it.
+    PostAuthor,
+    /// When.
+    PostDate,
+    /// Left out of its text.
+    PostDrop,
 }
 
 /// The compiled rules. Immutable; built once a process.
@@ -45,6 +68,7 @@ pub struct Rules {
     pub(crate) consent: Consent,
     pub(crate) boilerplate: Boilerplate,
     pub(crate) dates: crate::metadata::DateRules,
+    pub(crate) platforms: Platforms,
     pub(crate) selectors: SelectorSet<Hit>,
     pub(crate) tokens: TokenTable,
     /// Phrases of the consent sweep.
@@ -64,7 +88,8 @@ impl Rules {
     }
 
     /// The built-in rules, with the files of a directory in their place where it has files of the same name
-    /// (`consent.toml`, `boilerplate.toml`, `frameworks.toml`, `score.toml`, `extraction.toml`, `dates.toml`).
+    /// (`consent.toml`, `boilerplate.toml`, `frameworks.toml`, `score.toml`, `extraction.toml`, `dates.toml`,
+    /// `platforms.toml`).
     ///
     /// # Errors
     /// Names every problem of every file.
@@ -98,6 +123,18 @@ impl Rules {
         add("frameworks.toml", &files.frameworks.paywall.selectors, &|_| Hit::Paywall);
         add("extraction.toml", &files.extraction.priority_selectors, &Hit::Priority);
         add("extraction.toml", &files.extraction.containers, &Hit::Container);
+        for (index, platform) in (0u16..).zip(&files.platforms.documentation) {
+            add("platforms.toml", &platform.sign, &|_| Hit::Platform(Part::DocSign, index));
+            add("platforms.toml", &platform.content, &|_| Hit::Platform(Part::DocContent, index));
+            add("platforms.toml", &platform.drop, &|_| Hit::Platform(Part::DocDrop, index));
+        }
+        for (index, platform) in (0u16..).zip(&files.platforms.forum) {
+            add("platforms.toml", &platform.post, &|_| Hit::Platform(Part::Post, index));
+            add("platforms.toml", &platform.body, &|_| Hit::Platform(Part::PostBody, index));
+            add("platforms.toml", &platform.author, &|_| Hit::Platform(Part::PostAuthor, index));
+            add("platforms.toml", &platform.date, &|_| Hit::Platform(Part::PostDate, index));
+            add("platforms.toml", &platform.drop, &|_| Hit::Platform(Part::PostDrop, index));
+        }
         let mut tokens = files.boilerplate.token_table();
         for token in &files.consent.sweep.tokens {
             tokens.add(token, Roles::CONSENT);
@@ -114,6 +151,7 @@ impl Rules {
             consent: files.consent,
             boilerplate: files.boilerplate,
             dates,
+            platforms: files.platforms,
             selectors,
             tokens,
             sweep,
