@@ -12,6 +12,7 @@ mod robots;
 mod rules;
 mod scope;
 mod seeds;
+mod sitemap;
 mod url;
 mod user_agents;
 mod xrobots;
@@ -28,6 +29,10 @@ pub use retry::RetrySettings;
 pub use robots::{ROBOTS_MAX_BYTES, RobotsPolicy, RobotsTxt, RobotsVerdict, RuleSet};
 pub use scope::{Scope, ScopeSet, domain};
 pub use seeds::{Seed, parse_seed_line};
+pub use sitemap::{
+    Sitemap, SitemapEntry, SitemapError, SitemapKind, SitemapLimits, SitemapWalk, WalkLimits, WalkReport,
+    parse_sitemap,
+};
 pub use url::{Canonicalizer, DEFAULT_MAX_URL_LENGTH, IdnForm, ParamRules, UrlRefusal};
 pub use user_agents::{default_user_agent, product_token};
 pub use xrobots::{directive, x_robots_tag};

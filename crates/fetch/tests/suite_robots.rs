@@ -1,6 +1,10 @@
 //! Third-party robots.txt suites, where they lie beside the repository. The crate's own tests stand without them.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests, which clippy does not see as such")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "helpers of tests, which clippy does not see as such"
+)]
 
 mod support;
 

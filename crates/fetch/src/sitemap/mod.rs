@@ -1,0 +1,217 @@
+//! Sitemaps (sitemaps.org protocol 0.9) and feeds (RSS, RDF, Atom) as lists of URLs.
+//!
+//! The format is told from the bytes; what they are declared as is often wrong. A damaged file gives what stands before
+//! the damage. Entities that a document type declares are never expanded: a file that declares any is refused.
+
+mod read;
+mod xml;
+
+pub use read::{SitemapWalk, WalkLimits, WalkReport};
+
+use flate2::read::MultiGzDecoder;
+use std::{borrow::Cow, io::Read};
+use url::Url;
+
+/// What a file turned out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SitemapKind {
+    /// `<urlset>`.
+    UrlSet,
+    /// `<sitemapindex>`: its entries are sitemaps.
+    Index,
+    /// RSS of any version, RDF among them.
+    Rss,
+    /// Atom.
+    Atom,
+    /// One URL a line.
+    Text,
+}
+
+impl SitemapKind {
+    /// A stable name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::UrlSet => "urlset",
+            Self::Index => "index",
+            Self::Rss => "rss",
+            Self::Atom => "atom",
+            Self::Text => "text",
+        }
+    }
+}
+
+/// One URL of a sitemap or feed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SitemapEntry {
+    /// Absolute http or https URL without fragment, not yet canonicalised.
+    pub url: Url,
+    /// `lastmod`, or a feed's date, as given.
+    pub lastmod: Option<String>,
+}
+
+/// A sitemap or feed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sitemap {
+    /// What it is.
+    pub kind: SitemapKind,
+    /// Its URLs in order.
+    pub entries: Vec<SitemapEntry>,
+    /// There was more than the limits allow.
+    pub truncated: bool,
+    /// It is not well-formed; what stands before the damage was kept.
+    pub damaged: bool,
+}
+
+/// Why a file is no sitemap.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SitemapError {
+    /// It declares entities.
+    #[error("the file declares entities, which are never expanded")]
+    Entities,
+    /// Neither a sitemap nor a feed nor a list of URLs.
+    #[error("neither a sitemap nor a feed nor a list of URLs ({0})")]
+    Unknown(String),
+    /// The compressed file is damaged before its first byte.
+    #[error("the file cannot be decompressed")]
+    Compression,
+}
+
+/// Limits on one file.
+#[derive(Clone, Copy, Debug)]
+pub struct SitemapLimits {
+    /// URLs; what follows is left out. The protocol allows 50,000.
+    pub entries: usize,
+    /// Bytes after decompression. The protocol allows 50 MiB.
+    pub bytes: u64,
+    /// Only URLs of the sitemap's own scheme and host, under its own directory (protocol, "Sitemap file location").
+    pub strict_location: bool,
+}
+
+impl Default for SitemapLimits {
+    fn default() -> Self {
+        Self { entries: 50_000, bytes: 50 << 20, strict_location: false }
+    }
+}
+
+/// Reads a sitemap or feed that was fetched from `url`.
+///
+/// # Errors
+/// When it is none.
+pub fn parse_sitemap(bytes: &[u8], url: &Url, limits: &SitemapLimits) -> Result<Sitemap, SitemapError> {
+    let (bytes, cut) = decompressed(bytes, limits.bytes)?;
+    let text = decoded(&bytes);
+    // a byte order mark and space may stand before the declaration, in any order
+    let text = text.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}' || c == '\0');
+    let mut collected = Collected::new(url, *limits);
+    let (kind, damaged) =
+        if text.starts_with('<') { xml::parse(text, &mut collected)? } else { lines(text, &mut collected)? };
+    let strict = limits.strict_location && matches!(kind, SitemapKind::UrlSet | SitemapKind::Text);
+    if strict {
+        collected.entries.retain(|entry| is_under(&entry.url, url));
+    }
+    Ok(Sitemap {
+        kind,
+        entries: collected.entries,
+        truncated: collected.full || cut,
+        damaged: damaged && !collected.full,
+    })
+}
+
+/// Entries as they are found.
+struct Collected<'a> {
+    base: &'a Url,
+    limits: SitemapLimits,
+    entries: Vec<SitemapEntry>,
+    full: bool,
+}
+
+impl<'a> Collected<'a> {
+    const fn new(base: &'a Url, limits: SitemapLimits) -> Self {
+        Self { base, limits, entries: Vec::new(), full: false }
+    }
+
+    /// Takes a location; false if it is none.
+    fn push(&mut self, location: &str, lastmod: Option<String>) -> bool {
+        let Some(url) = location_url(location, self.base) else { return false };
+        if self.entries.len() >= self.limits.entries {
+            self.full = true;
+        } else {
+            self.entries.push(SitemapEntry { url, lastmod });
+        }
+        true
+    }
+}
+
+fn location_url(location: &str, base: &Url) -> Option<Url> {
+    let location = location.trim();
+    if location.is_empty() {
+        return None;
+    }
+    // seen often: the scheme forgotten
+    let absolute = location.starts_with("www.").then(|| format!("http://{location}"));
+    let mut url = base.join(absolute.as_deref().unwrap_or(location)).ok()?;
+    url.set_fragment(None);
+    matches!(url.scheme(), "http" | "https").then_some(url)
+}
+
+fn is_under(url: &Url, sitemap: &Url) -> bool {
+    let directory = sitemap.path().rsplit_once('/').map_or("/", |(directory, _)| directory);
+    url.origin() == sitemap.origin()
+        && url.path().strip_prefix(directory).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+fn decompressed(bytes: &[u8], cap: u64) -> Result<(Cow<'_, [u8]>, bool), SitemapError> {
+    let cap_len = usize::try_from(cap).unwrap_or(usize::MAX);
+    if !bytes.starts_with(b"\x1f\x8b") {
+        return Ok((Cow::Borrowed(&bytes[..bytes.len().min(cap_len)]), bytes.len() > cap_len));
+    }
+    let mut out = Vec::new();
+    // one byte more tells whether there was more
+    let result = MultiGzDecoder::new(bytes).take(cap.saturating_add(1)).read_to_end(&mut out);
+    if result.is_err() && out.is_empty() {
+        return Err(SitemapError::Compression);
+    }
+    let cut = result.is_err() || out.len() > cap_len;
+    out.truncate(cap_len);
+    Ok((Cow::Owned(out), cut))
+}
+
+/// Text by the byte order mark, else by the XML declaration, else as UTF-8; what is invalid is replaced.
+fn decoded(bytes: &[u8]) -> Cow<'_, str> {
+    /// An XML declaration stands within this many bytes.
+    const HEAD: usize = 200;
+    if let Some((encoding, _)) = encoding_rs::Encoding::for_bom(bytes) {
+        return encoding.decode(bytes).0;
+    }
+    let head = String::from_utf8_lossy(&bytes[..bytes.len().min(HEAD)]);
+    let declared = head.trim_start().strip_prefix("<?xml").and_then(|rest| {
+        let rest = rest.split("?>").next()?.split_once("encoding")?.1;
+        let quoted = rest.trim_start_matches([' ', '=']).trim_start_matches(['"', '\'']);
+        encoding_rs::Encoding::for_label(quoted.split(['"', '\'']).next()?.as_bytes())
+    });
+    match declared {
+        // what could be read so far was not UTF-16, whatever the declaration says
+        Some(encoding) if encoding.is_ascii_compatible() => encoding.decode_without_bom_handling(bytes).0,
+        _ => String::from_utf8_lossy(bytes),
+    }
+}
+
+fn lines(text: &str, collected: &mut Collected<'_>) -> Result<(SitemapKind, bool), SitemapError> {
+    let is_url = |line: &&str| {
+        let line = line.trim_start();
+        line.starts_with("http://") || line.starts_with("https://") || line.starts_with("www.")
+    };
+    let mut wrong = false;
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        wrong |= !(is_url(&line) && collected.push(line, None));
+    }
+    if collected.entries.is_empty() {
+        let head: String = text.chars().take(40).collect();
+        return Err(SitemapError::Unknown(format!("it begins with {head:?}")));
+    }
+    Ok((SitemapKind::Text, wrong))
+}
+
+#[cfg(test)]
+mod tests;
