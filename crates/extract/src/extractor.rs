@@ -3,7 +3,7 @@
 use crate::{
     blocks, charset,
     content::{self, Chosen},
-    dom, links,
+    dom, embedded, links,
     metadata::{self, JsonLd},
     options::Options,
     page::{Page, Reveal},
@@ -89,6 +89,21 @@ impl PageExtractor {
         extraction
     }
 
+    /// The text of the page's embedded data, if it has more words than `least` and enough to be a text at all. Its
+    /// markup is parsed as a page of its own.
+    fn embedded(&self, page: &Page<'_>, json: &JsonLd, least: u32) -> Option<String> {
+        let html = embedded::find(page, json)?;
+        let parsed = dom::parse(&html, &self.options.limits);
+        let inner = Page::new(parsed.dom, &self.rules, page.url);
+        let drop = vec![false; inner.dom.len() as usize];
+        let selection = content::Selection::new(&inner, vec![inner.body], drop);
+        if selection.words < least.max(self.rules.extraction.words.trafilatura) {
+            return None;
+        }
+        let (pieces, references) = render::pieces(&inner, &selection, render::Style::of(&self.options));
+        Some(render::join(&polish::pieces(pieces, &self.rules), &references))
+    }
+
     fn extract_html(&self, html: &str, url: Option<&Url>, warnings: &mut Vec<Warning>) -> Extraction {
         let parsed = dom::parse(html, &self.options.limits);
         if parsed.depth_capped {
@@ -106,9 +121,18 @@ impl PageExtractor {
         let article_score = score::score(&page, &collected.metadata, &links, signals.body_word_count);
         let revealed = reveal_if_thin(&mut page, signals.noscript_words);
         let Chosen { selection, mut extractor, mut reason } = content::choose(&page, &collected.metadata, &self.options);
-        let (pieces, references) = render::pieces(&page, &selection, render::Style::of(&self.options));
-        let pieces = polish::pieces(pieces, &self.rules);
-        let content = render::join(&pieces, &references);
+        let style = render::Style::of(&self.options);
+        let (pieces, references) = render::pieces(&page, &selection, style);
+        let mut pieces = polish::pieces(pieces, &self.rules);
+        let mut content = render::join(&pieces, &references);
+        if selection.words < self.rules.extraction.words.readability
+            && let Some(text) = self.embedded(&page, &json, 2 * selection.words)
+        {
+            pieces.clear();
+            content = text;
+            extractor = Extractor::EmbeddedData;
+            reason = format!("the page itself has {} words; its data for scripts has more", selection.words);
+        }
         if let Some(revealed) = revealed {
             reason = format!("{revealed}; {reason}");
         }

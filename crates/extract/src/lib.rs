@@ -13,6 +13,7 @@ pub mod charset;
 mod blocks;
 mod content;
 mod dom;
+mod embedded;
 mod extractor;
 mod links;
 mod metadata;

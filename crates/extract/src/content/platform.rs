@@ -80,15 +80,17 @@ fn is_thread(page: &Page<'_>, metadata: &PageMetadata) -> bool {
 pub(super) fn forum(page: &Page<'_>, metadata: &PageMetadata) -> Option<Chosen> {
     let thread = is_thread(page, metadata);
     let platforms = &page.rules.platforms.forum;
-    let (platform, posts) = (0..platforms.len() as u16)
+    let found: Vec<(u32, u16, Vec<Post>)> = (0..platforms.len() as u16)
         .filter(|platform| thread || !platforms[*platform as usize].generic)
         .filter_map(|platform| {
             let posts = posts(page, platform);
             let words: u32 = posts.iter().flat_map(|post| &post.bodies).map(|id| page.amount(*id).words).sum();
             (words >= page.rules.extraction.words.dom && posts.len() > 1).then_some((words, platform, posts))
         })
-        .max_by_key(|(words, platform, _)| (*words, std::cmp::Reverse(*platform)))
-        .map(|(_, platform, posts)| (platform, posts))?;
+        .collect();
+    // The first of the list that has about as much as any: the generic ones at its end take in comments as well.
+    let most = found.iter().map(|(words, ..)| *words).max()?;
+    let (_, platform, posts) = found.into_iter().find(|(words, ..)| words * 2 >= most)?;
     let mut drop = vec![false; page.dom.len() as usize];
     for id in elements(page, Part::PostDrop, platform) {
         drop[id as usize] = true;

@@ -12,6 +12,7 @@ use html5ever::local_name;
 const UNWANTED: Roles = Roles::NAVIGATION
     .and(Roles::FOOTER)
     .and(Roles::SIDEBAR)
+    .and(Roles::WIDGET)
     .and(Roles::ADVERTISEMENT)
     .and(Roles::RELATED)
     .and(Roles::SOCIAL)
@@ -23,25 +24,50 @@ const UNWANTED: Roles = Roles::NAVIGATION
 const WRAPPER_PROSE: f32 = 300.0;
 
 /// By node: the subtree is boilerplate by its tag, role or names.
+///
+/// A name that would take much of the page's prose with it is no name of boilerplate on this page (page builders call
+/// every paragraph a widget), so it is not believed there.
 pub(super) fn boilerplate(page: &Page<'_>, options: &Options) -> Vec<bool> {
+    let mut unwanted = UNWANTED;
+    loop {
+        let (mask, taken) = mask(page, options, unwanted);
+        let whole = page.amount(page.body).prose as f32;
+        let limit = (whole * page.rules.extraction.prune.prose_share).max(WRAPPER_PROSE);
+        let believed = taken.iter().filter(|(_, prose)| *prose as f32 <= limit);
+        let next = believed.fold(Roles::NONE, |all, (role, _)| all.and(*role));
+        if next == unwanted {
+            return mask;
+        }
+        unwanted = next;
+    }
+}
+
+/// The mask by tags and these names, and how much prose each name takes.
+fn mask(page: &Page<'_>, options: &Options, unwanted: Roles) -> (Vec<bool>, Vec<(Roles, u32)>) {
     let dom = &page.dom;
     let mut mask = vec![false; dom.len() as usize];
+    let mut taken: Vec<(Roles, u32)> = unwanted.each().map(|role| (role, 0)).collect();
     let whole = page.amount(page.body);
     let mut id = page.body + 1;
     while id < dom.end(page.body) {
         let tag = dom.tag(id);
-        if tag == Tag::Text || !page.is_visible(id) || !is_boilerplate(page, id, tag, options) {
+        let found = tag != Tag::Text
+            && page.is_visible(id)
+            && is_boilerplate(page, id, tag, options, unwanted)
+            && !is_wrapper(page, id, tag, whole);
+        if !found {
             id += 1;
             continue;
         }
-        if is_wrapper(page, id, tag, whole) {
-            id += 1;
-            continue;
+        if !matches!(tag, Tag::Nav | Tag::Footer | Tag::Aside) {
+            let prose = page.amount(id).prose;
+            let named = taken.iter_mut().filter(|(role, _)| page.roles[id as usize].has(*role));
+            named.for_each(|(_, sum)| *sum += prose);
         }
         mask[id as usize] = true;
         id = dom.end(id);
     }
-    mask
+    (mask, taken)
 }
 
 /// An element that is called boilerplate but holds much of the page's prose: a wrapper with an unlucky name, or an
@@ -59,7 +85,7 @@ fn is_wrapper(page: &Page<'_>, id: u32, tag: Tag, whole: Amount) -> bool {
     by_prose || !by_tag && amount.words as f32 > whole.words as f32 * rules.wrapper_share
 }
 
-fn is_boilerplate(page: &Page<'_>, id: u32, tag: Tag, options: &Options) -> bool {
+fn is_boilerplate(page: &Page<'_>, id: u32, tag: Tag, options: &Options, unwanted: Roles) -> bool {
     let dom = &page.dom;
     let roles = page.roles[id as usize];
     match tag {
@@ -87,7 +113,7 @@ fn is_boilerplate(page: &Page<'_>, id: u32, tag: Tag, options: &Options) -> bool
         return true;
     }
     if tag.is_block() || matches!(tag, Tag::Span | Tag::Other | Tag::Button) {
-        return roles.has(UNWANTED) || roles.has(Roles::HEADER) && !has_heading(page, id);
+        return roles.has(unwanted) || roles.has(Roles::HEADER) && !has_heading(page, id);
     }
     false
 }

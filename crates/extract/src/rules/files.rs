@@ -227,6 +227,7 @@ pub(crate) struct Boilerplate {
     footer: Vec<String>,
     header: Vec<String>,
     sidebar: Vec<String>,
+    widget: Vec<String>,
     comments: Vec<String>,
     advertisement: Vec<String>,
     related: Vec<String>,
@@ -250,6 +251,7 @@ impl Boilerplate {
             (&self.footer, Roles::FOOTER),
             (&self.header, Roles::HEADER),
             (&self.sidebar, Roles::SIDEBAR),
+            (&self.widget, Roles::WIDGET),
             (&self.comments, Roles::COMMENTS),
             (&self.advertisement, Roles::ADVERTISEMENT),
             (&self.related, Roles::RELATED),
@@ -276,6 +278,17 @@ pub(crate) struct Extraction {
     pub(crate) words: CandidateWords,
     pub(crate) choice: Choice,
     pub(crate) prune: Prune,
+    pub(crate) embedded: Embedded,
+}
+
+/// Data for scripts that holds text.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Embedded {
+    pub(crate) text: Vec<String>,
+    pub(crate) author: Vec<String>,
+    pub(crate) date: Vec<String>,
+    pub(crate) min_chars: usize,
 }
 
 /// Words a candidate needs.

@@ -45,6 +45,8 @@ roles! {
     CONTENT = 13,
     /// Names of a consent banner: a candidate for the keyword sweep.
     CONSENT = 14,
+    /// Parts of a page builder, or boxes beside the content.
+    WIDGET = 15,
 }
 
 impl Roles {
@@ -55,6 +57,11 @@ impl Roles {
     #[must_use]
     pub(crate) const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
+    }
+
+    /// Each role of the set by itself.
+    pub(crate) fn each(self) -> impl Iterator<Item = Self> {
+        (0..16).map(|bit| Self(1 << bit)).filter(move |role| self.has(*role))
     }
 
     /// At least one role in common.

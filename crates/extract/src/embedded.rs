@@ -1,0 +1,121 @@
+//! Text that a page carries as data for its scripts: JSON-LD, framework state, preloaded threads.
+
+use crate::{
+    dom::{Dom, Tag},
+    metadata::JsonLd,
+    page::Page,
+};
+use html5ever::local_name;
+use serde_json::Value;
+
+/// Data longer than this is not parsed (bytes).
+const MAX_DATA: usize = 8 << 20;
+/// Values beyond this many are not looked at.
+const MAX_VALUES: usize = 200_000;
+/// JSON inside of strings of JSON is opened this often.
+const MAX_NESTED: usize = 3;
+
+/// The texts of the page's embedded data as one piece of HTML, each with author and date in front where its object has
+/// them. `None` if there are none.
+pub(crate) fn find(page: &Page<'_>, json: &JsonLd) -> Option<String> {
+    let mut search = Search { page, html: String::new(), left: MAX_VALUES };
+    for id in 0..page.dom.len() {
+        for data in sources(&page.dom, id) {
+            if let Ok(value) = serde_json::from_str::<Value>(&data) {
+                search.walk(&value, 0);
+            }
+        }
+    }
+    if search.html.is_empty() {
+        for node in json.nodes() {
+            search.walk(node, MAX_NESTED);
+        }
+    }
+    (!search.html.is_empty()).then_some(search.html)
+}
+
+/// Data of an element: a script of JSON, or an attribute that carries it.
+fn sources(dom: &Dom, id: u32) -> Vec<String> {
+    match dom.tag(id) {
+        Tag::Script => {
+            let kind = dom.attr(id, &local_name!("type")).unwrap_or_default();
+            let is_json = kind.eq_ignore_ascii_case("application/json");
+            is_json.then(|| dom.raw_text(id)).filter(|t| t.len() <= MAX_DATA).into_iter().collect()
+        }
+        Tag::Text => Vec::new(),
+        _ => dom
+            .attrs(id)
+            .filter(|(name, value)| {
+                matches!(&***name, "data-preloaded" | "data-page" | "data-state" | "data-initial-state")
+                    && value.len() > 200
+                    && value.len() <= MAX_DATA
+            })
+            .map(|(_, value)| value.to_owned())
+            .collect(),
+    }
+}
+
+struct Search<'a> {
+    page: &'a Page<'a>,
+    html: String,
+    left: usize,
+}
+
+impl Search<'_> {
+    /// Goes through a value without recursion, in order.
+    fn walk(&mut self, root: &Value, nested: usize) {
+        let mut stack = vec![root];
+        while let Some(value) = stack.pop() {
+            if self.left == 0 {
+                return;
+            }
+            self.left -= 1;
+            match value {
+                Value::Array(list) => stack.extend(list.iter().rev()),
+                Value::Object(map) => {
+                    self.object(map);
+                    stack.extend(map.values().filter(|v| v.is_array() || v.is_object()).rev());
+                    for text in map.values().filter_map(Value::as_str) {
+                        if nested < MAX_NESTED
+                            && text.starts_with(['{', '['])
+                            && let Ok(inner) = serde_json::from_str::<Value>(text)
+                        {
+                            self.walk(&inner, nested + 1);
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Takes an object's text, if it has one that is long enough.
+    fn object(&mut self, map: &serde_json::Map<String, Value>) {
+        let rules = &self.page.rules.extraction.embedded;
+        let string = |keys: &[String]| keys.iter().find_map(|key| map.get(key)?.as_str());
+        let Some(text) = string(&rules.text).filter(|text| text.len() >= rules.min_chars && text.contains(' ')) else {
+            return;
+        };
+        if self.html.contains(text) {
+            return;
+        }
+        for keys in [&rules.author, &rules.date] {
+            if let Some(short) = string(keys).filter(|short| short.len() <= 60) {
+                self.html.push_str("<p>");
+                self.html.push_str(&short.replace('<', "&lt;"));
+                self.html.push_str("</p>");
+            }
+        }
+        if text.contains('<') {
+            self.html.push_str("<div>");
+            self.html.push_str(text);
+            self.html.push_str("</div>");
+        } else {
+            for paragraph in text.split('\n').filter(|p| !p.trim().is_empty()) {
+                self.html.push_str("<p>");
+                self.html.push_str(paragraph);
+                self.html.push_str("</p>");
+            }
+        }
+    }
+}
