@@ -25,6 +25,8 @@ struct Case {
     hosts: usize,
     new: usize,
     hold: bool,
+    /// Known links are drawn from the whole site, so that the cache of known URLs does not help.
+    far: bool,
 }
 
 trait Store: Frontier + DomainStore {}
@@ -33,10 +35,11 @@ impl<T: Frontier + DomainStore> Store for T {}
 fn main() {
     let pages = std::env::args().nth(1).map_or(1_000, |n| n.parse().unwrap());
     let cases = [
-        ("12 new links a page", Case { pages, hosts: 1, new: 12, hold: false }),
-        ("12 new links, 100 hosts", Case { pages, hosts: 100, new: 12, hold: false }),
-        ("one new link a page", Case { pages, hosts: 7, new: 1, hold: false }),
-        ("one new link, pages held", Case { pages, hosts: 7, new: 1, hold: true }),
+        ("12 new links a page", Case { pages, hosts: 1, new: 12, hold: false, far: false }),
+        ("12 new links, 100 hosts", Case { pages, hosts: 100, new: 12, hold: false, far: false }),
+        ("one new link a page", Case { pages, hosts: 7, new: 1, hold: false, far: false }),
+        ("one new link, pages held", Case { pages, hosts: 7, new: 1, hold: true, far: false }),
+        ("12 new links, far ones", Case { pages, hosts: 7, new: 12, hold: false, far: true }),
     ];
     for (name, case) in cases {
         let dir = tempfile::tempdir().unwrap();
@@ -68,7 +71,9 @@ fn report(name: &str, store_name: &str, case: Case, store: &dyn Store) {
 /// The links of page `n`: the site's menu and the pages before it, all known, and the new ones.
 fn links(n: usize, case: Case) -> Vec<NewUrl> {
     let newest = n * case.new;
-    let known = (0..LINKS - case.new).map(|k| if k < 60 { k } else { newest.saturating_sub(k * 7) });
+    let near = |k: usize| if k < 60 { k } else { newest.saturating_sub(k * 7) };
+    let far = |k: usize| (n * 7_919 + k * 104_729) % (newest + 1);
+    let known = (0..LINKS - case.new).map(|k| if case.far { far(k) } else { near(k) });
     known.chain(newest + 1..=newest + case.new).map(|k| url(k, case.hosts)).collect()
 }
 

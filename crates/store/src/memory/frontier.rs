@@ -1,0 +1,183 @@
+//! [`Frontier`] in memory.
+
+use super::{Held, Lease, MemoryStore, Round, index};
+use crate::ledger::Place;
+use crawl_model::{
+    CrawlRequest, Enqueued, Frontier, FrontierCounts, HeldPage, HostKey, HostLoad, LeaseRef, LeaseToken,
+    NewUrl, Outcome, OutputMark, Settlement, StoreError, Strategy,
+};
+use std::collections::BTreeSet;
+use url::Url;
+
+impl Frontier for MemoryStore {
+    fn enqueue(&self, urls: &[NewUrl]) -> Result<Enqueued, StoreError> {
+        let mut inner = self.lock();
+        let mut new = 0;
+        let mut parsed = Vec::with_capacity(urls.len());
+        for url in urls {
+            // before anything is added: all or nothing
+            let known = inner.by_key.contains_key(&url.key);
+            let parse = || Url::parse(&url.url).map_err(|e| StoreError::Other(format!("{}: {e}", url.url)));
+            parsed.push(if known { None } else { Some(parse()?) });
+        }
+        for (url, parsed) in urls.iter().zip(parsed) {
+            new += usize::from(inner.add(url, parsed));
+        }
+        Ok(Enqueued { new, known: urls.len() - new })
+    }
+
+    fn hosts_with_pending(&self, now_ms: i64, limit: usize) -> Result<Vec<HostLoad>, StoreError> {
+        let mut inner = self.lock();
+        inner.promote(now_ms);
+        Ok(inner.this_round.ledger.ready(limit))
+    }
+
+    fn next_due(&self) -> Result<Option<i64>, StoreError> {
+        Ok(self.lock().this_round.waiting.first().map(|&(due, _)| due))
+    }
+
+    fn lease(
+        &self,
+        host: &HostKey,
+        max: usize,
+        _worker: &str,
+        now_ms: i64,
+        deadline_ms: i64,
+    ) -> Result<Vec<CrawlRequest>, StoreError> {
+        let mut inner = self.lock();
+        inner.promote(now_ms);
+        let inner = &mut *inner;
+        let Some(&host) = inner.hosts.get(host) else { return Ok(Vec::new()) };
+        let mut leased = Vec::new();
+        while leased.len() < max {
+            let now = &mut inner.this_round;
+            let Some((_, id)) = now.queues.get_mut(&host).and_then(BTreeSet::pop_first) else { break };
+            inner.token += 1;
+            let token = LeaseToken(inner.token);
+            now.leases.insert(id, Lease { token, deadline: deadline_ms });
+            now.ledger.shift(host, Place::Ready, Place::Leased, 1);
+            leased.push(inner.request(id, token));
+        }
+        if !leased.is_empty() {
+            inner.this_round.ledger.served(host);
+        }
+        Ok(leased)
+    }
+
+    fn requeue(
+        &self,
+        lease: LeaseRef,
+        not_before_ms: i64,
+        attempt: u32,
+        strategy: Option<Strategy>,
+    ) -> Result<bool, StoreError> {
+        let mut inner = self.lock();
+        if !inner.end_lease(lease) {
+            return Ok(false);
+        }
+        let inner = &mut *inner;
+        let row = &mut inner.rows[index(lease.id.0)];
+        row.attempt = attempt;
+        row.strategy = strategy;
+        inner.this_round.waiting.insert((not_before_ms, lease.id.0));
+        inner.this_round.ledger.shift(row.host, Place::Leased, Place::Waiting, 1);
+        Ok(true)
+    }
+
+    fn hold(&self, lease: LeaseRef, host: &HostKey, page: &[u8]) -> Result<bool, StoreError> {
+        let mut inner = self.lock();
+        if !inner.end_lease(lease) {
+            return Ok(false);
+        }
+        let held_for = inner.host(host);
+        let leased_from = inner.rows[index(lease.id.0)].host;
+        let now = &mut inner.this_round;
+        now.held_order += 1;
+        now.held.insert(now.held_order, Held { lease, host: held_for, page: page.to_vec() });
+        now.ledger.take(leased_from, Place::Leased, 1);
+        now.ledger.add(held_for, host, Place::Held, 1);
+        Ok(true)
+    }
+
+    fn held(&self, host: &HostKey, after: i64, limit: usize) -> Result<Vec<HeldPage>, StoreError> {
+        let inner = self.lock();
+        let Some(&host) = inner.hosts.get(host) else { return Ok(Vec::new()) };
+        let later =
+            inner.this_round.held.range(after.saturating_add(1)..).filter(|(_, held)| held.host == host);
+        let page =
+            |(&order, held): (&i64, &Held)| HeldPage { lease: held.lease, order, page: held.page.clone() };
+        Ok(later.take(limit).map(page).collect())
+    }
+
+    fn hosts_with_held(&self) -> Result<Vec<HostLoad>, StoreError> {
+        Ok(self.lock().this_round.ledger.held())
+    }
+
+    fn settle(&self, batch: &[Settlement], outputs: &[OutputMark]) -> Result<usize, StoreError> {
+        let mut inner = self.lock();
+        let mut stale = 0;
+        for settlement in batch {
+            if !inner.end(settlement.lease) {
+                stale += 1;
+                continue;
+            }
+            inner.rows[index(settlement.lease.id.0)].learn(&settlement.history);
+            let counts = &mut inner.this_round.counts;
+            *match settlement.outcome {
+                Outcome::Record => &mut counts.records,
+                Outcome::Failed => &mut counts.failed,
+                Outcome::Skipped => &mut counts.skipped,
+                Outcome::Redirected => &mut counts.redirected,
+            } += 1;
+        }
+        inner.outputs.extend(outputs.iter().map(|output| (output.name.clone(), output.offset)));
+        Ok(stale)
+    }
+
+    fn expire_leases(&self, now_ms: i64) -> Result<usize, StoreError> {
+        let mut inner = self.lock();
+        let leases = &mut inner.this_round.leases;
+        let expired: Vec<i64> =
+            leases.extract_if(.., |_, lease| lease.deadline <= now_ms).map(|(id, _)| id).collect();
+        for &id in &expired {
+            inner.queue(id, Place::Leased);
+        }
+        Ok(expired.len())
+    }
+
+    fn drained(&self) -> Result<bool, StoreError> {
+        Ok(self.lock().this_round.ledger.total().drained())
+    }
+
+    fn host_drained(&self, host: &HostKey) -> Result<bool, StoreError> {
+        let inner = self.lock();
+        Ok(inner.hosts.get(host).is_none_or(|&host| inner.this_round.ledger.of(host).drained()))
+    }
+
+    fn counts(&self) -> Result<FrontierCounts, StoreError> {
+        let inner = self.lock();
+        let places = inner.this_round.ledger.total();
+        Ok(FrontierCounts {
+            pending: places.get(Place::Ready) + places.get(Place::Waiting),
+            leased: places.get(Place::Leased),
+            held: places.get(Place::Held),
+            hosts: inner.this_round.hosts.len() as u64,
+            ..inner.this_round.counts
+        })
+    }
+
+    fn round(&self) -> Result<u32, StoreError> {
+        Ok(self.lock().round)
+    }
+
+    fn begin_round(&self) -> Result<u32, StoreError> {
+        let mut inner = self.lock();
+        inner.round += 1;
+        inner.this_round = Round::default();
+        Ok(inner.round)
+    }
+
+    fn output_mark(&self, name: &str) -> Result<Option<u64>, StoreError> {
+        Ok(self.lock().outputs.get(name).copied())
+    }
+}

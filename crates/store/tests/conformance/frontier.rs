@@ -1,0 +1,264 @@
+//! Enqueueing, leasing, holding, settling.
+
+use crate::*;
+
+pub fn a_url_is_visited_once_a_round(store: &impl Store) {
+    assert_eq!(store.round().unwrap(), 0);
+    assert_eq!(store.begin_round().unwrap(), 1);
+    assert_eq!(enqueue(store, &["https://a/1", "https://a/2"]), Enqueued { new: 2, known: 0 });
+    assert_eq!(enqueue(store, &["https://a/2", "https://a/3"]), Enqueued { new: 1, known: 1 });
+    let leased = lease(store, "a", 9);
+    assert_eq!(enqueue(store, &["https://a/1"]), Enqueued { new: 0, known: 1 }, "leased");
+    settle(store, &leased, Outcome::Failed);
+    assert_eq!(enqueue(store, &["https://a/1"]), Enqueued { new: 0, known: 1 }, "settled");
+    assert_eq!(store.enqueue(&[]).unwrap(), Enqueued::default());
+}
+
+pub fn a_batch_may_name_a_url_twice(store: &impl Store) {
+    assert_eq!(enqueue(store, &["https://a/1", "https://a/1"]), Enqueued { new: 1, known: 1 });
+    assert_eq!(lease(store, "a", 9).len(), 1);
+}
+
+pub fn a_pending_url_takes_the_lesser_depth(store: &impl Store) {
+    store.enqueue(&[new_url("https://a/deep", 5), new_url("https://a/mid", 3)]).unwrap();
+    assert_eq!(store.enqueue(&[new_url("https://a/deep", 7)]).unwrap().known, 1);
+    assert_eq!(store.enqueue(&[new_url("https://a/deep", 2)]).unwrap().known, 1);
+    let leased = lease(store, "a", 9);
+    assert_eq!(paths(&leased), ["/deep", "/mid"]);
+    assert_eq!(leased[0].depth, 2);
+    // too late for one that is out already
+    store.enqueue(&[new_url("https://a/mid", 1)]).unwrap();
+    store.expire_leases(i64::MAX).unwrap();
+    assert_eq!(lease(store, "a", 9).iter().map(|r| r.depth).collect::<Vec<_>>(), [2, 3]);
+}
+
+pub fn leases_come_by_depth_then_discovery(store: &impl Store) {
+    let urls = [("https://a/x", 1), ("https://a/y", 0), ("https://a/z", 1), ("https://a/w", 0)];
+    store.enqueue(&urls.map(|(url, depth)| new_url(url, depth))).unwrap();
+    assert_eq!(paths(&lease(store, "a", 3)), ["/y", "/w", "/x"]);
+    assert_eq!(paths(&lease(store, "a", 3)), ["/z"]);
+    assert!(lease(store, "a", 3).is_empty());
+    assert!(lease(store, "a", 0).is_empty());
+}
+
+pub fn a_lease_carries_what_was_enqueued(store: &impl Store) {
+    let url = NewUrl {
+        discovery: Discovery::Redirect,
+        redirects: vec!["http://a/old".into(), "http://a/older".into()],
+        sitemap_lastmod: Some("2026-01-01".into()),
+        ..new_url("https://a/p?q=%C3%A9", 4)
+    };
+    store.enqueue(&[url]).unwrap();
+    let request = one(store, "a");
+    assert_eq!(request.url.as_str(), "https://a/p?q=%C3%A9");
+    assert_eq!((request.depth, request.discovery, request.attempt), (4, Discovery::Redirect, 0));
+    assert_eq!(request.redirects, ["http://a/old", "http://a/older"]);
+    assert_eq!((request.strategy, request.etag, request.last_modified), (None, None, None));
+}
+
+pub fn a_lease_carries_the_project(store: &impl Store) {
+    enqueue(store, &["https://a/1", "https://a/2"]);
+    let request = one(store, "a");
+    assert_eq!((&*request.project, request.source_group), ("", None));
+    store.set("drives", Some("catalogue"));
+    let request = one(store, "a");
+    assert_eq!((&*request.project, request.source_group.as_deref()), ("drives", Some("catalogue")));
+}
+
+pub fn only_the_asked_host_is_leased(store: &impl Store) {
+    enqueue(store, &["https://a/1", "https://b/1", "https://a:8080/1"]);
+    assert_eq!(paths(&lease(store, "b", 9)), ["/1"]);
+    assert_eq!(lease(store, "a:8080", 9)[0].url.as_str(), "https://a:8080/1");
+    assert_eq!(lease(store, "a", 9).len(), 1);
+}
+
+pub fn hosts_take_turns(store: &impl Store) {
+    enqueue(store, &["https://a/1", "https://b/1", "https://a/2", "https://c/1", "https://a/3"]);
+    assert_eq!(store.hosts_with_pending(0, 9).unwrap(), [load("a", 3), load("b", 1), load("c", 1)]);
+    assert_eq!(store.hosts_with_pending(0, 1).unwrap(), [load("a", 3)]);
+    one(store, "a");
+    assert_eq!(store.hosts_with_pending(0, 9).unwrap(), [load("b", 1), load("c", 1), load("a", 2)]);
+    one(store, "b");
+    assert_eq!(store.hosts_with_pending(0, 9).unwrap(), [load("c", 1), load("a", 2)]);
+}
+
+pub fn tokens_grow_and_old_ones_do_nothing(store: &impl Store) {
+    enqueue(store, &["https://a/1"]);
+    let first = one(store, "a");
+    assert_eq!(store.expire_leases(100).unwrap(), 1);
+    let second = one(store, "a");
+    assert_eq!(second.id, first.id);
+    assert!(second.token > first.token);
+    assert!(!store.requeue((&first).into(), 0, 1, None).unwrap());
+    assert!(!store.hold((&first).into(), &host("a"), b"x").unwrap());
+    assert!(store.held(&host("a"), 0, 9).unwrap().is_empty(), "nothing was stored");
+    assert_eq!(settle(store, &[first], Outcome::Record), 1);
+    assert_eq!(settle(store, &[second], Outcome::Record), 0);
+}
+
+pub fn leases_expire_at_their_deadline(store: &impl Store) {
+    enqueue(store, &["https://a/1", "https://a/2", "https://b/1"]);
+    store.lease(&host("a"), 1, "w", 0, 50).unwrap();
+    store.lease(&host("a"), 1, "w", 0, 60).unwrap();
+    store.lease(&host("b"), 1, "w", 0, 50).unwrap();
+    assert_eq!(store.expire_leases(49).unwrap(), 0);
+    assert_eq!(store.expire_leases(50).unwrap(), 2);
+    let again = lease(store, "a", 9);
+    assert_eq!((paths(&again), again[0].attempt), (vec!["/1"], 0), "an expired lease is not an attempt");
+    assert_eq!(store.counts().unwrap().leased, 2);
+}
+
+pub fn all_leases_can_be_taken_back(store: &impl Store) {
+    enqueue(store, &["https://a/1", "https://b/1"]);
+    store.lease(&host("a"), 1, "w", 0, i64::MAX).unwrap();
+    store.lease(&host("b"), 1, "w", 0, 10).unwrap();
+    assert_eq!(store.expire_leases(i64::MAX).unwrap(), 2);
+    assert_eq!(store.counts().unwrap(), FrontierCounts { pending: 2, hosts: 2, ..Default::default() });
+}
+
+pub fn a_requeued_url_waits_for_its_time(store: &impl Store) {
+    enqueue(store, &["https://a/1", "https://a/2"]);
+    assert_eq!(store.next_due().unwrap(), None);
+    let leased = lease(store, "a", 2);
+    assert!(store.requeue((&leased[0]).into(), 70, 1, None).unwrap());
+    assert!(store.requeue((&leased[1]).into(), 50, 1, None).unwrap());
+    assert_eq!(store.next_due().unwrap(), Some(50));
+    assert_eq!(store.hosts_with_pending(49, 9).unwrap(), []);
+    assert!(lease(store, "a", 9).is_empty());
+    assert_eq!(store.hosts_with_pending(50, 9).unwrap(), [load("a", 1)]);
+    assert_eq!(store.next_due().unwrap(), Some(70));
+    assert_eq!(paths(&store.lease(&host("a"), 9, "w", 70, 100).unwrap()), ["/1", "/2"]);
+    assert_eq!(store.next_due().unwrap(), None);
+}
+
+pub fn a_requeued_url_keeps_attempt_and_strategy(store: &impl Store) {
+    enqueue(store, &["https://a/1"]);
+    store.requeue((&one(store, "a")).into(), 0, 2, Some(Strategy::Chrome)).unwrap();
+    let request = one(store, "a");
+    assert_eq!((request.attempt, request.strategy), (2, Some(Strategy::Chrome)));
+    store.requeue((&request).into(), 0, 3, None).unwrap();
+    assert_eq!(one(store, "a").strategy, None);
+}
+
+pub fn drained_waits_for_leases_and_retries_but_not_for_held_pages(store: &impl Store) {
+    let drained = || (store.drained().unwrap(), store.host_drained(&host("a")).unwrap());
+    assert_eq!(drained(), (true, true));
+    enqueue(store, &["https://a/1", "https://b/1"]);
+    assert_eq!(drained(), (false, false));
+    settle(store, &lease(store, "b", 1), Outcome::Record);
+    assert!(store.host_drained(&host("b")).unwrap());
+    let request = one(store, "a");
+    assert_eq!(drained(), (false, false), "leased");
+    store.requeue((&request).into(), 10, 1, None).unwrap();
+    assert_eq!(drained(), (false, false), "waiting");
+    let request = store.lease(&host("a"), 1, "w", 10, 99).unwrap().remove(0);
+    store.hold((&request).into(), &host("a"), b"page").unwrap();
+    assert_eq!(drained(), (true, true));
+    assert_eq!(store.counts().unwrap().held, 1);
+}
+
+pub fn held_pages_come_in_order_and_by_pages(store: &impl Store) {
+    enqueue(store, &["https://a/1", "https://a/2", "https://a/3", "https://b/1"]);
+    let mut leased = lease(store, "a", 9);
+    leased.reverse();
+    leased.insert(1, one(store, "b"));
+    for request in &leased {
+        let name = HostKey::of(&request.url).unwrap();
+        assert!(store.hold(request.into(), &name, request.url.path().as_bytes()).unwrap());
+        assert!(!store.hold(request.into(), &name, b"again").unwrap(), "the lease has ended");
+    }
+    let bodies = |after, limit| -> Vec<(i64, String)> {
+        let held = store.held(&host("a"), after, limit).unwrap();
+        held.into_iter().map(|h| (h.order, String::from_utf8(h.page).unwrap())).collect()
+    };
+    let all = bodies(0, 9);
+    assert_eq!(all.iter().map(|(_, page)| page.as_str()).collect::<Vec<_>>(), ["/3", "/2", "/1"]);
+    assert!(all.is_sorted());
+    assert_eq!(bodies(0, 2), all[..2]);
+    assert_eq!(bodies(all[1].0, 2), all[2..]);
+    assert_eq!(bodies(all[2].0, 2), []);
+    assert_eq!(store.hosts_with_held().unwrap(), [load("a", 3), load("b", 1)]);
+}
+
+pub fn a_page_can_be_held_for_another_host(store: &impl Store) {
+    enqueue(store, &["https://a/1"]);
+    let request = one(store, "a");
+    assert!(store.hold((&request).into(), &host("b"), b"page").unwrap());
+    assert_eq!(store.hosts_with_held().unwrap(), [load("b", 1)]);
+    assert_eq!(store.counts().unwrap(), FrontierCounts { held: 1, hosts: 1, ..Default::default() });
+    settle(store, &[request], Outcome::Record);
+    assert_eq!(store.hosts_with_held().unwrap(), []);
+}
+
+pub fn settling_ends_leases_and_held_pages(store: &impl Store) {
+    enqueue(store, &["https://a/1", "https://a/2"]);
+    let leased = lease(store, "a", 2);
+    store.hold((&leased[0]).into(), &host("a"), b"page").unwrap();
+    let held = store.held(&host("a"), 0, 1).unwrap().remove(0).lease;
+    let batch = [settlement(held, Outcome::Record), settlement((&leased[1]).into(), Outcome::Skipped)];
+    let mark = OutputMark { name: "/out".into(), offset: 1 << 40 };
+    assert_eq!(store.settle(&batch, &[mark]).unwrap(), 0);
+    assert!(store.held(&host("a"), 0, 9).unwrap().is_empty());
+    assert_eq!(store.output_mark("/out").unwrap(), Some(1 << 40));
+    let counts = FrontierCounts { records: 1, skipped: 1, hosts: 1, ..Default::default() };
+    assert_eq!(store.counts().unwrap(), counts);
+}
+
+pub fn settling_leaves_out_what_is_no_longer_held(store: &impl Store) {
+    enqueue(store, &["https://a/1", "https://a/2"]);
+    let leased = lease(store, "a", 2);
+    let twice = [leased[0].clone(), leased[0].clone(), leased[1].clone()];
+    assert_eq!(settle(store, &twice, Outcome::Record), 1);
+    assert_eq!(settle(store, &leased, Outcome::Failed), 2);
+    let unknown = LeaseRef { id: RequestId(999), token: LeaseToken(1) };
+    assert_eq!(store.settle(&[settlement(unknown, Outcome::Record)], &[]).unwrap(), 1);
+    let counts = FrontierCounts { records: 2, hosts: 1, ..Default::default() };
+    assert_eq!(store.counts().unwrap(), counts);
+}
+
+pub fn settling_marks_outputs_even_alone(store: &impl Store) {
+    let mark = |offset| [OutputMark { name: "o".into(), offset }];
+    assert_eq!(store.output_mark("o").unwrap(), None);
+    store.settle(&[], &mark(5)).unwrap();
+    store.settle(&[], &mark(0)).unwrap();
+    assert_eq!(store.output_mark("o").unwrap(), Some(0));
+    store.begin_round().unwrap();
+    assert_eq!(store.output_mark("o").unwrap(), Some(0), "a file outlives a round");
+}
+
+pub fn nothing_is_known_of_strangers(store: &impl Store) {
+    let stranger = LeaseRef { id: RequestId(1), token: LeaseToken(1) };
+    assert!(lease(store, "a", 9).is_empty());
+    assert!(store.host_drained(&host("a")).unwrap());
+    assert!(store.held(&host("a"), 0, 9).unwrap().is_empty());
+    assert!(!store.requeue(stranger, 0, 0, None).unwrap());
+    assert!(!store.hold(stranger, &host("a"), b"").unwrap());
+    assert_eq!(store.output_mark("o").unwrap(), None);
+    assert_eq!(store.history_of("https://a/"), None);
+    assert_eq!(store.counts().unwrap(), FrontierCounts::default());
+}
+
+pub fn many_threads_share_the_work(store: &impl Store) {
+    let urls: Vec<_> = (0..400).map(|n| new_url(&format!("https://h{}/{n}", n % 4), 0)).collect();
+    let visited = std::sync::Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for worker in 0..4 {
+            let (urls, visited) = (&urls, &visited);
+            scope.spawn(move || {
+                store.enqueue(&urls[worker * 80..]).unwrap();
+                while !store.drained().unwrap() {
+                    for found in store.hosts_with_pending(0, 2).unwrap() {
+                        let leased = store.lease(&found.host, 3, "w", 0, 100).unwrap();
+                        visited.lock().unwrap().extend(leased.iter().map(|r| r.id));
+                        assert_eq!(settle(store, &leased, Outcome::Record), 0);
+                    }
+                }
+            });
+        }
+    });
+    store.enqueue(&urls).unwrap();
+    let visited = visited.into_inner().unwrap();
+    assert_eq!(visited.len(), 400);
+    assert_eq!(visited.iter().collect::<BTreeSet<_>>().len(), 400);
+    assert_eq!(store.counts().unwrap().records, 400);
+}

@@ -1,0 +1,138 @@
+//! The contract of the storage traits: every test runs on every backend.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
+
+mod frontier;
+mod random;
+mod rounds;
+
+use crawl_model::{
+    CachedRobots, ContentHash, CrawlRequest, Discovery, DomainStore, Enqueued, Frontier, FrontierCounts,
+    HostKey, HostLoad, LeaseRef, LeaseToken, NewUrl, Origin, Outcome, OutputMark, PageHistory, RequestId,
+    RunStore, Settlement, Strategy, UrlKey,
+};
+use crawl_store::{MemoryStore, SqliteStore};
+use frontier::*;
+use random::*;
+use rounds::*;
+use std::collections::BTreeSet;
+use url::Url;
+
+/// What the suite needs of a backend.
+trait Store: Frontier + DomainStore + RunStore {
+    fn history_of(&self, url: &str) -> Option<PageHistory>;
+    fn set(&self, project: &str, source_group: Option<&str>);
+}
+
+impl Store for MemoryStore {
+    fn history_of(&self, url: &str) -> Option<PageHistory> {
+        self.history(UrlKey::of(url)).unwrap()
+    }
+    fn set(&self, project: &str, source_group: Option<&str>) {
+        self.set_project(project, source_group).unwrap();
+    }
+}
+
+impl Store for SqliteStore {
+    fn history_of(&self, url: &str) -> Option<PageHistory> {
+        self.history(UrlKey::of(url)).unwrap()
+    }
+    fn set(&self, project: &str, source_group: Option<&str>) {
+        self.set_project(project, source_group).unwrap();
+    }
+}
+
+macro_rules! conformance {
+    ($($name:ident),+ $(,)?) => {
+        mod memory {
+            $(#[test] fn $name() { super::$name(&super::MemoryStore::new()); })+
+        }
+        mod sqlite {
+            $(#[test] fn $name() {
+                let dir = tempfile::tempdir().unwrap();
+                super::$name(&super::SqliteStore::open(dir.path()).unwrap());
+            })+
+        }
+    };
+}
+
+conformance!(
+    a_url_is_visited_once_a_round,
+    a_batch_may_name_a_url_twice,
+    a_pending_url_takes_the_lesser_depth,
+    leases_come_by_depth_then_discovery,
+    a_lease_carries_what_was_enqueued,
+    a_lease_carries_the_project,
+    only_the_asked_host_is_leased,
+    hosts_take_turns,
+    tokens_grow_and_old_ones_do_nothing,
+    leases_expire_at_their_deadline,
+    all_leases_can_be_taken_back,
+    a_requeued_url_waits_for_its_time,
+    a_requeued_url_keeps_attempt_and_strategy,
+    drained_waits_for_leases_and_retries_but_not_for_held_pages,
+    held_pages_come_in_order_and_by_pages,
+    a_page_can_be_held_for_another_host,
+    settling_ends_leases_and_held_pages,
+    settling_leaves_out_what_is_no_longer_held,
+    settling_marks_outputs_even_alone,
+    outcomes_are_counted,
+    a_new_round_visits_again_and_keeps_the_history,
+    a_new_round_drops_what_was_active,
+    a_lease_of_an_earlier_round_cannot_be_settled,
+    history_is_replaced_by_content_and_merged_otherwise,
+    claims_name_the_first,
+    host_states_are_kept_for_a_round,
+    settings_and_robots_are_kept,
+    nothing_is_known_of_strangers,
+    many_threads_share_the_work,
+    any_sequence_of_calls_agrees_with_a_simple_model,
+);
+
+fn host(name: &str) -> HostKey {
+    HostKey::from_stored(name)
+}
+
+fn new_url(url: &str, depth: u32) -> NewUrl {
+    NewUrl {
+        key: UrlKey::of(url),
+        url: url.to_owned(),
+        host: HostKey::of(&Url::parse(url).unwrap()).unwrap(),
+        depth,
+        discovery: Discovery::Link,
+        redirects: Vec::new(),
+        sitemap_lastmod: None,
+    }
+}
+
+fn enqueue(store: &impl Store, urls: &[&str]) -> Enqueued {
+    store.enqueue(&urls.iter().map(|url| new_url(url, 0)).collect::<Vec<_>>()).unwrap()
+}
+
+/// Leases at time 0 until 100.
+fn lease(store: &impl Store, name: &str, max: usize) -> Vec<CrawlRequest> {
+    store.lease(&host(name), max, "w", 0, 100).unwrap()
+}
+
+fn one(store: &impl Store, name: &str) -> CrawlRequest {
+    let mut leased = lease(store, name, 1);
+    assert_eq!(leased.len(), 1, "{name} has something to lease");
+    leased.remove(0)
+}
+
+fn paths(requests: &[CrawlRequest]) -> Vec<&str> {
+    requests.iter().map(|r| r.url.path()).collect()
+}
+
+fn settlement(lease: LeaseRef, outcome: Outcome) -> Settlement {
+    Settlement { lease, outcome, history: PageHistory::default() }
+}
+
+fn settle(store: &impl Store, requests: &[CrawlRequest], outcome: Outcome) -> usize {
+    let batch: Vec<_> = requests.iter().map(|r| settlement(r.into(), outcome)).collect();
+    store.settle(&batch, &[]).unwrap()
+}
+
+fn load(name: &str, pending: usize) -> HostLoad {
+    HostLoad { host: host(name), pending }
+}

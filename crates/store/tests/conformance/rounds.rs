@@ -1,0 +1,138 @@
+//! Outcomes, rounds and what is kept across them.
+
+use crate::*;
+
+pub fn outcomes_are_counted(store: &impl Store) {
+    enqueue(store, &["https://a/1", "https://a/2", "https://b/3", "https://b/4", "https://b/5"]);
+    settle(store, &lease(store, "a", 1), Outcome::Failed);
+    settle(store, &lease(store, "a", 1), Outcome::Redirected);
+    settle(store, &lease(store, "b", 2), Outcome::Skipped);
+    settle(store, &lease(store, "b", 1), Outcome::Record);
+    let counts =
+        FrontierCounts { records: 1, failed: 1, skipped: 2, redirected: 1, hosts: 2, ..Default::default() };
+    assert_eq!(store.counts().unwrap(), counts);
+}
+
+fn seen(etag: Option<&str>, content: Option<&str>) -> PageHistory {
+    PageHistory {
+        status: Some(200),
+        etag: etag.map(Into::into),
+        last_modified: None,
+        content_hash: content.map(ContentHash::of),
+        fetched_at_ms: Some(7),
+    }
+}
+
+pub fn a_new_round_visits_again_and_keeps_the_history(store: &impl Store) {
+    store.begin_round().unwrap();
+    enqueue(store, &["https://a/1", "https://a/2"]);
+    let leased = lease(store, "a", 2);
+    let history =
+        PageHistory { last_modified: Some("Thu, 01 Jan 1970".into()), ..seen(Some("\"e\""), Some("text")) };
+    let done = Settlement { lease: (&leased[0]).into(), outcome: Outcome::Record, history: history.clone() };
+    store.settle(&[done], &[]).unwrap();
+    store.requeue((&leased[1]).into(), 0, 2, Some(Strategy::Amp)).unwrap();
+
+    assert_eq!(store.begin_round().unwrap(), 2);
+    assert_eq!(store.round().unwrap(), 2);
+    assert_eq!(store.counts().unwrap(), FrontierCounts::default());
+    assert_eq!(store.history_of("https://a/1"), Some(history));
+    let again = [new_url("https://a/2", 3), new_url("https://a/1", 1), new_url("https://a/3", 2)];
+    assert_eq!(store.enqueue(&again).unwrap(), Enqueued { new: 3, known: 0 });
+    assert_eq!(store.counts().unwrap().hosts, 1);
+    let leased = lease(store, "a", 9);
+    assert_eq!(paths(&leased), ["/1", "/3", "/2"], "by the depths of this round");
+    assert_eq!(leased[0].etag.as_deref(), Some("\"e\""));
+    assert_eq!(leased[0].last_modified.as_deref(), Some("Thu, 01 Jan 1970"));
+    assert_eq!((leased[2].attempt, leased[2].strategy), (0, None), "attempts are a round's");
+}
+
+pub fn a_new_round_drops_what_was_active(store: &impl Store) {
+    enqueue(store, &["https://a/1", "https://a/2", "https://a/3", "https://a/4"]);
+    let leased = lease(store, "a", 3);
+    store.hold((&leased[0]).into(), &host("a"), b"page").unwrap();
+    store.requeue((&leased[1]).into(), 5, 1, None).unwrap();
+    store.begin_round().unwrap();
+    assert!(store.drained().unwrap() && store.host_drained(&host("a")).unwrap());
+    assert_eq!(store.hosts_with_pending(9, 9).unwrap(), []);
+    assert_eq!(store.next_due().unwrap(), None);
+    assert_eq!(store.hosts_with_held().unwrap(), []);
+    assert_eq!(store.expire_leases(i64::MAX).unwrap(), 0);
+    assert!(lease(store, "a", 9).is_empty());
+}
+
+pub fn a_lease_of_an_earlier_round_cannot_be_settled(store: &impl Store) {
+    enqueue(store, &["https://a/1"]);
+    let old = one(store, "a");
+    store.begin_round().unwrap();
+    enqueue(store, &["https://a/1"]);
+    assert_eq!(settle(store, std::slice::from_ref(&old), Outcome::Record), 1);
+    let new = one(store, "a");
+    assert!(new.token > old.token);
+    assert_eq!(settle(store, &[old], Outcome::Record), 1);
+    assert_eq!(settle(store, &[new], Outcome::Record), 0);
+}
+
+pub fn history_is_replaced_by_content_and_merged_otherwise(store: &impl Store) {
+    let visit = |outcome, history: PageHistory| {
+        store.begin_round().unwrap();
+        enqueue(store, &["https://a/1"]);
+        let lease = (&one(store, "a")).into();
+        store.settle(&[Settlement { lease, outcome, history }], &[]).unwrap();
+        store.history_of("https://a/1").unwrap()
+    };
+    let first = seen(Some("1"), Some("text"));
+    assert_eq!(visit(Outcome::Record, first.clone()), first);
+    let unchanged = PageHistory { status: Some(304), fetched_at_ms: Some(8), ..Default::default() };
+    let expected = PageHistory { status: Some(304), fetched_at_ms: Some(8), ..first.clone() };
+    assert_eq!(visit(Outcome::Record, unchanged), expected, "a 304 keeps tag and hash");
+    assert_eq!(visit(Outcome::Failed, PageHistory::default()), expected, "no answer teaches nothing");
+    assert_eq!(
+        visit(Outcome::Record, seen(None, Some("new"))),
+        seen(None, Some("new")),
+        "the old tag is gone"
+    );
+}
+
+pub fn claims_name_the_first(store: &impl Store) {
+    let (a, b) = (UrlKey::of("a"), UrlKey::of("b"));
+    let hash = ContentHash::of("text");
+    assert_eq!(store.claim_content(&hash, a).unwrap(), a);
+    assert_eq!(store.claim_content(&hash, b).unwrap(), a);
+    assert_eq!(store.claim_content(&hash, a).unwrap(), a, "the claimant may come again");
+    assert_eq!(store.claim_content(&ContentHash::of("other"), b).unwrap(), b);
+    let (one, two) = (RequestId(1), RequestId(2));
+    assert_eq!(store.claim_final_url(a, one).unwrap(), one);
+    assert_eq!(store.claim_final_url(a, two).unwrap(), one);
+    assert_eq!(store.claim_final_url(a, one).unwrap(), one);
+    assert_eq!(store.claim_final_url(b, two).unwrap(), two);
+    store.begin_round().unwrap();
+    assert_eq!(store.claim_content(&hash, b).unwrap(), b, "claims are a round's");
+    assert_eq!(store.claim_final_url(a, two).unwrap(), two);
+}
+
+pub fn host_states_are_kept_for_a_round(store: &impl Store) {
+    assert_eq!(store.load_host(&host("a")).unwrap(), None);
+    store.save_host(&host("a"), b"one").unwrap();
+    store.save_host(&host("b"), b"").unwrap();
+    store.save_host(&host("a"), b"two").unwrap();
+    assert_eq!(store.load_host(&host("a")).unwrap().as_deref(), Some(&b"two"[..]));
+    assert_eq!(store.load_host(&host("b")).unwrap().as_deref(), Some(&b""[..]));
+    assert_eq!(store.counts().unwrap().hosts, 0, "a state alone is not a host to visit");
+    store.begin_round().unwrap();
+    assert_eq!(store.load_host(&host("a")).unwrap(), None);
+}
+
+pub fn settings_and_robots_are_kept(store: &impl Store) {
+    assert_eq!(store.get("seeds").unwrap(), None);
+    store.put("seeds", "one").unwrap();
+    store.put("seeds", "é\0two").unwrap();
+    let origin = Origin::of(&Url::parse("https://a").unwrap()).unwrap();
+    assert_eq!(store.load_robots(&origin).unwrap(), None);
+    let robots = |status, body: &[u8]| CachedRobots { status, body: body.into(), fetched_at_ms: 5 };
+    store.save_robots(&origin, &robots(0, b"")).unwrap();
+    store.save_robots(&origin, &robots(200, b"\xff\0Disallow")).unwrap();
+    store.begin_round().unwrap();
+    assert_eq!(store.get("seeds").unwrap().as_deref(), Some("é\0two"));
+    assert_eq!(store.load_robots(&origin).unwrap(), Some(robots(200, b"\xff\0Disallow")));
+}
