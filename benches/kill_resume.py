@@ -64,7 +64,7 @@ def main():
             run = start(words)
             try:
                 # shares of the whole that add up to less than it, so that the last run still has work to do
-                run.wait(dice.uniform(0.02, 1.6 / args.kills) * length)
+                run.wait(dice.uniform(0.02, 1.2 / args.kills) * length)
             except subprocess.TimeoutExpired:
                 run.send_signal(signal.SIGKILL)
                 run.communicate()
