@@ -57,7 +57,13 @@ pub struct RunArgs {
     pub config: Option<PathBuf>,
 
     /// Append records to FILE (default: standard output)
-    #[arg(short = 'o', long = "output", value_name = "FILE", help_heading = "Output", conflicts_with = "replace")]
+    #[arg(
+        short = 'o',
+        long = "output",
+        value_name = "FILE",
+        help_heading = "Output",
+        conflicts_with = "replace"
+    )]
     pub append: Option<PathBuf>,
     /// Replace FILE by the records of this round
     #[arg(short = 'O', long = "replace-output", value_name = "FILE", help_heading = "Output")]
@@ -174,7 +180,12 @@ impl RunArgs {
         out.switch("--ignore-robots", "crawl.obey_robots", self.ignore_robots, false);
         out.list("--resolve", "fetch.resolve", &self.resolve);
         out.list("--allow-address", "fetch.allow_addresses", &self.allow_address);
-        out.switch("--allow-private-addresses", "fetch.allow_private_addresses", self.allow_private_addresses, true);
+        out.switch(
+            "--allow-private-addresses",
+            "fetch.allow_private_addresses",
+            self.allow_private_addresses,
+            true,
+        );
         out.switch("--no-dedup", "dedup.enabled", self.no_dedup, false);
         out.switch("--no-links", "output.links", self.no_links, false);
         out.text("--favor", "extract.favor", self.favor.as_ref());
@@ -212,7 +223,11 @@ impl Overrides {
     /// A number, or a word that the setting explains when it refuses it.
     fn limit(&mut self, flag: &'static str, key: &'static str, value: Option<&String>) {
         if let Some(value) = value {
-            self.set(flag, key, value.parse::<i64>().map_or_else(|_| Value::from(value.as_str()), Value::from));
+            self.set(
+                flag,
+                key,
+                value.parse::<i64>().map_or_else(|_| Value::from(value.as_str()), Value::from),
+            );
         }
     }
 

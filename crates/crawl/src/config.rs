@@ -207,7 +207,9 @@ fn from_text<'de, T: FromStr<Err: Display>, D: Deserializer<'de>>(deserializer: 
     String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
 }
 
-fn list_from_text<'de, T: FromStr<Err: Display>, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
+fn list_from_text<'de, T: FromStr<Err: Display>, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<T>, D::Error> {
     let texts = Vec::<String>::deserialize(deserializer)?;
     texts.iter().map(|t| t.parse().map_err(|e| D::Error::custom(format!("\"{t}\": {e}")))).collect()
 }
@@ -222,7 +224,9 @@ fn positive<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Erro
 fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
     let text = String::deserialize(deserializer)?;
     let parsed = text.parse::<jiff::SignedDuration>().map_err(|_| {
-        D::Error::custom(format!("\"{text}\" is not a duration; write for example \"200ms\", \"1s\" or \"2m 30s\""))
+        D::Error::custom(format!(
+            "\"{text}\" is not a duration; write for example \"200ms\", \"1s\" or \"2m 30s\""
+        ))
     })?;
     Duration::try_from(parsed).map_err(|_| D::Error::custom(format!("\"{text}\" is negative")))
 }
@@ -298,7 +302,12 @@ pub fn load(
 const PREFIX: &str = "CRAWL_";
 
 fn broken_defaults(problem: &str) -> ConfigError {
-    ConfigError { place: "config/crawl.toml".into(), key: String::new(), problem: problem.to_owned(), nearest: None }
+    ConfigError {
+        place: "config/crawl.toml".into(),
+        key: String::new(),
+        problem: problem.to_owned(),
+        nearest: None,
+    }
 }
 
 fn read(table: Table, place: &str) -> Result<Config, ConfigError> {
@@ -323,8 +332,14 @@ fn merge_file(merged: &mut Table, defaults: &Table, path: &Path) -> Result<(), C
         Some(line) => format!("{}:{line}", path.display()),
         None => path.display().to_string(),
     };
-    let fail = |line, key: &str, problem: String, nearest| ConfigError { place: at(line), key: key.to_owned(), problem, nearest };
-    let text = std::fs::read_to_string(path).map_err(|e| fail(None, "", format!("cannot be read: {e}"), None))?;
+    let fail = |line, key: &str, problem: String, nearest| ConfigError {
+        place: at(line),
+        key: key.to_owned(),
+        problem,
+        nearest,
+    };
+    let text =
+        std::fs::read_to_string(path).map_err(|e| fail(None, "", format!("cannot be read: {e}"), None))?;
     let line_of = |offset: usize| Some(text[..offset.min(text.len())].matches('\n').count() + 1);
     let document = DeTable::parse(&text)
         .map_err(|e| fail(e.span().and_then(|s| line_of(s.start)), "", e.message().to_owned(), None))?;
@@ -357,7 +372,11 @@ fn variable_key(defaults: &Table, name: &str) -> Result<(String, String), Config
         .filter_map(|(section, body)| body.as_table().map(|t| (section, t)))
         .flat_map(|(section, table)| {
             table.keys().map(move |key| {
-                (format!("{PREFIX}{}_{}", section.to_uppercase(), key.to_uppercase()), section.clone(), key.clone())
+                (
+                    format!("{PREFIX}{}_{}", section.to_uppercase(), key.to_uppercase()),
+                    section.clone(),
+                    key.clone(),
+                )
             })
         })
         .collect();

@@ -39,7 +39,12 @@ fn every_default_is_explained() {
 fn flag_over_environment_over_file_over_default() {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), "[fetch]\ndelay = \"2s\"\nretries = 7\nconcurrency = 3\n").unwrap();
-    let env = [("CRAWL_FETCH_DELAY", "3s"), ("CRAWL_FETCH_CONCURRENCY", "4"), ("CRAWL_CRAWL_LIMIT", "9"), ("PATH", "/bin")];
+    let env = [
+        ("CRAWL_FETCH_DELAY", "3s"),
+        ("CRAWL_FETCH_CONCURRENCY", "4"),
+        ("CRAWL_CRAWL_LIMIT", "9"),
+        ("PATH", "/bin"),
+    ];
     let flags = vec![Override { flag: "--delay", key: "fetch.delay", value: "4s".into() }];
     let config =
         load(Some(file.path()), env.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())), flags).unwrap();
@@ -57,7 +62,10 @@ fn errors_name_file_line_key_and_the_nearest_name() {
     let error = with_file("[fetsh]\n").unwrap_err();
     assert_eq!(error, "FILE:1: fetsh: unknown section; did you mean \"fetch\"?");
     let error = with_file("\n[fetch]\ndelay = 3\n").unwrap_err();
-    assert!(error.starts_with("FILE:3: fetch.delay: invalid type: integer `3`, expected a string"), "{error}");
+    assert!(
+        error.starts_with("FILE:3: fetch.delay: invalid type: integer `3`, expected a string"),
+        "{error}"
+    );
     let error = with_file("[fetch]\ndelay = \"soon\"\n").unwrap_err();
     assert!(error.starts_with("FILE:2: fetch.delay: \"soon\" is not a duration"), "{error}");
     let error = with_file("[fetch]\ndelay = \n").unwrap_err();

@@ -79,7 +79,9 @@ impl Context {
 
     fn scope_extensions(&self) -> Result<Vec<String>, StoreError> {
         let text = self.store.get(SCOPE_KEY)?;
-        text.map_or(Ok(Vec::new()), |t| serde_json::from_str(&t).map_err(|e| StoreError::Corrupt(format!("{SCOPE_KEY}: {e}"))))
+        text.map_or(Ok(Vec::new()), |t| {
+            serde_json::from_str(&t).map_err(|e| StoreError::Corrupt(format!("{SCOPE_KEY}: {e}")))
+        })
     }
 }
 

@@ -54,13 +54,17 @@ impl CpuPool {
     ///
     /// # Errors
     /// When the work panicked.
-    pub async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T, Panicked> {
+    pub async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Panicked> {
         let (tell, told) = oneshot::channel();
         self.pool.spawn(move || {
             if tell.is_closed() {
                 return;
             }
-            let outcome = std::panic::catch_unwind(AssertUnwindSafe(work)).map_err(|panic| Panicked(words_of(&*panic)));
+            let outcome =
+                std::panic::catch_unwind(AssertUnwindSafe(work)).map_err(|panic| Panicked(words_of(&*panic)));
             // nobody listening is not an error: the caller has gone
             let _ = tell.send(outcome);
         });

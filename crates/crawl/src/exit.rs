@@ -1,6 +1,9 @@
 //! Exit codes, so that cron can tell what happened.
 
-use crate::{config::ConfigError, context::{Ending, StageError}};
+use crate::{
+    config::ConfigError,
+    context::{Ending, StageError},
+};
 use crawl_model::StoreError;
 
 /// What a process ends with.

@@ -11,9 +11,18 @@ use crawl_model::{
 };
 use std::sync::Arc;
 use tokio::{
-    sync::mpsc::{Receiver, Sender},
+    sync::{
+        Semaphore,
+        mpsc::{Receiver, Sender},
+    },
     task::JoinSet,
 };
+
+/// Bytes of bodies that are parsed at the same time. A tree takes several times its page: a page of this size and more
+/// is parsed alone, so that the peak is that of the largest page and not of the largest few.
+const PARSED_AT_ONCE: usize = 4 << 20;
+/// Weights are counted in these, since a semaphore's permits are not many.
+const WEIGHT_UNIT: usize = 1 << 10;
 
 /// What the shards are told.
 pub enum ShardMessage {
@@ -48,6 +57,7 @@ pub async fn run(
     finished: Sender<Finished>,
 ) -> Result<(), StageError> {
     let mut in_hand = JoinSet::new();
+    let parsed = Arc::new(Semaphore::new(PARSED_AT_ONCE / WEIGHT_UNIT));
     loop {
         // a thread first, a page second: a page that waits, waits in the channel
         let Some(permit) = cpu.ready().await else { break };
@@ -55,9 +65,13 @@ pub async fn run(
             joined(done)?;
         }
         let Some(page) = pages.recv().await else { break };
-        let (context, cpu, shards, finished) = (Arc::clone(&context), cpu.clone(), shards.clone(), finished.clone());
+        let weight = page.body.bytes.len().clamp(WEIGHT_UNIT, PARSED_AT_ONCE) / WEIGHT_UNIT;
+        let share = Arc::clone(&parsed).acquire_many_owned(u32::try_from(weight).unwrap_or(1)).await;
+        let (context, cpu, shards, finished) =
+            (Arc::clone(&context), cpu.clone(), shards.clone(), finished.clone());
         in_hand.spawn(async move {
             let outcome = one(&context, &cpu, page).await?;
+            drop(share);
             hand_on(outcome, &shards, &finished).await?;
             drop(permit);
             Ok(())
@@ -73,7 +87,11 @@ fn joined(done: Result<Result<(), StageError>, tokio::task::JoinError>) -> Resul
     done.unwrap_or_else(|e| Err(StageError::Panicked { stage: "extract", words: e.to_string() }))
 }
 
-async fn hand_on(outcome: Extracted, shards: &[Sender<ShardMessage>], finished: &Sender<Finished>) -> Result<(), StageError> {
+async fn hand_on(
+    outcome: Extracted,
+    shards: &[Sender<ShardMessage>],
+    finished: &Sender<Finished>,
+) -> Result<(), StageError> {
     match outcome {
         Extracted::Page(page) => {
             let shard = HostKey::of(&page.final_url).map_or(0, |host| shard_of(&host, shards.len()));
@@ -116,7 +134,8 @@ fn extract(context: &Context, page: FetchedPage) -> Result<Extracted, StoreError
         extraction.warnings.extend([Warning::BodyTruncated, Warning::PartialContent]);
     }
     let obey = context.config.crawl.obey_robots;
-    let directives = extraction.directives.and(crawl_fetch::x_robots_tag(&page.headers, &context.product_token));
+    let directives =
+        extraction.directives.and(crawl_fetch::x_robots_tag(&page.headers, &context.product_token));
     let found =
         context.links.discover(&page.request, &extraction.links, !(obey && directives.nofollow), obey);
     context.links.enqueue(&*context.store, &found.candidates)?;
@@ -127,7 +146,12 @@ fn extract(context: &Context, page: FetchedPage) -> Result<Extracted, StoreError
     if obey && directives.noindex {
         let history = history_of(&page);
         let lease = LeaseRef::from(&page.request);
-        return Ok(Extracted::Finished(Finished::Other { lease, outcome: Outcome::Skipped, kind: "noindex", history }));
+        return Ok(Extracted::Finished(Finished::Other {
+            lease,
+            outcome: Outcome::Skipped,
+            kind: "noindex",
+            history,
+        }));
     }
     let classification = crawl_fetch::classify(
         &extraction.signals,

@@ -72,7 +72,8 @@ struct Visit<'a> {
 impl Visit<'_> {
     async fn run(mut self) -> Result<Answer, StageError> {
         if self.slot.is_none() {
-            let message = "the host did not answer again and again; its other URLs are not tried in this run".to_owned();
+            let message = "the host did not answer again and again; its other URLs are not tried in this run"
+                .to_owned();
             return Ok(self.fail(Stage::Fetch, "host_dead", None, message));
         }
         if self.context.config.crawl.obey_robots
@@ -98,7 +99,9 @@ impl Visit<'_> {
                         return Ok(answer);
                     }
                 }
-                Fetched::Failed { error, status, retry_after, .. } => return self.failed(&error, status, retry_after),
+                Fetched::Failed { error, status, retry_after, .. } => {
+                    return self.failed(&error, status, retry_after);
+                }
             }
         }
     }
@@ -143,7 +146,8 @@ impl Visit<'_> {
         if !verdict.allowed {
             let rule = verdict.rule.unwrap_or_default();
             let line = verdict.line.map_or_else(String::new, |line| format!(" (line {line})"));
-            let message = format!("robots.txt of {origin} disallows it by \"{rule}\"{line}; --ignore-robots overrides");
+            let message =
+                format!("robots.txt of {origin} disallows it by \"{rule}\"{line}; --ignore-robots overrides");
             return Ok(Some(self.fail(Stage::Robots, "robots_disallowed", None, message)));
         }
         if looked.requested && !gate.delay(&host).is_zero() {
@@ -174,11 +178,17 @@ impl Visit<'_> {
         let canonical = context.links.canonical(&to);
         let from = self.request.url.as_str().to_owned();
         if self.request.redirects.len() >= context.config.fetch.max_redirects {
-            let message = format!("more than {} redirects; the last one led to {to}", context.config.fetch.max_redirects);
+            let message = format!(
+                "more than {} redirects; the last one led to {to}",
+                context.config.fetch.max_redirects
+            );
             return Ok(Some(self.fail(Stage::Fetch, "too_many_redirects", Some(status), message)));
         }
         let asked = context.links.canonical(&self.request.url);
-        if canonical == asked && to.as_str() != from && !self.request.redirects.iter().any(|u| u == to.as_str()) {
+        if canonical == asked
+            && to.as_str() != from
+            && !self.request.redirects.iter().any(|u| u == to.as_str())
+        {
             self.request.redirects.push(from);
             self.request.url = to;
             return Ok(None);
@@ -204,7 +214,12 @@ impl Visit<'_> {
         Ok(Some(self.end(Outcome::Redirected, "redirected", Some(status))))
     }
 
-    fn failed(&self, error: &FetchError, status: Option<u16>, retry_after: Option<Duration>) -> Result<Answer, StageError> {
+    fn failed(
+        &self,
+        error: &FetchError,
+        status: Option<u16>,
+        retry_after: Option<Duration>,
+    ) -> Result<Answer, StageError> {
         if let Some(answer) = self.fall_back_to_http(error.is_unreachable())? {
             return Ok(answer);
         }
@@ -244,7 +259,12 @@ impl Visit<'_> {
     }
 
     fn end(&self, outcome: Outcome, kind: &'static str, status: Option<u16>) -> Answer {
-        Answer::Finished(Finished::Other { lease: (&self.request).into(), outcome, kind, history: self.history(status) })
+        Answer::Finished(Finished::Other {
+            lease: (&self.request).into(),
+            outcome,
+            kind,
+            history: self.history(status),
+        })
     }
 
     fn fail(&self, stage: Stage, kind: &'static str, status: Option<u16>, message: String) -> Answer {
@@ -263,7 +283,13 @@ fn spread(pause: Duration) -> Duration {
 
 /// A line of the error log for a leased URL.
 #[must_use]
-pub fn failed_page(request: &CrawlRequest, stage: Stage, kind: &'static str, status: Option<u16>, message: String) -> FailedPage {
+pub fn failed_page(
+    request: &CrawlRequest,
+    stage: Stage,
+    kind: &'static str,
+    status: Option<u16>,
+    message: String,
+) -> FailedPage {
     FailedPage {
         url: request.url.as_str().to_owned(),
         stage,

@@ -34,7 +34,14 @@ impl LinkPolicy {
     /// A policy; seeds are added to `scope` by the caller.
     #[must_use]
     pub fn new(canonicalizer: Canonicalizer, filter: UrlFilter, scope: ScopeSet, max_depth: u64) -> Self {
-        Self { canonicalizer, filter, scope: RwLock::new(scope), max_depth, seen: Mutex::default(), keys: RandomState::new() }
+        Self {
+            canonicalizer,
+            filter,
+            scope: RwLock::new(scope),
+            max_depth,
+            seen: Mutex::default(),
+            keys: RandomState::new(),
+        }
     }
 
     /// The canonical form of a URL.
@@ -57,7 +64,13 @@ impl LinkPolicy {
 
     /// The links of a page: those that lead somewhere, and those that the frontier may not know yet.
     #[must_use]
-    pub fn discover(&self, page: &CrawlRequest, links: &[Link], follow: bool, obey_nofollow: bool) -> Discovered {
+    pub fn discover(
+        &self,
+        page: &CrawlRequest,
+        links: &[Link],
+        follow: bool,
+        obey_nofollow: bool,
+    ) -> Discovered {
         let deeper = u64::from(page.depth) < self.max_depth;
         let mut found = Discovered::default();
         let mut once = FxHashSet::default();
@@ -87,9 +100,11 @@ impl LinkPolicy {
         if candidates.is_empty() {
             return Ok(());
         }
-        store.enqueue(candidates).map(drop).inspect_err(|_| {
-            *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = SeenCache::default();
-        })
+        store.enqueue(candidates).map(drop).inspect_err(|_| self.forget())
+    }
+
+    fn forget(&self) {
+        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = SeenCache::default();
     }
 
     fn note(&self, hash: u64) -> bool {
@@ -127,5 +142,96 @@ impl SeenCache {
         }
         self.young.insert(hash);
         !known
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crawl_fetch::Scope;
+    use crawl_model::{LeaseToken, LinkKind, RequestId};
+
+    fn policy(max_depth: u64) -> LinkPolicy {
+        let seed = Url::parse("http://a.test/").unwrap();
+        let filter = UrlFilter::new(true, &[], &[regex::Regex::new("secret").unwrap()]).unwrap();
+        LinkPolicy::new(Canonicalizer::default(), filter, ScopeSet::of_seeds(Scope::Host, [&seed]), max_depth)
+    }
+
+    fn page(depth: u32) -> CrawlRequest {
+        CrawlRequest {
+            id: RequestId(1),
+            token: LeaseToken(1),
+            url: Url::parse("http://a.test/").unwrap(),
+            depth,
+            discovery: Discovery::Seed,
+            attempt: 0,
+            strategy: None,
+            redirects: Vec::new(),
+            etag: None,
+            last_modified: None,
+            project: "p".into(),
+            source_group: None,
+        }
+    }
+
+    fn link(url: &str) -> Link {
+        Link { url: url.to_owned(), kind: LinkKind::Anchor, nofollow: false }
+    }
+
+    fn urls(found: &Discovered) -> Vec<&str> {
+        found.candidates.iter().map(|c| c.url.as_str()).collect()
+    }
+
+    #[test]
+    fn links_are_canonical_once_and_in_scope() {
+        let links = [
+            "http://A.test/x#top",
+            "http://a.test/x?utm_source=m",
+            "http://b.test/y",
+            "http://a.test/secret",
+            "http://a.test/i.png",
+        ];
+        let found = policy(9).discover(&page(0), &links.map(link), true, true);
+        assert_eq!(urls(&found), ["http://a.test/x"]);
+        assert_eq!(
+            found.outgoing,
+            ["http://a.test/x", "http://b.test/y", "http://a.test/secret", "http://a.test/i.png"]
+        );
+        assert_eq!(found.candidates[0].depth, 1);
+    }
+
+    #[test]
+    fn nofollow_and_depth_leave_links_in_the_record_only() {
+        let nofollow = Link { nofollow: true, ..link("http://a.test/x") };
+        let found = |policy: LinkPolicy, depth, follow, obey| {
+            let found = policy.discover(&page(depth), std::slice::from_ref(&nofollow), follow, obey);
+            (found.outgoing.len(), found.candidates.len())
+        };
+        assert_eq!(found(policy(9), 0, true, true), (1, 0));
+        assert_eq!(found(policy(9), 0, true, false), (1, 1));
+        assert_eq!(found(policy(9), 0, false, false), (1, 0));
+        assert_eq!(found(policy(2), 2, true, false), (1, 0));
+        assert_eq!(found(policy(2), 1, true, false), (1, 1));
+    }
+
+    #[test]
+    fn a_link_is_offered_once_until_the_store_refuses_it() {
+        let policy = policy(9);
+        let links = [link("http://a.test/x")];
+        assert_eq!(policy.discover(&page(0), &links, true, true).candidates.len(), 1);
+        assert_eq!(policy.discover(&page(0), &links, true, true).candidates.len(), 0);
+        policy.forget();
+        assert_eq!(policy.discover(&page(0), &links, true, true).candidates.len(), 1);
+    }
+
+    #[test]
+    fn the_cache_forgets_the_oldest_generation_only() {
+        let mut cache = SeenCache::default();
+        assert!(cache.note(0));
+        for hash in 1..=GENERATION as u64 {
+            cache.note(hash);
+        }
+        assert!(!cache.note(0), "still in the old generation");
+        assert!(cache.young.len() + cache.old.len() <= 2 * GENERATION);
     }
 }

@@ -78,7 +78,9 @@ pub fn absolute(path: &Path) -> PathBuf {
 
 impl Output for FileOutput {
     fn write(&mut self, lines: &[u8]) -> Result<(), StageError> {
-        self.file.write_all(lines).map_err(|source| StageError::Output { name: self.name.clone(), source })?;
+        self.file
+            .write_all(lines)
+            .map_err(|source| StageError::Output { name: self.name.clone(), source })?;
         self.length += lines.len() as u64;
         Ok(())
     }
@@ -87,7 +89,9 @@ impl Output for FileOutput {
         match self.file.sync_data() {
             Ok(()) => Ok(Some(self.length)),
             // pipes and devices cannot be synced, and need not be
-            Err(e) if matches!(e.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => Ok(Some(self.length)),
+            Err(e) if matches!(e.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {
+                Ok(Some(self.length))
+            }
             Err(source) => Err(StageError::Output { name: self.name.clone(), source }),
         }
     }

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! All channels are bounded, and none leads back, so a full one can only slow down what is before it. What is in memory
-//! at most while the sink stands still: bodies, one for each of the N fetch places and `channels.fetched`; pages without
-//! body, one for each extract thread, `channels.extracted` for each shard, one for each shard, `channels.cleaned`, and a
+//! at most while the sink stands still: bodies, one for each of the N fetch places and `channels.fetched` (and one for each
+//! extract thread while it parses); pages without body, one for each extract thread, `channels.extracted` for each shard, one for each shard, `channels.cleaned`, and a
 //! batch of the sink. Only the scheduler and requests in flight see the cancellation; the rest ends because its senders are dropped.
 
 use crate::{
@@ -27,11 +27,18 @@ use tokio::sync::{Mutex, mpsc::channel};
 ///
 /// # Errors
 /// The first error of a stage; the others have drained then.
-pub async fn run(context: Arc<Context>, cpu: CpuPool, records: Box<dyn Output>, errors: Box<dyn Output>) -> Result<(), StageError> {
-    let (fetch, channels, shards) = (&context.config.fetch, &context.config.channels, context.config.dedup.shards);
+pub async fn run(
+    context: Arc<Context>,
+    cpu: CpuPool,
+    records: Box<dyn Output>,
+    errors: Box<dyn Output>,
+) -> Result<(), StageError> {
+    let (fetch, channels, shards) =
+        (&context.config.fetch, &context.config.channels, context.config.dedup.shards);
     let (jobs, job_queue) = channel(fetch.concurrency);
     let (pages, page_queue) = channel(channels.fetched);
-    let (shard_senders, shard_queues): (Vec<_>, Vec<_>) = (0..shards).map(|_| channel(channels.extracted)).unzip();
+    let (shard_senders, shard_queues): (Vec<_>, Vec<_>) =
+        (0..shards).map(|_| channel(channels.extracted)).unzip();
     let (finished, finished_queue) = channel(channels.cleaned);
 
     let mut stages = Stages::new(context.cancel.clone());
@@ -40,12 +47,20 @@ pub async fn run(context: Arc<Context>, cpu: CpuPool, records: Box<dyn Output>, 
 
     let job_queue = Arc::new(Mutex::new(job_queue));
     for _ in 0..fetch.concurrency {
-        let worker = fetch_stage::worker(Arc::clone(&context), Arc::clone(&job_queue), pages.clone(), finished.clone());
+        let worker = fetch_stage::worker(
+            Arc::clone(&context),
+            Arc::clone(&job_queue),
+            pages.clone(),
+            finished.clone(),
+        );
         stages.task("fetch", worker);
     }
     drop((job_queue, pages));
 
-    stages.task("extract", extract_stage::run(Arc::clone(&context), cpu, page_queue, shard_senders, finished.clone()));
+    stages.task(
+        "extract",
+        extract_stage::run(Arc::clone(&context), cpu, page_queue, shard_senders, finished.clone()),
+    );
 
     for (index, queue) in shard_queues.into_iter().enumerate() {
         let (context, finished) = (Arc::clone(&context), finished.clone());

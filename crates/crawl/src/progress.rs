@@ -106,15 +106,28 @@ pub fn summary(context: &Context, ending: Ending, counts: &FrontierCounts, place
     row(&mut out, "no record", stats.kinds().iter().map(|(kind, n)| format!("{kind}: {n}")));
     bytes(&mut out, context);
     if stats.duplicates.get() + stats.all_boilerplate.get() > 0 {
-        let _ = writeln!(out, "  pages      {} duplicates, {} without text", stats.duplicates.get(), stats.all_boilerplate.get());
+        let _ = writeln!(
+            out,
+            "  pages      {} duplicates, {} without text",
+            stats.duplicates.get(),
+            stats.all_boilerplate.get()
+        );
     }
     row(
         &mut out,
         "slowest",
-        stats.slowest(SLOWEST).iter().map(|(host, t)| format!("{host} {} ms", t.total_ms / t.requests.max(1))),
+        stats
+            .slowest(SLOWEST)
+            .iter()
+            .map(|(host, t)| format!("{host} {} ms", t.total_ms / t.requests.max(1))),
     );
     if counts.pending + counts.leased + counts.held > 0 {
-        let _ = writeln!(out, "  left       {} queued, {} held; the same command goes on", counts.pending + counts.leased, counts.held);
+        let _ = writeln!(
+            out,
+            "  left       {} queued, {} held; the same command goes on",
+            counts.pending + counts.leased,
+            counts.held
+        );
     }
     let _ = writeln!(out, "  output     {}", places.output);
     let _ = write!(out, "  errors     {}", places.errors.display());

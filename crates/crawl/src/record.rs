@@ -3,8 +3,8 @@
 use crate::context::rfc3339;
 use crawl_extract::{count_words, reading_time_minutes};
 use crawl_model::{
-    Attempt, BoilerplateInfo, BoilerplateStatus, CleanPage, ContentHash, CrawlRequest, ExtractedPage, Extraction, HostKey,
-    PageType, Record, RecordMetadata, SCHEMA_VERSION, Strategy, UrlKey, Warning,
+    Attempt, BoilerplateInfo, BoilerplateStatus, CleanPage, ContentHash, CrawlRequest, ExtractedPage,
+    Extraction, HostKey, PageType, Record, RecordMetadata, SCHEMA_VERSION, Strategy, UrlKey, Warning,
 };
 use url::Url;
 
@@ -17,8 +17,12 @@ pub fn record(page: CleanPage) -> Record {
     let CleanPage { page, text, boilerplate, duplicate_of, similarity, content_hash } = page;
     let words = if text == page.extraction.content { page.extraction.word_count } else { count_words(&text) };
     let ExtractedPage { request, final_url, classification, extraction, strategy, outgoing, .. } = page;
-    let attempt =
-        Attempt { strategy, status: Some(page.status), words: extraction.word_count, reason: classification.reason };
+    let attempt = Attempt {
+        strategy,
+        status: Some(page.status),
+        words: extraction.word_count,
+        reason: classification.reason,
+    };
     let (content, warnings, mut metadata) = described(extraction, words, content_hash);
     metadata.source_url = first_url(&request);
     metadata.status_code = page.status;
@@ -35,7 +39,17 @@ pub fn record(page: CleanPage) -> Record {
     metadata.source_group = request.source_group.map(|group| group.to_string());
     let url = String::from(final_url);
     let id = UrlKey::of(&url).to_string();
-    Record { schema_version: SCHEMA_VERSION, id, url, text, content, metadata, boilerplate, warnings, links: outgoing }
+    Record {
+        schema_version: SCHEMA_VERSION,
+        id,
+        url,
+        text,
+        content,
+        metadata,
+        boilerplate,
+        warnings,
+        links: outgoing,
+    }
 }
 
 /// The record of a page that came from a file: nothing was fetched, and its site is not known.
@@ -78,7 +92,11 @@ pub fn no_url() -> Url {
 }
 
 /// What extraction says of a page; what only the fetch knows is left empty.
-fn described(extraction: Extraction, words: u32, content_hash: ContentHash) -> (String, Vec<Warning>, RecordMetadata) {
+fn described(
+    extraction: Extraction,
+    words: u32,
+    content_hash: ContentHash,
+) -> (String, Vec<Warning>, RecordMetadata) {
     let Extraction { content, metadata, extractor, article_score, warnings, .. } = extraction;
     let metadata = RecordMetadata {
         source_url: String::new(),

@@ -59,7 +59,8 @@ impl RobotsCache {
     fn judge(&self, cached: &crawl_model::CachedRobots) -> Arc<Robots> {
         let policy = RobotsPolicy::from_cached(cached, &self.product_token);
         let age = policy.max_age(self.max_age);
-        let expires_ms = cached.fetched_at_ms.saturating_add(i64::try_from(age.as_millis()).unwrap_or(i64::MAX));
+        let expires_ms =
+            cached.fetched_at_ms.saturating_add(i64::try_from(age.as_millis()).unwrap_or(i64::MAX));
         Arc::new(Robots { policy, expires_ms })
     }
 

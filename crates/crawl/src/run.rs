@@ -19,7 +19,8 @@ use crate::{
 use crawl_dedup::FingerprintSettings;
 use crawl_extract::{Options, PageExtractor};
 use crawl_fetch::{
-    AddressPolicy, ByteBudget, Canonicalizer, Gate, HttpClient, HttpSettings, PolitenessSettings, RetrySettings, ScopeSet, Seed, UrlFilter,
+    AddressPolicy, ByteBudget, Canonicalizer, Gate, HttpClient, HttpSettings, PolitenessSettings,
+    RetrySettings, ScopeSet, Seed, UrlFilter,
 };
 use crawl_model::{Discovery, HostKey, NewUrl};
 use std::{
@@ -36,9 +37,10 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let config = config::load(args.config.as_deref(), std::env::vars(), args.overrides())?;
     crate::logging::start(&config.log)?;
     check_dedup(&config)?;
-    let seed_file = args.seed.as_deref().ok_or_else(|| {
-        Failure::usage("name a file of seeds: crawl --seed urls.txt (see crawl --help)")
-    })?;
+    let seed_file = args
+        .seed
+        .as_deref()
+        .ok_or_else(|| Failure::usage("name a file of seeds: crawl --seed urls.txt (see crawl --help)"))?;
     let seeds = read_seeds(seed_file)?;
     let dir = match config.state.dir.as_str() {
         "" => state::default_dir(seed_file)?,
@@ -65,11 +67,12 @@ fn read_seeds(file: &Path) -> Result<Vec<Seed>, Failure> {
 }
 
 async fn crawl(config: Config, seeds: &[Seed], state: &State, quiet: bool) -> Result<Exit, Failure> {
-    let cpu = CpuPool::new(config.extract.threads).map_err(|e| Failure::new(Exit::Internal, e.to_string()))?;
+    let cpu =
+        CpuPool::new(config.extract.threads).map_err(|e| Failure::new(Exit::Internal, e.to_string()))?;
     let context = Arc::new(context(config, Arc::clone(&state.store) as Arc<dyn Store>)?);
     context.recall_scope(state.new_round)?;
     plant(&context, seeds)?;
-    let (records, errors) = outputs(&context, state)?;
+    let [records, errors] = outputs(&context, state)?;
     let names = (records.name().to_owned(), errors.name().to_owned());
     if !quiet && !state.new_round {
         say(&format!("going on with round {} in {}", state.round, state.dir.display()));
@@ -123,8 +126,14 @@ pub fn context(config: Config, store: Arc<dyn Store>) -> Result<Context, Failure
     let product_token = crawl_fetch::product_token().to_owned();
     let budget = ByteBudget::new(config.fetch.body_budget.as_u64());
     let client = HttpClient::new(http, budget.clone()).map_err(|e| usage(&e))?;
-    let filter = UrlFilter::new(config.crawl.url_filters, &config.crawl.include, &config.crawl.exclude).map_err(|e| usage(&e))?;
-    let links = LinkPolicy::new(Canonicalizer::default(), filter, ScopeSet::new(config.crawl.scope), config.crawl.depth.or_max());
+    let filter = UrlFilter::new(config.crawl.url_filters, &config.crawl.include, &config.crawl.exclude)
+        .map_err(|e| usage(&e))?;
+    let links = LinkPolicy::new(
+        Canonicalizer::default(),
+        filter,
+        ScopeSet::new(config.crawl.scope),
+        config.crawl.depth.or_max(),
+    );
     let options = Options {
         favor: config.extract.favor,
         links: config.extract.links,
@@ -172,7 +181,10 @@ fn http_settings(config: &Config) -> HttpSettings {
         total_timeout: fetch.total_timeout,
         max_body_bytes: fetch.max_body.as_u64(),
         resolve: fetch.resolve.clone(),
-        addresses: AddressPolicy { allow_private: fetch.allow_private_addresses, allow: fetch.allow_addresses.clone() },
+        addresses: AddressPolicy {
+            allow_private: fetch.allow_private_addresses,
+            allow: fetch.allow_addresses.clone(),
+        },
         ..HttpSettings::default()
     };
     if fetch.user_agent.is_empty() {
@@ -205,7 +217,7 @@ pub fn plant(context: &Context, seeds: &[Seed]) -> Result<(), Failure> {
 }
 
 /// Opens the output and the error log, each cut back to what was settled.
-fn outputs(context: &Context, state: &State) -> Result<(Box<dyn Output>, Box<dyn Output>), Failure> {
+fn outputs(context: &Context, state: &State) -> Result<[Box<dyn Output>; 2], Failure> {
     let output = &context.config.output;
     let (path, replace) = match (output.append.as_str(), output.replace.as_str()) {
         ("", "") => (None, false),
@@ -223,13 +235,14 @@ fn outputs(context: &Context, state: &State) -> Result<(Box<dyn Output>, Box<dyn
         Some(path) => open(Path::new(path), replace)?,
         None => Box::new(StdoutOutput),
     };
-    Ok((records, open(&state.dir.join("errors.jsonl"), true)?))
+    Ok([records, open(&state.dir.join("errors.jsonl"), true)?])
 }
 
 /// The first SIGINT or SIGTERM saves and stops; the second one stops at once, and leases run out.
 async fn stop_on_signals(cancel: CancellationToken, quiet: bool) {
     use tokio::signal::unix::{SignalKind, signal};
-    let (Ok(mut int), Ok(mut term)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate())) else {
+    let (Ok(mut int), Ok(mut term)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
+    else {
         return;
     };
     let mut told = false;

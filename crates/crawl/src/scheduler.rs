@@ -9,10 +9,7 @@ use crate::{
 use crawl_fetch::{HostSlot, NotYet};
 use crawl_model::{CrawlRequest, HostKey};
 use rustc_hash::FxHashSet;
-use std::{
-    sync::Arc,
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore, mpsc::Sender},
     time::Instant,
@@ -205,7 +202,8 @@ impl Scheduler {
             return Ok(());
         }
         let pending: FxHashSet<&HostKey> = pending.iter().collect();
-        let quiet: Vec<HostKey> = self.active.iter().filter(|host| !pending.contains(host)).cloned().collect();
+        let quiet: Vec<HostKey> =
+            self.active.iter().filter(|host| !pending.contains(host)).cloned().collect();
         for host in quiet {
             if self.context.store.host_drained(&host)? {
                 self.active.remove(&host);

@@ -70,7 +70,8 @@ fn parse(mut input: impl BufRead) -> io::Result<Seeds> {
         if text.is_empty() || text.starts_with('#') {
             continue;
         }
-        let parsed = if whole { crawl_fetch::parse_seed_line(text) } else { Err("the line is too long".to_owned()) };
+        let parsed =
+            if whole { crawl_fetch::parse_seed_line(text) } else { Err("the line is too long".to_owned()) };
         match parsed {
             Ok(seed) => seeds.seeds.push(seed),
             Err(problem) => {
@@ -105,7 +106,10 @@ mod tests {
         let text = "\u{feff}https://a.test/x\r\n\r\n# note\r\n  b.test  \r\nht tp://bad\nmailto:x@y.z\nc.test:8080/p";
         let seeds = parse(text.as_bytes()).unwrap();
         let urls: Vec<_> = seeds.seeds.iter().map(|s| (s.url.as_str(), s.bare)).collect();
-        assert_eq!(urls, [("https://a.test/x", false), ("https://b.test/", true), ("https://c.test:8080/p", true)]);
+        assert_eq!(
+            urls,
+            [("https://a.test/x", false), ("https://b.test/", true), ("https://c.test:8080/p", true)]
+        );
         assert_eq!(seeds.bad.iter().map(|b| b.number).collect::<Vec<_>>(), [5, 6]);
     }
 

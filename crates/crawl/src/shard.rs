@@ -6,8 +6,8 @@ use crate::{
 };
 use crawl_dedup::{Cleaned, FingerprintSettings, HostFingerprint, exact_hash};
 use crawl_model::{
-    BoilerplateInfo, BoilerplateStatus, CleanPage, ContentHash, ExtractedPage, HostKey, LeaseRef, StoreError, UrlKey,
-    Warning,
+    BoilerplateInfo, BoilerplateStatus, CleanPage, ContentHash, ExtractedPage, HostKey, LeaseRef, StoreError,
+    UrlKey, Warning,
 };
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -65,7 +65,11 @@ impl Shard {
     fn hosts_with_held(&self) -> Result<Vec<HostKey>, StoreError> {
         let shards = self.context.config.dedup.shards;
         let loads = self.context.store.hosts_with_held()?;
-        Ok(loads.into_iter().map(|load| load.host).filter(|host| shard_of(host, shards) == self.index).collect())
+        Ok(loads
+            .into_iter()
+            .map(|load| load.host)
+            .filter(|host| shard_of(host, shards) == self.index)
+            .collect())
     }
 
     /// Lets go what an earlier process held of hosts that it had settled already.
@@ -113,7 +117,8 @@ impl Shard {
             self.hosts.insert(host.clone(), Host { fingerprint, saved_at_pages, used: 0 });
         }
         let clock = self.clock;
-        let state = self.hosts.get_mut(host).ok_or_else(|| StoreError::Other(format!("no state of {host}")))?;
+        let state =
+            self.hosts.get_mut(host).ok_or_else(|| StoreError::Other(format!("no state of {host}")))?;
         state.used = clock;
         Ok(state)
     }
@@ -122,7 +127,9 @@ impl Shard {
         if let Some(bytes) = self.context.store.load_host(host)? {
             match HostFingerprint::from_bytes(&bytes, self.settings) {
                 Ok(fingerprint) => return Ok(fingerprint),
-                Err(error) => tracing::warn!(%host, %error, "the saved fingerprint is unusable, starting anew"),
+                Err(error) => {
+                    tracing::warn!(%host, %error, "the saved fingerprint is unusable, starting anew")
+                }
             }
         }
         let mut fingerprint = HostFingerprint::new(self.settings);
@@ -182,7 +189,8 @@ impl Shard {
 
     fn save_now_and_then(&mut self, host: &HostKey) -> Result<(), StageError> {
         let Some(state) = self.hosts.get_mut(host) else { return Ok(()) };
-        let (pages, due) = (state.fingerprint.pages(), (state.saved_at_pages / SAVE_EVERY_SHARE).max(SAVE_EVERY_AT_LEAST));
+        let (pages, due) =
+            (state.fingerprint.pages(), (state.saved_at_pages / SAVE_EVERY_SHARE).max(SAVE_EVERY_AT_LEAST));
         if pages - state.saved_at_pages >= due {
             state.saved_at_pages = pages;
             self.context.store.save_host(host, &state.fingerprint.to_bytes())?;
@@ -204,8 +212,12 @@ impl Shard {
     /// The input has ended. Held pages are let go, but kept when the run was interrupted: the next one goes on.
     fn end(mut self) -> Result<(), StageError> {
         if matches!(self.context.ending.get(), Some(Ending::Drained | Ending::Limit)) {
-            let mut waiting: Vec<HostKey> =
-                self.hosts.iter().filter(|(_, s)| !s.fingerprint.is_settled()).map(|(h, _)| h.clone()).collect();
+            let mut waiting: Vec<HostKey> = self
+                .hosts
+                .iter()
+                .filter(|(_, s)| !s.fingerprint.is_settled())
+                .map(|(h, _)| h.clone())
+                .collect();
             waiting.extend(self.hosts_with_held()?);
             waiting.sort_unstable();
             waiting.dedup();

@@ -8,7 +8,9 @@ use crate::{
     record::record,
     shard::lease_of,
 };
-use crawl_model::{CleanPage, FailedPage, LeaseRef, Outcome, OutputMark, PageHistory, Settlement, StoreError};
+use crawl_model::{
+    CleanPage, FailedPage, LeaseRef, Outcome, OutputMark, PageHistory, Settlement, StoreError,
+};
 use std::sync::Arc;
 use tokio::sync::mpsc::Receiver;
 
@@ -32,9 +34,9 @@ struct Tally {
 }
 
 /// Bytes that the line buffer keeps from batch to batch.
-const KEEP_BUFFER: usize = 4 << 20;
+const KEEP_BUFFER: usize = 2 << 20;
 /// A batch ends early at this size, so that a batch of large pages does not fill memory.
-const MAX_BATCH_BYTES: usize = 8 << 20;
+const MAX_BATCH_BYTES: usize = 2 << 20;
 
 impl Sink {
     /// A sink that writes records and error lines.
@@ -58,7 +60,9 @@ impl Sink {
     pub fn run(mut self, mut finished: Receiver<Finished>) -> Result<(), StageError> {
         while let Some(first) = finished.blocking_recv() {
             self.take(first)?;
-            while self.settlements.len() < self.context.config.output.batch && self.lines.len() < MAX_BATCH_BYTES {
+            while self.settlements.len() < self.context.config.output.batch
+                && self.lines.len() < MAX_BATCH_BYTES
+            {
                 match finished.try_recv() {
                     Ok(next) => self.take(next)?,
                     Err(_) => break,
@@ -118,7 +122,9 @@ impl Sink {
 
     fn commit(&mut self) -> Result<(), StageError> {
         let mut marks = Vec::new();
-        for (output, lines) in [(&mut self.records, &mut self.lines), (&mut self.errors, &mut self.error_lines)] {
+        for (output, lines) in
+            [(&mut self.records, &mut self.lines), (&mut self.errors, &mut self.error_lines)]
+        {
             if lines.is_empty() {
                 continue;
             }
@@ -132,7 +138,10 @@ impl Sink {
         }
         let stale = self.context.store.settle(&self.settlements, &marks)?;
         if stale > 0 {
-            tracing::warn!(stale, "leases had run out before their pages were written; those pages will stand twice");
+            tracing::warn!(
+                stale,
+                "leases had run out before their pages were written; those pages will stand twice"
+            );
         }
         self.settlements.clear();
         let Tally { records, ended, failed } = std::mem::take(&mut self.tally);
@@ -146,7 +155,8 @@ impl Sink {
 }
 
 fn push_line(lines: &mut Vec<u8>, value: &impl serde::Serialize) -> Result<(), StageError> {
-    serde_json::to_writer(&mut *lines, value).map_err(|e| StoreError::Other(format!("a record cannot be written: {e}")))?;
+    serde_json::to_writer(&mut *lines, value)
+        .map_err(|e| StoreError::Other(format!("a record cannot be written: {e}")))?;
     lines.push(b'\n');
     Ok(())
 }

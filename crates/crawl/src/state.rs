@@ -32,7 +32,9 @@ pub fn default_dir(seed: &Path) -> Result<PathBuf, Failure> {
         .map(PathBuf::from)
         .filter(|path| path.is_absolute())
         .or_else(|| std::env::home_dir().filter(|h| h.is_absolute()).map(|home| home.join(".local/state")))
-        .ok_or_else(|| Failure::usage("no home directory is known: name one for the state with --state-dir"))?;
+        .ok_or_else(|| {
+            Failure::usage("no home directory is known: name one for the state with --state-dir")
+        })?;
     let seed = if seed.as_os_str() == "-" { absolute(Path::new("stdin")) } else { absolute(seed) };
     let stem = seed.file_stem().map_or_else(String::new, |s| s.to_string_lossy().into_owned());
     let hash = UrlKey::of(&seed.to_string_lossy()).to_string();
@@ -46,7 +48,9 @@ impl State {
     /// # Errors
     /// When it cannot be written (exit 3) or another run holds it (exit 6).
     pub fn open(dir: &Path, fresh: bool, project: &str, source_group: Option<&str>) -> Result<Self, Failure> {
-        let at = |error: &dyn std::fmt::Display| Failure::new(Exit::Storage, format!("{}: {error}", dir.display()));
+        let at = |error: &dyn std::fmt::Display| {
+            Failure::new(Exit::Storage, format!("{}: {error}", dir.display()))
+        };
         std::fs::create_dir_all(dir).map_err(|e| at(&e))?;
         let lock = StateLock::acquire(dir)?;
         if fresh {

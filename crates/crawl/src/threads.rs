@@ -19,7 +19,11 @@ impl Stages {
     }
 
     /// Starts a stage that mostly waits.
-    pub fn task(&mut self, name: &'static str, stage: impl Future<Output = Result<(), StageError>> + Send + 'static) {
+    pub fn task(
+        &mut self,
+        name: &'static str,
+        stage: impl Future<Output = Result<(), StageError>> + Send + 'static,
+    ) {
         let inner = tokio::spawn(stage);
         self.running.spawn(async move {
             inner.await.unwrap_or_else(|e| Err(StageError::Panicked { stage: name, words: e.to_string() }))
@@ -40,8 +44,10 @@ impl Stages {
         std::thread::Builder::new()
             .name(name.to_owned())
             .spawn(move || {
-                let outcome = std::panic::catch_unwind(AssertUnwindSafe(|| stage(runtime)))
-                    .unwrap_or_else(|panic| Err(StageError::Panicked { stage: name, words: words_of(&*panic) }));
+                let outcome =
+                    std::panic::catch_unwind(AssertUnwindSafe(|| stage(runtime))).unwrap_or_else(|panic| {
+                        Err(StageError::Panicked { stage: name, words: words_of(&*panic) })
+                    });
                 let _ = tell.send(outcome);
             })
             .map_err(|source: io::Error| StageError::Output { name: format!("thread {name}"), source })?;
@@ -57,7 +63,8 @@ impl Stages {
 pub async fn join(mut stages: Stages) -> Result<(), StageError> {
     let mut first: Option<StageError> = None;
     while let Some(done) = stages.running.join_next().await {
-        let outcome = done.unwrap_or_else(|e| Err(StageError::Panicked { stage: "join", words: e.to_string() }));
+        let outcome =
+            done.unwrap_or_else(|e| Err(StageError::Panicked { stage: "join", words: e.to_string() }));
         if let Err(error) = outcome {
             stages.cancel.cancel();
             let consequence = matches!(error, StageError::Downstream);

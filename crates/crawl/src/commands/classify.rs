@@ -29,14 +29,21 @@ pub fn run(args: &ClassifyArgs) -> Result<Exit, Failure> {
     }
     let bytes = read_all(args.file.as_deref())?;
     let line = classify(&extractor, Value::Null, &bytes, args.url.as_ref(), None);
-    let mut out = serde_json::to_vec_pretty(&line).map_err(|e| Failure::new(Exit::Internal, e.to_string()))?;
+    let mut out =
+        serde_json::to_vec_pretty(&line).map_err(|e| Failure::new(Exit::Internal, e.to_string()))?;
     out.push(b'\n');
     write_out(&out)?;
     Ok(Exit::Done)
 }
 
 /// Decides as the crawl does: extraction first, since a wall is one only where the content is missing behind it.
-fn classify(extractor: &PageExtractor, id: Value, bytes: &[u8], url: Option<&Url>, content_type: Option<&str>) -> Line {
+fn classify(
+    extractor: &PageExtractor,
+    id: Value,
+    bytes: &[u8],
+    url: Option<&Url>,
+    content_type: Option<&str>,
+) -> Line {
     let extraction = extractor.extract(&Input { bytes, url, content_type });
     let fallback = crate::record::no_url();
     let url = url.unwrap_or(&fallback);

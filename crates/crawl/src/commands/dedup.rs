@@ -67,7 +67,11 @@ fn settings(args: &DedupArgs) -> Result<FingerprintSettings, Failure> {
 
 /// Reads records; `content` is what is cleaned, `text` where there is none. A second run therefore finds what the first
 /// one found, and changes nothing.
-fn read(input: Box<dyn BufRead>, pages: &mut Vec<(String, String)>, lines: &mut Vec<Line>) -> Result<(), Failure> {
+fn read(
+    input: Box<dyn BufRead>,
+    pages: &mut Vec<(String, String)>,
+    lines: &mut Vec<Line>,
+) -> Result<(), Failure> {
     let mut bad = 0_usize;
     for (number, line) in (1_usize..).zip(input.lines()) {
         let line = line.map_err(|e| Failure::usage(format!("the input cannot be read: {e}")))?;
@@ -93,11 +97,18 @@ fn read(input: Box<dyn BufRead>, pages: &mut Vec<(String, String)>, lines: &mut 
 
 fn parse(line: &str) -> Result<(Line, String), String> {
     let mut record: Map<String, Value> = serde_json::from_str(line).map_err(|e| e.to_string())?;
-    let text = |record: &Map<String, Value>, key: &str| record.get(key).and_then(Value::as_str).map(str::to_owned);
-    let content = text(&record, "content").or_else(|| text(&record, "text")).ok_or("neither \"content\" nor \"text\"")?;
-    let domain = record.get("metadata").and_then(|m| m.get("domain")).and_then(Value::as_str).map(str::to_owned);
-    let of_url = || Url::parse(record.get("url")?.as_str()?).ok().as_ref().and_then(HostKey::of).map(|h| h.to_string());
-    let domain = domain.filter(|d| !d.is_empty()).or_else(of_url).ok_or("neither \"metadata.domain\" nor \"url\"")?;
+    let text =
+        |record: &Map<String, Value>, key: &str| record.get(key).and_then(Value::as_str).map(str::to_owned);
+    let content = text(&record, "content")
+        .or_else(|| text(&record, "text"))
+        .ok_or("neither \"content\" nor \"text\"")?;
+    let domain =
+        record.get("metadata").and_then(|m| m.get("domain")).and_then(Value::as_str).map(str::to_owned);
+    let of_url = || {
+        Url::parse(record.get("url")?.as_str()?).ok().as_ref().and_then(HostKey::of).map(|h| h.to_string())
+    };
+    let domain =
+        domain.filter(|d| !d.is_empty()).or_else(of_url).ok_or("neither \"metadata.domain\" nor \"url\"")?;
     record.insert("content".into(), Value::String(content.clone()));
     Ok((Line { record, domain }, content))
 }

@@ -43,6 +43,9 @@ pub struct Page<'a> {
     pub content_type: Option<Cow<'a, str>>,
 }
 
+/// The line to write; for a line that is no page also what is wrong with it.
+type Outcome = Result<Vec<u8>, (Vec<u8>, String)>;
+
 #[derive(Serialize)]
 struct Bad<'a> {
     id: &'a Value,
@@ -76,14 +79,17 @@ impl<'a> Line<'a> {
 ///
 /// # Errors
 /// When input or output fails, or when no line at all could be used.
-pub fn each<T: Serialize>(mut input: Box<dyn BufRead>, work: impl Fn(Page<'_>) -> T + Sync) -> Result<Exit, Failure> {
+pub fn each<T: Serialize>(
+    mut input: Box<dyn BufRead>,
+    work: impl Fn(Page<'_>) -> T + Sync,
+) -> Result<Exit, Failure> {
     let (mut number, mut good, mut bad) = (0, 0_usize, 0_usize);
     loop {
         let lines = read_batch(&mut *input)?;
         if lines.is_empty() {
             break;
         }
-        let results: Vec<Result<Vec<u8>, (Vec<u8>, String)>> = lines.par_iter().map(|line| one(line, &work)).collect();
+        let results: Vec<Outcome> = lines.par_iter().map(|line| one(line, &work)).collect();
         let mut out = Vec::new();
         for result in results {
             number += 1;
@@ -108,11 +114,13 @@ pub fn each<T: Serialize>(mut input: Box<dyn BufRead>, work: impl Fn(Page<'_>) -
     Ok(Exit::Done)
 }
 
-fn one<T: Serialize>(line: &[u8], work: &(impl Fn(Page<'_>) -> T + Sync)) -> Result<Vec<u8>, (Vec<u8>, String)> {
+fn one<T: Serialize>(line: &[u8], work: &(impl Fn(Page<'_>) -> T + Sync)) -> Outcome {
     if line.trim_ascii().is_empty() {
         return Ok(Vec::new());
     }
-    let page = serde_json::from_slice::<Line<'_>>(line).map_err(|e| (Value::Null, e.to_string())).and_then(Line::page);
+    let page = serde_json::from_slice::<Line<'_>>(line)
+        .map_err(|e| (Value::Null, e.to_string()))
+        .and_then(Line::page);
     let encoded = match page {
         Ok(page) => return encode(&work(page)).map_err(|e| (Vec::new(), e)),
         Err((id, problem)) => (encode(&Bad { id: &id, error: problem.clone() }), problem),
@@ -130,8 +138,9 @@ fn read_batch(input: &mut dyn BufRead) -> Result<Vec<Vec<u8>>, Failure> {
     let (mut lines, mut bytes) = (Vec::new(), 0);
     while lines.len() < BATCH_LINES && bytes < BATCH_BYTES {
         let mut line = Vec::new();
-        let read =
-            input.read_until(b'\n', &mut line).map_err(|e| Failure::usage(format!("the input cannot be read: {e}")))?;
+        let read = input
+            .read_until(b'\n', &mut line)
+            .map_err(|e| Failure::usage(format!("the input cannot be read: {e}")))?;
         if read == 0 {
             break;
         }
@@ -152,7 +161,10 @@ mod tests {
         assert_eq!(size(r#"{"id":"x","html_base64":"/////w=="}"#).unwrap(), b"[\"x\",4]\n");
         assert_eq!(size("  \n").unwrap(), b"");
         let (line, problem) = size(r#"{"id":1,"html_base64":"%"}"#).unwrap_err();
-        assert!(String::from_utf8(line).unwrap().starts_with(r#"{"id":1,"error":"html_base64: "#), "{problem}");
+        assert!(
+            String::from_utf8(line).unwrap().starts_with(r#"{"id":1,"error":"html_base64: "#),
+            "{problem}"
+        );
         assert!(size("{").unwrap_err().1.contains("EOF"));
         assert!(size("{}").unwrap_err().1.contains("neither"));
     }

@@ -51,7 +51,9 @@ fn open(path: Option<&Path>) -> Result<Box<dyn BufRead>, Failure> {
 
 fn read_all(path: Option<&Path>) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
-    open(path)?.read_to_end(&mut bytes).map_err(|e| Failure::usage(format!("the input cannot be read: {e}")))?;
+    open(path)?
+        .read_to_end(&mut bytes)
+        .map_err(|e| Failure::usage(format!("the input cannot be read: {e}")))?;
     Ok(bytes)
 }
 
