@@ -25,7 +25,7 @@ impl PageBlocks {
     /// Reads a page. Linear in its length.
     #[must_use]
     pub fn of(content: &str, min_block_chars: usize) -> Self {
-        let mut folded = String::new();
+        let mut folded = Vec::new();
         let long = |range: &Range<usize>| is_long(&content[range.clone()], min_block_chars);
         let spans = parts(content)
             .filter(long)
@@ -140,33 +140,66 @@ fn fold_line_feeds(text: String) -> String {
 }
 
 /// The hash of a block, by way of a buffer that is used again.
-pub(crate) fn hash_folded(block: &str, folded: &mut String) -> u64 {
+pub(crate) fn hash_folded(block: &str, folded: &mut Vec<u8>) -> u64 {
     fold(block, folded);
-    let digest = Sha256::digest(folded.as_bytes());
+    let digest = Sha256::digest(folded.as_slice());
     let mut head = [0; 8];
     head.copy_from_slice(&digest[..8]);
     u64::from_be_bytes(head)
 }
 
-/// `re.sub(r'\s+', ' ', block).strip().lower()`.
-fn fold(block: &str, folded: &mut String) {
-    folded.clear();
+/// `re.sub(r'\s+', ' ', block).strip().lower()` in UTF-8.
+fn fold(block: &str, folded: &mut Vec<u8>) {
     let block = strip(block);
-    if block.contains('Σ') {
-        // the one letter whose lower case depends on its neighbours
-        let mut spaced = String::with_capacity(block.len());
-        fold_chars(block, |c| spaced.push(c));
-        folded.push_str(&spaced.to_lowercase());
+    if block.is_ascii() {
+        fold_ascii(block.as_bytes(), folded);
         return;
     }
-    folded.reserve(block.len());
-    fold_chars(block, |c| {
-        if c.is_ascii() {
-            folded.push(c.to_ascii_lowercase());
-        } else {
-            folded.extend(c.to_lowercase());
-        }
-    });
+    let mut text = String::with_capacity(block.len());
+    // the one letter whose lower case depends on its neighbours
+    if block.contains('Σ') {
+        fold_chars(block, |c| text.push(c));
+        text = text.to_lowercase();
+    } else {
+        fold_chars(block, |c| {
+            if c.is_ascii() {
+                text.push(c.to_ascii_lowercase());
+            } else {
+                text.extend(c.to_lowercase());
+            }
+        });
+    }
+    folded.clear();
+    folded.extend_from_slice(text.as_bytes());
+}
+
+/// The lower case of every ASCII character, a space for every kind of whitespace.
+const LOWER: [u8; 128] = {
+    let mut table = [0; 128];
+    let mut byte = 0;
+    while byte < 128 {
+        table[byte as usize] = match byte {
+            b'\t'..=b'\r' | 0x1c..=0x1f => b' ',
+            _ => byte.to_ascii_lowercase(),
+        };
+        byte += 1;
+    }
+    table
+};
+
+/// Every byte is written, and the place for the next one moves on unless it was one more space: no branch to guess.
+fn fold_ascii(block: &[u8], folded: &mut Vec<u8>) {
+    // what the buffer held before is overwritten
+    folded.resize(block.len(), 0);
+    let (mut len, mut after_space) = (0, false);
+    for &byte in block {
+        let lower = LOWER[usize::from(byte & 0x7f)];
+        let space = lower == b' ';
+        folded[len] = lower;
+        len += usize::from(!(space && after_space));
+        after_space = space;
+    }
+    folded.truncate(len);
 }
 
 /// The characters of a text, each run of whitespace as one space.
@@ -216,14 +249,15 @@ mod tests {
     #[test]
     fn folds_as_python_does() {
         let folded = |text: &str| {
-            let mut out = String::from("left over");
+            let mut out = b"left over".to_vec();
             fold(text, &mut out);
-            out
+            String::from_utf8(out).unwrap()
         };
         assert_eq!(folded("  A \t\n B\u{a0}\u{1f}C "), "a b c");
         assert_eq!(folded("ÀÉ İ ẞ Ǆ"), "àé i\u{307} ß ǆ");
         assert_eq!(folded("ΣΟΦΟΣ ΣΑΣ.\nΣ"), "σοφος σας. σ");
         assert_eq!(folded(" \n "), "");
+        assert_eq!(folded("\tONE \n\x1c\x0b two  \x00\x7fThree\n"), "one two \0\x7fthree");
     }
 
     #[test]

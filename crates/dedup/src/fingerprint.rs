@@ -65,7 +65,7 @@ pub fn split_into_blocks(content: &str, min_block_chars: usize) -> Vec<&str> {
 /// spec's 16 hex digits as a number.
 #[must_use]
 pub fn hash_block(block: &str) -> u64 {
-    hash_folded(block, &mut String::new())
+    hash_folded(block, &mut Vec::new())
 }
 
 /// A hash as the spec writes it: 16 hex digits.
