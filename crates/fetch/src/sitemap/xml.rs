@@ -172,9 +172,7 @@ impl Walk {
         let text = self.text.trim().to_owned();
         match role {
             Role::Location if !text.is_empty() => {
-                if collected.push(&text, self.lastmod.take()) {
-                    self.found += 1;
-                }
+                self.found += usize::from(collected.push(&text, self.lastmod.take()));
             }
             Role::Guid if text.starts_with("http") => self.guid = Some(text),
             Role::Date if !text.is_empty() => match collected.entries.last_mut() {
