@@ -48,16 +48,17 @@ impl Amount {
     /// What is left without a part of it.
     pub(crate) const fn minus(self, other: Self) -> Self {
         Self {
-            chars: self.chars - other.chars,
-            link_chars: self.link_chars - other.link_chars,
-            words: self.words - other.words,
-            marks: self.marks - other.marks,
-            links: self.links - other.links,
-            prose: self.prose - other.prose,
+            chars: self.chars.saturating_sub(other.chars),
+            link_chars: self.link_chars.saturating_sub(other.link_chars),
+            words: self.words.saturating_sub(other.words),
+            marks: self.marks.saturating_sub(other.marks),
+            links: self.links.saturating_sub(other.links),
+            prose: self.prose.saturating_sub(other.prose),
         }
     }
 
-    const fn add(&mut self, other: Self) {
+    /// Adds another amount.
+    pub(crate) const fn add(&mut self, other: Self) {
         self.chars += other.chars;
         self.link_chars += other.link_chars;
         self.words += other.words;

@@ -13,6 +13,7 @@ const MAX_LINE: usize = 120;
 /// buttons and the like at the edges; headings with nothing below them at the end.
 pub(crate) fn pieces(mut pieces: Vec<Piece>, rules: &Rules) -> Vec<Piece> {
     pieces.retain(|piece| !is_update_line(piece, rules));
+    cut_end_sections(&mut pieces, rules);
     while pieces
         .last()
         .is_some_and(|piece| is_edge_line(piece, rules) || matches!(piece.kind, Kind::Heading(_)))
@@ -22,6 +23,28 @@ pub(crate) fn pieces(mut pieces: Vec<Piece>, rules: &Rules) -> Vec<Piece> {
     let lead = pieces.iter().take_while(|piece| is_edge_line(piece, rules)).count();
     pieces.drain(..lead);
     pieces
+}
+
+/// Leaves out sections that follow the content, told by their headings, in its second half.
+fn cut_end_sections(pieces: &mut Vec<Piece>, rules: &Rules) {
+    let total: u32 = pieces.iter().map(|piece| piece.chars).sum();
+    let mut before = 0;
+    let mut cut_level = None;
+    pieces.retain(|piece| {
+        let here = before;
+        before += piece.chars;
+        if let Kind::Heading(level) = piece.kind {
+            if cut_level.is_some_and(|cut| level <= cut) {
+                cut_level = None;
+            }
+            let ends = here * 2 >= total
+                && key(piece).is_some_and(|key| rules.boilerplate.end_headings.contains(&key));
+            if ends && cut_level.is_none() {
+                cut_level = Some(level);
+            }
+        }
+        cut_level.is_none()
+    });
 }
 
 /// Lower case, without marks at the ends.

@@ -1,14 +1,14 @@
 //! The DOM heuristic: priority selectors, paragraph density, the whole body (heuristics reference §5).
 
 use super::{Chosen, Selection, prune};
-use crate::{dom::Tag, options::Options, page::Page};
+use crate::{dom::Tag, page::Page};
 use crawl_model::Extractor;
 
 /// Never fails: at the end there is the body.
-pub(super) fn choose(page: &Page<'_>, mask: &[bool], options: &Options) -> Chosen {
+pub(super) fn choose(page: &Page<'_>, mask: &[bool]) -> Chosen {
     priority(page, mask)
         .or_else(|| density(page, mask))
-        .unwrap_or_else(|| body(page, mask, options, "no element has ten words of paragraphs"))
+        .unwrap_or_else(|| body(page, mask, "no element has ten words of paragraphs"))
 }
 
 /// Step 1: the first selector with a match of ten words.
@@ -72,7 +72,7 @@ fn density(page: &Page<'_>, mask: &[bool]) -> Option<Chosen> {
 }
 
 /// Step 3: the body less its boilerplate.
-fn body(page: &Page<'_>, mask: &[bool], _options: &Options, reason: &str) -> Chosen {
+fn body(page: &Page<'_>, mask: &[bool], reason: &str) -> Chosen {
     let selection = Selection::new(page, vec![page.body], mask.to_vec());
     Chosen { selection, extractor: Extractor::BodyFallback, reason: reason.to_owned() }
 }

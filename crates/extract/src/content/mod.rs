@@ -6,7 +6,10 @@ mod prune;
 mod readability;
 mod trafilatura;
 
-use crate::{options::Options, page::Page};
+use crate::{
+    options::{Favor, Options},
+    page::{Amount, Page},
+};
 use crawl_model::{Extractor, PageMetadata};
 
 /// Chosen nodes.
@@ -26,6 +29,13 @@ impl Selection {
         let words = roots.iter().map(|root| prune::kept(page, *root, &drop).words).sum();
         Self { roots, drop, words }
     }
+
+    /// The visible text of what is left.
+    fn amount(&self, page: &Page<'_>) -> Amount {
+        let mut sum = Amount::default();
+        self.roots.iter().for_each(|root| sum.add(prune::kept(page, *root, &self.drop)));
+        sum
+    }
 }
 
 /// The content, which candidate it came from, and why.
@@ -35,41 +45,65 @@ pub(crate) struct Chosen {
     pub(crate) reason: String,
 }
 
-/// Runs the cascade: the better of two candidates, else the DOM heuristic, else the body.
+/// Runs the cascade: what the page's own program names, else the better of two candidates, else the DOM heuristic. A
+/// third candidate, the whole body less its boilerplate, takes the place of a candidate that misses most of the page.
 pub(crate) fn choose(page: &Page<'_>, metadata: &PageMetadata, options: &Options) -> Chosen {
     let limits = &page.rules.extraction;
     if let Some(chosen) = platform::forum(page, metadata).or_else(|| platform::documentation(page)) {
         return chosen;
     }
     let mask = prune::boilerplate(page, options);
-    let readable =
-        readability::candidate(page, &mask, options).filter(|s| s.words >= limits.words.readability);
-    let traf = trafilatura::candidate(page, &mask, options).filter(|s| s.words >= limits.words.trafilatura);
-    match (readable, traf) {
-        (Some(r), Some(t)) => {
-            let ratio = limits.choice.trafilatura_ratio;
-            if t.words as f32 >= r.words as f32 * ratio {
-                let reason = format!(
-                    "blocks have {} words, the best container {}: {ratio} times and more",
-                    t.words, r.words
-                );
-                Chosen { selection: t, extractor: Extractor::Trafilatura, reason }
-            } else {
-                let reason = format!(
-                    "the best container has {} words, blocks {}: less than {ratio} times",
-                    r.words, t.words
-                );
-                Chosen { selection: r, extractor: Extractor::Readability, reason }
-            }
+    let readable = readability::candidate(page, &mask, options).filter(|s| s.words >= limits.words.readability);
+    let blocks = trafilatura::candidate(page, &mask, options).filter(|s| s.words >= limits.words.trafilatura);
+    let chosen = match (readable, blocks) {
+        (Some(readable), Some(blocks)) => better(readable, blocks, limits.choice.trafilatura_ratio),
+        (Some(s), None) => {
+            let reason = format!("the best container has {} words, blocks too few", s.words);
+            Chosen { selection: s, extractor: Extractor::Readability, reason }
         }
-        (Some(r), None) => {
-            let reason = format!("the best container has {} words, blocks too few", r.words);
-            Chosen { selection: r, extractor: Extractor::Readability, reason }
+        (None, Some(s)) => {
+            let reason = format!("blocks have {} words, no container has enough", s.words);
+            Chosen { selection: s, extractor: Extractor::Trafilatura, reason }
         }
-        (None, Some(t)) => {
-            let reason = format!("blocks have {} words, no container has enough", t.words);
-            Chosen { selection: t, extractor: Extractor::Trafilatura, reason }
-        }
-        (None, None) => density::choose(page, &mask, options),
+        (None, None) => density::choose(page, &mask),
+    };
+    whole_if_better(page, chosen, &mask, options)
+}
+
+/// Best of two (§4): the blocks if they have many times the words of the best container.
+fn better(readable: Selection, blocks: Selection, ratio: f32) -> Chosen {
+    let (r, b) = (readable.words, blocks.words);
+    if b as f32 >= r as f32 * ratio {
+        let reason = format!("blocks have {b} words, the best container {r}: {ratio} times and more");
+        Chosen { selection: blocks, extractor: Extractor::Trafilatura, reason }
+    } else {
+        let reason = format!("the best container has {r} words, blocks {b}: less than {ratio} times");
+        Chosen { selection: readable, extractor: Extractor::Readability, reason }
     }
+}
+
+/// The high-recall candidate, if it has so much more than the chosen one that this missed most of the page, and what it
+/// has more is text: some of it prose, little of it links.
+fn whole_if_better(page: &Page<'_>, chosen: Chosen, mask: &[bool], options: &Options) -> Chosen {
+    let rules = &page.rules.extraction.choice;
+    let factor = match options.favor {
+        Favor::Precision => return chosen,
+        Favor::Balanced => rules.whole_ratio,
+        Favor::Recall => rules.whole_ratio.midpoint(1.0),
+    };
+    let mut drop = mask.to_vec();
+    prune::drop_link_lists(page, &[page.body], &mut drop, options);
+    let whole = Selection::new(page, vec![page.body], drop);
+    if (whole.words as f32) < chosen.selection.words as f32 * factor {
+        return chosen;
+    }
+    let (had, has) = (chosen.selection.amount(page), whole.amount(page));
+    let more = has.minus(had) ;
+    let prose = more.prose as f32 >= more.chars as f32 * rules.whole_prose;
+    let links = more.link_chars as f32 <= more.chars as f32 * rules.whole_links;
+    if !prose || !links {
+        return chosen;
+    }
+    let reason = format!("the whole body has {} words less its boilerplate, {factor} times of: {}", whole.words, chosen.reason);
+    Chosen { selection: whole, extractor: Extractor::BodyFallback, reason }
 }

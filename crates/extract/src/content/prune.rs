@@ -142,8 +142,8 @@ pub(super) fn kept(page: &Page<'_>, root: u32, drop: &[bool]) -> Amount {
     left
 }
 
-/// Leaves out, below the roots, blocks that consist of links: menus, tag lists, teasers. Bottom up, so that what is
-/// left of a container is judged without what was dropped in it.
+/// Leaves out, below the roots, blocks that consist of links: menus, tag lists, teasers. Where these are most of what
+/// there is, the page is a list of links, and they stay.
 pub(super) fn drop_link_lists(page: &Page<'_>, roots: &[u32], drop: &mut [bool], options: &Options) {
     let dom = &page.dom;
     let rules = &page.rules.extraction.prune;
@@ -152,29 +152,40 @@ pub(super) fn drop_link_lists(page: &Page<'_>, roots: &[u32], drop: &mut [bool],
         Favor::Balanced => rules.link_density,
         Favor::Recall => rules.link_density.midpoint(1.0),
     };
+    let mut lists = Vec::new();
+    let (mut listed, mut whole) = (0, 0);
     for &root in roots {
+        whole += kept(page, root, drop).chars;
         let mut id = root + 1;
         while id < dom.end(root) {
             if drop[id as usize] || !page.is_visible(id) {
                 id = dom.end(id);
                 continue;
             }
-            let candidate = matches!(
-                dom.tag(id),
-                Tag::Ul | Tag::Ol | Tag::Div | Tag::Section | Tag::Table | Tag::P | Tag::Dl
-            );
-            if candidate {
-                let amount = page.amount(id);
-                let short = amount.links > 0 && amount.link_chars / amount.links < rules.link_chars;
-                if amount.link_density() > density && short && amount.links > 2 {
-                    drop[id as usize] = true;
-                    id = dom.end(id);
-                    continue;
-                }
+            if is_link_list(page, id, density, rules.link_chars) {
+                listed += kept(page, id, drop).chars;
+                lists.push(id);
+                id = dom.end(id);
+            } else {
+                id += 1;
             }
-            id += 1;
         }
     }
+    if listed as f32 <= whole as f32 * rules.list_share {
+        lists.into_iter().for_each(|id| drop[id as usize] = true);
+    }
+}
+
+fn is_link_list(page: &Page<'_>, id: u32, density: f32, link_chars: u32) -> bool {
+    let block = matches!(page.dom.tag(id), Tag::Ul | Tag::Ol | Tag::Div | Tag::Section | Tag::Table | Tag::P | Tag::Dl);
+    if !block {
+        return false;
+    }
+    let amount = page.amount(id);
+    amount.links > 2
+        && amount.link_density() > density
+        && amount.link_chars / amount.links < link_chars
+        && amount.prose * 5 < amount.chars
 }
 
 /// The element or one of its ancestors is masked.

@@ -239,6 +239,7 @@ pub(crate) struct Boilerplate {
     form: Vec<String>,
     content: Vec<String>,
     pub(crate) lines: Vec<String>,
+    pub(crate) end_headings: Vec<String>,
     pub(crate) line_starts: Vec<String>,
     pub(crate) update_starts: Vec<String>,
 }
@@ -306,6 +307,9 @@ pub(crate) struct CandidateWords {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Choice {
     pub(crate) trafilatura_ratio: f32,
+    pub(crate) whole_ratio: f32,
+    pub(crate) whole_prose: f32,
+    pub(crate) whole_links: f32,
     pub(crate) body_share: f32,
 }
 
@@ -316,5 +320,6 @@ pub(crate) struct Prune {
     pub(crate) wrapper_share: f32,
     pub(crate) prose_share: f32,
     pub(crate) link_density: f32,
+    pub(crate) list_share: f32,
     pub(crate) link_chars: u32,
 }
