@@ -1,5 +1,6 @@
 //! The blocks of a page: where they stand and their hashes. One pass, linear.
 
+use memchr::{memchr, memmem};
 use sha2::{Digest, Sha256};
 use std::ops::Range;
 
@@ -107,7 +108,7 @@ pub(crate) fn parts(content: &str) -> impl Iterator<Item = Range<usize>> {
 /// The first `\n\s*\n` at or after a byte.
 fn separator(content: &str, mut at: usize) -> Option<Range<usize>> {
     loop {
-        let first = at + content[at..].find('\n')?;
+        let first = at + memchr(b'\n', &content.as_bytes()[at..])?;
         let (mut last, mut end) = (first, content.len());
         for (i, c) in content[first + 1..].char_indices() {
             if !is_space(c) {
@@ -127,15 +128,18 @@ fn separator(content: &str, mut at: usize) -> Option<Range<usize>> {
 
 /// `re.sub(r'\n{3,}', '\n\n', text)`.
 fn fold_line_feeds(text: String) -> String {
-    if !text.contains("\n\n\n") {
-        return text;
+    let Some(mut next) = memmem::find(text.as_bytes(), b"\n\n\n") else { return text };
+    let mut folded = String::with_capacity(text.len());
+    let mut rest = text.as_str();
+    loop {
+        folded.push_str(&rest[..next + 2]);
+        rest = rest[next + 2..].trim_start_matches('\n');
+        match memmem::find(rest.as_bytes(), b"\n\n\n") {
+            Some(at) => next = at,
+            None => break,
+        }
     }
-    let mut run = 0;
-    let mut folded = text;
-    folded.retain(|c| {
-        run = if c == '\n' { run + 1 } else { 0 };
-        run <= 2
-    });
+    folded.push_str(rest);
     folded
 }
 
@@ -150,27 +154,48 @@ pub(crate) fn hash_folded(block: &str, folded: &mut Vec<u8>) -> u64 {
 
 /// `re.sub(r'\s+', ' ', block).strip().lower()` in UTF-8.
 fn fold(block: &str, folded: &mut Vec<u8>) {
+    folded.clear();
     let block = strip(block);
-    if block.is_ascii() {
-        fold_ascii(block.as_bytes(), folded);
+    if block.contains('Σ') {
+        // the one letter whose lower case depends on its neighbours
+        folded.extend_from_slice(spaced(block).to_lowercase().as_bytes());
         return;
     }
-    let mut text = String::with_capacity(block.len());
-    // the one letter whose lower case depends on its neighbours
-    if block.contains('Σ') {
-        fold_chars(block, |c| text.push(c));
-        text = text.to_lowercase();
-    } else {
-        fold_chars(block, |c| {
-            if c.is_ascii() {
-                text.push(c.to_ascii_lowercase());
-            } else {
-                text.extend(c.to_lowercase());
+    let (mut rest, mut after_space) = (block, false);
+    while !rest.is_empty() {
+        let ascii = rest.bytes().position(|byte| !byte.is_ascii()).unwrap_or(rest.len());
+        after_space = fold_ascii(&rest.as_bytes()[..ascii], after_space, folded);
+        rest = &rest[ascii..];
+        let other = rest.chars().take_while(|c| !c.is_ascii()).map(char::len_utf8).sum();
+        for c in rest[..other].chars() {
+            let space = is_space(c);
+            if !space {
+                push_lower(c, folded);
+            } else if !after_space {
+                folded.push(b' ');
             }
-        });
+            after_space = space;
+        }
+        rest = &rest[other..];
     }
-    folded.clear();
-    folded.extend_from_slice(text.as_bytes());
+}
+
+fn push_lower(c: char, folded: &mut Vec<u8>) {
+    for lower in c.to_lowercase() {
+        folded.extend_from_slice(lower.encode_utf8(&mut [0; 4]).as_bytes());
+    }
+}
+
+/// A text with each run of whitespace as one space.
+fn spaced(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        let c = if is_space(c) { ' ' } else { c };
+        if c != ' ' || !out.ends_with(' ') {
+            out.push(c);
+        }
+    }
+    out
 }
 
 /// The lower case of every ASCII character, a space for every kind of whitespace.
@@ -187,33 +212,21 @@ const LOWER: [u8; 128] = {
     table
 };
 
-/// Every byte is written, and the place for the next one moves on unless it was one more space: no branch to guess.
-fn fold_ascii(block: &[u8], folded: &mut Vec<u8>) {
-    // what the buffer held before is overwritten
-    folded.resize(block.len(), 0);
-    let (mut len, mut after_space) = (0, false);
-    for &byte in block {
+/// Appends ASCII text; returns whether it ends in a space. Every byte is written, and the place for the next one moves on
+/// unless it was one more space: no branch to guess.
+fn fold_ascii(text: &[u8], mut after_space: bool, folded: &mut Vec<u8>) -> bool {
+    let start = folded.len();
+    folded.resize(start + text.len(), 0);
+    let (out, mut len) = (&mut folded[start..], 0);
+    for &byte in text {
         let lower = LOWER[usize::from(byte & 0x7f)];
         let space = lower == b' ';
-        folded[len] = lower;
+        out[len] = lower;
         len += usize::from(!(space && after_space));
         after_space = space;
     }
-    folded.truncate(len);
-}
-
-/// The characters of a text, each run of whitespace as one space.
-fn fold_chars(text: &str, mut push: impl FnMut(char)) {
-    let mut in_space = false;
-    for c in text.chars() {
-        let space = is_space(c);
-        if !space {
-            push(c);
-        } else if !in_space {
-            push(' ');
-        }
-        in_space = space;
-    }
+    folded.truncate(start + len);
+    after_space
 }
 
 #[cfg(test)]
@@ -257,6 +270,7 @@ mod tests {
         assert_eq!(folded("ÀÉ İ ẞ Ǆ"), "àé i\u{307} ß ǆ");
         assert_eq!(folded("ΣΟΦΟΣ ΣΑΣ.\nΣ"), "σοφος σας. σ");
         assert_eq!(folded(" \n "), "");
+        assert_eq!(folded("a \u{a0} É\u{2003}\u{2003}\nB\u{2028}"), "a é b", "runs of mixed whitespace");
         assert_eq!(folded("\tONE \n\x1c\x0b two  \x00\x7fThree\n"), "one two \0\x7fthree");
     }
 
