@@ -14,6 +14,7 @@ const MAX_LINE: usize = 120;
 pub(crate) fn pieces(mut pieces: Vec<Piece>, rules: &Rules) -> Vec<Piece> {
     pieces.retain(|piece| !is_update_line(piece, rules));
     cut_end_sections(&mut pieces, rules);
+    drop_link_lines(&mut pieces);
     while pieces
         .last()
         .is_some_and(|piece| is_edge_line(piece, rules) || matches!(piece.kind, Kind::Heading(_)))
@@ -23,6 +24,26 @@ pub(crate) fn pieces(mut pieces: Vec<Piece>, rules: &Rules) -> Vec<Piece> {
     let lead = pieces.iter().take_while(|piece| is_edge_line(piece, rules)).count();
     pieces.drain(..lead);
     pieces
+}
+
+/// A line of links longer than this is a text (characters).
+const MAX_LINK_LINE: u32 = 200;
+/// A line is made of links if this share of it stands inside of them.
+const LINK_LINE: f32 = 0.8;
+/// Lines of links that are more than this share of the content are the content.
+const MAX_LINK_LINES: f32 = 0.3;
+
+/// Leaves out lines that are no more than a link: to read more, to see also, to share. Not where such lines are much of
+/// the content, as in a list of articles.
+fn drop_link_lines(pieces: &mut Vec<Piece>) {
+    let is_link_line = |piece: &Piece| {
+        piece.kind == Kind::Paragraph && piece.chars <= MAX_LINK_LINE && piece.link_density() >= LINK_LINE
+    };
+    let total: u32 = pieces.iter().map(|piece| piece.chars).sum();
+    let links: u32 = pieces.iter().filter(|p| is_link_line(p)).map(|p| p.chars).sum();
+    if (links as f32) <= total as f32 * MAX_LINK_LINES {
+        pieces.retain(|piece| !is_link_line(piece));
+    }
 }
 
 /// Leaves out sections that follow the content, told by their headings, in its second half.
