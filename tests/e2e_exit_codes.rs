@@ -119,7 +119,7 @@ fn a_disk_that_fills_up_is_3_and_the_run_can_go_on() {
     let tree = Tree { pages: 60, delay: Duration::ZERO, filler: 6000 };
     let (server, sandbox) = (Server::start(0, tree.handler()).unwrap(), Sandbox::new());
     let crawl = sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl", "--no-dedup"]);
-    // blocks of 512 bytes: 1 MiB, less than a tenth of the output; a process that ignores the signal gets an error
+    // 1 MiB (2 MiB where the shell counts in kilobytes), a part of the output; the signal is ignored, so that writing fails
     run(&mut sandbox.shell("trap '' XFSZ; ulimit -f 2048; exec \"$@\"", &crawl)).expect(3);
     run(&mut sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl", "--no-dedup"])).expect(0);
     let counts = url_counts(&sandbox.records("out.jsonl"));
@@ -135,6 +135,8 @@ fn no_seed_that_could_be_fetched_is_4() {
     let errors = sandbox.errors();
     assert_eq!(errors.len(), 1, "{errors:?}");
     assert_eq!(errors[0]["url"], dead);
+    let message = errors[0]["message"].as_str().unwrap();
+    assert!(message.contains("refused"), "says why the host could not be reached: {message}");
 }
 
 #[test]

@@ -168,5 +168,31 @@ fn private_addresses_are_refused_unless_allowed() {
     crawl.args(["--seed", "seeds.txt", "--state-dir", "state", "-O", "out.jsonl", "--delay", "0s"]);
     run(&mut crawl).expect(4);
     assert!(server.requests().is_empty(), "nothing was sent");
-    assert_eq!(sandbox.errors().len(), 1);
+    let errors = sandbox.errors();
+    assert_eq!(errors.len(), 1);
+    assert!(
+        errors[0]["message"].as_str().unwrap().contains("--allow-address"),
+        "says what to do: {}",
+        errors[0]
+    );
+    assert_eq!(errors[0]["attempts"], 1, "an address does not become public by waiting: {}", errors[0]);
+}
+
+#[test]
+fn flags_go_before_the_environment_and_that_before_the_file() {
+    let server = Server::start(0, Tree::of(15).handler()).unwrap();
+    let sandbox = Sandbox::new();
+    sandbox.write("settings.toml", "[crawl]\ndepth = 0\n");
+    let crawl = |environment: Option<&str>, flags: &[&str]| {
+        let flags = [&["-O", "out.jsonl", "--fresh"], flags].concat();
+        let mut command = sandbox.crawl(&[server.url("/")], &flags);
+        command.envs(environment.map(|depth| ("CRAWL_CRAWL_DEPTH", depth)));
+        run(&mut command).expect(0);
+        sandbox.records("out.jsonl").len()
+    };
+    let file = ["--config", "settings.toml"];
+    assert_eq!(crawl(None, &[]), 15, "the default");
+    assert_eq!(crawl(None, &file), 1, "the file");
+    assert_eq!(crawl(Some("1"), &file), 3, "the environment");
+    assert_eq!(crawl(Some("1"), &[file.as_slice(), &["--depth", "2"]].concat()), 7, "the flag");
 }

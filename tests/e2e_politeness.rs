@@ -1,0 +1,130 @@
+//! What a site owner sees of a crawl, measured at the server.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
+
+#[path = "support/run.rs"]
+mod run;
+mod support;
+
+use run::{Sandbox, run};
+use std::{
+    process::Command,
+    time::{Duration, Instant},
+};
+use support::{
+    made::{Tree, page},
+    server::{Request, Response, Server},
+};
+
+/// The main job with a delay of its own instead of none.
+fn crawl(sandbox: &Sandbox, server: &Server, flags: &[&str]) -> Command {
+    sandbox.write("seeds.txt", server.url("/") + "\n");
+    let mut command = sandbox.bare();
+    command.args(["--seed", "seeds.txt", "--state-dir", "state", "-O", "out.jsonl"]);
+    command.args(["--allow-address", "127.0.0.0/8"]).args(flags);
+    command
+}
+
+/// Fails unless requests are `delay` apart. What one request loses on its way to the server's clock the next gap gains,
+/// so a single gap may come out short on a busy machine, but never all of them together.
+#[track_caller]
+fn assert_apart(requests: &[Request], delay: Duration) {
+    let at: Vec<Instant> = requests.iter().map(|r| r.at).collect();
+    let gaps: Vec<Duration> = at.windows(2).map(|pair| pair[1].saturating_duration_since(pair[0])).collect();
+    let whole = *at.last().unwrap() - at[0];
+    let count = u32::try_from(gaps.len()).unwrap();
+    assert!(whole + delay / 4 >= delay * count, "{whole:?} for {count} gaps of {delay:?}: {gaps:?}");
+    assert!(gaps.iter().all(|gap| *gap >= delay / 2), "{gaps:?}");
+}
+
+#[test]
+fn requests_are_a_delay_apart_with_redirects_and_robots_counted() {
+    let delay = Duration::from_millis(200);
+    let tree = Tree::of(8);
+    let handler = move |request: &Request| match request.path() {
+        "/robots.txt" => Response::new(200, "text/plain", "User-agent: *\nDisallow: /never/\n"),
+        "/p/3.html" => Response::redirect(301, "/moved.html"),
+        "/moved.html" => Response::redirect(302, "/p/7.html"),
+        _ => tree.answer(request),
+    };
+    let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());
+    run(&mut crawl(&sandbox, &server, &["--delay", "200ms", "--host-concurrency", "4"])).expect(0);
+    let requests = server.requests();
+    // eight pages of the tree less 6, which only 3 links to; robots.txt; the second hop
+    assert_eq!(requests.len(), 9, "{:?}", requests.iter().map(|r| &r.target).collect::<Vec<_>>());
+    assert_apart(&requests, delay);
+}
+
+#[test]
+fn a_second_is_what_nobody_has_to_ask_for() {
+    let (server, sandbox) = (Server::start(0, Tree::of(3).handler()).unwrap(), Sandbox::new());
+    run(&mut crawl(&sandbox, &server, &[])).expect(0);
+    assert_eq!(server.requests().len(), 4);
+    assert_apart(&server.requests(), Duration::from_secs(1));
+}
+
+#[test]
+fn crawl_delay_of_robots_txt_is_kept() {
+    let tree = Tree::of(3);
+    let handler = move |request: &Request| match request.path() {
+        "/robots.txt" => Response::new(200, "text/plain", "User-agent: *\nCrawl-delay: 0.5\n"),
+        _ => tree.answer(request),
+    };
+    let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());
+    run(&mut crawl(&sandbox, &server, &["--delay", "0s"])).expect(0);
+    // it is known once robots.txt has been read
+    assert_apart(&server.requests()[1..], Duration::from_millis(500));
+}
+
+/// Each host has its own clock: two hosts of three pages take as long as one, not twice as long.
+#[test]
+fn hosts_do_not_wait_for_each_other() {
+    let (one, other) =
+        (Server::start(0, Tree::of(3).handler()).unwrap(), Server::start(0, Tree::of(3).handler()).unwrap());
+    let sandbox = Sandbox::new();
+    let mut command = crawl(&sandbox, &one, &["--delay", "500ms"]);
+    sandbox.write("seeds.txt", format!("{}\n{}\n", one.url("/"), other.url("/")));
+    run(&mut command).expect(0);
+    for server in [&one, &other] {
+        assert_apart(&server.requests(), Duration::from_millis(500));
+    }
+    let (first, second) = (one.requests(), other.requests());
+    let overlap = first[0].at < second.last().unwrap().at && second[0].at < first.last().unwrap().at;
+    assert!(overlap, "one host was crawled after the other");
+}
+
+/// 429 with Retry-After: the host, not only the page, is left alone for as long as it asked.
+#[test]
+fn retry_after_is_waited_for() {
+    let tree = Tree::of(7);
+    let refused = std::sync::atomic::AtomicBool::new(false);
+    let handler = move |request: &Request| match request.path() {
+        "/p/2.html" if !refused.swap(true, std::sync::atomic::Ordering::AcqRel) => {
+            Response::status(429).header("Retry-After", "2")
+        }
+        _ => tree.answer(request),
+    };
+    let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());
+    let mut command = crawl(&sandbox, &server, &["--delay", "0s"]);
+    run(command.env("CRAWL_FETCH_BACKOFF", "20ms")).expect(0);
+    let requests = server.requests();
+    let refusal = requests.iter().position(|r| r.path() == "/p/2.html").unwrap();
+    let waited = requests[refusal + 1].at - requests[refusal].at;
+    assert!(waited >= Duration::from_secs(2), "the host was asked again after {waited:?}");
+    assert_eq!(sandbox.records("out.jsonl").len(), 7);
+}
+
+#[test]
+fn the_user_agent_names_program_version_and_contact() {
+    let handler = |request: &Request| Response::html(page(request.path(), &[]));
+    let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());
+    run(&mut crawl(&sandbox, &server, &["--contact", "https://crawler.example/about"])).expect(0);
+    for request in server.requests() {
+        let agent = request.header("user-agent").unwrap();
+        let token = format!("crawl/{}", env!("CARGO_PKG_VERSION"));
+        assert!(agent.starts_with(&token) && agent.contains("https://crawler.example/about"), "{agent}");
+    }
+    let other = Sandbox::new();
+    run(&mut crawl(&other, &server, &["--user-agent", "Gull/2 (feathers)"])).expect(0);
+    assert_eq!(server.requests().last().unwrap().header("user-agent"), Some("Gull/2 (feathers)"));
+}
