@@ -7,7 +7,6 @@ mod support;
 use crawl::{
     config::{self, Override},
     context::{Context, Ending, StageError},
-    cpu::CpuPool,
     output::Output,
     pipeline,
     run::{context, plant},
@@ -99,7 +98,6 @@ async fn a_blocked_sink_holds_exactly_the_stated_number_of_pages() {
     let tree = Tree::of(60);
     let server = Server::start(0, tree.handler()).unwrap();
     let config = settings();
-    let cpu = CpuPool::new(config.extract.threads).unwrap();
     let store = Arc::new(MemoryStore::new());
     store.begin_round().unwrap();
     let context = Arc::new(context(config, store).unwrap());
@@ -107,12 +105,8 @@ async fn a_blocked_sink_holds_exactly_the_stated_number_of_pages() {
     plant(&context, &[Seed { url, bare: false }]).unwrap();
 
     let gate = Gate::default();
-    let run = tokio::spawn(pipeline::run(
-        Arc::clone(&context),
-        cpu,
-        Box::new(gate.clone()),
-        Box::new(gate.clone()),
-    ));
+    let run =
+        tokio::spawn(pipeline::run(Arc::clone(&context), Box::new(gate.clone()), Box::new(gate.clone())));
 
     let deadline = Instant::now() + Duration::from_secs(60);
     while measured(&context) != (BODIES, PAGES) {

@@ -39,6 +39,9 @@ pub enum Command {
     Classify(ClassifyArgs),
     /// Remove what each domain repeats from a finished JSONL (the batch algorithm).
     Dedup(DedupArgs),
+    /// Explain one decision: what robots.txt says of a URL, what a URL canonicalises to, how bytes are decoded, what a
+    /// sitemap lists.
+    Check(CheckArgs),
     /// Print shell completions.
     Completions {
         /// The shell to complete for.
@@ -93,6 +96,9 @@ pub struct RunArgs {
     /// Never fetch URLs that match (repeatable)
     #[arg(long, visible_alias = "exclude-regex", value_name = "REGEX", help_heading = "Scope")]
     pub exclude: Vec<String>,
+    /// Do not read the sitemaps that robots.txt names
+    #[arg(long, help_heading = "Scope")]
+    pub no_sitemaps: bool,
     /// Name of the project that pages are counted and compared in
     #[arg(long, value_name = "NAME", help_heading = "Scope")]
     pub project: Option<String>,
@@ -169,6 +175,7 @@ impl RunArgs {
         out.limit("--limit", "crawl.limit", self.limit.as_ref());
         out.list("--include", "crawl.include", &self.include);
         out.list("--exclude", "crawl.exclude", &self.exclude);
+        out.switch("--no-sitemaps", "crawl.sitemaps", self.no_sitemaps, false);
         out.text("--project", "crawl.project", self.project.as_ref());
         out.text("--source-group", "crawl.source_group", self.source_group.as_ref());
         out.number("--concurrency", "fetch.concurrency", self.concurrency);
@@ -329,4 +336,40 @@ pub struct DedupArgs {
     /// Write the statistics of each domain to FILE as JSON
     #[arg(long, value_name = "FILE")]
     pub stats: Option<PathBuf>,
+}
+
+/// `crawl check`
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    /// What to check
+    #[arg(value_enum)]
+    pub what: CheckWhat,
+    /// robots.txt, page, or sitemap; for url the URLs, one a line; with --jsonl the lines; - or none for standard input
+    pub file: Option<PathBuf>,
+    /// The URL in question (robots, url), or where the file came from (sitemap)
+    #[arg(long)]
+    pub url: Option<String>,
+    /// The product token that robots.txt is read for [default: our own]
+    #[arg(long, value_name = "TOKEN")]
+    pub user_agent: Option<String>,
+    /// The Content-Type header (charset)
+    #[arg(long, value_name = "VALUE")]
+    pub content_type: Option<String>,
+    /// A JSON object a line in, an answer a line out; the fields are those of the answers' questions: robots or
+    /// robots_b64, url, user_agent; in; bytes_b64, content_type; bytes_b64, url, strict_location
+    #[arg(long)]
+    pub jsonl: bool,
+}
+
+/// What `crawl check` can explain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CheckWhat {
+    /// Whether a URL may be fetched, and which line of robots.txt says so
+    Robots,
+    /// The canonical form of a URL
+    Url,
+    /// The charset of a page, and what named it
+    Charset,
+    /// The URLs of a sitemap or feed
+    Sitemap,
 }

@@ -45,6 +45,7 @@ pub struct CrawlSection {
     #[serde(deserialize_with = "list_from_text")]
     pub exclude: Vec<regex::Regex>,
     pub url_filters: bool,
+    pub sitemaps: bool,
     pub obey_robots: bool,
     pub project: String,
     pub source_group: String,
@@ -80,6 +81,7 @@ pub struct FetchSection {
     #[serde(deserialize_with = "duration")]
     pub total_timeout: Duration,
     pub max_body: bytesize::ByteSize,
+    pub max_sitemap: bytesize::ByteSize,
     pub body_budget: bytesize::ByteSize,
     pub retries: u32,
     #[serde(deserialize_with = "duration")]

@@ -1,6 +1,8 @@
 //! What all stages share.
 
-use crate::{config::Config, links::LinkPolicy, robots_cache::RobotsCache, stats::Stats, store::Store};
+use crate::{
+    config::Config, cpu::CpuPool, links::LinkPolicy, robots_cache::RobotsCache, stats::Stats, store::Store,
+};
 use crawl_extract::PageExtractor;
 use crawl_fetch::{ByteBudget, Gate, HttpClient, RetrySettings};
 use crawl_model::{CleanPage, FailedPage, LeaseRef, Outcome, PageHistory, StoreError};
@@ -29,6 +31,8 @@ pub struct Context {
     pub robots: RobotsCache,
     /// Where links may lead.
     pub links: LinkPolicy,
+    /// Threads for work that holds a CPU.
+    pub cpu: CpuPool,
     /// Pages to text.
     pub extractor: PageExtractor,
     /// Counts.

@@ -2,7 +2,6 @@
 
 use crate::{
     context::{Context, Finished, StageError},
-    cpu::CpuPool,
     fetch_stage::failed_page,
 };
 use crawl_extract::Input;
@@ -51,7 +50,6 @@ enum Extracted {
 /// Runs until the fetch stage has dropped its senders and every page has been handed on.
 pub async fn run(
     context: Arc<Context>,
-    cpu: CpuPool,
     mut pages: Receiver<FetchedPage>,
     shards: Vec<Sender<ShardMessage>>,
     finished: Sender<Finished>,
@@ -60,17 +58,16 @@ pub async fn run(
     let parsed = Arc::new(Semaphore::new(PARSED_AT_ONCE / WEIGHT_UNIT));
     loop {
         // a thread first, a page second: a page that waits, waits in the channel
-        let Some(permit) = cpu.ready().await else { break };
+        let Some(permit) = context.cpu.ready().await else { break };
         while let Some(done) = in_hand.try_join_next() {
             joined(done)?;
         }
         let Some(page) = pages.recv().await else { break };
         let weight = page.body.bytes.len().clamp(WEIGHT_UNIT, PARSED_AT_ONCE) / WEIGHT_UNIT;
         let share = Arc::clone(&parsed).acquire_many_owned(u32::try_from(weight).unwrap_or(1)).await;
-        let (context, cpu, shards, finished) =
-            (Arc::clone(&context), cpu.clone(), shards.clone(), finished.clone());
+        let (context, shards, finished) = (Arc::clone(&context), shards.clone(), finished.clone());
         in_hand.spawn(async move {
-            let outcome = one(&context, &cpu, page).await?;
+            let outcome = one(&context, page).await?;
             drop(share);
             hand_on(outcome, &shards, &finished).await?;
             drop(permit);
@@ -102,10 +99,10 @@ async fn hand_on(
 }
 
 /// One page on the pool. A panic is a failed page, not the end of the run: a hostile page must not stop the others.
-async fn one(context: &Arc<Context>, cpu: &CpuPool, page: FetchedPage) -> Result<Extracted, StageError> {
+async fn one(context: &Arc<Context>, page: FetchedPage) -> Result<Extracted, StageError> {
     let (request, history) = (page.request.clone(), history_of(&page));
     let shared = Arc::clone(context);
-    match cpu.run(move || extract(&shared, page)).await {
+    match context.cpu.run(move || extract(&shared, page)).await {
         Ok(outcome) => Ok(outcome?),
         Err(panicked) => {
             let message = format!("extraction failed on this page, please report it: {panicked}");

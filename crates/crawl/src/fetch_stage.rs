@@ -4,8 +4,9 @@
 use crate::{
     context::{Context, Finished, StageError, now_ms, rfc3339},
     links::new_url,
+    sitemaps,
 };
-use crawl_fetch::{FetchError, Fetched, HostSlot, RobotsPolicy, SlotOutcome};
+use crawl_fetch::{FetchError, Fetched, HostSlot, Resource, RobotsPolicy, SlotOutcome};
 use crawl_model::{
     CrawlRequest, Discovery, FailedPage, FetchedPage, HostKey, LeaseRef, Origin, Outcome, PageHistory, Stage,
 };
@@ -81,6 +82,9 @@ impl Visit<'_> {
         {
             return Ok(answer);
         }
+        if self.request.discovery == Discovery::SitemapFile {
+            return self.read_sitemap().await;
+        }
         loop {
             let slot = self.take_slot().await;
             let fetched = self.context.client.fetch(self.request.clone()).await;
@@ -117,6 +121,34 @@ impl Visit<'_> {
         }
     }
 
+    /// A sitemap: its URLs go to the frontier, and it is done. Redirects are followed as those of pages are.
+    async fn read_sitemap(mut self) -> Result<Answer, StageError> {
+        let slot = self.take_slot().await;
+        let cap = self.context.config.fetch.max_sitemap.as_u64();
+        let answer = self.context.client.fetch_resource(&self.request.url, cap).await;
+        if let Some(slot) = slot {
+            slot.finish(SlotOutcome::of_resource(&answer));
+        }
+        match answer {
+            Err(error) => self.failed(&error, None, None),
+            Ok(Resource { redirect: Some(to), status, .. }) if self.request.redirects.is_empty() => {
+                sitemaps::redirected(self.context, &self.request, to)?;
+                Ok(self.end(Outcome::Redirected, "redirected", Some(status)))
+            }
+            Ok(Resource { status, retry_after, .. }) if !(200..300).contains(&status) => {
+                self.failed(&FetchError::Status(status), Some(status), retry_after)
+            }
+            Ok(answer) => {
+                let status = answer.status;
+                self.context.stats.wire_bytes.add(answer.wire_bytes);
+                match sitemaps::read(self.context, &self.request, answer.body).await? {
+                    Ok(()) => Ok(self.end(Outcome::Skipped, "sitemap", Some(status))),
+                    Err(problem) => Ok(self.fail(Stage::Fetch, "sitemap", Some(status), problem)),
+                }
+            }
+        }
+    }
+
     fn count(&self, fetched: &Fetched) {
         let (status, millis) = match fetched {
             Fetched::Page(page) => (Some(page.status), page.timings.total_ms),
@@ -149,6 +181,10 @@ impl Visit<'_> {
             let message =
                 format!("robots.txt of {origin} disallows it by \"{rule}\"{line}; --ignore-robots overrides");
             return Ok(Some(self.fail(Stage::Robots, "robots_disallowed", None, message)));
+        }
+        if looked.first && self.context.config.crawl.sitemaps && self.context.links.admits(&self.request.url)
+        {
+            sitemaps::plant(self.context, policy.sitemaps(), &self.request.url)?;
         }
         if looked.requested && !gate.delay(&host).is_zero() {
             return self.requeue(Duration::ZERO, self.request.attempt).map(Some);

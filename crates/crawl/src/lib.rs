@@ -21,6 +21,7 @@ pub mod scheduler;
 pub mod seeds;
 pub mod shard;
 pub mod sink;
+mod sitemaps;
 mod state;
 pub mod stats;
 pub mod store;

@@ -6,13 +6,13 @@
 //! ```
 //!
 //! All channels are bounded, and none leads back, so a full one can only slow down what is before it. What is in memory
-//! at most while the sink stands still: bodies, one for each of the N fetch places and `channels.fetched` (and one for each
-//! extract thread while it parses); pages without body, one for each extract thread, `channels.extracted` for each shard, one for each shard, `channels.cleaned`, and a
-//! batch of the sink. Only the scheduler and requests in flight see the cancellation; the rest ends because its senders are dropped.
+//! at most while the sink stands still: bodies, one for each of the N fetch places and `channels.fetched` (and one for
+//! each extract thread while it parses); pages without body, one for each extract thread, `channels.extracted` for each
+//! shard, one for each shard, `channels.cleaned`, and a batch of the sink. Only the scheduler and requests in flight see
+//! the cancellation; the rest ends because its senders are dropped.
 
 use crate::{
     context::{Context, StageError},
-    cpu::CpuPool,
     extract_stage, fetch_stage,
     output::Output,
     scheduler::Scheduler,
@@ -29,7 +29,6 @@ use tokio::sync::{Mutex, mpsc::channel};
 /// The first error of a stage; the others have drained then.
 pub async fn run(
     context: Arc<Context>,
-    cpu: CpuPool,
     records: Box<dyn Output>,
     errors: Box<dyn Output>,
 ) -> Result<(), StageError> {
@@ -59,7 +58,7 @@ pub async fn run(
 
     stages.task(
         "extract",
-        extract_stage::run(Arc::clone(&context), cpu, page_queue, shard_senders, finished.clone()),
+        extract_stage::run(Arc::clone(&context), page_queue, shard_senders, finished.clone()),
     );
 
     for (index, queue) in shard_queues.into_iter().enumerate() {

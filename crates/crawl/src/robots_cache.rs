@@ -35,6 +35,8 @@ pub struct Looked {
     pub robots: Arc<Robots>,
     /// This call made the request for it, so the host's time is used up.
     pub requested: bool,
+    /// Nobody has asked for this origin before in this process.
+    pub first: bool,
 }
 
 impl RobotsCache {
@@ -79,9 +81,10 @@ impl RobotsCache {
         now_ms: i64,
     ) -> Result<Looked, StoreError> {
         let cell = self.cell(origin, now_ms);
-        let mut requested = false;
+        let (mut requested, mut first) = (false, false);
         let robots = cell
             .get_or_try_init(|| async {
+                first = true;
                 if let Some(cached) = store.load_robots(origin)? {
                     let robots = self.judge(&cached);
                     if robots.expires_ms > now_ms {
@@ -94,6 +97,6 @@ impl RobotsCache {
                 Ok(self.judge(&cached))
             })
             .await?;
-        Ok(Looked { robots: Arc::clone(robots), requested })
+        Ok(Looked { robots: Arc::clone(robots), requested, first })
     }
 }

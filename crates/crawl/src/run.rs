@@ -67,8 +67,6 @@ fn read_seeds(file: &Path) -> Result<Vec<Seed>, Failure> {
 }
 
 async fn crawl(config: Config, seeds: &[Seed], state: &State, quiet: bool) -> Result<Exit, Failure> {
-    let cpu =
-        CpuPool::new(config.extract.threads).map_err(|e| Failure::new(Exit::Internal, e.to_string()))?;
     let context = Arc::new(context(config, Arc::clone(&state.store) as Arc<dyn Store>)?);
     context.recall_scope(state.new_round)?;
     plant(&context, seeds)?;
@@ -81,7 +79,7 @@ async fn crawl(config: Config, seeds: &[Seed], state: &State, quiet: bool) -> Re
     let signals = tokio::spawn(stop_on_signals(context.cancel.clone(), quiet));
     let done = CancellationToken::new();
     let shown = (!quiet).then(|| tokio::spawn(progress::show(Arc::clone(&context), done.clone())));
-    let outcome = pipeline::run(Arc::clone(&context), cpu, records, errors).await;
+    let outcome = pipeline::run(Arc::clone(&context), records, errors).await;
     done.cancel();
     if let Some(shown) = shown {
         // the line is wiped before the summary is printed
@@ -154,7 +152,10 @@ pub fn context(config: Config, store: Arc<dyn Store>) -> Result<Context, Failure
         backoff: config.fetch.backoff,
         max_backoff: config.fetch.max_backoff,
     };
+    let cpu =
+        CpuPool::new(config.extract.threads).map_err(|e| Failure::new(Exit::Internal, e.to_string()))?;
     Ok(Context {
+        cpu,
         retry,
         extractor: PageExtractor::new(options).map_err(|e| usage(&e))?,
         robots: RobotsCache::new(config.fetch.robots_max_age, &product_token),

@@ -35,6 +35,8 @@ pub enum Discovery {
     Redirect,
     /// An entry of a sitemap or feed.
     Sitemap,
+    /// A sitemap itself: a line of robots.txt, or an entry of a sitemap index. Read for its URLs, never a record.
+    SitemapFile,
 }
 
 /// A name that is none of an enumeration's.
@@ -91,7 +93,8 @@ names!(
     BareSeed = "bare_seed",
     Link = "link",
     Redirect = "redirect",
-    Sitemap = "sitemap"
+    Sitemap = "sitemap",
+    SitemapFile = "sitemap_file",
 );
 
 impl Discovery {

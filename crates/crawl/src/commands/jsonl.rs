@@ -114,6 +114,45 @@ pub fn each<T: Serialize>(
     Ok(Exit::Done)
 }
 
+/// Reads lines of JSON objects and writes an answer for each, with its `id` if it has one; a line without an answer gives
+/// `{"id", "error"}`, also told on standard error with its number.
+///
+/// # Errors
+/// When input or output fails, or when no line at all could be used.
+pub fn each_object(
+    input: Box<dyn BufRead>,
+    work: impl Fn(&Object) -> Result<Object, String>,
+) -> Result<Exit, Failure> {
+    let (mut good, mut bad) = (0_usize, 0_usize);
+    for (number, line) in (1_usize..).zip(input.lines()) {
+        let line = line.map_err(|e| Failure::usage(format!("the input cannot be read: {e}")))?;
+        if line.trim().is_empty() {
+            continue;
+        }
+        let asked = serde_json::from_str::<Object>(&line).map_err(|e| e.to_string());
+        let id = asked.as_ref().ok().and_then(|asked| asked.get("id").cloned());
+        let mut answer = match asked.and_then(|asked| work(&asked)) {
+            Ok(answer) => {
+                good += 1;
+                answer
+            }
+            Err(problem) => {
+                bad += 1;
+                say(&format!("line {number}: {problem}"));
+                Object::from_iter([("error".to_owned(), Value::String(problem))])
+            }
+        };
+        if let Some(id) = id {
+            answer.insert("id".into(), id);
+        }
+        write_out(&encode(&answer).map_err(|e| Failure::new(Exit::Internal, e))?)?;
+    }
+    if good == 0 && bad > 0 { Err(Failure::usage("no line could be used")) } else { Ok(Exit::Done) }
+}
+
+/// A JSON object.
+pub type Object = serde_json::Map<String, Value>;
+
 fn one<T: Serialize>(line: &[u8], work: &(impl Fn(Page<'_>) -> T + Sync)) -> Outcome {
     if line.trim_ascii().is_empty() {
         return Ok(Vec::new());

@@ -1,5 +1,6 @@
 //! The subcommands.
 
+mod check;
 mod classify;
 mod dedup;
 mod extract;
@@ -25,6 +26,7 @@ pub fn dispatch(cli: Cli) -> Exit {
         Some(Command::Extract(args)) => extract::run(&args),
         Some(Command::Classify(args)) => classify::run(&args),
         Some(Command::Dedup(args)) => dedup::run(&args),
+        Some(Command::Check(args)) => check::run(&args),
         Some(Command::Completions { shell }) => {
             clap_complete::generate(shell, &mut Cli::command(), "crawl", &mut io::stdout());
             Ok(Exit::Done)

@@ -9,6 +9,7 @@ pub(super) fn discovery(discovery: Discovery) -> i64 {
         Discovery::Link => 3,
         Discovery::Redirect => 4,
         Discovery::Sitemap => 5,
+        Discovery::SitemapFile => 6,
     }
 }
 

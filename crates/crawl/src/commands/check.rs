@@ -1,0 +1,191 @@
+//! `crawl check`: one decision, explained; or many, as lines of JSON.
+
+use super::{
+    jsonl::{Object, each_object},
+    open, read_all, write_out,
+};
+use crate::{
+    cli::{CheckArgs, CheckWhat},
+    exit::{Exit, Failure},
+};
+use base64::{Engine, prelude::BASE64_STANDARD};
+use crawl_extract::charset;
+use crawl_fetch::{Canonicalizer, RobotsTxt, SitemapLimits, parse_sitemap, product_token};
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use url::Url;
+
+pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
+    if args.jsonl {
+        let answer = match args.what {
+            CheckWhat::Robots => robots_line,
+            CheckWhat::Url => url_line,
+            CheckWhat::Charset => charset_line,
+            CheckWhat::Sitemap => sitemap_line,
+        };
+        return each_object(open(args.file.as_deref())?, answer);
+    }
+    let text = match args.what {
+        CheckWhat::Robots => robots(args)?,
+        CheckWhat::Url => urls(args)?,
+        CheckWhat::Charset => charset_of(args)?,
+        CheckWhat::Sitemap => sitemap(args)?,
+    };
+    write_out(text.as_bytes())?;
+    Ok(Exit::Done)
+}
+
+fn needed_url(args: &CheckArgs, what: &str) -> Result<Url, Failure> {
+    let text = args.url.as_deref().ok_or_else(|| Failure::usage(format!("name {what} with --url")))?;
+    Url::parse(text).map_err(|e| Failure::usage(format!("--url {text}: {e}")))
+}
+
+fn robots(args: &CheckArgs) -> Result<String, Failure> {
+    let url = needed_url(args, "the URL in question")?;
+    let token = args.user_agent.as_deref().unwrap_or_else(|| product_token());
+    let robots = RobotsTxt::parse(&read_all(args.file.as_deref())?);
+    let verdict = robots.verdict(token, &url);
+    let mut out =
+        format!("{}: {url} for \"{token}\"\n", if verdict.allowed { "allowed" } else { "disallowed" });
+    let _ = match (verdict.line, &verdict.rule) {
+        (Some(line), Some(rule)) => writeln!(out, "  decided by line {line}: {rule}"),
+        _ => writeln!(out, "  no rule matches, which allows it"),
+    };
+    if let Some(delay) = robots.crawl_delay(token) {
+        let _ = writeln!(out, "  asks for {delay:?} between requests");
+    }
+    for sitemap in robots.sitemaps() {
+        let _ = writeln!(out, "  sitemap {sitemap}");
+    }
+    Ok(out)
+}
+
+fn urls(args: &CheckArgs) -> Result<String, Failure> {
+    let canonicalizer = Canonicalizer::default();
+    let given = match &args.url {
+        Some(url) => url.clone(),
+        None => String::from_utf8_lossy(&read_all(args.file.as_deref())?).into_owned(),
+    };
+    let lines = given.lines().map(str::trim).filter(|line| !line.is_empty());
+    Ok(lines.fold(String::new(), |mut out, line| {
+        let _ = match canonicalizer.parse(line) {
+            Ok(url) => writeln!(out, "{url}"),
+            Err(refusal) => writeln!(out, "{line}: {refusal}"),
+        };
+        out
+    }))
+}
+
+fn charset_of(args: &CheckArgs) -> Result<String, Failure> {
+    let bytes = read_all(args.file.as_deref())?;
+    let decoded = charset::decode(&bytes, args.content_type.as_deref());
+    let mut out = format!("{} ({})\n", decoded.charset, source_name(decoded.source));
+    if decoded.overridden {
+        out.push_str("  the declared charset does not fit the bytes and was not taken\n");
+    }
+    if decoded.had_errors {
+        out.push_str("  some bytes are invalid in it\n");
+    }
+    Ok(out)
+}
+
+fn sitemap(args: &CheckArgs) -> Result<String, Failure> {
+    let url = needed_url(args, "where the sitemap came from")?;
+    let found = parse_sitemap(&read_all(args.file.as_deref())?, &url, &SitemapLimits::default())
+        .map_err(|e| Failure::usage(e.to_string()))?;
+    let damage = if found.damaged { ", damaged: what stands before the damage was kept" } else { "" };
+    let cut = if found.truncated { ", cut at the limits" } else { "" };
+    let mut out = format!("{}, {} entries{damage}{cut}\n", found.kind.name(), found.entries.len());
+    for entry in &found.entries {
+        let _ = writeln!(out, "  {} {}", entry.url, entry.lastmod.as_deref().unwrap_or_default());
+    }
+    Ok(out)
+}
+
+const fn source_name(source: charset::Source) -> &'static str {
+    match source {
+        charset::Source::Bom => "byte order mark",
+        charset::Source::Header => "Content-Type header",
+        charset::Source::Meta => "declared in the page",
+        charset::Source::Guess => "guessed from the bytes",
+    }
+}
+
+fn text<'a>(asked: &'a Object, key: &str) -> Option<&'a str> {
+    asked.get(key).and_then(Value::as_str)
+}
+
+fn bytes(asked: &Object, key: &str) -> Result<Vec<u8>, String> {
+    let encoded = text(asked, key).ok_or_else(|| format!("\"{key}\" is missing"))?;
+    BASE64_STANDARD.decode(encoded).map_err(|e| format!("{key}: {e}"))
+}
+
+fn object(value: Value) -> Object {
+    match value {
+        Value::Object(map) => map,
+        _ => Object::new(),
+    }
+}
+
+fn robots_line(asked: &Object) -> Result<Object, String> {
+    let body = match text(asked, "robots") {
+        Some(body) => body.as_bytes().to_vec(),
+        None => bytes(asked, "robots_b64")?,
+    };
+    let robots = RobotsTxt::parse(&body);
+    let own = [product_token()];
+    let many =
+        asked.get("user_agents").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+    let tokens: Vec<&str> = text(asked, "user_agent").into_iter().chain(many).collect();
+    let rules = robots.rules_for(if tokens.is_empty() { &own } else { &tokens });
+    let base = text(asked, "base").and_then(|base| Url::parse(base).ok());
+    let absolute =
+        |s: &String| base.as_ref().and_then(|b| b.join(s).ok()).map_or_else(|| s.clone(), String::from);
+    let mut answer = object(json!({
+        "crawl_delay_ms": rules.crawl_delay().map(|d| u64::try_from(d.as_millis()).unwrap_or(u64::MAX)),
+        "sitemaps": robots.sitemaps().iter().map(absolute).collect::<Vec<_>>(),
+    }));
+    if let Some(url) = text(asked, "url") {
+        // what is no URL is taken for a path
+        let verdict = Url::parse(url).map_or_else(|_| rules.verdict_of_path(url), |url| rules.verdict(&url));
+        answer
+            .extend(object(json!({"allowed": verdict.allowed, "line": verdict.line, "rule": verdict.rule})));
+    }
+    Ok(answer)
+}
+
+fn url_line(asked: &Object) -> Result<Object, String> {
+    let given = text(asked, "in").or_else(|| text(asked, "url")).ok_or("\"in\" is missing")?;
+    let answer = match Canonicalizer::default().parse(given) {
+        Ok(url) => json!({"out": url.as_str()}),
+        Err(refusal) => json!({"out": null, "reason": refusal.to_string()}),
+    };
+    Ok(object(answer))
+}
+
+fn charset_line(asked: &Object) -> Result<Object, String> {
+    let bytes = bytes(asked, "bytes_b64")?;
+    let decoded = charset::decode(&bytes, text(asked, "content_type"));
+    Ok(object(json!({
+        "encoding": decoded.charset,
+        "source": source_name(decoded.source),
+        "overridden": decoded.overridden,
+        "had_errors": decoded.had_errors,
+    })))
+}
+
+fn sitemap_line(asked: &Object) -> Result<Object, String> {
+    let url = text(asked, "url").ok_or("\"url\" is missing")?;
+    let url = Url::parse(url).map_err(|e| format!("url: {e}"))?;
+    let strict_location = asked.get("strict_location").and_then(Value::as_bool).unwrap_or(false);
+    let limits = SitemapLimits { strict_location, ..SitemapLimits::default() };
+    Ok(object(match parse_sitemap(&bytes(asked, "bytes_b64")?, &url, &limits) {
+        Ok(found) => json!({
+            "kind": found.kind.name(),
+            "entries": found.entries.iter().map(|e| json!({"url": e.url.as_str(), "lastmod": e.lastmod})).collect::<Vec<_>>(),
+            "truncated": found.truncated,
+            "damaged": found.damaged,
+        }),
+        Err(problem) => json!({"error": problem.to_string()}),
+    }))
+}
