@@ -2,7 +2,9 @@
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "a bench, not an interface")]
 
-use crawl_fetch::{Canonicalizer, Gate, PolitenessSettings, RobotsTxt, Scope, ScopeSet, SlotOutcome, UrlFilter};
+use crawl_fetch::{
+    Canonicalizer, Gate, PolitenessSettings, RobotsTxt, Scope, ScopeSet, SlotOutcome, UrlFilter,
+};
 use crawl_model::HostKey;
 use criterion::{Criterion, criterion_group, criterion_main};
 use std::{hint::black_box, time::Duration};
@@ -19,7 +21,9 @@ fn urls(c: &mut Criterion) {
     for (name, text) in [("plain", PLAIN), ("query", QUERY), ("dirty", DIRTY)] {
         let url = Url::parse(text).unwrap();
         c.bench_function(&format!("url parse {name}"), |b| b.iter(|| Url::parse(black_box(text))));
-        c.bench_function(&format!("url canonical {name}"), |b| b.iter(|| canonicalizer.canonical(black_box(&url))));
+        c.bench_function(&format!("url canonical {name}"), |b| {
+            b.iter(|| canonicalizer.canonical(black_box(&url)))
+        });
         c.bench_function(&format!("url parse and canonical {name}"), |b| {
             b.iter(|| canonicalizer.parse(black_box(text)));
         });
@@ -34,12 +38,15 @@ fn robots(c: &mut Criterion) {
     let text = format!("User-agent: *\n{text}Allow: /\n");
     let rules = RobotsTxt::parse(text.as_bytes()).rules("crawl");
     let url = Url::parse(QUERY).unwrap();
-    c.bench_function("robots parse of 100 rules", |b| b.iter(|| RobotsTxt::parse(black_box(text.as_bytes()))));
+    c.bench_function("robots parse of 100 rules", |b| {
+        b.iter(|| RobotsTxt::parse(black_box(text.as_bytes())))
+    });
     c.bench_function("robots verdict of 100 rules", |b| b.iter(|| rules.verdict(black_box(&url))));
 }
 
 fn gate(c: &mut Criterion) {
-    let free = PolitenessSettings { delay: Duration::ZERO, host_concurrency: 16, ..PolitenessSettings::default() };
+    let free =
+        PolitenessSettings { delay: Duration::ZERO, host_concurrency: 16, ..PolitenessSettings::default() };
     let gate = Gate::new(free);
     let key = HostKey::of(&Url::parse(PLAIN).unwrap()).unwrap();
     c.bench_function("gate without delay", |b| {

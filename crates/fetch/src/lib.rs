@@ -24,7 +24,7 @@ pub use filter::{FilterError, FilterRules, Judgement, UrlFilter};
 pub use http::{
     AddressPolicy, Fetched, HostAuth, HttpClient, HttpSettings, ProxyChoice, ResolveRule, Resource, SkipKind,
 };
-pub use politeness::{Gate, HostSlot, NotYet, PolitenessSettings, SlotOutcome};
+pub use politeness::{AddressBook, Gate, HostSlot, NotYet, PolitenessSettings, SlotOutcome};
 pub use retry::RetrySettings;
 pub use robots::{ROBOTS_MAX_BYTES, RobotsPolicy, RobotsTxt, RobotsVerdict, RuleSet};
 pub use scope::{Scope, ScopeSet, domain};

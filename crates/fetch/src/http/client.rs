@@ -11,6 +11,7 @@ use super::{
 use crate::{
     budget::ByteBudget,
     error::{FetchError, Phase},
+    politeness::AddressBook,
     user_agents,
 };
 use crawl_model::{Body, CrawlRequest, FetchedPage, Headers, HostKey, Strategy, Timings};
@@ -106,6 +107,7 @@ pub struct HttpClient {
     plain: HeaderMap,
     mobile: HeaderMap,
     limits: Limits,
+    addresses: AddressBook,
 }
 
 impl HttpClient {
@@ -126,6 +128,7 @@ impl HttpClient {
             },
             settings,
             budget,
+            addresses: AddressBook::default(),
         })
     }
 
@@ -133,6 +136,12 @@ impl HttpClient {
     #[must_use]
     pub fn budget(&self) -> &ByteBudget {
         &self.budget
+    }
+
+    /// Where hosts were reached: for a [`Gate`](crate::Gate) at which hosts on one address share a limit.
+    #[must_use]
+    pub fn address_book(&self) -> AddressBook {
+        self.addresses.clone()
     }
 
     /// Makes one request: one hop, no redirect followed. A strategy of `mobile` sends the headers of a mobile client;
@@ -278,6 +287,8 @@ impl HttpClient {
             return Err(FetchError::AddressBlocked { host, address });
         }
         let auth = self.credentials(&url);
+        // behind a proxy the peer is the proxy, which says nothing about the host
+        let key = if self.pool.is_direct(&url) { HostKey::of(&url) } else { None };
         let mut request = self.pool.client(&url).get(url).headers(headers);
         if let Some(auth) = auth {
             request = request.basic_auth(&auth.user, Some(&auth.password));
@@ -285,7 +296,12 @@ impl HttpClient {
         let limit = self.limits.connect + self.limits.read;
         let patience = Instant::now() + limit;
         match timeout_at(patience.min(deadline), request.send()).await {
-            Ok(Ok(response)) => Ok(response),
+            Ok(Ok(response)) => {
+                if let (Some(key), Some(peer)) = (key, response.remote_addr()) {
+                    self.addresses.note(&key, peer.ip());
+                }
+                Ok(response)
+            }
             Ok(Err(error)) => Err(classify(&error, &host, self.limits)),
             Err(_) if patience < deadline => Err(FetchError::Timeout { phase: Phase::Headers, limit }),
             Err(_) => Err(FetchError::Timeout { phase: Phase::Total, limit: self.limits.total }),

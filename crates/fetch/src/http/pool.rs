@@ -22,6 +22,8 @@ pub(super) struct Pool {
     /// Hosts with a fixed address. reqwest's resolver is told the name alone, so there is a client for each port
     /// that rules name.
     fixed: FxHashMap<u16, (FxHashSet<String>, Client)>,
+    /// No proxy is in use anywhere.
+    direct: bool,
 }
 
 impl Pool {
@@ -36,19 +38,22 @@ impl Pool {
             let names = hosts.keys().cloned().collect();
             Ok((port, (names, build(settings, guard(hosts, FxHashSet::default()), &ProxyChoice::Direct)?)))
         });
+        let proxies = proxy_hosts(&settings.proxy);
         Ok(Self {
+            direct: proxies.is_empty(),
             fixed: fixed.collect::<Result<_, FetchError>>()?,
             literal: build(
                 settings,
                 guard(FxHashMap::default(), FxHashSet::default()),
                 &ProxyChoice::Direct,
             )?,
-            open: build(
-                settings,
-                guard(FxHashMap::default(), proxy_hosts(&settings.proxy)),
-                &settings.proxy,
-            )?,
+            open: build(settings, guard(FxHashMap::default(), proxies), &settings.proxy)?,
         })
+    }
+
+    /// Whether the peer of a request to this URL is the host itself.
+    pub(super) fn is_direct(&self, url: &Url) -> bool {
+        self.direct || !std::ptr::eq(self.client(url), &raw const self.open)
     }
 
     pub(super) fn client(&self, url: &Url) -> &Client {

@@ -127,7 +127,7 @@ async fn a_host_that_asks_for_less_is_slowed_and_slowly_forgiven() {
 
     fn advance_now(gate: &Gate) {
         // the pause itself is not under test here
-        if let Some(host) = gate.0.lock().get_mut(&key("a")) {
+        if let Some(host) = gate.0.lock().hosts.get_mut(&key("a")) {
             host.limiter = None;
         }
     }
@@ -179,4 +179,38 @@ async fn idle_hosts_are_forgotten_unless_something_is_held_against_them() {
     gate.evict_idle(Duration::from_secs(60));
     assert_eq!(gate.hosts(), 2);
     assert!(gate.try_acquire(&key("quiet")).is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn hosts_on_one_address_share_a_limit() {
+    let book = AddressBook::default();
+    let shared = "192.0.2.1".parse().unwrap();
+    book.note(&key("a"), shared);
+    book.note(&key("b"), shared);
+    book.note(&key("c"), "192.0.2.2".parse().unwrap());
+    let gate = Gate::with_addresses(exact(1_000), book);
+    let first = gate.try_acquire(&key("a")).ok().unwrap();
+    assert_eq!(wait(&gate, "b"), Duration::from_millis(250));
+    assert!(gate.try_acquire(&key("c")).is_ok() && gate.try_acquire(&key("unknown")).is_ok());
+    drop(first);
+    advance(Duration::from_millis(250)).await;
+    gate.try_acquire(&key("b")).ok().unwrap().finish(status(200));
+    assert_eq!(wait(&gate, "b"), Duration::from_secs(1), "its own pause is the longer one");
+    advance(Duration::from_millis(750)).await;
+    let other = gate.try_acquire(&key("a")).ok().unwrap();
+    advance(Duration::from_millis(100)).await;
+    assert_eq!(wait(&gate, "b"), Duration::from_millis(150));
+    advance(Duration::from_millis(150)).await;
+    assert!(gate.try_acquire(&key("b")).is_ok(), "waiting for the address costs the host nothing");
+    drop(other);
+}
+
+#[tokio::test(start_paused = true)]
+async fn asking_for_the_same_crawl_delay_again_does_not_begin_the_pause_anew() {
+    let gate = Gate::new(exact(0));
+    gate.try_acquire(&key("a")).ok().unwrap().finish(status(200));
+    gate.set_crawl_delay(&key("a"), Duration::from_secs(2));
+    advance(Duration::from_secs(1)).await;
+    gate.set_crawl_delay(&key("a"), Duration::from_secs(2));
+    assert_eq!(wait(&gate, "a"), Duration::from_secs(1));
 }

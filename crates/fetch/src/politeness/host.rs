@@ -1,0 +1,120 @@
+//! What is known of one host, and how long it is left alone.
+
+use super::settings::{PolitenessSettings, SlotOutcome};
+use governor::{
+    Jitter, Quota, RateLimiter,
+    clock::Clock,
+    middleware::NoOpMiddleware,
+    state::{InMemoryState, NotKeyed},
+};
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// The first pause of a host that is slowed down although no delay is set.
+const FIRST_SLOW_DELAY: Duration = Duration::from_millis(500);
+
+/// The clock of the limiters: tokio's, so that a test can stop it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct TokioClock;
+
+impl Clock for TokioClock {
+    type Instant = std::time::Instant;
+
+    fn now(&self) -> Self::Instant {
+        Instant::now().into_std()
+    }
+}
+
+pub(super) type Limiter =
+    RateLimiter<NotKeyed, InMemoryState, TokioClock, NoOpMiddleware<std::time::Instant>>;
+
+/// What is known of a host. Dropped when idle, unless it says more than a fresh one would.
+pub(super) struct Host {
+    /// One request a pause; `None` where nothing has to be waited for.
+    pub(super) limiter: Option<Limiter>,
+    pub(super) in_flight: usize,
+    /// What robots.txt asks for, as far as we let it.
+    pub(super) crawl_delay: Duration,
+    /// Pause that 429 and 503 brought; zero for none.
+    pub(super) slow_delay: Duration,
+    /// Good answers since it was last changed.
+    pub(super) good: u32,
+    /// Not before this: `Retry-After`, or the break of a host that does not answer.
+    pub(super) not_before: Option<Instant>,
+    /// Failed connections in a row.
+    pub(super) failures: u32,
+    pub(super) last_used: Instant,
+}
+
+impl Host {
+    pub(super) fn new(now: Instant) -> Self {
+        Self {
+            limiter: None,
+            in_flight: 0,
+            crawl_delay: Duration::ZERO,
+            slow_delay: Duration::ZERO,
+            good: 0,
+            not_before: None,
+            failures: 0,
+            last_used: now,
+        }
+    }
+}
+
+/// What an answer changes about a host.
+pub(super) fn learn(host: &mut Host, outcome: SlotOutcome, settings: &PolitenessSettings, now: Instant) {
+    if let Some(wait) = outcome.retry_after.filter(|_| outcome.status.is_some_and(|s| s >= 300)) {
+        let until = now + wait.min(settings.max_retry_after);
+        host.not_before = Some(host.not_before.map_or(until, |at| at.max(until)));
+    }
+    if outcome.asks_for_less() {
+        let pause = base_pause(host, settings).max(FIRST_SLOW_DELAY);
+        host.slow_delay = (pause * 2).min(settings.max_slow_delay);
+        host.good = 0;
+    } else if outcome.status.is_some_and(|s| s < 500) && !host.slow_delay.is_zero() {
+        host.good += 1;
+        if host.good >= settings.forgive_after {
+            host.good = 0;
+            host.slow_delay /= 2;
+            if host.slow_delay <= settings.delay.max(FIRST_SLOW_DELAY / 2) {
+                host.slow_delay = Duration::ZERO;
+            }
+        }
+    }
+    if outcome.failed_connect {
+        host.failures = host.failures.saturating_add(1);
+        if let Some(again) = host.failures.checked_sub(settings.break_after) {
+            let rest = settings.break_for.saturating_mul(1 << again.min(8));
+            host.not_before = Some(now + rest);
+        }
+    } else if outcome.status.is_some() {
+        host.failures = 0;
+    }
+}
+
+/// The pause of a host without jitter.
+pub(super) fn base_pause(host: &Host, settings: &PolitenessSettings) -> Duration {
+    settings.delay.max(host.crawl_delay).max(host.slow_delay)
+}
+
+pub(super) fn pause(host: &Host, settings: &PolitenessSettings) -> Duration {
+    let base = base_pause(host, settings);
+    if settings.jitter > 0.0 && !base.is_zero() {
+        Jitter::up_to(base.mul_f64(settings.jitter.min(10.0))) + base
+    } else {
+        base
+    }
+}
+
+/// A limiter whose only request has just been made: the next one may go when the pause is over.
+pub(super) fn limiter(pause: Duration) -> Option<Limiter> {
+    let limiter = RateLimiter::direct_with_clock(Quota::with_period(pause)?, TokioClock);
+    // the first request of a fresh limiter always passes
+    let _ = limiter.check();
+    Some(limiter)
+}
+
+/// When a limiter lets the next request pass; `None` for now, and then it has let it pass.
+pub(super) fn ready_at(limiter: &Limiter) -> Option<Instant> {
+    limiter.check().err().map(|until| Instant::from_std(until.earliest_possible()))
+}

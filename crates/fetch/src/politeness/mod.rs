@@ -1,0 +1,240 @@
+//! When a host may be asked again: the one gate that every request passes, whoever makes it.
+//!
+//! The pause of a host is a [`governor`] limiter of one request a period. It is set anew when a request ends, so that
+//! the pause counts from the end of the last request, not from its start: the gaps that the server sees are never
+//! shorter than the delay, however slow it is.
+
+mod addresses;
+mod host;
+mod settings;
+
+pub use addresses::AddressBook;
+pub use settings::{PolitenessSettings, SlotOutcome};
+
+use addresses::Addresses;
+use crawl_model::HostKey;
+use host::{Host, base_pause, learn, limiter, pause, ready_at};
+use rustc_hash::FxHashMap;
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+use tokio::{
+    sync::{Notify, futures::Notified},
+    time::{Instant, sleep_until},
+};
+
+/// How long failures of a host that is not asked any more are held against it.
+const REMEMBER_FAILURES: Duration = Duration::from_secs(3_600);
+
+/// Why a host cannot be asked now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotYet {
+    /// When to try again; `None` if all its slots are taken and one has to be freed first.
+    pub at: Option<Instant>,
+    /// The host did not answer again and again, and no longer counts as alive: its URLs can be failed.
+    pub dead: bool,
+}
+
+struct Shared {
+    settings: PolitenessSettings,
+    book: AddressBook,
+    state: Mutex<State>,
+    freed: Notify,
+}
+
+#[derive(Default)]
+struct State {
+    hosts: FxHashMap<HostKey, Host>,
+    addresses: Addresses,
+}
+
+/// Lets requests through, host by host. Cheap to clone; all clones are one gate.
+#[derive(Clone)]
+pub struct Gate(Arc<Shared>);
+
+impl Gate {
+    /// A gate at which no host is known yet, and no address ever: hosts on one address do not share a limit.
+    #[must_use]
+    pub fn new(settings: PolitenessSettings) -> Self {
+        Self::with_addresses(settings, AddressBook::default())
+    }
+
+    /// A gate at which hosts on one address share a limit. The book is that of the client that makes the requests.
+    #[must_use]
+    pub fn with_addresses(settings: PolitenessSettings, book: AddressBook) -> Self {
+        Self(Arc::new(Shared { settings, book, state: Mutex::default(), freed: Notify::new() }))
+    }
+
+    /// A slot at a host, if it may be asked now.
+    ///
+    /// # Errors
+    /// [`NotYet`] says when to come again.
+    pub fn try_acquire(&self, key: &HostKey) -> Result<HostSlot, NotYet> {
+        let now = Instant::now();
+        let settings = &self.0.settings;
+        let address_pause = settings.delay.mul_f64(settings.address_share.clamp(0.0, 1.0));
+        let address = if address_pause.is_zero() { None } else { self.0.book.address_of(key) };
+        let mut state = self.0.lock();
+        let State { hosts, addresses } = &mut *state;
+        let host = match hosts.get_mut(key) {
+            Some(host) => host,
+            None => hosts.entry(key.clone()).or_insert_with(|| Host::new(now)),
+        };
+        let dead = host.failures >= settings.break_after.saturating_add(settings.break_tries);
+        // after a break one request finds out whether the host is back
+        let slots = if host.failures >= settings.break_after { 1 } else { settings.host_concurrency.max(1) };
+        if host.in_flight >= slots {
+            return Err(NotYet { at: None, dead });
+        }
+        let told = host.not_before.filter(|&at| at > now);
+        let later = told.or_else(|| host.limiter.as_ref().and_then(ready_at));
+        if later.is_some() {
+            return Err(NotYet { at: later, dead });
+        }
+        // its pause is over, also if the address makes it wait
+        host.limiter = None;
+        if let Some(later) = address.and_then(|address| addresses.ready_at(address)) {
+            return Err(NotYet { at: Some(later), dead });
+        }
+        host.not_before = None;
+        host.in_flight += 1;
+        host.last_used = now;
+        if settings.host_concurrency > 1 {
+            host.limiter = limiter(pause(host, settings));
+        }
+        if let Some(address) = address {
+            addresses.begin(address, address_pause, now);
+        }
+        Ok(HostSlot { shared: Arc::clone(&self.0), key: Some(key.clone()) })
+    }
+
+    /// Waits for a slot at a host.
+    pub async fn acquire(&self, key: &HostKey) -> HostSlot {
+        loop {
+            let freed = self.freed();
+            match self.try_acquire(key) {
+                Ok(slot) => return slot,
+                Err(NotYet { at: Some(at), .. }) => sleep_until(at).await,
+                Err(NotYet { at: None, .. }) => freed.await,
+            }
+        }
+    }
+
+    /// Ends when the next slot is freed, at whatever host. Make it before [`Gate::try_acquire`], so that a slot freed
+    /// in between still ends it.
+    pub fn freed(&self) -> Notified<'_> {
+        self.0.freed.notified()
+    }
+
+    /// What a host's robots.txt asks for; cut at `max_crawl_delay`. Returns whether it was cut.
+    pub fn set_crawl_delay(&self, key: &HostKey, delay: Duration) -> bool {
+        let now = Instant::now();
+        let settings = &self.0.settings;
+        let mut state = self.0.lock();
+        let host = state.hosts.entry(key.clone()).or_insert_with(|| Host::new(now));
+        let wanted = delay.min(settings.max_crawl_delay);
+        if host.crawl_delay != wanted {
+            host.crawl_delay = wanted;
+            // the request that brought robots.txt may have ended already: the pause after it is the longer one, too
+            if host.in_flight == 0 && wanted > settings.delay {
+                host.limiter = limiter(pause(host, settings));
+            }
+        }
+        delay > wanted
+    }
+
+    /// The pause between two requests to a host as it stands, without jitter.
+    #[must_use]
+    pub fn delay(&self, key: &HostKey) -> Duration {
+        let state = self.0.lock();
+        state.hosts.get(key).map_or(self.0.settings.delay, |host| base_pause(host, &self.0.settings))
+    }
+
+    /// Whether a host has failed so often that its URLs can be failed.
+    #[must_use]
+    pub fn is_dead(&self, key: &HostKey) -> bool {
+        let limit = self.0.settings.break_after.saturating_add(self.0.settings.break_tries);
+        self.0.lock().hosts.get(key).is_some_and(|host| host.failures >= limit)
+    }
+
+    /// Hosts that are remembered.
+    #[must_use]
+    pub fn hosts(&self) -> usize {
+        self.0.lock().hosts.len()
+    }
+
+    /// Forgets hosts that have not been asked for `idle` and of which nothing is known that still matters.
+    pub fn evict_idle(&self, idle: Duration) {
+        let now = Instant::now();
+        let mut state = self.0.lock();
+        state.addresses.evict(idle, now);
+        state.hosts.retain(|_, host| {
+            let unused = now.duration_since(host.last_used);
+            host.in_flight > 0
+                || host.not_before.is_some_and(|at| at > now)
+                || unused < idle.max(base_pause(host, &self.0.settings))
+                || (host.failures > 0 && unused < REMEMBER_FAILURES)
+        });
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // a panic elsewhere leaves counts at worst one off; the crawl ends by its own means
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn finish(&self, key: &HostKey, outcome: SlotOutcome) {
+        let now = Instant::now();
+        if let Some(host) = self.lock().hosts.get_mut(key) {
+            host.in_flight = host.in_flight.saturating_sub(1);
+            host.last_used = now;
+            learn(host, outcome, &self.settings, now);
+            if self.settings.host_concurrency <= 1 || outcome.asks_for_less() {
+                host.limiter = limiter(pause(host, &self.settings));
+            }
+        }
+        self.freed.notify_waiters();
+    }
+}
+
+/// The right to one request to a host. Dropping it is the same as finishing it with nothing to tell.
+#[must_use = "dropping a slot ends the request it stands for"]
+pub struct HostSlot {
+    shared: Arc<Shared>,
+    /// `None` once finished.
+    key: Option<HostKey>,
+}
+
+impl HostSlot {
+    /// Ends the request; the pause counts from here.
+    pub fn finish(mut self, outcome: SlotOutcome) {
+        if let Some(key) = self.key.take() {
+            self.shared.finish(&key, outcome);
+        }
+    }
+
+    /// Gives the slot back: no request was made, and the host need not be left alone for it.
+    pub fn give_back(mut self) {
+        if let Some(key) = self.key.take() {
+            if let Some(host) = self.shared.lock().hosts.get_mut(&key) {
+                host.in_flight = host.in_flight.saturating_sub(1);
+                // the pause was over when the slot was given
+                host.limiter = None;
+            }
+            self.shared.freed.notify_waiters();
+        }
+    }
+}
+
+impl Drop for HostSlot {
+    fn drop(&mut self) {
+        if let Some(key) = self.key.take() {
+            self.shared.finish(&key, SlotOutcome::default());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

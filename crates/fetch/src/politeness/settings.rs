@@ -1,0 +1,93 @@
+//! What a gate is told: its settings, and how requests ended.
+
+use crate::{error::FetchError, http::Resource};
+use std::time::Duration;
+
+/// Settings of a [`Gate`].
+#[derive(Clone, Debug)]
+pub struct PolitenessSettings {
+    /// Least pause between two requests to a host.
+    pub delay: Duration,
+    /// Random addition to each pause, as a share of it (0 for none).
+    pub jitter: f64,
+    /// Requests to one host at the same time. With more than one the pause lies between their starts.
+    pub host_concurrency: usize,
+    /// Least pause between two requests to one address, whichever hosts they are for, as a share of `delay` (0 for
+    /// none). Takes an [`AddressBook`](super::AddressBook).
+    pub address_share: f64,
+    /// The most that a robots.txt may ask for by `Crawl-delay`.
+    pub max_crawl_delay: Duration,
+    /// The most that a `Retry-After` may ask for.
+    pub max_retry_after: Duration,
+    /// A host that answers 429 or 503 gets its pause doubled, up to this.
+    pub max_slow_delay: Duration,
+    /// Good answers in a row after which a slowed pause is halved again.
+    pub forgive_after: u32,
+    /// Failed connections in a row after which a host is left alone.
+    pub break_after: u32,
+    /// How long it is left alone; doubled each time that the next try fails too.
+    pub break_for: Duration,
+    /// Tries after a break that may fail before the host counts as dead.
+    pub break_tries: u32,
+}
+
+impl Default for PolitenessSettings {
+    fn default() -> Self {
+        Self {
+            delay: Duration::from_secs(1),
+            jitter: 0.1,
+            host_concurrency: 1,
+            address_share: 0.25,
+            max_crawl_delay: Duration::from_secs(30),
+            max_retry_after: Duration::from_secs(300),
+            max_slow_delay: Duration::from_secs(60),
+            forgive_after: 10,
+            break_after: 5,
+            break_for: Duration::from_secs(30),
+            break_tries: 3,
+        }
+    }
+}
+
+/// How a request ended, as far as politeness is concerned.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SlotOutcome {
+    /// HTTP status, if there was a response.
+    pub status: Option<u16>,
+    /// `Retry-After`, if it was given.
+    pub retry_after: Option<Duration>,
+    /// No connection was made.
+    pub failed_connect: bool,
+}
+
+impl SlotOutcome {
+    /// The outcome of a request for a page.
+    #[must_use]
+    pub fn of(fetched: &crate::Fetched) -> Self {
+        use crate::Fetched as F;
+        match fetched {
+            F::Page(page) => Self { status: Some(page.status), ..Self::default() },
+            F::Redirect { status, .. } | F::Skipped { status, .. } => {
+                Self { status: Some(*status), ..Self::default() }
+            }
+            F::Failed { error, status, retry_after, .. } => {
+                Self { status: *status, retry_after: *retry_after, failed_connect: error.is_unreachable() }
+            }
+        }
+    }
+
+    /// The outcome of a request for something else.
+    #[must_use]
+    pub fn of_resource(answer: &Result<Resource, FetchError>) -> Self {
+        match answer {
+            Ok(answer) => {
+                Self { status: Some(answer.status), retry_after: answer.retry_after, failed_connect: false }
+            }
+            Err(error) => Self { failed_connect: error.is_unreachable(), ..Self::default() },
+        }
+    }
+
+    pub(super) const fn asks_for_less(&self) -> bool {
+        matches!(self.status, Some(429 | 503))
+    }
+}
