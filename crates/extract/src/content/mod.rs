@@ -4,6 +4,7 @@ mod density;
 mod platform;
 mod prune;
 mod readability;
+mod teasers;
 mod trafilatura;
 
 use crate::{
@@ -52,7 +53,8 @@ pub(crate) fn choose(page: &Page<'_>, metadata: &PageMetadata, options: &Options
     if let Some(chosen) = platform::forum(page, metadata).or_else(|| platform::documentation(page)) {
         return chosen;
     }
-    let mask = prune::boilerplate(page, options);
+    let mut mask = prune::boilerplate(page, options);
+    teasers::mask(page, &mut mask, limits.prune.teaser_share);
     let readable = readability::candidate(page, &mask, options).filter(|s| s.words >= limits.words.readability);
     let blocks = trafilatura::candidate(page, &mask, options).filter(|s| s.words >= limits.words.trafilatura);
     let chosen = match (readable, blocks) {

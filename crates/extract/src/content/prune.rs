@@ -23,6 +23,9 @@ const UNWANTED: Roles = Roles::NAVIGATION
 /// Less prose than this makes no wrapper, however little the rest of the page holds (characters).
 const WRAPPER_PROSE: f32 = 300.0;
 
+/// Longer than this, an element named like a byline or a list of tags is something else (characters).
+const MAX_META: u32 = 200;
+
 /// By node: the subtree is boilerplate by its tag, role or names.
 ///
 /// A name that would take much of the page's prose with it is no name of boilerplate on this page (page builders call
@@ -89,7 +92,7 @@ fn is_boilerplate(page: &Page<'_>, id: u32, tag: Tag, options: &Options, unwante
     let dom = &page.dom;
     let roles = page.roles[id as usize];
     match tag {
-        Tag::Nav | Tag::Footer | Tag::Aside | Tag::Dialog | Tag::Menu => return true,
+        Tag::Nav | Tag::Footer | Tag::Aside | Tag::Dialog | Tag::Menu | Tag::Label => return true,
         Tag::Header => return !in_content(page, id) && !has_heading(page, id),
         Tag::Body | Tag::Html | Tag::Main | Tag::Article => return false,
         Tag::H1 | Tag::Pre | Tag::Code | Tag::Table | Tag::Tbody | Tag::Tr | Tag::Td | Tag::Th | Tag::A => {
@@ -108,6 +111,11 @@ fn is_boilerplate(page: &Page<'_>, id: u32, tag: Tag, options: &Options, unwante
     }
     if roles.has(Roles::CONTENT) {
         return false;
+    }
+    // Dates, tags and counters around the text; whoever wrote it stands in the metadata.
+    let small = page.amount(id).chars <= MAX_META;
+    if small && roles.has(Roles::META) && !has_heading(page, id) || roles.has(Roles::AUTHOR) && !has_heading(page, id) {
+        return true;
     }
     if roles.has(Roles::COMMENTS) && !options.comments {
         return true;

@@ -321,5 +321,6 @@ pub(crate) struct Prune {
     pub(crate) prose_share: f32,
     pub(crate) link_density: f32,
     pub(crate) list_share: f32,
+    pub(crate) teaser_share: f32,
     pub(crate) link_chars: u32,
 }

@@ -1,0 +1,79 @@
+//! Teasers: boxes that lead to other pages, told by a heading that is a link.
+
+use crate::{
+    dom::{NONE, Tag},
+    page::Page,
+};
+use html5ever::local_name;
+
+/// A box with more words than this says more than where it leads.
+const MAX_WORDS: u32 = 120;
+/// A heading is a link if this share of it is.
+const LINKED: f32 = 0.8;
+
+/// Masks teasers, unless they are so much of the page that it is a list of them.
+pub(super) fn mask(page: &Page<'_>, mask: &mut [bool], max_share: f32) {
+    let cards = cards(page, mask);
+    let words: u32 = cards.iter().map(|id| page.amount(*id).words).sum();
+    let whole = super::prune::kept(page, page.body, mask).words;
+    if words as f32 <= whole as f32 * max_share {
+        cards.into_iter().for_each(|id| mask[id as usize] = true);
+    }
+}
+
+/// For each linked heading, the largest box around it that holds no other heading.
+fn cards(page: &Page<'_>, mask: &[bool]) -> Vec<u32> {
+    let dom = &page.dom;
+    // Headings up to each node.
+    let mut headings = vec![0u32; dom.len() as usize + 1];
+    for id in 0..dom.len() {
+        let is_heading = dom.tag(id).heading_level().is_some() && page.is_visible(id);
+        headings[id as usize + 1] = headings[id as usize] + u32::from(is_heading);
+    }
+    let in_range = |id: u32| headings[dom.end(id) as usize] - headings[id as usize];
+    let mut cards: Vec<u32> = Vec::new();
+    let mut id = page.body;
+    while id < dom.end(page.body) {
+        if mask[id as usize] || !page.is_visible(id) {
+            id = dom.end(id);
+            continue;
+        }
+        if !is_linked_heading(page, id) {
+            id += 1;
+            continue;
+        }
+        let mut card = id;
+        for up in dom.ancestors(id) {
+            let boxed = up > page.body
+                && up != NONE
+                && in_range(up) == 1
+                && page.amount(up).words <= MAX_WORDS
+                && !matches!(dom.tag(up), Tag::Main);
+            if !boxed {
+                break;
+            }
+            card = up;
+        }
+        let end = dom.end(card);
+        cards.push(card);
+        id = end;
+    }
+    cards
+}
+
+/// A heading below the first level that is a link to another page.
+fn is_linked_heading(page: &Page<'_>, id: u32) -> bool {
+    let dom = &page.dom;
+    if !dom.tag(id).heading_level().is_some_and(|level| level > 1) || page.amount(id).chars == 0 {
+        return false;
+    }
+    let leads_away = |a: u32| {
+        dom.tag(a) == Tag::A
+            && dom.attr(a, &local_name!("href")).is_some_and(|href| {
+                let href = href.trim();
+                !href.is_empty() && !href.starts_with('#') && !href.starts_with("javascript:")
+            })
+    };
+    page.amount(id).link_density() >= LINKED
+        && ((id..dom.end(id)).any(leads_away) || dom.ancestors(id).take(4).any(leads_away))
+}
