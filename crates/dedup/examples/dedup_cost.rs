@@ -1,4 +1,4 @@
-//! What the fingerprint of a host costs: `cargo run --release -p crawl-dedup --example cost [PAGES]`.
+//! What the fingerprint of a host costs: `cargo run --release -p crawl-dedup --example dedup_cost [PAGES]`.
 //!
 //! Pages of about 8 KB with 40 blocks, eight of which stand on every page. Every page is observed and cleaned, as in a
 //! stream after settling; the time and the size of the state are printed for each tenth of the pages, so that growth

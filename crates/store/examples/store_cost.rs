@@ -1,4 +1,4 @@
-//! What the store costs a page: `cargo run --release -p crawl-store --example cost [PAGES]`.
+//! What the store costs a page: `cargo run --release -p crawl-store --example store_cost [PAGES]`.
 //!
 //! Every page has 120 links. In the first two cases a page brings 12 new ones, in the others one: a site of that many
 //! pages, as a crawl to its end sees it. Pages are leased 16 at a time, settled 32 at a time, and each claims its final
