@@ -22,7 +22,7 @@ fn urls(c: &mut Criterion) {
         let url = Url::parse(text).unwrap();
         c.bench_function(&format!("url parse {name}"), |b| b.iter(|| Url::parse(black_box(text))));
         c.bench_function(&format!("url canonical {name}"), |b| {
-            b.iter(|| canonicalizer.canonical(black_box(&url)))
+            b.iter(|| canonicalizer.canonical(black_box(&url)));
         });
         c.bench_function(&format!("url parse and canonical {name}"), |b| {
             b.iter(|| canonicalizer.parse(black_box(text)));
@@ -39,7 +39,7 @@ fn robots(c: &mut Criterion) {
     let rules = RobotsTxt::parse(text.as_bytes()).rules("crawl");
     let url = Url::parse(QUERY).unwrap();
     c.bench_function("robots parse of 100 rules", |b| {
-        b.iter(|| RobotsTxt::parse(black_box(text.as_bytes())))
+        b.iter(|| RobotsTxt::parse(black_box(text.as_bytes())));
     });
     c.bench_function("robots verdict of 100 rules", |b| b.iter(|| rules.verdict(black_box(&url))));
 }

@@ -13,6 +13,7 @@ mod rules;
 mod scope;
 mod seeds;
 mod sitemap;
+mod traps;
 mod url;
 mod user_agents;
 mod xrobots;
@@ -33,6 +34,7 @@ pub use sitemap::{
     Sitemap, SitemapEntry, SitemapError, SitemapKind, SitemapLimits, SitemapWalk, WalkLimits, WalkReport,
     parse_sitemap,
 };
+pub use traps::{POOR_WORDS, PageWorth, Trap, TrapSettings, Traps};
 pub use url::{Canonicalizer, DEFAULT_MAX_URL_LENGTH, IdnForm, ParamRules, UrlRefusal};
 pub use user_agents::{default_user_agent, product_token};
 pub use xrobots::{directive, x_robots_tag};

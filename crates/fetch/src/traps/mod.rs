@@ -1,0 +1,241 @@
+//! Endless sites: calendars, pagination without end, session mazes, loops of relative links, parameters in every
+//! combination.
+//!
+//! Two defences. The shape of a URL alone tells some ([`Traps::judge`]), and is asked when a link is found. For the
+//! rest every host keeps an account for each URL template (the path with its numbers and identifiers replaced,
+//! parameters by name): a template may spend so many fetches, each page with something new to say gives it more, each
+//! page that says nothing or the same again takes some away ([`Traps::begin`] and [`Traps::learn`]). So a catalogue of a
+//! million articles is crawled to its end while a generator of empty pages is left after a few dozen.
+
+mod shape;
+mod template;
+
+use crate::scope::domain;
+use crawl_model::HostKey;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::{
+    fmt,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+use url::Url;
+
+/// Limits; each can be switched off with `None`.
+#[derive(Clone, Debug)]
+pub struct TrapSettings {
+    /// Segments of a path.
+    pub path_segments: Option<usize>,
+    /// How often the same segment may stand in a path.
+    pub segment_repeats: Option<usize>,
+    /// Parameters of a query.
+    pub parameters: Option<usize>,
+    /// Years before and after the present one that a calendar may show.
+    pub calendar_years: Option<(u16, u16)>,
+    /// Fetches that a URL template of a host may spend before its pages are looked at.
+    pub template_credit: Option<u32>,
+    /// Fetches that each page with something new adds.
+    pub new_page_credit: u32,
+    /// Fetches that each page without anything new takes away.
+    pub duplicate_cost: u32,
+    /// Hosts of one registrable domain.
+    pub hosts_per_domain: Option<usize>,
+}
+
+impl Default for TrapSettings {
+    fn default() -> Self {
+        Self {
+            path_segments: Some(24),
+            segment_repeats: Some(3),
+            parameters: Some(12),
+            calendar_years: Some((5, 2)),
+            template_credit: Some(200),
+            new_page_credit: 20,
+            duplicate_cost: 10,
+            hosts_per_domain: Some(1_000),
+        }
+    }
+}
+
+/// Why a URL is left out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Trap {
+    /// The path is too deep.
+    PathDepth(usize),
+    /// A segment stands in the path too often.
+    RepeatedSegment(String),
+    /// The query has too many parameters.
+    Parameters(usize),
+    /// A page of a calendar far from the present.
+    Calendar(i32),
+    /// Pages of this template have long had nothing new to say.
+    Template(String),
+    /// The registrable domain has too many hosts already.
+    Hosts(String),
+}
+
+impl Trap {
+    /// A stable name for counts and the error log.
+    #[must_use]
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::PathDepth(_) => "trap_path_depth",
+            Self::RepeatedSegment(_) => "trap_repeated_segment",
+            Self::Parameters(_) => "trap_parameters",
+            Self::Calendar(_) => "trap_calendar",
+            Self::Template(_) => "trap_template",
+            Self::Hosts(_) => "trap_hosts",
+        }
+    }
+}
+
+impl fmt::Display for Trap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::PathDepth(n) => {
+                write!(f, "the path has {n} segments, more than traps.path_segments allows")
+            }
+            Self::RepeatedSegment(segment) => {
+                write!(f, "\"{segment}\" stands in the path again and again (traps.segment_repeats)")
+            }
+            Self::Parameters(n) => {
+                write!(f, "the query has {n} parameters, more than traps.parameters allows")
+            }
+            Self::Calendar(year) => write!(f, "a calendar page of the year {year} (traps.calendar_years)"),
+            Self::Template(template) => {
+                write!(f, "pages of the form {template} have had nothing new to say (traps.template_credit)")
+            }
+            Self::Hosts(domain) => write!(f, "{domain} has too many hosts already (traps.hosts_per_domain)"),
+        }
+    }
+}
+
+/// What a fetched page was worth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PageWorth {
+    /// It has a text of its own.
+    New,
+    /// It has hardly any text.
+    Poor,
+    /// Its text was known, or it says that there is nothing.
+    Duplicate,
+}
+
+/// Words of main content from which on a page counts as having a text of its own.
+pub const POOR_WORDS: u32 = 30;
+
+/// Templates of one host that have an account; what comes after them shares one.
+const MAX_TEMPLATES: usize = 20_000;
+/// Hosts with accounts; beyond that all accounts are closed and opened anew.
+const MAX_HOSTS: usize = 50_000;
+
+/// Credit left, by template.
+type Account = FxHashMap<u64, i64>;
+
+#[derive(Default)]
+struct Ledger {
+    accounts: FxHashMap<HostKey, Account>,
+    /// Hosts by registrable domain.
+    domains: FxHashMap<String, FxHashSet<String>>,
+}
+
+/// Recognises traps. One for a crawl, shared by all its stages.
+pub struct Traps {
+    settings: TrapSettings,
+    this_year: i32,
+    ledger: Mutex<Ledger>,
+}
+
+impl Traps {
+    /// `this_year` is the year of the crawl: calendars are held against it.
+    #[must_use]
+    pub fn new(settings: TrapSettings, this_year: i32) -> Self {
+        Self { settings, this_year, ledger: Mutex::default() }
+    }
+
+    /// Judges a canonical URL by its shape. Pure and fast: for every link.
+    #[must_use]
+    pub fn judge(&self, url: &Url) -> Option<Trap> {
+        shape::judge(url, &self.settings, self.this_year)
+    }
+
+    /// Takes a link's host into account; `Some` if its domain has too many. Seeds need not be asked about.
+    #[must_use]
+    pub fn judge_host(&self, url: &Url) -> Option<Trap> {
+        let limit = self.settings.hosts_per_domain?;
+        let (domain, host) = (domain(url)?, url.host_str()?);
+        if domain == host {
+            return None;
+        }
+        let mut ledger = self.lock();
+        let hosts = match ledger.domains.get_mut(domain) {
+            Some(hosts) => hosts,
+            None => ledger.domains.entry(domain.to_owned()).or_default(),
+        };
+        if hosts.contains(host) {
+            return None;
+        }
+        if hosts.len() >= limit {
+            return Some(Trap::Hosts(domain.to_owned()));
+        }
+        hosts.insert(host.to_owned());
+        None
+    }
+
+    /// Takes one fetch from the account of the URL's template, before it is made.
+    ///
+    /// # Errors
+    /// When the credit is used up; the URL should not be fetched then.
+    pub fn begin(&self, url: &Url) -> Result<(), Trap> {
+        let Some(initial) = self.settings.template_credit else { return Ok(()) };
+        let Some(template) = template::of(url) else { return Ok(()) };
+        self.with_account(url, &template, initial, |credit| {
+            if *credit <= 0 {
+                return Err(Trap::Template(template.clone()));
+            }
+            *credit -= 1;
+            Ok(())
+        })
+        .unwrap_or(Ok(()))
+    }
+
+    /// Tells what the page was worth.
+    pub fn learn(&self, url: &Url, worth: PageWorth) {
+        let (Some(initial), Some(template)) = (self.settings.template_credit, template::of(url)) else {
+            return;
+        };
+        let change = match worth {
+            PageWorth::New => i64::from(self.settings.new_page_credit),
+            PageWorth::Poor => 0,
+            PageWorth::Duplicate => -i64::from(self.settings.duplicate_cost),
+        };
+        // bounded: a template that was good for a long time must not live on that for ever
+        let most = i64::from(initial).saturating_mul(10);
+        self.with_account(url, &template, initial, |credit| *credit = (*credit + change).min(most));
+    }
+
+    fn with_account<T>(
+        &self,
+        url: &Url,
+        template: &str,
+        initial: u32,
+        f: impl FnOnce(&mut i64) -> T,
+    ) -> Option<T> {
+        let host = HostKey::of(url)?;
+        let mut ledger = self.lock();
+        if ledger.accounts.len() >= MAX_HOSTS && !ledger.accounts.contains_key(&host) {
+            ledger.accounts.clear();
+        }
+        let account = ledger.accounts.entry(host).or_default();
+        let mut key = template::hash(template);
+        if account.len() >= MAX_TEMPLATES && !account.contains_key(&key) {
+            key = 0;
+        }
+        Some(f(account.entry(key).or_insert_with(|| i64::from(initial))))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Ledger> {
+        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests;

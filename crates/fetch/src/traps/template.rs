@@ -1,0 +1,93 @@
+//! The template of a URL: what it has in common with its siblings.
+
+use rustc_hash::FxHasher;
+use std::hash::{Hash, Hasher};
+use url::Url;
+
+/// The path with numbers and identifiers replaced, and the names of the parameters; `None` for a URL in which nothing
+/// varies, of which there can be but one.
+pub(super) fn of(url: &Url) -> Option<String> {
+    let path = url.path();
+    let query = url.query().filter(|query| !query.is_empty());
+    let mut out = String::with_capacity(path.len() + 16);
+    let mut varies = query.is_some();
+    for segment in path.split('/').skip(1) {
+        out.push('/');
+        varies |= push_segment(segment, &mut out);
+    }
+    if query.is_some() {
+        // which parameters there are does not matter: facets come in every combination
+        out.push_str("?*");
+    }
+    varies.then_some(out)
+}
+
+pub(super) fn hash(template: &str) -> u64 {
+    let mut hasher = FxHasher::default();
+    template.hash(&mut hasher);
+    // 0 is the account that templates beyond the limit share
+    hasher.finish().max(1)
+}
+
+/// Appends a segment in its general form; true if anything of it varies.
+fn push_segment(segment: &str, out: &mut String) -> bool {
+    if is_identifier(segment) {
+        out.push_str("{id}");
+        return true;
+    }
+    let mut varies = false;
+    let mut rest = segment;
+    while let Some(start) = rest.find(|c: char| c.is_ascii_digit()) {
+        out.push_str(&rest[..start]);
+        out.push_str("{n}");
+        let digits = rest[start..].bytes().take_while(u8::is_ascii_digit).count();
+        rest = &rest[start + digits..];
+        varies = true;
+    }
+    out.push_str(rest);
+    varies
+}
+
+/// Letters and digits mixed without a sign between them, as generators make them: hashes, base 62, UUIDs.
+fn is_identifier(segment: &str) -> bool {
+    /// Shorter ones are versions, sizes, chapters.
+    const SHORTEST: usize = 6;
+    let name = segment.split('.').next().unwrap_or_default();
+    let plain = || name.bytes().filter(|b| *b != b'-');
+    let digits = plain().filter(u8::is_ascii_digit).count();
+    let letters = plain().filter(u8::is_ascii_alphabetic).count();
+    if name.len() < SHORTEST || digits + letters != plain().count() || digits == 0 || letters == 0 {
+        return false;
+    }
+    // words and numbers change places once or twice in a name, in an identifier all the time
+    let kinds: Vec<bool> = plain().map(|b| b.is_ascii_digit()).collect();
+    let changes = kinds.windows(2).filter(|pair| pair[0] != pair[1]).count();
+    let hex = plain().all(|b| b.is_ascii_hexdigit());
+    changes >= 3 || (hex && name.len() >= SHORTEST && changes >= 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn siblings_share_a_template() {
+        for (path, expected) in [
+            ("/", None),
+            ("/about/team", None),
+            ("/blog/my-first-post", None),
+            ("/news/2024/05/17", Some("/news/{n}/{n}/{n}")),
+            ("/page/2", Some("/page/{n}")),
+            ("/item-12.html", Some("/item-{n}.html")),
+            ("/trap/3f9a1c77d2", Some("/trap/{id}")),
+            ("/watch/a8Xk29Qz", Some("/watch/{id}")),
+            ("/x/123e4567-e89b-12d3-a456-426614174000", Some("/x/{id}")),
+            ("/python3/tutorial", Some("/python{n}/tutorial")),
+            ("/shop?size=1&color=2", Some("/shop?*")),
+            ("/shop?color=3", Some("/shop?*")),
+        ] {
+            let url = Url::parse(&format!("http://h{path}")).unwrap();
+            assert_eq!(of(&url).as_deref(), expected, "{path}");
+        }
+    }
+}

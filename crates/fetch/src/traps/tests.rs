@@ -1,0 +1,92 @@
+use super::*;
+
+fn traps() -> Traps {
+    Traps::new(TrapSettings::default(), 2026)
+}
+
+fn url(path: &str) -> Url {
+    Url::parse(&format!("http://h.test{path}")).unwrap()
+}
+
+#[test]
+fn shapes_of_traps_and_of_pages_that_look_like_them() {
+    for (path, kind) in [
+        (format!("/{}", "a1/b2/c3/d4/e5/f6/".repeat(5)), Some("trap_path_depth")),
+        ("/a/b/a/b/a/b/a/b/".to_owned(), Some("trap_repeated_segment")),
+        ("/a/b/a/b/a/b/".to_owned(), None),
+        ("/en/docs/en/x/en".to_owned(), None),
+        (
+            format!("/?{}", (0..13).map(|n| format!("p{n}=1")).collect::<Vec<_>>().join("&")),
+            Some("trap_parameters"),
+        ),
+        ("/calendar/1990/1".to_owned(), Some("trap_calendar")),
+        ("/events?month=2031-05".to_owned(), Some("trap_calendar")),
+        ("/Kalender/20350101".to_owned(), Some("trap_calendar")),
+        ("/calendar/2026/12".to_owned(), None),
+        ("/blog/1990/1".to_owned(), None),
+        ("/events/1990s-party".to_owned(), None),
+        ("/events/12345".to_owned(), None),
+    ] {
+        assert_eq!(traps().judge(&url(&path)).map(|trap| trap.kind()), kind, "{path}");
+    }
+}
+
+#[test]
+fn a_generator_of_empty_pages_ends_and_a_catalogue_does_not() {
+    let fetched = |worth: &dyn Fn(u32) -> PageWorth| {
+        let traps = traps();
+        (0..5_000)
+            .take_while(|n| {
+                let page = url(&format!("/list/{n}"));
+                let go = traps.begin(&page).is_ok();
+                traps.learn(&page, worth(*n));
+                go
+            })
+            .count()
+    };
+    assert_eq!(fetched(&|_| PageWorth::New), 5_000);
+    assert_eq!(fetched(&|n| if n % 10 == 0 { PageWorth::New } else { PageWorth::Poor }), 5_000);
+    assert_eq!(fetched(&|_| PageWorth::Poor), 200);
+    assert_eq!(fetched(&|_| PageWorth::Duplicate), 19);
+    // good for long, then empty for ever
+    let turned = fetched(&|n| if n < 1_000 { PageWorth::New } else { PageWorth::Poor });
+    assert!((2_900..=3_001).contains(&turned), "{turned}");
+}
+
+#[test]
+fn one_template_does_not_use_up_another_nor_another_hosts() {
+    let traps = traps();
+    for n in 0..300 {
+        let _ = traps.begin(&url(&format!("/trap/{n}")));
+    }
+    assert_eq!(traps.begin(&url("/trap/9")), Err(Trap::Template("/trap/{n}".into())));
+    assert!(traps.begin(&url("/other/9")).is_ok());
+    assert!(traps.begin(&url("/about")).is_ok());
+    assert!(traps.begin(&Url::parse("http://o.test/trap/9").unwrap()).is_ok());
+}
+
+#[test]
+fn a_domain_with_hosts_without_end() {
+    let traps = Traps::new(TrapSettings { hosts_per_domain: Some(2), ..TrapSettings::default() }, 2026);
+    let judge = |host: &str| traps.judge_host(&Url::parse(&format!("http://{host}/")).unwrap());
+    assert_eq!((judge("a.wild.com"), judge("b.wild.com"), judge("a.wild.com")), (None, None, None));
+    assert_eq!(judge("c.wild.com"), Some(Trap::Hosts("wild.com".into())));
+    assert_eq!((judge("wild.com"), judge("a.other.com")), (None, None));
+}
+
+#[test]
+fn every_limit_can_be_switched_off() {
+    let off = TrapSettings {
+        path_segments: None,
+        segment_repeats: None,
+        parameters: None,
+        calendar_years: None,
+        template_credit: None,
+        hosts_per_domain: None,
+        ..TrapSettings::default()
+    };
+    let traps = Traps::new(off, 2026);
+    let long = format!("/calendar/1066/{}?{}", "a/".repeat(50), "p=1&".repeat(50));
+    assert_eq!(traps.judge(&url(&long)), None);
+    assert!((0..1_000).all(|n| traps.begin(&url(&format!("/{n}"))).is_ok()));
+}
