@@ -6,6 +6,7 @@ mod classify;
 mod error;
 mod filter;
 pub mod http;
+mod optout;
 mod politeness;
 mod retry;
 mod robots;
@@ -13,6 +14,7 @@ mod rules;
 mod scope;
 mod seeds;
 mod sitemap;
+mod soft404;
 mod traps;
 mod url;
 mod user_agents;
@@ -25,6 +27,7 @@ pub use filter::{FilterError, FilterRules, Judgement, UrlFilter};
 pub use http::{
     AddressPolicy, Fetched, HostAuth, HttpClient, HttpSettings, ProxyChoice, ResolveRule, Resource, SkipKind,
 };
+pub use optout::{AI_TXT_PATH, OPT_OUT_MAX_BYTES, OptOut, OriginOptOuts, TDMREP_PATH, tdm_header};
 pub use politeness::{AddressBook, Gate, HostSlot, NotYet, PolitenessSettings, SlotOutcome};
 pub use retry::RetrySettings;
 pub use robots::{ROBOTS_MAX_BYTES, RobotsPolicy, RobotsTxt, RobotsVerdict, RuleSet};
@@ -34,6 +37,7 @@ pub use sitemap::{
     Sitemap, SitemapEntry, SitemapError, SitemapKind, SitemapLimits, SitemapWalk, WalkLimits, WalkReport,
     parse_sitemap,
 };
+pub use soft404::{ErrorPage, probe_url, says_not_found};
 pub use traps::{POOR_WORDS, PageWorth, Trap, TrapSettings, Traps};
 pub use url::{Canonicalizer, DEFAULT_MAX_URL_LENGTH, IdnForm, ParamRules, UrlRefusal};
 pub use user_agents::{default_user_agent, product_token};

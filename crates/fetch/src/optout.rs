@@ -1,0 +1,142 @@
+//! What a site says about mining and machine learning: `X-Robots-Tag: noai` (see [`crate::x_robots_tag`]), the TDM
+//! Reservation Protocol (W3C community group report, 2024) and `ai.txt` (Spawning).
+
+use crate::robots::{RobotsTxt, RuleSet};
+use crawl_model::Headers;
+use serde::Deserialize;
+use url::Url;
+
+/// Where an origin's TDM file stands.
+pub const TDMREP_PATH: &str = "/.well-known/tdmrep.json";
+/// Where an origin's `ai.txt` stands.
+pub const AI_TXT_PATH: &str = "/ai.txt";
+/// Bytes of either file that are read.
+pub const OPT_OUT_MAX_BYTES: u64 = 500 * 1024;
+
+/// Where a reservation was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum OptOut {
+    /// `X-Robots-Tag` or `<meta name="robots">` says `noai` or `noimageai`.
+    NoAi,
+    /// The response header `TDM-Reservation`.
+    TdmHeader,
+    /// `/.well-known/tdmrep.json`.
+    TdmFile,
+    /// `/ai.txt`.
+    AiTxt,
+}
+
+impl OptOut {
+    /// A stable name for records and counts.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::NoAi => "noai",
+            Self::TdmHeader => "tdm_header",
+            Self::TdmFile => "tdm_file",
+            Self::AiTxt => "ai_txt",
+        }
+    }
+}
+
+/// What the response header `TDM-Reservation` says: reserved, expressly not reserved, or nothing.
+#[must_use]
+pub fn tdm_header(headers: &Headers) -> Option<bool> {
+    match headers.get("tdm-reservation")?.trim() {
+        "1" => Some(true),
+        "0" => Some(false),
+        _ => None,
+    }
+}
+
+#[derive(Debug, Deserialize)]
+struct TdmEntry {
+    location: String,
+    #[serde(rename = "tdm-reservation", default)]
+    reservation: serde_json::Value,
+}
+
+/// The opt-outs that an origin has put into files; empty where it has none.
+#[derive(Clone, Debug, Default)]
+pub struct OriginOptOuts {
+    /// Patterns of `tdmrep.json` in order, with what they say.
+    tdm: Vec<(RuleSet, bool)>,
+    ai: Option<RuleSet>,
+}
+
+impl OriginOptOuts {
+    /// From the bodies of the two files, where they were found. A file that is not what it should be says nothing.
+    #[must_use]
+    pub fn parse(tdmrep: Option<&[u8]>, ai_txt: Option<&[u8]>, product_token: &str) -> Self {
+        let entries: Vec<TdmEntry> =
+            tdmrep.and_then(|bytes| serde_json::from_slice(bytes).ok()).unwrap_or_default();
+        let tdm = entries
+            .iter()
+            .filter(|entry| entry.location.starts_with(['/', '*']))
+            .map(|entry| {
+                let reserved =
+                    entry.reservation.as_i64() == Some(1) || entry.reservation.as_str() == Some("1");
+                (pattern(&entry.location), reserved)
+            })
+            .collect();
+        Self { tdm, ai: ai_txt.map(|bytes| RobotsTxt::parse(bytes).rules(product_token)) }
+    }
+
+    /// What the files say about a page; `None` for no reservation. In `tdmrep.json` the first location that matches
+    /// decides (protocol, §6).
+    #[must_use]
+    pub fn reserves(&self, url: &Url) -> Option<OptOut> {
+        let tdm = self.tdm.iter().find(|(pattern, _)| !pattern.verdict(url).allowed);
+        match (tdm, &self.ai) {
+            (Some((_, true)), _) => Some(OptOut::TdmFile),
+            (_, Some(ai)) if !ai.verdict(url).allowed => Some(OptOut::AiTxt),
+            _ => None,
+        }
+    }
+}
+
+/// A location is a pattern of robots.txt (protocol, §6.1): a rule that matches is one that disallows.
+fn pattern(location: &str) -> RuleSet {
+    let line: String = location.chars().filter(|c| !c.is_control() && *c != '#').collect();
+    RobotsTxt::parse(format!("user-agent: *\ndisallow: {line}").as_bytes()).rules("*")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn url(path: &str) -> Url {
+        Url::parse(&format!("http://h.test{path}")).unwrap()
+    }
+
+    #[test]
+    fn the_header_says_yes_no_or_nothing() {
+        let of = |value: &str| tdm_header(&Headers(vec![("tdm-reservation".into(), value.into())]));
+        assert_eq!([of("1"), of(" 0"), of("maybe")], [Some(true), Some(false), None]);
+        assert_eq!(tdm_header(&Headers::default()), None);
+    }
+
+    #[test]
+    fn the_first_location_that_matches_decides() {
+        let file = br#"[{"location": "/free/*", "tdm-reservation": 0},
+                        {"location": "/*.jpg$", "tdm-reservation": 1},
+                        {"location": "/", "tdm-reservation": "1", "tdm-policy": "https://h.test/p.json"}]"#;
+        let found = OriginOptOuts::parse(Some(file), None, "crawl");
+        assert_eq!(found.reserves(&url("/free/a")), None);
+        assert_eq!(found.reserves(&url("/a")), Some(OptOut::TdmFile));
+        assert!(OriginOptOuts::parse(Some(b"<html>"), None, "crawl").reserves(&url("/a")).is_none());
+    }
+
+    #[test]
+    fn ai_txt_reads_as_robots_txt_does() {
+        let file = b"User-Agent: *\nDisallow: /art/\nDisallow: *.txt$\nUser-Agent: crawl\nDisallow: /ours\n";
+        let ours = OriginOptOuts::parse(None, Some(file), "crawl");
+        assert_eq!(
+            (ours.reserves(&url("/ours")), ours.reserves(&url("/art/x"))),
+            (Some(OptOut::AiTxt), None)
+        );
+        let other = OriginOptOuts::parse(None, Some(file), "other");
+        assert_eq!(other.reserves(&url("/a.txt")), Some(OptOut::AiTxt));
+        assert_eq!(OriginOptOuts::default().reserves(&url("/")), None);
+    }
+}

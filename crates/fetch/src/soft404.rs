@@ -1,0 +1,157 @@
+//! Soft 404s: pages that answer 200 and say that there is nothing.
+//!
+//! The witness is the site itself: asked for a path that cannot exist ([`probe_url`]), it either answers with an error
+//! status, and then has no soft 404s, or shows its error page, whose text other pages are held against
+//! ([`ErrorPage::matches`]). Where nothing can be asked, the words of short pages speak ([`says_not_found`]).
+
+use rustc_hash::{FxHashSet, FxHasher};
+use serde::Deserialize;
+use std::{
+    hash::{Hash, Hasher},
+    sync::LazyLock,
+};
+use url::Url;
+
+const FILE: &str = "soft404.toml";
+const TEXT: &str = include_str!("../../../config/rules/soft404.toml");
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Rules {
+    phrases: Vec<String>,
+    max_words: usize,
+}
+
+static RULES: LazyLock<Rules> = LazyLock::new(|| crate::rules::embedded(FILE, TEXT));
+
+/// Words in a row that are compared.
+const SHINGLE: usize = 3;
+/// Share of shingles that two error pages of a site have in common at least (Jaccard). They differ in what they echo
+/// of the URL, in suggestions and in dates.
+const SAME: f64 = 0.8;
+/// Words of a page that are looked at: error pages are short.
+const MAX_WORDS: usize = 2_000;
+
+/// A URL beside `url` that cannot exist: in the same directory, since sites have several programs behind them, and with
+/// the same extension. `nonce` makes it one that was never asked for.
+#[must_use]
+pub fn probe_url(url: &Url, nonce: u64) -> Url {
+    let mut probe = url.clone();
+    probe.set_query(None);
+    probe.set_fragment(None);
+    let (directory, name) = url.path().rsplit_once('/').unwrap_or(("", ""));
+    let extension = name.rsplit_once('.').map(|(_, extension)| format!(".{extension}")).unwrap_or_default();
+    probe.set_path(&format!("{directory}/{nonce:016x}-nowhere{extension}"));
+    probe
+}
+
+/// A site's answer to a path that does not exist.
+#[derive(Clone, Debug)]
+pub struct ErrorPage {
+    shingles: FxHashSet<u64>,
+}
+
+impl ErrorPage {
+    /// From the text of the page and the URL that was asked for, whose words it may echo.
+    #[must_use]
+    pub fn new(text: &str, asked: &Url) -> Self {
+        Self { shingles: shingles(text, asked) }
+    }
+
+    /// Whether a page's text is that of the error page.
+    #[must_use]
+    pub fn matches(&self, text: &str, url: &Url) -> bool {
+        let other = shingles(text, url);
+        if self.shingles.is_empty() || other.is_empty() {
+            return self.shingles.is_empty() && other.is_empty();
+        }
+        let common = self.shingles.intersection(&other).count();
+        let all = self.shingles.len() + other.len() - common;
+        // numbers of shingles are far below what a float holds exactly
+        common as f64 >= SAME * all as f64
+    }
+}
+
+/// Hashes of the word triples of a text, without the words that stand in the URL.
+fn shingles(text: &str, url: &Url) -> FxHashSet<u64> {
+    let is_word = |word: &&str| !word.is_empty();
+    let lower = |word: &str| word.to_lowercase();
+    let echoed: FxHashSet<String> =
+        url.path().split(|c: char| !c.is_alphanumeric()).filter(is_word).map(lower).collect();
+    let words: Vec<String> = text
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(is_word)
+        .take(MAX_WORDS)
+        .map(lower)
+        // numbers are dates, counters and echoes
+        .filter(|word| !echoed.contains(word) && !word.starts_with(|c: char| c.is_ascii_digit()))
+        .collect();
+    let size = SHINGLE.min(words.len()).max(1);
+    words
+        .windows(size)
+        .map(|window| {
+            let mut hasher = FxHasher::default();
+            window.hash(&mut hasher);
+            hasher.finish()
+        })
+        .collect()
+}
+
+/// Whether a short page says in its title or first heading that it is not there.
+#[must_use]
+pub fn says_not_found(title: &str, heading: &str, words: usize) -> bool {
+    if words > RULES.max_words {
+        return false;
+    }
+    [title, heading].iter().any(|text| {
+        let text = text.to_lowercase();
+        RULES.phrases.iter().any(|phrase| text.contains(phrase.as_str()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn url(path: &str) -> Url {
+        Url::parse(&format!("http://h.test{path}")).unwrap()
+    }
+
+    #[test]
+    fn the_file_parses_and_is_in_lower_case() {
+        let rules: Rules = crate::rules::parse(FILE, TEXT).unwrap();
+        assert!(rules.phrases.iter().all(|phrase| *phrase == phrase.to_lowercase()));
+    }
+
+    #[test]
+    fn a_probe_stands_beside_the_page() {
+        let probe = probe_url(&url("/shop/items/red-shoe.html?x#y"), 7);
+        assert_eq!(probe.as_str(), "http://h.test/shop/items/0000000000000007-nowhere.html");
+        assert_eq!(probe_url(&url("/"), 1).path(), "/0000000000000001-nowhere");
+    }
+
+    #[test]
+    fn error_pages_that_echo_the_url_are_one() {
+        let text = |what: &str| {
+            format!(
+                "Sorry! We could not find {what}. Try the search, or go back to the start page. 2026-01-01 12:00"
+            )
+        };
+        let page = ErrorPage::new(&text("nowhere 0001"), &url("/0001-nowhere"));
+        assert!(page.matches(&text("red shoe"), &url("/red-shoe")));
+        assert!(!page.matches(
+            "An article about red shoes, which we could not find anywhere else.",
+            &url("/red-shoe")
+        ));
+        assert!(!page.matches("", &url("/red-shoe")));
+        assert!(ErrorPage::new("", &url("/x")).matches("", &url("/y")), "an empty page for everything");
+    }
+
+    #[test]
+    fn only_short_pages_are_judged_by_their_words() {
+        assert!(says_not_found("Page not found – Example", "", 20));
+        assert!(says_not_found("Example", "Страница не найдена", 20));
+        assert!(!says_not_found("HTTP error 404 explained", "", 900));
+        assert!(!says_not_found("Lost and found", "Welcome", 20));
+    }
+}
