@@ -12,6 +12,7 @@ use crawl_model::{
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use tokio::sync::mpsc::{Receiver, Sender};
+use url::Url;
 
 /// Held pages read back at a time: they are in memory then.
 const RELEASE_BATCH: usize = 16;
@@ -231,6 +232,21 @@ impl Shard {
         Ok(())
     }
 
+    /// The page that this one names as its canonical form, if that is another one of the same host that has become a page
+    /// itself. Where it has not yet, the same content will say it.
+    fn canonical_page(&self, page: &ExtractedPage) -> Result<Option<UrlKey>, StageError> {
+        let Some(named) = page.extraction.metadata.canonical.as_deref().and_then(|c| Url::parse(c).ok())
+        else {
+            return Ok(None);
+        };
+        let named = self.context.links.canonical(&named);
+        if named == page.final_url || HostKey::of(&named) != HostKey::of(&page.final_url) {
+            return Ok(None);
+        }
+        let key = UrlKey::of(named.as_str());
+        Ok(self.context.store.became_page(key)?.then_some(key))
+    }
+
     fn send(&self, mut page: ExtractedPage, cleaned: Cleaned) -> Result<(), StageError> {
         let content = &page.extraction.content;
         let content_hash = ContentHash::of(content);
@@ -239,6 +255,8 @@ impl Shard {
             Some(nominated) => self.context.store.claim_content(&nominated, key)?,
             None => key,
         };
+        let same_content = first != key;
+        let first = if first == key { self.canonical_page(&page)?.unwrap_or(key) } else { first };
         if content.is_empty() && !page.extraction.warnings.contains(&Warning::AllBoilerplate) {
             page.extraction.warnings.push(Warning::AllBoilerplate);
         }
@@ -254,8 +272,8 @@ impl Shard {
                 blocks_removed: cleaned.blocks_removed,
                 bytes_removed: cleaned.bytes_removed,
             },
+            similarity: same_content.then_some(1.0),
             duplicate_of: (first != key).then(|| first.to_string()),
-            similarity: (first != key).then_some(1.0),
             content_hash,
             page,
         };

@@ -101,8 +101,10 @@ impl Directives {
     }
 }
 
-/// One block of the whole page, inside or outside the main content: what a site's fingerprint can look at.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+/// One block of the whole page, inside or outside the main content: what a site's fingerprint can look at. Stored as an
+/// array, since a page has hundreds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "StoredBlock", into = "StoredBlock")]
 pub struct Block {
     /// First 64 bits of the SHA-256 of the block's text, whitespace folded, stripped, lower case (boilerplate spec, phase A).
     pub hash: u64,
@@ -116,6 +118,21 @@ pub struct Block {
     pub link_density: u8,
     /// The block went into `content`.
     pub in_content: bool,
+}
+
+/// Hash, tag path, characters, position, link density, in content.
+type StoredBlock = (u64, u64, u32, u32, u8, bool);
+
+impl From<StoredBlock> for Block {
+    fn from((hash, tag_path, chars, position, link_density, in_content): StoredBlock) -> Self {
+        Self { hash, tag_path, chars, position, link_density, in_content }
+    }
+}
+
+impl From<Block> for StoredBlock {
+    fn from(block: Block) -> Self {
+        (block.hash, block.tag_path, block.chars, block.position, block.link_density, block.in_content)
+    }
 }
 
 /// A version of the page in another language.

@@ -155,7 +155,7 @@ mod tests {
 
     fn serde_json_name(s: Strategy) -> String {
         // serde's name and ours must not drift apart: both stand in files that outlive a release
-        format!("{:?}", s).chars().enumerate().fold(String::new(), |mut out, (i, c)| {
+        format!("{s:?}").chars().enumerate().fold(String::new(), |mut out, (i, c)| {
             if c.is_uppercase() && i > 0 {
                 out.push('_');
             }

@@ -308,11 +308,11 @@ pub trait DomainStore: Send + Sync {
     /// When storage fails.
     fn claim_content(&self, hash: &ContentHash, claimant: UrlKey) -> Result<UrlKey, StoreError>;
 
-    /// Names the request that first ended at this final URL in this round; as [`DomainStore::claim_content`].
+    /// Whether a URL became a page in this round: it is held, or ended as a record.
     ///
     /// # Errors
     /// When storage fails.
-    fn claim_final_url(&self, url: UrlKey, claimant: RequestId) -> Result<RequestId, StoreError>;
+    fn became_page(&self, url: UrlKey) -> Result<bool, StoreError>;
 }
 
 /// A robots.txt as fetched.

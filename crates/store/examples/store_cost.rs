@@ -126,7 +126,7 @@ fn crawl(case: Case, store: &dyn Store) -> [(&'static str, Duration); 6] {
                 clock.time(2, || store.enqueue(&found).unwrap());
                 clock.time(3, || {
                     store.claim_content(&ContentHash::of(request.url.as_str()), key).unwrap();
-                    store.claim_final_url(key, request.id).unwrap();
+                    store.became_page(key).unwrap();
                 });
                 if case.hold {
                     held += usize::from(

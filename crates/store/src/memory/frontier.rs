@@ -93,6 +93,7 @@ impl Frontier for MemoryStore {
         let leased_from = inner.rows[index(lease.id.0)].host;
         let now = &mut inner.this_round;
         now.held_order += 1;
+        now.pages.insert(lease.id.0);
         now.held.insert(now.held_order, Held { lease, host: held_for, page: page.to_vec() });
         now.ledger.take(leased_from, Place::Leased, 1);
         now.ledger.add(held_for, host, Place::Held, 1);
@@ -122,7 +123,13 @@ impl Frontier for MemoryStore {
                 continue;
             }
             inner.rows[index(settlement.lease.id.0)].learn(&settlement.history);
-            let counts = &mut inner.this_round.counts;
+            let now = &mut inner.this_round;
+            if settlement.outcome == Outcome::Record {
+                now.pages.insert(settlement.lease.id.0);
+            } else {
+                now.pages.remove(&settlement.lease.id.0);
+            }
+            let counts = &mut now.counts;
             *match settlement.outcome {
                 Outcome::Record => &mut counts.records,
                 Outcome::Failed => &mut counts.failed,

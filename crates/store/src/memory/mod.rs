@@ -51,7 +51,8 @@ struct Round {
     counts: FrontierCounts,
     host_states: FxHashMap<HostKey, Vec<u8>>,
     contents: FxHashMap<ContentHash, UrlKey>,
-    final_urls: FxHashMap<UrlKey, RequestId>,
+    /// Ids of URLs that were held or ended as a record.
+    pages: FxHashSet<i64>,
 }
 
 struct Row {
@@ -274,8 +275,9 @@ impl DomainStore for MemoryStore {
         Ok(*self.lock().this_round.contents.entry(*hash).or_insert(claimant))
     }
 
-    fn claim_final_url(&self, url: UrlKey, claimant: RequestId) -> Result<RequestId, StoreError> {
-        Ok(*self.lock().this_round.final_urls.entry(url).or_insert(claimant))
+    fn became_page(&self, url: UrlKey) -> Result<bool, StoreError> {
+        let inner = self.lock();
+        Ok(inner.by_key.get(&url).is_some_and(|id| inner.this_round.pages.contains(id)))
     }
 }
 

@@ -1,7 +1,7 @@
 //! [`DomainStore`] on SQLite.
 
-use super::{SqliteStore, error::sql};
-use crawl_model::{ContentHash, DomainStore, HostKey, RequestId, StoreError, UrlKey};
+use super::{SqliteStore, codes, error::sql};
+use crawl_model::{ContentHash, DomainStore, HostKey, Outcome, StoreError, UrlKey};
 use rusqlite::{Connection, OptionalExtension, ToSql, types::FromSql};
 
 impl DomainStore for SqliteStore {
@@ -29,9 +29,12 @@ impl DomainStore for SqliteStore {
         Ok(first.map_or(claimant, UrlKey))
     }
 
-    fn claim_final_url(&self, url: UrlKey, claimant: RequestId) -> Result<RequestId, StoreError> {
-        let first = self.ready()?.write(|conn, _| claim(conn, FINAL_URLS, url.0, claimant.0).map_err(sql))?;
-        Ok(first.map_or(claimant, RequestId))
+    fn became_page(&self, url: UrlKey) -> Result<bool, StoreError> {
+        let inner = self.ready()?;
+        let mut select = inner.conn.prepare_cached(BECAME_PAGE).map_err(sql)?;
+        select
+            .query_row((url.0, inner.memory.round, codes::outcome(Outcome::Record)), |row| row.get(0))
+            .map_err(sql)
     }
 }
 
@@ -43,10 +46,9 @@ const CONTENTS: Claim = [
     "SELECT claimant FROM contents WHERE hash = ?1",
 ];
 
-const FINAL_URLS: Claim = [
-    "INSERT INTO final_urls (key, claimant) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
-    "SELECT claimant FROM final_urls WHERE key = ?1",
-];
+/// An outcome of an earlier round was cleared when the URL was enqueued in this one.
+const BECAME_PAGE: &str = "SELECT EXISTS (SELECT 1 FROM urls WHERE key = ?1 AND round = ?2 AND \
+                           (outcome = ?3 OR id IN (SELECT id FROM held)))";
 
 /// Who claimed it before; nobody, if it is the claimant's now.
 fn claim<T: ToSql + FromSql>(

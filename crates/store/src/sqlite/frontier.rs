@@ -143,7 +143,7 @@ impl Frontier for SqliteStore {
             conn.execute_batch(
                 "UPDATE numbers SET value = 0 WHERE name IN ('records', 'failed', 'skipped', 'redirected'); \
                  DELETE FROM queue; DELETE FROM waiting; DELETE FROM leases; DELETE FROM held; \
-                 DELETE FROM host_states; DELETE FROM contents; DELETE FROM final_urls;",
+                 DELETE FROM host_states; DELETE FROM contents;",
             )
             .map_err(sql)?;
             set_number(conn, "round", i64::from(memory.round) + 1).map_err(sql)?;

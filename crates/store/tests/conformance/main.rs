@@ -81,6 +81,7 @@ conformance!(
     a_new_round_drops_what_was_active,
     a_lease_of_an_earlier_round_cannot_be_settled,
     history_is_replaced_by_content_and_merged_otherwise,
+    a_page_is_one_when_it_is_held_or_a_record,
     claims_name_the_first,
     host_states_are_kept_for_a_round,
     settings_and_robots_are_kept,

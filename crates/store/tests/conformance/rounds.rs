@@ -94,6 +94,24 @@ pub fn history_is_replaced_by_content_and_merged_otherwise(store: &impl Store) {
     );
 }
 
+pub fn a_page_is_one_when_it_is_held_or_a_record(store: &impl Store) {
+    store.begin_round().unwrap();
+    let urls = ["https://a/1", "https://a/2", "https://a/3", "https://a/4"];
+    let pages = |store: &dyn Store| urls.map(|url| store.became_page(UrlKey::of(url)).unwrap());
+    enqueue(store, &urls[..3]);
+    let leased = lease(store, "a", 3);
+    assert_eq!(pages(store), [false; 4], "known or not, none has come to an end");
+    settle(store, &leased[..1], Outcome::Record);
+    settle(store, &leased[1..2], Outcome::Failed);
+    assert!(store.hold((&leased[2]).into(), &host("a"), b"page").unwrap());
+    assert_eq!(pages(store), [true, false, true, false]);
+    settle(store, &leased[2..], Outcome::Record);
+    assert_eq!(pages(store), [true, false, true, false]);
+    store.begin_round().unwrap();
+    enqueue(store, &urls);
+    assert_eq!(pages(store), [false; 4], "each round begins anew");
+}
+
 pub fn claims_name_the_first(store: &impl Store) {
     let (a, b) = (UrlKey::of("a"), UrlKey::of("b"));
     let hash = ContentHash::of("text");
@@ -101,14 +119,8 @@ pub fn claims_name_the_first(store: &impl Store) {
     assert_eq!(store.claim_content(&hash, b).unwrap(), a);
     assert_eq!(store.claim_content(&hash, a).unwrap(), a, "the claimant may come again");
     assert_eq!(store.claim_content(&ContentHash::of("other"), b).unwrap(), b);
-    let (one, two) = (RequestId(1), RequestId(2));
-    assert_eq!(store.claim_final_url(a, one).unwrap(), one);
-    assert_eq!(store.claim_final_url(a, two).unwrap(), one);
-    assert_eq!(store.claim_final_url(a, one).unwrap(), one);
-    assert_eq!(store.claim_final_url(b, two).unwrap(), two);
     store.begin_round().unwrap();
     assert_eq!(store.claim_content(&hash, b).unwrap(), b, "claims are a round's");
-    assert_eq!(store.claim_final_url(a, two).unwrap(), two);
 }
 
 pub fn host_states_are_kept_for_a_round(store: &impl Store) {

@@ -71,9 +71,8 @@ CREATE INDEX held_host ON held (host, ord);
 -- The state of a host's fingerprint, in this round.
 CREATE TABLE host_states (host INTEGER PRIMARY KEY, state BLOB NOT NULL);
 
--- Who first had a content, or a final URL, in this round.
+-- Who first had a content in this round.
 CREATE TABLE contents (hash BLOB PRIMARY KEY, claimant BLOB NOT NULL) WITHOUT ROWID;
-CREATE TABLE final_urls (key BLOB PRIMARY KEY, claimant INTEGER NOT NULL) WITHOUT ROWID;
 
 -- How far each output file reaches.
 CREATE TABLE outputs (name TEXT PRIMARY KEY, reach INTEGER NOT NULL) WITHOUT ROWID;
