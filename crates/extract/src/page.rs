@@ -107,6 +107,8 @@ pub(crate) struct Page<'a> {
     pub(crate) frameworks: Vec<bool>,
     pub(crate) has_js_root: bool,
     pub(crate) has_paywall: bool,
+    /// The first visible heading of the first level with text.
+    pub(crate) heading: Option<u32>,
     /// The body, or the document where there is none (framesets).
     pub(crate) body: u32,
 }
@@ -132,6 +134,7 @@ impl<'a> Page<'a> {
             frameworks: vec![false; rules.frameworks.framework.len()],
             has_js_root: false,
             has_paywall: false,
+            heading: None,
             body,
         };
         page.look_at_elements();
@@ -139,6 +142,10 @@ impl<'a> Page<'a> {
         if page.sweep_consent() {
             page.sum_up(None);
         }
+        let all = page.body..page.dom.end(page.body);
+        page.heading = all.into_iter().find(|id| {
+            page.dom.tag(*id) == Tag::H1 && page.is_visible(*id) && page.amount(*id).chars > 0
+        });
         page
     }
 

@@ -1,12 +1,12 @@
 //! Who wrote a page.
 
-use super::{Sources, jsonld, non_empty};
-use crate::{dom::Tag, text};
+use super::{Sources, jsonld, near, non_empty};
+use crate::{dom::Tag, rules::Part, text};
 use html5ever::local_name;
 use serde_json::Value;
 
 /// Meta names that hold an author, best first.
-const METAS: [&str; 12] = [
+const METAS: [&str; 11] = [
     "author",
     "article:author",
     "byl",
@@ -18,24 +18,35 @@ const METAS: [&str; 12] = [
     "sailthru.author",
     "article:author_name",
     "og:article:author",
-    "twitter:data1",
 ];
+/// What stands in front of a name in a byline.
+const BY: [&str; 12] =
+    ["by ", "by:", "written by ", "posted by ", "author: ", "author ", "von ", "par ", "por ", "di ", "door ", "автор: "];
 const MAX_AUTHORS: usize = 20;
 
-/// The authors' names: JSON-LD, then meta elements, then what the page marks as its author.
-pub(super) fn find(s: &Sources<'_>, site: Option<&str>) -> Vec<String> {
+/// The authors' names: JSON-LD, then meta elements, then what the page marks as its author, then a byline near the
+/// heading.
+pub(super) fn find(s: &Sources<'_>) -> Vec<String> {
     let mut names = from_json(s);
     if names.is_empty() {
-        names = METAS[..11]
+        names = METAS
             .iter()
-            .map(|name| s.metas.all(name).flat_map(split).filter_map(|n| clean(&n)).collect::<Vec<_>>())
+            .map(|name| s.metas.all(name).flat_map(split).filter_map(|n| clean(s, &n)).collect::<Vec<_>>())
             .find(|list| !list.is_empty())
             .unwrap_or_default();
+    }
+    if names.is_empty() && s.metas.get("twitter:label1").is_some_and(|label| text::fold_lower(label).starts_with("written by")) {
+        names.extend(s.metas.get("twitter:data1").and_then(|name| clean(s, name)));
+    }
+    if names.is_empty() {
+        names.extend(posted(s));
     }
     if names.is_empty() {
         names = visible(s);
     }
-    names.retain(|name| !site.is_some_and(|site| text::fold_lower(site) == text::fold_lower(name)));
+    if names.is_empty() {
+        names.extend(near::lines(s.page).iter().find_map(|line| byline(s, line)));
+    }
     let mut out: Vec<String> = Vec::new();
     for name in names {
         if !out.iter().any(|n| n.eq_ignore_ascii_case(&name)) && out.len() < MAX_AUTHORS {
@@ -43,6 +54,27 @@ pub(super) fn find(s: &Sources<'_>, site: Option<&str>) -> Vec<String> {
         }
     }
     out
+}
+
+/// Who wrote the first post of a thread.
+fn posted(s: &Sources<'_>) -> Option<String> {
+    let authors = s.page.parts.iter().filter(|(part, ..)| *part == Part::PostAuthor);
+    // The post may stand in a noscript, so it need not be visible; an avatar's initial is no name.
+    let mut names = authors.map(|(_, _, id)| text::fold(&s.page.dom.raw_text(*id)));
+    clean(s, &names.find(|name| name.chars().count() > 1)?)
+}
+
+/// The name in a line that begins with "by".
+fn byline(s: &Sources<'_>, line: &str) -> Option<String> {
+    let rest = BY.iter().find_map(|by| {
+        let head = line.get(..by.len())?;
+        head.eq_ignore_ascii_case(by).then(|| line[by.len()..].trim_start_matches([':', ' ']))
+    })?;
+    let name = rest.split(['|', '·', '•', ',', '–', '—', '(']).next()?.split(" on ").next()?;
+    let capital = |word: &str| word.chars().next().is_some_and(|c| c.is_uppercase() || !c.is_lowercase());
+    let words: Vec<&str> = name.split_whitespace().collect();
+    let fine = (1..=5).contains(&words.len()) && words.iter().filter(|w| capital(w)).count() * 2 >= words.len();
+    fine.then(|| clean(s, name)).flatten()
 }
 
 fn from_json(s: &Sources<'_>) -> Vec<String> {
@@ -61,14 +93,18 @@ fn from_json(s: &Sources<'_>) -> Vec<String> {
             Value::Object(map) => map.get("name").and_then(jsonld::text),
             _ => None,
         };
-        names.extend(name.into_iter().flat_map(split).filter_map(|n| clean(&n)));
+        names.extend(name.into_iter().flat_map(split).filter_map(|n| clean(s, &n)));
     }
     names
 }
 
 /// Several names in one string.
 fn split(text: &str) -> Vec<String> {
-    text.split([';', '|', '\n'])
+    // An address of a profile is not a name.
+    if text.contains("://") {
+        return Vec::new();
+    }
+    text.split([';', '|', '\n', '·', '•', '/'])
         .flat_map(|part| part.split(" and "))
         .flat_map(|part| part.split(" & "))
         .flat_map(|part| part.split(", "))
@@ -77,19 +113,28 @@ fn split(text: &str) -> Vec<String> {
 }
 
 /// A name as it should stand in a record, or nothing if it is none.
-fn clean(name: &str) -> Option<String> {
-    let mut name = text::fold(name);
-    for prefix in ["by ", "written by ", "posted by ", "author: ", "von ", "par ", "por ", "di "] {
-        if name.len() > prefix.len()
-            && name.is_char_boundary(prefix.len())
-            && name[..prefix.len()].eq_ignore_ascii_case(prefix)
+fn clean(s: &Sources<'_>, name: &str) -> Option<String> {
+    let folded = text::fold(name);
+    let mut name = folded.as_str();
+    for prefix in BY {
+        if let Some(head) = name.get(..prefix.len())
+            && head.eq_ignore_ascii_case(prefix)
         {
-            name = name[prefix.len()..].trim().to_owned();
+            name = name[prefix.len()..].trim_start_matches([':', ' ']);
         }
     }
-    let name = name
-        .trim_matches(|c: char| matches!(c, ',' | '.' | ':' | '-' | '–' | '|' | '@' | '"' | ' '))
-        .to_owned();
+    // "Name on 5 March", "Name5/3/2024": the name ends where the date begins.
+    let name = name.split(" on ").next().unwrap_or(name);
+    let name = match name.find(|c: char| c.is_ascii_digit()) {
+        // Digits alone at the end belong to a user's name.
+        Some(at) if at > 3 && !name[at..].bytes().all(|b| b.is_ascii_alphanumeric()) => &name[..at],
+        _ => name,
+    };
+    let name = name.trim_matches(|c: char| matches!(c, ',' | '.' | ':' | '-' | '–' | '|' | '@' | '"' | ' ' | '(' | ')')).to_owned();
+    let month = name.split([' ', '.']).next().is_some_and(|word| s.page.rules.dates.is_month(&word.to_lowercase()));
+    if month && name.split(' ').count() < 3 {
+        return None;
+    }
     let words = name.split(' ').count();
     let bad = name.is_empty()
         || name.chars().count() > 60
@@ -97,6 +142,7 @@ fn clean(name: &str) -> Option<String> {
         || name.contains("://")
         || name.contains("www.")
         || name.contains('@')
+        || name.contains('.') && !name.contains(' ') && name.matches('.').count() > 1
         || !name.chars().any(char::is_alphabetic)
         || matches!(
             name.to_lowercase().as_str(),
@@ -109,10 +155,7 @@ fn clean(name: &str) -> Option<String> {
                 | "anonymous"
                 | "guest"
                 | "root"
-                | "webmaster"
-                | "user"
-                | "null"
-                | "undefined"
+                | "webmaster" | "user" | "null" | "undefined" | "by" | "von" | "par" | "written" | "written by" | "posted" | "posted by" | "view more posts" | "read more" | "follow" | "share"
         );
     (!bad).then_some(name)
 }
@@ -143,10 +186,14 @@ fn visible(s: &Sources<'_>) -> Vec<String> {
         } else {
             continue;
         };
-        if best.as_ref().is_some_and(|(r, _)| *r <= rank) || page.amount(id).chars > 80 {
+        let taken = best.as_ref().is_some_and(|(r, _)| *r <= rank);
+        if taken || page.amount(id).chars > 100 || near::is_elsewhere(page, id) {
             continue;
         }
-        let names: Vec<String> = split(&page.visible_text(id)).iter().filter_map(|n| clean(n)).collect();
+        let named = (id..dom.end(id)).find(|down| {
+            dom.attr(*down, &local_name!("itemprop")) == Some("name") && page.amount(*down).chars > 0
+        });
+        let names: Vec<String> = split(&page.visible_text(named.unwrap_or(id))).iter().filter_map(|n| clean(s, n)).collect();
         if let Some(first) = names.into_iter().next() {
             best = Some((rank, vec![first]));
         }

@@ -54,6 +54,13 @@ impl DateRules {
     }
 }
 
+impl DateRules {
+    /// The name or abbreviation of a month, in lower case.
+    pub(crate) fn is_month(&self, word: &str) -> bool {
+        self.months.contains_key(word)
+    }
+}
+
 /// In which order a date of numbers alone is read where both are possible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {

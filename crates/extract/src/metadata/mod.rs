@@ -3,6 +3,7 @@
 mod authors;
 mod dates;
 mod jsonld;
+mod near;
 mod published;
 mod title;
 
@@ -132,7 +133,7 @@ pub(crate) fn collect(page: &Page<'_>, json: &JsonLd) -> Collected {
     let mut metadata = PageMetadata {
         title: title::find(s, site_name.as_deref()),
         description: described(s),
-        authors: authors::find(s, site_name.as_deref()),
+        authors: authors::find(s),
         published: published::published(s, order),
         modified: published::modified(s, order),
         language,

@@ -1,7 +1,11 @@
 //! When a page was published and last changed.
 
-use super::{Order, Sources, dates, jsonld};
-use crate::{dom::Tag, rules::Roles, text};
+use super::{Order, Sources, dates, jsonld, near};
+use crate::{
+    dom::Tag,
+    rules::{Part, Roles},
+    text,
+};
 use html5ever::local_name;
 
 /// Only US English and a few others write the month first.
@@ -23,8 +27,10 @@ pub(super) fn published(s: &Sources<'_>, order: Order) -> Option<String> {
     });
     in_json
         .or_else(|| rules.published.iter().find_map(|name| s.metas.all(name).find_map(parse)))
+        .or_else(|| posted(s, order))
         .or_else(|| visible(s, order))
         .or_else(|| s.page.url.and_then(|url| dates::from_path(url.path())))
+        .or_else(|| near::lines(s.page).iter().find_map(|line| dated_line(s, line, order)))
 }
 
 /// The date of the last change: JSON-LD, then meta elements.
@@ -34,6 +40,27 @@ pub(super) fn modified(s: &Sources<'_>, order: Order) -> Option<String> {
     s.main
         .and_then(|main| jsonld::text(main.get("dateModified")?).and_then(parse))
         .or_else(|| rules.modified.iter().find_map(|name| s.metas.all(name).find_map(parse)))
+}
+
+/// The date of a thread's first post.
+fn posted(s: &Sources<'_>, order: Order) -> Option<String> {
+    let (_, _, id) = s.page.parts.iter().find(|(part, ..)| *part == Part::PostDate)?;
+    let stamp = s.page.dom.attr(*id, &local_name!("datetime"));
+    let rules = &s.page.rules.dates;
+    stamp
+        .and_then(|stamp| dates::parse(rules, stamp, order))
+        .or_else(|| dates::parse(rules, &text::fold(&s.page.visible_text(*id)), order))
+}
+
+/// The date in a line near the heading, unless the line speaks of a change.
+fn dated_line(s: &Sources<'_>, line: &str, order: Order) -> Option<String> {
+    let rules = &s.page.rules.dates;
+    let lower = line.to_lowercase();
+    let named = rules.published_words.iter().any(|word| lower.contains(word.as_str()));
+    if !named && rules.modified_words.iter().any(|word| lower.contains(word.as_str())) {
+        return None;
+    }
+    dates::parse(rules, line, order)
 }
 
 /// A date that a reader sees.
@@ -48,6 +75,10 @@ fn visible(s: &Sources<'_>, order: Order) -> Option<String> {
             continue;
         }
         let itemprop = dom.attr(id, &local_name!("itemprop")).unwrap_or_default();
+        let is_time = tag == Tag::Time || itemprop.eq_ignore_ascii_case("datePublished");
+        if !is_time && fallback.is_some() || near::is_elsewhere(page, id) {
+            continue;
+        }
         if tag == Tag::Time || itemprop.eq_ignore_ascii_case("datePublished") {
             let stamp =
                 dom.attr(id, &local_name!("datetime")).or_else(|| dom.attr(id, &local_name!("content")));

@@ -1,35 +1,72 @@
 //! The title of a page, without the name of its site.
 
 use super::{Sources, jsonld, non_empty};
-use crate::{dom::Tag, text};
+use crate::dom::Tag;
 
 /// What stands between a title and the site's name.
 const SEPARATORS: [&str; 12] =
     [" | ", " - ", " – ", " — ", " :: ", " » ", " « ", " · ", " • ", " / ", " > ", " ~ "];
 
-/// The title: what the page's data calls it, checked against its heading.
+/// Longer headings are no titles (bytes).
+const MAX_HEADING: usize = 250;
+/// More headings of the first level than this are not looked at.
+const MAX_HEADINGS: usize = 12;
+
+/// The title: the heading that the page's own data agrees with, else what the data calls the page.
 pub(super) fn find(s: &Sources<'_>, site: Option<&str>) -> Option<String> {
-    let heading = heading(s);
-    let declared = s.metas.first(&[
-        "og:title",
-        "twitter:title",
-        "dc.title",
-        "citation_title",
-        "parsely-title",
-        "sailthru.title",
-    ]);
+    let declared = s.metas.first(&["og:title", "twitter:title", "dc.title", "citation_title", "parsely-title", "sailthru.title"]);
     let headline = s.main.and_then(|main| main.get("headline").and_then(jsonld::text));
     let element = title_element(s);
-    let full =
-        headline.map(str::to_owned).or_else(|| declared.map(str::to_owned)).or_else(|| element.clone());
-    let Some(full) = full.and_then(|t| non_empty(&t)) else { return heading };
-    if let Some(heading) = heading {
-        let (short, long) = (text::fold_lower(&heading), text::fold_lower(&full));
-        if long.contains(&short) && short.len() * 5 >= long.len() {
-            return Some(heading);
+    let named: Vec<String> =
+        headline.into_iter().chain(declared).chain(element.as_deref()).filter_map(plain).collect();
+    let headings = headings(s, site);
+    let agreeing = headings
+        .iter()
+        .map(|heading| (named.iter().map(|name| shared(heading, name)).fold(0.0, f32::max), heading))
+        .filter(|(share, _)| *share >= AGREES)
+        .max_by(|a, b| a.0.total_cmp(&b.0));
+    if let Some((_, heading)) = agreeing {
+        return Some(heading.clone());
+    }
+    let full = named.first().map(|full| without_site(full, site, s));
+    match (full, headings.as_slice()) {
+        (None, [first, ..]) => Some(first.clone()),
+        // The data calls the page by its site's name; its one heading says more.
+        (Some(full), [only]) if is_site(&full, site, s) || shared(only, &full) > 0.55 && words(only).count() > 2 => {
+            Some(only.clone())
+        }
+        (full, _) => full,
+    }
+}
+
+/// A heading agrees with a name of the page if this share of its words stands in it.
+const AGREES: f32 = 0.6;
+
+/// Share of the heading's words that stand in the name.
+fn shared(heading: &str, name: &str) -> f32 {
+    let name: Vec<String> = words(name).collect();
+    let (mut all, mut found) = (0.0, 0.0);
+    for word in words(heading) {
+        let weight = if word.chars().count() > 3 { 1.0 } else { 0.3 };
+        all += weight;
+        if name.contains(&word) {
+            found += weight;
         }
     }
-    Some(without_site(&full, site, s))
+    if all == 0.0 { 0.0 } else { found / all }
+}
+
+fn words(text: &str) -> impl Iterator<Item = String> {
+    text.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).map(str::to_lowercase)
+}
+
+/// Text of an attribute or of JSON that may hold character references a second time.
+fn plain(text: &str) -> Option<String> {
+    if text.contains('&') && text.contains(';') {
+        let dom = crate::dom::parse(&text.replace('<', "&lt;"), &crate::dom::Limits::default()).dom;
+        return non_empty(&dom.raw_text(0));
+    }
+    non_empty(text)
 }
 
 fn title_element(s: &Sources<'_>) -> Option<String> {
@@ -38,30 +75,34 @@ fn title_element(s: &Sources<'_>) -> Option<String> {
     non_empty(&dom.raw_text(id))
 }
 
-/// The page's heading: the only visible h1, or the first that is not the site's name in its header.
-fn heading(s: &Sources<'_>) -> Option<String> {
+/// Visible headings of the first level that are not the site's name.
+fn headings(s: &Sources<'_>, site: Option<&str>) -> Vec<String> {
     let dom = &s.page.dom;
-    let mut all = (s.page.body..dom.end(s.page.body))
-        .filter(|id| dom.tag(*id) == Tag::H1 && s.page.is_visible(*id))
-        .filter_map(|id| non_empty(&s.page.visible_text(id)))
-        .filter(|t| t.len() <= 300);
-    let first = all.next()?;
-    Some(first)
+    let mut out: Vec<String> = Vec::new();
+    let all = (s.page.body..dom.end(s.page.body)).filter(|id| dom.tag(*id) == Tag::H1 && s.page.is_visible(*id));
+    for heading in all.take(MAX_HEADINGS).filter_map(|id| non_empty(&s.page.visible_text(id))) {
+        let heading = heading.trim_end_matches(['¶', '#', ' ']).to_owned();
+        if heading.len() <= MAX_HEADING && !heading.is_empty() && !is_site(&heading, site, s) && !out.contains(&heading) {
+            out.push(heading);
+        }
+    }
+    out
+}
+
+/// The text is the site's name, or its host's.
+fn is_site(part: &str, site: Option<&str>, s: &Sources<'_>) -> bool {
+    let letters = |t: &str| t.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect::<String>();
+    let host = s.page.url.and_then(|url| url.host_str()).unwrap_or_default();
+    let part = letters(part);
+    let host = letters(host.trim_start_matches("www."));
+    !part.is_empty()
+        && (site.is_some_and(|site| letters(site) == part || letters(site).contains(&part) && part.len() > 3)
+            || host.starts_with(&part) && part.len() > 2)
 }
 
 /// Cuts the site's name off a title, at either end.
 fn without_site(title: &str, site: Option<&str>, s: &Sources<'_>) -> String {
-    let host = s.page.url.and_then(|url| url.host_str()).unwrap_or_default();
-    let letters =
-        |t: &str| t.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect::<String>();
-    let is_site = |part: &str| {
-        let part = letters(part);
-        let host = letters(host.trim_start_matches("www."));
-        !part.is_empty()
-            && (site
-                .is_some_and(|site| letters(site) == part || letters(site).contains(&part) && part.len() > 3)
-                || host.starts_with(&part) && part.len() > 2)
-    };
+    let is_site = |part: &str| is_site(part, site, s);
     let split = SEPARATORS.iter().filter_map(|sep| title.rfind(sep).map(|at| (at, sep.len()))).max();
     let Some((at, len)) = split else { return title.to_owned() };
     let (head, tail) = (&title[..at], &title[at + len..]);
@@ -74,8 +115,8 @@ fn without_site(title: &str, site: Option<&str>, s: &Sources<'_>) -> String {
         return title[first.0 + first.1..].trim().to_owned();
     }
     // A short tail behind a longer head is the site or a section of it.
-    let words = |t: &str| t.split_whitespace().count();
-    if is_site(tail) || words(tail) <= 3 && words(head) >= 3 {
+    let count = |t: &str| t.split_whitespace().count();
+    if is_site(tail) || count(tail) <= 3 && count(head) >= 3 {
         return head.trim().to_owned();
     }
     title.to_owned()

@@ -1,0 +1,78 @@
+//! Short lines around the heading of a page: where bylines and dates stand that nothing marks as such.
+
+use crate::{
+    dom::Tag,
+    page::Page,
+    rules::Roles,
+    text,
+};
+
+/// Lines looked at in front of the heading and behind it.
+const BEFORE: usize = 12;
+const AFTER: usize = 24;
+/// A longer line is text of the page (characters).
+const MAX_CHARS: u32 = 120;
+
+/// Names of what speaks of other pages, or by other people.
+const ELSEWHERE: Roles = Roles::COMMENTS
+    .and(Roles::RELATED)
+    .and(Roles::SIDEBAR)
+    .and(Roles::NAVIGATION)
+    .and(Roles::FOOTER)
+    .and(Roles::OVERLAY)
+    .and(Roles::ADVERTISEMENT);
+
+/// The element stands among comments, related pages, menus and the like.
+pub(super) fn is_elsewhere(page: &Page<'_>, id: u32) -> bool {
+    let dom = &page.dom;
+    // What holds the heading, or most of the page, is no place beside the page.
+    let most = page.amount(page.body).words / 2;
+    let holds_heading = |up: u32| {
+        page.heading.is_some_and(|heading| up <= heading && heading < dom.end(up)) || page.amount(up).words > most
+    };
+    std::iter::once(id).chain(dom.ancestors(id)).take_while(|up| *up > page.body && !holds_heading(*up)).any(|up| {
+        matches!(page.dom.tag(up), Tag::Nav | Tag::Footer | Tag::Aside) || page.roles[up as usize].has(ELSEWHERE)
+    })
+}
+
+/// The short lines, nearest to the heading first: those behind it, then those in front.
+pub(super) fn lines(page: &Page<'_>) -> Vec<String> {
+    let dom = &page.dom;
+    let Some(heading) = page.heading.or_else(|| dom.find(page.body..dom.end(page.body), Tag::H2)) else {
+        return Vec::new();
+    };
+    let mut out = Vec::new();
+    let mut id = dom.end(heading);
+    while id < dom.end(page.body) && out.len() < AFTER {
+        id = take(page, id, &mut out);
+    }
+    let mut before = Vec::new();
+    let mut id = page.body;
+    while id < heading {
+        id = take(page, id, &mut before);
+    }
+    out.extend(before.into_iter().rev().take(BEFORE));
+    out
+}
+
+/// Takes a block's line if it is one, and goes on to the node behind it.
+fn take(page: &Page<'_>, id: u32, out: &mut Vec<String>) -> u32 {
+    let dom = &page.dom;
+    if !page.is_visible(id) {
+        return dom.end(id);
+    }
+    let chars = page.amount(id).chars;
+    let tag = dom.tag(id);
+    let whole = tag == Tag::Text || chars <= MAX_CHARS && !has_block(page, id);
+    if !whole {
+        return id + 1;
+    }
+    if (1..=MAX_CHARS).contains(&chars) && !is_elsewhere(page, id) {
+        out.push(text::fold(&page.visible_text(id)));
+    }
+    dom.end(id)
+}
+
+fn has_block(page: &Page<'_>, id: u32) -> bool {
+    (id + 1..page.dom.end(id)).any(|down| page.dom.tag(down).is_block())
+}
