@@ -30,3 +30,49 @@ fn canonical_forms_of_the_profile_cc_basic() {
     faults.iter().for_each(|fault| println!("{fault}"));
     assert!(faults.len() * 50 <= cases.len(), "{} of {} wrong", faults.len(), cases.len());
 }
+
+/// The crate `url` parses; this counts where it differs from the copies of WPT in the suite for http and https, so that
+/// a change of either is seen. What differs is printed: A-labels that decode to nothing, and `///host` as a reference.
+#[test]
+fn web_platform_tests_agree_with_the_crate_url() {
+    use url::Url;
+    let Some(suite) = suite("url_wpt_parse.json") else { return };
+    let cases = suite.as_array().unwrap();
+    let differences: Vec<String> = cases
+        .iter()
+        .filter_map(|case| {
+            let input = case["input"].as_str().unwrap();
+            let found = match case["base"].as_str() {
+                Some(base) => Url::parse(base).and_then(|base| base.join(input)),
+                None => Url::parse(input),
+            };
+            let found = found.ok().map(String::from);
+            let expected = case["href"].as_str().filter(|_| case["failure"] != true);
+            (found.as_deref() != expected)
+                .then(|| format!("{input:?} on {}: {found:?}, not {expected:?}", case["base"]))
+        })
+        .collect();
+    println!("{} of {} agree", cases.len() - differences.len(), cases.len());
+    differences.iter().for_each(|difference| println!("{difference}"));
+    assert!(differences.len() <= 10, "{} of {}", differences.len(), cases.len());
+}
+
+#[test]
+fn names_become_ascii_as_the_web_platform_tests_say() {
+    let Some(suite) = suite("url_wpt_toascii.json") else { return };
+    let cases = suite.as_array().unwrap();
+    let differences: Vec<String> = cases
+        .iter()
+        .filter_map(|case| {
+            let input = case["input"].as_str().unwrap();
+            let found = url::Url::parse(&format!("http://{input}/"))
+                .ok()
+                .and_then(|u| u.host_str().map(str::to_owned));
+            (found.as_deref() != case["output"].as_str())
+                .then(|| format!("{input:?}: {found:?}, not {}", case["output"]))
+        })
+        .collect();
+    println!("{} of {} agree", cases.len() - differences.len(), cases.len());
+    differences.iter().for_each(|difference| println!("{difference}"));
+    assert!(differences.len() <= 3, "{} of {}", differences.len(), cases.len());
+}

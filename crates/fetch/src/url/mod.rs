@@ -84,6 +84,9 @@ impl Canonicalizer {
         if HostKey::of(&url).is_none() {
             return Err(UrlRefusal::Scheme);
         }
+        if url.host_str().is_some_and(|host| host.bytes().all(|b| b == b'.')) {
+            return Err(UrlRefusal::Invalid);
+        }
         let url = self.canonical_owned(url);
         // percent-encoding can make a URL three times as long
         if url.as_str().len() > self.max_length { Err(UrlRefusal::TooLong) } else { Ok(url) }
@@ -103,7 +106,11 @@ impl Canonicalizer {
     fn rewritten(&self, url: &Url) -> Option<Url> {
         let text = url.as_str();
         let host = &url[Position::BeforeHost..Position::AfterHost];
-        let plain_host = host.strip_suffix('.').unwrap_or(host);
+        let plain_host = match host.trim_end_matches('.') {
+            // nothing but dots: no name, and nothing to make of it
+            "" => host,
+            name => name,
+        };
         let path = url.path();
         let query = url.query();
         let canonical_path = self.path(path);

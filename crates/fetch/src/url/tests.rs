@@ -22,6 +22,7 @@ fn one_form_for_many() {
         ("http://h/a;v=1;JSESSIONID=2/b;c", "http://h/a;v=1/b;c"),
         ("http://h/a?q=a%26b|c^{d}", "http://h/a?q=a%26b%7Cc%5E%7Bd%7D"),
         ("http://h/a?q=%66oo+bar%20", "http://h/a?q=foo+bar%20"),
+        ("https://ü../", "https://xn--tda/"),
         ("http://2130706433/", "http://127.0.0.1/"),
         ("http://h/index.html", "http://h/index.html"),
     ] {
@@ -41,6 +42,7 @@ fn what_cannot_be_crawled_is_refused_by_kind() {
         ("ftp://h/", UrlRefusal::Scheme),
         ("view-source:http://h/", UrlRefusal::Scheme),
         ("http://[bad/", UrlRefusal::Invalid),
+        ("https://..#", UrlRefusal::Invalid),
         ("http://ho%20st/", UrlRefusal::Invalid),
         (&"a".repeat(5_000), UrlRefusal::TooLong),
         (&"é".repeat(2_000), UrlRefusal::TooLong),
