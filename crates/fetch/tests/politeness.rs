@@ -1,0 +1,130 @@
+//! Politeness as the server sees it: every request counted, whatever it was for.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests, which clippy does not see as such")]
+
+mod support;
+
+use crawl_fetch::{
+    Fetched, Gate, HttpClient, PolitenessSettings, RobotsPolicy, SitemapWalk, SlotOutcome, WalkLimits,
+};
+use crawl_model::{HostKey, Origin};
+use std::{
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
+};
+use support::{Server, Then, client, html, request, response, settings};
+use tokio::io::AsyncWriteExt;
+use url::Url;
+
+/// When a request came in and when its answer was ready.
+type Log = Arc<Mutex<Vec<(Instant, Instant, String)>>>;
+
+/// A site whose pages redirect, whose sitemap has two files, and which answers slowly now and then.
+async fn site(log: Log) -> Server {
+    Server::start(move |seen, mut stream| {
+        let log = Arc::clone(&log);
+        async move {
+            let host = seen.header("host").unwrap_or_default().to_owned();
+            let location = |path: &str| format!("<loc>http://{host}{path}</loc>");
+            let answer = match seen.path.as_str() {
+                "/robots.txt" => response("301 Moved", "Location: /real-robots.txt\r\n", b""),
+                "/real-robots.txt" => {
+                    response("200 OK", "", format!("sitemap: http://{host}/index.xml").as_bytes())
+                }
+                "/index.xml" => {
+                    let body =
+                        format!("<sitemapindex><sitemap>{}</sitemap></sitemapindex>", location("/1.xml"));
+                    response("200 OK", "", body.as_bytes())
+                }
+                "/1.xml" => {
+                    let urls: String =
+                        (0..30).map(|n| format!("<url>{}</url>", location(&format!("/{n}")))).collect();
+                    response("200 OK", "", format!("<urlset>{urls}</urlset>").as_bytes())
+                }
+                path if path.ends_with('7') => response("302 Found", "Location: /target\r\n", b""),
+                path => {
+                    if path.ends_with('3') {
+                        tokio::time::sleep(Duration::from_millis(60)).await;
+                    }
+                    html("page")
+                }
+            };
+            // noted before it is written: afterwards a busy machine may let us wait
+            log.lock().unwrap().push((seen.at, Instant::now(), seen.path));
+            let _ = stream.write_all(&answer).await;
+            (stream, Then::KeepOpen)
+        }
+    })
+    .await
+}
+
+async fn page(client: &HttpClient, gate: &Gate, url: Url) -> Fetched {
+    let slot = gate.acquire(&HostKey::of(&url).unwrap()).await;
+    let fetched = client.fetch(request(url)).await;
+    slot.finish(SlotOutcome::of(&fetched));
+    fetched
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_gap_is_shorter_than_the_delay_with_redirects_robots_and_sitemaps() {
+    const DELAY: Duration = Duration::from_millis(20);
+    let log = Log::default();
+    let server = site(Arc::clone(&log)).await;
+    let (client, gate) = (
+        Arc::new(client(settings())),
+        Gate::new(PolitenessSettings { delay: DELAY, jitter: 0.0, ..PolitenessSettings::default() }),
+    );
+    let origin = Origin::of(&server.url("/")).unwrap();
+    let robots = RobotsPolicy::from_cached(&client.fetch_robots(&gate, &origin, None).await, "crawl");
+    let roots: Vec<Url> = robots.sitemaps().iter().map(|s| s.parse().unwrap()).collect();
+    let mut urls = Vec::new();
+    let walk = SitemapWalk { client: &client, gate: &gate, limits: WalkLimits::default() };
+    let report = walk.run(roots, |_| true, |entries| urls.extend(entries)).await;
+    assert_eq!((report.files, report.entries, urls.len()), (2, 30, 30));
+    // several workers compete for the one host
+    let tasks: Vec<_> = urls
+        .into_iter()
+        .map(|entry| {
+            let (client, gate) = (Arc::clone(&client), gate.clone());
+            tokio::spawn(async move {
+                if let Fetched::Redirect { to, .. } = page(&client, &gate, entry.url).await {
+                    page(&client, &gate, to).await;
+                }
+            })
+        })
+        .collect();
+    for task in tasks {
+        task.await.unwrap();
+    }
+    let mut log = log.lock().unwrap().clone();
+    log.sort_by_key(|(came, ..)| *came);
+    assert_eq!(log.len(), 2 + 2 + 30 + 3);
+    for pair in log.windows(2) {
+        let gap = pair[1].0.saturating_duration_since(pair[0].1);
+        assert!(gap >= DELAY, "{gap:?} between {} and {}", pair[0].2, pair[1].2);
+    }
+}
+
+#[tokio::test]
+async fn after_a_429_no_request_comes_before_its_time() {
+    let server = Server::answering(|seen| match seen.path.as_str() {
+        "/busy" => response("429 Too Many Requests", "Retry-After: 1\r\n", b""),
+        _ => html("x"),
+    })
+    .await;
+    let (client, gate) = (
+        client(settings()),
+        Gate::new(PolitenessSettings {
+            delay: Duration::ZERO,
+            host_concurrency: 4,
+            ..PolitenessSettings::default()
+        }),
+    );
+    page(&client, &gate, server.url("/busy")).await;
+    futures::future::join_all((0..3).map(|n| page(&client, &gate, server.url(&format!("/{n}"))))).await;
+    let seen = server.seen();
+    let busy = seen.iter().find(|s| s.path == "/busy").unwrap().at;
+    for later in seen.iter().filter(|s| s.path != "/busy") {
+        assert!(later.at - busy >= Duration::from_secs(1), "{} came after {:?}", later.path, later.at - busy);
+    }
+}
