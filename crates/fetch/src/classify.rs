@@ -83,7 +83,9 @@ fn decide(
             (None, true) => (T::JsSpa, S::Chrome, 0.8, "nearly empty body with external scripts".into()),
         };
     }
+    // a body that has words enough has no need of scripts, even if extraction made little of it
     if content_words < SOME_WORDS
+        && signals.body_word_count < STATIC_WORDS
         && let Some(why) = needs_js(signals)
     {
         return (T::JsSpa, S::Chrome, 0.7, why.into());
@@ -165,5 +167,7 @@ mod tests {
         assert!(needs_js(&noscript(21)).is_some() && needs_js(&noscript(20)).is_none());
         assert!(needs_js(&PageSignals { asks_for_javascript: true, ..body(500) }).is_some());
         assert_eq!(decided(&root(20), 10, Extractor::BodyFallback).1, Strategy::Chrome);
+        let long = PageSignals { asks_for_javascript: true, ..body(150) };
+        assert_eq!(decided(&long, 10, Extractor::BodyFallback).1, Strategy::Static);
     }
 }
