@@ -422,6 +422,23 @@ async fn credentials_go_to_their_host_alone_and_never_from_a_url() {
 }
 
 #[tokio::test]
+async fn cookies_are_kept_only_when_asked_for() {
+    let server = Server::answering(|seen| match seen.header("cookie") {
+        Some("ok=1") => html("in"),
+        Some(other) => panic!("{other}"),
+        None => response("302 Found", "Location: /\r\nSet-Cookie: ok=1; Path=/\r\n", b""),
+    })
+    .await;
+    let with = client(HttpSettings { cookies: true, ..settings() });
+    for fetched in
+        [with.fetch(request(server.url("/"))).await, fetch(&server, "/").await, fetch(&server, "/").await]
+    {
+        assert!(matches!(fetched, Fetched::Redirect { .. }));
+    }
+    page(with.fetch(request(server.url("/"))).await);
+}
+
+#[tokio::test]
 async fn conditions_mobile_headers_and_the_users_own() {
     let server = Server::answering(|_| html("x")).await;
     let own = vec![("X-Own".to_owned(), "1".to_owned()), ("Accept".to_owned(), "text/html".to_owned())];

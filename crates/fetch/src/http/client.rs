@@ -3,8 +3,9 @@
 use super::{
     body::{Plan, Read, drain, read},
     content::{Declared, SkipKind, essence, gate},
-    decode::ACCEPT_ENCODING,
+    cookies::CookieJar,
     failure::{Limits, classify},
+    headers::{conditions, headers, owned, requestable, retry_after, target},
     pool::{Pool, literal},
     settings::{HostAuth, HttpSettings},
 };
@@ -14,13 +15,10 @@ use crate::{
     politeness::AddressBook,
     user_agents,
 };
-use crawl_model::{Body, CrawlRequest, FetchedPage, Headers, HostKey, Strategy, Timings};
+use crawl_model::{Body, CrawlRequest, FetchedPage, HostKey, Strategy, Timings};
 use reqwest::{
     Response,
-    header::{
-        ACCEPT, ACCEPT_ENCODING as ACCEPT_ENCODING_NAME, ACCEPT_LANGUAGE, HeaderMap, HeaderName, HeaderValue,
-        IF_MODIFIED_SINCE, IF_NONE_MATCH, LOCATION, RETRY_AFTER, USER_AGENT,
-    },
+    header::{COOKIE, HeaderMap},
 };
 use std::time::{Duration, SystemTime};
 use tokio::time::{Instant, timeout_at};
@@ -108,6 +106,7 @@ pub struct HttpClient {
     mobile: HeaderMap,
     limits: Limits,
     addresses: AddressBook,
+    cookies: Option<CookieJar>,
 }
 
 impl HttpClient {
@@ -126,6 +125,7 @@ impl HttpClient {
                 read: settings.read_timeout,
                 total: settings.total_timeout,
             },
+            cookies: settings.cookies.then(CookieJar::default),
             settings,
             budget,
             addresses: AddressBook::default(),
@@ -280,16 +280,24 @@ impl HttpClient {
     }
 
     /// Sends a GET and waits for the headers. The host is checked first: a resolver is never asked for addresses.
-    async fn send(&self, url: &Url, headers: HeaderMap, deadline: Instant) -> Result<Response, FetchError> {
+    async fn send(
+        &self,
+        url: &Url,
+        mut headers: HeaderMap,
+        deadline: Instant,
+    ) -> Result<Response, FetchError> {
         let url = requestable(url)?;
         let host = url.host_str().unwrap_or_default().to_owned();
         if let Some(address) = literal(&url).filter(|&address| !self.settings.addresses.allows(address)) {
             return Err(FetchError::AddressBlocked { host, address });
         }
+        if let Some(value) = self.cookies.as_ref().and_then(|jar| jar.header(&url)) {
+            headers.insert(COOKIE, value);
+        }
         let auth = self.credentials(&url);
         // behind a proxy the peer is the proxy, which says nothing about the host
         let key = if self.pool.is_direct(&url) { HostKey::of(&url) } else { None };
-        let mut request = self.pool.client(&url).get(url).headers(headers);
+        let mut request = self.pool.client(&url).get(url.clone()).headers(headers);
         if let Some(auth) = auth {
             request = request.basic_auth(&auth.user, Some(&auth.password));
         }
@@ -299,6 +307,9 @@ impl HttpClient {
             Ok(Ok(response)) => {
                 if let (Some(key), Some(peer)) = (key, response.remote_addr()) {
                     self.addresses.note(&key, peer.ip());
+                }
+                if let Some(jar) = &self.cookies {
+                    jar.keep(&url, response.headers());
                 }
                 Ok(response)
             }
@@ -316,104 +327,6 @@ impl HttpClient {
         let host = HostKey::of(url)?;
         self.settings.auth.iter().find(|auth| auth.host.eq_ignore_ascii_case(host.as_str()))
     }
-}
-
-/// The URL as it may go out: http or https, and without credentials, which a link must not be able to make us send.
-fn requestable(url: &Url) -> Result<Url, FetchError> {
-    if HostKey::of(url).is_none() {
-        return Err(FetchError::Url(format!("the scheme is {}", url.scheme())));
-    }
-    let mut url = url.clone();
-    strip(&mut url);
-    Ok(url)
-}
-
-fn strip(url: &mut Url) {
-    url.set_fragment(None);
-    if !url.username().is_empty() || url.password().is_some() {
-        // these fail only for URLs without a host
-        let _ = url.set_username("");
-        let _ = url.set_password(None);
-    }
-}
-
-/// Where a redirect leads.
-fn target(base: &Url, headers: &HeaderMap) -> Result<Url, FetchError> {
-    let location =
-        headers.get(LOCATION).ok_or_else(|| FetchError::Redirect("there is no Location".into()))?;
-    // raw UTF-8 is common and is percent-encoded by the parser
-    let location = String::from_utf8_lossy(location.as_bytes());
-    let location = location.trim();
-    if location.is_empty() {
-        return Err(FetchError::Redirect("Location is empty".into()));
-    }
-    let shown = || location.chars().take(200).collect::<String>();
-    let mut url =
-        base.join(location).map_err(|e| FetchError::Redirect(format!("Location \"{}\": {e}", shown())))?;
-    if HostKey::of(&url).is_none() {
-        return Err(FetchError::Redirect(format!("Location \"{}\" is neither http nor https", shown())));
-    }
-    strip(&mut url);
-    Ok(url)
-}
-
-/// `Retry-After` in seconds or as a date; nonsense and dates that have passed say nothing.
-pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
-    let value = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
-    if let Ok(seconds) = value.parse::<u64>() {
-        return Some(Duration::from_secs(seconds));
-    }
-    httpdate::parse_http_date(value)
-        .ok()?
-        .duration_since(SystemTime::now())
-        .ok()
-        .filter(|wait| !wait.is_zero())
-}
-
-/// The headers of every request; `client` are those of the client that is imitated, the user's own come last.
-fn headers(settings: &HttpSettings, client: &[(String, String)]) -> Result<HeaderMap, FetchError> {
-    let mut map = HeaderMap::new();
-    let value = |v: &str| HeaderValue::from_str(v).map_err(|_| bad_header(v));
-    map.insert(USER_AGENT, value(&settings.user_agent)?);
-    map.insert(ACCEPT, value(user_agents::accept())?);
-    map.insert(ACCEPT_ENCODING_NAME, HeaderValue::from_static(ACCEPT_ENCODING));
-    if let Some(language) = &settings.accept_language {
-        map.insert(ACCEPT_LANGUAGE, value(language)?);
-    }
-    for (name, text) in client.iter().chain(&settings.headers) {
-        let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| bad_header(name))?;
-        let mut value = value(text)?;
-        // a configured header may carry a token
-        value.set_sensitive(settings.headers.iter().any(|(n, _)| name.as_str().eq_ignore_ascii_case(n)));
-        map.insert(name, value);
-    }
-    Ok(map)
-}
-
-fn bad_header(text: &str) -> FetchError {
-    let name: String = text.chars().take(20).collect();
-    FetchError::Protocol(format!("the configured header beginning with \"{name}\" is not valid in HTTP"))
-}
-
-fn conditions(request: &CrawlRequest, headers: &mut HeaderMap) {
-    let mut condition = |name: HeaderName, text: &Option<String>| {
-        if let Some(value) = text.as_deref().and_then(|text| HeaderValue::from_str(text).ok()) {
-            headers.insert(name, value);
-        }
-    };
-    condition(IF_NONE_MATCH, &request.etag);
-    condition(IF_MODIFIED_SINCE, &request.last_modified);
-}
-
-fn owned(headers: &HeaderMap) -> Headers {
-    Headers(
-        headers
-            .iter()
-            .map(|(name, value)| {
-                (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned())
-            })
-            .collect(),
-    )
 }
 
 /// A body keeps no more memory than it is accounted for, give or take an eighth.

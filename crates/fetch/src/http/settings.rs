@@ -57,6 +57,8 @@ pub struct HttpSettings {
     pub addresses: AddressPolicy,
     /// Headers sent with every request, besides our own; one with the name of our own replaces it.
     pub headers: Vec<(String, String)>,
+    /// Keep cookies, each for the host that set it. Off, nothing of a cookie is ever sent.
+    pub cookies: bool,
     /// Basic credentials by host.
     pub auth: Vec<HostAuth>,
     /// The way out.
@@ -82,6 +84,7 @@ impl Default for HttpSettings {
             resolve: Vec::new(),
             addresses: AddressPolicy::default(),
             headers: Vec::new(),
+            cookies: false,
             auth: Vec::new(),
             proxy: ProxyChoice::default(),
             pool_idle_per_host: 4,
