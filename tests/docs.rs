@@ -11,8 +11,6 @@ use std::{
     process::Command,
 };
 
-const SUBCOMMANDS: [&str; 4] = ["extract", "classify", "dedup", "completions"];
-
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
@@ -31,16 +29,26 @@ fn documents() -> Vec<PathBuf> {
     out
 }
 
+fn help(subcommand: Option<&str>) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_crawl")).args(subcommand).arg("--help").output().unwrap();
+    assert!(output.status.success(), "{subcommand:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
 /// Flags that `crawl --help` and the help of its subcommands know.
 fn known_flags() -> BTreeSet<String> {
+    let main = help(None);
+    let (_, listed) = main.split_once("Commands:\n").unwrap();
+    let subcommands = listed
+        .lines()
+        .take_while(|l| l.starts_with(' '))
+        .filter(|l| l.starts_with("  ") && !l.starts_with("   "))
+        .filter_map(|l| l.split_whitespace().next())
+        .filter(|name| *name != "help");
     let flag = Regex::new(r"(?m)(?:^|[\s,(\[])(--?[a-zA-Z][a-z-]*)").unwrap();
     let mut out = BTreeSet::new();
-    for subcommand in SUBCOMMANDS.iter().map(Some).chain([None]) {
-        let output =
-            Command::new(env!("CARGO_BIN_EXE_crawl")).args(subcommand).arg("--help").output().unwrap();
-        assert!(output.status.success(), "{subcommand:?}");
-        let help = String::from_utf8(output.stdout).unwrap();
-        out.extend(flag.captures_iter(&help).map(|c| c[1].to_owned()));
+    for text in subcommands.map(|name| help(Some(name))).chain([main.clone()]) {
+        out.extend(flag.captures_iter(&text).map(|c| c[1].to_owned()));
     }
     out
 }
@@ -83,7 +91,13 @@ fn named_flags(code: &str) -> Vec<String> {
 #[test]
 fn flags_of_the_documents_exist() {
     let known = known_flags();
-    assert!(known.contains("--seed") && known.contains("-O") && known.contains("--jsonl"), "{known:?}");
+    assert!(
+        known.contains("--seed")
+            && known.contains("-O")
+            && known.contains("--jsonl")
+            && known.contains("--stats"),
+        "{known:?}"
+    );
     let mut unknown = Vec::new();
     let mut checked = 0;
     for document in documents() {

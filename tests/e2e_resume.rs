@@ -19,7 +19,8 @@ use support::{
     site::Site,
 };
 
-const DEPTH: [&str; 2] = ["--depth", "4"];
+/// Past the last page, so that only the calendar ends there.
+const DEPTH: [&str; 2] = ["--depth", "6"];
 
 fn harbour() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/sites/harbour")

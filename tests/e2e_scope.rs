@@ -196,3 +196,32 @@ fn flags_go_before_the_environment_and_that_before_the_file() {
     assert_eq!(crawl(Some("1"), &file), 3, "the environment");
     assert_eq!(crawl(Some("1"), &[file.as_slice(), &["--depth", "2"]].concat()), 7, "the flag");
 }
+
+/// The depth of a page is that of the shortest way to it, also where a longer way is quicker: `/x.html` is found three
+/// links away before the slow page that names it one link away has answered, and what it leads to is still in reach.
+#[test]
+fn depth_is_that_of_the_shortest_way_however_slow_it_is() {
+    let handler = |request: &Request| {
+        let to = |links: &[&str]| {
+            let links: Vec<String> = links.iter().map(|l| format!("/{l}.html")).collect();
+            Response::html(page(request.path(), &links))
+        };
+        match request.path() {
+            "/" => to(&["slow", "quick"]),
+            "/slow.html" => to(&["x"]).after(std::time::Duration::from_secs(2)),
+            "/quick.html" => to(&["between"]),
+            "/between.html" => to(&["x"]),
+            "/x.html" => to(&["leaf"]),
+            "/leaf.html" => to(&["too-far"]),
+            _ => Response::status(404),
+        }
+    };
+    let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());
+    let flags = ["-O", "out.jsonl", "--depth", "3", "--host-concurrency", "4"];
+    run(&mut sandbox.crawl(&[server.url("/")], &flags)).expect(0);
+    let pages = ["", "slow.html", "quick.html", "between.html", "x.html", "leaf.html"];
+    assert_eq!(paths(&sandbox), set(&pages));
+    let records = sandbox.records("out.jsonl");
+    let depth = |path: &str| run::record(&records, &server.url(path))["metadata"]["depth"].as_u64();
+    assert_eq!((depth("/x.html"), depth("/leaf.html")), (Some(2), Some(3)));
+}
