@@ -93,7 +93,9 @@ impl Search<'_> {
     fn object(&mut self, map: &serde_json::Map<String, Value>) {
         let rules = &self.page.rules.extraction.embedded;
         let string = |keys: &[String]| keys.iter().find_map(|key| map.get(key)?.as_str());
-        let Some(text) = string(&rules.text).filter(|text| text.len() >= rules.min_chars && text.contains(' ')) else {
+        let Some(text) =
+            string(&rules.text).filter(|text| text.len() >= rules.min_chars && text.contains(' '))
+        else {
             return;
         };
         if self.html.contains(text) {

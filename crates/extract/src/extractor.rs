@@ -60,6 +60,12 @@ impl PageExtractor {
         &self.options
     }
 
+    /// The article score from which a page is an article (heuristics reference §1; 35 unless the rules say otherwise).
+    #[must_use]
+    pub fn article_threshold(&self) -> i32 {
+        self.rules.score.threshold
+    }
+
     /// Extracts a page. Never fails.
     #[must_use]
     pub fn extract(&self, input: &Input<'_>) -> Extraction {
@@ -81,7 +87,7 @@ impl PageExtractor {
         extraction.charset = decoded.charset;
         extraction.metadata.language_detected = detect_language(&extraction.content);
         extraction.word_count = words::count_words(&extraction.content);
-        if extraction.word_count == 0 && extraction.signals.visible_word_count > 0 {
+        if extraction.word_count == 0 && !extraction.blocks.is_empty() {
             warnings.push(Warning::AllBoilerplate);
         }
         warnings.sort_unstable();
@@ -120,7 +126,8 @@ impl PageExtractor {
         let directives = links::directives(&page, &self.options.product_token);
         let article_score = score::score(&page, &collected.metadata, &links, signals.body_word_count);
         let revealed = reveal_if_thin(&mut page, signals.noscript_words);
-        let Chosen { selection, mut extractor, mut reason } = content::choose(&page, &collected.metadata, &self.options);
+        let Chosen { selection, mut extractor, mut reason } =
+            content::choose(&page, &collected.metadata, &self.options);
         let style = render::Style::of(&self.options);
         let (pieces, references) = render::pieces(&page, &selection, style);
         let mut pieces = polish::pieces(pieces, &self.rules);

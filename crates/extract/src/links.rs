@@ -158,7 +158,7 @@ mod tests {
             "https://u@h.org/",
             "/x?a=/../b",
         ] {
-            let want = base.join(address).ok().and_then(|u| http(u));
+            let want = base.join(address).ok().and_then(http);
             assert_eq!(resolve(Some(&base), address), want, "{address}");
         }
     }

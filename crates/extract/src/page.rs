@@ -143,9 +143,9 @@ impl<'a> Page<'a> {
             page.sum_up(None);
         }
         let all = page.body..page.dom.end(page.body);
-        page.heading = all.into_iter().find(|id| {
-            page.dom.tag(*id) == Tag::H1 && page.is_visible(*id) && page.amount(*id).chars > 0
-        });
+        page.heading = all
+            .into_iter()
+            .find(|id| page.dom.tag(*id) == Tag::H1 && page.is_visible(*id) && page.amount(*id).chars > 0);
         page
     }
 

@@ -83,8 +83,15 @@ fn is_edge_line(piece: &Piece, rules: &Rules) -> bool {
     }
     let Some(key) = key(piece) else { return false };
     key.is_empty()
+        || is_date(&key)
         || rules.boilerplate.lines.contains(&key)
         || rules.boilerplate.line_starts.iter().any(|start| key.starts_with(start.trim()))
+}
+
+/// Numbers and signs alone: a date, a time, a counter.
+fn is_date(key: &str) -> bool {
+    let signs = ['/', '.', '-', ':', ',', ' ', '年', '月', '日', '년', '월', '일'];
+    key.len() <= 30 && key.chars().all(|c| c.is_ascii_digit() || signs.contains(&c))
 }
 
 /// "Last updated: 2025-04-10": a known start, then nothing but a date.

@@ -5,9 +5,11 @@ use aho_corasick::AhoCorasick;
 use crawl_model::PageSignals;
 use html5ever::local_name;
 
+/// A page with more words than this says something even where it asks for scripts.
+const ASKS_WORDS: u32 = 400;
+
 /// Computes the signals of a page from its tree.
 pub(crate) fn compute(page: &Page<'_>, accessible: Option<bool>) -> PageSignals {
-    let dom = &page.dom;
     let limits = &page.rules.frameworks.thresholds;
     let counts = count(page);
     let named: Vec<String> = page
@@ -21,8 +23,9 @@ pub(crate) fn compute(page: &Page<'_>, accessible: Option<bool>) -> PageSignals 
         .collect();
     let sparse = !named.is_empty() && counts.body < limits.spa_words;
     let thin = counts.body < limits.thin_words && counts.scripts > 0;
-    let asks = counts.visible < 400 && matches_text(page, &page.rules.javascript);
-    let walled = counts.body < limits.cookie_wall_words && matches_text(page, &page.rules.cookie_wall);
+    let asks = counts.visible < ASKS_WORDS && matches_text(page, &page.rules.javascript);
+    let walled = page.amount(page.body).words < limits.cookie_wall_words
+        && matches_text(page, &page.rules.cookie_wall);
     PageSignals {
         body_word_count: counts.body,
         is_js_spa: sparse || thin,
@@ -33,7 +36,7 @@ pub(crate) fn compute(page: &Page<'_>, accessible: Option<bool>) -> PageSignals 
         feed_url: head_link(page, "alternate", is_feed),
         external_scripts: counts.scripts,
         visible_word_count: counts.visible,
-        asks_for_javascript: asks || dom.len() < 4000 && counts.noscript_asks,
+        asks_for_javascript: asks || counts.visible < ASKS_WORDS && counts.noscript_asks,
         has_js_root: page.has_js_root,
         noscript_words: counts.noscript,
     }
@@ -106,10 +109,10 @@ fn matches_text(page: &Page<'_>, phrases: &AhoCorasick) -> bool {
 fn is_paywalled(page: &Page<'_>, body_words: u32, accessible: Option<bool>) -> bool {
     let short = body_words < page.rules.frameworks.thresholds.paywall_words;
     let declared = accessible == Some(false);
-    if !(declared || page.has_paywall) || !(short || declared) {
-        return false;
+    if declared {
+        return page.has_paywall || matches_text(page, &page.rules.paywall);
     }
-    (declared && page.has_paywall) || matches_text(page, &page.rules.paywall)
+    page.has_paywall && short && matches_text(page, &page.rules.paywall)
 }
 
 fn is_feed(kind: &str) -> bool {

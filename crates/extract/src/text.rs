@@ -62,28 +62,6 @@ pub(crate) const fn is_mark(c: char) -> bool {
     )
 }
 
-/// A character that ends a sentence.
-pub(crate) const fn ends_sentence(c: char) -> bool {
-    matches!(
-        c,
-        '.' | '!'
-            | '?'
-            | '…'
-            | '。'
-            | '！'
-            | '？'
-            | '．'
-            | '؟'
-            | '۔'
-            | '।'
-            | '॥'
-            | '։'
-            | '።'
-            | '။'
-            | '។'
-    )
-}
-
 /// Whitespace folded to single spaces, ends trimmed.
 pub(crate) fn fold(text: &str) -> String {
     let mut out = String::with_capacity(text.len());

@@ -118,11 +118,6 @@ const fn is_mark(c: char) -> bool {
         | 0x0900..=0x0DFF | 0xFE20..=0xFE2F)
 }
 
-/// Whether a character of a script without spaces between words.
-pub(crate) const fn is_unspaced(c: char) -> bool {
-    !matches!(script(c), Script::Spaced)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

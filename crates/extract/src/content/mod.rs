@@ -55,7 +55,8 @@ pub(crate) fn choose(page: &Page<'_>, metadata: &PageMetadata, options: &Options
     }
     let mut mask = prune::boilerplate(page, options);
     teasers::mask(page, &mut mask, limits.prune.teaser_share);
-    let readable = readability::candidate(page, &mask, options).filter(|s| s.words >= limits.words.readability);
+    let readable =
+        readability::candidate(page, &mask, options).filter(|s| s.words >= limits.words.readability);
     let blocks = trafilatura::candidate(page, &mask, options).filter(|s| s.words >= limits.words.trafilatura);
     let chosen = match (readable, blocks) {
         (Some(readable), Some(blocks)) => better(readable, blocks, limits.choice.trafilatura_ratio),
@@ -100,12 +101,15 @@ fn whole_if_better(page: &Page<'_>, chosen: Chosen, mask: &[bool], options: &Opt
         return chosen;
     }
     let (had, has) = (chosen.selection.amount(page), whole.amount(page));
-    let more = has.minus(had) ;
+    let more = has.minus(had);
     let prose = more.prose as f32 >= more.chars as f32 * rules.whole_prose;
     let links = more.link_chars as f32 <= more.chars as f32 * rules.whole_links;
     if !prose || !links {
         return chosen;
     }
-    let reason = format!("the whole body has {} words less its boilerplate, {factor} times of: {}", whole.words, chosen.reason);
+    let reason = format!(
+        "the whole body has {} words less its boilerplate, {factor} times of: {}",
+        whole.words, chosen.reason
+    );
     Chosen { selection: whole, extractor: Extractor::BodyFallback, reason }
 }

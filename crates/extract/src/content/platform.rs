@@ -60,8 +60,11 @@ pub(super) fn documentation(page: &Page<'_>) -> Option<Chosen> {
     let selection = Selection::new(page, roots, drop);
     let name = &platforms[platform as usize].name;
     let reason = format!("documentation by {name}, {} of {words} words", selection.words);
-    (selection.words >= page.rules.extraction.words.dom)
-        .then_some(Chosen { selection, extractor: Extractor::PageType, reason })
+    (selection.words >= page.rules.extraction.words.dom).then_some(Chosen {
+        selection,
+        extractor: Extractor::PageType,
+        reason,
+    })
 }
 
 /// The page's data or address call it a thread.
@@ -84,7 +87,8 @@ pub(super) fn forum(page: &Page<'_>, metadata: &PageMetadata) -> Option<Chosen> 
         .filter(|platform| thread || !platforms[*platform as usize].generic)
         .filter_map(|platform| {
             let posts = posts(page, platform);
-            let words: u32 = posts.iter().flat_map(|post| &post.bodies).map(|id| page.amount(*id).words).sum();
+            let words: u32 =
+                posts.iter().flat_map(|post| &post.bodies).map(|id| page.amount(*id).words).sum();
             (words >= page.rules.extraction.words.dom && posts.len() > 1).then_some((words, platform, posts))
         })
         .collect();
@@ -96,8 +100,11 @@ pub(super) fn forum(page: &Page<'_>, metadata: &PageMetadata) -> Option<Chosen> 
         drop[id as usize] = true;
     }
     let count = posts.len();
-    let mut roots: Vec<u32> =
-        posts.iter().flat_map(|post| post.author.iter().chain(&post.date).chain(&post.bodies)).copied().collect();
+    let mut roots: Vec<u32> = posts
+        .iter()
+        .flat_map(|post| post.author.iter().chain(&post.date).chain(&post.bodies))
+        .copied()
+        .collect();
     roots.sort_unstable();
     roots.dedup();
     let selection = Selection::new(page, outermost(page, roots), drop);
@@ -126,7 +133,10 @@ fn posts(page: &Page<'_>, platform: u16) -> Vec<Post> {
             let end = page.dom.end(start).min(starts.get(at + 1).copied().unwrap_or(u32::MAX));
             let bodies: Vec<u32> = within(&bodies, start..end).to_vec();
             let first = |list: &[u32]| {
-                within(list, start..end).iter().copied().find(|id| page.is_visible(*id) && is_short(page.amount(*id)))
+                within(list, start..end)
+                    .iter()
+                    .copied()
+                    .find(|id| page.is_visible(*id) && is_short(page.amount(*id)))
             };
             (!bodies.is_empty()).then(|| Post { author: first(&authors), date: first(&dates), bodies })
         })

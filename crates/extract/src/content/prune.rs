@@ -114,7 +114,9 @@ fn is_boilerplate(page: &Page<'_>, id: u32, tag: Tag, options: &Options, unwante
     }
     // Dates, tags and counters around the text; whoever wrote it stands in the metadata.
     let small = page.amount(id).chars <= MAX_META;
-    if small && roles.has(Roles::META) && !has_heading(page, id) || roles.has(Roles::AUTHOR) && !has_heading(page, id) {
+    if small && roles.has(Roles::META) && !has_heading(page, id)
+        || roles.has(Roles::AUTHOR) && !has_heading(page, id)
+    {
         return true;
     }
     if roles.has(Roles::COMMENTS) && !options.comments {
@@ -185,7 +187,10 @@ pub(super) fn drop_link_lists(page: &Page<'_>, roots: &[u32], drop: &mut [bool],
 }
 
 fn is_link_list(page: &Page<'_>, id: u32, density: f32, link_chars: u32) -> bool {
-    let block = matches!(page.dom.tag(id), Tag::Ul | Tag::Ol | Tag::Div | Tag::Section | Tag::Table | Tag::P | Tag::Dl);
+    let block = matches!(
+        page.dom.tag(id),
+        Tag::Ul | Tag::Ol | Tag::Div | Tag::Section | Tag::Table | Tag::P | Tag::Dl
+    );
     if !block {
         return false;
     }

@@ -126,21 +126,23 @@ fn with_siblings(
         return vec![top];
     }
     let threshold = (best * 0.2).max(10.0);
-    dom.children(parent)
-        .filter(|&child| {
-            if child == top {
-                return true;
-            }
-            if mask[child as usize] || !page.is_visible(child) {
-                return false;
-            }
-            if scores.get(&child).is_some_and(|score| *score >= threshold) {
-                return true;
-            }
-            let amount = page.amount(child);
-            dom.tag(child) == Tag::P
-                && (amount.chars > 80 && amount.link_density() < 0.25
-                    || amount.chars > 0 && amount.links == 0 && amount.marks > 0)
-        })
-        .collect()
+    // A heading behind the container begins something else: paragraphs behind it are not the container's.
+    let mut ended = false;
+    let mut belongs = |child: u32| {
+        if child == top {
+            return true;
+        }
+        if mask[child as usize] || !page.is_visible(child) {
+            return false;
+        }
+        if scores.get(&child).is_some_and(|score| *score >= threshold) {
+            return true;
+        }
+        ended |= child > top && dom.tag(child).heading_level().is_some();
+        let amount = page.amount(child);
+        let long = amount.chars > 80 && amount.link_density() < 0.25;
+        let sentence = amount.chars > 0 && amount.links == 0 && amount.marks > 0;
+        !ended && dom.tag(child) == Tag::P && (long || sentence)
+    };
+    dom.children(parent).filter(|child| belongs(*child)).collect()
 }

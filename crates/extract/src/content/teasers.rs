@@ -64,7 +64,7 @@ fn cards(page: &Page<'_>, mask: &[bool]) -> Vec<u32> {
 /// A heading below the first level that is a link to another page.
 fn is_linked_heading(page: &Page<'_>, id: u32) -> bool {
     let dom = &page.dom;
-    if !dom.tag(id).heading_level().is_some_and(|level| level > 1) || page.amount(id).chars == 0 {
+    if dom.tag(id).heading_level().is_none_or(|level| level == 1) || page.amount(id).chars == 0 {
         return false;
     }
     let leads_away = |a: u32| {

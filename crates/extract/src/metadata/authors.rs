@@ -20,8 +20,20 @@ const METAS: [&str; 11] = [
     "og:article:author",
 ];
 /// What stands in front of a name in a byline.
-const BY: [&str; 12] =
-    ["by ", "by:", "written by ", "posted by ", "author: ", "author ", "von ", "par ", "por ", "di ", "door ", "автор: "];
+const BY: [&str; 12] = [
+    "by ",
+    "by:",
+    "written by ",
+    "posted by ",
+    "author: ",
+    "author ",
+    "von ",
+    "par ",
+    "por ",
+    "di ",
+    "door ",
+    "автор: ",
+];
 const MAX_AUTHORS: usize = 20;
 
 /// The authors' names: JSON-LD, then meta elements, then what the page marks as its author, then a byline near the
@@ -35,7 +47,11 @@ pub(super) fn find(s: &Sources<'_>) -> Vec<String> {
             .find(|list| !list.is_empty())
             .unwrap_or_default();
     }
-    if names.is_empty() && s.metas.get("twitter:label1").is_some_and(|label| text::fold_lower(label).starts_with("written by")) {
+    if names.is_empty()
+        && s.metas
+            .get("twitter:label1")
+            .is_some_and(|label| text::fold_lower(label).starts_with("written by"))
+    {
         names.extend(s.metas.get("twitter:data1").and_then(|name| clean(s, name)));
     }
     if names.is_empty() {
@@ -73,7 +89,8 @@ fn byline(s: &Sources<'_>, line: &str) -> Option<String> {
     let name = rest.split(['|', '·', '•', ',', '–', '—', '(']).next()?.split(" on ").next()?;
     let capital = |word: &str| word.chars().next().is_some_and(|c| c.is_uppercase() || !c.is_lowercase());
     let words: Vec<&str> = name.split_whitespace().collect();
-    let fine = (1..=5).contains(&words.len()) && words.iter().filter(|w| capital(w)).count() * 2 >= words.len();
+    let fine =
+        (1..=5).contains(&words.len()) && words.iter().filter(|w| capital(w)).count() * 2 >= words.len();
     fine.then(|| clean(s, name)).flatten()
 }
 
@@ -130,8 +147,11 @@ fn clean(s: &Sources<'_>, name: &str) -> Option<String> {
         Some(at) if at > 3 && !name[at..].bytes().all(|b| b.is_ascii_alphanumeric()) => &name[..at],
         _ => name,
     };
-    let name = name.trim_matches(|c: char| matches!(c, ',' | '.' | ':' | '-' | '–' | '|' | '@' | '"' | ' ' | '(' | ')')).to_owned();
-    let month = name.split([' ', '.']).next().is_some_and(|word| s.page.rules.dates.is_month(&word.to_lowercase()));
+    let name = name
+        .trim_matches(|c: char| matches!(c, ',' | '.' | ':' | '-' | '–' | '|' | '@' | '"' | ' ' | '(' | ')'))
+        .to_owned();
+    let month =
+        name.split([' ', '.']).next().is_some_and(|word| s.page.rules.dates.is_month(&word.to_lowercase()));
     if month && name.split(' ').count() < 3 {
         return None;
     }
@@ -155,7 +175,21 @@ fn clean(s: &Sources<'_>, name: &str) -> Option<String> {
                 | "anonymous"
                 | "guest"
                 | "root"
-                | "webmaster" | "user" | "null" | "undefined" | "by" | "von" | "par" | "written" | "written by" | "posted" | "posted by" | "view more posts" | "read more" | "follow" | "share"
+                | "webmaster"
+                | "user"
+                | "null"
+                | "undefined"
+                | "by"
+                | "von"
+                | "par"
+                | "written"
+                | "written by"
+                | "posted"
+                | "posted by"
+                | "view more posts"
+                | "read more"
+                | "follow"
+                | "share"
         );
     (!bad).then_some(name)
 }
@@ -193,7 +227,8 @@ fn visible(s: &Sources<'_>) -> Vec<String> {
         let named = (id..dom.end(id)).find(|down| {
             dom.attr(*down, &local_name!("itemprop")) == Some("name") && page.amount(*down).chars > 0
         });
-        let names: Vec<String> = split(&page.visible_text(named.unwrap_or(id))).iter().filter_map(|n| clean(s, n)).collect();
+        let names: Vec<String> =
+            split(&page.visible_text(named.unwrap_or(id))).iter().filter_map(|n| clean(s, n)).collect();
         if let Some(first) = names.into_iter().next() {
             best = Some((rank, vec![first]));
         }

@@ -301,7 +301,7 @@ fn link_elements(page: &Page<'_>, metadata: &mut PageMetadata) {
         for rel in tokens(rel) {
             match rel.as_str() {
                 "canonical" if tag == Tag::Link && metadata.canonical.is_none() => {
-                    metadata.canonical = Some(url.clone())
+                    metadata.canonical = Some(url.clone());
                 }
                 "license" if metadata.licence.is_none() => metadata.licence = Some(url.clone()),
                 "alternate" if tag == Tag::Link => alternate(page, id, url.clone(), metadata),

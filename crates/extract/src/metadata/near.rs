@@ -1,11 +1,6 @@
 //! Short lines around the heading of a page: where bylines and dates stand that nothing marks as such.
 
-use crate::{
-    dom::Tag,
-    page::Page,
-    rules::Roles,
-    text,
-};
+use crate::{dom::Tag, page::Page, rules::Roles, text};
 
 /// Lines looked at in front of the heading and behind it.
 const BEFORE: usize = 12;
@@ -28,11 +23,15 @@ pub(super) fn is_elsewhere(page: &Page<'_>, id: u32) -> bool {
     // What holds the heading, or most of the page, is no place beside the page.
     let most = page.amount(page.body).words / 2;
     let holds_heading = |up: u32| {
-        page.heading.is_some_and(|heading| up <= heading && heading < dom.end(up)) || page.amount(up).words > most
+        page.heading.is_some_and(|heading| up <= heading && heading < dom.end(up))
+            || page.amount(up).words > most
     };
-    std::iter::once(id).chain(dom.ancestors(id)).take_while(|up| *up > page.body && !holds_heading(*up)).any(|up| {
-        matches!(page.dom.tag(up), Tag::Nav | Tag::Footer | Tag::Aside) || page.roles[up as usize].has(ELSEWHERE)
-    })
+    std::iter::once(id).chain(dom.ancestors(id)).take_while(|up| *up > page.body && !holds_heading(*up)).any(
+        |up| {
+            matches!(page.dom.tag(up), Tag::Nav | Tag::Footer | Tag::Aside)
+                || page.roles[up as usize].has(ELSEWHERE)
+        },
+    )
 }
 
 /// The short lines, nearest to the heading first: those behind it, then those in front.

@@ -14,7 +14,14 @@ const MAX_HEADINGS: usize = 12;
 
 /// The title: the heading that the page's own data agrees with, else what the data calls the page.
 pub(super) fn find(s: &Sources<'_>, site: Option<&str>) -> Option<String> {
-    let declared = s.metas.first(&["og:title", "twitter:title", "dc.title", "citation_title", "parsely-title", "sailthru.title"]);
+    let declared = s.metas.first(&[
+        "og:title",
+        "twitter:title",
+        "dc.title",
+        "citation_title",
+        "parsely-title",
+        "sailthru.title",
+    ]);
     let headline = s.main.and_then(|main| main.get("headline").and_then(jsonld::text));
     let element = title_element(s);
     let named: Vec<String> =
@@ -32,7 +39,9 @@ pub(super) fn find(s: &Sources<'_>, site: Option<&str>) -> Option<String> {
     match (full, headings.as_slice()) {
         (None, [first, ..]) => Some(first.clone()),
         // The data calls the page by its site's name; its one heading says more.
-        (Some(full), [only]) if is_site(&full, site, s) || shared(only, &full) > 0.55 && words(only).count() > 2 => {
+        (Some(full), [only])
+            if is_site(&full, site, s) || shared(only, &full) > 0.55 && words(only).count() > 2 =>
+        {
             Some(only.clone())
         }
         (full, _) => full,
@@ -79,10 +88,15 @@ fn title_element(s: &Sources<'_>) -> Option<String> {
 fn headings(s: &Sources<'_>, site: Option<&str>) -> Vec<String> {
     let dom = &s.page.dom;
     let mut out: Vec<String> = Vec::new();
-    let all = (s.page.body..dom.end(s.page.body)).filter(|id| dom.tag(*id) == Tag::H1 && s.page.is_visible(*id));
+    let all =
+        (s.page.body..dom.end(s.page.body)).filter(|id| dom.tag(*id) == Tag::H1 && s.page.is_visible(*id));
     for heading in all.take(MAX_HEADINGS).filter_map(|id| non_empty(&s.page.visible_text(id))) {
         let heading = heading.trim_end_matches(['¶', '#', ' ']).to_owned();
-        if heading.len() <= MAX_HEADING && !heading.is_empty() && !is_site(&heading, site, s) && !out.contains(&heading) {
+        if heading.len() <= MAX_HEADING
+            && !heading.is_empty()
+            && !is_site(&heading, site, s)
+            && !out.contains(&heading)
+        {
             out.push(heading);
         }
     }
@@ -91,7 +105,8 @@ fn headings(s: &Sources<'_>, site: Option<&str>) -> Vec<String> {
 
 /// The text is the site's name, or its host's.
 fn is_site(part: &str, site: Option<&str>, s: &Sources<'_>) -> bool {
-    let letters = |t: &str| t.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect::<String>();
+    let letters =
+        |t: &str| t.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect::<String>();
     let host = s.page.url.and_then(|url| url.host_str()).unwrap_or_default();
     let part = letters(part);
     let host = letters(host.trim_start_matches("www."));

@@ -54,9 +54,7 @@ pub(crate) struct Piece {
 impl Piece {
     /// The text without marks of Markdown at its start, for comparing.
     pub(crate) fn bare(&self) -> &str {
-        self.text
-            .trim_start_matches(|c: char| matches!(c, '#' | '>' | '-' | '*' | ':' | ' '))
-            .trim_end_matches(['*', ' '])
+        self.text.trim_start_matches(['#', '>', '-', '*', ':', ' ']).trim_end_matches(['*', ' '])
     }
 
     /// Share of the characters that stand inside links.

@@ -22,14 +22,24 @@ struct Prefix {
     used: bool,
 }
 
+/// A list that is open.
+#[derive(Debug)]
+struct List {
+    id: u32,
+    /// Number of the next item, where items are numbered.
+    next: Option<i64>,
+    /// An item has been seen.
+    begun: bool,
+}
+
 struct Walk<'a> {
     page: &'a Page<'a>,
     style: Style,
     pieces: Vec<Piece>,
     inline: Inline,
     prefixes: Vec<Prefix>,
-    /// Open lists: their number of items so far, or none where they are not numbered.
-    lists: Vec<(u32, Option<i64>)>,
+    /// Open lists, innermost last.
+    lists: Vec<List>,
     gap: Gap,
     /// End of the `pre` that is open.
     pre_end: u32,
@@ -156,7 +166,7 @@ impl Walk<'_> {
                     start.and_then(|s| s.trim().parse::<i64>().ok()).unwrap_or(1).clamp(0, 1_000_000_000)
                 });
                 let gap = if self.lists.is_empty() { Gap::Blank } else { Gap::Line };
-                self.lists.push((id, start));
+                self.lists.push(List { id, next: start, begun: false });
                 self.want(gap);
             }
             Tag::Li => self.enter_item(id),
@@ -180,17 +190,17 @@ impl Walk<'_> {
     }
 
     fn enter_item(&mut self, id: u32) {
-        if !matches!(self.pieces.last(), Some(piece) if piece.kind != Kind::Item) {
-            self.gap = Gap::Line;
-        }
-        let marker = match self.lists.last_mut() {
-            Some((_, Some(number))) => {
-                let marker = format!("{number}. ");
-                *number += 1;
-                marker
+        let mut marker = "- ".to_owned();
+        if let Some(list) = self.lists.last_mut() {
+            // Items follow each other closely, however many blocks the last one had.
+            if std::mem::replace(&mut list.begun, true) {
+                self.gap = Gap::Line;
             }
-            _ => "- ".to_owned(),
-        };
+            if let Some(number) = &mut list.next {
+                marker = format!("{number}. ");
+                *number += 1;
+            }
+        }
         let rest = " ".repeat(marker.len());
         self.prefix(id, &marker, &rest);
     }
@@ -229,7 +239,7 @@ impl Walk<'_> {
             Tag::Del | Tag::S | Tag::Strike => self.wrap(id, "~~"),
             Tag::Code | Tag::Kbd | Tag::Samp | Tag::Tt => self.leave_code(id),
             Tag::Td | Tag::Th | Tag::Tr | Tag::Table | Tag::Caption if self.table.is_some() => {
-                self.leave_cell(id, tag)
+                self.leave_cell(id, tag);
             }
             _ if self.table.is_some() => {}
             Tag::Pre => self.leave_pre(id),
@@ -246,7 +256,7 @@ impl Walk<'_> {
         };
         self.flush(kind);
         if matches!(tag, Tag::Ul | Tag::Ol | Tag::Menu | Tag::Dir)
-            && self.lists.last().is_some_and(|l| l.0 == id)
+            && self.lists.last().is_some_and(|list| list.id == id)
         {
             self.lists.pop();
             let gap = if self.lists.is_empty() { Gap::Blank } else { Gap::Line };
@@ -351,6 +361,7 @@ impl Walk<'_> {
                     if let Some(piece) = self.pieces.last_mut() {
                         piece.nodes = nodes;
                     }
+                    self.want(Gap::Blank);
                 }
                 self.inline = Inline::default();
             }

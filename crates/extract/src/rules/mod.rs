@@ -4,7 +4,7 @@ mod files;
 mod selector;
 mod tokens;
 
-pub(crate) use files::{Boilerplate, Consent, Platforms, Extraction as ExtractionRules, Frameworks, Score};
+pub(crate) use files::{Boilerplate, Consent, Extraction as ExtractionRules, Frameworks, Platforms, Score};
 pub(crate) use selector::SelectorSet;
 pub(crate) use tokens::{Roles, TokenTable};
 
