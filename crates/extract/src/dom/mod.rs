@@ -3,10 +3,11 @@
 //! Built by html5ever (the HTML standard's algorithm) on a sink of our own. Three buffers hold everything: nodes,
 //! the text of all text nodes, the values of all attributes. Nothing here recurses, so depth costs no stack.
 
-mod attributes;
 mod parse;
+mod references;
 mod sink;
 mod tag;
+mod tokens;
 
 use html5ever::LocalName;
 pub(crate) use parse::parse;

@@ -1,12 +1,10 @@
-//! Text to tree: html5ever's tokenizer, a filter on its tokens, html5ever's tree builder.
+//! Text to tree: tokens, a filter on them, html5ever's tree builder.
 
-use super::{Dom, Limits, attributes, sink::Sink};
+use super::{Dom, Limits, sink::Sink, tokens};
 use html5ever::{
-    LocalName, TokenizerResult,
-    buffer_queue::BufferQueue,
+    LocalName,
     interface::tree_builder::TreeSink,
-    tendril::StrTendril,
-    tokenizer::{Tag as TagToken, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts},
+    tokenizer::{Tag as TagToken, TagKind, Token, TokenSink, TokenSinkResult},
     tree_builder::{TreeBuilder, TreeBuilderOpts},
 };
 use rustc_hash::FxHashMap;
@@ -26,7 +24,6 @@ pub(crate) struct Parsed {
 ///
 /// Scripting counts as off, so that `noscript` is parsed like everything else.
 pub(crate) fn parse(html: &str, limits: &Limits) -> Parsed {
-    let capped = attributes::cap(html, limits.max_attributes);
     let sink = Sink::new(html.len(), limits);
     let builder = TreeBuilder::new(sink, TreeBuilderOpts { scripting_enabled: false, ..Default::default() });
     let filter = Filter {
@@ -36,19 +33,13 @@ pub(crate) fn parse(html: &str, limits: &Limits) -> Parsed {
         capped: Cell::new(false),
         full: Cell::new(false),
     };
-    let tokenizer = Tokenizer::new(filter, TokenizerOpts::default());
-    let input = BufferQueue::default();
-    input.push_back(StrTendril::from(capped.as_ref()));
-    // A script's end hands control back; there is nothing to run.
-    while !matches!(tokenizer.feed(&input), TokenizerResult::Done) {}
-    tokenizer.end();
-    let filter = tokenizer.sink;
+    let attributes_capped = tokens::run(html, &filter, limits.max_attributes);
     let depth_capped = filter.capped.get() || filter.full.get();
     let (dom, attributes_dropped) = filter.builder.sink.finish();
     Parsed {
         dom,
         depth_capped,
-        attributes_capped: attributes_dropped || matches!(capped, std::borrow::Cow::Owned(_)),
+        attributes_capped: attributes_dropped || attributes_capped,
     }
 }
 

@@ -1,0 +1,510 @@
+//! Text to tokens for html5ever's tree builder.
+//!
+//! html5ever's own tokenizer goes through its states a character at a time and needs a copy of the page. Nearly all
+//! of a page is runs of text, tags, comments and raw text; here these are cut out of the page by byte searches. What a
+//! token is, is the HTML standard's word (§13.2.5), and a test holds the two tokenizers against each other. Comments
+//! come without their text, which nobody reads.
+
+use super::references;
+use html5ever::{
+    Attribute, LocalName, QualName,
+    buffer_queue::BufferQueue,
+    ns,
+    tendril::StrTendril,
+    tokenizer::{Tag, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts, states::RawKind},
+};
+use memchr::{memchr, memchr2, memmem};
+use rustc_hash::FxHasher;
+use std::{borrow::Cow, hash::Hasher};
+
+/// Sends the tokens of a page to a sink, the end of the file after them. Of a tag's attributes those behind the first
+/// `max_attributes` are left out, since looking for duplicates is quadratic; says whether there were any.
+pub(super) fn run<S: TokenSink>(html: &str, sink: &S, max_attributes: usize) -> bool {
+    let html = html.strip_prefix('\u{feff}').unwrap_or(html);
+    let html = one_line_end(html);
+    let mut scan = Scan { html: &html, at: 0, sink, max_attributes, capped: false, names: Names::default() };
+    while scan.at < html.len() {
+        scan.step();
+    }
+    scan.send(Token::EOFToken);
+    sink.end();
+    scan.capped
+}
+
+/// Carriage returns, alone or with a line feed, become line feeds (§13.2.3.5).
+fn one_line_end(html: &str) -> Cow<'_, str> {
+    if memchr(b'\r', html.as_bytes()).is_none() {
+        return Cow::Borrowed(html);
+    }
+    let mut out = String::with_capacity(html.len());
+    let mut parts = html.split('\r');
+    out.push_str(parts.next().unwrap_or_default());
+    for part in parts {
+        out.push('\n');
+        out.push_str(part.strip_prefix('\n').unwrap_or(part));
+    }
+    Cow::Owned(out)
+}
+
+struct Scan<'a, S> {
+    html: &'a str,
+    at: usize,
+    sink: &'a S,
+    max_attributes: usize,
+    capped: bool,
+    names: Names,
+}
+
+impl<S: TokenSink> Scan<'_, S> {
+    /// One run of text or one piece of markup.
+    fn step(&mut self) {
+        let bytes = self.html.as_bytes();
+        let open = markup(bytes, self.at);
+        if open > self.at {
+            self.nulls(&references::in_text(&self.html[self.at..open]));
+            self.at = open;
+            return;
+        }
+        let rest = &bytes[open..];
+        let second = rest.get(1).copied().unwrap_or_default();
+        let third = rest.get(2).copied().unwrap_or_default();
+        if second.is_ascii_alphabetic() || second == b'/' && third.is_ascii_alphabetic() {
+            return self.tag(open);
+        }
+        if rest.starts_with(b"</>") {
+            self.at = open + 3;
+        } else if rest.starts_with(b"<!--") {
+            self.comment(after_comment(bytes, open));
+        } else if rest.len() >= 9 && rest[2..9].eq_ignore_ascii_case(b"doctype") {
+            self.doctype(open);
+        } else if rest.starts_with(b"<![CDATA[")
+            && self.sink.adjusted_current_node_present_but_not_in_html_namespace()
+        {
+            let end = memmem::find(rest, b"]]>").map_or(bytes.len(), |at| open + at);
+            self.nulls(&self.html[open + 9..end]);
+            self.at = (end + 3).min(bytes.len());
+        } else {
+            self.comment(memchr(b'>', rest).map_or(bytes.len(), |at| open + at + 1));
+        }
+    }
+
+    /// A token that leaves the tokenizer in the state it is in.
+    fn send(&self, token: Token) {
+        let _ = self.sink.process_token(token, 1);
+    }
+
+    fn chars(&self, text: &str) {
+        if !text.is_empty() {
+            self.send(Token::CharacterTokens(StrTendril::from_slice(text)));
+        }
+    }
+
+    /// Text in which NULs are tokens of their own.
+    fn nulls(&self, text: &str) {
+        let mut parts = text.split('\0');
+        self.chars(parts.next().unwrap_or_default());
+        for part in parts {
+            self.send(Token::NullCharacterToken);
+            self.chars(part);
+        }
+    }
+
+    fn comment(&mut self, end: usize) {
+        self.send(Token::CommentToken(StrTendril::new()));
+        self.at = end;
+    }
+
+    /// A document type has many states for what stands in the page once; html5ever reads it.
+    fn doctype(&mut self, open: usize) {
+        let rest = &self.html[open..];
+        let end = memchr(b'>', rest.as_bytes()).map_or(rest.len(), |at| at + 1);
+        let tokenizer = Tokenizer::new(Forward(self.sink), TokenizerOpts::default());
+        let input = BufferQueue::default();
+        input.push_back(StrTendril::from_slice(&rest[..end]));
+        let _ = tokenizer.feed(&input);
+        tokenizer.end();
+        self.at = open + end;
+    }
+
+    fn tag(&mut self, open: usize) {
+        let Some((tag, end)) = self.read(open) else {
+            // The standard drops a tag that the page ends in.
+            self.at = self.html.len();
+            return;
+        };
+        self.at = end;
+        let name = tag.name.clone();
+        match self.sink.process_token(Token::TagToken(tag), 1) {
+            TokenSinkResult::RawData(kind) => self.raw(&name, kind),
+            TokenSinkResult::Plaintext => {
+                self.chars(&no_nulls(&self.html[end..]));
+                self.at = self.html.len();
+            }
+            _ => {}
+        }
+    }
+
+    /// Reads a tag; gives it and where it ends.
+    fn read(&mut self, open: usize) -> Option<(Tag, usize)> {
+        let bytes = self.html.as_bytes();
+        let end_tag = bytes[open + 1] == b'/';
+        let start = open + 1 + usize::from(end_tag);
+        let mut at = position(bytes, start, |b| is_space(b) || matches!(b, b'/' | b'>'));
+        let name = self.names.get(&self.html[start..at]);
+        let mut attrs: Vec<Attribute> = Vec::new();
+        let (mut count, mut duplicate) = (0, false);
+        loop {
+            let from = at;
+            at = position(bytes, at, |b| !is_space(b) && b != b'/');
+            if *bytes.get(at)? == b'>' {
+                let self_closing = at > from && bytes[at - 1] == b'/';
+                let kind = if end_tag { TagKind::EndTag } else { TagKind::StartTag };
+                let tag = Tag { kind, name, self_closing, attrs, had_duplicate_attributes: duplicate };
+                return Some((tag, at + 1));
+            }
+            let (name, value, next) = attribute(self.html, at)?;
+            at = next;
+            count += 1;
+            if count > self.max_attributes {
+                self.capped = true;
+                continue;
+            }
+            // An end tag's are of no use.
+            if end_tag {
+                continue;
+            }
+            let name = self.names.get(name);
+            if attrs.iter().any(|attr| attr.name.local == name) {
+                duplicate = true;
+                continue;
+            }
+            let value = StrTendril::from_slice(&no_nulls(&references::in_attribute(value)));
+            attrs.push(Attribute { name: QualName::new(None, ns!(), name), value });
+        }
+    }
+
+    /// The contents of an element that holds no markup, up to its end tag.
+    fn raw(&mut self, name: &str, kind: RawKind) {
+        let rest = &self.html[self.at..];
+        let end = raw_end(rest.as_bytes(), name.as_bytes(), kind == RawKind::ScriptData);
+        let text = &rest[..end];
+        match kind {
+            RawKind::Rcdata => self.chars(&no_nulls(&references::in_text(text))),
+            _ => self.chars(&no_nulls(text)),
+        }
+        self.at += end;
+    }
+}
+
+/// Passes tokens on, but not the end of a slice as the end of the page.
+struct Forward<'a, S>(&'a S);
+
+impl<S: TokenSink> TokenSink for Forward<'_, S> {
+    type Handle = S::Handle;
+
+    fn process_token(&self, token: Token, line: u64) -> TokenSinkResult<S::Handle> {
+        if token == Token::EOFToken {
+            return TokenSinkResult::Continue;
+        }
+        self.0.process_token(token, line)
+    }
+}
+
+const fn is_space(byte: u8) -> bool {
+    matches!(byte, b'\t' | b'\n' | b'\x0c' | b' ')
+}
+
+/// The first byte from `at` on that passes the test, or the end.
+fn position(bytes: &[u8], at: usize, test: impl Fn(u8) -> bool) -> usize {
+    bytes[at..].iter().position(|b| test(*b)).map_or(bytes.len(), |found| at + found)
+}
+
+fn no_nulls(text: &str) -> Cow<'_, str> {
+    match memchr(0, text.as_bytes()) {
+        Some(_) => Cow::Owned(text.replace('\0', "\u{fffd}")),
+        None => Cow::Borrowed(text),
+    }
+}
+
+/// The first `<` from `at` on that is not text, or the end.
+fn markup(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(found) = memchr(b'<', &bytes[at..]) {
+        let open = at + found;
+        match bytes.get(open + 1) {
+            Some(b'!' | b'?') => return open,
+            Some(b'/') if open + 2 < bytes.len() => return open,
+            Some(c) if c.is_ascii_alphabetic() => return open,
+            _ => at = open + 1,
+        }
+    }
+    bytes.len()
+}
+
+fn after_comment(bytes: &[u8], open: usize) -> usize {
+    let body = open + 4;
+    // `<!-->` and `<!--->` are whole comments.
+    if bytes[body..].starts_with(b">") {
+        return body + 1;
+    }
+    if bytes[body..].starts_with(b"->") {
+        return body + 2;
+    }
+    let mut at = body;
+    while let Some(found) = memmem::find(&bytes[at..], b"--") {
+        let dashes = at + found;
+        match bytes[dashes + 2..] {
+            [b'>', ..] => return dashes + 3,
+            [b'!', b'>', ..] => return dashes + 4,
+            _ => at = dashes + 1,
+        }
+    }
+    bytes.len()
+}
+
+/// Name and value of the attribute that begins at `at`, and where it ends. `None` if the page ends before it.
+fn attribute(html: &str, at: usize) -> Option<(&str, &str, usize)> {
+    let bytes = html.as_bytes();
+    // An equals sign in front belongs to the name.
+    let end = position(bytes, at + 1, |b| is_space(b) || matches!(b, b'/' | b'>' | b'='));
+    // Not inside of a character: what was found is ASCII, or the page's end.
+    let name = html.get(at..end)?;
+    let equals = position(bytes, end, |b| !is_space(b));
+    if *bytes.get(equals)? != b'=' {
+        return Some((name, "", end));
+    }
+    let start = position(bytes, equals + 1, |b| !is_space(b));
+    match *bytes.get(start)? {
+        b'>' => Some((name, "", start)),
+        quote @ (b'"' | b'\'') => {
+            let len = memchr(quote, &bytes[start + 1..])?;
+            Some((name, &html[start + 1..start + 1 + len], start + len + 2))
+        }
+        _ => {
+            let end = position(bytes, start, |b| is_space(b) || b == b'>');
+            Some((name, &html[start..end], end))
+        }
+    }
+}
+
+/// Where the end tag of a raw text element begins. In a script, not one inside of `<!-- <script>` (§13.2.5.20 on).
+fn raw_end(bytes: &[u8], name: &[u8], script: bool) -> usize {
+    #[derive(PartialEq)]
+    enum In {
+        Plain,
+        Comment,
+        Nested,
+    }
+    // A tag's name, and behind it what ends a name.
+    let named = |at: usize| {
+        bytes.get(at..at + name.len()).is_some_and(|found| found.eq_ignore_ascii_case(name))
+            && bytes.get(at + name.len()).is_some_and(|b| is_space(*b) || matches!(b, b'/' | b'>'))
+    };
+    let (mut at, mut state) = (0, In::Plain);
+    loop {
+        let rest = &bytes[at..];
+        let found = if state == In::Plain { memchr(b'<', rest) } else { memchr2(b'<', b'-', rest) };
+        let Some(found) = found else { return bytes.len() };
+        let here = at + found;
+        at = here + 1;
+        let rest = &bytes[here..];
+        if rest.starts_with(b"</") && named(here + 2) {
+            if state != In::Nested {
+                return here;
+            }
+            state = In::Comment;
+        } else if state == In::Plain {
+            if script && rest.starts_with(b"<!--") {
+                state = In::Comment;
+                at = here + 2;
+            }
+        } else if rest.starts_with(b"-->") {
+            state = In::Plain;
+        } else if state == In::Comment && rest[0] == b'<' && named(here + 1) {
+            state = In::Nested;
+        }
+    }
+}
+
+/// Names that were seen on this page, by their hash: html5ever's table of names is dear to ask.
+struct Names {
+    slots: Vec<LocalName>,
+}
+
+const SLOTS: usize = 256;
+
+impl Default for Names {
+    fn default() -> Self {
+        Self { slots: vec![LocalName::from(""); SLOTS] }
+    }
+}
+
+impl Names {
+    /// The name, in lower case.
+    fn get(&mut self, text: &str) -> LocalName {
+        let lower = if text.bytes().any(|b| b.is_ascii_uppercase() || b == 0) {
+            Cow::Owned(no_nulls(text).to_ascii_lowercase())
+        } else {
+            Cow::Borrowed(text)
+        };
+        let mut hasher = FxHasher::default();
+        hasher.write(lower.as_bytes());
+        let slot = &mut self.slots[hasher.finish() as usize % SLOTS];
+        if **slot != *lower {
+            *slot = LocalName::from(&*lower);
+        }
+        slot.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::RefCell;
+
+    /// Writes tokens down; runs of text as one, comments without their text.
+    #[derive(Default)]
+    struct Log(RefCell<Vec<String>>);
+
+    impl TokenSink for Log {
+        type Handle = ();
+
+        fn process_token(&self, token: Token, _: u64) -> TokenSinkResult<()> {
+            let mut log = self.0.borrow_mut();
+            match token {
+                Token::CharacterTokens(text) if text.is_empty() => {}
+                Token::CharacterTokens(text) => match log.last_mut() {
+                    Some(last) if last.starts_with("text ") => last.push_str(&text),
+                    _ => log.push(format!("text {text}")),
+                },
+                Token::TagToken(mut tag) => {
+                    if tag.kind == TagKind::EndTag {
+                        tag.attrs.clear();
+                        tag.had_duplicate_attributes = false;
+                    }
+                    let result = match (tag.kind, &*tag.name) {
+                        (TagKind::StartTag, "script") => TokenSinkResult::RawData(RawKind::ScriptData),
+                        (TagKind::StartTag, "title" | "textarea") => {
+                            TokenSinkResult::RawData(RawKind::Rcdata)
+                        }
+                        (TagKind::StartTag, "style" | "xmp") => TokenSinkResult::RawData(RawKind::Rawtext),
+                        (TagKind::StartTag, "plaintext") => TokenSinkResult::Plaintext,
+                        _ => TokenSinkResult::Continue,
+                    };
+                    log.push(format!("{tag:?}"));
+                    return result;
+                }
+                Token::CommentToken(_) => log.push("comment".to_owned()),
+                Token::ParseError(_) => {}
+                other => log.push(format!("{other:?}")),
+            }
+            TokenSinkResult::Continue
+        }
+
+        fn adjusted_current_node_present_but_not_in_html_namespace(&self) -> bool {
+            self.0.borrow().iter().filter(|line| line.contains("svg")).count() % 2 == 1
+        }
+    }
+
+    fn agree(html: &str) {
+        let ours = Log::default();
+        run(html, &ours, usize::MAX);
+        let theirs = Tokenizer::new(Log::default(), TokenizerOpts::default());
+        let input = BufferQueue::default();
+        input.push_back(StrTendril::from_slice(html));
+        let _ = theirs.feed(&input);
+        theirs.end();
+        assert_eq!(ours.0.into_inner(), theirs.sink.0.into_inner(), "{html:?}");
+    }
+
+    #[test]
+    fn tokens_are_those_of_html5ever() {
+        for html in [
+            "<!DOCTYPE html PUBLIC \"a>b\"><p CLASS=x id='a b' x = \"y\" z/>t</P ><br/><a href=b/>",
+            "\u{feff}a < b </> </3> <?pi a> <!x> <!-- a --> <!--> <!---> <!-- --!> <!-- a -- b --- --> c <!-- d",
+            "<title>a &amp; <b> &lt</title ><script>x <!-- <script> </script> --> y </script>z<style></styl></style>",
+            "<script><!-- <script></script> </script>z",
+            "<svg><![CDATA[ a ]] > ]]]>b</svg><![CDATA[ c > d ]]>",
+            "&amp &ampx &notit; &notin; &#65 &#x41;B &#128; &#0; &#xD800; &#; &#x; &#99999999999; &AMP; &x",
+            "<a b='&amp &ampx &amp=1 &notit; &notin; &copy' c=&lt;&lt d=&copy= e='&#65' a a=1 =x \"='y' <=z>",
+            "a\r\nb\rc<p a='\r\n'\r>\0<p\0q r\0='\0'>",
+            "<p a='x",
+            "<p a",
+            "<p a=",
+            "<p",
+            "</",
+            "<title>x</title",
+            "<plaintext>a<b>\0&amp;",
+            "<p a=b'c\"d`e f='g'h/i=j/>",
+            "<i É=ü Ä/>",
+        ] {
+            agree(html);
+        }
+    }
+
+    #[test]
+    fn and_on_any_mixture() {
+        const PARTS: [&str; 44] = [
+            "<",
+            ">",
+            "</",
+            "/",
+            "!",
+            "--",
+            "-",
+            "<!--",
+            "-->",
+            "--!>",
+            "&",
+            ";",
+            "#",
+            "x",
+            "41",
+            "amp",
+            "lt",
+            "copy",
+            "=",
+            "\"",
+            "'",
+            " ",
+            "\n",
+            "\r",
+            "\0",
+            "a",
+            "B",
+            "p",
+            "script",
+            "<script",
+            "</script",
+            "title",
+            "<title>",
+            "</title",
+            "<svg>",
+            "]]>",
+            "<![CDATA[",
+            "?",
+            "é",
+            "<!DOCTYPE",
+            "style",
+            "<p ",
+            "not",
+            "\t",
+        ];
+        let mut state = 1u64;
+        for _ in 0..40_000 {
+            let mut html = String::new();
+            for _ in 0..3 + state % 17 {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                html.push_str(PARTS[(state >> 33) as usize % PARTS.len()]);
+            }
+            agree(&html);
+        }
+    }
+
+    #[test]
+    fn attributes_that_are_too_many() {
+        let log = Log::default();
+        assert!(run("<p a b c d>x", &log, 2));
+        assert_eq!(log.0.borrow()[0].matches("QualName").count(), 2);
+        assert!(!run("<p a b>x", &Log::default(), 2));
+    }
+}
