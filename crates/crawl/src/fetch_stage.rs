@@ -4,9 +4,10 @@
 use crate::{
     context::{Context, Finished, StageError, now_ms, rfc3339},
     links::new_url,
+    robots_cache::Robots,
     sitemaps,
 };
-use crawl_fetch::{FetchError, Fetched, HostSlot, Resource, RobotsPolicy, SlotOutcome};
+use crawl_fetch::{FetchError, Fetched, HostSlot, Resource, SlotOutcome};
 use crawl_model::{
     CrawlRequest, Discovery, FailedPage, FetchedPage, HostKey, LeaseRef, Origin, Outcome, PageHistory, Stage,
 };
@@ -172,7 +173,7 @@ impl Visit<'_> {
             gate.set_crawl_delay(&host, delay);
         }
         if policy.is_unreachable() {
-            return self.robots_unreachable(policy).map(Some);
+            return self.robots_unreachable(&looked.robots).map(Some);
         }
         let verdict = policy.verdict(&self.request.url);
         if !verdict.allowed {
@@ -192,18 +193,21 @@ impl Visit<'_> {
         Ok(None)
     }
 
-    fn robots_unreachable(&self, policy: &RobotsPolicy) -> Result<Answer, StageError> {
-        let status = policy.unreachable_status().filter(|status| *status > 0);
-        // an https host that cannot be reached at all may be a bare seed that speaks http alone
-        if let Some(answer) = self.fall_back_to_http(status.is_none())? {
-            return Ok(answer);
+    /// Without a robots.txt nothing is allowed (RFC 9309 §2.3.1.4). A host that does not answer does not answer for its
+    /// pages either: the reason is then the host's, not that of its robots.txt.
+    fn robots_unreachable(&self, robots: &Robots) -> Result<Answer, StageError> {
+        if let Some(error) = &robots.error {
+            return self.failed(error, None, None);
         }
-        if let Some(pause) = self.context.retry.pause(self.request.attempt + 1, None) {
-            return self.requeue(spread(pause), self.request.attempt + 1);
+        let attempts = self.request.attempt + 1;
+        if let Some(pause) = self.context.retry.pause(attempts, None) {
+            return self.requeue(spread(pause), attempts);
         }
+        let status = robots.policy.unreachable_status();
         let message = format!(
-            "robots.txt cannot be had ({}), which means that nothing is allowed (RFC 9309); try again later, or use --ignore-robots",
-            status.map_or_else(|| "no answer".into(), |s| format!("status {s}"))
+            "robots.txt answers with status {}, which means that nothing is allowed (RFC 9309); try again later, or use \
+             --ignore-robots",
+            status.unwrap_or_default()
         );
         Ok(self.fail(Stage::Robots, "robots_unreachable", status, message))
     }

@@ -1,8 +1,8 @@
 //! robots.txt of the origins of a crawl: fetched once, kept in the store, parsed once.
 
 use crate::store::Store;
-use crawl_fetch::{Gate, HostSlot, HttpClient, RobotsPolicy};
-use crawl_model::{Origin, StoreError};
+use crawl_fetch::{FetchError, Gate, HostSlot, HttpClient, RobotsPolicy};
+use crawl_model::{CachedRobots, Origin, StoreError};
 use rustc_hash::FxHashMap;
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -17,6 +17,8 @@ const MAX_IN_MEMORY: usize = 10_000;
 pub struct Robots {
     /// What the origin allows.
     pub policy: RobotsPolicy,
+    /// Why there was no answer, where there was none.
+    pub error: Option<FetchError>,
     expires_ms: i64,
 }
 
@@ -26,6 +28,7 @@ type Cell = Arc<OnceCell<Arc<Robots>>>;
 pub struct RobotsCache {
     cells: Mutex<FxHashMap<Origin, Cell>>,
     max_age: Duration,
+    retry_after: Duration,
     product_token: String,
 }
 
@@ -40,10 +43,11 @@ pub struct Looked {
 }
 
 impl RobotsCache {
-    /// An empty cache of what holds for `product_token`; rules are believed for `max_age`.
+    /// An empty cache of what holds for `product_token`. Rules are believed for `max_age`; a robots.txt that could not be
+    /// had is asked for again after `retry_after`, for the URLs that wait for it are tried again then.
     #[must_use]
-    pub fn new(max_age: Duration, product_token: &str) -> Self {
-        Self { cells: Mutex::default(), max_age, product_token: product_token.to_owned() }
+    pub fn new(max_age: Duration, retry_after: Duration, product_token: &str) -> Self {
+        Self { cells: Mutex::default(), max_age, retry_after, product_token: product_token.to_owned() }
     }
 
     fn cell(&self, origin: &Origin, now_ms: i64) -> Cell {
@@ -58,12 +62,12 @@ impl RobotsCache {
         Arc::clone(cell)
     }
 
-    fn judge(&self, cached: &crawl_model::CachedRobots) -> Arc<Robots> {
+    fn judge(&self, cached: &CachedRobots, error: Option<FetchError>) -> Arc<Robots> {
         let policy = RobotsPolicy::from_cached(cached, &self.product_token);
-        let age = policy.max_age(self.max_age);
+        let age = if policy.is_unreachable() { self.retry_after } else { self.max_age };
         let expires_ms =
             cached.fetched_at_ms.saturating_add(i64::try_from(age.as_millis()).unwrap_or(i64::MAX));
-        Arc::new(Robots { policy, expires_ms })
+        Arc::new(Robots { policy, error, expires_ms })
     }
 
     /// The rules of an origin: from memory, from the store, or by a request, for which `slot` is used up. However many
@@ -86,17 +90,28 @@ impl RobotsCache {
             .get_or_try_init(|| async {
                 first = true;
                 if let Some(cached) = store.load_robots(origin)? {
-                    let robots = self.judge(&cached);
+                    let robots = self.judge(&cached, None);
                     if robots.expires_ms > now_ms {
                         return Ok(robots);
                     }
                 }
                 requested = true;
-                let cached = client.fetch_robots(gate, origin, slot.take()).await;
-                store.save_robots(origin, &cached)?;
-                Ok(self.judge(&cached))
+                let (cached, error) = match client.fetch_robots(gate, origin, slot.take()).await {
+                    Ok(cached) => (cached, None),
+                    Err(error) => (unanswered(now_ms), Some(error)),
+                };
+                let robots = self.judge(&cached, error);
+                // the next run may have better luck: it is not told of this one's
+                if !robots.policy.is_unreachable() {
+                    store.save_robots(origin, &cached)?;
+                }
+                Ok(robots)
             })
             .await?;
         Ok(Looked { robots: Arc::clone(robots), requested, first })
     }
+}
+
+fn unanswered(now_ms: i64) -> CachedRobots {
+    CachedRobots { status: 0, body: Arc::from([]), fetched_at_ms: now_ms }
 }

@@ -158,7 +158,7 @@ pub fn context(config: Config, store: Arc<dyn Store>) -> Result<Context, Failure
         cpu,
         retry,
         extractor: PageExtractor::new(options).map_err(|e| usage(&e))?,
-        robots: RobotsCache::new(config.fetch.robots_max_age, &product_token),
+        robots: RobotsCache::new(config.fetch.robots_max_age, config.fetch.backoff, &product_token),
         gate,
         stats: Stats::default(),
         cancel: CancellationToken::new(),

@@ -10,7 +10,7 @@
 mod support;
 
 use crawl_fetch::{Fetched, Gate, HttpClient, HttpSettings, PolitenessSettings, RobotsPolicy};
-use crawl_model::Origin;
+use crawl_model::{CachedRobots, Origin};
 use futures::{StreamExt, stream};
 use serde_json::Value;
 use std::{
@@ -152,7 +152,9 @@ async fn every_robots_txt_ends_in_a_policy() {
     for host in &hosts {
         let origin = Origin::of(&Url::parse(&format!("http://{host}.test:{port}/")).unwrap()).unwrap();
         let begun = Instant::now();
-        let cached = client.fetch_robots(&gate, &origin, None).await;
+        let answer = client.fetch_robots(&gate, &origin, None).await;
+        let unanswered = CachedRobots { status: 0, body: Vec::new().into(), fetched_at_ms: 0 };
+        let cached = answer.unwrap_or(unanswered);
         let policy = RobotsPolicy::from_cached(&cached, "crawl");
         let allows = |path: &str| policy.verdict(&Url::parse(&format!("{origin}{path}")).unwrap()).allowed;
         let judging = Instant::now();

@@ -2,6 +2,7 @@
 
 use super::policy::ROBOTS_MAX_BYTES;
 use crate::{
+    error::FetchError,
     http::{HttpClient, now_ms},
     politeness::{Gate, HostSlot, SlotOutcome},
 };
@@ -14,12 +15,20 @@ const MAX_HOPS: usize = 5;
 
 impl HttpClient {
     /// Fetches an origin's robots.txt. Every hop waits its turn at the gate, also at another host; `slot`, if given, is
-    /// the turn of the first one. No failure: a host that does not answer is status 0, redirects without end or
-    /// without aim keep their status.
-    pub async fn fetch_robots(&self, gate: &Gate, origin: &Origin, slot: Option<HostSlot>) -> CachedRobots {
+    /// the turn of the first one. Redirects without end or without aim keep their status.
+    ///
+    /// # Errors
+    /// When the host did not answer: [`CachedRobots`] with status 0 stands for that.
+    pub async fn fetch_robots(
+        &self,
+        gate: &Gate,
+        origin: &Origin,
+        slot: Option<HostSlot>,
+    ) -> Result<CachedRobots, FetchError> {
         let cached =
-            |status, body: Vec<u8>| CachedRobots { status, body: Arc::from(body), fetched_at_ms: now_ms() };
-        let Ok(mut url) = Url::parse(&format!("{origin}/robots.txt")) else { return cached(0, Vec::new()) };
+            |status, body: Vec<u8>| Ok(CachedRobots { status, body: Arc::from(body), fetched_at_ms: now_ms() });
+        let mut url =
+            Url::parse(&format!("{origin}/robots.txt")).map_err(|e| FetchError::Url(e.to_string()))?;
         let (mut last, mut slot) = (0, slot);
         for _ in 0..=MAX_HOPS {
             let Some(host) = HostKey::of(&url) else { break };
@@ -33,7 +42,7 @@ impl HttpClient {
                 Err(error) => {
                     tracing::debug!(%url, %error, "robots.txt could not be had");
                     // the redirect, not the origin, leads nowhere: §2.3.1.2 lets that count as unavailable
-                    return cached(if last != 0 && !error.is_transient() { last } else { 0 }, Vec::new());
+                    return if last != 0 && !error.is_transient() { cached(last, Vec::new()) } else { Err(error) };
                 }
                 Ok(answer) => {
                     last = answer.status;
