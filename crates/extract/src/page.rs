@@ -180,6 +180,11 @@ impl<'a> Page<'a> {
                     .entry((class, own_id))
                     .or_insert_with(|| self.rules.tokens.roles(class).and(self.rules.tokens.roles(own_id)));
             }
+            let folded = self.roles[at].has(Roles::FOLDED)
+                || self.dom.attr(id, &local_name!("role")).is_some_and(|role| role == "tabpanel");
+            if gone == Gone::Hidden && folded {
+                gone = Gone::No;
+            }
             let mut consent = false;
             self.rules.selectors.for_matches(&self.dom, id, |hit| match hit {
                 Hit::Consent => consent = true,

@@ -237,6 +237,7 @@ pub(crate) struct Boilerplate {
     author: Vec<String>,
     meta: Vec<String>,
     form: Vec<String>,
+    folded: Vec<String>,
     content: Vec<String>,
     pub(crate) lines: Vec<String>,
     pub(crate) end_headings: Vec<String>,
@@ -263,6 +264,7 @@ impl Boilerplate {
             (&self.meta, Roles::META),
             (&self.form, Roles::FORM),
             (&self.content, Roles::CONTENT),
+            (&self.folded, Roles::FOLDED),
         ] {
             list.iter().for_each(|entry| table.add(entry, roles));
         }

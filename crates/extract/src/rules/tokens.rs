@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 /// What an element's names say about it: a set of bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Roles(u16);
+pub(crate) struct Roles(u32);
 
 macro_rules! roles {
     ($($(#[$doc:meta])* $name:ident = $bit:literal),+ $(,)?) => {
@@ -47,6 +47,8 @@ roles! {
     CONSENT = 14,
     /// Parts of a page builder, or boxes beside the content.
     WIDGET = 15,
+    /// Parts of the content that open on a click: hidden, but content.
+    FOLDED = 16,
 }
 
 impl Roles {
@@ -61,7 +63,7 @@ impl Roles {
 
     /// Each role of the set by itself.
     pub(crate) fn each(self) -> impl Iterator<Item = Self> {
-        (0..16).map(|bit| Self(1 << bit)).filter(move |role| self.has(*role))
+        (0..32).map(|bit| Self(1 << bit)).filter(move |role| self.has(*role))
     }
 
     /// At least one role in common.
