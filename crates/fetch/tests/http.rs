@@ -4,7 +4,9 @@
 
 mod support;
 
-use crawl_fetch::{ByteBudget, FetchError, Fetched, HostAuth, HttpClient, HttpSettings, SkipKind};
+use crawl_fetch::{
+    ByteBudget, FetchError, Fetched, HostAuth, HttpClient, HttpSettings, ProxyChoice, SkipKind,
+};
 use crawl_model::{FetchedPage, Strategy};
 use flate2::{Compression, write::GzEncoder};
 use std::{io::Write, time::Duration};
@@ -419,6 +421,32 @@ async fn credentials_go_to_their_host_alone_and_never_from_a_url() {
     }
     let sent: Vec<_> = server.seen().iter().map(|s| s.header("authorization").map(str::to_owned)).collect();
     assert_eq!(sent, [Some("Basic bWU6c2VjcmV0".into()), None]);
+}
+
+#[tokio::test]
+async fn a_proxy_gets_names_and_never_what_is_named_by_address() {
+    let proxy = Server::answering(|_| html("by proxy")).await;
+    let direct = Server::answering(|_| html("direct")).await;
+    let port = direct.address.port();
+    let client = client(HttpSettings {
+        proxy: ProxyChoice::Url(proxy.url("/")),
+        resolve: vec![format!("fixed.test:{port}:127.0.0.1").parse().unwrap()],
+        ..settings()
+    });
+    let body = async |url: &str| {
+        let page = page(client.fetch(request(Url::parse(url).unwrap())).await);
+        String::from_utf8_lossy(&page.body.bytes).into_owned()
+    };
+    assert_eq!(body("http://elsewhere.test/x").await, "by proxy");
+    assert_eq!(proxy.seen()[0].path, "http://elsewhere.test/x");
+    assert_eq!(body(&format!("http://fixed.test:{port}/")).await, "direct");
+    assert_eq!(body(&format!("http://127.0.0.1:{port}/")).await, "direct");
+    // behind a proxy the address of a host is not known, and the proxy's own is not taken for it
+    let host = |text: &str| crawl_model::HostKey::from_stored(text);
+    assert_eq!(client.address_book().address_of(&host("elsewhere.test")), None);
+    assert!(client.address_book().address_of(&host(&format!("fixed.test:{port}"))).is_some());
+    let blocked = error(client.fetch(request(Url::parse("http://10.0.0.1/").unwrap())).await);
+    assert!(matches!(blocked, FetchError::AddressBlocked { .. }));
 }
 
 #[tokio::test]
