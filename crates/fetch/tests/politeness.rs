@@ -75,7 +75,8 @@ async fn no_gap_is_shorter_than_the_delay_with_redirects_robots_and_sitemaps() {
         Gate::new(PolitenessSettings { delay: DELAY, jitter: 0.0, ..PolitenessSettings::default() }),
     );
     let origin = Origin::of(&server.url("/")).unwrap();
-    let robots = RobotsPolicy::from_cached(&client.fetch_robots(&gate, &origin, None).await.unwrap(), "crawl");
+    let robots =
+        RobotsPolicy::from_cached(&client.fetch_robots(&gate, &origin, None).await.unwrap(), "crawl");
     let roots: Vec<Url> = robots.sitemaps().iter().map(|s| s.parse().unwrap()).collect();
     let mut urls = Vec::new();
     let walk = SitemapWalk { client: &client, gate: &gate, limits: WalkLimits::default() };

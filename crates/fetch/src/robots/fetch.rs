@@ -25,8 +25,9 @@ impl HttpClient {
         origin: &Origin,
         slot: Option<HostSlot>,
     ) -> Result<CachedRobots, FetchError> {
-        let cached =
-            |status, body: Vec<u8>| Ok(CachedRobots { status, body: Arc::from(body), fetched_at_ms: now_ms() });
+        let cached = |status, body: Vec<u8>| {
+            Ok(CachedRobots { status, body: Arc::from(body), fetched_at_ms: now_ms() })
+        };
         let mut url =
             Url::parse(&format!("{origin}/robots.txt")).map_err(|e| FetchError::Url(e.to_string()))?;
         let (mut last, mut slot) = (0, slot);
@@ -42,7 +43,11 @@ impl HttpClient {
                 Err(error) => {
                     tracing::debug!(%url, %error, "robots.txt could not be had");
                     // the redirect, not the origin, leads nowhere: §2.3.1.2 lets that count as unavailable
-                    return if last != 0 && !error.is_transient() { cached(last, Vec::new()) } else { Err(error) };
+                    return if last != 0 && !error.is_transient() {
+                        cached(last, Vec::new())
+                    } else {
+                        Err(error)
+                    };
                 }
                 Ok(answer) => {
                     last = answer.status;
