@@ -6,7 +6,10 @@ use crate::{
     text,
 };
 use html5ever::local_name;
-use std::{collections::HashMap, ops::Range};
+use std::{
+    collections::{HashMap, HashSet},
+    ops::Range,
+};
 use url::Url;
 
 /// Why a node is not part of what a reader sees.
@@ -153,6 +156,7 @@ impl<'a> Page<'a> {
     fn look_at_elements(&mut self) {
         // Class attributes repeat; the map is keyed by what the page wrote, hence not with a weak hash.
         let mut seen: HashMap<(&str, &str), Roles> = HashMap::new();
+        let controlled = controlled(&self.dom);
         for id in 1..self.dom.len() {
             let at = id as usize;
             let parent = self.dom.parent(id);
@@ -181,7 +185,8 @@ impl<'a> Page<'a> {
                     .or_insert_with(|| self.rules.tokens.roles(class).and(self.rules.tokens.roles(own_id)));
             }
             let folded = self.roles[at].has(Roles::FOLDED)
-                || self.dom.attr(id, &local_name!("role")).is_some_and(|role| role == "tabpanel");
+                || self.dom.attr(id, &local_name!("role")).is_some_and(|role| matches!(role, "tabpanel" | "region"))
+                || controlled.contains(own_id) && !self.roles[at].has(LAID_OVER);
             if gone == Gone::Hidden && folded {
                 gone = Gone::No;
             }
@@ -378,6 +383,15 @@ impl<'a> Page<'a> {
     pub(crate) fn resolve(&self, address: &str) -> Option<String> {
         crate::links::resolve(self.base.as_ref(), address)
     }
+}
+
+/// What opens on a click and is no part of the content: menus, dialogs, searches.
+const LAID_OVER: Roles = Roles::OVERLAY.and(Roles::NAVIGATION).and(Roles::FORM).and(Roles::SIDEBAR);
+
+/// Ids of what buttons and tabs open.
+fn controlled(dom: &Dom) -> HashSet<&str> {
+    let all = (0..dom.len()).filter(|id| dom.tag(*id) != Tag::Text);
+    all.filter_map(|id| dom.attr(id, &local_name!("aria-controls"))).flat_map(str::split_ascii_whitespace).collect()
 }
 
 /// A declarative shadow root is a template whose contents are shown.
