@@ -25,6 +25,7 @@ const SERVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/bench
 struct Server {
     process: Child,
     port: u16,
+    tls_port: u16,
 }
 
 impl Drop for Server {
@@ -40,14 +41,15 @@ async fn start() -> Option<Server> {
         return None;
     }
     // a port that was free a moment ago; the server cannot choose one itself
-    let port = std::net::TcpListener::bind("127.0.0.1:0").ok()?.local_addr().ok()?.port();
+    let free = || Some(std::net::TcpListener::bind("127.0.0.1:0").ok()?.local_addr().ok()?.port());
+    let (port, tls_port) = (free()?, free()?);
     let process = Command::new("python3")
-        .args([SERVER, "--port", &port.to_string()])
+        .args([SERVER, "--port", &port.to_string(), "--tls-port", &tls_port.to_string()])
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
         .ok()?;
-    let server = Server { process, port };
+    let server = Server { process, port, tls_port };
     for _ in 0..100 {
         if tokio::net::TcpStream::connect(("127.0.0.1", port)).await.is_ok() {
             return Some(server);
@@ -131,6 +133,11 @@ async fn every_path_ends_in_one_typed_answer() {
     assert_eq!(found.len(), paths.len());
     let slow: Vec<_> = found.iter().filter(|(_, _, took)| *took > Duration::from_secs(26)).collect();
     assert!(slow.is_empty(), "{slow:?}");
+    let url = Url::parse(&format!("https://127.0.0.1:{}/static/ok", server.tls_port)).unwrap();
+    let secure = outcome(&client.fetch(request(url)).await);
+    println!("a certificate of another name: {secure}");
+    // without openssl the server has no such port
+    assert!(secure.starts_with("tls: ") || secure.starts_with("connect: "), "{secure}");
     let stats = json(&client, &server.at("/_stats.json")).await;
     assert_eq!(stats["canary"], serde_json::json!({}), "a private address was reached");
     assert_eq!((client.budget().used(), client.budget().bodies()), (0, 0));
