@@ -3,7 +3,7 @@
 use crate::{error::FetchError, http::Resource};
 use std::time::Duration;
 
-/// Settings of a [`Gate`].
+/// Settings of a [`Gate`](super::Gate).
 #[derive(Clone, Debug)]
 pub struct PolitenessSettings {
     /// Least pause between two requests to a host.
