@@ -2,6 +2,7 @@
 //! run has ended.
 
 use crate::{
+    config::Limit,
     context::{Context, Ending, StageError, now_ms},
     extract_stage::{ShardMessage, shard_of},
     fetch_stage::Job,
@@ -181,18 +182,24 @@ impl Scheduler {
         }
         let context = &self.context;
         let deadline = now.saturating_add(self.lease_ms);
-        let requests = context.store.lease(host, slots.len(), &context.worker, now, deadline)?;
+        // a limit on the depth needs every page at its least depth
+        let (store, worker, max) = (&context.store, &context.worker, slots.len());
+        let requests = match context.config.crawl.depth {
+            Limit(None) => store.lease(host, max, worker, now, deadline)?,
+            Limit(Some(_)) => store.lease_by_level(host, max, worker, now, deadline)?,
+        };
         let leased = requests.len();
         context.stats.leased.add(leased as u64);
         if leased > 0 && !self.active.contains(host) {
             self.active.insert(host.clone());
         }
-        // slots beyond the leases are dropped, which the host takes for a request: it is asked a little later
-        for (request, slot) in requests.into_iter().zip(slots) {
-            let Some(place) = places.pop() else { break };
+        let mut slots = slots.into_iter();
+        for request in requests {
+            let (Some(place), Some(slot)) = (places.pop(), slots.next()) else { break };
             let job = Job { request: unconditional(request), slot, place };
             self.jobs.send(job).await.map_err(|_| StageError::Downstream)?;
         }
+        slots.flatten().for_each(HostSlot::give_back);
         Ok(leased)
     }
 

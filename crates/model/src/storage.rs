@@ -192,6 +192,21 @@ pub trait Frontier: Send + Sync {
         deadline_ms: i64,
     ) -> Result<Vec<CrawlRequest>, StoreError>;
 
+    /// As [`Frontier::lease`], but level by level: no URL is leased while one of the host that is nearer to the seeds is
+    /// leased or waits to be tried again. So whatever is found is found at its least depth, as a limit on the depth
+    /// needs it; the price is that a slow page holds up those behind it.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn lease_by_level(
+        &self,
+        host: &HostKey,
+        max: usize,
+        worker: &str,
+        now_ms: i64,
+        deadline_ms: i64,
+    ) -> Result<Vec<CrawlRequest>, StoreError>;
+
     /// Gives a lease back to be tried again not before `not_before_ms`. False if the lease was no longer held.
     ///
     /// # Errors

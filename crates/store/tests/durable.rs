@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
 
 use crawl_model::{
-    Discovery, DomainStore, Enqueued, Frontier, HostKey, LeaseRef, NewUrl, Outcome, OutputMark, PageHistory,
-    RunStore, Settlement, StoreError, UrlKey,
+    Discovery, Enqueued, Frontier, HostKey, LeaseRef, NewUrl, Outcome, OutputMark, PageHistory, RunStore,
+    Settlement, StoreError, UrlKey,
 };
 use crawl_store::{SqliteStore, StoreOptions};
 use std::{

@@ -1,7 +1,7 @@
 //! [`Frontier`] in memory.
 
-use super::{Held, Lease, MemoryStore, Round, index};
-use crate::ledger::Place;
+use super::{Held, Inner, Lease, MemoryStore, Round, index};
+use crate::ledger::{HostId, Place};
 use crawl_model::{
     CrawlRequest, Enqueued, Frontier, FrontierCounts, HeldPage, HostKey, HostLoad, LeaseRef, LeaseToken,
     NewUrl, Outcome, OutputMark, Settlement, StoreError, Strategy,
@@ -44,24 +44,18 @@ impl Frontier for MemoryStore {
         now_ms: i64,
         deadline_ms: i64,
     ) -> Result<Vec<CrawlRequest>, StoreError> {
-        let mut inner = self.lock();
-        inner.promote(now_ms);
-        let inner = &mut *inner;
-        let Some(&host) = inner.hosts.get(host) else { return Ok(Vec::new()) };
-        let mut leased = Vec::new();
-        while leased.len() < max {
-            let now = &mut inner.this_round;
-            let Some((_, id)) = now.queues.get_mut(&host).and_then(BTreeSet::pop_first) else { break };
-            inner.token += 1;
-            let token = LeaseToken(inner.token);
-            now.leases.insert(id, Lease { token, deadline: deadline_ms });
-            now.ledger.shift(host, Place::Ready, Place::Leased, 1);
-            leased.push(inner.request(id, token));
-        }
-        if !leased.is_empty() {
-            inner.this_round.ledger.served(host);
-        }
-        Ok(leased)
+        Ok(self.lock().lease_down_to(|_, _| u32::MAX, host, max, [now_ms, deadline_ms]))
+    }
+
+    fn lease_by_level(
+        &self,
+        host: &HostKey,
+        max: usize,
+        _worker: &str,
+        now_ms: i64,
+        deadline_ms: i64,
+    ) -> Result<Vec<CrawlRequest>, StoreError> {
+        Ok(self.lock().lease_down_to(Inner::level, host, max, [now_ms, deadline_ms]))
     }
 
     fn requeue(
@@ -186,5 +180,47 @@ impl Frontier for MemoryStore {
 
     fn output_mark(&self, name: &str) -> Result<Option<u64>, StoreError> {
         Ok(self.lock().outputs.get(name).copied())
+    }
+}
+
+impl Inner {
+    /// Leases URLs that are no deeper than `depth` says for their host.
+    fn lease_down_to(
+        &mut self,
+        depth: fn(&Self, HostId) -> u32,
+        host: &HostKey,
+        max: usize,
+        [now_ms, deadline]: [i64; 2],
+    ) -> Vec<CrawlRequest> {
+        self.promote(now_ms);
+        let Some(&host) = self.hosts.get(host) else { return Vec::new() };
+        let depth = depth(self, host);
+        let mut leased = Vec::new();
+        while leased.len() < max {
+            let now = &mut self.this_round;
+            let Some(queue) = now.queues.get_mut(&host) else { break };
+            if queue.first().is_none_or(|&(first, _)| first > depth) {
+                break;
+            }
+            let Some((_, id)) = queue.pop_first() else { break };
+            self.token += 1;
+            let token = LeaseToken(self.token);
+            now.leases.insert(id, Lease { token, deadline });
+            now.ledger.shift(host, Place::Ready, Place::Leased, 1);
+            leased.push(self.request(id, token));
+        }
+        if !leased.is_empty() {
+            self.this_round.ledger.served(host);
+        }
+        leased
+    }
+
+    /// The least depth of a host's URLs that are pending or leased.
+    fn level(&self, host: HostId) -> u32 {
+        let now = &self.this_round;
+        let queued = now.queues.get(&host).and_then(BTreeSet::first).map(|&(depth, _)| depth);
+        let out = now.leases.keys().chain(now.waiting.iter().map(|(_, id)| id));
+        let out = out.map(|&id| &self.rows[index(id)]).filter(|row| row.host == host).map(|row| row.depth);
+        out.chain(queued).min().unwrap_or(0)
     }
 }

@@ -38,19 +38,18 @@ impl Frontier for SqliteStore {
         now_ms: i64,
         deadline_ms: i64,
     ) -> Result<Vec<CrawlRequest>, StoreError> {
-        let mut inner = self.ready()?;
-        inner.promote(now_ms)?;
-        let inner = &mut *inner;
-        let Some(host) = inner.memory.find_host(&inner.conn, host).map_err(sql)? else {
-            return Ok(Vec::new());
-        };
-        if max == 0 || inner.memory.ledger.of(host).get(Place::Ready) == 0 {
-            return Ok(Vec::new());
-        }
-        let (project, group) = (Arc::clone(&inner.run.project), inner.run.source_group.clone());
-        let rows =
-            inner.write(|conn, memory| take_from_queue(conn, memory, host, max, worker, deadline_ms))?;
-        rows.into_iter().map(|row| row.request(&project, group.as_ref())).collect()
+        self.lease_down_to(|_, _| Ok(i64::MAX), host, max, worker, [now_ms, deadline_ms])
+    }
+
+    fn lease_by_level(
+        &self,
+        host: &HostKey,
+        max: usize,
+        worker: &str,
+        now_ms: i64,
+        deadline_ms: i64,
+    ) -> Result<Vec<CrawlRequest>, StoreError> {
+        self.lease_down_to(level, host, max, worker, [now_ms, deadline_ms])
     }
 
     fn requeue(
@@ -267,10 +266,47 @@ impl Leased {
     }
 }
 
+impl SqliteStore {
+    /// Leases URLs that are no deeper than `depth` says for their host.
+    fn lease_down_to(
+        &self,
+        depth: fn(&Connection, HostId) -> rusqlite::Result<i64>,
+        host: &HostKey,
+        max: usize,
+        worker: &str,
+        [now_ms, deadline_ms]: [i64; 2],
+    ) -> Result<Vec<CrawlRequest>, StoreError> {
+        let mut inner = self.ready()?;
+        inner.promote(now_ms)?;
+        let inner = &mut *inner;
+        let Some(host) = inner.memory.find_host(&inner.conn, host).map_err(sql)? else {
+            return Ok(Vec::new());
+        };
+        if max == 0 || inner.memory.ledger.of(host).get(Place::Ready) == 0 {
+            return Ok(Vec::new());
+        }
+        let depth = depth(&inner.conn, host).map_err(sql)?;
+        let (project, group) = (Arc::clone(&inner.run.project), inner.run.source_group.clone());
+        let rows = inner
+            .write(|conn, memory| take_from_queue(conn, memory, (host, depth), max, worker, deadline_ms))?;
+        rows.into_iter().map(|row| row.request(&project, group.as_ref())).collect()
+    }
+}
+
+/// The least depth of a host's URLs that are pending or leased.
+fn level(conn: &Connection, host: HostId) -> rusqlite::Result<i64> {
+    conn.prepare_cached(
+        "SELECT coalesce(min(depth), 0) FROM (SELECT min(depth) AS depth FROM queue WHERE host = ?1 \
+         UNION ALL SELECT min(depth) FROM leases JOIN urls USING (id) WHERE leases.host = ?1 \
+         UNION ALL SELECT min(depth) FROM waiting JOIN urls USING (id) WHERE waiting.host = ?1)",
+    )?
+    .query_row([host], |row| row.get(0))
+}
+
 fn take_from_queue(
     conn: &Connection,
     memory: &mut Memory,
-    host: HostId,
+    (host, depth): (HostId, i64),
     max: usize,
     worker: &str,
     deadline_ms: i64,
@@ -280,9 +316,9 @@ fn take_from_queue(
         let mut select = conn.prepare_cached(
             "SELECT queue.id, queue.depth, discovery, attempt, strategy, url, redirects, etag, last_modified \
              FROM queue JOIN urls ON urls.id = queue.id \
-             WHERE queue.host = ?1 ORDER BY queue.depth, queue.id LIMIT ?2",
+             WHERE queue.host = ?1 AND queue.depth <= ?3 ORDER BY queue.depth, queue.id LIMIT ?2",
         )?;
-        let mut rows = select.query((host, i64::try_from(max).unwrap_or(i64::MAX)))?;
+        let mut rows = select.query((host, i64::try_from(max).unwrap_or(i64::MAX), depth))?;
         while let Some(row) = rows.next()? {
             let token = memory.next_token(conn)?;
             leased.push(Leased::read(row, token)?);
@@ -297,7 +333,9 @@ fn take_from_queue(
             unqueue.execute((host, row.depth, row.id))?;
         }
         memory.ledger.shift(host, Place::Ready, Place::Leased, leased.len() as u64);
-        memory.ledger.served(host);
+        if !leased.is_empty() {
+            memory.ledger.served(host);
+        }
         Ok(())
     };
     take().map_err(sql)?;

@@ -41,6 +41,31 @@ pub fn leases_come_by_depth_then_discovery(store: &impl Store) {
     assert!(lease(store, "a", 0).is_empty());
 }
 
+pub fn levels_wait_for_what_is_nearer(store: &impl Store) {
+    let level = |now| store.lease_by_level(&host("a"), 9, "w", now, 100).unwrap();
+    let urls =
+        [("https://a/0", 0), ("https://a/1", 1), ("https://a/1b", 1), ("https://a/2", 2), ("https://b/7", 7)];
+    store.enqueue(&urls.map(|(url, depth)| new_url(url, depth))).unwrap();
+    let seed = level(0);
+    assert_eq!(paths(&seed), ["/0"]);
+    assert_eq!(paths(&level(0)), [""; 0], "the seed is out");
+    settle(store, &seed, Outcome::Record);
+    let first = level(0);
+    assert_eq!(paths(&first), ["/1", "/1b"]);
+    settle(store, &first[..1], Outcome::Record);
+    store.requeue((&first[1]).into(), 50, 1, None).unwrap();
+    assert_eq!(paths(&level(0)), [""; 0], "one waits to be tried again");
+    let again = level(50);
+    assert_eq!(paths(&again), ["/1b"]);
+    assert!(store.hold((&again[0]).into(), &host("a"), b"page").unwrap());
+    assert_eq!(paths(&level(50)), ["/2"], "a held page has been read");
+    assert_eq!(
+        paths(&store.lease_by_level(&host("b"), 9, "w", 0, 100).unwrap()),
+        ["/7"],
+        "each host for itself"
+    );
+}
+
 pub fn a_lease_carries_what_was_enqueued(store: &impl Store) {
     let url = NewUrl {
         discovery: Discovery::Redirect,

@@ -61,6 +61,7 @@ conformance!(
     a_batch_may_name_a_url_twice,
     a_pending_url_takes_the_lesser_depth,
     leases_come_by_depth_then_discovery,
+    levels_wait_for_what_is_nearer,
     a_lease_carries_what_was_enqueued,
     a_lease_carries_the_project,
     only_the_asked_host_is_leased,
