@@ -19,22 +19,37 @@ pub(crate) fn measure(text: &str) -> Measured {
     if trimmed.is_empty() {
         return Measured::default();
     }
+    if trimmed.is_ascii() {
+        return measure_ascii(trimmed.as_bytes());
+    }
     let (mut chars, mut marks, mut space) = (0, 0, false);
     for byte in trimmed.bytes() {
-        if byte.is_ascii_whitespace() {
-            chars += u32::from(!space);
-            space = true;
-            continue;
-        }
-        space = false;
+        let class = words::CLASSES[byte as usize];
+        let is_space = class & words::SPACE != 0;
         // Bytes that go on with a character are not counted.
-        chars += u32::from(byte & 0xC0 != 0x80);
-        marks += u32::from(matches!(byte, b',' | b'.' | b';' | b'!' | b'?'));
+        chars += u32::from(byte & 0xC0 != 0x80 && !(is_space && space));
+        space = is_space;
+        marks += u32::from(class & words::MARK != 0);
     }
-    if !trimmed.is_ascii() {
-        marks += trimmed.chars().filter(|c| is_mark(*c)).count() as u32;
-    }
+    marks += trimmed.chars().filter(|c| is_mark(*c)).count() as u32;
     Measured { chars, words: words::count_words(trimmed), marks }
+}
+
+/// The same for text of ASCII alone, in one pass.
+fn measure_ascii(bytes: &[u8]) -> Measured {
+    let mut all = Measured::default();
+    let (mut in_word, mut space) = (false, false);
+    for byte in bytes {
+        let class = words::CLASSES[*byte as usize];
+        let is_space = class & words::SPACE != 0;
+        all.chars += u32::from(!(is_space && space));
+        space = is_space;
+        all.marks += u32::from(class & words::MARK != 0);
+        let is_word = class & words::LETTER != 0 || class & words::INNER != 0 && in_word;
+        all.words += u32::from(is_word && !in_word);
+        in_word = is_word;
+    }
+    all
 }
 
 /// Commas and sentence ends outside of ASCII: Chinese and Japanese, Arabic, Devanagari, Greek, Armenian, Ethiopic.

@@ -22,8 +22,10 @@ pub fn count_words(text: &str) -> u32 {
     while at < bytes.len() {
         let byte = bytes[at];
         if byte < 0x80 {
-            counter.ascii(byte);
-            at += 1;
+            while let Some(byte @ ..0x80) = bytes.get(at) {
+                counter.ascii(*byte);
+                at += 1;
+            }
         } else {
             let Some(c) = text[at..].chars().next() else { break };
             counter.wide(c);
@@ -32,6 +34,39 @@ pub fn count_words(text: &str) -> u32 {
     }
     counter.finish()
 }
+
+/// A letter or digit of ASCII.
+pub(crate) const LETTER: u8 = 1;
+/// A byte of ASCII that may stand inside of a word.
+pub(crate) const INNER: u8 = 2;
+/// Whitespace of ASCII.
+pub(crate) const SPACE: u8 = 4;
+/// A comma, semicolon or end of a sentence of ASCII.
+pub(crate) const MARK: u8 = 8;
+
+/// What each byte of ASCII is; nothing for the others.
+pub(crate) const CLASSES: [u8; 256] = {
+    let mut classes = [0; 256];
+    let mut byte = 0u8;
+    while byte < 0x80 {
+        let mut class = 0;
+        if byte.is_ascii_alphanumeric() {
+            class |= LETTER;
+        }
+        if matches!(byte, b'\'' | b'.' | b'_') {
+            class |= INNER;
+        }
+        if byte.is_ascii_whitespace() {
+            class |= SPACE;
+        }
+        if matches!(byte, b',' | b'.' | b';' | b'!' | b'?') {
+            class |= MARK;
+        }
+        classes[byte as usize] = class;
+        byte += 1;
+    }
+    classes
+};
 
 #[derive(Default)]
 struct Counter {
@@ -42,13 +77,20 @@ struct Counter {
 }
 
 impl Counter {
-    fn ascii(&mut self, byte: u8) {
-        if byte.is_ascii_alphanumeric() {
-            self.start_word();
-        } else if !matches!(byte, b'\'' | b'.' | b'_') {
+    /// Ends runs of scripts without spaces, unless the byte is one that may stand inside of a word.
+    const fn end_unspaced(&mut self, byte: u8) {
+        if self.two + self.four > 0 && CLASSES[byte as usize] & INNER == 0 {
             self.end_runs();
-            self.in_word = false;
         }
+    }
+
+    #[inline]
+    const fn ascii(&mut self, byte: u8) {
+        self.end_unspaced(byte);
+        let class = CLASSES[byte as usize];
+        let in_word = class & LETTER != 0 || class & INNER != 0 && self.in_word;
+        self.words += (in_word && !self.in_word) as u32;
+        self.in_word = in_word;
     }
 
     fn start_word(&mut self) {

@@ -46,6 +46,12 @@ pub(crate) struct Chosen {
     pub(crate) reason: String,
 }
 
+/// The page calls itself an article.
+fn is_article(page: &Page<'_>, metadata: &PageMetadata) -> bool {
+    let types = &page.rules.score.content.json_ld_types;
+    metadata.og_type.as_deref() == Some("article") || metadata.json_ld_types.iter().any(|t| types.contains(t))
+}
+
 /// Runs the cascade: what the page's own program names, else the better of two candidates, else the DOM heuristic. A
 /// third candidate, the whole body less its boilerplate, takes the place of a candidate that misses most of the page.
 pub(crate) fn choose(page: &Page<'_>, metadata: &PageMetadata, options: &Options) -> Chosen {
@@ -54,7 +60,9 @@ pub(crate) fn choose(page: &Page<'_>, metadata: &PageMetadata, options: &Options
         return chosen;
     }
     let mut mask = prune::boilerplate(page, options);
-    teasers::mask(page, &mut mask, limits.prune.teaser_share);
+    let share =
+        if is_article(page, metadata) { limits.prune.article_teaser_share } else { limits.prune.teaser_share };
+    teasers::mask(page, &mut mask, share);
     let readable =
         readability::candidate(page, &mask, options).filter(|s| s.words >= limits.words.readability);
     let blocks = trafilatura::candidate(page, &mask, options).filter(|s| s.words >= limits.words.trafilatura);

@@ -36,13 +36,11 @@ impl Default for Limits {
 
 /// An element, or a run of text.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Node {
-    /// Its kind.
-    pub(crate) tag: Tag,
+struct Node {
     /// Parent, or [`NONE`] for the document.
-    pub(crate) parent: u32,
+    parent: u32,
     /// One past the last node of its subtree.
-    pub(crate) end: u32,
+    end: u32,
     /// First attribute of an element; first byte of a text.
     start: u32,
     /// Number of attributes; bytes of a text.
@@ -59,6 +57,8 @@ struct Attr {
 /// A parsed page.
 #[derive(Debug)]
 pub(crate) struct Dom {
+    /// By node: beside the nodes, since most steps look for nodes of a kind.
+    tags: Vec<Tag>,
     nodes: Vec<Node>,
     text: String,
     attrs: Vec<Attr>,
@@ -75,7 +75,7 @@ impl Dom {
 
     /// The node's kind.
     pub(crate) fn tag(&self, id: u32) -> Tag {
-        self.nodes[id as usize].tag
+        self.tags[id as usize]
     }
 
     /// The node's parent, or [`NONE`].
@@ -91,7 +91,7 @@ impl Dom {
     /// The text of a text node; empty for elements.
     pub(crate) fn text(&self, id: u32) -> &str {
         let node = &self.nodes[id as usize];
-        if node.tag == Tag::Text {
+        if self.tag(id) == Tag::Text {
             &self.text[node.start as usize..(node.start + node.len) as usize]
         } else {
             ""
@@ -100,7 +100,7 @@ impl Dom {
 
     fn attr_slice(&self, id: u32) -> &[Attr] {
         let node = &self.nodes[id as usize];
-        if node.tag == Tag::Text {
+        if self.tag(id) == Tag::Text {
             &[]
         } else {
             &self.attrs[node.start as usize..(node.start + node.len) as usize]

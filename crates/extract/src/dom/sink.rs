@@ -328,6 +328,7 @@ impl TreeSink for Sink {
 fn flatten(inner: Inner) -> Dom {
     let links = &inner.nodes;
     let mut nodes: Vec<Node> = Vec::with_capacity(links.len());
+    let mut tags = Vec::with_capacity(links.len());
     let mut custom = Vec::new();
     let (mut at, mut parent) = (0u32, NONE);
     loop {
@@ -336,7 +337,8 @@ fn flatten(inner: Inner) -> Dom {
         if link.tag == Tag::Other {
             custom.push((id, link.name.clone()));
         }
-        nodes.push(Node { tag: link.tag, parent, end: id + 1, start: link.start, len: link.len });
+        tags.push(link.tag);
+        nodes.push(Node { parent, end: id + 1, start: link.start, len: link.len });
         if link.first != NONE {
             (at, parent) = (link.first, id);
             continue;
@@ -345,6 +347,7 @@ fn flatten(inner: Inner) -> Dom {
         loop {
             if at == 0 {
                 return Dom {
+                    tags,
                     nodes,
                     text: inner.text,
                     attrs: inner.attrs,

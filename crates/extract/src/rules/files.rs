@@ -324,5 +324,6 @@ pub(crate) struct Prune {
     pub(crate) link_density: f32,
     pub(crate) list_share: f32,
     pub(crate) teaser_share: f32,
+    pub(crate) article_teaser_share: f32,
     pub(crate) link_chars: u32,
 }

@@ -75,10 +75,17 @@ impl Roles {
 /// Entries of one word or several, and their roles.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TokenTable {
-    words: FxHashMap<String, Roles>,
-    /// Entries of several words, by the first.
-    phrases: FxHashMap<String, Vec<(Vec<String>, Roles)>>,
-    prefixes: Vec<(String, Roles)>,
+    words: FxHashMap<String, Entry>,
+    /// Beginnings of words, by their first byte.
+    prefixes: FxHashMap<u8, Vec<(String, Roles)>>,
+}
+
+/// What a word says by itself, and what it begins.
+#[derive(Clone, Debug, Default)]
+struct Entry {
+    roles: Roles,
+    /// The words that have to follow.
+    phrases: Vec<(Vec<String>, Roles)>,
 }
 
 impl TokenTable {
@@ -88,12 +95,15 @@ impl TokenTable {
         let Some(first) = words.next() else { return };
         let rest: Vec<String> = words.collect();
         if let Some(prefix) = first.strip_suffix('*') {
-            self.prefixes.push((prefix.to_owned(), roles));
+            // A star alone begins every word, which no entry means.
+            if let Some(byte) = prefix.bytes().next() {
+                self.prefixes.entry(byte).or_default().push((prefix.to_owned(), roles));
+            }
         } else if rest.is_empty() {
             let entry = self.words.entry(first).or_default();
-            *entry = entry.and(roles);
+            entry.roles = entry.roles.and(roles);
         } else {
-            self.phrases.entry(first).or_default().push((rest, roles));
+            self.words.entry(first).or_default().phrases.push((rest, roles));
         }
     }
 
@@ -105,16 +115,17 @@ impl TokenTable {
         let mut rest = lower.as_str();
         while !rest.is_empty() {
             let (word, after) = rest.split_once(' ').unwrap_or((rest, ""));
-            if let Some(found) = self.words.get(word) {
-                roles = roles.and(*found);
-            }
-            for (tail, found) in self.phrases.get(word).into_iter().flatten() {
-                let mut words = after.split(' ');
-                if tail.iter().all(|t| words.next() == Some(t)) {
-                    roles = roles.and(*found);
+            if let Some(entry) = self.words.get(word) {
+                roles = roles.and(entry.roles);
+                for (tail, found) in &entry.phrases {
+                    let mut words = after.split(' ');
+                    if tail.iter().all(|t| words.next() == Some(t)) {
+                        roles = roles.and(*found);
+                    }
                 }
             }
-            for (prefix, found) in &self.prefixes {
+            let first = word.as_bytes().first().and_then(|byte| self.prefixes.get(byte));
+            for (prefix, found) in first.into_iter().flatten() {
                 if word.starts_with(prefix.as_str()) {
                     roles = roles.and(*found);
                 }
