@@ -14,6 +14,7 @@ pub(super) const TEXT: &str = include_str!("../../../../config/rules/tracking_pa
 pub(crate) struct ParamFile {
     prefixes: Vec<String>,
     names: Vec<String>,
+    session_hex_length: usize,
     session_value_length: usize,
     sessions: Vec<String>,
     path_parameters: Vec<String>,
@@ -26,6 +27,7 @@ pub struct ParamRules {
     prefixes: Vec<String>,
     names: FxHashSet<String>,
     sessions: FxHashSet<String>,
+    session_hex_length: usize,
     session_value_length: usize,
     path_parameters: FxHashSet<String>,
 }
@@ -39,6 +41,7 @@ impl ParamRules {
             prefixes: file.prefixes,
             names: file.names.into_iter().collect(),
             sessions: file.sessions.into_iter().collect(),
+            session_hex_length: file.session_hex_length,
             session_value_length: file.session_value_length,
             path_parameters: file.path_parameters.into_iter().collect(),
         }
@@ -64,9 +67,13 @@ impl ParamRules {
     }
 
     fn is_session(&self, value: &str) -> bool {
-        value.len() >= self.session_value_length
-            && value.bytes().all(|b| b.is_ascii_alphanumeric())
-            && value.bytes().any(|b| b.is_ascii_digit())
+        /// Fewer digits stand in words, too: names of models, years.
+        const DIGITS: usize = 3;
+        let digits = value.bytes().filter(u8::is_ascii_digit).count();
+        let hex = value.len() >= self.session_hex_length && value.bytes().all(|b| b.is_ascii_hexdigit());
+        let mixed =
+            value.len() >= self.session_value_length && value.bytes().all(|b| b.is_ascii_alphanumeric());
+        digits >= DIGITS && (hex || mixed)
     }
 
     /// The query in canonical form; empty if nothing of it is left.
