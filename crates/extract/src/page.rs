@@ -6,8 +6,10 @@ use crate::{
     text,
 };
 use html5ever::local_name;
+use rustc_hash::FxHasher;
 use std::{
-    collections::{HashMap, HashSet},
+    collections::HashSet,
+    hash::Hasher,
     ops::Range,
 };
 use url::Url;
@@ -143,7 +145,7 @@ impl<'a> Page<'a> {
         page.look_at_elements();
         page.measure();
         if page.sweep_consent() {
-            page.sum_up(None);
+            page.sum_again();
         }
         let all = page.body..page.dom.end(page.body);
         page.heading = all
@@ -154,8 +156,8 @@ impl<'a> Page<'a> {
 
     /// Roles, matches of selectors, and what is gone with everything below it.
     fn look_at_elements(&mut self) {
-        // Class attributes repeat; the map is keyed by what the page wrote, hence not with a weak hash.
-        let mut seen: HashMap<(&str, &str), Roles> = HashMap::new();
+        // Class attributes repeat, ids do not. One slot a hash: colliding classes are looked up again, no more.
+        let mut seen: [(&str, Roles); 256] = [("", Roles::NONE); 256];
         let controlled = controlled(&self.dom);
         for id in 1..self.dom.len() {
             let at = id as usize;
@@ -179,10 +181,15 @@ impl<'a> Page<'a> {
                     _ => {}
                 }
             }
-            if !class.is_empty() || !own_id.is_empty() {
-                self.roles[at] = *seen
-                    .entry((class, own_id))
-                    .or_insert_with(|| self.rules.tokens.roles(class).and(self.rules.tokens.roles(own_id)));
+            if !class.is_empty() {
+                let slot = &mut seen[slot_of(class)];
+                if slot.0 != class {
+                    *slot = (class, self.rules.tokens.roles(class));
+                }
+                self.roles[at] = slot.1;
+            }
+            if !own_id.is_empty() {
+                self.roles[at] = self.roles[at].and(self.rules.tokens.roles(own_id));
             }
             let folded = self.roles[at].has(Roles::FOLDED)
                 || self.dom.attr(id, &local_name!("role")).is_some_and(|role| matches!(role, "tabpanel" | "region"))
@@ -211,45 +218,42 @@ impl<'a> Page<'a> {
     }
 
     fn measure(&mut self) {
-        let n = self.dom.len();
-        let mut amounts = vec![Amount::default(); n as usize];
         let mut link_end = 0;
-        for id in 0..n {
+        let mut sum = Amount::default();
+        for id in 0..self.dom.len() {
+            let mut amount = Amount::default();
             match self.dom.tag(id) {
                 Tag::A if self.dom.attr(id, &local_name!("href")).is_some() => {
                     link_end = link_end.max(self.dom.end(id));
-                    if self.gone[id as usize] == Gone::No {
-                        amounts[id as usize].links = 1;
-                    }
+                    amount.links = 1;
                 }
                 Tag::Text => {
                     let parent = self.dom.tag(self.dom.parent(id));
-                    if matches!(parent, Tag::Script | Tag::Style) {
-                        continue;
+                    if !matches!(parent, Tag::Script | Tag::Style) {
+                        let measured = text::measure(self.dom.text(id));
+                        self.raw_words[id as usize] = measured.words;
+                        amount.chars = measured.chars;
+                        amount.link_chars = if id < link_end { measured.chars } else { 0 };
+                        amount.words = measured.words;
+                        amount.marks = measured.marks;
                     }
-                    let measured = text::measure(self.dom.text(id));
-                    let in_link = id < link_end;
-                    self.raw_words[id as usize] = measured.words;
-                    amounts[id as usize] = Amount {
-                        chars: measured.chars,
-                        link_chars: if in_link { measured.chars } else { 0 },
-                        words: measured.words,
-                        marks: measured.marks,
-                        ..Amount::default()
-                    };
                 }
                 _ => {}
             }
+            if self.gone[id as usize] == Gone::No {
+                sum.add(amount);
+            }
+            self.sums[id as usize + 1] = sum;
         }
-        self.sum_up(Some(&amounts));
-        self.find_prose(&mut amounts);
-        self.sum_up(Some(&amounts));
+        self.add_prose();
     }
 
     /// Credits blocks of prose: those without a block inside of them, long enough and mostly outside of links.
-    fn find_prose(&self, amounts: &mut [Amount]) {
+    fn add_prose(&mut self) {
         let dom = &self.dom;
         let mut last_block = u32::MAX;
+        // From the last to the first.
+        let mut found: Vec<(u32, u32)> = Vec::new();
         for id in (self.body..dom.end(self.body)).rev() {
             if !dom.tag(id).is_block() || !self.is_visible(id) {
                 continue;
@@ -258,8 +262,15 @@ impl<'a> Page<'a> {
             last_block = id;
             let amount = self.amount(id);
             if is_leaf && amount.chars >= MIN_PROSE && amount.link_density() < MAX_PROSE_LINKS {
-                amounts[id as usize].prose = amount.chars - amount.link_chars;
+                found.push((id, amount.chars - amount.link_chars));
             }
+        }
+        let mut prose = 0;
+        for id in 0..self.gone.len() {
+            if found.last().is_some_and(|(block, _)| *block as usize == id) {
+                prose += found.pop().map_or(0, |(_, chars)| chars);
+            }
+            self.sums[id + 1].prose = prose;
         }
     }
 
@@ -289,15 +300,12 @@ impl<'a> Page<'a> {
         self.measure();
     }
 
-    /// Prefix sums over what is not gone; without new amounts, the old ones less what has gone since.
-    fn sum_up(&mut self, amounts: Option<&[Amount]>) {
+    /// The prefix sums less what has gone since they were made.
+    fn sum_again(&mut self) {
         let mut sum = Amount::default();
         let mut old = self.sums[0];
         for at in 0..self.gone.len() {
-            let amount = match amounts {
-                Some(amounts) => amounts[at],
-                None => self.sums[at + 1].minus(old),
-            };
+            let amount = self.sums[at + 1].minus(old);
             old = self.sums[at + 1];
             if self.gone[at] == Gone::No {
                 sum.add(amount);
@@ -397,6 +405,13 @@ fn controlled(dom: &Dom) -> HashSet<&str> {
 /// A declarative shadow root is a template whose contents are shown.
 fn is_shadow(dom: &Dom, id: u32) -> bool {
     dom.tag(id) == Tag::Template && dom.attrs(id).any(|(name, _)| &**name == "shadowrootmode")
+}
+
+/// Where the roles of a class attribute are remembered.
+fn slot_of(class: &str) -> usize {
+    let mut hasher = FxHasher::default();
+    hasher.write(class.as_bytes());
+    (hasher.finish() % 256) as usize
 }
 
 fn hides(style: &str) -> bool {
