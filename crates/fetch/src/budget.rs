@@ -10,8 +10,9 @@ use tokio::sync::Notify;
 /// A budget of bytes for the bodies that are being read or have been read and not yet dropped.
 ///
 /// A body waits once, before it is read, until less than the budget is in use; from then on its bytes are accounted
-/// without waiting, so bodies that are half read can never wait for one another. The bytes in use are therefore at
-/// most `total + admitted × (max_body − INITIAL_CHARGE)`, where `admitted` is the number of bodies in reading.
+/// without waiting, so bodies that are half read can never wait for one another. After the last admission only bodies
+/// in reading grow, so at most `total + reading × max_body` bytes are in use, where `reading` is the number of bodies
+/// that are read at the same time.
 #[derive(Clone, Debug)]
 pub struct ByteBudget(Arc<Inner>);
 
