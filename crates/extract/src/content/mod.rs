@@ -39,6 +39,14 @@ impl Selection {
     }
 }
 
+/// By what a page's candidates are pruned.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct How {
+    favor: Favor,
+    /// The page calls itself an article: then lists of links lead away from it, however long their links are.
+    article: bool,
+}
+
 /// The content, which candidate it came from, and why.
 pub(crate) struct Chosen {
     pub(crate) selection: Selection,
@@ -60,12 +68,12 @@ pub(crate) fn choose(page: &Page<'_>, metadata: &PageMetadata, options: &Options
         return chosen;
     }
     let mut mask = prune::boilerplate(page, options);
-    let share =
-        if is_article(page, metadata) { limits.prune.article_teaser_share } else { limits.prune.teaser_share };
+    let how = How { favor: options.favor, article: is_article(page, metadata) };
+    let share = if how.article { limits.prune.article_teaser_share } else { limits.prune.teaser_share };
     teasers::mask(page, &mut mask, share);
     let readable =
-        readability::candidate(page, &mask, options).filter(|s| s.words >= limits.words.readability);
-    let blocks = trafilatura::candidate(page, &mask, options).filter(|s| s.words >= limits.words.trafilatura);
+        readability::candidate(page, &mask, how).filter(|s| s.words >= limits.words.readability);
+    let blocks = trafilatura::candidate(page, &mask, how).filter(|s| s.words >= limits.words.trafilatura);
     let chosen = match (readable, blocks) {
         (Some(readable), Some(blocks)) => better(readable, blocks, limits.choice.trafilatura_ratio),
         (Some(s), None) => {
@@ -78,7 +86,7 @@ pub(crate) fn choose(page: &Page<'_>, metadata: &PageMetadata, options: &Options
         }
         (None, None) => density::choose(page, &mask),
     };
-    whole_if_better(page, chosen, &mask, options)
+    whole_if_better(page, chosen, &mask, how)
 }
 
 /// Best of two (§4): the blocks if they have many times the words of the best container.
@@ -95,15 +103,15 @@ fn better(readable: Selection, blocks: Selection, ratio: f32) -> Chosen {
 
 /// The high-recall candidate, if it has so much more than the chosen one that this missed most of the page, and what it
 /// has more is text: some of it prose, little of it links.
-fn whole_if_better(page: &Page<'_>, chosen: Chosen, mask: &[bool], options: &Options) -> Chosen {
+fn whole_if_better(page: &Page<'_>, chosen: Chosen, mask: &[bool], how: How) -> Chosen {
     let rules = &page.rules.extraction.choice;
-    let factor = match options.favor {
+    let factor = match how.favor {
         Favor::Precision => return chosen,
         Favor::Balanced => rules.whole_ratio,
         Favor::Recall => rules.whole_ratio.midpoint(1.0),
     };
     let mut drop = mask.to_vec();
-    prune::drop_link_lists(page, &[page.body], &mut drop, options);
+    prune::drop_link_lists(page, &[page.body], &mut drop, how);
     let whole = Selection::new(page, vec![page.body], drop);
     if (whole.words as f32) < chosen.selection.words as f32 * factor {
         return chosen;

@@ -1,5 +1,6 @@
 //! What is left out of the content: boilerplate by name, and by what it consists of.
 
+use super::How;
 use crate::{
     dom::{NONE, Tag},
     options::{Favor, Options},
@@ -154,14 +155,15 @@ pub(super) fn kept(page: &Page<'_>, root: u32, drop: &[bool]) -> Amount {
 
 /// Leaves out, below the roots, blocks that consist of links: menus, tag lists, teasers. Where these are most of what
 /// there is, the page is a list of links, and they stay.
-pub(super) fn drop_link_lists(page: &Page<'_>, roots: &[u32], drop: &mut [bool], options: &Options) {
+pub(super) fn drop_link_lists(page: &Page<'_>, roots: &[u32], drop: &mut [bool], how: How) {
     let dom = &page.dom;
     let rules = &page.rules.extraction.prune;
-    let density = match options.favor {
+    let density = match how.favor {
         Favor::Precision => rules.link_density * 0.8,
         Favor::Balanced => rules.link_density,
         Favor::Recall => rules.link_density.midpoint(1.0),
     };
+    let link_chars = if how.article { rules.article_link_chars } else { rules.link_chars };
     let mut lists = Vec::new();
     let (mut listed, mut whole) = (0, 0);
     for &root in roots {
@@ -172,7 +174,7 @@ pub(super) fn drop_link_lists(page: &Page<'_>, roots: &[u32], drop: &mut [bool],
                 id = dom.end(id);
                 continue;
             }
-            if is_link_list(page, id, density, rules.link_chars) {
+            if is_link_list(page, id, density, link_chars) {
                 listed += kept(page, id, drop).chars;
                 lists.push(id);
                 id = dom.end(id);

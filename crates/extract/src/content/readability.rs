@@ -2,10 +2,9 @@
 //! of the same kind are the content. After Arc90's readability and Mozilla's Readability.js, as described in
 //! heuristics reference §4; weights as they have become known from those.
 
-use super::{Selection, prune};
+use super::{How, Selection, prune};
 use crate::{
     dom::{NONE, Tag},
-    options::Options,
     page::Page,
     rules::Roles,
 };
@@ -17,14 +16,14 @@ const MIN_PARAGRAPH: u32 = 25;
 const LEVELS: usize = 5;
 
 /// The best container with its siblings; `None` if nothing scores.
-pub(super) fn candidate(page: &Page<'_>, mask: &[bool], options: &Options) -> Option<Selection> {
+pub(super) fn candidate(page: &Page<'_>, mask: &[bool], how: How) -> Option<Selection> {
     let scores = score(page, mask);
     let (&top, &best) = scores.iter().max_by(|a, b| a.1.total_cmp(b.1).then(b.0.cmp(a.0)))?;
     let top = climb(page, top, best, &scores);
     let best = scores.get(&top).copied().unwrap_or(best);
     let roots = with_siblings(page, top, best, &scores, mask);
     let mut drop = mask.to_vec();
-    prune::drop_link_lists(page, &roots, &mut drop, options);
+    prune::drop_link_lists(page, &roots, &mut drop, how);
     Some(Selection::new(page, roots, drop))
 }
 

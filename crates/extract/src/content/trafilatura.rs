@@ -1,16 +1,16 @@
 //! The trafilatura-style candidate: a container by what it is called, else the body, and in it every block that
 //! is no boilerplate. After Barbaresi's trafilatura (ACL 2021), as described in heuristics reference §4.
 
-use super::{Selection, prune};
-use crate::{dom::Tag, options::Options, page::Page};
+use super::{How, Selection, prune};
+use crate::{dom::Tag, page::Page};
 use html5ever::local_name;
 
 /// All blocks of the container that are neither boilerplate by name nor made of links.
-pub(super) fn candidate(page: &Page<'_>, mask: &[bool], options: &Options) -> Option<Selection> {
+pub(super) fn candidate(page: &Page<'_>, mask: &[bool], how: How) -> Option<Selection> {
     let root = container(page, mask).unwrap_or(page.body);
     let mut drop = mask.to_vec();
     let roots = vec![root];
-    prune::drop_link_lists(page, &roots, &mut drop, options);
+    prune::drop_link_lists(page, &roots, &mut drop, how);
     Some(Selection::new(page, roots, drop))
 }
 

@@ -326,4 +326,5 @@ pub(crate) struct Prune {
     pub(crate) teaser_share: f32,
     pub(crate) article_teaser_share: f32,
     pub(crate) link_chars: u32,
+    pub(crate) article_link_chars: u32,
 }
