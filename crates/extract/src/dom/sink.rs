@@ -7,15 +7,16 @@ use html5ever::{
     ns,
     tendril::StrTendril,
 };
+use rustc_hash::FxHashMap;
 use std::{
     borrow::Cow,
-    cell::{Cell, RefCell},
+    cell::{Cell, Ref, RefCell},
 };
 
 /// A node while the tree is being built.
 struct Link {
-    name: LocalName,
-    ns: Namespace,
+    /// Index of its name in [`Inner::names`].
+    name: u32,
     tag: Tag,
     parent: u32,
     first: u32,
@@ -30,6 +31,10 @@ struct Link {
 #[derive(Default)]
 struct Inner {
     nodes: Vec<Link>,
+    /// Each name of an element once; the first is that of text and document.
+    names: Vec<(Namespace, LocalName)>,
+    /// Index in `names` and tag, by name.
+    known: FxHashMap<(Namespace, LocalName), (u32, Tag)>,
     text: String,
     attrs: Vec<Attr>,
     attr_text: String,
@@ -46,14 +51,14 @@ pub(super) struct Progress {
 
 /// The name of an open element, as the tree builder asks for it.
 #[derive(Debug)]
-pub(super) struct Name(Namespace, LocalName);
+pub(super) struct NameRef<'a>(Ref<'a, (Namespace, LocalName)>);
 
-impl ElemName for Name {
+impl ElemName for NameRef<'_> {
     fn ns(&self) -> &Namespace {
-        &self.0
+        &self.0.0
     }
     fn local_name(&self) -> &LocalName {
-        &self.1
+        &self.0.1
     }
 }
 
@@ -73,7 +78,8 @@ impl Sink {
         inner.text.reserve(input_bytes / 2);
         inner.attr_text.reserve(input_bytes / 4);
         inner.attrs.reserve(input_bytes / 60);
-        inner.nodes.push(Link::new(Tag::Document, LocalName::from(""), ns!()));
+        inner.names.push((ns!(), LocalName::from("")));
+        inner.nodes.push(Link::new(Tag::Document, 0));
         Self {
             inner: RefCell::new(inner),
             progress: Progress::default(),
@@ -88,10 +94,9 @@ impl Sink {
 }
 
 impl Link {
-    const fn new(tag: Tag, name: LocalName, ns: Namespace) -> Self {
+    const fn new(tag: Tag, name: u32) -> Self {
         Self {
             name,
-            ns,
             tag,
             parent: NONE,
             first: NONE,
@@ -110,6 +115,28 @@ impl Inner {
         let id = u32::try_from(self.nodes.len()).unwrap_or(NONE);
         self.nodes.push(link);
         id
+    }
+
+    /// The index of a name and the tag it stands for.
+    fn name(&mut self, name: QualName) -> (u32, Tag) {
+        let names = &mut self.names;
+        let key = (name.ns, name.local);
+        if let Some(known) = self.known.get(&key) {
+            return *known;
+        }
+        let tag = if key.0 == ns!(html) {
+            Tag::of(&key.1)
+        } else {
+            match &*key.1 {
+                "svg" => Tag::Svg,
+                "math" => Tag::Math,
+                _ => Tag::Other,
+            }
+        };
+        let new = (names.len() as u32, tag);
+        names.push(key.clone());
+        self.known.insert(key, new);
+        new
     }
 
     fn attrs(&mut self, attrs: Vec<Attribute>) {
@@ -175,7 +202,7 @@ impl Inner {
                 return link.depth;
             }
         }
-        let mut link = Link::new(Tag::Text, LocalName::from(""), ns!());
+        let mut link = Link::new(Tag::Text, 0);
         (link.start, link.len) = (end, text.len() as u32);
         let id = self.node(link);
         self.attach(parent, next, id)
@@ -194,7 +221,7 @@ impl Inner {
 impl TreeSink for Sink {
     type Handle = u32;
     type Output = (Dom, bool);
-    type ElemName<'a> = Name;
+    type ElemName<'a> = NameRef<'a>;
 
     fn finish(self) -> (Dom, bool) {
         (flatten(self.inner.into_inner()), self.attributes_capped.get())
@@ -206,10 +233,10 @@ impl TreeSink for Sink {
         0
     }
 
-    fn elem_name<'a>(&'a self, target: &'a u32) -> Name {
-        let inner = self.inner.borrow();
-        let link = &inner.nodes[*target as usize];
-        Name(link.ns.clone(), link.name.clone())
+    fn elem_name<'a>(&'a self, target: &'a u32) -> NameRef<'a> {
+        NameRef(Ref::map(self.inner.borrow(), |inner| {
+            &inner.names[inner.nodes[*target as usize].name as usize]
+        }))
     }
 
     fn create_element(&self, name: QualName, mut attrs: Vec<Attribute>, _: ElementFlags) -> u32 {
@@ -218,16 +245,8 @@ impl TreeSink for Sink {
             self.attributes_capped.set(true);
         }
         let mut inner = self.inner.borrow_mut();
-        let tag = if name.ns == ns!(html) {
-            Tag::of(&name.local)
-        } else {
-            match &*name.local {
-                "svg" => Tag::Svg,
-                "math" => Tag::Math,
-                _ => Tag::Other,
-            }
-        };
-        let mut link = Link::new(tag, name.local, name.ns);
+        let (name, tag) = inner.name(name);
+        let mut link = Link::new(tag, name);
         (link.start, link.len) = (inner.attrs.len() as u32, attrs.len() as u32);
         inner.attrs(attrs);
         self.progress.nodes.set(inner.nodes.len() as u32);
@@ -335,7 +354,7 @@ fn flatten(inner: Inner) -> Dom {
         let link = &links[at as usize];
         let id = nodes.len() as u32;
         if link.tag == Tag::Other {
-            custom.push((id, link.name.clone()));
+            custom.push((id, inner.names[link.name as usize].1.clone()));
         }
         tags.push(link.tag);
         nodes.push(Node { parent, end: id + 1, start: link.start, len: link.len });

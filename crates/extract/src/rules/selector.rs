@@ -13,10 +13,37 @@ enum Test {
     StartsWith(String),
 }
 
+/// An element's name.
+#[derive(Clone, Debug)]
+enum Name {
+    Known(Tag),
+    Custom(String),
+}
+
+impl Name {
+    fn of(text: &str) -> Self {
+        match Tag::of(&LocalName::from(text)) {
+            Tag::Other => Self::Custom(text.to_owned()),
+            tag => Self::Known(tag),
+        }
+    }
+
+    fn is_of(&self, dom: &Dom, element: u32) -> bool {
+        match self {
+            // Elements outside of the HTML namespace may have the same name.
+            Self::Known(tag) => match dom.tag(element) {
+                Tag::Other => dom.name(element) == tag.name(),
+                other => other == *tag,
+            },
+            Self::Custom(name) => dom.tag(element) == Tag::Other && dom.name(element) == name,
+        }
+    }
+}
+
 /// A selector without combinators: everything in it holds for one element.
 #[derive(Clone, Debug, Default)]
 struct Compound {
-    tag: Option<String>,
+    tag: Option<Name>,
     id: Option<String>,
     classes: Vec<String>,
     attrs: Vec<(LocalName, Test)>,
@@ -37,7 +64,8 @@ pub(crate) struct SelectorSet<T> {
     by_id: FxHashMap<String, Vec<u32>>,
     by_class: FxHashMap<String, Vec<u32>>,
     by_attr: FxHashMap<LocalName, Vec<u32>>,
-    by_tag: FxHashMap<String, Vec<u32>>,
+    by_tag: FxHashMap<Tag, Vec<u32>>,
+    by_name: FxHashMap<String, Vec<u32>>,
 }
 
 impl<T> Default for SelectorSet<T> {
@@ -48,6 +76,7 @@ impl<T> Default for SelectorSet<T> {
             by_class: FxHashMap::default(),
             by_attr: FxHashMap::default(),
             by_tag: FxHashMap::default(),
+            by_name: FxHashMap::default(),
         }
     }
 }
@@ -72,7 +101,13 @@ impl<T: Copy> SelectorSet<T> {
         } else if let Some((attr, _)) = subject.attrs.first() {
             self.by_attr.entry(attr.clone()).or_default()
         } else if let Some(tag) = &subject.tag {
-            self.by_tag.entry(tag.clone()).or_default()
+            match tag {
+                Name::Known(tag) => {
+                    self.by_name.entry(tag.name().to_owned()).or_default().push(index);
+                    self.by_tag.entry(*tag).or_default()
+                }
+                Name::Custom(name) => self.by_name.entry(name.clone()).or_default(),
+            }
         } else {
             return Err(format!("the selector \"{text}\" would match everything"));
         };
@@ -94,8 +129,9 @@ impl<T: Copy> SelectorSet<T> {
         if dom.tag(element) == Tag::Text {
             return;
         }
-        if !self.by_tag.is_empty() {
-            check(self.by_tag.get(dom.name(element)));
+        match dom.tag(element) {
+            Tag::Other => check(self.by_name.get(dom.name(element))),
+            tag => check(self.by_tag.get(&tag)),
         }
         for (name, value) in dom.attrs(element) {
             if *name == html5ever::local_name!("id") {
@@ -136,7 +172,7 @@ impl<T> Selector<T> {
 
 impl Compound {
     fn matches(&self, dom: &Dom, element: u32) -> bool {
-        self.tag.as_ref().is_none_or(|tag| dom.name(element) == tag)
+        self.tag.as_ref().is_none_or(|tag| tag.is_of(dom, element))
             && self.id.as_ref().is_none_or(|id| {
                 dom.attr(element, &html5ever::local_name!("id")).is_some_and(|value| value.trim() == id)
             })
@@ -196,7 +232,7 @@ fn compound(text: &str) -> Result<(Compound, &str), String> {
             }
             c if is_name(c) && compound.tag.is_none() => {
                 let end = name(rest);
-                compound.tag = Some(rest[..end].to_ascii_lowercase());
+                compound.tag = Some(Name::of(&rest[..end].to_ascii_lowercase()));
                 rest = &rest[end..];
             }
             c => return Err(format!("\"{c}\" is not supported")),
