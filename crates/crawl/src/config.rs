@@ -3,6 +3,7 @@
 //! The sources are merged as TOML tables and deserialised once; there is no default in code, so the file and the
 //! types cannot drift apart without an error at the first start (and in the tests).
 
+use crate::traps::TrapsSection;
 use crawl_extract::{Favor, LinkStyle};
 use crawl_fetch::Scope;
 use serde::{Deserialize, Deserializer, de::Error as _};
@@ -24,6 +25,7 @@ pub const DEFAULTS: &str = include_str!("../../../config/crawl.toml");
 pub struct Config {
     pub crawl: CrawlSection,
     pub fetch: FetchSection,
+    pub traps: TrapsSection,
     pub extract: ExtractSection,
     pub dedup: DedupSection,
     pub output: OutputSection,
@@ -74,6 +76,8 @@ pub struct FetchSection {
     pub delay: Duration,
     #[serde(deserialize_with = "duration")]
     pub max_crawl_delay: Duration,
+    #[serde(deserialize_with = "share")]
+    pub address_share: f64,
     #[serde(deserialize_with = "duration")]
     pub connect_timeout: Duration,
     #[serde(deserialize_with = "duration")]
@@ -220,6 +224,13 @@ fn positive<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Erro
     match usize::deserialize(deserializer)? {
         0 => Err(D::Error::custom("must be at least 1")),
         n => Ok(n),
+    }
+}
+
+fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    match f64::deserialize(deserializer)? {
+        n if (0.0..=1.0).contains(&n) => Ok(n),
+        n => Err(D::Error::custom(format!("{n} is not between 0 and 1"))),
     }
 }
 
@@ -397,6 +408,10 @@ fn variable_key(defaults: &Table, name: &str) -> Result<(String, String), Config
 fn parse_like(default: &Value, text: &str) -> Value {
     let as_toml = || format!("v = {text}").parse::<Table>().ok().and_then(|mut t| t.remove("v"));
     match default {
+        // numbers, or a word that says there is no limit
+        Value::Array(items) if items.iter().any(Value::is_integer) => {
+            as_toml().unwrap_or_else(|| text.into())
+        }
         Value::Array(_) => as_toml().filter(Value::is_array).unwrap_or_else(|| {
             Value::Array(text.split(',').map(str::trim).filter(|t| !t.is_empty()).map(Value::from).collect())
         }),

@@ -85,5 +85,9 @@ fn environment_errors_name_the_variable() {
     );
     let error = set("CRAWL_FETCH_RETRIES", "many").unwrap_err().to_string();
     assert!(error.starts_with("CRAWL_FETCH_RETRIES: fetch.retries: invalid type: string"), "{error}");
+    set("CRAWL_TRAPS_CALENDAR_YEARS", "unlimited").unwrap();
+    set("CRAWL_TRAPS_CALENDAR_YEARS", "[1, 2]").unwrap();
+    let error = set("CRAWL_FETCH_ADDRESS_SHARE", "1.5").unwrap_err().to_string();
+    assert!(error.contains("1.5 is not between 0 and 1"), "{error}");
     set("CRAWL_FETCH_RESOLVE", "a.test:80:127.0.0.1,b.test:80:127.0.0.1").unwrap();
 }

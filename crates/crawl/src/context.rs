@@ -4,7 +4,7 @@ use crate::{
     config::Config, cpu::CpuPool, links::LinkPolicy, robots_cache::RobotsCache, stats::Stats, store::Store,
 };
 use crawl_extract::PageExtractor;
-use crawl_fetch::{ByteBudget, Gate, HttpClient, RetrySettings};
+use crawl_fetch::{ByteBudget, Gate, HttpClient, RetrySettings, Traps};
 use crawl_model::{CleanPage, FailedPage, LeaseRef, Outcome, PageHistory, StoreError};
 use std::{
     io,
@@ -31,6 +31,8 @@ pub struct Context {
     pub robots: RobotsCache,
     /// Where links may lead.
     pub links: LinkPolicy,
+    /// Endless sites: what a template of URLs may still spend.
+    pub traps: Arc<Traps>,
     /// Threads for work that holds a CPU.
     pub cpu: CpuPool,
     /// Pages to text.

@@ -3,10 +3,12 @@
 use crate::{
     context::{Context, Finished, StageError},
     fetch_stage::failed_page,
+    traps,
 };
 use crawl_extract::Input;
 use crawl_model::{
-    ExtractedPage, FetchedPage, HostKey, LeaseRef, Outcome, PageHistory, Stage, StoreError, Strategy, Warning,
+    ExtractedPage, FailedPage, FetchedPage, HostKey, LeaseRef, Outcome, PageHistory, Stage, StoreError,
+    Strategy, Warning,
 };
 use std::sync::Arc;
 use tokio::{
@@ -42,9 +44,15 @@ pub fn shard_of(host: &HostKey, shards: usize) -> usize {
 }
 
 /// What extraction made of a page.
-enum Extracted {
+enum End {
     Page(Box<ExtractedPage>),
     Finished(Finished),
+}
+
+/// A page after extraction, with the links of it that were left out as traps.
+struct Extracted {
+    end: End,
+    trapped: Vec<FailedPage>,
 }
 
 /// Runs until the fetch stage has dropped its senders and every page has been handed on.
@@ -89,12 +97,16 @@ async fn hand_on(
     shards: &[Sender<ShardMessage>],
     finished: &Sender<Finished>,
 ) -> Result<(), StageError> {
-    match outcome {
-        Extracted::Page(page) => {
+    for line in outcome.trapped {
+        let line = Finished::Failed(Box::new(line), PageHistory::default());
+        finished.send(line).await.map_err(|_| StageError::Downstream)?;
+    }
+    match outcome.end {
+        End::Page(page) => {
             let shard = HostKey::of(&page.final_url).map_or(0, |host| shard_of(&host, shards.len()));
             shards[shard].send(ShardMessage::Page(page)).await.map_err(|_| StageError::Downstream)
         }
-        Extracted::Finished(end) => finished.send(end).await.map_err(|_| StageError::Downstream),
+        End::Finished(end) => finished.send(end).await.map_err(|_| StageError::Downstream),
     }
 }
 
@@ -108,7 +120,8 @@ async fn one(context: &Arc<Context>, page: FetchedPage) -> Result<Extracted, Sta
             let message = format!("extraction failed on this page, please report it: {panicked}");
             tracing::error!(url = %request.url, %panicked, "extraction panicked");
             let failed = failed_page(&request, Stage::Extract, "internal", history.status, message);
-            Ok(Extracted::Finished(Finished::Failed(Box::new(failed), history)))
+            let end = End::Finished(Finished::Failed(Box::new(failed), history));
+            Ok(Extracted { end, trapped: Vec::new() })
         }
     }
 }
@@ -136,6 +149,10 @@ fn extract(context: &Context, page: FetchedPage) -> Result<Extracted, StoreError
     let found =
         context.links.discover(&page.request, &extraction.links, !(obey && directives.nofollow), obey);
     context.links.enqueue(&*context.store, &found.candidates)?;
+    for (kind, count) in &found.trapped_more {
+        context.stats.by_kind(kind, *count);
+    }
+    let trapped = traps::lines(found.trapped, found.trapped_more.values().sum());
     context.stats.changed.notify_one();
     context.stats.pages.add(1);
     context.stats.wire_bytes.add(page.wire_bytes);
@@ -143,12 +160,10 @@ fn extract(context: &Context, page: FetchedPage) -> Result<Extracted, StoreError
     if obey && directives.noindex {
         let history = history_of(&page);
         let lease = LeaseRef::from(&page.request);
-        return Ok(Extracted::Finished(Finished::Other {
-            lease,
-            outcome: Outcome::Skipped,
-            kind: "noindex",
-            history,
-        }));
+        // it may lead to pages that are to be indexed, so its words count; what it says is not compared
+        traps::learn(context, &page.request, &page.final_url, extraction.word_count, false);
+        let end = Finished::Other { lease, outcome: Outcome::Skipped, kind: "noindex", history };
+        return Ok(Extracted { end: End::Finished(end), trapped });
     }
     let classification = crawl_fetch::classify(
         &extraction.signals,
@@ -160,7 +175,7 @@ fn extract(context: &Context, page: FetchedPage) -> Result<Extracted, StoreError
         extraction.warnings.push(Warning::NeedsBrowser);
     }
     extraction.links = Vec::new();
-    Ok(Extracted::Page(Box::new(ExtractedPage {
+    let end = End::Page(Box::new(ExtractedPage {
         final_url: context.links.canonical(&page.final_url),
         status: page.status,
         content_type: content_type.map(|t| t.split(';').next().unwrap_or(t).trim().to_ascii_lowercase()),
@@ -174,5 +189,6 @@ fn extract(context: &Context, page: FetchedPage) -> Result<Extracted, StoreError
         classification,
         extraction,
         request: page.request,
-    })))
+    }));
+    Ok(Extracted { end, trapped })
 }

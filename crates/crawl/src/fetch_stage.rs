@@ -86,6 +86,9 @@ impl Visit<'_> {
         if self.request.discovery == Discovery::SitemapFile {
             return self.read_sitemap().await;
         }
+        if let Some(answer) = self.pay() {
+            return Ok(answer);
+        }
         loop {
             let slot = self.take_slot().await;
             let fetched = self.context.client.fetch(self.request.clone()).await;
@@ -111,6 +114,20 @@ impl Visit<'_> {
         }
     }
 
+    /// Takes the fetch from the account of the URL's template. Seeds are the user's word, and a page that is tried again has
+    /// been paid for.
+    fn pay(&mut self) -> Option<Answer> {
+        if self.request.discovery.is_seed() || self.request.attempt > 0 {
+            return None;
+        }
+        let trap = self.context.traps.begin(&self.request.url).err()?;
+        // no request is made: the next URL of the host need not wait for it
+        if let Some(slot) = self.slot.take() {
+            slot.give_back();
+        }
+        Some(self.fail(Stage::Fetch, trap.kind(), None, trap.to_string()))
+    }
+
     /// The slot of the lease for the first request; for the rare redirect that stays on the page another one.
     async fn take_slot(&mut self) -> Option<HostSlot> {
         match self.slot.take() {
@@ -133,7 +150,7 @@ impl Visit<'_> {
         match answer {
             Err(error) => self.failed(&error, None, None),
             Ok(Resource { redirect: Some(to), status, .. }) if self.request.redirects.is_empty() => {
-                sitemaps::redirected(self.context, &self.request, to)?;
+                sitemaps::redirected(self.context, &self.request, &to)?;
                 Ok(self.end(Outcome::Redirected, "redirected", Some(status)))
             }
             Ok(Resource { status, retry_after, .. }) if !(200..300).contains(&status) => {
@@ -247,6 +264,10 @@ impl Visit<'_> {
             return Ok(Some(self.end(Outcome::Skipped, "redirect_out_of_scope", Some(status))));
         }
         let discovery = if self.request.discovery.is_seed() { Discovery::Seed } else { Discovery::Redirect };
+        if let Some(trap) = context.links.trap(&canonical).filter(|_| discovery != Discovery::Seed) {
+            let message = format!("a redirect to {canonical}: {trap}");
+            return Ok(Some(self.fail(Stage::Fetch, trap.kind(), Some(status), message)));
+        }
         let mut target = new_url(canonical, host, self.request.depth, discovery);
         target.redirects.clone_from(&self.request.redirects);
         target.redirects.push(from);

@@ -26,5 +26,6 @@ mod state;
 pub mod stats;
 pub mod store;
 mod threads;
+pub mod traps;
 
 pub use commands::dispatch;

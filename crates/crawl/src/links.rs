@@ -1,21 +1,23 @@
 //! From the links of a page to URLs for the frontier.
 
-use crate::store::Store;
-use crawl_fetch::{Canonicalizer, Judgement, ScopeSet, UrlFilter};
+use crate::{store::Store, traps::LINES_A_PAGE};
+use crawl_fetch::{Canonicalizer, Judgement, ScopeSet, Trap, Traps, UrlFilter};
 use crawl_model::{CrawlRequest, Discovery, HostKey, Link, NewUrl, StoreError, UrlKey};
 use rustc_hash::FxHashSet;
 use std::{
+    collections::BTreeMap,
     hash::{BuildHasher, RandomState},
-    sync::{Mutex, PoisonError, RwLock},
+    sync::{Arc, Mutex, PoisonError, RwLock},
 };
 use url::Url;
 
-/// Where a crawl may go: canonical form, filters, scope, depth.
+/// Where a crawl may go: canonical form, filters, scope, depth, traps.
 pub struct LinkPolicy {
     canonicalizer: Canonicalizer,
     filter: UrlFilter,
     scope: RwLock<ScopeSet>,
     max_depth: u64,
+    traps: Arc<Traps>,
     seen: Mutex<SeenCache>,
     /// Random, so that a page cannot make two URLs meet.
     keys: RandomState,
@@ -28,13 +30,24 @@ pub struct Discovered {
     pub outgoing: Vec<String>,
     /// Those that may be new to the frontier.
     pub candidates: Vec<NewUrl>,
+    /// New ones that are left out as traps, for the error log; at most [`LINES_A_PAGE`].
+    pub trapped: Vec<(String, Trap)>,
+    /// Those beyond, by kind.
+    pub trapped_more: BTreeMap<&'static str, u64>,
 }
 
 impl LinkPolicy {
     /// A policy; seeds are added to `scope` by the caller.
     #[must_use]
-    pub fn new(canonicalizer: Canonicalizer, filter: UrlFilter, scope: ScopeSet, max_depth: u64) -> Self {
+    pub fn new(
+        canonicalizer: Canonicalizer,
+        filter: UrlFilter,
+        scope: ScopeSet,
+        max_depth: u64,
+        traps: Arc<Traps>,
+    ) -> Self {
         Self {
+            traps,
             canonicalizer,
             filter,
             scope: RwLock::new(scope),
@@ -62,6 +75,12 @@ impl LinkPolicy {
             && !matches!(self.filter.judge(url), Judgement::Exclude { .. })
     }
 
+    /// Why a URL that was found, other than a seed and what a seed redirects to, is left out as a trap.
+    #[must_use]
+    pub fn trap(&self, url: &Url) -> Option<Trap> {
+        self.traps.judge(url).or_else(|| self.traps.judge_host(url))
+    }
+
     /// The links of a page: those that lead somewhere, and those that the frontier may not know yet.
     #[must_use]
     pub fn discover(
@@ -84,8 +103,15 @@ impl LinkPolicy {
             }
             found.outgoing.push(url.as_str().to_owned());
             let may_follow = follow && deeper && !(obey_nofollow && link.nofollow);
-            if may_follow && self.admits(&url) && self.note(hash) {
-                found.candidates.push(new_url(url, host, page.depth + 1, Discovery::Link));
+            if !(may_follow && self.admits(&url) && self.note(hash)) {
+                continue;
+            }
+            match self.trap(&url) {
+                None => found.candidates.push(new_url(url, host, page.depth + 1, Discovery::Link)),
+                Some(trap) if found.trapped.len() < LINES_A_PAGE => {
+                    found.trapped.push((url.into(), trap));
+                }
+                Some(trap) => *found.trapped_more.entry(trap.kind()).or_default() += 1,
             }
         }
         found
@@ -148,13 +174,15 @@ impl SeenCache {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crawl_fetch::Scope;
+    use crawl_fetch::{Scope, TrapSettings};
     use crawl_model::{LeaseToken, LinkKind, RequestId};
 
     fn policy(max_depth: u64) -> LinkPolicy {
         let seed = Url::parse("http://a.test/").unwrap();
         let filter = UrlFilter::new(true, &[], &[regex::Regex::new("secret").unwrap()]).unwrap();
-        LinkPolicy::new(Canonicalizer::default(), filter, ScopeSet::of_seeds(Scope::Host, [&seed]), max_depth)
+        let traps = Arc::new(Traps::new(TrapSettings::default(), 2026));
+        let scope = ScopeSet::of_seeds(Scope::Host, [&seed]);
+        LinkPolicy::new(Canonicalizer::default(), filter, scope, max_depth, traps)
     }
 
     fn page(depth: u32) -> CrawlRequest {
@@ -222,6 +250,21 @@ mod tests {
         assert_eq!(policy.discover(&page(0), &links, true, true).candidates.len(), 0);
         policy.forget();
         assert_eq!(policy.discover(&page(0), &links, true, true).candidates.len(), 1);
+    }
+
+    #[test]
+    fn a_page_of_traps_has_so_many_lines_and_no_more() {
+        let deep: Vec<Link> = (0..LINES_A_PAGE + 5)
+            .map(|n| link(&format!("http://a.test/{}{n}", "x/y/z/".repeat(9))))
+            .chain([link("http://a.test/fine")])
+            .collect();
+        let policy = policy(9);
+        let found = policy.discover(&page(0), &deep, true, true);
+        assert_eq!(urls(&found), ["http://a.test/fine"]);
+        assert_eq!(found.trapped.len(), LINES_A_PAGE);
+        assert_eq!(found.trapped_more, BTreeMap::from([("trap_path_depth", 5)]));
+        let again = policy.discover(&page(0), &deep, true, true);
+        assert!(again.trapped.is_empty() && again.trapped_more.is_empty(), "once for each URL");
     }
 
     #[test]

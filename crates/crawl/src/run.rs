@@ -20,7 +20,7 @@ use crawl_dedup::FingerprintSettings;
 use crawl_extract::{Options, PageExtractor};
 use crawl_fetch::{
     AddressPolicy, ByteBudget, Canonicalizer, Gate, HttpClient, HttpSettings, PolitenessSettings,
-    RetrySettings, ScopeSet, Seed, UrlFilter,
+    RetrySettings, ScopeSet, Seed, Traps, UrlFilter,
 };
 use crawl_model::{Discovery, HostKey, NewUrl};
 use std::{
@@ -126,11 +126,13 @@ pub fn context(config: Config, store: Arc<dyn Store>) -> Result<Context, Failure
     let client = HttpClient::new(http, budget.clone()).map_err(|e| usage(&e))?;
     let filter = UrlFilter::new(config.crawl.url_filters, &config.crawl.include, &config.crawl.exclude)
         .map_err(|e| usage(&e))?;
+    let traps = Arc::new(Traps::new(config.traps.settings(), i32::from(jiff::Zoned::now().year())));
     let links = LinkPolicy::new(
         Canonicalizer::default(),
         filter,
         ScopeSet::new(config.crawl.scope),
         config.crawl.depth.or_max(),
+        Arc::clone(&traps),
     );
     let options = Options {
         favor: config.extract.favor,
@@ -141,12 +143,14 @@ pub fn context(config: Config, store: Arc<dyn Store>) -> Result<Context, Failure
         product_token: product_token.clone(),
         ..Options::default()
     };
-    let gate = Gate::new(PolitenessSettings {
+    let politeness = PolitenessSettings {
         delay: config.fetch.delay,
+        address_share: config.fetch.address_share,
         host_concurrency: config.fetch.host_concurrency,
         max_crawl_delay: config.fetch.max_crawl_delay,
         ..PolitenessSettings::default()
-    });
+    };
+    let gate = Gate::with_addresses(politeness, client.address_book());
     let retry = RetrySettings {
         retries: config.fetch.retries,
         backoff: config.fetch.backoff,
@@ -167,6 +171,7 @@ pub fn context(config: Config, store: Arc<dyn Store>) -> Result<Context, Failure
         budget,
         client,
         links,
+        traps,
         product_token,
         store,
         config,

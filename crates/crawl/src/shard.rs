@@ -3,6 +3,7 @@
 use crate::{
     context::{Context, Ending, Finished, StageError},
     extract_stage::{ShardMessage, shard_of},
+    traps,
 };
 use crawl_dedup::{Cleaned, FingerprintSettings, HostFingerprint, exact_hash};
 use crawl_model::{
@@ -85,9 +86,10 @@ impl Shard {
 
     fn page(&mut self, page: ExtractedPage) -> Result<(), StageError> {
         let Some(host) = HostKey::of(&page.final_url) else { return Ok(()) };
+        let claim = self.arrived(&page)?;
         if !self.context.config.dedup.enabled {
             let content = page.extraction.content.clone();
-            return self.send(page, Cleaned::untouched(content, BoilerplateStatus::Off));
+            return self.send(page, Cleaned::untouched(content, BoilerplateStatus::Off), claim);
         }
         let settle_pages = self.context.config.dedup.settle_pages;
         let state = self.host(&host)?;
@@ -95,7 +97,7 @@ impl Shard {
         if state.fingerprint.is_settled() {
             let cleaned = state.fingerprint.clean(&page.extraction.content, &blocks);
             self.save_now_and_then(&host)?;
-            return self.send(page, cleaned);
+            return self.send(page, cleaned, claim);
         }
         let full = state.fingerprint.ready(settle_pages);
         let stored = serde_json::to_vec(&page).map_err(|e| StoreError::Other(e.to_string()))?;
@@ -129,7 +131,7 @@ impl Shard {
             match HostFingerprint::from_bytes(&bytes, self.settings) {
                 Ok(fingerprint) => return Ok(fingerprint),
                 Err(error) => {
-                    tracing::warn!(%host, %error, "the saved fingerprint is unusable, starting anew")
+                    tracing::warn!(%host, %error, "the saved fingerprint is unusable, starting anew");
                 }
             }
         }
@@ -184,7 +186,9 @@ impl Shard {
             let blocks = state.fingerprint.blocks(&page.extraction.content);
             let cleaned = state.fingerprint.clean(&page.extraction.content, &blocks);
             self.context.stats.released.add(1);
-            self.send(page, cleaned)
+            // made when it came; asked for again, it is the same
+            let claim = self.claim(&page)?;
+            self.send(page, cleaned, claim)
         })
     }
 
@@ -247,14 +251,30 @@ impl Shard {
         Ok(self.context.store.became_page(key)?.then_some(key))
     }
 
-    fn send(&self, mut page: ExtractedPage, cleaned: Cleaned) -> Result<(), StageError> {
+    /// A page's content is claimed when it comes, not when it is let go: the account of its URL's template has to know at
+    /// once whether there was something new.
+    fn arrived(&self, page: &ExtractedPage) -> Result<UrlKey, StageError> {
+        let claim = self.claim(page)?;
+        let known = claim != UrlKey::of(page.final_url.as_str());
+        let words = page.extraction.word_count;
+        traps::learn(&self.context, &page.request, &page.final_url, words, known);
+        Ok(claim)
+    }
+
+    /// The page that had this content first: perhaps this one.
+    fn claim(&self, page: &ExtractedPage) -> Result<UrlKey, StageError> {
+        let key = UrlKey::of(page.final_url.as_str());
+        match exact_hash(&page.extraction.content) {
+            Some(nominated) => Ok(self.context.store.claim_content(&nominated, key)?),
+            None => Ok(key),
+        }
+    }
+
+    /// Lets a page go; `first` is the page that had its content first.
+    fn send(&self, mut page: ExtractedPage, cleaned: Cleaned, first: UrlKey) -> Result<(), StageError> {
         let content = &page.extraction.content;
         let content_hash = ContentHash::of(content);
         let key = UrlKey::of(page.final_url.as_str());
-        let first = match exact_hash(content) {
-            Some(nominated) => self.context.store.claim_content(&nominated, key)?,
-            None => key,
-        };
         let same_content = first != key;
         let first = if first == key { self.canonical_page(&page)?.unwrap_or(key) } else { first };
         if content.is_empty() && !page.extraction.warnings.contains(&Warning::AllBoilerplate) {

@@ -61,7 +61,7 @@ impl Sink {
         while let Some(first) = finished.blocking_recv() {
             self.take(first)?;
             while self.settlements.len() < self.context.config.output.batch
-                && self.lines.len() < MAX_BATCH_BYTES
+                && self.lines.len().max(self.error_lines.len()) < MAX_BATCH_BYTES
             {
                 match finished.try_recv() {
                     Ok(next) => self.take(next)?,
@@ -78,7 +78,7 @@ impl Sink {
             Finished::Page(page) => self.page(*page),
             Finished::Failed(failed, history) => self.failed(&failed, history),
             Finished::Other { lease, outcome, kind, history } => {
-                self.context.stats.by_kind(kind);
+                self.context.stats.by_kind(kind, 1);
                 self.end(lease, outcome, history);
                 Ok(())
             }
@@ -107,7 +107,7 @@ impl Sink {
     fn failed(&mut self, failed: &FailedPage, history: PageHistory) -> Result<(), StageError> {
         push_line(&mut self.error_lines, failed)?;
         tracing::info!(url = failed.url, kind = failed.kind, status = failed.status, "{}", failed.message);
-        self.context.stats.by_kind(failed.kind);
+        self.context.stats.by_kind(failed.kind, 1);
         self.tally.failed += 1;
         if let Some((id, token)) = failed.lease {
             self.end(LeaseRef { id, token }, Outcome::Failed, history);

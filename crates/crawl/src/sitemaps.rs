@@ -36,8 +36,8 @@ pub fn plant(context: &Context, sitemaps: &[String], base: &Url) -> Result<(), S
 ///
 /// # Errors
 /// When storage fails.
-pub fn redirected(context: &Context, request: &CrawlRequest, to: Url) -> Result<(), StoreError> {
-    let Some(mut moved) = file(context, &to, request.depth) else { return Ok(()) };
+pub fn redirected(context: &Context, request: &CrawlRequest, to: &Url) -> Result<(), StoreError> {
+    let Some(mut moved) = file(context, to, request.depth) else { return Ok(()) };
     moved.redirects.push(request.url.as_str().to_owned());
     enqueue(context, &[moved])
 }

@@ -135,9 +135,9 @@ impl Stats {
         *self.tables().strategies.entry(strategy).or_default() += 1;
     }
 
-    /// A URL ended without a record.
-    pub fn by_kind(&self, kind: &'static str) {
-        *self.tables().kinds.entry(kind).or_default() += 1;
+    /// URLs ended without a record.
+    pub fn by_kind(&self, kind: &'static str, count: u64) {
+        *self.tables().kinds.entry(kind).or_default() += count;
     }
 
     /// Responses by HTTP status.

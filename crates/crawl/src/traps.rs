@@ -1,0 +1,123 @@
+//! Traps in the flow: the settings, what a fetched page is worth to its template's account, and the lines of the error
+//! log for what is left out.
+
+use crate::{
+    config::Limit,
+    context::{Context, now_ms, rfc3339},
+};
+use crawl_fetch::{POOR_WORDS, PageWorth, Trap, TrapSettings};
+use crawl_model::{CrawlRequest, FailedPage, Stage};
+use serde::{Deserialize, Deserializer, de::Error as _};
+use toml::Value;
+use url::Url;
+
+/// Lines in the error log for the links of one page; the last one says how many more there were.
+pub const LINES_A_PAGE: usize = 20;
+
+/// The section `[traps]` of `config/crawl.toml`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "see config/crawl.toml")]
+pub struct TrapsSection {
+    pub path_segments: Limit,
+    pub segment_repeats: Limit,
+    pub parameters: Limit,
+    pub calendar_years: CalendarYears,
+    pub template_credit: Limit,
+    pub new_page_credit: u32,
+    pub duplicate_cost: u32,
+    pub hosts_per_domain: Limit,
+}
+
+impl TrapsSection {
+    /// As the fetch crate takes them.
+    #[must_use]
+    pub fn settings(&self) -> TrapSettings {
+        let count = |limit: Limit| limit.0.map(|n| usize::try_from(n).unwrap_or(usize::MAX));
+        TrapSettings {
+            path_segments: count(self.path_segments),
+            segment_repeats: count(self.segment_repeats),
+            parameters: count(self.parameters),
+            calendar_years: self.calendar_years.0,
+            template_credit: self.template_credit.0.map(|n| u32::try_from(n).unwrap_or(u32::MAX)),
+            new_page_credit: self.new_page_credit,
+            duplicate_cost: self.duplicate_cost,
+            hosts_per_domain: count(self.hosts_per_domain),
+        }
+    }
+}
+
+/// Years before and after the present one; `None` for no limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CalendarYears(pub Option<(u16, u16)>);
+
+impl<'de> Deserialize<'de> for CalendarYears {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = Value::deserialize(deserializer)?;
+        let years = |n: &Value| n.as_integer().and_then(|n| u16::try_from(n).ok());
+        match &value {
+            Value::String(word) if word == "unlimited" => Ok(Self(None)),
+            Value::Array(pair) => match pair.as_slice() {
+                [before, after] => years(before).zip(years(after)),
+                _ => None,
+            }
+            .map(|pair| Self(Some(pair)))
+            .ok_or_else(|| D::Error::custom("expected two numbers, the years before and after this one")),
+            other => Err(D::Error::custom(format!("expected [before, after] or \"unlimited\", not {other}"))),
+        }
+    }
+}
+
+/// Tells the accounts of a page's templates what it was worth: of the URL it was found at, and of those that led there
+/// by redirects, each of which paid for a fetch of its own.
+pub fn learn(context: &Context, request: &CrawlRequest, final_url: &Url, words: u32, known: bool) {
+    let worth = match () {
+        () if known => PageWorth::Duplicate,
+        () if words < POOR_WORDS => PageWorth::Poor,
+        () => PageWorth::New,
+    };
+    for url in request.redirects.iter().filter_map(|url| Url::parse(url).ok()) {
+        context.traps.learn(&url, worth);
+    }
+    context.traps.learn(final_url, worth);
+}
+
+/// Lines for links that were left out, and the number of those that were left out without a line.
+#[must_use]
+pub fn lines(trapped: Vec<(String, Trap)>, more: u64) -> Vec<FailedPage> {
+    let at = rfc3339(now_ms());
+    let last = trapped.len().saturating_sub(1);
+    let line = |(index, (url, trap)): (usize, (String, Trap))| {
+        let mut message = trap.to_string();
+        if index == last && more > 0 {
+            message.push_str(&format!("; {more} more links of the same page were left out as traps"));
+        }
+        let (stage, kind, at) = (Stage::Fetch, trap.kind(), at.clone());
+        FailedPage { url, stage, kind, status: None, attempts: 0, message, at, lease: None }
+    };
+    trapped.into_iter().enumerate().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn years_are_two_numbers_or_no_limit() {
+        let of = |text: &str| toml::from_str::<std::collections::BTreeMap<String, CalendarYears>>(text);
+        assert_eq!(of("v = [5, 2]").unwrap()["v"], CalendarYears(Some((5, 2))));
+        assert_eq!(of("v = \"unlimited\"").unwrap()["v"], CalendarYears(None));
+        for bad in ["v = [5]", "v = [-1, 2]", "v = 5", "v = \"5\""] {
+            assert!(of(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn what_has_no_line_is_counted_in_the_last_one() {
+        let lines = lines(vec![("a".into(), Trap::Parameters(13)), ("b".into(), Trap::PathDepth(30))], 7);
+        assert!(!lines[0].message.contains("more links"), "{}", lines[0].message);
+        assert!(lines[1].message.contains("7 more links"), "{}", lines[1].message);
+        assert_eq!((lines[0].kind, lines[1].kind), ("trap_parameters", "trap_path_depth"));
+        assert!(lines.iter().all(|line| line.lease.is_none()));
+    }
+}
