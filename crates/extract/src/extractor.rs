@@ -107,7 +107,7 @@ impl PageExtractor {
             return None;
         }
         let (pieces, references) = render::pieces(&inner, &selection, render::Style::of(&self.options));
-        Some(render::join(&polish::pieces(pieces, &self.rules), &references))
+        Some(render::join(&polish::pieces(pieces, &self.rules, true), &references))
     }
 
     fn extract_html(&self, html: &str, url: Option<&Url>, warnings: &mut Vec<Warning>) -> Extraction {
@@ -125,12 +125,13 @@ impl PageExtractor {
         let links = links::collect(&page);
         let directives = links::directives(&page, &self.options.product_token);
         let article_score = score::score(&page, &collected.metadata, &links, signals.body_word_count);
+        let article = content::is_article(&page, &collected.metadata, article_score);
         let revealed = reveal_if_thin(&mut page, signals.noscript_words);
         let Chosen { selection, mut extractor, mut reason } =
-            content::choose(&page, &collected.metadata, &self.options);
+            content::choose(&page, &collected.metadata, article, &self.options);
         let style = render::Style::of(&self.options);
         let (pieces, references) = render::pieces(&page, &selection, style);
-        let mut pieces = polish::pieces(pieces, &self.rules);
+        let mut pieces = polish::pieces(pieces, &self.rules, article);
         let mut content = render::join(&pieces, &references);
         if selection.words < self.rules.extraction.words.readability
             && let Some(text) = self.embedded(&page, &json, 2 * selection.words)

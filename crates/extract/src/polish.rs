@@ -11,10 +11,10 @@ const MAX_LINE: usize = 120;
 
 /// Leaves out lines of boilerplate: those that say no more than when the page was changed, wherever they stand;
 /// buttons and the like at the edges; headings with nothing below them at the end.
-pub(crate) fn pieces(mut pieces: Vec<Piece>, rules: &Rules) -> Vec<Piece> {
+pub(crate) fn pieces(mut pieces: Vec<Piece>, rules: &Rules, article: bool) -> Vec<Piece> {
     pieces.retain(|piece| !is_update_line(piece, rules));
     cut_end_sections(&mut pieces, rules);
-    drop_link_lines(&mut pieces);
+    drop_link_lines(&mut pieces, if article { MAX_LINK_LINES_ARTICLE } else { MAX_LINK_LINES });
     while pieces
         .last()
         .is_some_and(|piece| is_edge_line(piece, rules) || matches!(piece.kind, Kind::Heading(_)))
@@ -31,17 +31,19 @@ const MAX_LINK_LINE: u32 = 200;
 /// A line is made of links if this share of it stands inside of them.
 const LINK_LINE: f32 = 0.8;
 /// Lines of links that are more than this share of the content are the content.
-const MAX_LINK_LINES: f32 = 0.3;
+const MAX_LINK_LINES: f32 = 0.1;
+/// The same for an article.
+const MAX_LINK_LINES_ARTICLE: f32 = 0.3;
 
 /// Leaves out lines that are no more than a link: to read more, to see also, to share. Not where such lines are much of
 /// the content, as in a list of articles.
-fn drop_link_lines(pieces: &mut Vec<Piece>) {
+fn drop_link_lines(pieces: &mut Vec<Piece>, max_share: f32) {
     let is_link_line = |piece: &Piece| {
         piece.kind == Kind::Paragraph && piece.chars <= MAX_LINK_LINE && piece.link_density() >= LINK_LINE
     };
     let total: u32 = pieces.iter().map(|piece| piece.chars).sum();
     let links: u32 = pieces.iter().filter(|p| is_link_line(p)).map(|p| p.chars).sum();
-    if (links as f32) <= total as f32 * MAX_LINK_LINES {
+    if (links as f32) <= total as f32 * max_share {
         pieces.retain(|piece| !is_link_line(piece));
     }
 }

@@ -54,21 +54,23 @@ pub(crate) struct Chosen {
     pub(crate) reason: String,
 }
 
-/// The page calls itself an article.
-fn is_article(page: &Page<'_>, metadata: &PageMetadata) -> bool {
+/// The page calls itself an article, or scores like one beyond doubt.
+pub(crate) fn is_article(page: &Page<'_>, metadata: &PageMetadata, score: i32) -> bool {
     let types = &page.rules.score.content.json_ld_types;
-    metadata.og_type.as_deref() == Some("article") || metadata.json_ld_types.iter().any(|t| types.contains(t))
+    metadata.og_type.as_deref() == Some("article")
+        || metadata.json_ld_types.iter().any(|t| types.contains(t))
+        || score >= page.rules.extraction.choice.article_score
 }
 
 /// Runs the cascade: what the page's own program names, else the better of two candidates, else the DOM heuristic. A
 /// third candidate, the whole body less its boilerplate, takes the place of a candidate that misses most of the page.
-pub(crate) fn choose(page: &Page<'_>, metadata: &PageMetadata, options: &Options) -> Chosen {
+pub(crate) fn choose(page: &Page<'_>, metadata: &PageMetadata, article: bool, options: &Options) -> Chosen {
     let limits = &page.rules.extraction;
     if let Some(chosen) = platform::forum(page, metadata).or_else(|| platform::documentation(page)) {
         return chosen;
     }
     let mut mask = prune::boilerplate(page, options);
-    let how = How { favor: options.favor, article: is_article(page, metadata) };
+    let how = How { favor: options.favor, article };
     let share = if how.article { limits.prune.article_teaser_share } else { limits.prune.teaser_share };
     teasers::mask(page, &mut mask, share);
     let readable =
