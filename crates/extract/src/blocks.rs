@@ -1,7 +1,7 @@
 //! The blocks of the whole page, for a site's fingerprint.
 
 use crate::{
-    dom::{NONE, Tag},
+    dom::Tag,
     page::{Gone, Page},
     text,
 };
@@ -15,29 +15,31 @@ use std::hash::{Hash, Hasher};
 /// never text. A block is the text between two borders of block elements.
 pub(crate) fn collect(page: &Page<'_>, in_content: &[bool]) -> Vec<Block> {
     let dom = &page.dom;
-    let paths = tag_paths(page);
     let mut out = Vec::new();
     let mut open = Open::default();
-    // Ends of the block elements that are open.
-    let mut ends: Vec<u32> = Vec::new();
+    let mut levels = levels_above(page);
     let mut link_end = 0;
     let mut id = page.body;
     while id < dom.end(page.body) {
-        while ends.last().is_some_and(|end| *end <= id) {
-            ends.pop();
-            open.close(&mut out);
+        while levels.last().is_some_and(|level| level.end <= id) {
+            if levels.pop().is_some_and(|level| level.is_block) {
+                open.close(&mut out);
+            }
         }
         let tag = dom.tag(id);
         if page.gone[id as usize] == Gone::Silent {
             id = dom.end(id);
             continue;
         }
+        let above = levels.last().copied().unwrap_or_default();
         if tag == Tag::Text {
-            let parent = nearest_block(page, id);
-            open.push(dom.text(id), paths[parent as usize], id < link_end, in_content[id as usize]);
-        } else if tag.is_block() {
+            open.push(dom.text(id), above.block_path, id < link_end, in_content[id as usize]);
+            id += 1;
+            continue;
+        }
+        levels.push(above.below(page, id));
+        if tag.is_block() {
             open.close(&mut out);
-            ends.push(dom.end(id));
         } else if tag == Tag::Br {
             open.push(" ", 0, false, false);
         } else if tag == Tag::A && dom.attr(id, &local_name!("href")).is_some() {
@@ -49,26 +51,41 @@ pub(crate) fn collect(page: &Page<'_>, in_content: &[bool]) -> Vec<Block> {
     out
 }
 
-fn nearest_block(page: &Page<'_>, id: u32) -> u32 {
-    page.dom.ancestors(id).find(|up| page.dom.tag(*up).is_block()).unwrap_or(page.body)
+/// An element that is open.
+#[derive(Clone, Copy, Default)]
+struct Level {
+    end: u32,
+    is_block: bool,
+    /// A hash of the path of tags and classes down to it.
+    path: u64,
+    /// The path of the innermost block element that is open.
+    block_path: u64,
 }
 
-/// For each element, a hash of the path of tags and classes down to it.
-fn tag_paths(page: &Page<'_>) -> Vec<u64> {
-    let dom = &page.dom;
-    let mut paths = vec![0u64; dom.len() as usize];
-    for id in 0..dom.len() {
-        if dom.tag(id) == Tag::Text {
-            continue;
-        }
-        let parent = dom.parent(id);
+impl Level {
+    /// The level of a child.
+    fn below(self, page: &Page<'_>, id: u32) -> Self {
+        let dom = &page.dom;
         let mut hasher = FxHasher::default();
-        (if parent == NONE { 0 } else { paths[parent as usize] }).hash(&mut hasher);
+        self.path.hash(&mut hasher);
         dom.name(id).hash(&mut hasher);
         dom.attr(id, &local_name!("class")).hash(&mut hasher);
-        paths[id as usize] = hasher.finish();
+        let path = hasher.finish();
+        let is_block = dom.tag(id).is_block();
+        let block_path = if is_block { path } else { self.block_path };
+        Self { end: dom.end(id), is_block, path, block_path }
     }
-    paths
+}
+
+/// The elements around the body.
+fn levels_above(page: &Page<'_>) -> Vec<Level> {
+    let mut around: Vec<u32> = page.dom.ancestors(page.body).collect();
+    around.reverse();
+    let mut levels: Vec<Level> = Vec::new();
+    for id in around {
+        levels.push(levels.last().copied().unwrap_or_default().below(page, id));
+    }
+    levels
 }
 
 /// The block that is being read.

@@ -152,6 +152,9 @@ impl PageExtractor {
         for node in pieces.iter().flat_map(|piece| &piece.nodes) {
             in_content[*node as usize] = true;
         }
+        // Of a large page these are as large as the page.
+        drop(pieces);
+        page.forget_amounts();
         Extraction {
             content,
             blocks: blocks::collect(&page, &in_content),

@@ -24,7 +24,23 @@ pub(crate) fn resolve(base: Option<&Url>, address: &str) -> Option<String> {
             return Some(format!("{origin}{address}"));
         }
     }
-    http(base.join(address).ok()?)
+    relative(base, address).or_else(|| http(base.join(address).ok()?))
+}
+
+/// An address below or beside the page, of characters that parsing leaves alone.
+fn relative(base: &Url, address: &str) -> Option<String> {
+    let below = address.trim_start_matches("../");
+    let starts = below.bytes().next().is_some_and(|b| b.is_ascii_alphanumeric() || b == b'_');
+    // A colon may end a scheme.
+    if !starts || below.contains(':') || !is_plain(below) || !matches!(base.scheme(), "http" | "https") {
+        return None;
+    }
+    let mut folder = base.path().rsplit_once('/')?.0;
+    for _ in 0..(address.len() - below.len()) / 3 {
+        folder = folder.rsplit_once('/').map_or("", |(up, _)| up);
+    }
+    let origin = &base[..url::Position::BeforePath];
+    Some([origin, folder, "/", below].concat())
 }
 
 fn http(mut url: Url) -> Option<String> {
@@ -157,6 +173,18 @@ mod tests {
             "https:///x",
             "https://u@h.org/",
             "/x?a=/../b",
+            "y/z.html?a=b/../c",
+            "../y",
+            "../../../y",
+            "../../y/../z",
+            "..",
+            "../",
+            "./y",
+            "y:z",
+            "y/.z",
+            "y//z",
+            "..y",
+            "../?y",
         ] {
             let want = base.join(address).ok().and_then(http);
             assert_eq!(resolve(Some(&base), address), want, "{address}");

@@ -366,6 +366,12 @@ impl<'a> Page<'a> {
         self.sums[range.end as usize].minus(self.sums[range.start as usize])
     }
 
+    /// Frees what [`Page::amount`] needs, where nobody will ask any more.
+    pub(crate) fn forget_amounts(&mut self) {
+        self.sums = Vec::new();
+        self.raw_words = Vec::new();
+    }
+
     /// Whether a reader sees the node.
     pub(crate) fn is_visible(&self, id: u32) -> bool {
         self.gone[id as usize] == Gone::No
