@@ -24,7 +24,7 @@ pub(crate) struct Parsed {
 ///
 /// Scripting counts as off, so that `noscript` is parsed like everything else.
 pub(crate) fn parse(html: &str, limits: &Limits) -> Parsed {
-    let sink = Sink::new(html.len(), limits);
+    let sink = Sink::new(html, limits);
     let builder = TreeBuilder::new(sink, TreeBuilderOpts { scripting_enabled: false, ..Default::default() });
     let filter = Filter {
         builder,

@@ -71,10 +71,13 @@ pub(super) struct Sink {
 }
 
 impl Sink {
-    pub(super) fn new(input_bytes: usize, limits: &Limits) -> Self {
+    pub(super) fn new(html: &str, limits: &Limits) -> Self {
+        let input_bytes = html.len();
         let mut inner = Inner::default();
-        // A node for about 40 bytes of HTML, measured on documentation and news pages.
-        inner.nodes.reserve(input_bytes / 40 + 16);
+        // Start and end tag of an element, and a run of text behind each: about a node for each bracket. Growing the
+        // nodes of a large page would need their memory twice.
+        let tags = memchr::memchr_iter(b'<', html.as_bytes()).count();
+        inner.nodes.reserve(tags.min(limits.max_nodes as usize) + 16);
         inner.text.reserve(input_bytes / 2);
         inner.attr_text.reserve(input_bytes / 4);
         inner.attrs.reserve(input_bytes / 60);
