@@ -248,27 +248,41 @@ impl<'a> Page<'a> {
         self.add_prose();
     }
 
-    /// Credits blocks of prose: those without a block inside of them, long enough and mostly outside of links.
+    /// Credits runs of prose: the text between two borders of blocks, if it is long enough and mostly outside of links.
     fn add_prose(&mut self) {
         let dom = &self.dom;
-        let mut last_block = u32::MAX;
-        // From the last to the first.
         let mut found: Vec<(u32, u32)> = Vec::new();
-        for id in (self.body..dom.end(self.body)).rev() {
-            if !dom.tag(id).is_block() || !self.is_visible(id) {
-                continue;
+        let mut run = (0, Amount::default());
+        let mut close = |run: &mut (u32, Amount)| {
+            let (start, amount) = std::mem::take(run);
+            if amount.chars >= MIN_PROSE && amount.link_density() < MAX_PROSE_LINKS {
+                found.push((start, amount.chars - amount.link_chars));
             }
-            let is_leaf = last_block >= dom.end(id);
-            last_block = id;
-            let amount = self.amount(id);
-            if is_leaf && amount.chars >= MIN_PROSE && amount.link_density() < MAX_PROSE_LINKS {
-                found.push((id, amount.chars - amount.link_chars));
+        };
+        let mut ends: Vec<u32> = Vec::new();
+        for id in self.body..dom.end(self.body) {
+            while ends.last().is_some_and(|end| *end <= id) {
+                ends.pop();
+                close(&mut run);
+            }
+            let tag = dom.tag(id);
+            if tag == Tag::Text {
+                let amount = self.amount_in(id..id + 1);
+                if run.1.chars == 0 {
+                    run.0 = id;
+                }
+                run.1.add(amount);
+            } else if tag.is_block() {
+                close(&mut run);
+                ends.push(dom.end(id));
             }
         }
+        close(&mut run);
+        let mut found = found.into_iter().peekable();
         let mut prose = 0;
         for id in 0..self.gone.len() {
-            if found.last().is_some_and(|(block, _)| *block as usize == id) {
-                prose += found.pop().map_or(0, |(_, chars)| chars);
+            if let Some((_, chars)) = found.next_if(|(start, _)| *start as usize == id) {
+                prose += chars;
             }
             self.sums[id + 1].prose = prose;
         }
