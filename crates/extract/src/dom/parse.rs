@@ -36,11 +36,7 @@ pub(crate) fn parse(html: &str, limits: &Limits) -> Parsed {
     let attributes_capped = tokens::run(html, &filter, limits.max_attributes);
     let depth_capped = filter.capped.get() || filter.full.get();
     let (dom, attributes_dropped) = filter.builder.sink.finish();
-    Parsed {
-        dom,
-        depth_capped,
-        attributes_capped: attributes_dropped || attributes_capped,
-    }
+    Parsed { dom, depth_capped, attributes_capped: attributes_dropped || attributes_capped }
 }
 
 /// Stands between tokenizer and tree builder and keeps elements from nesting too deep: a start tag at the limit is
