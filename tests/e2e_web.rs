@@ -1,4 +1,4 @@
-//! The web as it is: endless sites, many hosts on one address.
+//! The web as it is: endless sites, many hosts on one address, error pages with status 200.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
@@ -8,7 +8,10 @@ mod support;
 
 use run::{Sandbox, run};
 use serde_json::Value;
-use std::time::{Duration, Instant};
+use std::{
+    process::Command,
+    time::{Duration, Instant},
+};
 use support::{
     made::{Tree, page},
     server::{Request, Response, Server},
@@ -23,6 +26,16 @@ fn of_kind<'a>(errors: &'a [Value], kind: &str) -> Vec<&'a Value> {
     errors.iter().filter(|line| line["kind"] == kind).collect()
 }
 
+/// The main job with a delay, and without requests that are not for pages or robots.txt.
+fn delayed(sandbox: &Sandbox, seeds: &[String], delay: &str) -> Command {
+    sandbox.write("seeds.txt", seeds.join("\n") + "\n");
+    let mut command = sandbox.bare();
+    command.args(["--seed", "seeds.txt", "--state-dir", "state", "-O", "out.jsonl", "--delay", delay]);
+    command.args(["--allow-address", "127.0.0.0/8"]);
+    command.env("CRAWL_CRAWL_SOFT404", "false");
+    command
+}
+
 /// Twelve hosts of one page on one address: their second requests would all come a second after the first, which was for
 /// robots.txt, but for the address, which is asked once in a quarter of it.
 #[test]
@@ -32,11 +45,8 @@ fn hosts_on_one_address_share_its_limit() {
         let sandbox = Sandbox::new();
         let seeds: Vec<String> = servers.iter().map(|server| server.url("/")).collect();
         let before: Vec<usize> = servers.iter().map(|server| server.requests().len()).collect();
-        sandbox.write("seeds.txt", seeds.join("\n") + "\n");
-        let mut command = sandbox.bare();
-        command.args(["--seed", "seeds.txt", "--state-dir", "state", "-O", "out.jsonl", "--delay", "1s"]);
-        command.args(["--allow-address", "127.0.0.0/8"]).env("CRAWL_FETCH_ADDRESS_SHARE", share);
-        run(&mut command).expect(0);
+        let mut command = delayed(&sandbox, &seeds, "1s");
+        run(command.env("CRAWL_FETCH_ADDRESS_SHARE", share)).expect(0);
         let mut pages: Vec<Instant> = servers
             .iter()
             .zip(before)
@@ -144,4 +154,98 @@ fn seeds_are_never_traps() {
     run(&mut sandbox.crawl(&seeds, &flags)).expect(0);
     assert_eq!(sandbox.records("out.jsonl").len(), 21);
     assert!(sandbox.errors().is_empty(), "{:?}", sandbox.errors());
+}
+
+/// Seven pages, four links to what is not there, and an error page in nobody's common words.
+fn shop(error_status: u16) -> impl Fn(&Request) -> Response + Send + Sync + 'static {
+    let tree = Tree::of(7);
+    move |request: &Request| {
+        let real = tree.answer(request);
+        if real.status == 200 {
+            let more = (1..=4).map(|n| format!("<a href=\"/gone/{n}\">{n}</a>")).collect::<String>();
+            let html = String::from_utf8(real.body).unwrap();
+            return Response::html(html.replace("</main>", &format!("</main><footer>{more}</footer>")));
+        }
+        if request.path() == "/robots.txt" {
+            return Response::status(404);
+        }
+        let html = format!(
+            "<title>The shop</title><h1>Ahoy</h1><p>The gulls have taken {}, which happens to the best of shops. Have a \
+             look at the offers of the week instead, or ask for the harbour master, who knows where things are kept.</p>",
+            request.path()
+        );
+        Response { status: error_status, ..Response::html(html) }
+    }
+}
+
+fn asked_of(sandbox: &Sandbox, server: &Server, flags: &[&str], code: i32) -> String {
+    let mut command = sandbox.crawl(&[server.url("/")], &[&["-O", "out.jsonl"], flags].concat());
+    run(command.env("CRAWL_CRAWL_SOFT404", "true")).expect(code).stderr
+}
+
+fn probes(server: &Server) -> usize {
+    server.targets().iter().filter(|target| target.contains("-nowhere")).count()
+}
+
+/// What looks like the answer to a made-up path is marked, and nothing else is; the made-up path is asked for once, and is
+/// neither a record nor an error.
+#[test]
+fn error_pages_with_status_200_are_marked() {
+    for flags in [&[][..], &["--host-concurrency", "8"]] {
+        let (server, sandbox) = (Server::start(0, shop(200)).unwrap(), Sandbox::new());
+        let summary = asked_of(&sandbox, &server, flags, 0);
+        assert_eq!(probes(&server), 1, "{:?}", server.targets());
+        let records = sandbox.records("out.jsonl");
+        assert_eq!(records.len(), 11);
+        for record in &records {
+            let marked = record["warnings"].as_array().unwrap().iter().any(|w| w == "soft_not_found");
+            let url = record["url"].as_str().unwrap();
+            assert_eq!(marked, url.contains("/gone/"), "{url}: {}", record["warnings"]);
+        }
+        assert!(sandbox.errors().is_empty(), "{:?}", sandbox.errors());
+        assert!(summary.contains("4 soft 404s") && summary.contains("soft404_probe: 1"), "{summary}");
+    }
+}
+
+/// A host that says 404 as it should is asked once, too, and nothing of it is marked.
+#[test]
+fn a_probe_that_fails_is_no_error() {
+    for status in [404, 500] {
+        let (server, sandbox) = (Server::start(0, shop(status)).unwrap(), Sandbox::new());
+        asked_of(&sandbox, &server, &[], 0);
+        assert_eq!(probes(&server), 1);
+        let records = sandbox.records("out.jsonl");
+        assert_eq!(records.len(), 7);
+        assert!(records.iter().all(|record| !record["warnings"].to_string().contains("soft_not_found")));
+        let urls: Vec<String> = sandbox.errors().iter().map(|line| line["url"].to_string()).collect();
+        assert!(urls.len() == 4 && urls.iter().all(|url| url.contains("/gone/")), "{urls:?}");
+    }
+}
+
+/// A limit counts pages; a site that has no more of them than that is done.
+#[test]
+fn a_probe_does_not_count_for_the_limit() {
+    for (limit, code) in [("3", 0), ("2", 5)] {
+        let (server, sandbox) = (Server::start(0, Tree::of(3).handler()).unwrap(), Sandbox::new());
+        asked_of(&sandbox, &server, &["--limit", limit], code);
+        assert_eq!(sandbox.records("out.jsonl").len(), limit.parse::<usize>().unwrap());
+    }
+}
+
+/// A robots.txt that leads from place to place on its own host needs a turn for each, while the places of the host are
+/// taken by those who wait for it.
+#[test]
+fn a_robots_txt_that_redirects_does_not_hang() {
+    let handler = |request: &Request| match request.target.strip_prefix("/robots.txt") {
+        Some("?4") => Response::new(200, "text/plain", "User-agent: *\nDisallow: /private\n"),
+        Some(hop) => {
+            let hop: u8 = hop.trim_start_matches('?').parse().unwrap_or_default();
+            Response::redirect(302, &format!("/robots.txt?{}", hop + 1))
+        }
+        None => Response::html(page(&request.target, &[])),
+    };
+    let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());
+    let seeds: Vec<String> = (0..9).map(|n| server.url(&format!("/p/{n}"))).collect();
+    run(delayed(&sandbox, &seeds, "60ms").args(["--host-concurrency", "2"])).expect(0);
+    assert_eq!(sandbox.records("out.jsonl").len(), 9);
 }

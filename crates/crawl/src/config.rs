@@ -48,6 +48,7 @@ pub struct CrawlSection {
     pub exclude: Vec<regex::Regex>,
     pub url_filters: bool,
     pub sitemaps: bool,
+    pub soft404: bool,
     pub obey_robots: bool,
     pub project: String,
     pub source_group: String,

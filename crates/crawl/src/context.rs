@@ -45,6 +45,8 @@ pub struct Context {
     pub ending: OnceLock<Ending>,
     /// The product token that robots.txt and meta robots are asked for.
     pub product_token: String,
+    /// Makes this run's probes ones that were never asked for.
+    pub nonce: u64,
     /// Names this process in leases.
     pub worker: String,
 }

@@ -3,7 +3,8 @@
 use crate::{
     context::{Context, Finished, StageError},
     fetch_stage::failed_page,
-    traps,
+    links::Discovered,
+    soft404, traps,
 };
 use crawl_extract::Input;
 use crawl_model::{
@@ -119,6 +120,10 @@ async fn one(context: &Arc<Context>, page: FetchedPage) -> Result<Extracted, Sta
         Err(panicked) => {
             let message = format!("extraction failed on this page, please report it: {panicked}");
             tracing::error!(url = %request.url, %panicked, "extraction panicked");
+            if soft404::is_probe(&request) {
+                let end = End::Finished(soft404::end(&request, history.status));
+                return Ok(Extracted { end, trapped: Vec::new() });
+            }
             let failed = failed_page(&request, Stage::Extract, "internal", history.status, message);
             let end = End::Finished(Finished::Failed(Box::new(failed), history));
             Ok(Extracted { end, trapped: Vec::new() })
@@ -146,18 +151,23 @@ fn extract(context: &Context, page: FetchedPage) -> Result<Extracted, StoreError
     let obey = context.config.crawl.obey_robots;
     let directives =
         extraction.directives.and(crawl_fetch::x_robots_tag(&page.headers, &context.product_token));
-    let found =
-        context.links.discover(&page.request, &extraction.links, !(obey && directives.nofollow), obey);
+    let probe = soft404::is_probe(&page.request);
+    let found = if probe {
+        Discovered::default()
+    } else {
+        let follow = !(obey && directives.nofollow);
+        context.links.discover(&page.request, &extraction.links, follow, obey)
+    };
     context.links.enqueue(&*context.store, &found.candidates)?;
     for (kind, count) in &found.trapped_more {
         context.stats.by_kind(kind, *count);
     }
     let trapped = traps::lines(found.trapped, found.trapped_more.values().sum());
     context.stats.changed.notify_one();
-    context.stats.pages.add(1);
+    context.stats.pages.add(u64::from(!probe));
     context.stats.wire_bytes.add(page.wire_bytes);
     context.stats.body_bytes.add(page.body.bytes.len() as u64);
-    if obey && directives.noindex {
+    if obey && directives.noindex && !probe {
         let history = history_of(&page);
         let lease = LeaseRef::from(&page.request);
         // it may lead to pages that are to be indexed, so its words count; what it says is not compared

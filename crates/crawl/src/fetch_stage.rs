@@ -5,7 +5,7 @@ use crate::{
     context::{Context, Finished, StageError, now_ms, rfc3339},
     links::new_url,
     robots_cache::Robots,
-    sitemaps,
+    sitemaps, soft404,
 };
 use crawl_fetch::{FetchError, Fetched, HostSlot, Resource, SlotOutcome};
 use crawl_model::{
@@ -73,6 +73,9 @@ struct Visit<'a> {
 
 impl Visit<'_> {
     async fn run(mut self) -> Result<Answer, StageError> {
+        if soft404::is_probe(&self.request) {
+            return self.probe().await;
+        }
         if self.slot.is_none() {
             let message = "the host did not answer again and again; its other URLs are not tried in this run"
                 .to_owned();
@@ -112,6 +115,34 @@ impl Visit<'_> {
                 }
             }
         }
+    }
+
+    /// Asks for a page that cannot exist, once; only an answer with status 200 is looked at. None is an error, nor is it
+    /// one that robots.txt forbids asking.
+    async fn probe(mut self) -> Result<Answer, StageError> {
+        if self.slot.is_none() {
+            return Ok(Answer::Finished(soft404::end(&self.request, None)));
+        }
+        if self.context.config.crawl.obey_robots {
+            match self.ask_robots().await? {
+                None => {}
+                Some(Answer::Requeued) => return Ok(Answer::Requeued),
+                Some(_) => return Ok(Answer::Finished(soft404::end(&self.request, None))),
+            }
+        }
+        let slot = self.take_slot().await;
+        let fetched = self.context.client.fetch(self.request.clone()).await;
+        self.count(&fetched);
+        if let Some(slot) = slot {
+            slot.finish(SlotOutcome::of(&fetched));
+        }
+        let status = match fetched {
+            Fetched::Page(page) if page.status == 200 => return Ok(Answer::Page(page)),
+            Fetched::Page(page) => Some(page.status),
+            Fetched::Skipped { status, .. } | Fetched::Redirect { status, .. } => Some(status),
+            Fetched::Failed { status, .. } => status,
+        };
+        Ok(Answer::Finished(soft404::end(&self.request, status)))
     }
 
     /// Takes the fetch from the account of the URL's template. Seeds are the user's word, and a page that is tried again has
@@ -204,7 +235,8 @@ impl Visit<'_> {
         {
             sitemaps::plant(self.context, policy.sitemaps(), &self.request.url)?;
         }
-        if looked.requested && !gate.delay(&host).is_zero() {
+        // the slot went to robots.txt, or was given back while it was waited for
+        if self.slot.is_none() && !gate.delay(&host).is_zero() {
             return self.requeue(Duration::ZERO, self.request.attempt).map(Some);
         }
         Ok(None)

@@ -22,6 +22,7 @@ pub mod seeds;
 pub mod shard;
 pub mod sink;
 mod sitemaps;
+pub mod soft404;
 mod state;
 pub mod stats;
 pub mod store;

@@ -105,11 +105,12 @@ pub fn summary(context: &Context, ending: Ending, counts: &FrontierCounts, place
     row(&mut out, "strategy", stats.strategies().iter().map(|(strategy, n)| format!("{strategy}: {n}")));
     row(&mut out, "no record", stats.kinds().iter().map(|(kind, n)| format!("{kind}: {n}")));
     bytes(&mut out, context);
-    if stats.duplicates.get() + stats.all_boilerplate.get() > 0 {
+    if stats.duplicates.get() + stats.soft_404s.get() + stats.all_boilerplate.get() > 0 {
         let _ = writeln!(
             out,
-            "  pages      {} duplicates, {} without text",
+            "  pages      {} duplicates, {} soft 404s, {} without text",
             stats.duplicates.get(),
+            stats.soft_404s.get(),
             stats.all_boilerplate.get()
         );
     }

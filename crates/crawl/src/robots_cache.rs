@@ -5,7 +5,10 @@ use crawl_fetch::{FetchError, Gate, HostSlot, HttpClient, RobotsPolicy};
 use crawl_model::{CachedRobots, Origin, StoreError};
 use rustc_hash::FxHashMap;
 use std::{
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering::AcqRel},
+    },
     time::Duration,
 };
 use tokio::sync::OnceCell;
@@ -22,7 +25,14 @@ pub struct Robots {
     expires_ms: i64,
 }
 
-type Cell = Arc<OnceCell<Arc<Robots>>>;
+type Cell = Arc<Entry>;
+
+#[derive(Default)]
+struct Entry {
+    /// Somebody is about to fill it.
+    asked: AtomicBool,
+    robots: OnceCell<Arc<Robots>>,
+}
 
 /// See the module.
 pub struct RobotsCache {
@@ -36,8 +46,6 @@ pub struct RobotsCache {
 pub struct Looked {
     /// The rules.
     pub robots: Arc<Robots>,
-    /// This call made the request for it, so the host's time is used up.
-    pub requested: bool,
     /// Nobody has asked for this origin before in this process.
     pub first: bool,
 }
@@ -56,7 +64,7 @@ impl RobotsCache {
             cells.clear();
         }
         let cell = cells.entry(origin.clone()).or_default();
-        if cell.get().is_some_and(|robots| robots.expires_ms <= now_ms) {
+        if cell.robots.get().is_some_and(|robots| robots.expires_ms <= now_ms) {
             *cell = Cell::default();
         }
         Arc::clone(cell)
@@ -71,7 +79,7 @@ impl RobotsCache {
     }
 
     /// The rules of an origin: from memory, from the store, or by a request, for which `slot` is used up. However many
-    /// ask at once, one request is made.
+    /// ask at once, one request is made; the others wait without their slots, since each redirect takes one.
     ///
     /// # Errors
     /// When storage fails.
@@ -85,8 +93,15 @@ impl RobotsCache {
         now_ms: i64,
     ) -> Result<Looked, StoreError> {
         let cell = self.cell(origin, now_ms);
-        let (mut requested, mut first) = (false, false);
+        if cell.robots.get().is_none()
+            && cell.asked.swap(true, AcqRel)
+            && let Some(slot) = slot.take()
+        {
+            slot.give_back();
+        }
+        let mut first = false;
         let robots = cell
+            .robots
             .get_or_try_init(|| async {
                 first = true;
                 if let Some(cached) = store.load_robots(origin)? {
@@ -95,7 +110,6 @@ impl RobotsCache {
                         return Ok(robots);
                     }
                 }
-                requested = true;
                 let (cached, error) = match client.fetch_robots(gate, origin, slot.take()).await {
                     Ok(cached) => (cached, None),
                     Err(error) => (unanswered(now_ms), Some(error)),
@@ -108,7 +122,7 @@ impl RobotsCache {
                 Ok(robots)
             })
             .await?;
-        Ok(Looked { robots: Arc::clone(robots), requested, first })
+        Ok(Looked { robots: Arc::clone(robots), first })
     }
 }
 

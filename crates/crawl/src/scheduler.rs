@@ -6,6 +6,7 @@ use crate::{
     context::{Context, Ending, StageError, now_ms},
     extract_stage::{ShardMessage, shard_of},
     fetch_stage::Job,
+    soft404,
 };
 use crawl_fetch::{HostSlot, NotYet};
 use crawl_model::{CrawlRequest, HostKey};
@@ -89,7 +90,11 @@ impl Scheduler {
             if !limit.allows(stats.claimed()) {
                 drop(place);
                 if stats.in_flight() == 0 {
-                    return Ok(if self.context.store.drained()? { Ending::Drained } else { Ending::Limit });
+                    return Ok(if soft404::drained(&self.context)? {
+                        Ending::Drained
+                    } else {
+                        Ending::Limit
+                    });
                 }
                 self.wait(None).await;
                 continue;
@@ -124,7 +129,7 @@ impl Scheduler {
         let count = loads.len();
         for step in 0..count {
             let load = &loads[(self.next_host + step) % count];
-            self.more_places(&mut places, load.pending, pass.leased);
+            self.more_places(&mut places, load.pending);
             if places.is_empty() {
                 // the next pass begins with the hosts that this one did not reach
                 self.next_host = (self.next_host + step) % count;
@@ -153,11 +158,10 @@ impl Scheduler {
     }
 
     /// Takes places that are free right now, as many as the host and the limit have use for.
-    fn more_places(&self, places: &mut Vec<OwnedSemaphorePermit>, wanted: usize, leased: usize) {
+    fn more_places(&self, places: &mut Vec<OwnedSemaphorePermit>, wanted: usize) {
         let claimed = self.context.stats.claimed();
         let left = self.context.config.crawl.limit.or_max().saturating_sub(claimed);
         let wanted = wanted.min(usize::try_from(left).unwrap_or(usize::MAX));
-        debug_assert!(leased == 0 || claimed > 0, "what is leased is claimed");
         places.truncate(wanted.max(1));
         if left == 0 {
             places.clear();

@@ -3,6 +3,7 @@
 use crate::{
     context::{Context, Ending, Finished, StageError},
     extract_stage::{ShardMessage, shard_of},
+    soft404::{self, Witness},
     traps,
 };
 use crawl_dedup::{Cleaned, FingerprintSettings, HostFingerprint, exact_hash};
@@ -26,6 +27,7 @@ const SAVE_EVERY_AT_LEAST: u64 = 256;
 
 struct Host {
     fingerprint: HostFingerprint,
+    witness: Witness,
     saved_at_pages: u64,
     used: u64,
 }
@@ -86,7 +88,12 @@ impl Shard {
 
     fn page(&mut self, page: ExtractedPage) -> Result<(), StageError> {
         let Some(host) = HostKey::of(&page.final_url) else { return Ok(()) };
-        let claim = self.arrived(&page)?;
+        if soft404::is_probe(&page.request) {
+            self.host(&host)?.witness.hear(&page);
+            let end = soft404::end(&page.request, Some(page.status));
+            return self.finished.blocking_send(end).map_err(|_| StageError::Downstream);
+        }
+        let claim = self.arrived(&host, &page)?;
         if !self.context.config.dedup.enabled {
             let content = page.extraction.content.clone();
             return self.send(page, Cleaned::untouched(content, BoilerplateStatus::Off), claim);
@@ -117,7 +124,8 @@ impl Shard {
             }
             let fingerprint = self.load(host)?;
             let saved_at_pages = fingerprint.pages();
-            self.hosts.insert(host.clone(), Host { fingerprint, saved_at_pages, used: 0 });
+            let witness = Witness::default();
+            self.hosts.insert(host.clone(), Host { fingerprint, witness, saved_at_pages, used: 0 });
         }
         let clock = self.clock;
         let state =
@@ -253,9 +261,12 @@ impl Shard {
 
     /// A page's content is claimed when it comes, not when it is let go: the account of its URL's template has to know at
     /// once whether there was something new.
-    fn arrived(&self, page: &ExtractedPage) -> Result<UrlKey, StageError> {
+    fn arrived(&mut self, host: &HostKey, page: &ExtractedPage) -> Result<UrlKey, StageError> {
         let claim = self.claim(page)?;
-        let known = claim != UrlKey::of(page.final_url.as_str());
+        let context = Arc::clone(&self.context);
+        let witness = &mut self.host(host)?.witness;
+        witness.ask(&context, page)?;
+        let known = claim != UrlKey::of(page.final_url.as_str()) || witness.recognises(page);
         let words = page.extraction.word_count;
         traps::learn(&self.context, &page.request, &page.final_url, words, known);
         Ok(claim)
@@ -279,6 +290,10 @@ impl Shard {
         let first = if first == key { self.canonical_page(&page)?.unwrap_or(key) } else { first };
         if content.is_empty() && !page.extraction.warnings.contains(&Warning::AllBoilerplate) {
             page.extraction.warnings.push(Warning::AllBoilerplate);
+        }
+        let host = HostKey::of(&page.final_url).and_then(|host| self.hosts.get(&host));
+        if host.is_some_and(|host| host.witness.recognises(&page)) {
+            page.extraction.warnings.push(Warning::SoftNotFound);
         }
         if first != key {
             page.extraction.warnings.push(Warning::Duplicate);

@@ -7,9 +7,10 @@ use crate::{
     output::Output,
     record::record,
     shard::lease_of,
+    soft404,
 };
 use crawl_model::{
-    CleanPage, FailedPage, LeaseRef, Outcome, OutputMark, PageHistory, Settlement, StoreError,
+    CleanPage, FailedPage, LeaseRef, Outcome, OutputMark, PageHistory, Settlement, StoreError, Warning,
 };
 use std::sync::Arc;
 use tokio::sync::mpsc::Receiver;
@@ -31,6 +32,7 @@ struct Tally {
     records: u64,
     ended: u64,
     failed: u64,
+    probes: u64,
 }
 
 /// Bytes that the line buffer keeps from batch to batch.
@@ -79,6 +81,7 @@ impl Sink {
             Finished::Failed(failed, history) => self.failed(&failed, history),
             Finished::Other { lease, outcome, kind, history } => {
                 self.context.stats.by_kind(kind, 1);
+                self.tally.probes += u64::from(kind == soft404::KIND);
                 self.end(lease, outcome, history);
                 Ok(())
             }
@@ -91,6 +94,7 @@ impl Sink {
         stats.removed_bytes.add(page.boilerplate.bytes_removed);
         stats.duplicates.add(u64::from(page.duplicate_of.is_some()));
         stats.all_boilerplate.add(u64::from(page.text.is_empty()));
+        stats.soft_404s.add(u64::from(page.page.extraction.warnings.contains(&Warning::SoftNotFound)));
         stats.by_strategy(page.page.strategy);
         let history = PageHistory {
             status: Some(page.page.status),
@@ -144,9 +148,11 @@ impl Sink {
             );
         }
         self.settlements.clear();
-        let Tally { records, ended, failed } = std::mem::take(&mut self.tally);
+        let Tally { records, ended, failed, probes } = std::mem::take(&mut self.tally);
         let stats = &self.context.stats;
         stats.records.add(records);
+        // before the ends are counted: from then on none of them may seem to be waiting
+        stats.probes_ended.add(probes);
         stats.ended.add(ended);
         stats.failed.add(failed);
         stats.changed.notify_one();

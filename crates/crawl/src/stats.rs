@@ -75,6 +75,12 @@ pub struct Stats {
     pub duplicates: Count,
     /// Records without text because everything was boilerplate.
     pub all_boilerplate: Count,
+    /// Records of soft 404s.
+    pub soft_404s: Count,
+    /// Probes for soft 404s that went to the frontier, and those that have ended.
+    pub probes: Count,
+    /// See `probes`.
+    pub probes_ended: Count,
     tables: Mutex<Tables>,
     /// Wakes the scheduler: links were enqueued, leases ended, or the output advanced.
     pub changed: Notify,
@@ -107,6 +113,9 @@ impl Default for Stats {
             removed_bytes: Count::default(),
             duplicates: Count::default(),
             all_boilerplate: Count::default(),
+            soft_404s: Count::default(),
+            probes: Count::default(),
+            probes_ended: Count::default(),
             tables: Mutex::default(),
             changed: Notify::new(),
         }

@@ -50,6 +50,8 @@ pub enum Warning {
     Duplicate,
     /// A stronger fetch strategy would be needed, but is not available.
     NeedsBrowser,
+    /// The page says that there is no such page, though its status does not.
+    SoftNotFound,
 }
 
 /// What kind of link it is.

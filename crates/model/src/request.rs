@@ -37,6 +37,8 @@ pub enum Discovery {
     Sitemap,
     /// A sitemap itself: a line of robots.txt, or an entry of a sitemap index. Read for its URLs, never a record.
     SitemapFile,
+    /// Made up, to learn how the host answers for what it does not have. Never a record, never an error.
+    Probe,
 }
 
 /// A name that is none of an enumeration's.
@@ -95,6 +97,7 @@ names!(
     Redirect = "redirect",
     Sitemap = "sitemap",
     SitemapFile = "sitemap_file",
+    Probe = "probe",
 );
 
 impl Discovery {

@@ -10,6 +10,7 @@ pub(super) fn discovery(discovery: Discovery) -> i64 {
         Discovery::Redirect => 4,
         Discovery::Sitemap => 5,
         Discovery::SitemapFile => 6,
+        Discovery::Probe => 7,
     }
 }
 
