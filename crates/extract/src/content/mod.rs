@@ -45,6 +45,8 @@ pub(crate) struct How {
     favor: Favor,
     /// The page calls itself an article: then lists of links lead away from it, however long their links are.
     article: bool,
+    /// It does so in its own data, and does not only look like one.
+    declared: bool,
 }
 
 /// The content, which candidate it came from, and why.
@@ -54,12 +56,15 @@ pub(crate) struct Chosen {
     pub(crate) reason: String,
 }
 
-/// The page calls itself an article, or scores like one beyond doubt.
-pub(crate) fn is_article(page: &Page<'_>, metadata: &PageMetadata, score: i32) -> bool {
+/// The page calls itself an article.
+fn calls_itself_article(page: &Page<'_>, metadata: &PageMetadata) -> bool {
     let types = &page.rules.score.content.json_ld_types;
-    metadata.og_type.as_deref() == Some("article")
-        || metadata.json_ld_types.iter().any(|t| types.contains(t))
-        || score >= page.rules.extraction.choice.article_score
+    metadata.og_type.as_deref() == Some("article") || metadata.json_ld_types.iter().any(|t| types.contains(t))
+}
+
+/// The page calls itself an article, or scores like one.
+pub(crate) fn is_article(page: &Page<'_>, metadata: &PageMetadata, score: i32) -> bool {
+    calls_itself_article(page, metadata) || score >= page.rules.extraction.choice.article_score
 }
 
 /// Runs the cascade: what the page's own program names, else the better of two candidates, else the DOM heuristic. A
@@ -70,14 +75,14 @@ pub(crate) fn choose(page: &Page<'_>, metadata: &PageMetadata, article: bool, op
         return chosen;
     }
     let mut mask = prune::boilerplate(page, options);
-    let how = How { favor: options.favor, article };
+    let how = How { favor: options.favor, article, declared: calls_itself_article(page, metadata) };
     let share = if how.article { limits.prune.article_teaser_share } else { limits.prune.teaser_share };
     teasers::mask(page, &mut mask, share);
     let readable =
         readability::candidate(page, &mask, how).filter(|s| s.words >= limits.words.readability);
     let blocks = trafilatura::candidate(page, &mask, how).filter(|s| s.words >= limits.words.trafilatura);
     let chosen = match (readable, blocks) {
-        (Some(readable), Some(blocks)) => better(readable, blocks, limits.choice.trafilatura_ratio),
+        (Some(readable), Some(blocks)) => better(page, readable, blocks, how.declared),
         (Some(s), None) => {
             let reason = format!("the best container has {} words, blocks too few", s.words);
             Chosen { selection: s, extractor: Extractor::Readability, reason }
@@ -91,16 +96,25 @@ pub(crate) fn choose(page: &Page<'_>, metadata: &PageMetadata, article: bool, op
     whole_if_better(page, chosen, &mask, how)
 }
 
-/// Best of two (§4): the blocks if they have many times the words of the best container.
-fn better(readable: Selection, blocks: Selection, ratio: f32) -> Chosen {
+/// Best of two (§4): the blocks if they have many times the words of the best container. On an article's page what they
+/// have more has to be prose as well, or it is more of the site than of the article.
+fn better(page: &Page<'_>, readable: Selection, blocks: Selection, declared: bool) -> Chosen {
+    let rules = &page.rules.extraction.choice;
+    let ratio = rules.trafilatura_ratio;
     let (r, b) = (readable.words, blocks.words);
-    if b as f32 >= r as f32 * ratio {
+    let larger = b as f32 >= r as f32 * ratio;
+    if larger && (!declared || is_text(blocks.amount(page).minus(readable.amount(page)), rules.article_prose, rules.whole_links)) {
         let reason = format!("blocks have {b} words, the best container {r}: {ratio} times and more");
-        Chosen { selection: blocks, extractor: Extractor::Trafilatura, reason }
-    } else {
-        let reason = format!("the best container has {r} words, blocks {b}: less than {ratio} times");
-        Chosen { selection: readable, extractor: Extractor::Readability, reason }
+        return Chosen { selection: blocks, extractor: Extractor::Trafilatura, reason };
     }
+    let why = if larger { "but not of prose" } else { "less than" };
+    let reason = format!("the best container has {r} words, blocks {b}: {why} {ratio} times");
+    Chosen { selection: readable, extractor: Extractor::Readability, reason }
+}
+
+/// What one candidate has more than another is text: enough of it prose, little of it links.
+fn is_text(more: Amount, least_prose: f32, most_links: f32) -> bool {
+    more.prose as f32 >= more.chars as f32 * least_prose && more.link_chars as f32 <= more.chars as f32 * most_links
 }
 
 /// The high-recall candidate, if it has so much more than the chosen one that this missed most of the page, and what it
@@ -118,11 +132,9 @@ fn whole_if_better(page: &Page<'_>, chosen: Chosen, mask: &[bool], how: How) -> 
     if (whole.words as f32) < chosen.selection.words as f32 * factor {
         return chosen;
     }
-    let (had, has) = (chosen.selection.amount(page), whole.amount(page));
-    let more = has.minus(had);
-    let prose = more.prose as f32 >= more.chars as f32 * rules.whole_prose;
-    let links = more.link_chars as f32 <= more.chars as f32 * rules.whole_links;
-    if !prose || !links {
+    let more = whole.amount(page).minus(chosen.selection.amount(page));
+    let least_prose = if how.declared { rules.article_prose } else { rules.whole_prose };
+    if !is_text(more, least_prose, rules.whole_links) {
         return chosen;
     }
     let reason = format!(

@@ -312,6 +312,7 @@ pub(crate) struct Choice {
     pub(crate) whole_ratio: f32,
     pub(crate) whole_prose: f32,
     pub(crate) whole_links: f32,
+    pub(crate) article_prose: f32,
     pub(crate) body_share: f32,
     pub(crate) article_score: i32,
 }
