@@ -8,7 +8,7 @@ use crawl_fetch::{
 };
 use crawl_model::Headers;
 use proptest::prelude::*;
-use std::{sync::LazyLock, time::Instant};
+use std::sync::LazyLock;
 use url::Url;
 
 static FILTER: LazyLock<UrlFilter> = LazyLock::new(|| UrlFilter::new(true, &[], &[]).unwrap());
@@ -86,14 +86,12 @@ fn sitemap_like() -> impl Strategy<Value = Vec<u8>> {
 
 proptest! {
     #[test]
-    fn robots_txt_is_parsed_and_asked_in_bounded_time(robots in robots_like(), path in url_like()) {
-        let started = Instant::now();
+    fn robots_txt_is_parsed_and_asked_whatever_it_holds(robots in robots_like(), path in url_like()) {
         let parsed = RobotsTxt::parse(&robots);
         let rules = parsed.rules("crawl");
         let verdict = rules.verdict_of_path(&path);
         prop_assert_eq!(verdict.line.is_none(), verdict.rule.is_none());
         prop_assert!(verdict.allowed || verdict.line.is_some());
-        prop_assert!(started.elapsed().as_millis() < 1_000);
     }
 
     #[test]

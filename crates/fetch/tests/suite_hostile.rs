@@ -164,9 +164,13 @@ async fn every_robots_txt_ends_in_a_policy() {
         let cached = answer.unwrap_or(unanswered);
         let policy = RobotsPolicy::from_cached(&cached, "crawl");
         let allows = |path: &str| policy.verdict(&Url::parse(&format!("{origin}{path}")).unwrap()).allowed;
-        let judging = Instant::now();
-        let judged = (allows("/page"), allows("/private"), allows(&format!("/{}", "a".repeat(2_000))));
-        let took = judging.elapsed();
+        let judge = || {
+            let started = Instant::now();
+            let judged = (allows("/page"), allows("/private"), allows(&format!("/{}", "a".repeat(2_000))));
+            (started.elapsed(), judged)
+        };
+        // the best of some: a busy machine may interrupt any one of them
+        let (took, judged) = (0..10).map(|_| judge()).min().unwrap();
         println!(
             "{host:9} status {:3} {:6} bytes {:5} ms {judged:?}",
             cached.status,

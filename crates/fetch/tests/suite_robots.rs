@@ -74,7 +74,12 @@ fn forty_stars_against_a_path_of_two_thousand() {
     let rule = format!("user-agent: *\ndisallow: /{}b$\n", "a*".repeat(40));
     let rules = RobotsTxt::parse(rule.as_bytes()).rules("crawl");
     let path = format!("/{}", "a".repeat(2_000));
-    let started = Instant::now();
-    assert!(rules.verdict_of_path(&path).allowed);
-    assert!(started.elapsed() < Duration::from_millis(10), "{:?}", started.elapsed());
+    let asked = || {
+        let started = Instant::now();
+        assert!(rules.verdict_of_path(&path).allowed);
+        started.elapsed()
+    };
+    // the best of many: a busy machine may interrupt any one of them
+    let best = (0..50).map(|_| asked()).min().unwrap();
+    assert!(best < Duration::from_millis(10), "{best:?}");
 }

@@ -11,7 +11,9 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// The first pause of a host that is slowed down although no delay is set.
-const FIRST_SLOW_DELAY: Duration = Duration::from_millis(500);
+const FIRST_SLOW_DELAY: Duration = Duration::from_millis(250);
+/// A pause below this is as good as none.
+const FORGIVEN: Duration = Duration::from_millis(100);
 
 /// The clock of the limiters: tokio's, so that a test can stop it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -37,8 +39,10 @@ pub(super) struct Host {
     pub(super) crawl_delay: Duration,
     /// Pause that 429 and 503 brought; zero for none.
     pub(super) slow_delay: Duration,
-    /// Good answers since it was last changed.
-    pub(super) good: u32,
+    /// When it was last made longer.
+    pub(super) slowed_at: Option<Instant>,
+    /// The last answer was 429 or 503.
+    pub(super) asked_for_less: bool,
     /// Not before this: `Retry-After`, or the break of a host that does not answer.
     pub(super) not_before: Option<Instant>,
     /// Failed connections in a row.
@@ -53,7 +57,8 @@ impl Host {
             in_flight: 0,
             crawl_delay: Duration::ZERO,
             slow_delay: Duration::ZERO,
-            good: 0,
+            slowed_at: None,
+            asked_for_less: false,
             not_before: None,
             failures: 0,
             last_used: now,
@@ -61,26 +66,19 @@ impl Host {
     }
 }
 
-/// What an answer changes about a host.
-pub(super) fn learn(host: &mut Host, outcome: SlotOutcome, settings: &PolitenessSettings, now: Instant) {
+/// What an answer to a request that began at `started` changes about a host.
+pub(super) fn learn(
+    host: &mut Host,
+    outcome: SlotOutcome,
+    started: Instant,
+    settings: &PolitenessSettings,
+    now: Instant,
+) {
     if let Some(wait) = outcome.retry_after.filter(|_| outcome.status.is_some_and(|s| s >= 300)) {
         let until = now + wait.min(settings.max_retry_after);
         host.not_before = Some(host.not_before.map_or(until, |at| at.max(until)));
     }
-    if outcome.asks_for_less() {
-        let pause = base_pause(host, settings).max(FIRST_SLOW_DELAY);
-        host.slow_delay = (pause * 2).min(settings.max_slow_delay);
-        host.good = 0;
-    } else if outcome.status.is_some_and(|s| s < 500) && !host.slow_delay.is_zero() {
-        host.good += 1;
-        if host.good >= settings.forgive_after {
-            host.good = 0;
-            host.slow_delay /= 2;
-            if host.slow_delay <= settings.delay.max(FIRST_SLOW_DELAY / 2) {
-                host.slow_delay = Duration::ZERO;
-            }
-        }
-    }
+    pace(host, outcome, started, settings, now);
     if outcome.failed_connect {
         host.failures = host.failures.saturating_add(1);
         if let Some(again) = host.failures.checked_sub(settings.break_after) {
@@ -89,6 +87,33 @@ pub(super) fn learn(host: &mut Host, outcome: SlotOutcome, settings: &Politeness
         }
     } else if outcome.status.is_some() {
         host.failures = 0;
+    }
+}
+
+/// Slows a host down that asks for it, and forgives it little by little.
+fn pace(
+    host: &mut Host,
+    outcome: SlotOutcome,
+    started: Instant,
+    settings: &PolitenessSettings,
+    now: Instant,
+) {
+    // a page can be out of order for itself; two such answers in a row speak of the host
+    let again = std::mem::replace(&mut host.asked_for_less, outcome.asks_for_less());
+    let meant = outcome.status == Some(429) || outcome.retry_after.is_some() || again;
+    if outcome.asks_for_less() && meant {
+        // requests that were under way already when it was slowed down say nothing new
+        if host.slowed_at.is_none_or(|at| started >= at) {
+            let pause = base_pause(host, settings).max(FIRST_SLOW_DELAY);
+            host.slow_delay = (pause * 2).min(settings.max_slow_delay);
+            host.slowed_at = Some(now);
+        }
+    } else if outcome.status.is_some_and(|s| s < 500) && !host.slow_delay.is_zero() {
+        host.slow_delay = host.slow_delay.mul_f64((1.0 - settings.forgiveness).clamp(0.0, 1.0));
+        if host.slow_delay <= settings.delay.max(FORGIVEN) {
+            host.slow_delay = Duration::ZERO;
+            host.slowed_at = None;
+        }
     }
 }
 

@@ -106,7 +106,7 @@ impl Gate {
         if let Some(address) = address {
             addresses.begin(address, address_pause, now);
         }
-        Ok(HostSlot { shared: Arc::clone(&self.0), key: Some(key.clone()) })
+        Ok(HostSlot { shared: Arc::clone(&self.0), key: Some(key.clone()), started: now })
     }
 
     /// Waits for a slot at a host.
@@ -185,12 +185,12 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn finish(&self, key: &HostKey, outcome: SlotOutcome) {
+    fn finish(&self, key: &HostKey, outcome: SlotOutcome, started: Instant) {
         let now = Instant::now();
         if let Some(host) = self.lock().hosts.get_mut(key) {
             host.in_flight = host.in_flight.saturating_sub(1);
             host.last_used = now;
-            learn(host, outcome, &self.settings, now);
+            learn(host, outcome, started, &self.settings, now);
             if self.settings.host_concurrency <= 1 || outcome.asks_for_less() {
                 host.limiter = limiter(pause(host, &self.settings));
             }
@@ -205,13 +205,14 @@ pub struct HostSlot {
     shared: Arc<Shared>,
     /// `None` once finished.
     key: Option<HostKey>,
+    started: Instant,
 }
 
 impl HostSlot {
     /// Ends the request; the pause counts from here.
     pub fn finish(mut self, outcome: SlotOutcome) {
         if let Some(key) = self.key.take() {
-            self.shared.finish(&key, outcome);
+            self.shared.finish(&key, outcome, self.started);
         }
     }
 
@@ -231,7 +232,7 @@ impl HostSlot {
 impl Drop for HostSlot {
     fn drop(&mut self) {
         if let Some(key) = self.key.take() {
-            self.shared.finish(&key, SlotOutcome::default());
+            self.shared.finish(&key, SlotOutcome::default(), self.started);
         }
     }
 }

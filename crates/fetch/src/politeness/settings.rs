@@ -19,10 +19,10 @@ pub struct PolitenessSettings {
     pub max_crawl_delay: Duration,
     /// The most that a `Retry-After` may ask for.
     pub max_retry_after: Duration,
-    /// A host that answers 429 or 503 gets its pause doubled, up to this.
+    /// A host that answers 429, or 503 twice in a row or with `Retry-After`, gets its pause doubled, up to this.
     pub max_slow_delay: Duration,
-    /// Good answers in a row after which a slowed pause is halved again.
-    pub forgive_after: u32,
+    /// The share of a slowed pause that every good answer takes back.
+    pub forgiveness: f64,
     /// Failed connections in a row after which a host is left alone.
     pub break_after: u32,
     /// How long it is left alone; doubled each time that the next try fails too.
@@ -41,7 +41,7 @@ impl Default for PolitenessSettings {
             max_crawl_delay: Duration::from_secs(30),
             max_retry_after: Duration::from_secs(300),
             max_slow_delay: Duration::from_secs(60),
-            forgive_after: 10,
+            forgiveness: 0.1,
             break_after: 5,
             break_for: Duration::from_secs(30),
             break_tries: 3,

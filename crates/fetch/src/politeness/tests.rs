@@ -112,25 +112,34 @@ async fn retry_after_is_obeyed_up_to_its_cap() {
     assert_eq!(wait(&gate, "b"), Duration::from_secs(300));
 }
 
+/// The pause of host `a` after each of these answers to one request after the other.
+async fn delays(gate: &Gate, answers: &[u16]) -> Vec<u128> {
+    let mut found = Vec::new();
+    for code in answers {
+        let slot = gate.acquire(&key("a")).await;
+        advance(Duration::from_millis(1)).await;
+        slot.finish(status(*code));
+        found.push(gate.delay(&key("a")).as_millis());
+    }
+    found
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_host_that_asks_for_less_is_slowed_and_slowly_forgiven() {
-    let gate = Gate::new(PolitenessSettings { forgive_after: 3, ..exact(100) });
-    let delays: Vec<u128> = [429, 503, 200, 200, 200, 200, 200, 200, 200, 200, 200]
-        .into_iter()
-        .map(|code| {
-            advance_now(&gate);
-            gate.try_acquire(&key("a")).ok().unwrap().finish(status(code));
-            gate.delay(&key("a")).as_millis()
-        })
-        .collect();
-    assert_eq!(delays, [1000, 2000, 2000, 2000, 1000, 1000, 1000, 500, 500, 500, 100]);
+    let gate = Gate::new(PolitenessSettings { forgiveness: 0.5, ..exact(200) });
+    let found = delays(&gate, &[429, 429, 200, 500, 200, 404, 200]).await;
+    assert_eq!(found, [500, 1000, 500, 500, 250, 200, 200]);
+    // one 503 may be the page's own trouble
+    assert_eq!(delays(&gate, &[503, 200, 503, 503, 200, 200]).await, [200, 200, 200, 500, 250, 200]);
+}
 
-    fn advance_now(gate: &Gate) {
-        // the pause itself is not under test here
-        if let Some(host) = gate.0.lock().hosts.get_mut(&key("a")) {
-            host.limiter = None;
-        }
-    }
+#[tokio::test(start_paused = true)]
+async fn answers_to_requests_under_way_slow_down_once() {
+    let gate = Gate::new(PolitenessSettings { host_concurrency: 8, ..exact(0) });
+    let slots: Vec<_> = (0..8).map(|_| gate.try_acquire(&key("a")).ok().unwrap()).collect();
+    advance(Duration::from_millis(1)).await;
+    slots.into_iter().for_each(|slot| slot.finish(status(429)));
+    assert_eq!(gate.delay(&key("a")), Duration::from_millis(500));
 }
 
 #[tokio::test(start_paused = true)]

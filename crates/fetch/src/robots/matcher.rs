@@ -169,11 +169,14 @@ mod tests {
     fn many_stars_cost_no_more_than_the_path_is_long() {
         let path = format!("/{}", "a".repeat(2_000));
         let pattern = format!("/{}$", "*a".repeat(2_000).replace("*a*a", "*a*aa"));
-        let started = std::time::Instant::now();
-        for _ in 0..100 {
+        let asked = || {
+            let started = std::time::Instant::now();
             assert!(!matches(&format!("/{}b", "a*".repeat(40)), &path));
             assert!(!matches(&pattern, &path));
-        }
-        assert!(started.elapsed().as_millis() < 2_000, "{:?}", started.elapsed());
+            started.elapsed()
+        };
+        // the best of many: a busy machine may interrupt any one of them
+        let best = (0..50).map(|_| asked()).min().unwrap();
+        assert!(best.as_millis() < 10, "{best:?}");
     }
 }
