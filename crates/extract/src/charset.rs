@@ -3,8 +3,9 @@
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 use std::borrow::Cow;
 
-/// How many bytes of the page the prescan reads (HTML standard §13.2.3.2).
-const PRESCAN_BYTES: usize = 1024;
+/// How many bytes of the page are read for a declaration. The prescan of the HTML standard (§13.2.3.2) ends after 1024,
+/// but the parser behind it honours a later meta element as well (§13.2.3.4), so both are one here.
+const PRESCAN_BYTES: usize = 64 * 1024;
 /// How many bytes the guess may read: enough for a page whose text starts late, bounded in time.
 const GUESS_BYTES: usize = 256 * 1024;
 
@@ -62,6 +63,8 @@ pub fn decode<'a>(bytes: &'a [u8], content_type: Option<&str>) -> Decoded<'a> {
         Some((encoding, source)) if fits(encoding, bytes, valid_utf8) => (encoding, source, false),
         Some(_) if valid_utf8 => (UTF_8, Source::Guess, true),
         Some(_) => (guess(bytes), Source::Guess, true),
+        // ASCII that declares nothing: the standard's fallback, which is the same text.
+        None if bytes.is_ascii() => (WINDOWS_1252, Source::Guess, false),
         None if valid_utf8 => (UTF_8, Source::Guess, false),
         None => (guess(bytes), Source::Guess, false),
     };
@@ -137,7 +140,7 @@ fn prescan(bytes: &[u8]) -> Option<&'static Encoding> {
         } else if rest[0] == b'<' && rest.get(1).is_some_and(|c| matches!(c, b'!' | b'?')) {
             at = memchr::memchr(b'>', rest).map_or(bytes.len(), |end| at + end + 1);
         } else {
-            at += 1;
+            at = memchr::memchr(b'<', &bytes[at + 1..]).map_or(bytes.len(), |next| at + 1 + next);
         }
     }
     xml

@@ -7,11 +7,7 @@ use crate::{
 };
 use html5ever::local_name;
 use rustc_hash::FxHasher;
-use std::{
-    collections::HashSet,
-    hash::Hasher,
-    ops::Range,
-};
+use std::{collections::HashSet, hash::Hasher, ops::Range};
 use url::Url;
 
 /// Why a node is not part of what a reader sees.
@@ -192,7 +188,10 @@ impl<'a> Page<'a> {
                 self.roles[at] = self.roles[at].and(self.rules.tokens.roles(own_id));
             }
             let folded = self.roles[at].has(Roles::FOLDED)
-                || self.dom.attr(id, &local_name!("role")).is_some_and(|role| matches!(role, "tabpanel" | "region"))
+                || self
+                    .dom
+                    .attr(id, &local_name!("role"))
+                    .is_some_and(|role| matches!(role, "tabpanel" | "region"))
                 || controlled.contains(own_id) && !self.roles[at].has(LAID_OVER);
             if gone == Gone::Hidden && folded {
                 gone = Gone::No;
@@ -419,7 +418,9 @@ const LAID_OVER: Roles = Roles::OVERLAY.and(Roles::NAVIGATION).and(Roles::FORM).
 /// Ids of what buttons and tabs open.
 fn controlled(dom: &Dom) -> HashSet<&str> {
     let all = (0..dom.len()).filter(|id| dom.tag(*id) != Tag::Text);
-    all.filter_map(|id| dom.attr(id, &local_name!("aria-controls"))).flat_map(str::split_ascii_whitespace).collect()
+    all.filter_map(|id| dom.attr(id, &local_name!("aria-controls")))
+        .flat_map(str::split_ascii_whitespace)
+        .collect()
 }
 
 /// A declarative shadow root is a template whose contents are shown.

@@ -78,8 +78,7 @@ pub(crate) fn choose(page: &Page<'_>, metadata: &PageMetadata, article: bool, op
     let how = How { favor: options.favor, article, declared: calls_itself_article(page, metadata) };
     let share = if how.article { limits.prune.article_teaser_share } else { limits.prune.teaser_share };
     teasers::mask(page, &mut mask, share);
-    let readable =
-        readability::candidate(page, &mask, how).filter(|s| s.words >= limits.words.readability);
+    let readable = readability::candidate(page, &mask, how).filter(|s| s.words >= limits.words.readability);
     let blocks = trafilatura::candidate(page, &mask, how).filter(|s| s.words >= limits.words.trafilatura);
     let chosen = match (readable, blocks) {
         (Some(readable), Some(blocks)) => better(page, readable, blocks, how.declared),
@@ -103,7 +102,14 @@ fn better(page: &Page<'_>, readable: Selection, blocks: Selection, declared: boo
     let ratio = rules.trafilatura_ratio;
     let (r, b) = (readable.words, blocks.words);
     let larger = b as f32 >= r as f32 * ratio;
-    if larger && (!declared || is_text(blocks.amount(page).minus(readable.amount(page)), rules.article_prose, rules.whole_links)) {
+    if larger
+        && (!declared
+            || is_text(
+                blocks.amount(page).minus(readable.amount(page)),
+                rules.article_prose,
+                rules.whole_links,
+            ))
+    {
         let reason = format!("blocks have {b} words, the best container {r}: {ratio} times and more");
         return Chosen { selection: blocks, extractor: Extractor::Trafilatura, reason };
     }
@@ -114,7 +120,8 @@ fn better(page: &Page<'_>, readable: Selection, blocks: Selection, declared: boo
 
 /// What one candidate has more than another is text: enough of it prose, little of it links.
 fn is_text(more: Amount, least_prose: f32, most_links: f32) -> bool {
-    more.prose as f32 >= more.chars as f32 * least_prose && more.link_chars as f32 <= more.chars as f32 * most_links
+    more.prose as f32 >= more.chars as f32 * least_prose
+        && more.link_chars as f32 <= more.chars as f32 * most_links
 }
 
 /// The high-recall candidate, if it has so much more than the chosen one that this missed most of the page, and what it

@@ -120,7 +120,10 @@ fn is_boilerplate(page: &Page<'_>, id: u32, tag: Tag, options: &Options, unwante
     {
         return true;
     }
-    if tag == Tag::Button && page.amount(id).words < 5 && !dom.ancestors(id).any(|up| dom.tag(up).heading_level().is_some()) {
+    if tag == Tag::Button
+        && page.amount(id).words < 5
+        && !dom.ancestors(id).any(|up| dom.tag(up).heading_level().is_some())
+    {
         return true;
     }
     if roles.has(Roles::COMMENTS) && !options.comments {
