@@ -1,6 +1,8 @@
 //! With the sink standing still, what is in memory is exactly the sum that `pipeline.rs` states: never more, and, since
 //! the stages before it work as far as they can, not less either.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
+
 #[path = "support/mod.rs"]
 mod support;
 
