@@ -12,7 +12,7 @@ const MAX_LINE: usize = 120;
 /// Leaves out lines of boilerplate: those that say no more than when the page was changed, wherever they stand;
 /// buttons and the like at the edges; headings with nothing below them at the end.
 pub(crate) fn pieces(mut pieces: Vec<Piece>, rules: &Rules, article: bool) -> Vec<Piece> {
-    pieces.retain(|piece| !is_update_line(piece, rules));
+    pieces.retain(|piece| !is_update_line(piece, rules) && !is_aside(piece, rules));
     cut_end_sections(&mut pieces, rules);
     drop_link_lines(&mut pieces, if article { MAX_LINK_LINES_ARTICLE } else { MAX_LINK_LINES });
     while pieces
@@ -26,6 +26,21 @@ pub(crate) fn pieces(mut pieces: Vec<Piece>, rules: &Rules, article: bool) -> Ve
     pieces
 }
 
+/// A credit of a picture, or a line that leads to another page.
+fn is_aside(piece: &Piece, rules: &Rules) -> bool {
+    if piece.kind != Kind::Paragraph || piece.chars > MAX_LINK_LINE {
+        return false;
+    }
+    let text = text::fold_lower(piece.bare());
+    let begins = |list: &[String]| list.iter().any(|start| text.starts_with(start.as_str()));
+    text.len() <= MAX_CREDIT && begins(&rules.boilerplate.credits)
+        || piece.link_density() >= LEAD && begins(&rules.boilerplate.leads)
+}
+
+/// A credit longer than this says something (bytes).
+const MAX_CREDIT: usize = 100;
+/// A line with a lead in front is a link if this share of it is.
+const LEAD: f32 = 0.5;
 /// A line of links longer than this is a text (characters).
 const MAX_LINK_LINE: u32 = 200;
 /// A line is made of links if this share of it stands inside of them.

@@ -242,6 +242,8 @@ pub(crate) struct Boilerplate {
     pub(crate) lines: Vec<String>,
     pub(crate) end_headings: Vec<String>,
     pub(crate) line_starts: Vec<String>,
+    pub(crate) credits: Vec<String>,
+    pub(crate) leads: Vec<String>,
     pub(crate) update_starts: Vec<String>,
 }
 
