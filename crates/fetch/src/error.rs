@@ -144,11 +144,12 @@ impl FetchError {
     }
 
     /// Whether the same request may succeed later. Statuses: 408, 425, 429 and 5xx except 501 and 505, which are
-    /// not about the moment.
+    /// not about the moment. A request that used up all its time is not tried again: it has cost enough.
     #[must_use]
     pub const fn is_transient(&self) -> bool {
         match self {
-            Self::Dns { .. } | Self::Connect { .. } | Self::Timeout { .. } | Self::ConnectionLost(_) => true,
+            Self::Timeout { phase, .. } => !matches!(phase, Phase::Total),
+            Self::Dns { .. } | Self::Connect { .. } | Self::ConnectionLost(_) => true,
             Self::Status(status) => {
                 matches!(*status, 408 | 425 | 429 | 500..=599) && !matches!(*status, 501 | 505)
             }
@@ -189,6 +190,8 @@ mod tests {
             assert!(!FetchError::Status(status).is_transient(), "{status}");
         }
         assert!(!FetchError::Redirect(String::new()).is_transient());
+        let timeout = |phase| FetchError::Timeout { phase, limit: Duration::from_secs(1) };
+        assert!(timeout(Phase::Headers).is_transient() && !timeout(Phase::Total).is_transient());
         assert!(FetchError::ConnectionLost(String::new()).is_transient());
     }
 }

@@ -301,7 +301,7 @@ impl HttpClient {
         if let Some(auth) = auth {
             request = request.basic_auth(&auth.user, Some(&auth.password));
         }
-        let limit = self.limits.connect + self.limits.read;
+        let limit = self.limits.read.max(self.limits.connect);
         let patience = Instant::now() + limit;
         match timeout_at(patience.min(deadline), request.send()).await {
             Ok(Ok(response)) => {

@@ -43,7 +43,8 @@ pub struct HttpSettings {
     pub accept_language: Option<String>,
     /// For name resolution, TCP and TLS together.
     pub connect_timeout: Duration,
-    /// From the request to the end of the response headers, and for each pause within the body.
+    /// From the request to the end of the response headers (a connection that has to be made first included), and for
+    /// each pause within the body.
     pub read_timeout: Duration,
     /// For the whole request; waiting for the byte budget does not count.
     pub total_timeout: Duration,
