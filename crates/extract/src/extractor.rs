@@ -131,7 +131,12 @@ impl PageExtractor {
             content::choose(&page, &collected.metadata, article, &self.options);
         let style = render::Style::of(&self.options);
         let (pieces, references) = render::pieces(&page, &selection, style);
-        let mut pieces = polish::pieces(pieces, &self.rules, article);
+        // What a known program wrote holds its content and nothing else.
+        let mut pieces = if extractor == Extractor::PageType {
+            pieces
+        } else {
+            polish::pieces(pieces, &self.rules, article)
+        };
         let mut content = render::join(&pieces, &references);
         if selection.words < self.rules.extraction.words.readability
             && let Some(text) = self.embedded(&page, &json, 2 * selection.words)

@@ -102,6 +102,7 @@ fn is_edge_line(piece: &Piece, rules: &Rules) -> bool {
     key.is_empty()
         || is_date(&key)
         || rules.boilerplate.lines.contains(&key)
+        || rules.boilerplate.leads.iter().any(|start| key.starts_with(start.as_str()))
         || rules.boilerplate.line_starts.iter().any(|start| key.starts_with(start.trim()))
 }
 
