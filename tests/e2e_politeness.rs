@@ -22,7 +22,7 @@ fn crawl(sandbox: &Sandbox, server: &Server, flags: &[&str]) -> Command {
     let mut command = sandbox.bare();
     command.args(["--seed", "seeds.txt", "--state-dir", "state", "-O", "out.jsonl"]);
     command.args(["--allow-address", "127.0.0.0/8"]).args(flags);
-    command.env("CRAWL_CRAWL_SOFT404", "false");
+    command.env("CRAWL_CRAWL_SOFT404", "false").env("CRAWL_CRAWL_AI_OPTOUT_FILES", "false");
     command
 }
 

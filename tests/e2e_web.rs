@@ -32,7 +32,7 @@ fn delayed(sandbox: &Sandbox, seeds: &[String], delay: &str) -> Command {
     let mut command = sandbox.bare();
     command.args(["--seed", "seeds.txt", "--state-dir", "state", "-O", "out.jsonl", "--delay", delay]);
     command.args(["--allow-address", "127.0.0.0/8"]);
-    command.env("CRAWL_CRAWL_SOFT404", "false");
+    command.env("CRAWL_CRAWL_SOFT404", "false").env("CRAWL_CRAWL_AI_OPTOUT_FILES", "false");
     command
 }
 
@@ -248,4 +248,67 @@ fn a_robots_txt_that_redirects_does_not_hang() {
     let seeds: Vec<String> = (0..9).map(|n| server.url(&format!("/p/{n}"))).collect();
     run(delayed(&sandbox, &seeds, "60ms").args(["--host-concurrency", "2"])).expect(0);
     assert_eq!(sandbox.records("out.jsonl").len(), 9);
+}
+
+/// Opt-outs by header, meta tag and files: recorded, and obeyed unless told otherwise; links are followed all the same.
+#[test]
+fn opt_outs_are_obeyed_and_recorded() {
+    let handler = |request: &Request| match request.path() {
+        "/" => {
+            let links = ["/header", "/tdm", "/art/1", "/mined/1", "/mined/free", "/open"].map(str::to_owned);
+            Response::html(page("the start", &links))
+        }
+        "/header" => {
+            Response::html(page("noai by header", &["/behind".into()])).header("X-Robots-Tag", "noai")
+        }
+        "/tdm" => Response::html(page("tdm by header", &[])).header("TDM-Reservation", "1"),
+        "/mined/free" => Response::html(page("free by header", &[])).header("TDM-Reservation", "0"),
+        "/ai.txt" => Response::new(200, "text/plain", "User-agent: *\nDisallow: /art/\n"),
+        "/.well-known/tdmrep.json" => {
+            let body = r#"[{"location": "/mined/*", "tdm-reservation": 1}]"#;
+            Response::new(200, "application/json", body)
+        }
+        "/robots.txt" => Response::status(404),
+        path => Response::html(page(path, &[])),
+    };
+    let crawled = |flags: &[&str], files: &str| {
+        let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());
+        let mut command = sandbox.crawl(&[server.url("/")], &[&["-O", "out.jsonl"], flags].concat());
+        let done = run(command.env("CRAWL_CRAWL_AI_OPTOUT_FILES", files)).expect(0);
+        assert!(sandbox.errors().is_empty());
+        let records = sandbox.records("out.jsonl");
+        let mut said: Vec<(String, Value)> = records
+            .iter()
+            .map(|r| {
+                (r["url"].as_str().unwrap().replace(&server.url("/"), "/"), r["metadata"]["aiOptOut"].clone())
+            })
+            .collect();
+        said.sort_by(|a, b| a.0.cmp(&b.0));
+        (said, done.stderr, server.targets())
+    };
+    let free = |path: &str| (path.to_owned(), Value::Null);
+    let (said, summary, targets) = crawled(&["--host-concurrency", "4"], "true");
+    assert_eq!(said, ["/", "/behind", "/mined/free", "/open"].map(free));
+    assert!(summary.contains("ai_optout: 4"), "{summary}");
+    for file in ["/ai.txt", "/.well-known/tdmrep.json"] {
+        assert_eq!(targets.iter().filter(|target| *target == file).count(), 1, "{targets:?}");
+    }
+
+    let (said, _, _) = crawled(&["--no-respect-ai-optout"], "true");
+    let marked = |path: &str, by: &str| (path.to_owned(), Value::from(vec![by]));
+    let expected = [
+        free("/"),
+        marked("/art/1", "ai_txt"),
+        free("/behind"),
+        marked("/header", "noai"),
+        marked("/mined/1", "tdm_file"),
+        free("/mined/free"),
+        free("/open"),
+        marked("/tdm", "tdm_header"),
+    ];
+    assert_eq!(said, expected);
+
+    let (said, _, targets) = crawled(&[], "false");
+    assert_eq!(said, ["/", "/art/1", "/behind", "/mined/1", "/mined/free", "/open"].map(free));
+    assert!(!targets.iter().any(|target| target.contains("tdmrep") || target == "/ai.txt"), "{targets:?}");
 }

@@ -57,8 +57,8 @@ impl Sandbox {
         command.arg("--seed").arg(seeds).arg("--state-dir").arg(self.path("state"));
         command.args(["--delay", "0s", "--allow-address", "127.0.0.0/8"]).args(flags);
         command.env("CRAWL_FETCH_BACKOFF", "20ms");
-        // a request of its own, which would have to be left out of every count; tests/e2e_web.rs has it on
-        command.env("CRAWL_CRAWL_SOFT404", "false");
+        // requests of their own, which would have to be left out of every count; tests/e2e_web.rs has them on
+        command.env("CRAWL_CRAWL_SOFT404", "false").env("CRAWL_CRAWL_AI_OPTOUT_FILES", "false");
         command
     }
 

@@ -127,6 +127,9 @@ pub struct RunArgs {
     /// Do not obey robots.txt, meta robots, X-Robots-Tag and nofollow
     #[arg(long, help_heading = "Fetching")]
     pub ignore_robots: bool,
+    /// Keep pages whose site has opted out of mining and machine learning
+    #[arg(long, help_heading = "Fetching")]
+    pub no_respect_ai_optout: bool,
     /// Reach HOST:PORT at ADDRESS, as curl does (repeatable)
     #[arg(long, value_name = "HOST:PORT:ADDRESS", help_heading = "Fetching")]
     pub resolve: Vec<String>,
@@ -185,6 +188,7 @@ impl RunArgs {
         out.text("--user-agent", "fetch.user_agent", self.user_agent.as_ref());
         out.text("--contact", "fetch.contact", self.contact.as_ref());
         out.switch("--ignore-robots", "crawl.obey_robots", self.ignore_robots, false);
+        out.switch("--no-respect-ai-optout", "crawl.respect_ai_optout", self.no_respect_ai_optout, false);
         out.list("--resolve", "fetch.resolve", &self.resolve);
         out.list("--allow-address", "fetch.allow_addresses", &self.allow_address);
         out.switch(

@@ -50,6 +50,8 @@ pub struct CrawlSection {
     pub sitemaps: bool,
     pub soft404: bool,
     pub obey_robots: bool,
+    pub respect_ai_optout: bool,
+    pub ai_optout_files: bool,
     pub project: String,
     pub source_group: String,
 }

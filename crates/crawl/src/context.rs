@@ -1,7 +1,8 @@
 //! What all stages share.
 
 use crate::{
-    config::Config, cpu::CpuPool, links::LinkPolicy, robots_cache::RobotsCache, stats::Stats, store::Store,
+    config::Config, cpu::CpuPool, links::LinkPolicy, opt_outs::OptOutCache, robots_cache::RobotsCache,
+    stats::Stats, store::Store,
 };
 use crawl_extract::PageExtractor;
 use crawl_fetch::{ByteBudget, Gate, HttpClient, RetrySettings, Traps};
@@ -29,6 +30,8 @@ pub struct Context {
     pub retry: RetrySettings,
     /// robots.txt.
     pub robots: RobotsCache,
+    /// Opt-outs from mining that origins have put into files.
+    pub opt_outs: OptOutCache,
     /// Where links may lead.
     pub links: LinkPolicy,
     /// Endless sites: what a template of URLs may still spend.

@@ -4,12 +4,12 @@ use crate::{
     context::{Context, Finished, StageError},
     fetch_stage::failed_page,
     links::Discovered,
-    soft404, traps,
+    opt_outs, soft404, traps,
 };
 use crawl_extract::Input;
 use crawl_model::{
-    ExtractedPage, FailedPage, FetchedPage, HostKey, LeaseRef, Outcome, PageHistory, Stage, StoreError,
-    Strategy, Warning,
+    CrawlRequest, Directives, ExtractedPage, Extraction, FailedPage, FetchedPage, HostKey, LeaseRef, Outcome,
+    PageHistory, Stage, StoreError, Strategy, Warning,
 };
 use std::sync::Arc;
 use tokio::{
@@ -141,6 +141,23 @@ fn history_of(page: &FetchedPage) -> PageHistory {
     }
 }
 
+/// Puts a page's links into the frontier, as far as they may be followed.
+fn follow(
+    context: &Context,
+    request: &CrawlRequest,
+    extraction: &Extraction,
+    directives: Directives,
+) -> Result<Discovered, StoreError> {
+    let obey = context.config.crawl.obey_robots;
+    let found = context.links.discover(request, &extraction.links, !(obey && directives.nofollow), obey);
+    context.links.enqueue(&*context.store, &found.candidates)?;
+    for (kind, count) in &found.trapped_more {
+        context.stats.by_kind(kind, *count);
+    }
+    context.stats.changed.notify_one();
+    Ok(found)
+}
+
 fn extract(context: &Context, page: FetchedPage) -> Result<Extracted, StoreError> {
     let content_type = page.headers.get("content-type");
     let input = Input { bytes: &page.body.bytes, url: Some(&page.final_url), content_type };
@@ -148,31 +165,27 @@ fn extract(context: &Context, page: FetchedPage) -> Result<Extracted, StoreError
     if page.body.truncated {
         extraction.warnings.extend([Warning::BodyTruncated, Warning::PartialContent]);
     }
-    let obey = context.config.crawl.obey_robots;
     let directives =
         extraction.directives.and(crawl_fetch::x_robots_tag(&page.headers, &context.product_token));
     let probe = soft404::is_probe(&page.request);
-    let found = if probe {
-        Discovered::default()
-    } else {
-        let follow = !(obey && directives.nofollow);
-        context.links.discover(&page.request, &extraction.links, follow, obey)
-    };
-    context.links.enqueue(&*context.store, &found.candidates)?;
-    for (kind, count) in &found.trapped_more {
-        context.stats.by_kind(kind, *count);
-    }
+    let found =
+        if probe { Discovered::default() } else { follow(context, &page.request, &extraction, directives)? };
     let trapped = traps::lines(found.trapped, found.trapped_more.values().sum());
-    context.stats.changed.notify_one();
     context.stats.pages.add(u64::from(!probe));
     context.stats.wire_bytes.add(page.wire_bytes);
     context.stats.body_bytes.add(page.body.bytes.len() as u64);
-    if obey && directives.noindex && !probe {
-        let history = history_of(&page);
-        let lease = LeaseRef::from(&page.request);
-        // it may lead to pages that are to be indexed, so its words count; what it says is not compared
+    let ai_opt_out = opt_outs::of_page(context, &page, directives.noai);
+    let unwanted = match () {
+        () if probe => None,
+        () if context.config.crawl.obey_robots && directives.noindex => Some("noindex"),
+        () if context.config.crawl.respect_ai_optout && !ai_opt_out.is_empty() => Some("ai_optout"),
+        () => None,
+    };
+    if let Some(kind) = unwanted {
+        let (history, lease) = (history_of(&page), LeaseRef::from(&page.request));
+        // it may lead to pages that are wanted, so its words count; what it says is not compared
         traps::learn(context, &page.request, &page.final_url, extraction.word_count, false);
-        let end = Finished::Other { lease, outcome: Outcome::Skipped, kind: "noindex", history };
+        let end = Finished::Other { lease, outcome: Outcome::Skipped, kind, history };
         return Ok(Extracted { end: End::Finished(end), trapped });
     }
     let classification = crawl_fetch::classify(
@@ -195,6 +208,7 @@ fn extract(context: &Context, page: FetchedPage) -> Result<Extracted, StoreError
         timings: page.timings,
         wire_bytes: page.wire_bytes,
         body_bytes: page.body.bytes.len() as u64,
+        ai_opt_out,
         outgoing: if context.config.output.links { found.outgoing } else { Vec::new() },
         classification,
         extraction,

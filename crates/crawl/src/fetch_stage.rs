@@ -89,6 +89,11 @@ impl Visit<'_> {
         if self.request.discovery == Discovery::SitemapFile {
             return self.read_sitemap().await;
         }
+        if self.context.config.crawl.ai_optout_files
+            && let Some(answer) = self.ask_opt_outs().await?
+        {
+            return Ok(answer);
+        }
         if let Some(answer) = self.pay() {
             return Ok(answer);
         }
@@ -236,6 +241,25 @@ impl Visit<'_> {
             sitemaps::plant(self.context, policy.sitemaps(), &self.request.url)?;
         }
         // the slot went to robots.txt, or was given back while it was waited for
+        if self.slot.is_none() && !gate.delay(&host).is_zero() {
+            return self.requeue(Duration::ZERO, self.request.attempt).map(Some);
+        }
+        Ok(None)
+    }
+
+    /// The origin's opt-outs; `None` lets the request go on. Where asking used up the host's time, the URL waits its turn
+    /// again.
+    async fn ask_opt_outs(&mut self) -> Result<Option<Answer>, StageError> {
+        let Some(origin) = Origin::of(&self.request.url) else { return Ok(None) };
+        let Some(host) = HostKey::of(&self.request.url) else { return Ok(None) };
+        let Context { store, client, gate, robots, opt_outs, .. } = self.context;
+        let looked = match self.context.config.crawl.obey_robots {
+            // known by now
+            true => Some(robots.lookup(&origin, &**store, client, gate, &mut self.slot, now_ms()).await?),
+            false => None,
+        };
+        let policy = looked.as_ref().map(|looked| &looked.robots.policy);
+        opt_outs.learn(self.context, &origin, policy, &mut self.slot).await;
         if self.slot.is_none() && !gate.delay(&host).is_zero() {
             return self.requeue(Duration::ZERO, self.request.attempt).map(Some);
         }

@@ -2,6 +2,7 @@
 
 use crate::context::rfc3339;
 use crawl_extract::{count_words, reading_time_minutes};
+use crawl_fetch::OptOut;
 use crawl_model::{
     Attempt, BoilerplateInfo, BoilerplateStatus, CleanPage, ContentHash, CrawlRequest, ExtractedPage,
     Extraction, HostKey, PageType, Record, RecordMetadata, SCHEMA_VERSION, Strategy, UrlKey, Warning,
@@ -16,7 +17,9 @@ const ARTICLE_SCORE: i32 = 35;
 pub fn record(page: CleanPage) -> Record {
     let CleanPage { page, text, boilerplate, duplicate_of, similarity, content_hash } = page;
     let words = if text == page.extraction.content { page.extraction.word_count } else { count_words(&text) };
-    let ExtractedPage { request, final_url, classification, extraction, strategy, outgoing, .. } = page;
+    let ExtractedPage {
+        request, final_url, classification, extraction, strategy, outgoing, ai_opt_out, ..
+    } = page;
     let attempt = Attempt {
         strategy,
         status: Some(page.status),
@@ -34,6 +37,7 @@ pub fn record(page: CleanPage) -> Record {
     metadata.duplicate_of = duplicate_of;
     metadata.similarity = similarity;
     metadata.domain = HostKey::of(&final_url).map_or_else(String::new, |host| host.to_string());
+    metadata.ai_opt_out = ai_opt_out;
     metadata.depth = request.depth;
     metadata.project = Some(request.project.to_string()).filter(|name| name != DEFAULT_PROJECT);
     metadata.source_group = request.source_group.map(|group| group.to_string());
@@ -97,7 +101,8 @@ fn described(
     words: u32,
     content_hash: ContentHash,
 ) -> (String, Vec<Warning>, RecordMetadata) {
-    let Extraction { content, metadata, extractor, article_score, warnings, .. } = extraction;
+    let Extraction { content, metadata, extractor, article_score, warnings, directives, .. } = extraction;
+    let ai_opt_out = directives.noai.then(|| OptOut::NoAi.name().to_owned());
     let metadata = RecordMetadata {
         source_url: String::new(),
         canonical: metadata.canonical,
@@ -131,6 +136,7 @@ fn described(
         depth: 0,
         licence: metadata.licence,
         breadcrumbs: metadata.breadcrumbs,
+        ai_opt_out: ai_opt_out.into_iter().collect(),
         project: None,
         source_group: None,
     };

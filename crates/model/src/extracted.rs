@@ -245,4 +245,7 @@ pub struct ExtractedPage {
     pub extraction: Extraction,
     /// Canonical outgoing links, each once, for the record.
     pub outgoing: Vec<String>,
+    /// Where the site has opted out of mining and machine learning, by stable names.
+    #[serde(default)]
+    pub ai_opt_out: Vec<String>,
 }

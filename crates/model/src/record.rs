@@ -138,6 +138,9 @@ pub struct RecordMetadata {
     /// Breadcrumb trail.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub breadcrumbs: Vec<String>,
+    /// Where the site has opted out of mining and machine learning: `noai`, `tdm_header`, `tdm_file`, `ai_txt`.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub ai_opt_out: Vec<String>,
     /// Project, if one was named.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub project: Option<String>,
