@@ -317,7 +317,7 @@ async fn each_time_limit_is_reported_as_itself() {
         }
         if seen.path == "/drip" {
             while stream.write_all(b"x").await.is_ok() {
-                tokio::time::sleep(Duration::from_millis(100)).await;
+                tokio::time::sleep(Duration::from_millis(50)).await;
             }
         }
         tokio::time::sleep(Duration::from_secs(20)).await;
@@ -325,9 +325,9 @@ async fn each_time_limit_is_reported_as_itself() {
     })
     .await;
     let short = || HttpSettings {
-        connect_timeout: Duration::from_millis(100),
-        read_timeout: Duration::from_millis(300),
-        total_timeout: Duration::from_millis(900),
+        connect_timeout: Duration::from_millis(500),
+        read_timeout: Duration::from_secs(1),
+        total_timeout: Duration::from_secs(3),
         ..settings()
     };
     use crawl_fetch::Phase;
@@ -504,12 +504,12 @@ async fn a_kept_connection_that_the_server_closed_costs_no_page() {
 async fn a_full_budget_holds_back_the_next_body_but_not_its_time_limit() {
     let server = Server::answering(|_| html(&"x".repeat(100))).await;
     let budget = ByteBudget::new(100);
-    let short = HttpSettings { total_timeout: Duration::from_millis(400), ..settings() };
+    let short = HttpSettings { total_timeout: Duration::from_secs(1), ..settings() };
     let client = HttpClient::new(short, budget.clone()).unwrap();
     let first = page(client.fetch(request(server.url("/"))).await);
     let second = client.fetch(request(server.url("/")));
     tokio::pin!(second);
-    let waits = tokio::time::timeout(Duration::from_millis(700), &mut second).await;
+    let waits = tokio::time::timeout(Duration::from_millis(1_500), &mut second).await;
     assert!(waits.is_err(), "the budget is used up");
     drop(first);
     page(second.await);

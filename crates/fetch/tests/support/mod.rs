@@ -135,13 +135,13 @@ pub fn html(body: &str) -> Vec<u8> {
     response("200 OK", "Content-Type: text/html\r\n", body.as_bytes())
 }
 
-/// Settings under which 127.0.0.1, and nothing else that is private, may be asked; short limits.
+/// Settings under which 127.0.0.1, and nothing else that is private, may be asked; limits that a busy machine keeps.
 pub fn settings() -> HttpSettings {
     HttpSettings {
         addresses: AddressPolicy { allow_private: false, allow: vec!["127.0.0.1/32".parse().unwrap()] },
-        connect_timeout: Duration::from_millis(500),
-        read_timeout: Duration::from_millis(500),
-        total_timeout: Duration::from_secs(5),
+        connect_timeout: Duration::from_secs(5),
+        read_timeout: Duration::from_secs(5),
+        total_timeout: Duration::from_secs(20),
         max_body_bytes: 1 << 20,
         proxy: ProxyChoice::Direct,
         ..HttpSettings::default()
