@@ -5,6 +5,7 @@ use crate::{
     rules::Rules,
     text,
 };
+use std::collections::HashSet;
 
 /// A line longer than this is no line of boilerplate (bytes).
 const MAX_LINE: usize = 120;
@@ -13,6 +14,9 @@ const MAX_LINE: usize = 120;
 /// buttons and the like at the edges; headings with nothing below them at the end.
 pub(crate) fn pieces(mut pieces: Vec<Piece>, rules: &Rules, article: bool) -> Vec<Piece> {
     pieces.retain(|piece| !is_update_line(piece, rules) && !is_aside(piece, rules));
+    if article {
+        drop_repeated(&mut pieces);
+    }
     cut_end_sections(&mut pieces, rules);
     drop_link_lines(&mut pieces, if article { MAX_LINK_LINES_ARTICLE } else { MAX_LINK_LINES });
     while pieces
@@ -61,6 +65,18 @@ fn drop_link_lines(pieces: &mut Vec<Piece>, max_share: f32) {
     if (links as f32) <= total as f32 * max_share {
         pieces.retain(|piece| !is_link_line(piece));
     }
+}
+
+/// A shorter paragraph may well stand twice, and a longer one is no caption (bytes).
+const REPEATED: std::ops::RangeInclusive<usize> = 60..=300;
+
+/// Leaves out a paragraph that stood before: captions of a gallery, teasers of a page's parts for several widths.
+fn drop_repeated(pieces: &mut Vec<Piece>) {
+    let mut seen: HashSet<String> = HashSet::new();
+    pieces.retain(|piece| {
+        let like_caption = piece.kind == Kind::Paragraph && REPEATED.contains(&piece.text.len());
+        !like_caption || seen.insert(text::fold_lower(piece.bare()))
+    });
 }
 
 /// Leaves out sections that follow the content, told by their headings, in its second half.
