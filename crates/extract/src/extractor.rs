@@ -127,27 +127,46 @@ impl PageExtractor {
         let article_score = score::score(&page, &collected.metadata, &links, signals.body_word_count);
         let article = content::is_article(&page, &collected.metadata, article_score);
         let revealed = reveal_if_thin(&mut page, signals.noscript_words);
-        let Chosen { selection, mut extractor, mut reason } =
-            content::choose(&page, &collected.metadata, article, &self.options);
-        let style = render::Style::of(&self.options);
-        let (pieces, references) = render::pieces(&page, &selection, style);
+        let chosen = content::choose(&page, &collected.metadata, article, &self.options);
+        let mut written = self.write(&page, &json, chosen, article);
+        if let Some(revealed) = revealed {
+            written.reason = format!("{revealed}; {}", written.reason);
+        }
+        // Of a large page these are as large as the page.
+        page.forget_amounts();
+        Extraction {
+            content: written.content,
+            blocks: blocks::collect(&page, &written.in_content),
+            metadata: collected.metadata,
+            links,
+            directives,
+            signals,
+            extractor: written.extractor,
+            reason: written.reason,
+            article_score,
+            word_count: 0,
+            charset: "",
+            warnings: Vec::new(),
+        }
+    }
+
+    /// Writes the chosen part of a page, or its embedded data where that part is next to nothing.
+    fn write(&self, page: &Page<'_>, json: &JsonLd, chosen: Chosen, article: bool) -> Written {
+        let Chosen { selection, mut extractor, mut reason } = chosen;
+        let (pieces, references) = render::pieces(page, &selection, render::Style::of(&self.options));
         // What a known program wrote holds its content and nothing else.
-        let mut pieces = if extractor == Extractor::PageType {
-            pieces
-        } else {
-            polish::pieces(pieces, &self.rules, article)
+        let mut pieces = match extractor {
+            Extractor::PageType => pieces,
+            _ => polish::pieces(pieces, &self.rules, article),
         };
         let mut content = render::join(&pieces, &references);
         if selection.words < self.rules.extraction.words.readability
-            && let Some(text) = self.embedded(&page, &json, 2 * selection.words)
+            && let Some(text) = self.embedded(page, json, 2 * selection.words)
         {
             pieces.clear();
             content = text;
             extractor = Extractor::EmbeddedData;
             reason = format!("the page itself has {} words; its data for scripts has more", selection.words);
-        }
-        if let Some(revealed) = revealed {
-            reason = format!("{revealed}; {reason}");
         }
         if content.is_empty() {
             extractor = Extractor::None;
@@ -157,24 +176,17 @@ impl PageExtractor {
         for node in pieces.iter().flat_map(|piece| &piece.nodes) {
             in_content[*node as usize] = true;
         }
-        // Of a large page these are as large as the page.
-        drop(pieces);
-        page.forget_amounts();
-        Extraction {
-            content,
-            blocks: blocks::collect(&page, &in_content),
-            metadata: collected.metadata,
-            links,
-            directives,
-            signals,
-            extractor,
-            reason,
-            article_score,
-            word_count: 0,
-            charset: "",
-            warnings: Vec::new(),
-        }
+        Written { content, extractor, reason, in_content }
     }
+}
+
+/// The content as text.
+struct Written {
+    content: String,
+    extractor: Extractor,
+    reason: String,
+    /// By node: its text went into the content.
+    in_content: Vec<bool>,
 }
 
 /// Where a reader without scripts would see next to nothing: shows what stands in `noscript`, or else what is hidden,
