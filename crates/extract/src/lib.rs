@@ -11,6 +11,7 @@
 pub mod charset;
 
 mod blocks;
+mod consent;
 mod content;
 mod dom;
 mod embedded;
