@@ -31,7 +31,8 @@ pub(super) fn find(s: &Sources<'_>, site: Option<&str>) -> Option<String> {
         .iter()
         .map(|heading| (named.iter().map(|name| shared(heading, name)).fold(0.0, f32::max), heading))
         .filter(|(share, _)| *share >= AGREES)
-        .max_by(|a, b| a.0.total_cmp(&b.0));
+        // Among those that agree as much, the longest says most; among equals the first.
+        .reduce(|best, next| if (next.0, next.1.len()) > (best.0, best.1.len()) { next } else { best });
     if let Some((_, heading)) = agreeing {
         return Some(heading.clone());
     }
@@ -49,7 +50,7 @@ pub(super) fn find(s: &Sources<'_>, site: Option<&str>) -> Option<String> {
 }
 
 /// A heading agrees with a name of the page if this share of its words stands in it.
-const AGREES: f32 = 0.6;
+const AGREES: f32 = 0.5;
 
 /// Share of the heading's words that stand in the name.
 fn shared(heading: &str, name: &str) -> f32 {
