@@ -40,6 +40,19 @@ fn some_failed_pages_are_still_0() {
     assert_eq!(sandbox.errors().len(), 1);
 }
 
+/// What nobody foresaw is 1; a state that is no state of ours is such a case, and says how to go on.
+#[test]
+fn a_damaged_state_is_1_and_fresh_starts_over() {
+    let (server, sandbox) = (Server::start(0, Tree::of(3).handler()).unwrap(), Sandbox::new());
+    let crawl = |more: &[&str]| sandbox.crawl(&[server.url("/")], &[&["-O", "out.jsonl"], more].concat());
+    fs::create_dir(sandbox.path("state")).unwrap();
+    sandbox.write("state/crawl.sqlite", "this is no database, ".repeat(500));
+    let failed = run(&mut crawl(&[])).expect(1);
+    assert!(failed.stderr.contains("damaged") && failed.stderr.contains("--fresh"), "{}", failed.stderr);
+    run(&mut crawl(&["--fresh"])).expect(0);
+    assert_eq!(sandbox.records("out.jsonl").len(), 3);
+}
+
 #[test]
 fn usage_is_2() {
     let sandbox = Sandbox::new();

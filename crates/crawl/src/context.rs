@@ -107,11 +107,15 @@ pub enum Ending {
     Interrupted,
 }
 
+/// A large page's share of the memory for large pages, given back when the page has been written or put aside; nothing
+/// for all others.
+pub type Share = Option<tokio::sync::OwnedSemaphorePermit>;
+
 /// A lease that has come to its end, on its way to the sink.
 #[derive(Debug)]
 pub enum Finished {
     /// A page to write.
-    Page(Box<CleanPage>),
+    Page(Box<CleanPage>, Share),
     /// A line for the error log.
     Failed(Box<FailedPage>, PageHistory),
     /// Not a page for us; counted by kind.

@@ -72,7 +72,14 @@ impl From<StoreError> for Failure {
             StoreError::Busy(_) => Exit::Held,
             _ => Exit::Internal,
         };
-        Self { exit, error: error.into() }
+        let damaged = matches!(error, StoreError::Corrupt(_));
+        let error = anyhow::Error::from(error);
+        let error = if damaged {
+            error.context("the state cannot be used; --fresh starts over without it")
+        } else {
+            error
+        };
+        Self { exit, error }
     }
 }
 

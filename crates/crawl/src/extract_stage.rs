@@ -1,7 +1,7 @@
 //! The extract stage: bodies in, text and links out. The body is dropped here, and its memory freed.
 
 use crate::{
-    context::{Context, Finished, StageError},
+    context::{Context, Finished, Share, StageError},
     fetch_stage::failed_page,
     links::Discovered,
     opt_outs, soft404, traps,
@@ -20,16 +20,20 @@ use tokio::{
     task::JoinSet,
 };
 
-/// Bytes of bodies that are parsed at the same time. A tree takes several times its page: a page of this size and more
-/// is parsed alone, so that the peak is that of the largest page and not of the largest few.
+/// Bytes of bodies that are parsed at the same time. A tree takes several times its page, and its text and links some
+/// more on their way: a page of this size and more goes that way alone, so that the peak is that of the largest page and
+/// not of the largest few.
 const PARSED_AT_ONCE: usize = 4 << 20;
 /// Weights are counted in these, since a semaphore's permits are not many.
 const WEIGHT_UNIT: usize = 1 << 10;
 
+/// Bytes from which on a page keeps its share until it has been written or put aside.
+const LARGE: usize = 256 << 10;
+
 /// What the shards are told.
 pub enum ShardMessage {
     /// A page of a host.
-    Page(Box<ExtractedPage>),
+    Page(Box<ExtractedPage>, Share),
     /// Nothing of the host is pending or leased any more: its fingerprint can settle.
     Drained(HostKey),
 }
@@ -73,12 +77,12 @@ pub async fn run(
         }
         let Some(page) = pages.recv().await else { break };
         let weight = page.body.bytes.len().clamp(WEIGHT_UNIT, PARSED_AT_ONCE) / WEIGHT_UNIT;
-        let share = Arc::clone(&parsed).acquire_many_owned(u32::try_from(weight).unwrap_or(1)).await;
+        let share = Arc::clone(&parsed).acquire_many_owned(u32::try_from(weight).unwrap_or(1)).await.ok();
+        let large = page.body.bytes.len() >= LARGE;
         let (context, shards, finished) = (Arc::clone(&context), shards.clone(), finished.clone());
         in_hand.spawn(async move {
             let outcome = one(&context, page).await?;
-            drop(share);
-            hand_on(outcome, &shards, &finished).await?;
+            hand_on(outcome, share.filter(|_| large), &shards, &finished).await?;
             drop(permit);
             Ok(())
         });
@@ -95,6 +99,7 @@ fn joined(done: Result<Result<(), StageError>, tokio::task::JoinError>) -> Resul
 
 async fn hand_on(
     outcome: Extracted,
+    share: Share,
     shards: &[Sender<ShardMessage>],
     finished: &Sender<Finished>,
 ) -> Result<(), StageError> {
@@ -105,7 +110,7 @@ async fn hand_on(
     match outcome.end {
         End::Page(page) => {
             let shard = HostKey::of(&page.final_url).map_or(0, |host| shard_of(&host, shards.len()));
-            shards[shard].send(ShardMessage::Page(page)).await.map_err(|_| StageError::Downstream)
+            shards[shard].send(ShardMessage::Page(page, share)).await.map_err(|_| StageError::Downstream)
         }
         End::Finished(end) => finished.send(end).await.map_err(|_| StageError::Downstream),
     }

@@ -1,7 +1,7 @@
 //! A dedup shard: owns the fingerprints of its hosts, holds their pages until a fingerprint is settled, cleans the rest.
 
 use crate::{
-    context::{Context, Ending, Finished, StageError},
+    context::{Context, Ending, Finished, Share, StageError},
     extract_stage::{ShardMessage, shard_of},
     soft404::{self, Witness},
     traps,
@@ -17,7 +17,7 @@ use tokio::sync::mpsc::{Receiver, Sender};
 use url::Url;
 
 /// Held pages read back at a time: they are in memory then.
-const RELEASE_BATCH: usize = 16;
+const RELEASE_BATCH: usize = 4;
 /// Hosts whose state is kept in memory; the one that was idle longest goes to the store.
 const MAX_HOSTS: usize = 4_096;
 /// A settled host's running counts are saved when this share of pages has come since the last time, so that the cost of
@@ -57,7 +57,7 @@ pub fn run(
     shard.release_leftovers()?;
     while let Some(message) = pages.blocking_recv() {
         match message {
-            ShardMessage::Page(page) => shard.page(*page)?,
+            ShardMessage::Page(page, share) => shard.page(*page, share)?,
             ShardMessage::Drained(host) => shard.settle(&host)?,
         }
     }
@@ -86,7 +86,7 @@ impl Shard {
         Ok(())
     }
 
-    fn page(&mut self, page: ExtractedPage) -> Result<(), StageError> {
+    fn page(&mut self, page: ExtractedPage, share: Share) -> Result<(), StageError> {
         let Some(host) = HostKey::of(&page.final_url) else { return Ok(()) };
         if soft404::is_probe(&page.request) {
             self.host(&host)?.witness.hear(&page);
@@ -96,7 +96,7 @@ impl Shard {
         let claim = self.arrived(&host, &page)?;
         if !self.context.config.dedup.enabled {
             let content = page.extraction.content.clone();
-            return self.send(page, Cleaned::untouched(content, BoilerplateStatus::Off), claim);
+            return self.send(page, Cleaned::untouched(content, BoilerplateStatus::Off), claim, share);
         }
         let settle_pages = self.context.config.dedup.settle_pages;
         let state = self.host(&host)?;
@@ -104,7 +104,7 @@ impl Shard {
         if state.fingerprint.is_settled() {
             let cleaned = state.fingerprint.clean(&page.extraction.content, &blocks);
             self.save_now_and_then(&host)?;
-            return self.send(page, cleaned, claim);
+            return self.send(page, cleaned, claim, share);
         }
         let full = state.fingerprint.ready(settle_pages);
         let stored = serde_json::to_vec(&page).map_err(|e| StoreError::Other(e.to_string()))?;
@@ -196,7 +196,7 @@ impl Shard {
             self.context.stats.released.add(1);
             // made when it came; asked for again, it is the same
             let claim = self.claim(&page)?;
-            self.send(page, cleaned, claim)
+            self.send(page, cleaned, claim, None)
         })
     }
 
@@ -282,7 +282,13 @@ impl Shard {
     }
 
     /// Lets a page go; `first` is the page that had its content first.
-    fn send(&self, mut page: ExtractedPage, cleaned: Cleaned, first: UrlKey) -> Result<(), StageError> {
+    fn send(
+        &self,
+        mut page: ExtractedPage,
+        cleaned: Cleaned,
+        first: UrlKey,
+        share: Share,
+    ) -> Result<(), StageError> {
         let content = &page.extraction.content;
         let content_hash = ContentHash::of(content);
         let key = UrlKey::of(page.final_url.as_str());
@@ -312,7 +318,7 @@ impl Shard {
             content_hash,
             page,
         };
-        self.finished.blocking_send(Finished::Page(Box::new(page))).map_err(|_| StageError::Downstream)
+        self.finished.blocking_send(Finished::Page(Box::new(page), share)).map_err(|_| StageError::Downstream)
     }
 }
 

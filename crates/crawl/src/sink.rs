@@ -13,7 +13,7 @@ use crawl_model::{
     CleanPage, FailedPage, LeaseRef, Outcome, OutputMark, PageHistory, Settlement, StoreError, Warning,
 };
 use std::sync::Arc;
-use tokio::sync::mpsc::Receiver;
+use tokio::sync::{OwnedSemaphorePermit, mpsc::Receiver};
 
 /// See the module.
 pub struct Sink {
@@ -23,6 +23,8 @@ pub struct Sink {
     lines: Vec<u8>,
     error_lines: Vec<u8>,
     settlements: Vec<Settlement>,
+    /// Of the large pages in this batch.
+    shares: Vec<OwnedSemaphorePermit>,
     tally: Tally,
 }
 
@@ -51,6 +53,7 @@ impl Sink {
             lines: Vec::new(),
             error_lines: Vec::new(),
             settlements: Vec::new(),
+            shares: Vec::new(),
             tally: Tally::default(),
         }
     }
@@ -77,7 +80,10 @@ impl Sink {
 
     fn take(&mut self, finished: Finished) -> Result<(), StageError> {
         match finished {
-            Finished::Page(page) => self.page(*page),
+            Finished::Page(page, share) => {
+                self.shares.extend(share);
+                self.page(*page)
+            }
             Finished::Failed(failed, history) => self.failed(&failed, history),
             Finished::Other { lease, outcome, kind, history } => {
                 self.context.stats.by_kind(kind, 1);
@@ -148,6 +154,7 @@ impl Sink {
             );
         }
         self.settlements.clear();
+        self.shares.clear();
         let Tally { records, ended, failed, probes } = std::mem::take(&mut self.tally);
         let stats = &self.context.stats;
         stats.records.add(records);
