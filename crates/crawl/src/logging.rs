@@ -12,7 +12,9 @@ use tracing_subscriber::EnvFilter;
 /// # Errors
 /// When the level is none that can be understood.
 pub fn start(section: &LogSection) -> Result<(), Failure> {
-    let filter = EnvFilter::try_new(&section.level).map_err(|e| Failure::usage(format!("log.level: {e}")))?;
+    // html5ever warns of every page that is not well-formed, which is most of the web
+    let level = format!("html5ever=error,{}", section.level);
+    let filter = EnvFilter::try_new(level).map_err(|e| Failure::usage(format!("log.level: {e}")))?;
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)

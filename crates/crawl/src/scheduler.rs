@@ -21,6 +21,8 @@ use tokio::{
 const HOSTS_A_PASS: usize = 4_096;
 /// The longest pause between two looks at the frontier; events end it early.
 const IDLE: Duration = Duration::from_millis(250);
+/// How long a host has to be idle before politeness forgets it, and how often that is looked at.
+const FORGET_HOSTS: Duration = Duration::from_secs(600);
 /// How long a lease lasts beyond the time that a request may take: for extraction, cleaning and writing.
 const LEASE_MARGIN: Duration = Duration::from_secs(600);
 
@@ -35,6 +37,7 @@ pub struct Scheduler {
     /// Where the next pass over the hosts begins, so that all get their turn.
     next_host: usize,
     lease_ms: i64,
+    hosts_forgotten: Instant,
 }
 
 /// What one pass came to.
@@ -58,6 +61,7 @@ impl Scheduler {
             places: Arc::new(Semaphore::new(fetch.concurrency)),
             active: FxHashSet::default(),
             next_host: 0,
+            hosts_forgotten: Instant::now(),
             lease_ms: i64::try_from(lease.as_millis()).unwrap_or(i64::MAX),
             context,
         }
@@ -83,6 +87,10 @@ impl Scheduler {
         loop {
             if self.context.cancel.is_cancelled() {
                 return Ok(Ending::Interrupted);
+            }
+            if self.hosts_forgotten.elapsed() > FORGET_HOSTS {
+                self.context.gate.evict_idle(FORGET_HOSTS);
+                self.hosts_forgotten = Instant::now();
             }
             let Some(place) = self.place().await else { continue };
             let stats = &self.context.stats;

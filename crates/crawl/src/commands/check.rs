@@ -10,7 +10,10 @@ use crate::{
 };
 use base64::{Engine, prelude::BASE64_STANDARD};
 use crawl_extract::charset;
-use crawl_fetch::{Canonicalizer, RobotsTxt, SitemapLimits, parse_sitemap, product_token};
+use crawl_fetch::{
+    Canonicalizer, DEFAULT_MAX_URL_LENGTH, IdnForm, ParamRules, RobotsTxt, SitemapLimits, parse_sitemap,
+    product_token,
+};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use url::Url;
@@ -156,11 +159,20 @@ fn robots_line(asked: &Object) -> Result<Object, String> {
 
 fn url_line(asked: &Object) -> Result<Object, String> {
     let given = text(asked, "in").or_else(|| text(asked, "url")).ok_or("\"in\" is missing")?;
-    let answer = match Canonicalizer::default().parse(given) {
-        Ok(url) => json!({"out": url.as_str()}),
-        Err(refusal) => json!({"out": null, "reason": refusal.to_string()}),
+    let canonicalizer = match asked.get("remove_params").and_then(Value::as_array) {
+        None => Canonicalizer::default(),
+        Some(names) => {
+            let names: Vec<&str> = names.iter().filter_map(Value::as_str).collect();
+            Canonicalizer::new(ParamRules::of_names(&names), DEFAULT_MAX_URL_LENGTH)
+        }
     };
-    Ok(object(answer))
+    let idn = if text(asked, "idn") == Some("UNICODE") { IdnForm::Unicode } else { IdnForm::Ascii };
+    // what is no URL to crawl keeps its text, and says why it is none
+    let mut answer = object(json!({"out": canonicalizer.canonical_text(given, idn)}));
+    if let Err(refusal) = canonicalizer.parse(given) {
+        answer.insert("reason".into(), Value::String(refusal.to_string()));
+    }
+    Ok(answer)
 }
 
 fn charset_line(asked: &Object) -> Result<Object, String> {
