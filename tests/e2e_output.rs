@@ -146,3 +146,29 @@ fn cron_has_no_home_and_no_input() {
     assert_eq!(shell.status.code(), Some(0), "{}", String::from_utf8_lossy(&shell.stderr));
     assert_eq!(sandbox.records("out.jsonl").len(), 3);
 }
+
+/// A round that could not open its output begins all the same; the next run, which goes on with it, still replaces.
+#[test]
+fn a_round_replaces_its_output_although_its_first_start_failed() {
+    let (server, sandbox) = (Server::start(0, Tree::of(5).handler()).unwrap(), Sandbox::new());
+    let crawl = || sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl"]);
+    run(&mut crawl()).expect(0);
+    std::fs::rename(sandbox.path("out.jsonl"), sandbox.path("kept.jsonl")).unwrap();
+    std::fs::create_dir(sandbox.path("out.jsonl")).unwrap();
+    run(&mut crawl()).expect(3);
+    std::fs::remove_dir(sandbox.path("out.jsonl")).unwrap();
+    std::fs::rename(sandbox.path("kept.jsonl"), sandbox.path("out.jsonl")).unwrap();
+    run(&mut crawl()).expect(0);
+    assert_eq!(sandbox.records("out.jsonl").len(), 5);
+}
+
+/// What the environment holds besides our own variables is no concern of ours, whatever its bytes.
+#[test]
+fn foreign_variables_may_be_any_bytes_and_ours_must_be_text() {
+    use std::os::unix::ffi::OsStrExt;
+    let rubbish = std::ffi::OsStr::from_bytes(b"\xff\xfe");
+    let (server, sandbox) = (Server::start(0, Tree::of(1).handler()).unwrap(), Sandbox::new());
+    run(sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl"]).env("FOREIGN", rubbish)).expect(0);
+    let failed = run(sandbox.crawl(&[server.url("/")], &[]).env("CRAWL_FETCH_DELAY", rubbish)).expect(2);
+    assert!(failed.stderr.contains("CRAWL_FETCH_DELAY"), "{}", failed.stderr);
+}

@@ -225,3 +225,42 @@ fn depth_is_that_of_the_shortest_way_however_slow_it_is() {
     let depth = |path: &str| run::record(&records, &server.url(path))["metadata"]["depth"].as_u64();
     assert_eq!((depth("/x.html"), depth("/leaf.html")), (Some(2), Some(3)));
 }
+
+/// robots.txt is asked for the token of the user agent that is sent.
+#[test]
+fn a_user_agent_of_ones_own_is_the_one_that_robots_txt_speaks_of() {
+    let handler = |request: &Request| match request.path() {
+        "/robots.txt" => Response::new(200, "text/plain", "User-agent: other\nDisallow: /x.html\n"),
+        "/" => Response::html(page("start", &["/x.html".into()])),
+        _ => Response::html(page(request.path(), &[])),
+    };
+    for (agent, expected) in [("other/1.0 (+mailto:a@b.c)", 1), ("another/1.0", 2)] {
+        let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());
+        run(&mut sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl", "--user-agent", agent])).expect(0);
+        assert_eq!(sandbox.records("out.jsonl").len(), expected, "{agent}");
+        assert!(server.requests().iter().all(|r| r.header("user-agent") == Some(agent)));
+    }
+}
+
+/// The user named the seed, so what it leads to is fetched, whatever the filters say; and the sitemap of a site is read
+/// although its start page is not wanted.
+#[test]
+fn filters_bind_neither_what_a_seed_redirects_to_nor_the_sitemap() {
+    let handler = |request: &Request| match request.path() {
+        "/" => Response::redirect(302, "/home.html"),
+        "/robots.txt" => {
+            let host = request.header("host").unwrap_or_default();
+            Response::new(200, "text/plain", format!("Sitemap: http://{host}/map.txt\n"))
+        }
+        "/map.txt" => Response::redirect(301, "/map2.txt"),
+        "/map2.txt" => Response::redirect(301, "/map3.txt"),
+        "/map3.txt" => {
+            let host = request.header("host").unwrap_or_default();
+            Response::new(200, "text/plain", format!("http://{host}/docs/a.html\nhttp://{host}/other.html\n"))
+        }
+        _ => Response::html(page(request.path(), &[])),
+    };
+    let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());
+    run(&mut sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl", "--include", "/docs/"])).expect(0);
+    assert_eq!(paths(&sandbox), set(&["home.html", "docs/a.html"]));
+}

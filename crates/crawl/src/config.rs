@@ -315,6 +315,25 @@ pub fn load(
     read(merged, "settings")
 }
 
+/// The `CRAWL_*` variables of the process.
+///
+/// # Errors
+/// When one of them is not text.
+pub fn environment() -> Result<impl Iterator<Item = (String, String)>, ConfigError> {
+    let mut found = Vec::new();
+    for (name, value) in std::env::vars_os() {
+        let Some(name) = name.to_str().filter(|name| name.starts_with(PREFIX)).map(str::to_owned) else {
+            continue;
+        };
+        let Ok(value) = value.into_string() else {
+            let (place, problem) = ("environment".into(), "is not valid UTF-8".into());
+            return Err(ConfigError { place, key: name, problem, nearest: None });
+        };
+        found.push((name, value));
+    }
+    Ok(found.into_iter())
+}
+
 const PREFIX: &str = "CRAWL_";
 
 fn broken_defaults(problem: &str) -> ConfigError {

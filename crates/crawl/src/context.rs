@@ -9,7 +9,7 @@ use crawl_fetch::{ByteBudget, Gate, HttpClient, RetrySettings, Traps};
 use crawl_model::{CleanPage, FailedPage, LeaseRef, Outcome, PageHistory, StoreError};
 use std::{
     io,
-    sync::{Arc, OnceLock},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 use tokio_util::sync::CancellationToken;
 use url::Url;
@@ -50,6 +50,8 @@ pub struct Context {
     pub product_token: String,
     /// Makes this run's probes ones that were never asked for.
     pub nonce: u64,
+    /// Held while the stored extensions of the scope are changed.
+    pub scope_lock: Mutex<()>,
     /// Names this process in leases.
     pub worker: String,
 }
@@ -64,6 +66,8 @@ impl Context {
     /// When storage fails.
     pub fn extend_scope(&self, url: &Url) -> Result<(), StoreError> {
         self.links.extend_scope(url);
+        // read, add, write: one worker at a time
+        let _one = self.scope_lock.lock().unwrap_or_else(PoisonError::into_inner);
         let mut known = self.scope_extensions()?;
         let site = url.origin().ascii_serialization();
         if !known.contains(&site) {

@@ -1,6 +1,7 @@
 //! The extract stage: bodies in, text and links out. The body is dropped here, and its memory freed.
 
 use crate::{
+    config::StrategyChoice,
     context::{Context, Finished, Share, StageError},
     fetch_stage::failed_page,
     links::Discovered,
@@ -72,10 +73,14 @@ pub async fn run(
     loop {
         // a thread first, a page second: a page that waits, waits in the channel
         let Some(permit) = context.cpu.ready().await else { break };
-        while let Some(done) = in_hand.try_join_next() {
-            joined(done)?;
-        }
-        let Some(page) = pages.recv().await else { break };
+        let page = loop {
+            tokio::select! {
+                // an error must not wait for the next page, of which there may be none
+                Some(done) = in_hand.join_next() => joined(done)?,
+                page = pages.recv() => break page,
+            }
+        };
+        let Some(page) = page else { break };
         let weight = page.body.bytes.len().clamp(WEIGHT_UNIT, PARSED_AT_ONCE) / WEIGHT_UNIT;
         let share = Arc::clone(&parsed).acquire_many_owned(u32::try_from(weight).unwrap_or(1)).await.ok();
         let large = page.body.bytes.len() >= LARGE;
@@ -199,7 +204,8 @@ fn extract(context: &Context, page: FetchedPage) -> Result<Extracted, StoreError
         extraction.word_count,
         extraction.extractor,
     );
-    if matches!(classification.strategy, Strategy::Chrome) {
+    let may_choose = context.config.fetch.strategy == StrategyChoice::Auto;
+    if may_choose && classification.strategy == Strategy::Chrome {
         extraction.warnings.push(Warning::NeedsBrowser);
     }
     extraction.links = Vec::new();

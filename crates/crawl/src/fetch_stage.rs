@@ -185,7 +185,9 @@ impl Visit<'_> {
         }
         match answer {
             Err(error) => self.failed(&error, None, None),
-            Ok(Resource { redirect: Some(to), status, .. }) if self.request.redirects.is_empty() => {
+            Ok(Resource { redirect: Some(to), status, .. })
+                if self.request.redirects.len() < self.context.config.fetch.max_redirects =>
+            {
                 sitemaps::redirected(self.context, &self.request, &to)?;
                 Ok(self.end(Outcome::Redirected, "redirected", Some(status)))
             }
@@ -228,6 +230,13 @@ impl Visit<'_> {
         if policy.is_unreachable() {
             return self.robots_unreachable(&looked.robots).map(Some);
         }
+        // whatever becomes of this URL: it is the only one that finds the origin's robots.txt new
+        if looked.first
+            && self.context.config.crawl.sitemaps
+            && self.context.links.in_scope(&self.request.url)
+        {
+            sitemaps::plant(self.context, policy.sitemaps(), &self.request.url)?;
+        }
         let verdict = policy.verdict(&self.request.url);
         if !verdict.allowed {
             let rule = verdict.rule.unwrap_or_default();
@@ -235,10 +244,6 @@ impl Visit<'_> {
             let message =
                 format!("robots.txt of {origin} disallows it by \"{rule}\"{line}; --ignore-robots overrides");
             return Ok(Some(self.fail(Stage::Robots, "robots_disallowed", None, message)));
-        }
-        if looked.first && self.context.config.crawl.sitemaps && self.context.links.admits(&self.request.url)
-        {
-            sitemaps::plant(self.context, policy.sitemaps(), &self.request.url)?;
         }
         // the slot went to robots.txt, or was given back while it was waited for
         if self.slot.is_none() && !gate.delay(&host).is_zero() {
@@ -316,7 +321,8 @@ impl Visit<'_> {
         if self.request.discovery.is_seed() {
             context.extend_scope(&canonical)?;
         }
-        if !context.links.admits(&canonical) {
+        // what a seed leads to is as much the user's word as the seed
+        if !self.request.discovery.is_seed() && !context.links.admits(&canonical) {
             return Ok(Some(self.end(Outcome::Skipped, "redirect_out_of_scope", Some(status))));
         }
         let discovery = if self.request.discovery.is_seed() { Discovery::Seed } else { Discovery::Redirect };

@@ -71,8 +71,13 @@ impl LinkPolicy {
     /// Whether a canonical URL may be fetched. The filters do not bind what the user named as a seed.
     #[must_use]
     pub fn admits(&self, url: &Url) -> bool {
+        self.in_scope(url) && !matches!(self.filter.judge(url), Judgement::Exclude { .. })
+    }
+
+    /// Whether a URL lies within the scope, whatever the filters say.
+    #[must_use]
+    pub fn in_scope(&self, url: &Url) -> bool {
         self.scope.read().unwrap_or_else(PoisonError::into_inner).contains(url)
-            && !matches!(self.filter.judge(url), Judgement::Exclude { .. })
     }
 
     /// Why a URL that was found, other than a seed and what a seed redirects to, is left out as a trap.
@@ -103,7 +108,9 @@ impl LinkPolicy {
             }
             found.outgoing.push(url.as_str().to_owned());
             let may_follow = follow && deeper && !(obey_nofollow && link.nofollow);
-            if !(may_follow && self.admits(&url) && self.note(hash)) {
+            // under a limit a URL may be found again at a lesser depth, which the frontier has to hear of
+            let seen = if self.max_depth == u64::MAX { hash } else { self.keys.hash_one((hash, page.depth)) };
+            if !(may_follow && self.admits(&url) && self.note(seen)) {
                 continue;
             }
             match self.trap(&url) {

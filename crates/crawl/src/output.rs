@@ -3,7 +3,7 @@
 use crate::context::StageError;
 use std::{
     fs::{File, OpenOptions},
-    io::{self, Seek, SeekFrom, Write},
+    io::{self, Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
 };
 
@@ -65,9 +65,22 @@ impl FileOutput {
             file.set_len(keep).map_err(fail)?;
         }
         // a device has no end to seek to
-        let length = if found.is_file() { file.seek(SeekFrom::End(0)).map_err(fail)? } else { 0 };
+        let mut length = if found.is_file() { file.seek(SeekFrom::End(0)).map_err(fail)? } else { 0 };
+        if length > 0 && !ends_a_line(path, length).map_err(fail)? {
+            // whoever wrote the last line was cut off: a record must not be glued to it
+            file.write_all(b"\n").map_err(fail)?;
+            length += 1;
+        }
         Ok(Self { file, name, length })
     }
+}
+
+/// By a handle of its own: one that reads and writes would keep a pipe open that its reader has left.
+fn ends_a_line(path: &Path, length: u64) -> io::Result<bool> {
+    let (mut file, mut last) = (File::open(path)?, [0]);
+    file.seek(SeekFrom::Start(length - 1))?;
+    file.read_exact(&mut last)?;
+    Ok(last == *b"\n")
 }
 
 /// The path as it is kept in the state: absolute, but not resolved, since the file may not exist yet.
@@ -145,9 +158,9 @@ mod tests {
     #[test]
     fn cut_back_to_what_was_settled() {
         assert_eq!(after(Before::CutOff(8)), "one\ntwo\nnew\n");
-        assert_eq!(after(Before::CutOff(800)), "one\ntwo\nthrnew\n");
+        assert_eq!(after(Before::CutOff(800)), "one\ntwo\nthr\nnew\n");
         assert_eq!(after(Before::Replace), "new\n");
-        assert_eq!(after(Before::Unknown), "one\ntwo\nthrnew\n");
+        assert_eq!(after(Before::Unknown), "one\ntwo\nthr\nnew\n");
     }
 
     #[test]

@@ -168,8 +168,8 @@ fn row(out: &mut String, name: &str, cells: impl Iterator<Item = String>) {
 pub fn exit_code(ending: Ending, counts: &FrontierCounts, stats: &crate::stats::Stats) -> Exit {
     let fetched = counts.records + counts.held + stats.pages.get();
     match ending {
-        // a round in which no page came at all: the seeds are unreachable, gone or disallowed
-        Ending::Drained if fetched == 0 && counts.skipped == 0 => Exit::NoSeed,
+        // a round in which no page came at all: the seeds are unreachable, gone, disallowed, or no pages
+        Ending::Drained if fetched == 0 => Exit::NoSeed,
         ending => ending.into(),
     }
 }

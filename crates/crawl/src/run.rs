@@ -26,7 +26,7 @@ use crawl_fetch::{
 use crawl_model::{Discovery, HostKey, NewUrl};
 use std::{
     path::{Path, PathBuf},
-    sync::{Arc, OnceLock},
+    sync::{Arc, Mutex, OnceLock},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -35,7 +35,7 @@ const SEED_BATCH: usize = 1_000;
 
 /// Runs `crawl --seed …`.
 pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
-    let config = config::load(args.config.as_deref(), std::env::vars(), args.overrides())?;
+    let config = config::load(args.config.as_deref(), config::environment()?, args.overrides())?;
     crate::logging::start(&config.log)?;
     check_dedup(&config)?;
     let seed_file = args
@@ -95,7 +95,9 @@ async fn crawl(config: Config, seeds: &[Seed], state: &State, quiet: bool) -> Re
         }
     }
     let ending = context.ending.get().copied().unwrap_or(Ending::Interrupted);
-    let counts = context.store.counts()?;
+    // after an error of the store there is nothing to ask it, and the error is what matters
+    let counts =
+        if outcome.is_ok() { context.store.counts()? } else { context.store.counts().unwrap_or_default() };
     if !quiet {
         let places = Places { output: &names.0, errors: Path::new(&names.1) };
         say(&progress::summary(&context, ending, &counts, &places));
@@ -122,7 +124,7 @@ fn check_dedup(config: &Config) -> Result<(), Failure> {
 pub fn context(config: Config, store: Arc<dyn Store>) -> Result<Context, Failure> {
     let usage = |error: &dyn std::fmt::Display| Failure::usage(error.to_string());
     let http = http_settings(&config);
-    let product_token = crawl_fetch::product_token().to_owned();
+    let product_token = product_token(&http.user_agent);
     let budget = ByteBudget::new(config.fetch.body_budget.as_u64());
     let client = HttpClient::new(http, budget.clone()).map_err(|e| usage(&e))?;
     let filter = UrlFilter::new(config.crawl.url_filters, &config.crawl.include, &config.crawl.exclude)
@@ -168,6 +170,7 @@ pub fn context(config: Config, store: Arc<dyn Store>) -> Result<Context, Failure
         stats: Stats::default(),
         cancel: CancellationToken::new(),
         ending: OnceLock::new(),
+        scope_lock: Mutex::default(),
         worker: format!("{}@{}", std::process::id(), crate::context::now_ms()),
         budget,
         client,
@@ -179,6 +182,11 @@ pub fn context(config: Config, store: Arc<dyn Store>) -> Result<Context, Failure
         store,
         config,
     })
+}
+
+/// What robots.txt is asked for: the user agent up to its first slash or space (RFC 9309 §2.2.1).
+fn product_token(user_agent: &str) -> String {
+    user_agent.split(['/', ' ']).next().unwrap_or(user_agent).to_owned()
 }
 
 fn http_settings(config: &Config) -> HttpSettings {
@@ -237,7 +245,7 @@ fn outputs(context: &Context, state: &State) -> Result<[Box<dyn Output>; 2], Fai
     let open = |path: &Path, replace: bool| -> Result<Box<dyn Output>, Failure> {
         let mut file = FileOutput::open(path, state.before(path, replace)?)?;
         let offset = file.sync()?.unwrap_or(0);
-        state::output_opened(&*context.store, file.name(), offset)?;
+        state.output_opened(file.name(), offset)?;
         Ok(Box::new(file))
     };
     let records = match path {

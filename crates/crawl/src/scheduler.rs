@@ -38,6 +38,7 @@ pub struct Scheduler {
     next_host: usize,
     lease_ms: i64,
     hosts_forgotten: Instant,
+    looked_for_drained: Instant,
 }
 
 /// What one pass came to.
@@ -62,6 +63,7 @@ impl Scheduler {
             active: FxHashSet::default(),
             next_host: 0,
             hosts_forgotten: Instant::now(),
+            looked_for_drained: Instant::now(),
             lease_ms: i64::try_from(lease.as_millis()).unwrap_or(i64::MAX),
             context,
         }
@@ -108,10 +110,13 @@ impl Scheduler {
                 continue;
             }
             let pass = self.pass(place).await?;
+            // a busy crawl has no idle pass, and its finished hosts are waiting all the same
+            if pass.leased == 0 || self.looked_for_drained.elapsed() > IDLE {
+                self.settle_drained(&pass.pending).await?;
+            }
             if pass.leased > 0 {
                 continue;
             }
-            self.settle_drained(&pass.pending).await?;
             if pass.pending.is_empty() && self.context.store.drained()? {
                 return Ok(Ending::Drained);
             }
@@ -217,6 +222,7 @@ impl Scheduler {
 
     /// Tells the shards of hosts that have nothing pending and nothing leased.
     async fn settle_drained(&mut self, pending: &[HostKey]) -> Result<(), StageError> {
+        self.looked_for_drained = Instant::now();
         if !self.context.config.dedup.enabled || self.active.is_empty() {
             return Ok(());
         }

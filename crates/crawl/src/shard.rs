@@ -87,7 +87,8 @@ impl Shard {
     }
 
     fn page(&mut self, page: ExtractedPage, share: Share) -> Result<(), StageError> {
-        let Some(host) = HostKey::of(&page.final_url) else { return Ok(()) };
+        let host = HostKey::of(&page.final_url)
+            .ok_or_else(|| StoreError::Other(format!("{} has no host", page.final_url)))?;
         if soft404::is_probe(&page.request) {
             self.host(&host)?.witness.hear(&page);
             let end = soft404::end(&page.request, Some(page.status));
@@ -110,8 +111,11 @@ impl Shard {
         let stored = serde_json::to_vec(&page).map_err(|e| StoreError::Other(e.to_string()))?;
         if self.context.store.hold((&page.request).into(), &host, &stored)? {
             self.context.stats.held.add(1);
-            self.context.stats.changed.notify_one();
+        } else {
+            // the lease had run out: the URL is pending again
+            self.context.stats.requeued.add(1);
         }
+        self.context.stats.changed.notify_one();
         if full { self.settle(&host) } else { Ok(()) }
     }
 
@@ -191,8 +195,13 @@ impl Shard {
         self.context.store.save_host(host, &bytes)?;
         let Some(state) = self.hosts.get(host) else { return Ok(()) };
         self.each_held(host, |page| {
-            let blocks = state.fingerprint.blocks(&page.extraction.content);
-            let cleaned = state.fingerprint.clean(&page.extraction.content, &blocks);
+            let cleaned = if self.context.config.dedup.enabled {
+                let blocks = state.fingerprint.blocks(&page.extraction.content);
+                state.fingerprint.clean(&page.extraction.content, &blocks)
+            } else {
+                // held by a run that had it on
+                Cleaned::untouched(page.extraction.content.clone(), BoilerplateStatus::Off)
+            };
             self.context.stats.released.add(1);
             // made when it came; asked for again, it is the same
             let claim = self.claim(&page)?;

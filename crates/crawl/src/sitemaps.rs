@@ -38,6 +38,7 @@ pub fn plant(context: &Context, sitemaps: &[String], base: &Url) -> Result<(), S
 /// When storage fails.
 pub fn redirected(context: &Context, request: &CrawlRequest, to: &Url) -> Result<(), StoreError> {
     let Some(mut moved) = file(context, to, request.depth) else { return Ok(()) };
+    moved.redirects.clone_from(&request.redirects);
     moved.redirects.push(request.url.as_str().to_owned());
     enqueue(context, &[moved])
 }
@@ -59,6 +60,10 @@ pub async fn read(
         Ok(sitemap) => sitemap,
         Err(error) => return Ok(Err(error.to_string())),
     };
+    if sitemap.truncated || sitemap.damaged {
+        let (truncated, damaged) = (sitemap.truncated, sitemap.damaged);
+        tracing::warn!(url = %request.url, truncated, damaged, "only a part of the sitemap could be read");
+    }
     tracing::info!(url = %request.url, kind = sitemap.kind.name(), entries = sitemap.entries.len(), "sitemap read");
     enqueue(context, &listed(context, request, sitemap))?;
     context.stats.changed.notify_one();

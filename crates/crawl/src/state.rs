@@ -5,7 +5,7 @@ use crate::{
     output::{Before, absolute},
     store::Store,
 };
-use crawl_model::{Frontier, OutputMark, StoreError, UrlKey};
+use crawl_model::{Frontier, OutputMark, RunStore, StoreError, UrlKey};
 use crawl_store::{SqliteStore, StateLock};
 use std::path::{Path, PathBuf};
 
@@ -73,7 +73,9 @@ impl State {
     pub fn before(&self, path: &Path, replace: bool) -> Result<Before, StoreError> {
         let name = absolute(path).to_string_lossy().into_owned();
         let mark = self.store.output_mark(&name)?;
-        if replace && (self.new_round || mark.is_none()) {
+        // not whether this process began the round: the one that did may not have come as far as the output
+        let of_this_round = self.store.get(&round_key(&name))? == Some(self.round.to_string());
+        if replace && !(of_this_round && mark.is_some()) {
             return Ok(Before::Replace);
         }
         Ok(match mark {
@@ -81,6 +83,21 @@ impl State {
             _ => Before::Unknown,
         })
     }
+
+    /// Notes that an output is being written from `offset` on in this round: should this process be killed, the next one
+    /// cuts the file back to what was settled.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub fn output_opened(&self, name: &str, offset: u64) -> Result<(), StoreError> {
+        self.store.settle(&[], &[OutputMark { name: name.to_owned(), offset }])?;
+        self.store.put(&open_key(name), "1")?;
+        self.store.put(&round_key(name), &self.round.to_string())
+    }
+}
+
+fn round_key(name: &str) -> String {
+    format!("round:{name}")
 }
 
 fn open_key(name: &str) -> String {
@@ -89,16 +106,6 @@ fn open_key(name: &str) -> String {
 
 fn is_open(store: &dyn Store, name: &str) -> Result<bool, StoreError> {
     Ok(store.get(&open_key(name))?.as_deref() == Some("1"))
-}
-
-/// Notes that an output is being written from `offset` on: should this process be killed, the next one cuts the file
-/// back to what was settled.
-///
-/// # Errors
-/// When storage fails.
-pub fn output_opened(store: &dyn Store, name: &str, offset: u64) -> Result<(), StoreError> {
-    store.settle(&[], &[OutputMark { name: name.to_owned(), offset }])?;
-    store.put(&open_key(name), "1")
 }
 
 /// Notes that an output was left whole: whatever is appended to it from now on is not ours to cut off.

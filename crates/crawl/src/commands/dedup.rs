@@ -54,7 +54,7 @@ pub fn run(args: &DedupArgs) -> Result<Exit, Failure> {
 
 /// Flags over the configuration's defaults; the ranges bind both.
 fn settings(args: &DedupArgs) -> Result<FingerprintSettings, Failure> {
-    let defaults = config::load(None, std::env::vars(), Vec::new())?.dedup;
+    let defaults = config::load(None, config::environment()?, Vec::new())?.dedup;
     let number = |flag: Option<u32>, default: usize| flag.map_or(Ok(default), usize::try_from);
     let usage = |e: &dyn std::fmt::Display| Failure::usage(e.to_string());
     FingerprintSettings::new(

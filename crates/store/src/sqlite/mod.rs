@@ -89,7 +89,7 @@ struct Inner {
     /// When the oldest change was made that is not committed.
     open_since: Option<Instant>,
     /// Why changes were lost that callers count on.
-    lost: Option<String>,
+    lost: Option<Lost>,
 }
 
 impl SqliteStore {
@@ -185,16 +185,29 @@ impl SqliteStore {
         let mut inner = self.inner.lock().unwrap_or_else(|poisoned| {
             self.inner.clear_poison();
             let mut inner = poisoned.into_inner();
-            inner.lose("a thread panicked in the middle of a change");
+            inner.lose(&StoreError::Other("a thread panicked in the middle of a change".into()));
             inner
         });
-        if let Some(why) = &inner.lost {
-            return Err(StoreError::Other(format!("changes were lost before: {why}")));
+        if let Some(lost) = &inner.lost {
+            return Err(lost.error());
         }
         if inner.open_since.is_some_and(|since| since.elapsed() >= GROUP) {
             inner.commit()?;
         }
         Ok(inner)
+    }
+}
+
+/// Why changes were lost: what is asked of the store from then on is refused for the same reason.
+struct Lost {
+    full: bool,
+    words: String,
+}
+
+impl Lost {
+    fn error(&self) -> StoreError {
+        let words = format!("changes were lost before: {}", self.words);
+        if self.full { StoreError::Full(words) } else { StoreError::Other(words) }
     }
 }
 
@@ -220,20 +233,20 @@ impl Inner {
             self.execute("BEGIN IMMEDIATE").map_err(sql)?;
             self.open_since = Some(Instant::now());
         }
-        work(&self.conn, &mut self.memory).inspect_err(|error| self.lose(&error.to_string()))
+        work(&self.conn, &mut self.memory).inspect_err(|error| self.lose(error))
     }
 
     fn commit(&mut self) -> Result<(), StoreError> {
         if self.open_since.is_some() {
-            self.execute("COMMIT").map_err(sql).inspect_err(|error| self.lose(&error.to_string()))?;
+            self.execute("COMMIT").map_err(sql).inspect_err(|error| self.lose(error))?;
             self.open_since = None;
         }
         Ok(())
     }
 
     /// Takes back what is not committed. Memory and callers are ahead of the database from here on.
-    fn lose(&mut self, why: &str) {
-        self.lost = Some(why.to_owned());
+    fn lose(&mut self, why: &StoreError) {
+        self.lost = Some(Lost { full: matches!(why, StoreError::Full(_)), words: why.to_string() });
         self.open_since = None;
         // SQLite may have rolled back by itself
         if !self.conn.is_autocommit()
