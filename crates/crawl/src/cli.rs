@@ -295,9 +295,9 @@ pub struct ExtractArgs {
     /// Leave tables out
     #[arg(long)]
     pub no_tables: bool,
-    /// Leave comments out
+    /// Keep the comments below an article
     #[arg(long)]
-    pub no_comments: bool,
+    pub comments: bool,
 }
 
 /// `crawl classify`

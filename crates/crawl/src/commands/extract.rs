@@ -28,7 +28,7 @@ pub fn run(args: &ExtractArgs) -> Result<Exit, Failure> {
         links: args.links,
         images: args.images,
         tables: !args.no_tables,
-        comments: !args.no_comments,
+        comments: args.comments,
         ..Options::default()
     };
     let extractor = PageExtractor::new(options).map_err(|e| Failure::usage(e.to_string()))?;
