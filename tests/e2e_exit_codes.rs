@@ -150,6 +150,13 @@ fn no_seed_that_could_be_fetched_is_4() {
     assert_eq!(errors[0]["url"], dead);
     let message = errors[0]["message"].as_str().unwrap();
     assert!(message.contains("refused"), "says why the host could not be reached: {message}");
+    // cron mails what is on standard error: the reason stands there even when silence was asked for
+    let quiet = run(&mut sandbox.crawl(&[dead], &["-O", "out.jsonl", "--fresh", "--quiet"])).expect(4);
+    assert!(
+        quiet.stderr.contains("no seed could be fetched") && quiet.stderr.contains("refused"),
+        "{}",
+        quiet.stderr
+    );
 }
 
 #[test]

@@ -162,6 +162,21 @@ fn a_round_replaces_its_output_although_its_first_start_failed() {
     assert_eq!(sandbox.records("out.jsonl").len(), 5);
 }
 
+/// With JSON logs everything on standard error is JSON, the summary too; and a reader of the log that goes away does not
+/// end the crawl.
+#[test]
+fn the_summary_is_json_where_the_log_is() {
+    let (server, sandbox) = (Server::start(0, Tree::of(3).handler()).unwrap(), Sandbox::new());
+    let flags = ["-O", "out.jsonl", "--log-format", "json"];
+    let done = run(&mut sandbox.crawl(&[server.url("/")], &flags)).expect(0);
+    let summary = lines(&done.stderr).pop().unwrap();
+    assert_eq!((summary["message"].as_str(), summary["ended"].as_str()), (Some("summary"), Some("done")));
+    assert_eq!((summary["records"].as_u64(), summary["statuses"]["200"].as_u64()), (Some(3), Some(3)));
+    let noisy = sandbox.crawl(&[server.url("/")], &["-O", "again.jsonl", "--fresh", "--log-level", "debug"]);
+    run(&mut sandbox.shell("\"$@\" 2>&1 >/dev/null | true", &noisy)).expect(0);
+    assert_eq!(sandbox.records("again.jsonl").len(), 3);
+}
+
 /// What the environment holds besides our own variables is no concern of ours, whatever its bytes.
 #[test]
 fn foreign_variables_may_be_any_bytes_and_ours_must_be_text() {

@@ -349,9 +349,15 @@ fn read(table: Table, place: &str) -> Result<Config, ConfigError> {
     serde_path_to_error::deserialize(Value::Table(table)).map_err(|e| ConfigError {
         place: place.to_owned(),
         key: e.path().to_string(),
-        problem: e.inner().to_string().trim().to_owned(),
+        problem: without_path(&e.inner().to_string()),
         nearest: None,
     })
+}
+
+/// What the parser says, less the line in which it names the key once more.
+fn without_path(problem: &str) -> String {
+    let lines: Vec<&str> = problem.trim().lines().filter(|line| !line.starts_with("in `")).collect();
+    lines.join("\n")
 }
 
 /// Sets one key and reads the whole once, so that an ill-typed value is reported with the place it came from.

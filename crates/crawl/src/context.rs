@@ -142,7 +142,7 @@ pub enum StageError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The output cannot be written.
-    #[error("{name}: {source}")]
+    #[error("{name}: cannot be written")]
     Output {
         /// The file.
         name: String,

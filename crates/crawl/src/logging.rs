@@ -17,6 +17,8 @@ pub fn start(section: &LogSection) -> Result<(), Failure> {
     let filter = EnvFilter::try_new(level).map_err(|e| Failure::usage(format!("log.level: {e}")))?;
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
+        // a reader of the log that has gone must not end the crawl
+        .log_internal_errors(false)
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal());
     // a second start, as in tests, keeps the first

@@ -1,13 +1,15 @@
 //! What a run tells while it is on, and at its end.
 
 use crate::{
-    context::{Context, Ending},
+    context::{Context, Ending, StageError},
     exit::Exit,
+    stats::Stats,
 };
 use bytesize::ByteSize;
-use crawl_model::FrontierCounts;
+use crawl_model::{FrontierCounts, StoreError};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::{
+    collections::BTreeMap,
     fmt::Write as _,
     io::{IsTerminal, Write as _},
     path::Path,
@@ -81,17 +83,62 @@ pub struct Places<'a> {
     pub errors: &'a Path,
 }
 
+/// How a run ended, in a few words.
+#[must_use]
+pub fn heading(
+    error: Option<&StageError>,
+    ending: Ending,
+    counts: &FrontierCounts,
+    stats: &Stats,
+) -> &'static str {
+    match (error, ending) {
+        (Some(StageError::ClosedPipe), _) => "the reader closed the pipe",
+        (Some(StageError::Output { .. } | StageError::Store(StoreError::Full(_))), _) => {
+            "stopped, nothing can be written"
+        }
+        (Some(_), _) => "stopped by an error",
+        (None, Ending::Limit) => "stopped by the limit",
+        (None, Ending::Interrupted) => "interrupted, state saved",
+        (None, Ending::Drained) if exit_code(ending, counts, stats) == Exit::NoSeed => {
+            "no seed could be fetched"
+        }
+        (None, Ending::Drained) => "done",
+    }
+}
+
+/// The summary as one JSON object, for collectors of logs.
+#[must_use]
+pub fn summary_json(context: &Context, why: &str, counts: &FrontierCounts, places: &Places<'_>) -> String {
+    let stats = &context.stats;
+    let strategies: BTreeMap<&str, u64> = stats.strategies().iter().map(|(s, n)| (s.name(), *n)).collect();
+    serde_json::json!({
+        "level": "INFO",
+        "message": "summary",
+        "ended": why,
+        "seconds": stats.started.elapsed().as_secs_f64(),
+        "records": stats.records.get(),
+        "pages": stats.pages.get(),
+        "errors": stats.failed.get(),
+        "statuses": stats.statuses(),
+        "strategies": strategies,
+        "noRecord": stats.kinds(),
+        "bytesReceived": stats.wire_bytes.get(),
+        "bytesWritten": stats.written_bytes.get(),
+        "bytesRemoved": stats.removed_bytes.get(),
+        "duplicates": stats.duplicates.get(),
+        "frontier": counts,
+        "output": places.output,
+        "errorLog": places.errors,
+    })
+    .to_string()
+}
+
 /// The summary of a finished run.
 #[must_use]
-pub fn summary(context: &Context, ending: Ending, counts: &FrontierCounts, places: &Places<'_>) -> String {
+pub fn summary(context: &Context, why: &str, counts: &FrontierCounts, places: &Places<'_>) -> String {
     let stats = &context.stats;
     let mut out = String::new();
     let seconds = stats.started.elapsed().as_secs_f64();
-    let why = match ending {
-        Ending::Drained => "done",
-        Ending::Limit => "stopped by the limit",
-        Ending::Interrupted => "interrupted, state saved",
-    };
     #[expect(clippy::cast_precision_loss, reason = "a rate for the eye")]
     let rate = stats.pages.get() as f64 / seconds.max(0.001);
     let _ = writeln!(
@@ -125,7 +172,7 @@ pub fn summary(context: &Context, ending: Ending, counts: &FrontierCounts, place
     if counts.pending + counts.leased + counts.held > 0 {
         let _ = writeln!(
             out,
-            "  left       {} queued, {} held; the same command goes on",
+            "  left       {} queued, {} held until more of their host is known; the same command goes on",
             counts.pending + counts.leased,
             counts.held
         );
@@ -149,7 +196,7 @@ fn bytes(out: &mut String, context: &Context) {
     if removed > 0 {
         let _ = writeln!(
             out,
-            "  boilerplate {} removed across pages ({} % of the extracted text)",
+            "  repeated   {} of boilerplate removed across pages ({} % of the extracted text)",
             ByteSize(removed),
             removed * 100 / content.max(1)
         );
@@ -165,7 +212,7 @@ fn row(out: &mut String, name: &str, cells: impl Iterator<Item = String>) {
 
 /// The code for how a run ended.
 #[must_use]
-pub fn exit_code(ending: Ending, counts: &FrontierCounts, stats: &crate::stats::Stats) -> Exit {
+pub fn exit_code(ending: Ending, counts: &FrontierCounts, stats: &Stats) -> Exit {
     let fetched = counts.records + counts.held + stats.pages.get();
     match ending {
         // a round in which no page came at all: the seeds are unreachable, gone, disallowed, or no pages

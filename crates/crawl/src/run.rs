@@ -2,7 +2,7 @@
 
 use crate::{
     cli::RunArgs,
-    config::{self, Config},
+    config::{self, Config, LogFormat},
     context::{Context, Ending, StageError},
     cpu::CpuPool,
     exit::{Exit, Failure},
@@ -73,13 +73,15 @@ async fn crawl(config: Config, seeds: &[Seed], state: &State, quiet: bool) -> Re
     plant(&context, seeds)?;
     let [records, errors] = outputs(&context, state)?;
     let names = (records.name().to_owned(), errors.name().to_owned());
-    if !quiet && !state.new_round {
+    if !quiet && !state.new_round && context.config.log.format == LogFormat::Text {
         say(&format!("going on with round {} in {}", state.round, state.dir.display()));
     }
 
     let signals = tokio::spawn(stop_on_signals(context.cancel.clone(), quiet));
     let done = CancellationToken::new();
-    let shown = (!quiet).then(|| tokio::spawn(progress::show(Arc::clone(&context), done.clone())));
+    // a collector of JSON lines has no use for a line of progress
+    let shows = !quiet && context.config.log.format == LogFormat::Text;
+    let shown = shows.then(|| tokio::spawn(progress::show(Arc::clone(&context), done.clone())));
     let outcome = pipeline::run(Arc::clone(&context), records, errors).await;
     done.cancel();
     if let Some(shown) = shown {
@@ -98,12 +100,24 @@ async fn crawl(config: Config, seeds: &[Seed], state: &State, quiet: bool) -> Re
     // after an error of the store there is nothing to ask it, and the error is what matters
     let counts =
         if outcome.is_ok() { context.store.counts()? } else { context.store.counts().unwrap_or_default() };
+    let why = progress::heading(outcome.as_ref().err(), ending, &counts, &context.stats);
     if !quiet {
         let places = Places { output: &names.0, errors: Path::new(&names.1) };
-        say(&progress::summary(&context, ending, &counts, &places));
+        say(&match context.config.log.format {
+            LogFormat::Text => progress::summary(&context, why, &counts, &places),
+            LogFormat::Json => progress::summary_json(&context, why, &counts, &places),
+        });
     }
     match outcome {
-        Ok(()) => Ok(progress::exit_code(ending, &counts, &context.stats)),
+        Ok(()) => {
+            let exit = progress::exit_code(ending, &counts, &context.stats);
+            if exit == Exit::NoSeed {
+                // the one end that cron has to be told in words, however quiet it asked us to be
+                let failures = context.stats.first_failures();
+                return Err(Failure::new(exit, format!("no seed could be fetched: {}", failures.join("; "))));
+            }
+            Ok(exit)
+        }
         Err(StageError::ClosedPipe) => Ok(Exit::Done),
         Err(error) => Err(error.into()),
     }

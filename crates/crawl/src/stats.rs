@@ -14,6 +14,8 @@ use tokio::sync::Notify;
 
 /// Hosts whose latency is kept one by one; those that come after are left out of the ranking.
 const MAX_HOSTS: usize = 10_000;
+/// Failures whose messages are kept.
+const FIRST_FAILURES: usize = 3;
 
 /// A counter.
 #[derive(Debug, Default)]
@@ -92,6 +94,7 @@ struct Tables {
     strategies: BTreeMap<Strategy, u64>,
     kinds: BTreeMap<&'static str, u64>,
     hosts: FxHashMap<HostKey, HostTimes>,
+    first_failures: Vec<String>,
 }
 
 impl Default for Stats {
@@ -147,6 +150,19 @@ impl Stats {
     /// URLs ended without a record.
     pub fn by_kind(&self, kind: &'static str, count: u64) {
         *self.tables().kinds.entry(kind).or_default() += count;
+    }
+
+    /// A URL failed; the first few are kept, for a run of which nothing else is left to tell.
+    pub fn note_failure(&self, url: &str, message: &str) {
+        let mut tables = self.tables();
+        if tables.first_failures.len() < FIRST_FAILURES {
+            tables.first_failures.push(format!("{url}: {message}"));
+        }
+    }
+
+    /// The first few failures.
+    pub fn first_failures(&self) -> Vec<String> {
+        self.tables().first_failures.clone()
     }
 
     /// Responses by HTTP status.
