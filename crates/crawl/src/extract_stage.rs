@@ -5,7 +5,7 @@ use crate::{
     context::{Context, Finished, Share, StageError},
     fetch_stage::failed_page,
     links::Discovered,
-    opt_outs, soft404, traps,
+    memory, opt_outs, soft404, traps,
 };
 use crawl_extract::Input;
 use crawl_model::{
@@ -125,7 +125,15 @@ async fn hand_on(
 async fn one(context: &Arc<Context>, page: FetchedPage) -> Result<Extracted, StageError> {
     let (request, history) = (page.request.clone(), history_of(&page));
     let shared = Arc::clone(context);
-    match context.cpu.run(move || extract(&shared, page)).await {
+    let large = page.body.bytes.len() >= LARGE;
+    let work = move || {
+        let extracted = extract(&shared, page);
+        if large {
+            memory::give_back();
+        }
+        extracted
+    };
+    match context.cpu.run(work).await {
         Ok(outcome) => Ok(outcome?),
         Err(panicked) => {
             let message = format!("extraction failed on this page, please report it: {panicked}");

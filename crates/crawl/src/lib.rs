@@ -11,6 +11,7 @@ pub mod extract_stage;
 pub mod fetch_stage;
 pub mod links;
 mod logging;
+mod memory;
 pub mod opt_outs;
 pub mod output;
 pub mod pipeline;

@@ -3,6 +3,7 @@
 use crate::{
     context::{Context, Ending, Finished, Share, StageError},
     extract_stage::{ShardMessage, shard_of},
+    memory,
     soft404::{self, Witness},
     traps,
 };
@@ -57,7 +58,13 @@ pub fn run(
     shard.release_leftovers()?;
     while let Some(message) = pages.blocking_recv() {
         match message {
-            ShardMessage::Page(page, share) => shard.page(*page, share)?,
+            ShardMessage::Page(page, share) => {
+                let large = share.is_some();
+                shard.page(*page, share)?;
+                if large {
+                    memory::give_back();
+                }
+            }
             ShardMessage::Drained(host) => shard.settle(&host)?,
         }
     }

@@ -4,6 +4,7 @@
 
 use crate::{
     context::{Context, Finished, StageError},
+    memory,
     output::Output,
     record::record,
     shard::lease_of,
@@ -155,7 +156,10 @@ impl Sink {
             );
         }
         self.settlements.clear();
-        self.shares.clear();
+        if !self.shares.is_empty() {
+            self.shares.clear();
+            memory::give_back();
+        }
         let Tally { records, ended, failed, probes } = std::mem::take(&mut self.tally);
         let stats = &self.context.stats;
         stats.records.add(records);
