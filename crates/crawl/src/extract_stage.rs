@@ -29,7 +29,7 @@ const PARSED_AT_ONCE: usize = 4 << 20;
 const WEIGHT_UNIT: usize = 1 << 10;
 
 /// Bytes from which on a page keeps its share until it has been written or put aside.
-const LARGE: usize = 256 << 10;
+const LARGE: usize = 1 << 20;
 
 /// What the shards are told.
 pub enum ShardMessage {
