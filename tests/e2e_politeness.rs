@@ -115,6 +115,28 @@ fn retry_after_is_waited_for() {
     assert_eq!(sandbox.records("out.jsonl").len(), 7);
 }
 
+/// A host that asks for an hour is not waited for longer than the settings allow, nor is its URL.
+#[test]
+fn retry_after_is_waited_for_up_to_its_limit() {
+    let tree = Tree::of(7);
+    let refused = std::sync::atomic::AtomicBool::new(false);
+    let handler = move |request: &Request| match request.path() {
+        "/p/2.html" if !refused.swap(true, std::sync::atomic::Ordering::AcqRel) => {
+            Response::status(429).header("Retry-After", "3600")
+        }
+        _ => tree.answer(request),
+    };
+    let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());
+    let mut command = crawl(&sandbox, &server, &["--delay", "0s"]);
+    command.env("CRAWL_FETCH_BACKOFF", "20ms").env("CRAWL_POLITENESS_MAX_RETRY_AFTER", "1s");
+    run(command.env("CRAWL_POLITENESS_MAX_SLOW_DELAY", "100ms")).expect(0);
+    let requests = server.requests();
+    let refusal = requests.iter().position(|r| r.path() == "/p/2.html").unwrap();
+    let waited = requests[refusal + 1].at - requests[refusal].at;
+    assert!(waited >= Duration::from_secs(1) && waited < Duration::from_secs(30), "{waited:?}");
+    assert_eq!(sandbox.records("out.jsonl").len(), 7);
+}
+
 #[test]
 fn the_user_agent_names_program_version_and_contact() {
     let handler = |request: &Request| Response::html(page(request.path(), &[]));

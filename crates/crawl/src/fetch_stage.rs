@@ -347,6 +347,8 @@ impl Visit<'_> {
             return Ok(answer);
         }
         let attempts = self.request.attempt + 1;
+        // the URL waits no longer than its host is made to
+        let retry_after = retry_after.map(|wait| wait.min(self.context.config.politeness.max_retry_after));
         if error.is_transient()
             && let Some(pause) = self.context.retry.pause(attempts, retry_after)
         {

@@ -20,8 +20,8 @@ use crate::{
 use crawl_dedup::FingerprintSettings;
 use crawl_extract::{Options, PageExtractor};
 use crawl_fetch::{
-    AddressPolicy, ByteBudget, Canonicalizer, Gate, HttpClient, HttpSettings, PolitenessSettings,
-    RetrySettings, ScopeSet, Seed, Traps, UrlFilter,
+    AddressPolicy, ByteBudget, Canonicalizer, Gate, HttpClient, HttpSettings, RetrySettings, ScopeSet, Seed,
+    Traps, UrlFilter,
 };
 use crawl_model::{Discovery, HostKey, NewUrl};
 use std::{
@@ -160,13 +160,7 @@ pub fn context(config: Config, store: Arc<dyn Store>) -> Result<Context, Failure
         product_token: product_token.clone(),
         ..Options::default()
     };
-    let politeness = PolitenessSettings {
-        delay: config.fetch.delay,
-        address_share: config.fetch.address_share,
-        host_concurrency: config.fetch.host_concurrency,
-        max_crawl_delay: config.fetch.max_crawl_delay,
-        ..PolitenessSettings::default()
-    };
+    let politeness = config.politeness.settings(&config.fetch);
     let gate = Gate::with_addresses(politeness, client.address_book());
     let retry = RetrySettings {
         retries: config.fetch.retries,

@@ -4,7 +4,7 @@ use crate::{error::FetchError, http::Resource};
 use std::time::Duration;
 
 /// Settings of a [`Gate`](super::Gate).
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct PolitenessSettings {
     /// Least pause between two requests to a host.
     pub delay: Duration,

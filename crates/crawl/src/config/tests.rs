@@ -1,4 +1,5 @@
 use super::*;
+use std::time::Duration;
 
 fn none() -> impl Iterator<Item = (String, String)> {
     std::iter::empty()
@@ -90,4 +91,35 @@ fn environment_errors_name_the_variable() {
     let error = set("CRAWL_FETCH_ADDRESS_SHARE", "1.5").unwrap_err().to_string();
     assert!(error.contains("1.5 is not between 0 and 1"), "{error}");
     set("CRAWL_FETCH_RESOLVE", "a.test:80:127.0.0.1,b.test:80:127.0.0.1").unwrap();
+}
+
+#[test]
+fn the_numbers_of_politeness_reach_the_gate_within_their_ranges() {
+    let set = |key: &str, value: &str| {
+        let name = format!("CRAWL_POLITENESS_{key}");
+        load(None, [(name, value.to_owned())].into_iter(), vec![])
+            .map(|config| config.politeness.settings(&config.fetch))
+            .map_err(|e| e.to_string())
+    };
+    let defaults = load(None, none(), vec![]).map(|c| c.politeness.settings(&c.fetch)).unwrap();
+    assert_eq!(defaults, crawl_fetch::PolitenessSettings::default());
+    assert_eq!(set("MAX_RETRY_AFTER", "3s").unwrap().max_retry_after, Duration::from_secs(3));
+    assert_eq!(set("MAX_SLOW_DELAY", "2s").unwrap().max_slow_delay, Duration::from_secs(2));
+    assert_eq!(set("JITTER", "0").unwrap().jitter, 0.0);
+    assert_eq!(set("FORGIVENESS", "1").unwrap().forgiveness, 1.0);
+    assert_eq!(set("BREAK_AFTER", "2").unwrap().break_after, 2);
+    assert_eq!(set("BREAK_FOR", "1s").unwrap().break_for, Duration::from_secs(1));
+    assert_eq!(set("BREAK_TRIES", "0").unwrap().break_tries, 0);
+    for (key, bad, why) in [
+        ("MAX_RETRY_AFTER", "25h", "at most \"24h\""),
+        ("BREAK_FOR", "25h", "at most \"24h\""),
+        ("MAX_SLOW_DELAY", "-1s", "negative"),
+        ("JITTER", "1.1", "between 0 and 1"),
+        ("FORGIVENESS", "-0.1", "between 0 and 1"),
+        ("BREAK_AFTER", "0", "at least 1"),
+        ("BREAK_TRIES", "-1", "invalid value"),
+    ] {
+        let error = set(key, bad).unwrap_err();
+        assert!(error.contains(why), "{key}: {error}");
+    }
 }

@@ -1,0 +1,212 @@
+//! The sections of `config/crawl.toml` as types.
+
+use super::values::{Limit, duration, from_text, list_from_text, pause, positive, share};
+use crate::traps::TrapsSection;
+use crawl_extract::{Favor, LinkStyle};
+use crawl_fetch::{PolitenessSettings, Scope};
+use serde::Deserialize;
+use std::time::Duration;
+
+/// All settings, in the sections of `config/crawl.toml`, where each is explained.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "each key is explained where its default stands, in config/crawl.toml")]
+pub struct Config {
+    pub crawl: CrawlSection,
+    pub fetch: FetchSection,
+    pub politeness: PolitenessSection,
+    pub traps: TrapsSection,
+    pub extract: ExtractSection,
+    pub dedup: DedupSection,
+    pub output: OutputSection,
+    pub state: StateSection,
+    pub log: LogSection,
+    pub channels: ChannelsSection,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "see config/crawl.toml")]
+pub struct CrawlSection {
+    #[serde(deserialize_with = "from_text")]
+    pub scope: Scope,
+    pub depth: Limit,
+    pub limit: Limit,
+    #[serde(deserialize_with = "list_from_text")]
+    pub include: Vec<regex::Regex>,
+    #[serde(deserialize_with = "list_from_text")]
+    pub exclude: Vec<regex::Regex>,
+    pub url_filters: bool,
+    pub sitemaps: bool,
+    pub soft404: bool,
+    pub obey_robots: bool,
+    pub respect_ai_optout: bool,
+    pub ai_optout_files: bool,
+    pub project: String,
+    pub source_group: String,
+}
+
+/// The strategies that a user may ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StrategyChoice {
+    /// Let the page decide. As long as there is only the static strategy, the record's warnings say what it needs.
+    Auto,
+    /// One plain request, whatever the page is.
+    Static,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "see config/crawl.toml")]
+pub struct FetchSection {
+    pub strategy: StrategyChoice,
+    #[serde(deserialize_with = "positive")]
+    pub concurrency: usize,
+    #[serde(deserialize_with = "positive")]
+    pub host_concurrency: usize,
+    #[serde(deserialize_with = "pause")]
+    pub delay: Duration,
+    #[serde(deserialize_with = "pause")]
+    pub max_crawl_delay: Duration,
+    #[serde(deserialize_with = "share")]
+    pub address_share: f64,
+    #[serde(deserialize_with = "duration")]
+    pub connect_timeout: Duration,
+    #[serde(deserialize_with = "duration")]
+    pub read_timeout: Duration,
+    #[serde(deserialize_with = "duration")]
+    pub total_timeout: Duration,
+    pub max_body: bytesize::ByteSize,
+    pub max_sitemap: bytesize::ByteSize,
+    pub body_budget: bytesize::ByteSize,
+    pub retries: u32,
+    #[serde(deserialize_with = "duration")]
+    pub backoff: Duration,
+    #[serde(deserialize_with = "duration")]
+    pub max_backoff: Duration,
+    pub max_redirects: usize,
+    #[serde(deserialize_with = "duration")]
+    pub robots_max_age: Duration,
+    pub user_agent: String,
+    pub contact: String,
+    pub allow_private_addresses: bool,
+    #[serde(deserialize_with = "list_from_text")]
+    pub allow_addresses: Vec<ipnet::IpNet>,
+    #[serde(deserialize_with = "list_from_text")]
+    pub resolve: Vec<crawl_fetch::ResolveRule>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "see config/crawl.toml")]
+pub struct PolitenessSection {
+    #[serde(deserialize_with = "share")]
+    pub jitter: f64,
+    #[serde(deserialize_with = "pause")]
+    pub max_retry_after: Duration,
+    #[serde(deserialize_with = "pause")]
+    pub max_slow_delay: Duration,
+    #[serde(deserialize_with = "share")]
+    pub forgiveness: f64,
+    #[serde(deserialize_with = "positive")]
+    pub break_after: u32,
+    #[serde(deserialize_with = "pause")]
+    pub break_for: Duration,
+    pub break_tries: u32,
+}
+
+impl PolitenessSection {
+    /// As the fetch crate takes them, with what `[fetch]` says of the same.
+    #[must_use]
+    pub fn settings(&self, fetch: &FetchSection) -> PolitenessSettings {
+        PolitenessSettings {
+            delay: fetch.delay,
+            jitter: self.jitter,
+            host_concurrency: fetch.host_concurrency,
+            address_share: fetch.address_share,
+            max_crawl_delay: fetch.max_crawl_delay,
+            max_retry_after: self.max_retry_after,
+            max_slow_delay: self.max_slow_delay,
+            forgiveness: self.forgiveness,
+            break_after: self.break_after,
+            break_for: self.break_for,
+            break_tries: self.break_tries,
+        }
+    }
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "see config/crawl.toml")]
+pub struct ExtractSection {
+    pub threads: usize,
+    #[serde(deserialize_with = "from_text")]
+    pub favor: Favor,
+    #[serde(deserialize_with = "from_text")]
+    pub links: LinkStyle,
+    pub images: bool,
+    pub tables: bool,
+    pub comments: bool,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "see config/crawl.toml")]
+pub struct DedupSection {
+    pub enabled: bool,
+    pub threshold_pct: f64,
+    pub min_pages: usize,
+    pub min_block_chars: usize,
+    pub settle_pages: u64,
+    #[serde(deserialize_with = "positive")]
+    pub shards: usize,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "see config/crawl.toml")]
+pub struct OutputSection {
+    pub append: String,
+    pub replace: String,
+    pub links: bool,
+    #[serde(deserialize_with = "positive")]
+    pub batch: usize,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "see config/crawl.toml")]
+pub struct StateSection {
+    pub dir: String,
+}
+
+/// How log lines are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "see config/crawl.toml")]
+pub struct LogSection {
+    pub level: String,
+    pub format: LogFormat,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "see config/crawl.toml")]
+pub struct ChannelsSection {
+    #[serde(deserialize_with = "positive")]
+    pub fetched: usize,
+    #[serde(deserialize_with = "positive")]
+    pub extracted: usize,
+    #[serde(deserialize_with = "positive")]
+    pub cleaned: usize,
+}

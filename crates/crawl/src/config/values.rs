@@ -1,0 +1,87 @@
+//! How the values of settings are written.
+
+use serde::{Deserialize, Deserializer, de::Error as _};
+use std::{fmt::Display, str::FromStr, time::Duration};
+use toml::Value;
+
+/// A number, or no limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limit(pub Option<u64>);
+
+impl Limit {
+    /// Whether `count` is still below the limit.
+    #[must_use]
+    pub fn allows(self, count: u64) -> bool {
+        self.0.is_none_or(|limit| count < limit)
+    }
+
+    /// The limit as a number; the largest there is where there is none.
+    #[must_use]
+    pub fn or_max(self) -> u64 {
+        self.0.unwrap_or(u64::MAX)
+    }
+}
+
+impl<'de> Deserialize<'de> for Limit {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match Value::deserialize(deserializer)? {
+            Value::Integer(n) => {
+                u64::try_from(n).map(|n| Self(Some(n))).map_err(|_| D::Error::custom("must not be negative"))
+            }
+            Value::String(word) if word == "unlimited" => Ok(Self(None)),
+            other => Err(D::Error::custom(format!("expected a number or \"unlimited\", not {other}"))),
+        }
+    }
+}
+
+pub(super) fn from_text<'de, T: FromStr<Err: Display>, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<T, D::Error> {
+    String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+}
+
+pub(super) fn list_from_text<'de, T: FromStr<Err: Display>, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<T>, D::Error> {
+    let texts = Vec::<String>::deserialize(deserializer)?;
+    texts.iter().map(|t| t.parse().map_err(|e| D::Error::custom(format!("\"{t}\": {e}")))).collect()
+}
+
+pub(super) fn positive<'de, T, D>(deserializer: D) -> Result<T, D::Error>
+where
+    T: Deserialize<'de> + Default + PartialEq,
+    D: Deserializer<'de>,
+{
+    match T::deserialize(deserializer)? {
+        n if n == T::default() => Err(D::Error::custom("must be at least 1")),
+        n => Ok(n),
+    }
+}
+
+pub(super) fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    match f64::deserialize(deserializer)? {
+        n if (0.0..=1.0).contains(&n) => Ok(n),
+        n => Err(D::Error::custom(format!("{n} is not between 0 and 1"))),
+    }
+}
+
+pub(super) fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    let parsed = text.parse::<jiff::SignedDuration>().map_err(|_| {
+        D::Error::custom(format!(
+            "\"{text}\" is not a duration; write for example \"200ms\", \"1s\" or \"2m 30s\""
+        ))
+    })?;
+    Duration::try_from(parsed).map_err(|_| D::Error::custom(format!("\"{text}\" is negative")))
+}
+
+/// How long a host may be left alone at the most: nobody means more than a day.
+const LONGEST_PAUSE: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// A duration of at most a day.
+pub(super) fn pause<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    match duration(deserializer)? {
+        long if long > LONGEST_PAUSE => Err(D::Error::custom("must be at most \"24h\"")),
+        pause => Ok(pause),
+    }
+}
