@@ -124,6 +124,15 @@ pub struct RunArgs {
     /// URL or mail address for site owners, sent in the user agent
     #[arg(long, value_name = "TEXT", help_heading = "Fetching")]
     pub contact: Option<String>,
+    /// Send this header with every request, as curl does (repeatable; for a secret use the configuration)
+    #[arg(long, value_name = "NAME: VALUE", help_heading = "Fetching")]
+    pub header: Vec<String>,
+    /// Keep cookies, each for the host that set it
+    #[arg(long, help_heading = "Fetching")]
+    pub cookies: bool,
+    /// Send requests through this proxy, or none (default: HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY)
+    #[arg(long, value_name = "URL", help_heading = "Fetching")]
+    pub proxy: Option<String>,
     /// Do not obey robots.txt, meta robots, X-Robots-Tag and nofollow
     #[arg(long, help_heading = "Fetching")]
     pub ignore_robots: bool,
@@ -187,6 +196,9 @@ impl RunArgs {
         out.text("--strategy", "fetch.strategy", self.strategy.as_ref());
         out.text("--user-agent", "fetch.user_agent", self.user_agent.as_ref());
         out.text("--contact", "fetch.contact", self.contact.as_ref());
+        out.list("--header", "fetch.headers", &self.header);
+        out.switch("--cookies", "fetch.cookies", self.cookies, true);
+        out.text("--proxy", "fetch.proxy", self.proxy.as_ref());
         out.switch("--ignore-robots", "crawl.obey_robots", self.ignore_robots, false);
         out.switch("--no-respect-ai-optout", "crawl.respect_ai_optout", self.no_respect_ai_optout, false);
         out.list("--resolve", "fetch.resolve", &self.resolve);

@@ -311,8 +311,14 @@ impl Visit<'_> {
             self.request.url = to;
             return Ok(None);
         }
-        if canonical == asked || self.request.redirects.iter().any(|u| u == canonical.as_str()) {
-            let message = format!("a redirect leads back to {to}; the page may need cookies");
+        let back = canonical == asked || self.request.redirects.iter().any(|u| u == canonical.as_str());
+        if back && self.may_answer_now(&canonical) {
+            self.request.redirects.push(from);
+            self.request.url = to;
+            return Ok(None);
+        }
+        if back {
+            let message = format!("a redirect leads back to {to}; the page may need cookies (--cookies)");
             return Ok(Some(self.fail(Stage::Fetch, "redirect_loop", Some(status), message)));
         }
         let Some(host) = HostKey::of(&canonical) else {
@@ -335,6 +341,16 @@ impl Visit<'_> {
         target.redirects.push(from);
         context.store.enqueue(&[target])?;
         Ok(Some(self.end(Outcome::Redirected, "redirected", Some(status))))
+    }
+
+    /// Whether a page that a redirect leads back to may answer otherwise than the first time: consent pages and sessions
+    /// send whoever has no cookie away and back. Only on the same host, whose robots.txt has allowed it before, and once.
+    fn may_answer_now(&self, canonical: &Url) -> bool {
+        let asked = &self.request.url;
+        let trail = self.request.redirects.iter().map(String::as_str).chain([asked.as_str()]);
+        self.context.config.fetch.cookies
+            && HostKey::of(canonical) == HostKey::of(asked)
+            && trail.filter(|url| *url == canonical.as_str()).count() < 2
     }
 
     fn failed(

@@ -20,8 +20,7 @@ use crate::{
 use crawl_dedup::FingerprintSettings;
 use crawl_extract::{Options, PageExtractor};
 use crawl_fetch::{
-    AddressPolicy, ByteBudget, Canonicalizer, Gate, HttpClient, HttpSettings, RetrySettings, ScopeSet, Seed,
-    Traps, UrlFilter,
+    ByteBudget, Canonicalizer, Gate, HttpClient, RetrySettings, ScopeSet, Seed, Traps, UrlFilter,
 };
 use crawl_model::{Discovery, HostKey, NewUrl};
 use std::{
@@ -137,7 +136,7 @@ fn check_dedup(config: &Config) -> Result<(), Failure> {
 /// When a setting cannot be used.
 pub fn context(config: Config, store: Arc<dyn Store>) -> Result<Context, Failure> {
     let usage = |error: &dyn std::fmt::Display| Failure::usage(error.to_string());
-    let http = http_settings(&config);
+    let http = config.fetch.http_settings()?;
     let product_token = product_token(&http.user_agent);
     let budget = ByteBudget::new(config.fetch.body_budget.as_u64());
     let client = HttpClient::new(http, budget.clone()).map_err(|e| usage(&e))?;
@@ -195,30 +194,6 @@ pub fn context(config: Config, store: Arc<dyn Store>) -> Result<Context, Failure
 /// What robots.txt is asked for: the user agent up to its first slash or space (RFC 9309 §2.2.1).
 fn product_token(user_agent: &str) -> String {
     user_agent.split(['/', ' ']).next().unwrap_or(user_agent).to_owned()
-}
-
-fn http_settings(config: &Config) -> HttpSettings {
-    let fetch = &config.fetch;
-    let mut settings = HttpSettings {
-        pool_idle_per_host: fetch.host_concurrency,
-        connect_timeout: fetch.connect_timeout,
-        read_timeout: fetch.read_timeout,
-        total_timeout: fetch.total_timeout,
-        max_body_bytes: fetch.max_body.as_u64(),
-        resolve: fetch.resolve.clone(),
-        addresses: AddressPolicy {
-            allow_private: fetch.allow_private_addresses,
-            allow: fetch.allow_addresses.clone(),
-        },
-        ..HttpSettings::default()
-    };
-    if fetch.user_agent.is_empty() {
-        let contact = Some(fetch.contact.as_str()).filter(|contact| !contact.is_empty());
-        settings.user_agent = crawl_fetch::default_user_agent(contact);
-    } else {
-        settings.user_agent.clone_from(&fetch.user_agent);
-    }
-    settings
 }
 
 /// Puts the seeds into the frontier and their hosts into the scope. Known ones stay as they are.

@@ -25,7 +25,8 @@ pub use classify::{classify, needs_js};
 pub use error::{FetchError, Phase};
 pub use filter::{FilterError, FilterRules, Judgement, UrlFilter};
 pub use http::{
-    AddressPolicy, Fetched, HostAuth, HttpClient, HttpSettings, ProxyChoice, ResolveRule, Resource, SkipKind,
+    AddressPolicy, Fetched, HostAuth, HttpClient, HttpSettings, ProxyChoice, RequestHeader, ResolveRule,
+    Resource, SkipKind,
 };
 pub use optout::{AI_TXT_PATH, OPT_OUT_MAX_BYTES, OptOut, OriginOptOuts, TDMREP_PATH, tdm_header};
 pub use politeness::{AddressBook, Gate, HostSlot, NotYet, PolitenessSettings, SlotOutcome};

@@ -3,9 +3,11 @@
 //! The sources are merged as TOML tables and deserialised once; there is no default in code, so the file and the
 //! types cannot drift apart without an error at the first start (and in the tests).
 
+mod http;
 mod sections;
 mod values;
 
+pub use http::AuthEntry;
 pub use sections::*;
 pub use values::Limit;
 

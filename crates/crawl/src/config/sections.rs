@@ -1,9 +1,10 @@
 //! The sections of `config/crawl.toml` as types.
 
+use super::http::{AuthEntry, headers, proxy};
 use super::values::{Limit, duration, from_text, list_from_text, pause, positive, share};
 use crate::traps::TrapsSection;
 use crawl_extract::{Favor, LinkStyle};
-use crawl_fetch::{PolitenessSettings, Scope};
+use crawl_fetch::{PolitenessSettings, ProxyChoice, RequestHeader, Scope};
 use serde::Deserialize;
 use std::time::Duration;
 
@@ -90,6 +91,17 @@ pub struct FetchSection {
     pub robots_max_age: Duration,
     pub user_agent: String,
     pub contact: String,
+    #[serde(deserialize_with = "headers")]
+    pub headers: Vec<RequestHeader>,
+    pub cookies: bool,
+    pub auth: Vec<AuthEntry>,
+    #[serde(deserialize_with = "proxy")]
+    pub proxy: ProxyChoice,
+    pub ca_file: String,
+    #[serde(deserialize_with = "duration")]
+    pub keep_alive: Duration,
+    #[serde(deserialize_with = "positive")]
+    pub keep_alive_per_host: usize,
     pub allow_private_addresses: bool,
     #[serde(deserialize_with = "list_from_text")]
     pub allow_addresses: Vec<ipnet::IpNet>,

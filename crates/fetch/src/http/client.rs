@@ -15,7 +15,7 @@ use crate::{
     politeness::AddressBook,
     user_agents,
 };
-use crawl_model::{Body, CrawlRequest, FetchedPage, HostKey, Strategy, Timings};
+use crawl_model::{Body, CrawlRequest, FetchedPage, HostKey, Origin, Strategy, Timings};
 use reqwest::{
     Response,
     header::{COOKIE, HeaderMap},
@@ -319,13 +319,13 @@ impl HttpClient {
         }
     }
 
-    /// The credentials configured for exactly this host; a redirect to another host is another URL and gets none.
+    /// The credentials configured for exactly this origin; a redirect to another one is another URL and gets none.
     fn credentials(&self, url: &Url) -> Option<&HostAuth> {
         if self.settings.auth.is_empty() {
             return None;
         }
-        let host = HostKey::of(url)?;
-        self.settings.auth.iter().find(|auth| auth.host.eq_ignore_ascii_case(host.as_str()))
+        let origin = Origin::of(url)?;
+        self.settings.auth.iter().find(|auth| auth.origin == origin)
     }
 }
 

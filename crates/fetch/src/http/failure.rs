@@ -72,7 +72,7 @@ fn cause<'a, T: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a
 }
 
 /// The last message of the chain: the outer ones only say that something failed.
-fn innermost(error: &(dyn Error + 'static)) -> String {
+pub(super) fn innermost(error: &(dyn Error + 'static)) -> String {
     let mut current = error;
     while let Some(next) = current.source() {
         current = next;

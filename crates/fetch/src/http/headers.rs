@@ -71,12 +71,12 @@ pub(super) fn headers(settings: &HttpSettings, client: &[(String, String)]) -> R
     if let Some(language) = &settings.accept_language {
         map.insert(ACCEPT_LANGUAGE, value(language)?);
     }
-    for (name, text) in client.iter().chain(&settings.headers) {
+    for (name, text) in client {
         let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| bad_header(name))?;
-        let mut value = value(text)?;
-        // a configured header may carry a token
-        value.set_sensitive(settings.headers.iter().any(|(n, _)| name.as_str().eq_ignore_ascii_case(n)));
-        map.insert(name, value);
+        map.insert(name, value(text)?);
+    }
+    for header in &settings.headers {
+        map.insert(header.name.clone(), header.value.clone());
     }
     Ok(map)
 }

@@ -17,4 +17,4 @@ pub(crate) use client::now_ms;
 pub use client::{Fetched, HttpClient, Resource};
 pub use content::SkipKind;
 pub use resolve::ResolveRule;
-pub use settings::{HostAuth, HttpSettings, ProxyChoice};
+pub use settings::{HostAuth, HttpSettings, ProxyChoice, RequestHeader};

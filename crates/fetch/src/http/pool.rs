@@ -1,11 +1,12 @@
 //! The reqwest clients behind one [`HttpClient`](super::HttpClient), and the choice among them.
 
+use super::failure::innermost;
 use super::{
     resolve::GuardedResolver,
     settings::{HttpSettings, ProxyChoice},
 };
 use crate::error::FetchError;
-use reqwest::{Client, Proxy, redirect};
+use reqwest::{Certificate, Client, Proxy, redirect};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::{net::IpAddr, sync::Arc};
 use url::{Host, Url};
@@ -99,6 +100,10 @@ fn build(
         .http2_max_header_list_size(MAX_HEADER_LIST)
         .http2_adaptive_window(true)
         .dns_resolver(resolver);
+    let builder = match settings.extra_roots.as_slice() {
+        [] => builder,
+        pem => builder.tls_certs_merge(Certificate::from_pem_bundle(pem).map_err(|e| unusable(&e))?),
+    };
     let builder = match proxy {
         ProxyChoice::Environment => builder,
         ProxyChoice::Direct => builder.no_proxy(),
@@ -107,8 +112,9 @@ fn build(
     builder.build().map_err(|e| unusable(&e))
 }
 
+/// Without the URL: that of a proxy may hold credentials.
 fn unusable(error: &reqwest::Error) -> FetchError {
-    FetchError::Protocol(format!("the HTTP client cannot be set up: {error}"))
+    FetchError::Protocol(format!("the HTTP client cannot be set up: {}", innermost(error)))
 }
 
 /// Host names of the proxies in use.

@@ -1,11 +1,13 @@
-//! What a client is built from: plain data, no behaviour.
+//! What a client is built from: plain data. Whatever of it is a secret shows nothing when it is formatted.
 
 use super::{addresses::AddressPolicy, resolve::ResolveRule};
-use std::{fmt, time::Duration};
+use crawl_model::Origin;
+use reqwest::header::{HeaderName, HeaderValue};
+use std::{fmt, str::FromStr, time::Duration};
 use url::Url;
 
-/// How requests find their way out.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// How requests find their way out. Written as text: nothing for the environment, `none` for no proxy, else its URL.
+#[derive(Clone, Default, PartialEq, Eq)]
 pub enum ProxyChoice {
     /// As `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY` say.
     #[default]
@@ -16,21 +18,104 @@ pub enum ProxyChoice {
     Url(Url),
 }
 
-/// Basic credentials for one host, sent to no other one.
+impl fmt::Debug for ProxyChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Environment => f.write_str("Environment"),
+            Self::Direct => f.write_str("Direct"),
+            // its credentials stay out of logs
+            Self::Url(url) => {
+                write!(f, "Url({}://{})", url.scheme(), url.host_str().unwrap_or_default())
+            }
+        }
+    }
+}
+
+impl FromStr for ProxyChoice {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "" => return Ok(Self::Environment),
+            "none" => return Ok(Self::Direct),
+            _ => {}
+        }
+        let url = Url::parse(text).map_err(|_| "is neither \"none\" nor the URL of a proxy")?;
+        match url.scheme() {
+            "http" | "https" | "socks5" | "socks5h" if url.has_host() => Ok(Self::Url(url)),
+            _ => Err("has to be the URL of a proxy of the kind http, https, socks5 or socks5h"),
+        }
+    }
+}
+
+/// A header sent with every request. Its value shows nothing when it is formatted: it may be a token.
+#[derive(Clone, PartialEq, Eq)]
+pub struct RequestHeader {
+    /// Name.
+    pub name: HeaderName,
+    /// Value; never logged.
+    pub value: HeaderValue,
+}
+
+/// Headers that say how a message is framed and coded: the client's own business.
+const FRAMING: &[&str] = &[
+    "accept-encoding",
+    "connection",
+    "content-length",
+    "expect",
+    "host",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+/// Headers that are credentials: sent with every request, they would go to every host.
+const CREDENTIALS: &[&str] = &["authorization", "cookie", "proxy-authorization"];
+
+impl FromStr for RequestHeader {
+    type Err = String;
+
+    /// `Name: value`, as curl's `--header`. No message repeats the value.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, value) = text.split_once(':').ok_or("a header is written \"Name: value\"")?;
+        let name = HeaderName::from_bytes(name.trim().as_bytes())
+            .map_err(|_| "the part before the colon is not the name of a header")?;
+        if FRAMING.contains(&name.as_str()) {
+            return Err(format!("the header {name} cannot be set: the client writes it itself"));
+        }
+        if CREDENTIALS.contains(&name.as_str()) {
+            return Err(format!(
+                "the header {name} would go to every host; fetch.auth sends credentials to one, fetch.cookies keeps \
+                 cookies by host"
+            ));
+        }
+        let mut value = HeaderValue::from_str(value.trim())
+            .map_err(|_| format!("the value of the header {name} is not valid in HTTP"))?;
+        value.set_sensitive(true);
+        Ok(Self { name, value })
+    }
+}
+
+impl fmt::Debug for RequestHeader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RequestHeader").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// Basic credentials for one origin, sent to no other one: not to another port, nor without TLS where it has TLS.
 #[derive(Clone, PartialEq, Eq)]
 pub struct HostAuth {
-    /// `host` or `host:port`, as in a URL; without a port it means the scheme's own.
-    pub host: String,
+    /// `scheme://host[:port]`.
+    pub origin: Origin,
     /// User name.
     pub user: String,
-    /// Password.
+    /// Password; never logged.
     pub password: String,
 }
 
 impl fmt::Debug for HostAuth {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // secrets stay out of logs
-        f.debug_struct("HostAuth").field("host", &self.host).finish_non_exhaustive()
+        f.debug_struct("HostAuth").field("origin", &self.origin).finish_non_exhaustive()
     }
 }
 
@@ -57,13 +142,15 @@ pub struct HttpSettings {
     /// Which addresses may be contacted.
     pub addresses: AddressPolicy,
     /// Headers sent with every request, besides our own; one with the name of our own replaces it.
-    pub headers: Vec<(String, String)>,
+    pub headers: Vec<RequestHeader>,
     /// Keep cookies, each for the host that set it. Off, nothing of a cookie is ever sent.
     pub cookies: bool,
-    /// Basic credentials by host.
+    /// Basic credentials by origin.
     pub auth: Vec<HostAuth>,
     /// The way out.
     pub proxy: ProxyChoice,
+    /// Certificates in PEM of authorities that are trusted besides the system's.
+    pub extra_roots: Vec<u8>,
     /// Idle connections that are kept for a host.
     pub pool_idle_per_host: usize,
     /// How long an idle connection is kept.
@@ -88,8 +175,41 @@ impl Default for HttpSettings {
             cookies: false,
             auth: Vec::new(),
             proxy: ProxyChoice::default(),
+            extra_roots: Vec::new(),
             pool_idle_per_host: 4,
             pool_idle_timeout: Duration::from_secs(30),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_are_read_as_curls_and_never_shown() {
+        let header: RequestHeader = "X-Api-Key:  s3cret ".parse().unwrap();
+        assert_eq!((header.name.as_str(), header.value.as_bytes()), ("x-api-key", &b"s3cret"[..]));
+        assert!(!format!("{header:?} {:?}", header.value).contains("s3cret"));
+        for bad in
+            ["s3cret", ": s3cret", "a b: s3cret", "X-Key: \u{1}s3cret", "Host: s3cret", "Cookie: s3cret"]
+        {
+            let error = bad.parse::<RequestHeader>().unwrap_err();
+            assert!(!error.contains("s3cret"), "{error}");
+        }
+    }
+
+    #[test]
+    fn proxies_are_urls_and_their_credentials_are_never_shown() {
+        assert_eq!("".parse(), Ok(ProxyChoice::Environment));
+        assert_eq!("none".parse(), Ok(ProxyChoice::Direct));
+        for url in ["http://u:s3cret@proxy.test:3128", "socks5h://u:s3cret@[::1]:1080"] {
+            let proxy: ProxyChoice = url.parse().unwrap();
+            assert!(!format!("{proxy:?}").contains("s3cret"), "{proxy:?}");
+        }
+        for bad in ["proxy.test:3128", "ftp://u:s3cret@h/", "//u:s3cret@h"] {
+            let error = bad.parse::<ProxyChoice>().unwrap_err();
+            assert!(!error.contains("s3cret"), "{error}");
         }
     }
 }

@@ -1,0 +1,85 @@
+//! Bodies: cut, decoded, counted, and read in time.
+
+use crate::{
+    error, fetch, gzip, page,
+    support::{Server, Then, client, html, request, response, settings},
+};
+use crawl_fetch::{ByteBudget, FetchError, HttpClient, HttpSettings};
+use std::time::Duration;
+use tokio::io::AsyncWriteExt;
+
+#[tokio::test]
+async fn a_body_is_cut_at_the_cap_however_it_comes() {
+    let bomb = gzip(&vec![b' '; 50 << 20]);
+    let server = Server::start(move |seen, mut stream| {
+        let bomb = bomb.clone();
+        async move {
+            let kind = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n";
+            match seen.path.as_str() {
+                "/bomb" => {
+                    let head =
+                        format!("{kind}Content-Encoding: gzip\r\nContent-Length: {}\r\n\r\n", bomb.len());
+                    let _ = stream.write_all(head.as_bytes()).await;
+                    let _ = stream.write_all(&bomb).await;
+                }
+                path => {
+                    let framing = if path == "/long" { "Content-Length: 3000000\r\n\r\n" } else { "\r\n" };
+                    let _ = stream.write_all(format!("{kind}{framing}").as_bytes()).await;
+                    while stream.write_all(&[b'x'; 10_000]).await.is_ok() {}
+                }
+            }
+            (stream, Then::Close)
+        }
+    })
+    .await;
+    let client = client(settings());
+    for path in ["/bomb", "/endless", "/long"] {
+        let page = page(client.fetch(request(server.url(path))).await);
+        assert_eq!(page.body.bytes.len(), 1 << 20, "{path}");
+        assert!(page.body.truncated, "{path}");
+        assert_eq!(client.budget().used(), 1 << 20, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn an_announced_length_beyond_all_use_is_not_begun() {
+    let server = Server::start(|_, mut stream| async move {
+        let head = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 1000000000000\r\n\r\nx";
+        let _ = stream.write_all(head.as_bytes()).await;
+        (stream, Then::KeepOpen)
+    })
+    .await;
+    assert_eq!(
+        error(fetch(&server, "/").await),
+        FetchError::TooLarge { announced: 1_000_000_000_000, cap: 1 << 20 }
+    );
+}
+
+#[tokio::test]
+async fn a_wrong_coding_is_an_encoding_error() {
+    let server = Server::answering(|seen| {
+        let coding = seen.path.trim_start_matches('/');
+        let headers = format!("Content-Type: text/html\r\nContent-Encoding: {coding}\r\n");
+        response("200 OK", &headers, b"<p>plain</p>")
+    })
+    .await;
+    for coding in ["gzip", "br", "zstd", "compress", "gzip,gzip,gzip,gzip"] {
+        let error = error(fetch(&server, &format!("/{coding}")).await);
+        assert!(matches!(error, FetchError::Encoding { .. }), "{coding}: {error:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_full_budget_holds_back_the_next_body_but_not_its_time_limit() {
+    let server = Server::answering(|_| html(&"x".repeat(100))).await;
+    let budget = ByteBudget::new(100);
+    let short = HttpSettings { total_timeout: Duration::from_secs(1), ..settings() };
+    let client = HttpClient::new(short, budget.clone()).unwrap();
+    let first = page(client.fetch(request(server.url("/"))).await);
+    let second = client.fetch(request(server.url("/")));
+    tokio::pin!(second);
+    let waits = tokio::time::timeout(Duration::from_millis(1_500), &mut second).await;
+    assert!(waits.is_err(), "the budget is used up");
+    drop(first);
+    page(second.await);
+}

@@ -1,0 +1,129 @@
+//! Servers that break the protocol, the connection or the time limits.
+
+use crate::{
+    error, fetch, page,
+    support::{Server, Then, client, html, request, settings},
+};
+use crawl_fetch::{FetchError, HttpSettings, Phase};
+use std::time::Duration;
+use tokio::io::AsyncWriteExt;
+use url::Url;
+
+#[tokio::test]
+async fn what_is_not_http_is_a_protocol_error() {
+    let server = Server::start(|seen, mut stream| async move {
+        let answer: &[u8] = match seen.path.as_str() {
+            "/garbage" => b"GARBAGE\r\n\r\n",
+            "/http09" => b"<html>no headers</html>",
+            "/lengths" => b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 9\r\n\r\nhello1234",
+            "/negative" => b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\nhello",
+            _ => {
+                b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\nx\r\n"
+            }
+        };
+        let _ = stream.write_all(answer).await;
+        if seen.path == "/headers" {
+            while stream.write_all(b"X-Header: value\r\n").await.is_ok() {}
+        }
+        (stream, Then::Close)
+    })
+    .await;
+    for path in ["/garbage", "/http09", "/lengths", "/negative", "/chunk"] {
+        let error = error(fetch(&server, path).await);
+        assert!(matches!(error, FetchError::Protocol(_)), "{path}: {error:?}");
+        assert!(!error.is_transient());
+    }
+}
+
+#[tokio::test]
+async fn headers_without_end_are_refused_in_little_memory() {
+    for filler in [&b"X-Header: value\r\n"[..], &[b'a'; 4096][..]] {
+        let server = Server::start(move |_, mut stream| async move {
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nX: ").await;
+            while stream.write_all(filler).await.is_ok() {}
+            (stream, Then::Close)
+        })
+        .await;
+        assert!(matches!(error(fetch(&server, "/").await), FetchError::Protocol(_)));
+    }
+}
+
+#[tokio::test]
+async fn a_connection_that_breaks_is_lost_and_never_a_whole_page() {
+    let server = Server::start(|seen, mut stream| async move {
+        let kind = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n";
+        let answer = match seen.path.as_str() {
+            "/nothing" => String::new(),
+            "/short" => format!("{kind}Content-Length: 1000\r\n\r\nonly ten b"),
+            _ => format!("{kind}Transfer-Encoding: chunked\r\n\r\n5\r\nfirst\r\nff\r\npart"),
+        };
+        let _ = stream.write_all(answer.as_bytes()).await;
+        (stream, Then::Close)
+    })
+    .await;
+    for path in ["/nothing", "/short", "/chunked"] {
+        let error = error(fetch(&server, path).await);
+        assert!(matches!(error, FetchError::ConnectionLost(_)), "{path}: {error:?}");
+        assert!(error.is_transient());
+    }
+}
+
+#[tokio::test]
+async fn a_dead_port_and_an_unknown_name_are_told_apart() {
+    let gone = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+    let client = client(settings());
+    let refused = error(client.fetch(request(Url::parse(&format!("http://{gone}/")).unwrap())).await);
+    assert!(matches!(&refused, FetchError::Connect { host, .. } if host == "127.0.0.1"), "{refused:?}");
+    let unknown = error(client.fetch(request(Url::parse("http://no-such-name.invalid/").unwrap())).await);
+    assert!(
+        matches!(&unknown, FetchError::Dns { host, .. } if host == "no-such-name.invalid"),
+        "{unknown:?}"
+    );
+    assert!(refused.is_unreachable() && unknown.is_unreachable());
+}
+
+#[tokio::test]
+async fn each_time_limit_is_reported_as_itself() {
+    let server = Server::start(|seen, mut stream| async move {
+        let kind = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 100000\r\n\r\n";
+        if seen.path != "/headers" {
+            let _ = stream.write_all(kind.as_bytes()).await;
+        }
+        if seen.path == "/drip" {
+            while stream.write_all(b"x").await.is_ok() {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        }
+        tokio::time::sleep(Duration::from_secs(20)).await;
+        (stream, Then::Close)
+    })
+    .await;
+    let short = || HttpSettings {
+        connect_timeout: Duration::from_millis(500),
+        read_timeout: Duration::from_secs(1),
+        total_timeout: Duration::from_secs(3),
+        ..settings()
+    };
+    for (path, phase) in [("/headers", Phase::Headers), ("/body", Phase::Body), ("/drip", Phase::Total)] {
+        let error = error(client(short()).fetch(request(server.url(path))).await);
+        assert!(
+            matches!(error, FetchError::Timeout { phase: found, .. } if found == phase),
+            "{path}: {error:?}"
+        );
+        assert_eq!(error.is_transient(), phase != Phase::Total);
+    }
+}
+
+#[tokio::test]
+async fn a_kept_connection_that_the_server_closed_costs_no_page() {
+    let server = Server::start(|_, mut stream| async move {
+        let _ = stream.write_all(&html("x")).await;
+        (stream, Then::Close)
+    })
+    .await;
+    let client = client(settings());
+    for _ in 0..5 {
+        page(client.fetch(request(server.url("/"))).await);
+    }
+    assert_eq!(server.connections(), 5);
+}

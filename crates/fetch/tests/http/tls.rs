@@ -1,0 +1,136 @@
+//! TLS: its errors, and what is negotiated over it.
+
+use crate::{
+    error, page,
+    support::{Server, Then, client, request, settings},
+};
+use crawl_fetch::{FetchError, HttpSettings};
+use hyper::http;
+use std::{
+    net::SocketAddr,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+};
+use tokio_rustls::{
+    TlsAcceptor,
+    rustls::{
+        ServerConfig,
+        pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer},
+    },
+    server::TlsStream,
+};
+use url::Url;
+
+/// A server with a certificate for 127.0.0.1 that speaks what it offers by ALPN.
+struct TlsServer {
+    address: SocketAddr,
+    /// Its certificate, which is its own authority.
+    pem: String,
+    /// What was negotiated, connection by connection.
+    spoken: Arc<Mutex<Vec<String>>>,
+}
+
+impl TlsServer {
+    async fn offering(protocols: &[&str]) -> Self {
+        let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
+        let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(made.signing_key.serialize_der()));
+        let mut config = ServerConfig::builder()
+            .with_no_client_auth()
+            .with_single_cert(vec![made.cert.der().clone()], key)
+            .unwrap();
+        config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
+        let acceptor = TlsAcceptor::from(Arc::new(config));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let spoken = Arc::new(Mutex::new(Vec::new()));
+        let log = Arc::clone(&spoken);
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let (acceptor, log) = (acceptor.clone(), Arc::clone(&log));
+                tokio::spawn(async move {
+                    let Ok(stream) = acceptor.accept(stream).await else { return };
+                    let protocol = stream.get_ref().1.alpn_protocol().unwrap_or_default().to_vec();
+                    let protocol = String::from_utf8(protocol).unwrap();
+                    log.lock().unwrap().push(protocol.clone());
+                    if protocol == "h2" { serve_h2(stream).await } else { serve_http1(stream).await }
+                });
+            }
+        });
+        Self { address, pem: made.cert.pem(), spoken }
+    }
+
+    fn url(&self, path: &str) -> Url {
+        Url::parse(&format!("https://{}{path}", self.address)).unwrap()
+    }
+
+    fn trusted(&self) -> HttpSettings {
+        HttpSettings { extra_roots: self.pem.clone().into_bytes(), ..settings() }
+    }
+}
+
+/// Answers each request with what it was asked for.
+async fn serve_h2(stream: TlsStream<TcpStream>) {
+    let mut connection = h2::server::handshake(stream).await.unwrap();
+    while let Some(Ok((request, mut respond))) = connection.accept().await {
+        let answer = http::Response::builder().header("content-type", "text/html").body(()).unwrap();
+        let mut body = respond.send_response(answer, false).unwrap();
+        let text = format!("{:?} {}", request.version(), request.uri().path());
+        body.send_data(text.into_bytes().into(), true).unwrap();
+    }
+}
+
+async fn serve_http1(mut stream: TlsStream<TcpStream>) {
+    let mut head = [0; 4096];
+    while stream.read(&mut head).await.is_ok_and(|n| n > 0) {
+        let answer = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 8\r\n\r\nHTTP/1.1";
+        if stream.write_all(answer.as_bytes()).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// HTTP/2 where the server offers it, over one connection for many requests; HTTP/1.1 where it does not.
+#[tokio::test]
+async fn http_2_is_negotiated_by_alpn() {
+    for (offer, expected) in [(&["h2", "http/1.1"][..], "h2"), (&["http/1.1"], "http/1.1"), (&[], "")] {
+        let server = TlsServer::offering(offer).await;
+        let client = client(server.trusted());
+        for path in ["/a", "/b", "/c"] {
+            let page = page(client.fetch(request(server.url(path))).await);
+            let body = String::from_utf8(page.body.bytes.to_vec()).unwrap();
+            let answered = if expected == "h2" { format!("HTTP/2.0 {path}") } else { "HTTP/1.1".to_owned() };
+            assert_eq!(body, answered);
+        }
+        assert_eq!(*server.spoken.lock().unwrap(), [expected], "one connection for all three");
+    }
+}
+
+#[tokio::test]
+async fn a_certificate_that_nobody_vouches_for_is_a_tls_error() {
+    let server = TlsServer::offering(&["h2"]).await;
+    let error = error(client(settings()).fetch(request(server.url("/"))).await);
+    assert!(matches!(&error, FetchError::Tls { host, .. } if host == "127.0.0.1"), "{error:?}");
+    assert!(error.is_unreachable());
+}
+
+#[tokio::test]
+async fn plain_text_on_a_tls_port_is_a_tls_error() {
+    let server = Server::start(|_, stream| async move { (stream, Then::Close) }).await;
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await;
+            // held open, so that the client reads it before the end
+            tokio::time::sleep(Duration::from_secs(2)).await;
+        }
+    });
+    drop(server);
+    let url = Url::parse(&format!("https://{address}/")).unwrap();
+    let error = error(client(settings()).fetch(request(url)).await);
+    assert!(matches!(error, FetchError::Tls { .. }), "{error:?}");
+}

@@ -1,0 +1,71 @@
+//! Which way a request goes: addresses, fixed ones, proxies.
+
+use crate::{
+    error, page,
+    support::{Server, client, html, request, settings},
+};
+use crawl_fetch::{FetchError, HttpSettings, ProxyChoice};
+use url::Url;
+
+#[tokio::test]
+async fn private_addresses_are_refused_in_every_notation_before_any_connection() {
+    let server = Server::answering(|_| html("secret")).await;
+    let port = server.address.port();
+    let client = client(HttpSettings {
+        addresses: crawl_fetch::AddressPolicy::default(),
+        resolve: vec![format!("named.test:{port}:127.0.0.1").parse().unwrap()],
+        ..settings()
+    });
+    for host in
+        ["127.0.0.1", "2130706433", "0177.0.0.01", "0x7f.1", "[::ffff:127.0.0.1]", "localhost", "named.test"]
+    {
+        let url = Url::parse(&format!("http://{host}:{port}/")).unwrap();
+        let error = error(client.fetch(request(url)).await);
+        assert!(matches!(error, FetchError::AddressBlocked { .. }), "{host}: {error:?}");
+    }
+    assert_eq!(server.connections(), 0);
+    for url in ["file:///etc/passwd", "gopher://127.0.0.1/"] {
+        let error = error(client.fetch(request(Url::parse(url).unwrap())).await);
+        assert!(matches!(error, FetchError::Url(_)), "{url}: {error:?}");
+    }
+}
+
+#[tokio::test]
+async fn resolve_rules_hold_for_their_port_alone() {
+    let server = Server::answering(|_| html("here")).await;
+    let port = server.address.port();
+    let client = client(HttpSettings {
+        resolve: vec![format!("named.invalid:{port}:127.0.0.1").parse().unwrap()],
+        ..settings()
+    });
+    page(client.fetch(request(Url::parse(&format!("http://NAMED.invalid:{port}/")).unwrap())).await);
+    assert_eq!(server.seen()[0].header("host"), Some(format!("named.invalid:{port}").as_str()));
+    let elsewhere = error(client.fetch(request(Url::parse("http://named.invalid:1/").unwrap())).await);
+    assert!(matches!(elsewhere, FetchError::Dns { .. }), "{elsewhere:?}");
+}
+
+#[tokio::test]
+async fn a_proxy_gets_names_and_never_what_is_named_by_address() {
+    let proxy = Server::answering(|_| html("by proxy")).await;
+    let direct = Server::answering(|_| html("direct")).await;
+    let port = direct.address.port();
+    let client = client(HttpSettings {
+        proxy: ProxyChoice::Url(proxy.url("/")),
+        resolve: vec![format!("fixed.test:{port}:127.0.0.1").parse().unwrap()],
+        ..settings()
+    });
+    let body = async |url: &str| {
+        let page = page(client.fetch(request(Url::parse(url).unwrap())).await);
+        String::from_utf8_lossy(&page.body.bytes).into_owned()
+    };
+    assert_eq!(body("http://elsewhere.test/x").await, "by proxy");
+    assert_eq!(proxy.seen()[0].path, "http://elsewhere.test/x");
+    assert_eq!(body(&format!("http://fixed.test:{port}/")).await, "direct");
+    assert_eq!(body(&format!("http://127.0.0.1:{port}/")).await, "direct");
+    // behind a proxy the address of a host is not known, and the proxy's own is not taken for it
+    let host = |text: &str| crawl_model::HostKey::from_stored(text);
+    assert_eq!(client.address_book().address_of(&host("elsewhere.test")), None);
+    assert!(client.address_book().address_of(&host(&format!("fixed.test:{port}"))).is_some());
+    let blocked = error(client.fetch(request(Url::parse("http://10.0.0.1/").unwrap())).await);
+    assert!(matches!(blocked, FetchError::AddressBlocked { .. }));
+}
