@@ -3,7 +3,9 @@
 use crate::{
     blocks, charset,
     content::{self, Chosen},
-    dom, embedded, links,
+    dom, embedded,
+    explain::{Explanation, Trace},
+    links,
     metadata::{self, JsonLd},
     options::Options,
     page::{Page, Reveal},
@@ -69,6 +71,18 @@ impl PageExtractor {
     /// Extracts a page. Never fails.
     #[must_use]
     pub fn extract(&self, input: &Input<'_>) -> Extraction {
+        self.run(input, Trace::default()).0
+    }
+
+    /// Extracts a page and says why it came out so. The extraction is the one that [`Self::extract`] gives; the
+    /// explanation costs about as much again. Plain text has an empty explanation.
+    #[must_use]
+    pub fn explain(&self, input: &Input<'_>) -> (Extraction, Explanation) {
+        let (extraction, explanation) = self.run(input, Trace::on());
+        (extraction, explanation.unwrap_or_default())
+    }
+
+    fn run(&self, input: &Input<'_>, trace: Trace) -> (Extraction, Option<Explanation>) {
         let decoded = charset::decode(input.bytes, input.content_type);
         let mut warnings = Vec::new();
         if decoded.source == charset::Source::Guess
@@ -79,10 +93,10 @@ impl PageExtractor {
         if decoded.had_errors {
             warnings.push(Warning::InvalidBytes);
         }
-        let mut extraction = if plain::is_plain(input.content_type, &decoded.text) {
-            extract_plain(&decoded.text)
+        let (mut extraction, explanation) = if plain::is_plain(input.content_type, &decoded.text) {
+            (extract_plain(&decoded.text), None)
         } else {
-            self.extract_html(&decoded.text, input.url, &mut warnings)
+            self.extract_html(&decoded.text, input.url, &mut warnings, trace)
         };
         extraction.charset = decoded.charset;
         extraction.metadata.language_detected = detect_language(&extraction.content);
@@ -92,7 +106,7 @@ impl PageExtractor {
         }
         warnings.sort_unstable();
         extraction.warnings = warnings;
-        extraction
+        (extraction, explanation)
     }
 
     /// The text of the page's embedded data, if it has more words than `least` and enough to be a text at all. Its
@@ -107,10 +121,16 @@ impl PageExtractor {
             return None;
         }
         let (pieces, references) = render::pieces(&inner, &selection, render::Style::of(&self.options));
-        Some(render::join(&polish::pieces(pieces, &self.rules, true), &references))
+        Some(render::join(&polish::pieces(pieces, &self.rules, true, &inner.trace), &references))
     }
 
-    fn extract_html(&self, html: &str, url: Option<&Url>, warnings: &mut Vec<Warning>) -> Extraction {
+    fn extract_html(
+        &self,
+        html: &str,
+        url: Option<&Url>,
+        warnings: &mut Vec<Warning>,
+        trace: Trace,
+    ) -> (Extraction, Option<Explanation>) {
         let parsed = dom::parse(html, &self.options.limits);
         if parsed.depth_capped {
             warnings.push(Warning::DepthCapped);
@@ -119,6 +139,7 @@ impl PageExtractor {
             warnings.push(Warning::AttributesCapped);
         }
         let mut page = Page::new(parsed.dom, &self.rules, url);
+        page.trace = trace;
         let json = JsonLd::of(&page);
         let collected = metadata::collect(&page, &json);
         let signals = signals::compute(&page, collected.accessible);
@@ -132,9 +153,10 @@ impl PageExtractor {
         if let Some(revealed) = revealed {
             written.reason = format!("{revealed}; {}", written.reason);
         }
+        let explanation = std::mem::take(&mut page.trace).finish(&page);
         // Of a large page these are as large as the page.
         page.forget_amounts();
-        Extraction {
+        let extraction = Extraction {
             content: written.content,
             blocks: blocks::collect(&page, &written.in_content),
             metadata: collected.metadata,
@@ -147,17 +169,19 @@ impl PageExtractor {
             word_count: 0,
             charset: "",
             warnings: Vec::new(),
-        }
+        };
+        (extraction, explanation)
     }
 
     /// Writes the chosen part of a page, or its embedded data where that part is next to nothing.
     fn write(&self, page: &Page<'_>, json: &JsonLd, chosen: Chosen, article: bool) -> Written {
         let Chosen { selection, mut extractor, mut reason } = chosen;
+        page.trace.chosen(page, &selection);
         let (pieces, references) = render::pieces(page, &selection, render::Style::of(&self.options));
         // What a known program wrote holds its content and nothing else.
         let mut pieces = match extractor {
             Extractor::PageType => pieces,
-            _ => polish::pieces(pieces, &self.rules, article),
+            _ => polish::pieces(pieces, &self.rules, article, &page.trace),
         };
         let mut content = render::join(&pieces, &references);
         if selection.words < self.rules.extraction.words.readability

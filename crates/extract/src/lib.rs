@@ -15,6 +15,7 @@ mod consent;
 mod content;
 mod dom;
 mod embedded;
+mod explain;
 mod extractor;
 mod links;
 mod metadata;
@@ -29,6 +30,7 @@ mod signals;
 mod text;
 mod words;
 
+pub use explain::{Candidate, Explanation, MAX_ELEMENTS, Points, Removal, Source};
 pub use extractor::{Input, PageExtractor, is_html};
 pub use options::{Favor, Format, Limits, LinkStyle, Options, ParseOptionError};
 pub use rules::{Rules, RulesError};

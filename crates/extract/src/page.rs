@@ -2,6 +2,7 @@
 
 use crate::{
     dom::{Dom, NONE, Tag},
+    explain::Trace,
     rules::{Hit, Part, Roles, Rules},
     text,
 };
@@ -112,6 +113,8 @@ pub(crate) struct Page<'a> {
     pub(crate) heading: Option<u32>,
     /// The body, or the document where there is none (framesets).
     pub(crate) body: u32,
+    /// Takes notes for an explanation, if there is to be one.
+    pub(crate) trace: Trace,
 }
 
 impl<'a> Page<'a> {
@@ -137,6 +140,7 @@ impl<'a> Page<'a> {
             has_paywall: false,
             heading: None,
             body,
+            trace: Trace::default(),
         };
         page.look_at_elements();
         page.measure();
@@ -198,7 +202,7 @@ impl<'a> Page<'a> {
             }
             let mut consent = false;
             self.rules.selectors.for_matches(&self.dom, id, |hit| match hit {
-                Hit::Consent => consent = true,
+                Hit::Consent(_) => consent = true,
                 Hit::Framework(index) => self.frameworks[index as usize] = true,
                 Hit::JsRoot => self.has_js_root = true,
                 Hit::Paywall => self.has_paywall = true,

@@ -1,6 +1,7 @@
 //! The last pass over the pieces: what is boilerplate by its text (html-cleaner-impact, step 4).
 
 use crate::{
+    explain::Trace,
     render::{Kind, Piece},
     rules::Rules,
     text,
@@ -12,22 +13,45 @@ const MAX_LINE: usize = 120;
 
 /// Leaves out lines of boilerplate: those that say no more than when the page was changed, wherever they stand;
 /// buttons and the like at the edges; headings with nothing below them at the end.
-pub(crate) fn pieces(mut pieces: Vec<Piece>, rules: &Rules, article: bool) -> Vec<Piece> {
-    pieces.retain(|piece| !is_update_line(piece, rules) && !is_aside(piece, rules));
+pub(crate) fn pieces(mut pieces: Vec<Piece>, rules: &Rules, article: bool, trace: &Trace) -> Vec<Piece> {
+    let mut all = Pieces { list: &mut pieces, trace };
+    all.keep("a line that only says when the page was changed", |piece| !is_update_line(piece, rules));
+    all.keep("a picture's credit, or a line that leads to another page", |piece| !is_aside(piece, rules));
     if article {
-        drop_repeated(&mut pieces);
+        drop_repeated(&mut all);
     }
-    cut_end_sections(&mut pieces, rules);
-    drop_link_lines(&mut pieces, if article { MAX_LINK_LINES_ARTICLE } else { MAX_LINK_LINES });
+    cut_end_sections(&mut all, rules);
+    drop_link_lines(&mut all, if article { MAX_LINK_LINES_ARTICLE } else { MAX_LINK_LINES });
     while pieces
         .last()
         .is_some_and(|piece| is_edge_line(piece, rules) || matches!(piece.kind, Kind::Heading(_)))
     {
-        pieces.pop();
+        pieces
+            .pop()
+            .inspect(|piece| trace.line(piece, "a line of boilerplate, or a bare heading, at the end"));
     }
     let lead = pieces.iter().take_while(|piece| is_edge_line(piece, rules)).count();
-    pieces.drain(..lead);
+    pieces.drain(..lead).for_each(|piece| trace.line(&piece, "a line of boilerplate at the start"));
     pieces
+}
+
+/// Pieces of which some are left out, which is noted.
+struct Pieces<'a> {
+    list: &'a mut Vec<Piece>,
+    trace: &'a Trace,
+}
+
+impl Pieces<'_> {
+    /// Keeps the pieces that are to be kept.
+    fn keep(&mut self, pass: &'static str, mut keep: impl FnMut(&Piece) -> bool) {
+        self.list.retain(|piece| {
+            let kept = keep(piece);
+            if !kept {
+                self.trace.line(piece, pass);
+            }
+            kept
+        });
+    }
 }
 
 /// A credit of a picture, or a line that leads to another page.
@@ -56,14 +80,14 @@ const MAX_LINK_LINES_ARTICLE: f32 = 0.3;
 
 /// Leaves out lines that are no more than a link: to read more, to see also, to share. Not where such lines are much of
 /// the content, as in a list of articles.
-fn drop_link_lines(pieces: &mut Vec<Piece>, max_share: f32) {
+fn drop_link_lines(pieces: &mut Pieces<'_>, max_share: f32) {
     let is_link_line = |piece: &Piece| {
         piece.kind == Kind::Paragraph && piece.chars <= MAX_LINK_LINE && piece.link_density() >= LINK_LINE
     };
-    let total: u32 = pieces.iter().map(|piece| piece.chars).sum();
-    let links: u32 = pieces.iter().filter(|p| is_link_line(p)).map(|p| p.chars).sum();
+    let total: u32 = pieces.list.iter().map(|piece| piece.chars).sum();
+    let links: u32 = pieces.list.iter().filter(|p| is_link_line(p)).map(|p| p.chars).sum();
     if (links as f32) <= total as f32 * max_share {
-        pieces.retain(|piece| !is_link_line(piece));
+        pieces.keep("a line that is no more than a link", |piece| !is_link_line(piece));
     }
 }
 
@@ -71,20 +95,20 @@ fn drop_link_lines(pieces: &mut Vec<Piece>, max_share: f32) {
 const REPEATED: std::ops::RangeInclusive<usize> = 60..=300;
 
 /// Leaves out a paragraph that stood before: captions of a gallery, teasers of a page's parts for several widths.
-fn drop_repeated(pieces: &mut Vec<Piece>) {
+fn drop_repeated(pieces: &mut Pieces<'_>) {
     let mut seen: HashSet<String> = HashSet::new();
-    pieces.retain(|piece| {
+    pieces.keep("a paragraph that stood before", |piece| {
         let like_caption = piece.kind == Kind::Paragraph && REPEATED.contains(&piece.text.len());
         !like_caption || seen.insert(text::fold_lower(piece.bare()))
     });
 }
 
 /// Leaves out sections that follow the content, told by their headings, in its second half.
-fn cut_end_sections(pieces: &mut Vec<Piece>, rules: &Rules) {
-    let total: u32 = pieces.iter().map(|piece| piece.chars).sum();
+fn cut_end_sections(pieces: &mut Pieces<'_>, rules: &Rules) {
+    let total: u32 = pieces.list.iter().map(|piece| piece.chars).sum();
     let mut before = 0;
     let mut cut_level = None;
-    pieces.retain(|piece| {
+    pieces.keep("a section that follows the content, by its heading", |piece| {
         let here = before;
         before += piece.chars;
         if let Kind::Heading(level) = piece.kind {

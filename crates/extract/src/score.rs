@@ -1,44 +1,49 @@
 //! The article score (heuristics reference §1): points for what the URL and the page look like.
 
-use crate::{dom::Tag, links::tokens, page::Page, rules::Score};
+use crate::{dom::Tag, explain::Trace, links::tokens, page::Page, rules::Score};
 use crawl_model::{Link, PageMetadata};
 use html5ever::local_name;
 use url::Url;
 
 /// The score of a page. `words` are those outside of nav, header and footer.
 pub(crate) fn score(page: &Page<'_>, metadata: &PageMetadata, links: &[Link], words: u32) -> i32 {
-    let rules = &page.rules.score;
-    page.url.map_or(0, |url| url_score(rules, url)) + content_score(page, metadata, links, words)
+    let mut sum = Sum { points: 0, trace: &page.trace };
+    if let Some(url) = page.url {
+        url_score(&page.rules.score, url, &mut sum);
+    }
+    content_score(page, metadata, links, words, &mut sum);
+    sum.points
 }
 
-fn url_score(rules: &Score, url: &Url) -> i32 {
+/// Points so far.
+struct Sum<'a> {
+    points: i32,
+    trace: &'a Trace,
+}
+
+impl Sum<'_> {
+    /// Counts a signal where it is seen.
+    fn add(&mut self, seen: bool, points: i32, signal: &'static str) {
+        if seen {
+            self.points += points;
+            self.trace.points(points, signal);
+        }
+    }
+}
+
+fn url_score(rules: &Score, url: &Url, sum: &mut Sum<'_>) {
     let rules = &rules.url;
     let path = url.path();
     let lower = path.to_ascii_lowercase();
     let depth = path.split('/').filter(|segment| !segment.is_empty()).count();
-    let mut score = 0;
-    if rules.article_segments.iter().any(|segment| lower.contains(segment.as_str())) {
-        score += rules.article_segment;
-    }
-    if has_date(path) {
-        score += rules.date;
-    }
-    if depth >= 4 {
-        score += rules.long_slug;
-    }
-    if depth <= 1 {
-        score += rules.single_segment;
-    }
-    if rules.excluded_segments.iter().any(|segment| lower.contains(segment.as_str())) {
-        score += rules.excluded;
-    }
-    if is_paginated(url) {
-        score += rules.paginated;
-    }
-    if is_author_listing(&lower) {
-        score += rules.author_listing;
-    }
-    score
+    let among = |list: &[String]| list.iter().any(|segment| lower.contains(segment.as_str()));
+    sum.add(among(&rules.article_segments), rules.article_segment, "a path segment of articles");
+    sum.add(has_date(path), rules.date, "a date in the path");
+    sum.add(depth >= 4, rules.long_slug, "four path segments and more");
+    sum.add(depth <= 1, rules.single_segment, "one path segment or none");
+    sum.add(among(&rules.excluded_segments), rules.excluded, "a path segment of listings and service pages");
+    sum.add(is_paginated(url), rules.paginated, "a paginated URL");
+    sum.add(is_author_listing(&lower), rules.author_listing, "an author's list");
 }
 
 /// Four digits, a slash, two digits.
@@ -60,46 +65,25 @@ fn is_author_listing(path: &str) -> bool {
     path.split_once("/author/").is_some_and(|(_, rest)| !rest.trim_end_matches('/').contains('/'))
 }
 
-fn content_score(page: &Page<'_>, metadata: &PageMetadata, links: &[Link], words: u32) -> i32 {
+fn content_score(page: &Page<'_>, metadata: &PageMetadata, links: &[Link], words: u32, sum: &mut Sum<'_>) {
     let rules = &page.rules.score.content;
     let dom = &page.dom;
-    let mut score = 0;
-    if words > rules.words_many {
-        score += rules.words_many_points;
-    } else if words >= rules.words_some {
-        score += rules.words_some_points;
-    }
-    if words < rules.words_few {
-        score += rules.words_few_points;
-    }
+    let many = words > rules.words_many;
+    sum.add(many, rules.words_many_points, "many words");
+    sum.add(!many && words >= rules.words_some, rules.words_some_points, "some words");
+    sum.add(words < rules.words_few, rules.words_few_points, "few words");
     let all = || page.body..dom.end(page.body);
-    if all().filter(|id| dom.tag(*id) == Tag::H1).count() == 1 {
-        score += rules.one_h1;
-    }
-    if !metadata.authors.is_empty() {
-        score += rules.author;
-    }
-    if metadata.published.is_some() {
-        score += rules.published;
-    }
-    if metadata.json_ld_types.iter().any(|t| rules.json_ld_types.contains(t)) {
-        score += rules.json_ld;
-    }
-    if metadata.og_type.as_deref() == Some("article") {
-        score += rules.og_article;
-    }
+    sum.add(all().filter(|id| dom.tag(*id) == Tag::H1).count() == 1, rules.one_h1, "exactly one h1");
+    sum.add(!metadata.authors.is_empty(), rules.author, "an author");
+    sum.add(metadata.published.is_some(), rules.published, "a date of publication");
+    let typed = metadata.json_ld_types.iter().any(|t| rules.json_ld_types.contains(t));
+    sum.add(typed, rules.json_ld, "a JSON-LD type of articles");
+    sum.add(metadata.og_type.as_deref() == Some("article"), rules.og_article, "og:type article");
     let paragraphs =
         all().filter(|id| dom.tag(*id) == Tag::P && page.amount(*id).chars >= rules.paragraph_chars);
-    if paragraphs.count() as u32 > rules.paragraphs_over {
-        score += rules.paragraphs;
-    }
-    if outbound(page, links) > rules.outbound_over {
-        score += rules.outbound;
-    }
-    if has_pagination(page) {
-        score += rules.pagination;
-    }
-    score
+    sum.add(paragraphs.count() as u32 > rules.paragraphs_over, rules.paragraphs, "paragraphs");
+    sum.add(outbound(page, links) > rules.outbound_over, rules.outbound, "many links to other hosts");
+    sum.add(has_pagination(page), rules.pagination, "rel=next or rel=prev");
 }
 
 /// Links to other hosts.

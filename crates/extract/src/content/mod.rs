@@ -32,7 +32,7 @@ impl Selection {
     }
 
     /// The visible text of what is left.
-    fn amount(&self, page: &Page<'_>) -> Amount {
+    pub(crate) fn amount(&self, page: &Page<'_>) -> Amount {
         let mut sum = Amount::default();
         self.roots.iter().for_each(|root| sum.add(prune::kept(page, *root, &self.drop)));
         sum
@@ -64,7 +64,21 @@ fn calls_itself_article(page: &Page<'_>, metadata: &PageMetadata) -> bool {
 
 /// The page calls itself an article, or scores like one.
 pub(crate) fn is_article(page: &Page<'_>, metadata: &PageMetadata, score: i32) -> bool {
-    calls_itself_article(page, metadata) || score >= page.rules.extraction.choice.article_score
+    let called = calls_itself_article(page, metadata);
+    let least = page.rules.extraction.choice.article_score;
+    page.trace.evidence(|| {
+        let types = metadata.json_ld_types.join(", ");
+        let og = metadata.og_type.as_deref().unwrap_or("none");
+        format!(
+            "{}: og:type {og}, JSON-LD types [{types}]; article score {score}, {least} and more is one",
+            match (called, score >= least) {
+                (true, _) => "an article, as it calls itself",
+                (false, true) => "an article by its score",
+                (false, false) => "no article",
+            }
+        )
+    });
+    called || score >= least
 }
 
 /// Runs the cascade: what the page's own program names, else the better of two candidates, else the DOM heuristic. A
@@ -72,6 +86,7 @@ pub(crate) fn is_article(page: &Page<'_>, metadata: &PageMetadata, score: i32) -
 pub(crate) fn choose(page: &Page<'_>, metadata: &PageMetadata, article: bool, options: &Options) -> Chosen {
     let limits = &page.rules.extraction;
     if let Some(chosen) = platform::forum(page, metadata).or_else(|| platform::documentation(page)) {
+        page.trace.candidate(page, "platform", &chosen.selection);
         return chosen;
     }
     let mut mask = prune::boilerplate(page, options);
@@ -79,7 +94,9 @@ pub(crate) fn choose(page: &Page<'_>, metadata: &PageMetadata, article: bool, op
     let share = if how.article { limits.prune.article_teaser_share } else { limits.prune.teaser_share };
     teasers::mask(page, &mut mask, share);
     let readable = readability::candidate(page, &mask, how).filter(|s| s.words >= limits.words.readability);
-    let blocks = trafilatura::candidate(page, &mask, how).filter(|s| s.words >= limits.words.trafilatura);
+    let blocks = trafilatura::candidate(page, &mask, how)
+        .inspect(|s| page.trace.candidate(page, "trafilatura", s))
+        .filter(|s| s.words >= limits.words.trafilatura);
     let chosen = match (readable, blocks) {
         (Some(readable), Some(blocks)) => better(page, readable, blocks, how.declared),
         (Some(s), None) => {
@@ -90,7 +107,11 @@ pub(crate) fn choose(page: &Page<'_>, metadata: &PageMetadata, article: bool, op
             let reason = format!("blocks have {} words, no container has enough", s.words);
             Chosen { selection: s, extractor: Extractor::Trafilatura, reason }
         }
-        (None, None) => density::choose(page, &mask),
+        (None, None) => {
+            let chosen = density::choose(page, &mask);
+            page.trace.candidate(page, "dom heuristic", &chosen.selection);
+            chosen
+        }
     };
     whole_if_better(page, chosen, &mask, how)
 }
@@ -136,6 +157,7 @@ fn whole_if_better(page: &Page<'_>, chosen: Chosen, mask: &[bool], how: How) -> 
     let mut drop = mask.to_vec();
     prune::drop_link_lists(page, &[page.body], &mut drop, how);
     let whole = Selection::new(page, vec![page.body], drop);
+    page.trace.candidate(page, "whole body", &whole);
     if (whole.words as f32) < chosen.selection.words as f32 * factor {
         return chosen;
     }

@@ -51,6 +51,7 @@ pub(super) fn documentation(page: &Page<'_>) -> Option<Chosen> {
     let mut drop = vec![false; dom.len() as usize];
     for id in elements(page, Part::DocDrop, platform) {
         drop[id as usize] = true;
+        page.trace.mark(id, "the documentation program's own drop list (platforms.toml)");
     }
     for &root in &roots {
         for id in root..dom.end(root) {
@@ -98,6 +99,7 @@ pub(super) fn forum(page: &Page<'_>, metadata: &PageMetadata) -> Option<Chosen> 
     let mut drop = vec![false; page.dom.len() as usize];
     for id in elements(page, Part::PostDrop, platform) {
         drop[id as usize] = true;
+        page.trace.mark(id, "the forum program's own drop list (platforms.toml)");
     }
     let count = posts.len();
     let mut roots: Vec<u32> = posts

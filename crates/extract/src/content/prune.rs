@@ -190,7 +190,10 @@ pub(super) fn drop_link_lists(page: &Page<'_>, roots: &[u32], drop: &mut [bool],
         }
     }
     if listed as f32 <= whole as f32 * rules.list_share {
-        lists.into_iter().for_each(|id| drop[id as usize] = true);
+        for id in lists {
+            drop[id as usize] = true;
+            page.trace.mark(id, "a block of links");
+        }
     }
 }
 

@@ -24,7 +24,10 @@ pub(super) fn candidate(page: &Page<'_>, mask: &[bool], how: How) -> Option<Sele
     let roots = with_siblings(page, top, best, &scores, mask);
     let mut drop = mask.to_vec();
     prune::drop_link_lists(page, &roots, &mut drop, how);
-    Some(Selection::new(page, roots, drop))
+    let selection = Selection::new(page, roots, drop);
+    page.trace.candidate(page, "readability", &selection);
+    page.trace.score(best);
+    Some(selection)
 }
 
 fn score(page: &Page<'_>, mask: &[bool]) -> FxHashMap<u32, f32> {

@@ -17,7 +17,10 @@ pub(super) fn mask(page: &Page<'_>, mask: &mut [bool], max_share: f32) {
     let words: u32 = cards.iter().map(|id| page.amount(*id).words).sum();
     let whole = super::prune::kept(page, page.body, mask).words;
     if words as f32 <= whole as f32 * max_share {
-        cards.into_iter().for_each(|id| mask[id as usize] = true);
+        for id in cards {
+            mask[id as usize] = true;
+            page.trace.mark(id, "a teaser: its heading is a link");
+        }
     }
 }
 

@@ -39,30 +39,32 @@ const MAX_AUTHORS: usize = 20;
 /// The authors' names: JSON-LD, then meta elements, then what the page marks as its author, then a byline near the
 /// heading.
 pub(super) fn find(s: &Sources<'_>) -> Vec<String> {
-    let mut names = from_json(s);
-    if names.is_empty() {
-        names = METAS
-            .iter()
-            .map(|name| s.metas.all(name).flat_map(split).filter_map(|n| clean(s, &n)).collect::<Vec<_>>())
-            .find(|list| !list.is_empty())
-            .unwrap_or_default();
-    }
-    if names.is_empty()
-        && s.metas
-            .get("twitter:label1")
-            .is_some_and(|label| text::fold_lower(label).starts_with("written by"))
-    {
-        names.extend(s.metas.get("twitter:data1").and_then(|name| clean(s, name)));
-    }
-    if names.is_empty() {
-        names.extend(posted(s));
-    }
-    if names.is_empty() {
-        names = visible(s);
-    }
-    if names.is_empty() {
-        names.extend(near::lines(s.page).iter().find_map(|line| byline(s, line)));
-    }
+    let some = |names: Vec<String>| Some(names).filter(|names| !names.is_empty());
+    let in_metas = || {
+        let named =
+            |name: &&str| some(s.metas.all(name).flat_map(split).filter_map(|n| clean(s, &n)).collect());
+        METAS.iter().find_map(named)
+    };
+    let label = || {
+        let label = s.metas.get("twitter:label1")?;
+        let named =
+            text::fold_lower(label).starts_with("written by").then(|| s.metas.get("twitter:data1"))??;
+        clean(s, named).map(|name| vec![name])
+    };
+    let line = || near::lines(s.page).iter().find_map(|line| byline(s, line)).map(|name| vec![name]);
+    let names = s
+        .first(
+            "authors",
+            &[
+                ("JSON-LD", &|| some(from_json(s))),
+                ("meta elements", &in_metas),
+                ("twitter:data1", &label),
+                ("the first post of the thread", &|| posted(s).map(|name| vec![name])),
+                ("an element marked as the author", &|| some(visible(s))),
+                ("a byline near the heading", &line),
+            ],
+        )
+        .unwrap_or_default();
     let mut out: Vec<String> = Vec::new();
     for name in names {
         if !out.iter().any(|n| n.eq_ignore_ascii_case(&name)) && out.len() < MAX_AUTHORS {

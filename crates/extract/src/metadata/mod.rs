@@ -79,6 +79,20 @@ pub(crate) struct Sources<'a> {
     pub(crate) main: Option<&'a Value>,
 }
 
+impl Sources<'_> {
+    /// What the first source that has a value says; the explanation names it.
+    fn first<T>(&self, field: &'static str, sources: &[(&'static str, Source<'_, T>)]) -> Option<T> {
+        sources.iter().find_map(|(name, source)| {
+            let found = source()?;
+            self.page.trace.source(field, name);
+            Some(found)
+        })
+    }
+}
+
+/// Somewhere to look for a value.
+type Source<'a, T> = &'a dyn Fn() -> Option<T>;
+
 /// Types of objects that describe a page, best first.
 const MAIN_TYPES: [&[&str]; 4] = [
     &[

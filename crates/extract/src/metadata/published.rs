@@ -20,26 +20,36 @@ pub(super) fn order_of(language: Option<&str>) -> Order {
 pub(super) fn published(s: &Sources<'_>, order: Order) -> Option<String> {
     let rules = &s.page.rules.dates;
     let parse = |text: &str| dates::parse(rules, text, order);
-    let in_json = s.main.and_then(|main| {
-        ["datePublished", "dateCreated", "uploadDate"]
-            .iter()
-            .find_map(|key| jsonld::text(main.get(*key)?).and_then(parse))
-    });
-    in_json
-        .or_else(|| rules.published.iter().find_map(|name| s.metas.all(name).find_map(parse)))
-        .or_else(|| posted(s, order))
-        .or_else(|| visible(s, order))
-        .or_else(|| s.page.url.and_then(|url| dates::from_path(url.path())))
-        .or_else(|| near::lines(s.page).iter().find_map(|line| dated_line(s, line, order)))
+    let in_json = || {
+        let keys = ["datePublished", "dateCreated", "uploadDate"];
+        s.main.and_then(|main| keys.iter().find_map(|key| jsonld::text(main.get(*key)?).and_then(parse)))
+    };
+    s.first(
+        "published",
+        &[
+            ("JSON-LD", &in_json),
+            ("meta elements", &|| rules.published.iter().find_map(|name| s.metas.all(name).find_map(parse))),
+            ("the first post of the thread", &|| posted(s, order)),
+            ("a time element, or an element named like a date", &|| visible(s, order)),
+            ("the URL", &|| s.page.url.and_then(|url| dates::from_path(url.path()))),
+            ("a line near the heading", &|| {
+                near::lines(s.page).iter().find_map(|line| dated_line(s, line, order))
+            }),
+        ],
+    )
 }
 
 /// The date of the last change: JSON-LD, then meta elements.
 pub(super) fn modified(s: &Sources<'_>, order: Order) -> Option<String> {
     let rules = &s.page.rules.dates;
     let parse = |text: &str| dates::parse(rules, text, order);
-    s.main
-        .and_then(|main| jsonld::text(main.get("dateModified")?).and_then(parse))
-        .or_else(|| rules.modified.iter().find_map(|name| s.metas.all(name).find_map(parse)))
+    s.first(
+        "modified",
+        &[
+            ("JSON-LD", &|| s.main.and_then(|main| jsonld::text(main.get("dateModified")?).and_then(parse))),
+            ("meta elements", &|| rules.modified.iter().find_map(|name| s.metas.all(name).find_map(parse))),
+        ],
+    )
 }
 
 /// The date of a thread's first post.

@@ -26,6 +26,11 @@ pub(super) fn find(s: &Sources<'_>, site: Option<&str>) -> Option<String> {
     let element = title_element(s);
     let named: Vec<String> =
         headline.into_iter().chain(declared).chain(element.as_deref()).filter_map(plain).collect();
+    let data = match (headline, declared) {
+        (Some(_), _) => "JSON-LD headline",
+        (None, Some(_)) => "meta elements",
+        (None, None) => "the title element",
+    };
     let headings = headings(s, site);
     let agreeing = headings
         .iter()
@@ -33,19 +38,24 @@ pub(super) fn find(s: &Sources<'_>, site: Option<&str>) -> Option<String> {
         .filter(|(share, _)| *share >= AGREES)
         // Among those that agree as much, the longest says most; among equals the first.
         .reduce(|best, next| if (next.0, next.1.len()) > (best.0, best.1.len()) { next } else { best });
+    let told = |title: String, source: &'static str| {
+        s.page.trace.source("title", source);
+        Some(title)
+    };
     if let Some((_, heading)) = agreeing {
-        return Some(heading.clone());
+        return told(heading.clone(), "the heading that agrees with the page's data");
     }
     let full = named.first().map(|full| without_site(full, site, s));
     match (full, headings.as_slice()) {
-        (None, [first, ..]) => Some(first.clone()),
+        (None, [first, ..]) => told(first.clone(), "the first heading, as the page's data has no title"),
         // The data calls the page by its site's name; its one heading says more.
         (Some(full), [only])
             if is_site(&full, site, s) || shared(only, &full) > 0.55 && words(only).count() > 2 =>
         {
-            Some(only.clone())
+            told(only.clone(), "the only heading, as the page's data names no more than the site")
         }
-        (full, _) => full,
+        (Some(full), _) => told(full, data),
+        (None, []) => None,
     }
 }
 

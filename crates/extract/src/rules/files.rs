@@ -75,6 +75,20 @@ pub(crate) struct Consent {
     pub(crate) sweep: Sweep,
 }
 
+impl Consent {
+    /// The lists of selectors: one for each manager, then the generic ones.
+    pub(super) fn lists(&self) -> impl Iterator<Item = &Vec<String>> {
+        self.manager.iter().map(|manager| &manager.selectors).chain([&self.generic.selectors])
+    }
+
+    /// Who the selector of an index, counted through all lists, belongs to, and the selector.
+    pub(crate) fn rule(&self, index: u16) -> Option<(&str, &str)> {
+        let managers = self.manager.iter().flat_map(|m| m.selectors.iter().map(|s| (m.name.as_str(), s)));
+        let generic = self.generic.selectors.iter().map(|s| ("generic", s));
+        managers.chain(generic).nth(index.into()).map(|(name, selector)| (name, selector.as_str()))
+    }
+}
+
 /// A product and its selectors.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

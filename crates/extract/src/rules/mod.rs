@@ -22,8 +22,8 @@ pub struct RulesError {
 /// What a selector of the rules stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hit {
-    /// A consent banner.
-    Consent,
+    /// A consent banner, by the rule of that index (see [`Consent::rule`]).
+    Consent(u16),
     /// The framework of that index.
     Framework(u16),
     /// A root that scripts fill.
@@ -112,10 +112,11 @@ impl Rules {
                 }
             }
         };
-        for manager in &files.consent.manager {
-            add("consent.toml", &manager.selectors, &|_| Hit::Consent);
+        let mut consent = 0;
+        for list in files.consent.lists() {
+            add("consent.toml", list, &|rank| Hit::Consent(consent + rank));
+            consent += list.len() as u16;
         }
-        add("consent.toml", &files.consent.generic.selectors, &|_| Hit::Consent);
         for (index, framework) in files.frameworks.framework.iter().enumerate() {
             add("frameworks.toml", &framework.selectors, &|_| Hit::Framework(index as u16));
         }

@@ -10,6 +10,12 @@ macro_rules! roles {
     ($($(#[$doc:meta])* $name:ident = $bit:literal),+ $(,)?) => {
         impl Roles {
             $($(#[$doc])* pub(crate) const $name: Self = Self(1 << $bit);)+
+
+            /// The names of the roles in the set, in lower case.
+            pub(crate) fn names(self) -> Vec<String> {
+                let all = [$((Self::$name, stringify!($name))),+];
+                all.iter().filter(|(role, _)| self.has(*role)).map(|(_, name)| name.to_ascii_lowercase()).collect()
+            }
         }
     };
 }

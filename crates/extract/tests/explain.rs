@@ -1,0 +1,69 @@
+//! An explanation names what happened to the page, and changes nothing about it.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
+
+use crawl_extract::{Explanation, Input, Options, PageExtractor};
+use crawl_model::Extraction;
+
+fn explain(html: &str) -> (Extraction, Explanation) {
+    let url = url::Url::parse("https://example.org/news/2026/03/harbour-wall.html").unwrap();
+    let extractor = PageExtractor::new(Options::default()).unwrap();
+    let input = Input { bytes: html.as_bytes(), url: Some(&url), content_type: Some("text/html") };
+    let (extraction, explanation) = extractor.explain(&input);
+    assert_eq!(extraction.content, extractor.extract(&input).content, "explaining changes nothing");
+    assert_eq!(
+        explanation.score.iter().map(|part| part.points).sum::<i32>(),
+        extraction.article_score,
+        "the parts make up the score"
+    );
+    (extraction, explanation)
+}
+
+fn article() -> String {
+    let paragraph = "<p>The wall of the outer harbour was raised by a metre, since the storms of the last winter, \
+        which came from the north, had gone over it twice, and the boats behind it were damaged.</p>";
+    format!(
+        "<html lang=en><head><title>The wall grows | Harbour News</title>\
+         <meta property='article:published_time' content='2026-03-04'></head><body>\
+         <div id='onetrust-consent-sdk'><p>We use cookies to make this site work.</p></div>\
+         <div class='xk-cookie-77'><p>We use cookies. Accept all of them here.</p></div>\
+         <article><h1>The wall grows</h1><p class='byline'>By Ada Quay</p>{}\
+         <div class='related-posts'><p>More about boats and walls and other things.</p></div>\
+         <p>Last updated: 2026-03-05</p>{paragraph}</article></body></html>",
+        paragraph.repeat(4)
+    )
+}
+
+#[test]
+fn each_part_of_an_article_is_explained() {
+    let (extraction, told) = explain(&article());
+    let removed: Vec<&str> = told.removed.iter().map(|r| r.rule.as_str()).collect();
+    assert_eq!(removed, ["OneTrust: #onetrust-consent-sdk", "keyword sweep: \"we use cookies\""]);
+    assert_eq!(told.removed[1].element, "div.xk-cookie-77");
+    assert!(told.removed[0].starts.starts_with("We use cookies"), "{:?}", told.removed[0]);
+
+    let names: Vec<&str> = told.candidates.iter().map(|c| c.name.as_str()).collect();
+    assert_eq!(names, ["readability", "trafilatura", "whole body"]);
+    let best = &told.candidates[0];
+    assert_eq!(best.elements, ["article"]);
+    assert!(best.score.is_some_and(|score| score > 10.0) && best.words > 100 && best.prose > 0.9, "{best:?}");
+
+    let dropped: Vec<&str> = told.dropped.iter().map(|r| r.rule.as_str()).collect();
+    let has = |part: &str| dropped.iter().any(|rule| rule.contains(part));
+    assert!(has("names of related") && has("only says when the page was changed"), "{dropped:?}");
+
+    let source = |field| told.metadata.iter().find(|s| s.field == field).map(|s| s.source);
+    assert_eq!(source("title"), Some("the heading that agrees with the page's data"));
+    assert_eq!(source("authors"), Some("an element marked as the author"));
+    assert_eq!(source("published"), Some("meta elements"));
+    assert_eq!(source("modified"), None);
+    assert!(told.evidence[0].starts_with("an article by its score"), "{:?}", told.evidence);
+    assert!(!extraction.content.contains("cookies"));
+}
+
+#[test]
+fn plain_text_has_nothing_to_explain() {
+    let extractor = PageExtractor::new(Options::default()).unwrap();
+    let input = Input { bytes: b"Only text.", url: None, content_type: Some("text/plain") };
+    assert_eq!(extractor.explain(&input).1, Explanation::default());
+}
