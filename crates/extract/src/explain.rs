@@ -256,6 +256,13 @@ fn consent_rule(page: &Page<'_>, id: u32, text: &str) -> String {
     if let Some((name, selector)) = named.and_then(|rule| page.rules.consent.rule(rule)) {
         return format!("{name}: {selector}");
     }
+    let attr = |name| page.dom.attr(id, &name).unwrap_or_default();
+    let listed = page
+        .lists()
+        .and_then(|lists| lists.find(&page.dom, id, attr(local_name!("id")), attr(local_name!("class"))));
+    if let Some((rule, lists)) = listed.zip(page.rules.lists.as_ref()) {
+        return lists.place(rule);
+    }
     let folded = text::fold_lower(text);
     match page.rules.sweep.find(&folded) {
         Some(found) => format!("keyword sweep: \"{}\"", &folded[found.range()]),

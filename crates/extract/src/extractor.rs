@@ -56,6 +56,12 @@ impl PageExtractor {
         Ok(Self { options, rules: Arc::new(Rules::load(overlay)?) })
     }
 
+    /// An extractor with rules that were loaded before.
+    #[must_use]
+    pub fn from_rules(rules: Rules, options: Options) -> Self {
+        Self { options, rules: Arc::new(rules) }
+    }
+
     /// The options that were given.
     #[must_use]
     pub const fn options(&self) -> &Options {

@@ -3,7 +3,7 @@
 use crate::{
     dom::{Dom, NONE, Tag},
     explain::Trace,
-    rules::{Hit, Part, Roles, Rules},
+    rules::{Hit, OnHost, Part, Roles, Rules},
     text,
 };
 use html5ever::local_name;
@@ -159,6 +159,7 @@ impl<'a> Page<'a> {
         // Class attributes repeat, ids do not. One slot a hash: colliding classes are looked up again, no more.
         let mut seen: [(&str, Roles); 256] = [("", Roles::NONE); 256];
         let controlled = controlled(&self.dom);
+        let lists = self.lists();
         for id in 1..self.dom.len() {
             let at = id as usize;
             let parent = self.dom.parent(id);
@@ -210,6 +211,11 @@ impl<'a> Page<'a> {
                 Hit::Platform(part, index) => self.parts.push((part, index, id)),
                 Hit::Container(rank) => self.containers.push((rank, id)),
             });
+            if gone == Gone::No
+                && let Some(lists) = &lists
+            {
+                consent |= lists.find(&self.dom, id, own_id, class).is_some();
+            }
             // A whole page whose body carries a banner's class is not a banner.
             if consent && !matches!(tag, Tag::Body | Tag::Html | Tag::Main | Tag::Article) {
                 gone = Gone::Consent;
@@ -218,6 +224,12 @@ impl<'a> Page<'a> {
                 self.gone[at] = gone;
             }
         }
+    }
+
+    /// The user's filter lists as they hold on this page.
+    pub(crate) fn lists(&self) -> Option<OnHost<'a>> {
+        let host = self.url.and_then(Url::host_str).unwrap_or_default();
+        self.rules.lists.as_ref().map(|lists| lists.on(host))
     }
 
     fn measure(&mut self) {

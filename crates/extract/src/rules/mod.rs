@@ -1,15 +1,21 @@
 //! The rules: what is data, read from TOML, checked as a whole and compiled once.
 
 mod files;
+mod lists;
 mod selector;
 mod tokens;
 
 pub(crate) use files::{Boilerplate, Consent, Extraction as ExtractionRules, Frameworks, Platforms, Score};
+pub use lists::ListReport;
+pub(crate) use lists::{FilterLists, OnHost};
 pub(crate) use selector::SelectorSet;
 pub(crate) use tokens::{Roles, TokenTable};
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
-use std::{fmt::Write as _, path::Path};
+use std::{
+    fmt::Write as _,
+    path::{Path, PathBuf},
+};
 
 /// Everything that is wrong with the rules, all at once.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -76,6 +82,8 @@ pub struct Rules {
     pub(crate) javascript: AhoCorasick,
     pub(crate) cookie_wall: AhoCorasick,
     pub(crate) paywall: AhoCorasick,
+    /// Filter lists of the user.
+    pub(crate) lists: Option<FilterLists>,
 }
 
 impl Rules {
@@ -159,7 +167,27 @@ impl Rules {
             javascript,
             cookie_wall,
             paywall,
+            lists: None,
         })
+    }
+
+    /// The rules with filter lists in EasyList syntax beside them: what their element hiding rules match is removed
+    /// as a consent banner. Faulty lines are left out and told by [`Rules::list_report`].
+    ///
+    /// # Errors
+    /// Names every file that cannot be read.
+    pub fn with_consent_lists(mut self, paths: &[PathBuf]) -> Result<Self, RulesError> {
+        let mut problems = Vec::new();
+        if !paths.is_empty() {
+            self.lists = Some(FilterLists::load(paths, &mut problems));
+        }
+        if problems.is_empty() { Ok(self) } else { Err(RulesError { problems }) }
+    }
+
+    /// What the lines of the filter lists are, if there are lists.
+    #[must_use]
+    pub fn list_report(&self) -> Option<&ListReport> {
+        self.lists.as_ref().map(FilterLists::report)
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::dom::{Dom, NONE, Tag};
 use html5ever::LocalName;
 use rustc_hash::FxHashMap;
+use std::fmt;
 
 /// How an attribute's value is compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,6 +12,28 @@ enum Test {
     Equals(String),
     Contains(String),
     StartsWith(String),
+    EndsWith(String),
+    HasWord(String),
+}
+
+/// Why a text is not taken as a selector.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// A selector may say so, but not here.
+    Unsupported(String),
+    /// It is no selector.
+    Wrong(String),
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Self::Unsupported(problem) | Self::Wrong(problem)) = self;
+        f.write_str(problem)
+    }
+}
+
+fn wrong(problem: &str) -> Refusal {
+    Refusal::Wrong(problem.to_owned())
 }
 
 /// An element's name.
@@ -47,20 +70,25 @@ struct Compound {
     id: Option<String>,
     classes: Vec<String>,
     attrs: Vec<(LocalName, Test)>,
+    /// None of these holds.
+    nots: Vec<Self>,
 }
 
-/// A compound and the compounds that ancestors have to match, innermost first.
+/// Compounds joined by `>`, innermost first: a node, its parent, the parent's parent.
+type Chain = Vec<Compound>;
+
+/// A selector: the element and those above it, joined by `>`, and then chains that stand somewhere above, innermost
+/// first.
 #[derive(Clone, Debug)]
-struct Selector<T> {
-    subject: Compound,
-    ancestors: Vec<Compound>,
-    payload: T,
+pub(crate) struct Selector {
+    subject: Chain,
+    ancestors: Vec<Chain>,
 }
 
 /// A set of selectors, each with something to hand out for its matches.
 #[derive(Clone, Debug)]
 pub(crate) struct SelectorSet<T> {
-    selectors: Vec<Selector<T>>,
+    selectors: Vec<(Selector, T)>,
     by_id: FxHashMap<String, Vec<u32>>,
     by_class: FxHashMap<String, Vec<u32>>,
     by_attr: FxHashMap<LocalName, Vec<u32>>,
@@ -82,17 +110,13 @@ impl<T> Default for SelectorSet<T> {
 }
 
 impl<T: Copy> SelectorSet<T> {
-    /// Adds one selector: `tag`, `#id`, `.class`, `[attr]`, `[attr=v]`, `[attr*=v]`, `[attr^=v]`, joined, and
-    /// descendants of these separated by spaces.
+    /// Adds one selector, see [`Selector::parse`].
     ///
     /// # Errors
-    /// Says what is wrong with the selector.
-    pub(crate) fn add(&mut self, text: &str, payload: T) -> Result<(), String> {
-        let mut parts = split_compounds(text)?;
-        let Some(subject) = parts.pop() else {
-            return Err(format!("the selector \"{text}\" is empty"));
-        };
-        parts.reverse();
+    /// Says what is wrong with the selector, or that it would match everything.
+    pub(crate) fn add(&mut self, text: &str, payload: T) -> Result<(), Refusal> {
+        let selector = Selector::parse(text)?;
+        let Some(subject) = selector.subject.first() else { return Err(wrong("the selector is empty")) };
         let index = self.selectors.len() as u32;
         let list = if let Some(id) = &subject.id {
             self.by_id.entry(id.clone()).or_default()
@@ -109,10 +133,10 @@ impl<T: Copy> SelectorSet<T> {
                 Name::Custom(name) => self.by_name.entry(name.clone()).or_default(),
             }
         } else {
-            return Err(format!("the selector \"{text}\" would match everything"));
+            return Err(Refusal::Unsupported(format!("the selector \"{text}\" would match everything")));
         };
         list.push(index);
-        self.selectors.push(Selector { subject, ancestors: parts, payload });
+        self.selectors.push((selector, payload));
         Ok(())
     }
 
@@ -120,9 +144,9 @@ impl<T: Copy> SelectorSet<T> {
     pub(crate) fn for_matches(&self, dom: &Dom, element: u32, mut found: impl FnMut(T)) {
         let mut check = |list: Option<&Vec<u32>>| {
             for index in list.into_iter().flatten() {
-                let selector = &self.selectors[*index as usize];
+                let (selector, payload) = &self.selectors[*index as usize];
                 if selector.matches(dom, element) {
-                    found(selector.payload);
+                    found(*payload);
                 }
             }
         };
@@ -148,26 +172,76 @@ impl<T: Copy> SelectorSet<T> {
     }
 }
 
-impl<T> Selector<T> {
-    fn matches(&self, dom: &Dom, element: u32) -> bool {
-        if !self.subject.matches(dom, element) {
-            return false;
+impl Selector {
+    /// Reads one selector: `tag`, `#id`, `.class`, `[attr]`, `[attr=v]` (also `*=`, `^=`, `$=`, `~=`), `:not()` of
+    /// these, joined; and of such compounds descendants (a space) and children (`>`). Names may have CSS escapes.
+    ///
+    /// # Errors
+    /// Says what is wrong, and whether it is wrong or only not supported.
+    pub(crate) fn parse(text: &str) -> Result<Self, Refusal> {
+        let mut chains = split_chains(text).map_err(|refusal| match refusal {
+            Refusal::Unsupported(problem) => {
+                Refusal::Unsupported(format!("{problem} in the selector \"{text}\""))
+            }
+            Refusal::Wrong(problem) => Refusal::Wrong(format!("{problem} in the selector \"{text}\"")),
+        })?;
+        chains.reverse();
+        let mut chains = chains.into_iter();
+        let subject = chains.next().ok_or_else(|| wrong("the selector is empty"))?;
+        Ok(Self { subject, ancestors: chains.collect() })
+    }
+
+    /// The id, or the class, if the selector is no more than that.
+    pub(crate) fn plain(&self) -> Option<Plain<'_>> {
+        let ([one], []) = (self.subject.as_slice(), self.ancestors.as_slice()) else { return None };
+        let bare = one.tag.is_none() && one.attrs.is_empty() && one.nots.is_empty();
+        match (&one.id, one.classes.as_slice()) {
+            (Some(id), []) if bare => Some(Plain::Id(id)),
+            (None, [class]) if bare => Some(Plain::Class(class)),
+            _ => None,
         }
-        let mut at = dom.parent(element);
-        for ancestor in &self.ancestors {
+    }
+
+    /// Whether the selector matches the element.
+    pub(crate) fn matches(&self, dom: &Dom, element: u32) -> bool {
+        let Some(mut at) = above(&self.subject, dom, element) else { return false };
+        // The nearest place where a chain holds leaves the most room for the next one, so nothing is tried twice.
+        for chain in &self.ancestors {
             loop {
                 if at == NONE {
                     return false;
                 }
                 let here = at;
                 at = dom.parent(at);
-                if ancestor.matches(dom, here) {
+                if let Some(next) = above(chain, dom, here) {
+                    at = next;
                     break;
                 }
             }
         }
         true
     }
+}
+
+/// A selector of one name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Plain<'a> {
+    /// `#id`
+    Id(&'a str),
+    /// `.class`
+    Class(&'a str),
+}
+
+/// If the chain holds with its innermost compound at the element: what stands above the outermost, or [`NONE`].
+fn above(chain: &Chain, dom: &Dom, element: u32) -> Option<u32> {
+    let mut at = element;
+    for compound in chain {
+        if at == NONE || !compound.matches(dom, at) {
+            return None;
+        }
+        at = dom.parent(at);
+    }
+    Some(at)
 }
 
 impl Compound {
@@ -186,75 +260,165 @@ impl Compound {
                     Test::Equals(v) => value == v,
                     Test::Contains(v) => value.contains(v.as_str()),
                     Test::StartsWith(v) => value.starts_with(v.as_str()),
+                    Test::EndsWith(v) => value.ends_with(v.as_str()),
+                    Test::HasWord(v) => value.split_ascii_whitespace().any(|word| word == v),
                 })
             })
+            && !self.nots.iter().any(|not| not.matches(dom, element))
     }
 }
 
-fn split_compounds(text: &str) -> Result<Vec<Compound>, String> {
-    let mut compounds = Vec::new();
+/// Chains in the order in which they are written, each innermost first.
+fn split_chains(text: &str) -> Result<Vec<Chain>, Refusal> {
+    let mut chains: Vec<Chain> = Vec::new();
     let mut rest = text.trim();
+    let mut child = false;
     while !rest.is_empty() {
-        let (compound, left) =
-            compound(rest).map_err(|problem| format!("{problem} in the selector \"{text}\""))?;
-        compounds.push(compound);
+        let (compound, left) = compound(rest)?;
+        match chains.last_mut().filter(|_| child) {
+            Some(chain) => chain.insert(0, compound),
+            None => chains.push(vec![compound]),
+        }
         rest = left.trim_start();
+        child = rest.starts_with('>');
+        if child {
+            rest = rest[1..].trim_start();
+            if rest.is_empty() {
+                return Err(wrong("nothing stands behind the last \">\""));
+            }
+        }
     }
-    Ok(compounds)
+    Ok(chains)
 }
 
-fn compound(text: &str) -> Result<(Compound, &str), String> {
-    let is_name = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_') || !c.is_ascii();
-    let name = |text: &str| text.find(|c: char| !is_name(c)).unwrap_or(text.len());
+const fn is_name(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '-' | '_') || !c.is_ascii()
+}
+
+fn compound(text: &str) -> Result<(Compound, &str), Refusal> {
     let mut compound = Compound::default();
     let mut rest = text;
-    loop {
-        let Some(first) = rest.chars().next() else { return Ok((compound, rest)) };
+    while let Some(first) = rest.chars().next() {
         match first {
-            c if c.is_whitespace() => return Ok((compound, rest)),
+            c if c.is_whitespace() || c == '>' && rest.len() < text.len() => break,
             '#' | '.' => {
-                let end = 1 + name(&rest[1..]);
-                if end == 1 {
-                    return Err(format!("a name is missing after \"{first}\""));
+                let (value, left) = name(&rest[1..])?;
+                if value.is_empty() {
+                    return Err(Refusal::Wrong(format!("a name is missing after \"{first}\"")));
                 }
-                let value = rest[1..end].to_owned();
-                if first == '#' {
-                    compound.id = Some(value);
-                } else {
-                    compound.classes.push(value);
+                rest = left;
+                match first {
+                    '.' => compound.classes.push(value),
+                    _ => compound.id = Some(value),
                 }
-                rest = &rest[end..];
             }
             '[' => {
-                let end = rest.find(']').ok_or("a \"]\" is missing")?;
+                let end = closing(rest, ']')?;
                 compound.attrs.push(attribute(&rest[1..end])?);
                 rest = &rest[end + 1..];
             }
-            c if is_name(c) && compound.tag.is_none() => {
-                let end = name(rest);
-                compound.tag = Some(Name::of(&rest[..end].to_ascii_lowercase()));
-                rest = &rest[end..];
+            ':' if rest.starts_with(":not(") => {
+                let end = closing(rest, ')')?;
+                let inner = rest[5..end].trim();
+                match self::compound(inner)? {
+                    (not, "") if !inner.is_empty() => compound.nots.push(not),
+                    _ => return Err(Refusal::Unsupported(format!("\":not({inner})\" is not supported"))),
+                }
+                rest = &rest[end + 1..];
             }
-            c => return Err(format!("\"{c}\" is not supported")),
+            c if (is_name(c) || c == '\\') && rest.len() == text.len() => {
+                let (tag, left) = name(rest)?;
+                compound.tag = Some(Name::of(&tag.to_ascii_lowercase()));
+                rest = left;
+            }
+            ':' | '*' | '+' | '~' | ',' | '|' | '^' => {
+                return Err(Refusal::Unsupported(format!("\"{first}\" is not supported")));
+            }
+            c => return Err(Refusal::Wrong(format!("\"{c}\" has no place"))),
         }
     }
+    Ok((compound, rest))
 }
 
-fn attribute(text: &str) -> Result<(LocalName, Test), String> {
-    let Some((name, value)) = text.split_once('=') else {
-        return Ok((LocalName::from(text.trim()), Test::Present));
-    };
-    let value = value.trim().trim_matches(['"', '\'']).to_owned();
-    if value.is_empty() {
-        return Err("an attribute's value is empty".to_owned());
+/// Where the bracket closes that the text begins with or holds first; brackets in quotes do not count.
+fn closing(text: &str, bracket: char) -> Result<usize, Refusal> {
+    let mut quote = None;
+    for (at, c) in text.char_indices() {
+        match (quote, c) {
+            (None, '"' | '\'') => quote = Some(c),
+            (Some(open), _) if open == c => quote = None,
+            (None, _) if c == bracket => return Ok(at),
+            _ => {}
+        }
     }
+    Err(Refusal::Wrong(format!("a \"{bracket}\" is missing")))
+}
+
+/// A name with its escapes resolved (CSS Syntax Level 3, §4.3.7), and what follows it.
+fn name(text: &str) -> Result<(String, &str), Refusal> {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        if is_name(c) {
+            out.push(c);
+            rest = &rest[c.len_utf8()..];
+        } else if c == '\\' {
+            let digits = rest[1..].bytes().take(6).take_while(u8::is_ascii_hexdigit).count();
+            if digits == 0 {
+                let escaped =
+                    rest[1..].chars().next().ok_or_else(|| wrong("nothing stands behind \"\\\""))?;
+                out.push(escaped);
+                rest = &rest[1 + escaped.len_utf8()..];
+            } else {
+                let code = u32::from_str_radix(&rest[1..=digits], 16).ok().and_then(char::from_u32);
+                out.push(code.unwrap_or(char::REPLACEMENT_CHARACTER));
+                rest = &rest[1 + digits..];
+                rest = rest.strip_prefix(' ').unwrap_or(rest);
+            }
+        } else {
+            break;
+        }
+    }
+    Ok((out, rest))
+}
+
+fn attribute(text: &str) -> Result<(LocalName, Test), Refusal> {
+    let Some((name, value)) = text.split_once('=') else {
+        return Ok((attribute_name(text)?, Test::Present));
+    };
+    let value = value.trim();
+    let inner = match value.chars().next() {
+        Some(quote @ ('"' | '\'')) => value[1..].strip_suffix(quote).ok_or_else(|| {
+            Refusal::Unsupported(format!("what stands behind the value in [{text}] is not supported"))
+        })?,
+        _ if value.contains(char::is_whitespace) => {
+            return Err(Refusal::Unsupported(format!(
+                "what stands behind the value in [{text}] is not supported"
+            )));
+        }
+        _ => value,
+    };
+    if inner.is_empty() {
+        return Err(wrong("an attribute's value is empty"));
+    }
+    let value = inner.to_owned();
     let (name, test) = match name.as_bytes().last() {
         Some(b'*') => (&name[..name.len() - 1], Test::Contains(value)),
         Some(b'^') => (&name[..name.len() - 1], Test::StartsWith(value)),
-        Some(b'~' | b'|' | b'$') => return Err(format!("the comparison in [{text}] is not supported")),
+        Some(b'$') => (&name[..name.len() - 1], Test::EndsWith(value)),
+        Some(b'~') => (&name[..name.len() - 1], Test::HasWord(value)),
+        Some(b'|') => {
+            return Err(Refusal::Unsupported(format!("the comparison in [{text}] is not supported")));
+        }
         _ => (name, Test::Equals(value)),
     };
-    Ok((LocalName::from(name.trim()), test))
+    Ok((attribute_name(name)?, test))
+}
+
+fn attribute_name(text: &str) -> Result<LocalName, Refusal> {
+    let text = text.trim();
+    let fine = !text.is_empty() && text.chars().all(|c| is_name(c) || matches!(c, ':' | '.'));
+    if fine { Ok(LocalName::from(text)) } else { Err(Refusal::Wrong(format!("[{text}] names no attribute"))) }
 }
 
 #[cfg(test)]
@@ -287,6 +451,21 @@ mod tests {
             ("app-root", 1),
             ("body #a p app-root", 1),
             ("p #a", 0),
+            ("div > p", 1),
+            ("body > div > p.x > app-root", 1),
+            ("body>p", 1),
+            ("#a > app-root", 0),
+            ("body #a > p app-root", 1),
+            ("div p > app-root", 1),
+            ("[data-k$=two]", 1),
+            ("[data-k~=one]", 1),
+            ("[data-k~=on]", 0),
+            ("[data-k=\"one two\"]", 1),
+            ("p:not(#a)", 2),
+            (".x:not([data-k])", 2),
+            (".x:not(p)", 1),
+            ("#\\61 ", 1),
+            (".\\78", 3),
         ] {
             assert_eq!(count(selector, html), hits, "{selector}");
         }
@@ -294,8 +473,23 @@ mod tests {
 
     #[test]
     fn what_is_not_supported_is_an_error() {
-        for selector in ["", "a > b", "a[href$=x]", "a:first-child", "*", "#", "a[b"] {
-            assert!(SelectorSet::default().add(selector, ()).is_err(), "{selector}");
+        for selector in
+            ["a:first-child", "*", "a + b", "a ~ b", "a, b", ":not(a b)", "[a=b i]", "[a='b' i]", "[a|=b]"]
+        {
+            let refusal = SelectorSet::default().add(selector, ()).unwrap_err();
+            assert!(matches!(refusal, Refusal::Unsupported(_)), "{selector}: {refusal}");
         }
+        for selector in ["", "#", ".", "a[b", "a >", "> a", "a[=x]", "a[b=]", "a{b", ".a\\", ":not(a"] {
+            let refusal = SelectorSet::default().add(selector, ()).unwrap_err();
+            assert!(matches!(refusal, Refusal::Wrong(_)), "{selector}: {refusal}");
+        }
+    }
+
+    #[test]
+    fn a_chain_that_fails_is_looked_for_further_up() {
+        // The nearest p is no child of the section; the one above it is.
+        let html = "<section><ins><b id=x><i><b><u>1</u></b></i></b></ins></section>";
+        assert_eq!(count("ins > b u", html), 1);
+        assert_eq!(count("section > b u", html), 0);
     }
 }
