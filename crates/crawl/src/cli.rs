@@ -99,6 +99,9 @@ pub struct RunArgs {
     /// Do not read the sitemaps that robots.txt names
     #[arg(long, help_heading = "Scope")]
     pub no_sitemaps: bool,
+    /// Do not read the feeds that pages name
+    #[arg(long, help_heading = "Scope")]
+    pub no_feeds: bool,
     /// Name of the project that pages are counted and compared in
     #[arg(long, value_name = "NAME", help_heading = "Scope")]
     pub project: Option<String>,
@@ -188,6 +191,9 @@ impl RunArgs {
         out.list("--include", "crawl.include", &self.include);
         out.list("--exclude", "crawl.exclude", &self.exclude);
         out.switch("--no-sitemaps", "crawl.sitemaps", self.no_sitemaps, false);
+        if self.no_feeds {
+            out.set("--no-feeds", "crawl.feeds", 0);
+        }
         out.text("--project", "crawl.project", self.project.as_ref());
         out.text("--source-group", "crawl.source_group", self.source_group.as_ref());
         out.number("--concurrency", "fetch.concurrency", self.concurrency);

@@ -1,8 +1,8 @@
 //! What all stages share.
 
 use crate::{
-    config::Config, cpu::CpuPool, links::LinkPolicy, opt_outs::OptOutCache, robots_cache::RobotsCache,
-    stats::Stats, store::Store,
+    config::Config, cpu::CpuPool, feeds::FeedBook, links::LinkPolicy, opt_outs::OptOutCache,
+    robots_cache::RobotsCache, stats::Stats, store::Store,
 };
 use crawl_extract::PageExtractor;
 use crawl_fetch::{ByteBudget, Gate, HttpClient, RetrySettings, Traps};
@@ -36,6 +36,8 @@ pub struct Context {
     pub links: LinkPolicy,
     /// Endless sites: what a template of URLs may still spend.
     pub traps: Arc<Traps>,
+    /// Feeds that pages have named, host by host.
+    pub feeds: FeedBook,
     /// Threads for work that holds a CPU.
     pub cpu: CpuPool,
     /// Pages to text.

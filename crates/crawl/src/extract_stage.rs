@@ -3,6 +3,7 @@
 use crate::{
     config::StrategyChoice,
     context::{Context, Finished, Share, StageError},
+    feeds,
     fetch_stage::failed_page,
     links::Discovered,
     memory, opt_outs, soft404, traps,
@@ -167,8 +168,12 @@ fn follow(
     directives: Directives,
 ) -> Result<Discovered, StoreError> {
     let obey = context.config.crawl.obey_robots;
-    let found = context.links.discover(request, &extraction.links, !(obey && directives.nofollow), obey);
+    let follow = !(obey && directives.nofollow);
+    let found = context.links.discover(request, &extraction.links, follow, obey);
     context.links.enqueue(&*context.store, &found.candidates)?;
+    if follow {
+        feeds::follow(context, request, &extraction.feeds)?;
+    }
     for (kind, count) in &found.trapped_more {
         context.stats.by_kind(kind, *count);
     }
@@ -216,7 +221,7 @@ fn extract(context: &Context, page: FetchedPage) -> Result<Extracted, StoreError
     if may_choose && classification.strategy == Strategy::Chrome {
         extraction.warnings.push(Warning::NeedsBrowser);
     }
-    extraction.links = Vec::new();
+    (extraction.links, extraction.feeds) = (Vec::new(), Vec::new());
     let end = End::Page(Box::new(ExtractedPage {
         final_url: context.links.canonical(&page.final_url),
         status: page.status,

@@ -179,7 +179,7 @@ impl Visit<'_> {
     async fn read_sitemap(mut self) -> Result<Answer, StageError> {
         let slot = self.take_slot().await;
         let cap = self.context.config.fetch.max_sitemap.as_u64();
-        let answer = self.context.client.fetch_resource(&self.request.url, cap).await;
+        let answer = self.context.client.fetch_large_resource(&self.request.url, cap).await;
         if let Some(slot) = slot {
             slot.finish(SlotOutcome::of_resource(&answer));
         }
@@ -197,7 +197,7 @@ impl Visit<'_> {
             Ok(answer) => {
                 let status = answer.status;
                 self.context.stats.wire_bytes.add(answer.wire_bytes);
-                match sitemaps::read(self.context, &self.request, answer.body).await? {
+                match sitemaps::read(self.context, &self.request, answer).await? {
                     Ok(()) => Ok(self.end(Outcome::Skipped, "sitemap", Some(status))),
                     Err(problem) => Ok(self.fail(Stage::Fetch, "sitemap", Some(status), problem)),
                 }

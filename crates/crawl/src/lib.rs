@@ -8,6 +8,7 @@ pub mod context;
 pub mod cpu;
 pub mod exit;
 pub mod extract_stage;
+pub mod feeds;
 pub mod fetch_stage;
 pub mod links;
 mod logging;

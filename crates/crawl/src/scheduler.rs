@@ -120,7 +120,8 @@ impl Scheduler {
             if pass.pending.is_empty() && self.context.store.drained()? {
                 return Ok(Ending::Drained);
             }
-            self.wait(pass.next).await;
+            let next = [pass.next, self.next_retry()?].into_iter().flatten().min();
+            self.wait(next).await;
         }
     }
 
@@ -237,6 +238,13 @@ impl Scheduler {
             }
         }
         Ok(())
+    }
+
+    /// When the first URL that waits to be tried again is due.
+    fn next_retry(&self) -> Result<Option<Instant>, StageError> {
+        let due = self.context.store.next_due()?;
+        let wait = |due: i64| Duration::from_millis(u64::try_from(due - now_ms()).unwrap_or(0));
+        Ok(due.and_then(|due| Instant::now().checked_add(wait(due))))
     }
 
     /// Waits until something has changed, a host's time has come, or the pause is over.

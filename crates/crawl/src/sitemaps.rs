@@ -6,7 +6,9 @@ use crate::{
     context::{Context, StageError},
     links::new_url,
 };
-use crawl_fetch::{Sitemap, SitemapKind, SitemapLimits, parse_sitemap};
+use crawl_fetch::{
+    Resource, Sitemap, SitemapError, SitemapKind, SitemapLimits, parse_sitemap, unpack_sitemap,
+};
 use crawl_model::{CrawlRequest, Discovery, HostKey, NewUrl, StoreError};
 use url::Url;
 
@@ -50,12 +52,12 @@ pub fn redirected(context: &Context, request: &CrawlRequest, to: &Url) -> Result
 pub async fn read(
     context: &Context,
     request: &CrawlRequest,
-    body: Vec<u8>,
+    answer: Resource,
 ) -> Result<Result<(), String>, StageError> {
     let limits =
         SitemapLimits { bytes: context.config.fetch.max_sitemap.as_u64(), ..SitemapLimits::default() };
     let url = request.url.clone();
-    let parsed = context.cpu.run(move || parse_sitemap(&body, &url, &limits)).await;
+    let parsed = context.cpu.run(move || parsed(answer, &url, &limits)).await;
     let sitemap = match parsed.map_err(|p| StageError::Panicked { stage: "sitemap", words: p.0 })? {
         Ok(sitemap) => sitemap,
         Err(error) => return Ok(Err(error.to_string())),
@@ -70,6 +72,18 @@ pub async fn read(
     Ok(Ok(()))
 }
 
+/// Unpacks and reads a body; what it unpacks to counts against the byte budget as the body does, until both are dropped.
+fn parsed(answer: Resource, url: &Url, limits: &SitemapLimits) -> Result<Sitemap, SitemapError> {
+    let mut admission = answer.admission;
+    let (bytes, cut) = unpack_sitemap(answer.body, limits.bytes)?;
+    if let Some(admission) = admission.as_mut() {
+        admission.holds(bytes.len() as u64);
+    }
+    let mut sitemap = parse_sitemap(&bytes, url, limits)?;
+    sitemap.truncated |= cut || answer.truncated;
+    Ok(sitemap)
+}
+
 fn listed(context: &Context, request: &CrawlRequest, sitemap: Sitemap) -> Vec<NewUrl> {
     let index = sitemap.kind == SitemapKind::Index;
     if index && request.depth >= MAX_INDEX_DEPTH {
@@ -80,21 +94,31 @@ fn listed(context: &Context, request: &CrawlRequest, sitemap: Sitemap) -> Vec<Ne
     if index {
         return entries.filter_map(|entry| file(context, &entry.url, request.depth + 1)).collect();
     }
+    let depth = match sitemap.kind {
+        // an entry of a feed is as far from the seed as a link of the page that names the feed
+        SitemapKind::Rss | SitemapKind::Atom => {
+            let max = u32::try_from(context.config.crawl.depth.or_max()).unwrap_or(u32::MAX);
+            request.depth.saturating_add(1).min(max)
+        }
+        // a page of a sitemap is as far as a link of the seed would be
+        _ => 1,
+    };
     let pages = entries.filter_map(|entry| {
         let url = context.links.canonical(&entry.url);
         let host = HostKey::of(&url).filter(|_| context.links.admits(&url))?;
-        // a page of a sitemap is as far from the seed as a link of it would be
-        let page = new_url(url, host, 1, Discovery::Sitemap);
+        let page = new_url(url, host, depth, Discovery::Sitemap);
         Some(NewUrl { sitemap_lastmod: entry.lastmod, ..page })
     });
     pages.collect()
 }
 
-fn file(context: &Context, url: &Url, depth: u32) -> Option<NewUrl> {
+/// A sitemap or feed as a URL of the frontier.
+pub(crate) fn file(context: &Context, url: &Url, depth: u32) -> Option<NewUrl> {
     let url = context.links.canonical(url);
     HostKey::of(&url).map(|host| new_url(url, host, depth, Discovery::SitemapFile))
 }
 
-fn enqueue(context: &Context, urls: &[NewUrl]) -> Result<(), StoreError> {
+/// Adds to the frontier, batch by batch.
+pub(crate) fn enqueue(context: &Context, urls: &[NewUrl]) -> Result<(), StoreError> {
     urls.chunks(BATCH).try_for_each(|batch| context.store.enqueue(batch).map(drop))
 }

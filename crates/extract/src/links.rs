@@ -107,6 +107,27 @@ pub(crate) fn collect(page: &Page<'_>) -> Vec<Link> {
     links
 }
 
+/// Feeds that the page names: `<link rel=alternate>` with the type of RSS or Atom (HTML standard, "Link type alternate").
+pub(crate) fn feeds(page: &Page<'_>) -> Vec<String> {
+    let dom = &page.dom;
+    let mut feeds = Vec::new();
+    for id in (0..dom.len()).filter(|id| dom.tag(*id) == Tag::Link) {
+        let media = dom.attr(id, &local_name!("type")).unwrap_or_default();
+        let media = media.split(';').next().unwrap_or_default().trim();
+        let is_feed =
+            ["application/rss+xml", "application/atom+xml"].iter().any(|t| media.eq_ignore_ascii_case(t));
+        let rel = dom.attr(id, &local_name!("rel")).unwrap_or_default();
+        if !is_feed || !tokens(rel).any(|rel| rel == "alternate") {
+            continue;
+        }
+        let Some(address) = dom.attr(id, &local_name!("href")) else { continue };
+        if let Some(url) = page.resolve(address).filter(|url| !feeds.contains(url)) {
+            feeds.push(url);
+        }
+    }
+    feeds
+}
+
 /// Lower-case words of a list attribute.
 pub(crate) fn tokens(value: &str) -> impl Iterator<Item = String> {
     value

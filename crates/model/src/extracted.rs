@@ -197,6 +197,9 @@ pub struct Extraction {
     pub metadata: PageMetadata,
     /// Links, each URL once, in document order.
     pub links: Vec<Link>,
+    /// Absolute URLs of the feeds (RSS, Atom) that the page names as its own, each once; no links of the page.
+    #[serde(default)]
+    pub feeds: Vec<String>,
     /// The page's own robots directives.
     pub directives: Directives,
     /// What classification needs.

@@ -39,6 +39,7 @@ pub struct CrawlSection {
     pub exclude: Vec<regex::Regex>,
     pub url_filters: bool,
     pub sitemaps: bool,
+    pub feeds: Limit,
     pub soft404: bool,
     pub obey_robots: bool,
     pub respect_ai_optout: bool,

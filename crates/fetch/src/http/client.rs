@@ -10,7 +10,7 @@ use super::{
     settings::{HostAuth, HttpSettings},
 };
 use crate::{
-    budget::ByteBudget,
+    budget::{Admission, ByteBudget},
     error::{FetchError, Phase},
     politeness::AddressBook,
     user_agents,
@@ -94,6 +94,8 @@ pub struct Resource {
     pub truncated: bool,
     /// Bytes of the body as they came.
     pub wire_bytes: u64,
+    /// The body's share of the byte budget, where it was asked for.
+    pub admission: Option<Admission>,
 }
 
 /// An HTTP client for pages and what belongs to them. It follows no redirect: every hop is the caller's decision and
@@ -217,7 +219,7 @@ impl HttpClient {
             }
             Err(error) => return Fetched::Failed { request, error, status: Some(status), retry_after: None },
         };
-        let bytes = compact(bytes);
+        let bytes = bytes::Bytes::from(compact(bytes));
         let guard = Some(admission.complete(bytes.len() as u64));
         Fetched::Page(Box::new(FetchedPage {
             final_url: request.url.clone(),
@@ -258,25 +260,41 @@ impl HttpClient {
         Fetched::Skipped { request, kind, status, content_type, wire_bytes: 0 }
     }
 
-    /// Requests something that is not a page: one hop, any status, any type, `cap` decoded bytes at most. The byte
+    /// Requests something small that is not a page: one hop, any status, any type, `cap` decoded bytes at most. The byte
     /// budget is not asked, so that robots.txt never waits for pages.
     ///
     /// # Errors
     /// When there was no complete response; an error status is none.
     pub async fn fetch_resource(&self, url: &Url, cap: u64) -> Result<Resource, FetchError> {
+        self.resource(url, cap, false).await
+    }
+
+    /// As [`HttpClient::fetch_resource`], for what may be as large as a page and larger: the body waits for the byte
+    /// budget and is accounted in it until [`Resource::admission`] is dropped.
+    ///
+    /// # Errors
+    /// When there was no complete response; an error status is none.
+    pub async fn fetch_large_resource(&self, url: &Url, cap: u64) -> Result<Resource, FetchError> {
+        self.resource(url, cap, true).await
+    }
+
+    async fn resource(&self, url: &Url, cap: u64, budgeted: bool) -> Result<Resource, FetchError> {
         let deadline = Instant::now() + self.limits.total;
         let response = self.send(url, self.plain.clone(), deadline).await?;
+        let waiting = Instant::now();
+        let mut admission = if budgeted { Some(self.budget.admit().await) } else { None };
+        let deadline = deadline + waiting.elapsed();
         let status = response.status().as_u16();
         let headers = response.headers();
         let redirect = if (300..400).contains(&status) { target(url, headers).ok() } else { None };
         let (retry_after, content_type) = (retry_after(headers), essence(headers));
         let host = url.host_str().unwrap_or_default();
         let plan = Plan { host, cap, deadline, limits: self.limits, declared: None };
-        let (body, truncated, wire_bytes) = match read(response, &plan, None).await? {
-            Read::Body { bytes, truncated, wire_bytes } => (bytes, truncated, wire_bytes),
+        let (body, truncated, wire_bytes) = match read(response, &plan, admission.as_mut()).await? {
+            Read::Body { bytes, truncated, wire_bytes } => (compact(bytes), truncated, wire_bytes),
             Read::Unwanted { wire_bytes } => (Vec::new(), true, wire_bytes),
         };
-        Ok(Resource { status, redirect, retry_after, content_type, body, truncated, wire_bytes })
+        Ok(Resource { status, redirect, retry_after, content_type, body, truncated, wire_bytes, admission })
     }
 
     /// Sends a GET and waits for the headers. The host is checked first: a resolver is never asked for addresses.
@@ -330,11 +348,11 @@ impl HttpClient {
 }
 
 /// A body keeps no more memory than it is accounted for, give or take an eighth.
-fn compact(mut bytes: Vec<u8>) -> bytes::Bytes {
+fn compact(mut bytes: Vec<u8>) -> Vec<u8> {
     if bytes.capacity() - bytes.len() > bytes.len() / 8 {
         bytes.shrink_to_fit();
     }
-    bytes.into()
+    bytes
 }
 
 fn millis(duration: Duration) -> u32 {

@@ -151,13 +151,6 @@ impl Gate {
         state.hosts.get(key).map_or(self.0.settings.delay, |host| base_pause(host, &self.0.settings))
     }
 
-    /// Whether a host has failed so often that its URLs can be failed.
-    #[must_use]
-    pub fn is_dead(&self, key: &HostKey) -> bool {
-        let limit = self.0.settings.break_after.saturating_add(self.0.settings.break_tries);
-        self.0.lock().hosts.get(key).is_some_and(|host| host.failures >= limit)
-    }
-
     /// Hosts that are remembered.
     #[must_use]
     pub fn hosts(&self) -> usize {

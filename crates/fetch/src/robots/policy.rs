@@ -7,8 +7,6 @@ use url::Url;
 
 /// Bytes of a robots.txt that are read (RFC 9309 §2.5 asks for at least as many).
 pub const ROBOTS_MAX_BYTES: u64 = 500 * 1024;
-/// How soon a robots.txt that could not be had is asked for again.
-const UNREACHABLE_MAX_AGE: Duration = Duration::from_secs(300);
 
 /// What an origin's robots.txt means for us.
 #[derive(Clone, Debug)]
@@ -84,11 +82,5 @@ impl RobotsPolicy {
             Self::Unreachable { status } => Some(*status),
             _ => None,
         }
-    }
-
-    /// How long it may be believed, given how long a robots.txt that was read may be (24 h by the RFC).
-    #[must_use]
-    pub fn max_age(&self, read: Duration) -> Duration {
-        if self.is_unreachable() { UNREACHABLE_MAX_AGE.min(read) } else { read }
     }
 }

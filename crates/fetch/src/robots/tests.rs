@@ -130,6 +130,5 @@ fn the_status_decides_before_the_rules() {
     }
     for status in [0, 429, 500, 503, 999] {
         assert!(!policy(status).verdict(&y).allowed && policy(status).is_unreachable(), "{status}");
-        assert!(policy(status).max_age(Duration::from_secs(86_400)) < Duration::from_secs(3_600));
     }
 }

@@ -3,10 +3,7 @@
 //! The format is told from the bytes; what they are declared as is often wrong. A damaged file gives what stands before
 //! the damage. Entities that a document type declares are never expanded: a file that declares any is refused.
 
-mod read;
 mod xml;
-
-pub use read::{SitemapWalk, WalkLimits, WalkReport};
 
 use flate2::read::MultiGzDecoder;
 use std::{borrow::Cow, io::Read};
@@ -91,6 +88,18 @@ pub struct SitemapLimits {
 impl Default for SitemapLimits {
     fn default() -> Self {
         Self { entries: 50_000, bytes: 50 << 20, strict_location: false }
+    }
+}
+
+/// A sitemap's bytes as they were before they were compressed, up to `cap`, and whether there were more. What was not
+/// compressed is handed back as it is.
+///
+/// # Errors
+/// When nothing of it can be decompressed.
+pub fn unpack_sitemap(bytes: Vec<u8>, cap: u64) -> Result<(Vec<u8>, bool), SitemapError> {
+    match decompressed(&bytes, cap)? {
+        (Cow::Owned(unpacked), cut) => Ok((unpacked, cut)),
+        (Cow::Borrowed(_), cut) => Ok((bytes, cut)),
     }
 }
 

@@ -83,3 +83,21 @@ async fn a_full_budget_holds_back_the_next_body_but_not_its_time_limit() {
     drop(first);
     page(second.await);
 }
+
+#[tokio::test]
+async fn large_resources_are_accounted_like_pages_and_small_ones_are_not() {
+    let server = Server::answering(|_| html(&"x".repeat(100_000))).await;
+    let budget = ByteBudget::new(50_000);
+    let client = HttpClient::new(settings(), budget.clone()).unwrap();
+    let sitemap = client.fetch_large_resource(&server.url("/"), 1 << 20).await.unwrap();
+    assert_eq!((sitemap.body.len(), budget.used()), (100_000, 100_000));
+    let robots = client.fetch_resource(&server.url("/"), 1 << 20).await.unwrap();
+    assert_eq!((robots.body.len(), budget.used()), (100_000, 100_000), "it neither waits nor counts");
+    let second = tokio::time::timeout(
+        Duration::from_millis(300),
+        client.fetch_large_resource(&server.url("/"), 1 << 20),
+    );
+    assert!(second.await.is_err(), "the budget is used up");
+    drop(sitemap);
+    assert_eq!(budget.used(), 0);
+}

@@ -1,0 +1,167 @@
+//! Sitemaps and feeds: every file once, whatever they name, and what they list.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
+
+#[path = "support/run.rs"]
+mod run;
+mod support;
+
+use flate2::{Compression, write::GzEncoder};
+use run::{Sandbox, run};
+use std::io::Write;
+use support::{
+    made::page,
+    server::{Request, Response, Server},
+};
+
+fn xml(body: String) -> Response {
+    Response::new(200, "application/xml", body)
+}
+
+fn index(paths: &[&str]) -> Response {
+    let entries: String = paths.iter().map(|path| format!("<sitemap><loc>{path}</loc></sitemap>")).collect();
+    xml(format!("<sitemapindex>{entries}</sitemapindex>"))
+}
+
+fn urls(paths: &[&str]) -> String {
+    let entries: String = paths.iter().map(|path| format!("<url><loc>{path}</loc></url>")).collect();
+    format!("<urlset>{entries}</urlset>")
+}
+
+fn rss(paths: &[&str]) -> Response {
+    let items: String = paths.iter().map(|path| format!("<item><link>{path}</link></item>")).collect();
+    Response::new(
+        200,
+        "application/rss+xml",
+        format!("<rss version=\"2.0\"><channel>{items}</channel></rss>"),
+    )
+}
+
+/// Crawls from `/` and says which paths have a record, in order.
+fn crawled(server: &Server, sandbox: &Sandbox, flags: &[&str]) -> Vec<String> {
+    let flags = [&["-O", "out.jsonl"], flags].concat();
+    run(&mut sandbox.crawl(&[server.url("/")], &flags)).expect(0);
+    let mut paths: Vec<String> = sandbox
+        .records("out.jsonl")
+        .iter()
+        .map(|record| record["url"].as_str().unwrap().replace(&server.url("/"), "/"))
+        .collect();
+    paths.sort();
+    paths
+}
+
+fn asked(server: &Server, target: &str) -> usize {
+    server.targets().iter().filter(|t| *t == target).count()
+}
+
+/// An index that names itself, files twice, moved ones, a lost one, one that is none, compressed ones, and indexes below
+/// indexes.
+#[test]
+fn every_sitemap_is_read_once_and_none_that_is_too_deep() {
+    let handler = |request: &Request| match request.path() {
+        "/robots.txt" => Response::new(200, "text/plain", "Sitemap: /index.xml\nSitemap: /text.txt\n"),
+        "/index.xml" => index(&[
+            "/index.xml",
+            "/one.xml",
+            "/one.xml",
+            "/moved.xml",
+            "/lost.xml",
+            "/none.xml",
+            "/deep/1.xml",
+        ]),
+        "/one.xml" => xml(urls(&["/one"])),
+        "/moved.xml" => Response::redirect(301, "/two.xml.gz"),
+        "/two.xml.gz" => {
+            let mut gzip = GzEncoder::new(Vec::new(), Compression::default());
+            gzip.write_all(urls(&["/two"]).as_bytes()).unwrap();
+            Response::new(200, "application/gzip", gzip.finish().unwrap())
+        }
+        "/none.xml" => Response::html(page("no sitemap at all", &[])),
+        "/text.txt" => {
+            Response::new(200, "text/plain", format!("http://{}/three\n", request.header("host").unwrap()))
+        }
+        path => match path.strip_prefix("/deep/").and_then(|n| n.strip_suffix(".xml")?.parse::<u8>().ok()) {
+            Some(n) => index(&[&format!("/deep/{}.xml", n + 1)]),
+            None if path.ends_with(".xml") => Response::status(404),
+            None => Response::html(page(path, &[])),
+        },
+    };
+    let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());
+    assert_eq!(crawled(&server, &sandbox, &[]), ["/", "/one", "/three", "/two"]);
+    for path in ["/index.xml", "/one.xml", "/two.xml.gz", "/lost.xml", "/deep/3.xml"] {
+        assert_eq!(asked(&server, path), 1, "{path}");
+    }
+    assert_eq!(asked(&server, "/deep/4.xml"), 0, "{:?}", server.targets());
+    let mut kinds: Vec<String> = sandbox.errors().iter().map(|line| line["kind"].to_string()).collect();
+    kinds.sort();
+    assert_eq!(kinds, ["\"http_status\"", "\"sitemap\""], "{:?}", sandbox.errors());
+}
+
+/// A blog that names feeds on every page, as blogs do: the same ones, and one for the comments of each page.
+fn blog(request: &Request) -> Response {
+    let feed = |path: &str, media: &str| format!("<link rel=\"alternate\" type=\"{media}\" href=\"{path}\">");
+    let html = |links: &[String]| {
+        let path = request.path();
+        let feeds = [
+            feed("/feed/", "application/rss+xml"),
+            feed("http://other.invalid/feed", "application/rss+xml"),
+            feed("/fr/", "text/html"),
+            feed(&format!("{path}comments.atom"), "application/atom+xml; charset=utf-8"),
+        ];
+        Response::html(page(path, links).replace("</head>", &(feeds.concat() + "</head>")))
+    };
+    match request.path() {
+        "/robots.txt" => Response::new(200, "text/plain", "Sitemap: /news.rss\n"),
+        "/news.rss" => rss(&["/news/1"]),
+        "/" => html(&["/post/1/".into(), "/post/2/".into(), "/post/3/".into(), "/post/4/".into()]),
+        "/feed/" => rss(&["/post/1/", "/old/1", "/old/2"]),
+        path if path.ends_with("comments.atom") => {
+            let entry =
+                format!("<entry><link href=\"{}said\"/></entry>", path.trim_end_matches("comments.atom"));
+            Response::new(
+                200,
+                "application/atom+xml",
+                format!("<feed xmlns=\"http://www.w3.org/2005/Atom\">{entry}</feed>"),
+            )
+        }
+        _ => html(&[]),
+    }
+}
+
+#[test]
+fn feeds_that_pages_name_are_read_so_many_a_host() {
+    let (server, sandbox) = (Server::start(0, blog).unwrap(), Sandbox::new());
+    let paths = crawled(&server, &sandbox, &[]);
+    for path in ["/", "/post/1/", "/post/4/", "/news/1", "/old/1", "/old/2", "/said"] {
+        assert!(paths.iter().any(|p| p == path), "{path} is not in {paths:?}");
+    }
+    let comments = server.targets().iter().filter(|t| t.ends_with("comments.atom")).count();
+    assert_eq!((asked(&server, "/feed/"), comments), (1, 3), "four feeds: {:?}", server.targets());
+    assert_eq!(asked(&server, "/fr/"), 0);
+    assert!(sandbox.errors().is_empty(), "what is out of scope is not asked for: {:?}", sandbox.errors());
+}
+
+#[test]
+fn feeds_are_left_out_when_told_but_for_those_that_robots_txt_names() {
+    let (server, sandbox) = (Server::start(0, blog).unwrap(), Sandbox::new());
+    let paths = crawled(&server, &sandbox, &["--no-feeds"]);
+    assert_eq!(paths, ["/", "/news/1", "/post/1/", "/post/2/", "/post/3/", "/post/4/"]);
+    assert_eq!(asked(&server, "/feed/"), 0);
+}
+
+#[test]
+fn entries_of_a_feed_are_as_deep_as_links() {
+    let depths = |limit: &str| {
+        let (server, sandbox) = (Server::start(0, blog).unwrap(), Sandbox::new());
+        crawled(&server, &sandbox, &["--depth", limit]);
+        let records = sandbox.records("out.jsonl");
+        let depth = |path: &str| {
+            let record = records.iter().find(|record| record["url"] == server.url(path));
+            record.map(|record| record["metadata"]["depth"].as_u64().unwrap())
+        };
+        ["/", "/old/1", "/post/1/", "/post/1/said"].map(depth)
+    };
+    assert_eq!(depths("0"), [Some(0), None, None, None]);
+    assert_eq!(depths("1"), [Some(0), Some(1), Some(1), None]);
+    assert_eq!(depths("2"), [Some(0), Some(1), Some(1), Some(2)]);
+}
