@@ -93,10 +93,8 @@ async fn large_resources_are_accounted_like_pages_and_small_ones_are_not() {
     assert_eq!((sitemap.body.len(), budget.used()), (100_000, 100_000));
     let robots = client.fetch_resource(&server.url("/"), 1 << 20).await.unwrap();
     assert_eq!((robots.body.len(), budget.used()), (100_000, 100_000), "it neither waits nor counts");
-    let second = tokio::time::timeout(
-        Duration::from_millis(300),
-        client.fetch_large_resource(&server.url("/"), 1 << 20),
-    );
+    let url = server.url("/");
+    let second = tokio::time::timeout(Duration::from_millis(300), client.fetch_large_resource(&url, 1 << 20));
     assert!(second.await.is_err(), "the budget is used up");
     drop(sitemap);
     assert_eq!(budget.used(), 0);
