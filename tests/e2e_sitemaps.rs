@@ -6,6 +6,8 @@
 mod run;
 mod support;
 
+use crawl_model::UrlKey;
+use crawl_store::SqliteStore;
 use flate2::{Compression, write::GzEncoder};
 use run::{Sandbox, run};
 use std::io::Write;
@@ -95,6 +97,27 @@ fn every_sitemap_is_read_once_and_none_that_is_too_deep() {
     let mut kinds: Vec<String> = sandbox.errors().iter().map(|line| line["kind"].to_string()).collect();
     kinds.sort();
     assert_eq!(kinds, ["\"http_status\"", "\"sitemap\""], "{:?}", sandbox.errors());
+}
+
+/// What a later round can ask with: validators of the response, and what the sitemap said of the page.
+#[test]
+fn validators_and_lastmod_are_kept_with_the_page() {
+    let handler = |request: &Request| match request.path() {
+        "/robots.txt" => Response::new(200, "text/plain", "Sitemap: /map.xml\n"),
+        "/map.xml" => xml("<urlset><url><loc>/</loc><lastmod>2026-10-01</lastmod></url>\
+             <url><loc>/listed</loc><lastmod>2026-11-02T03:04:05Z</lastmod></url></urlset>"
+            .to_owned()),
+        path => Response::html(page(path, &[]))
+            .header("ETag", "\"v7\"")
+            .header("Last-Modified", "Sun, 01 Nov 2026 00:00:00 GMT"),
+    };
+    let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());
+    assert_eq!(crawled(&server, &sandbox, &[]), ["/", "/listed"]);
+    let store = SqliteStore::open_read_only(&sandbox.path("state")).unwrap();
+    let history = store.history(UrlKey::of(&server.url("/listed"))).unwrap().unwrap();
+    assert_eq!(history.etag.as_deref(), Some("\"v7\""));
+    assert_eq!(history.last_modified.as_deref(), Some("Sun, 01 Nov 2026 00:00:00 GMT"));
+    assert_eq!(history.sitemap_lastmod.as_deref(), Some("2026-11-02T03:04:05Z"));
 }
 
 /// A blog that names feeds on every page, as blogs do: the same ones, and one for the comments of each page.

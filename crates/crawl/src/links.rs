@@ -204,6 +204,7 @@ mod tests {
             redirects: Vec::new(),
             etag: None,
             last_modified: None,
+            sitemap_lastmod: None,
             project: "p".into(),
             source_group: None,
         }

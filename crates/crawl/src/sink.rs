@@ -107,6 +107,7 @@ impl Sink {
             status: Some(page.page.status),
             etag: page.page.etag.clone(),
             last_modified: page.page.last_modified.clone(),
+            sitemap_lastmod: page.page.request.sitemap_lastmod.clone(),
             content_hash: Some(page.content_hash),
             fetched_at_ms: Some(page.page.timings.started_at_ms),
         };

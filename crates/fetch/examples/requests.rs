@@ -62,6 +62,7 @@ async fn one(client: &HttpClient, gate: &Gate, url: Url) -> u64 {
         redirects: Vec::new(),
         etag: None,
         last_modified: None,
+        sitemap_lastmod: None,
         project: "".into(),
         source_group: None,
     };

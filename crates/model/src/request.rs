@@ -131,6 +131,9 @@ pub struct CrawlRequest {
     pub etag: Option<String>,
     /// `Last-Modified` of an earlier round, as sent.
     pub last_modified: Option<String>,
+    /// `lastmod` of a sitemap or feed in this round, as given.
+    #[serde(default)]
+    pub sitemap_lastmod: Option<String>,
     /// The project that the page counts for.
     pub project: Arc<str>,
     /// The group of sources within the project, if one was named.

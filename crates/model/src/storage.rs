@@ -48,7 +48,7 @@ pub struct NewUrl {
     pub discovery: Discovery,
     /// The URLs that redirected here, oldest first.
     pub redirects: Vec<String>,
-    /// `lastmod` of a sitemap, as given.
+    /// `lastmod` of a sitemap or feed, as given.
     pub sitemap_lastmod: Option<String>,
 }
 
@@ -108,6 +108,8 @@ pub struct PageHistory {
     pub etag: Option<String>,
     /// `Last-Modified` as sent.
     pub last_modified: Option<String>,
+    /// `lastmod` that a sitemap gave when the page was fetched, as given.
+    pub sitemap_lastmod: Option<String>,
     /// Hash of `content`.
     pub content_hash: Option<ContentHash>,
     /// When it was fetched.
@@ -159,7 +161,7 @@ pub struct FrontierCounts {
 /// What is to be visited, what is being visited, what has been.
 pub trait Frontier: Send + Sync {
     /// Adds what is not yet known in this round; a URL counts as visited from here on. A known one that is still pending
-    /// takes the depth given if that is less. One transaction.
+    /// takes the depth given if that is less; each known one takes the `sitemap_lastmod` given. One transaction.
     ///
     /// # Errors
     /// When storage fails; then nothing was added.

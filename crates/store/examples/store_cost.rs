@@ -154,6 +154,7 @@ fn ended_by(request: &CrawlRequest, n: usize) -> Settlement {
         status: Some(200),
         etag: Some(format!("\"{n:x}-61c\"")),
         last_modified: Some("Sun, 22 Nov 2026 01:22:00 GMT".into()),
+        sitemap_lastmod: None,
         content_hash: Some(ContentHash::of(request.url.as_str())),
         fetched_at_ms: Some(1_795_000_000_000),
     };

@@ -164,6 +164,7 @@ pub fn request(url: Url) -> CrawlRequest {
         redirects: Vec::new(),
         etag: None,
         last_modified: None,
+        sitemap_lastmod: None,
         project: "test".into(),
         source_group: None,
     }

@@ -64,6 +64,7 @@ struct Row {
     attempt: u32,
     strategy: Option<Strategy>,
     redirects: Vec<String>,
+    sitemap_lastmod: Option<String>,
     history: PageHistory,
 }
 
@@ -131,6 +132,9 @@ impl Inner {
         let id = match self.by_key.get(&url.key) {
             Some(&id) if self.rows[index(id)].round == round => {
                 self.lift(host, id, url.depth);
+                if url.sitemap_lastmod.is_some() {
+                    self.rows[index(id)].sitemap_lastmod.clone_from(&url.sitemap_lastmod);
+                }
                 return false;
             }
             Some(&id) => id,
@@ -217,6 +221,7 @@ impl Inner {
             redirects: row.redirects.clone(),
             etag: row.history.etag.clone(),
             last_modified: row.history.last_modified.clone(),
+            sitemap_lastmod: row.sitemap_lastmod.clone(),
             project: Arc::clone(&self.project),
             source_group: self.source_group.clone(),
         }
@@ -234,6 +239,7 @@ impl Row {
             attempt: 0,
             strategy: None,
             redirects: Vec::new(),
+            sitemap_lastmod: None,
             history: PageHistory::default(),
         }
     }
@@ -244,6 +250,7 @@ impl Row {
         self.depth = url.depth;
         self.discovery = url.discovery;
         self.redirects.clone_from(&url.redirects);
+        self.sitemap_lastmod.clone_from(&url.sitemap_lastmod);
         self.attempt = 0;
         self.strategy = None;
     }
@@ -258,6 +265,7 @@ impl Row {
         known.fetched_at_ms = history.fetched_at_ms.or(known.fetched_at_ms);
         known.etag = history.etag.clone().or_else(|| known.etag.take());
         known.last_modified = history.last_modified.clone().or_else(|| known.last_modified.take());
+        known.sitemap_lastmod = history.sitemap_lastmod.clone().or_else(|| known.sitemap_lastmod.take());
     }
 }
 

@@ -8,7 +8,9 @@ use rusqlite::{CachedStatement, Connection};
 impl Inner {
     pub(super) fn enqueue(&mut self, urls: &[NewUrl]) -> Result<Enqueued, StoreError> {
         let known = &self.memory.known;
-        let candidates: Vec<&NewUrl> = urls.iter().filter(|url| !known.covers(&url.key, url.depth)).collect();
+        let says_something =
+            |url: &&NewUrl| url.sitemap_lastmod.is_some() || !known.covers(&url.key, url.depth);
+        let candidates: Vec<&NewUrl> = urls.iter().filter(says_something).collect();
         if candidates.is_empty() {
             return Ok(Enqueued { new: 0, known: urls.len() });
         }
@@ -81,6 +83,9 @@ impl<'c> Adding<'c> {
             self.revive(memory, url, redirects.as_deref(), found.id).map_err(sql)?;
             return self.queue(memory, url, host, found.id).map_err(sql);
         }
+        if let Some(lastmod) = &url.sitemap_lastmod {
+            self.dated(found.id, lastmod).map_err(sql)?;
+        }
         let least =
             if url.depth < found.depth { self.lift(url, host, &found).map_err(sql)? } else { found.depth };
         memory.known.note(&url.key, least);
@@ -108,6 +113,16 @@ impl<'c> Adding<'c> {
         )?;
         let discovery = codes::discovery(url.discovery);
         update.execute((id, memory.round, url.depth, discovery, redirects, &url.sitemap_lastmod)).map(|_| ())
+    }
+
+    /// A sitemap tells of a URL that is known already.
+    fn dated(&self, id: i64, lastmod: &str) -> rusqlite::Result<()> {
+        self.conn
+            .prepare_cached(
+                "UPDATE urls SET sitemap_lastmod = ?2 WHERE id = ?1 AND sitemap_lastmod IS NOT ?2",
+            )?
+            .execute((id, lastmod))
+            .map(|_| ())
     }
 
     /// A shorter path to a URL: it counts while the URL still stands in the queue. Returns the depth below which

@@ -228,6 +228,7 @@ struct Leased {
     redirects: Option<String>,
     etag: Option<String>,
     last_modified: Option<String>,
+    sitemap_lastmod: Option<String>,
 }
 
 impl Leased {
@@ -243,6 +244,7 @@ impl Leased {
             redirects: row.get(6)?,
             etag: row.get(7)?,
             last_modified: row.get(8)?,
+            sitemap_lastmod: row.get(9)?,
         })
     }
 
@@ -260,6 +262,7 @@ impl Leased {
             redirects: redirects.map_err(|e| damaged(&e))?.unwrap_or_default(),
             etag: self.etag,
             last_modified: self.last_modified,
+            sitemap_lastmod: self.sitemap_lastmod,
             project: Arc::clone(project),
             source_group: group.map(Arc::clone),
         })
@@ -314,8 +317,8 @@ fn take_from_queue(
     let mut leased = Vec::new();
     let mut take = || -> rusqlite::Result<()> {
         let mut select = conn.prepare_cached(
-            "SELECT queue.id, queue.depth, discovery, attempt, strategy, url, redirects, etag, last_modified \
-             FROM queue JOIN urls ON urls.id = queue.id \
+            "SELECT queue.id, queue.depth, discovery, attempt, strategy, url, redirects, etag, last_modified, \
+             sitemap_lastmod FROM queue JOIN urls ON urls.id = queue.id \
              WHERE queue.host = ?1 AND queue.depth <= ?3 ORDER BY queue.depth, queue.id LIMIT ?2",
         )?;
         let mut rows = select.query((host, i64::try_from(max).unwrap_or(i64::MAX), depth))?;

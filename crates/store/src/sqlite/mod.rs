@@ -34,7 +34,8 @@ use std::{
 const FILE: &str = "crawl.sqlite";
 
 /// One entry a version: `PRAGMA user_version` counts those that have been applied. Entries are never edited, only added.
-const MIGRATIONS: &[&str] = &[include_str!("migrations/0001_frontier.sql")];
+const MIGRATIONS: &[&str] =
+    &[include_str!("migrations/0001_frontier.sql"), include_str!("migrations/0002_lastmod.sql")];
 
 /// Pages in the write-ahead log at which it is copied into the database: at 4 KiB a page the log stays about 8 MiB.
 const WAL_PAGES: i64 = 2_000;
@@ -348,6 +349,28 @@ mod tests {
         let store = SqliteStore::open(dir.path()).unwrap();
         assert_eq!(store.counts().unwrap().pending, 10);
         assert_eq!(store.enqueue(&urls(12)).unwrap().new, 2);
+    }
+
+    #[test]
+    fn a_database_of_the_first_version_is_brought_up_to_date() {
+        let dir = tempfile::tempdir().unwrap();
+        let url = &urls(1)[0];
+        {
+            let conn = Connection::open(dir.path().join(FILE)).unwrap();
+            conn.execute_batch(MIGRATIONS[0]).unwrap();
+            conn.pragma_update(None, "user_version", 1).unwrap();
+            conn.execute(
+                "INSERT INTO urls (key, host, round, depth, discovery, url, etag) VALUES (?1, 1, 0, 0, 0, ?2, 'e')",
+                (url.key.0, &url.url),
+            )
+            .unwrap();
+        }
+        assert!(SqliteStore::open_read_only(dir.path()).err().unwrap().to_string().contains("version 1"));
+        let store = SqliteStore::open(dir.path()).unwrap();
+        let history = store.history(url.key).unwrap().unwrap();
+        assert_eq!((history.etag.as_deref(), history.sitemap_lastmod), (Some("e"), None));
+        drop(store);
+        assert!(SqliteStore::open_read_only(dir.path()).is_ok());
     }
 
     #[test]

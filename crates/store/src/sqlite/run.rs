@@ -85,7 +85,8 @@ impl SqliteStore {
         let mut select = inner
             .conn
             .prepare_cached(
-                "SELECT status, etag, last_modified, content_hash, fetched_at FROM urls WHERE key = ?1",
+                "SELECT status, etag, last_modified, content_hash, fetched_at, fetched_lastmod FROM urls \
+                 WHERE key = ?1",
             )
             .map_err(sql)?;
         let found = select.query_row([url.0], |row| {
@@ -95,6 +96,7 @@ impl SqliteStore {
                 last_modified: row.get(2)?,
                 content_hash: row.get::<_, Option<[u8; 32]>>(3)?.map(ContentHash),
                 fetched_at_ms: row.get(4)?,
+                sitemap_lastmod: row.get(5)?,
             })
         });
         found.optional().map_err(sql)

@@ -11,12 +11,13 @@ use rusqlite::{CachedStatement, Connection, OptionalExtension};
 
 /// The content was seen: everything that an earlier visit taught is replaced.
 const REPLACE: &str = "UPDATE urls SET outcome = ?2, status = ?3, etag = ?4, last_modified = ?5, \
-                       content_hash = ?6, fetched_at = ?7 WHERE id = ?1";
+                       content_hash = ?6, fetched_at = ?7, fetched_lastmod = ?8 WHERE id = ?1";
 
 /// It was not (a 304, a failure): only what is given is overwritten.
 const MERGE: &str = "UPDATE urls SET outcome = ?2, status = coalesce(?3, status), etag = coalesce(?4, etag), \
                      last_modified = coalesce(?5, last_modified), content_hash = coalesce(?6, content_hash), \
-                     fetched_at = coalesce(?7, fetched_at) WHERE id = ?1";
+                     fetched_at = coalesce(?7, fetched_at), fetched_lastmod = coalesce(?8, fetched_lastmod) \
+                     WHERE id = ?1";
 
 impl Inner {
     pub(super) fn settle(
@@ -67,6 +68,7 @@ fn settle_all(conn: &Connection, memory: &mut Memory, batch: &[Settlement]) -> r
             &history.last_modified,
             history.content_hash.map(|hash| hash.0),
             history.fetched_at_ms,
+            &history.sitemap_lastmod,
         ))?;
     }
     Ok(stale)

@@ -79,6 +79,7 @@ conformance!(
     settling_marks_outputs_even_alone,
     outcomes_are_counted,
     a_new_round_visits_again_and_keeps_the_history,
+    lastmod_is_of_the_round_and_of_the_last_visit,
     a_new_round_drops_what_was_active,
     a_lease_of_an_earlier_round_cannot_be_settled,
     history_is_replaced_by_content_and_merged_otherwise,

@@ -18,6 +18,7 @@ fn seen(etag: Option<&str>, content: Option<&str>) -> PageHistory {
         status: Some(200),
         etag: etag.map(Into::into),
         last_modified: None,
+        sitemap_lastmod: None,
         content_hash: content.map(ContentHash::of),
         fetched_at_ms: Some(7),
     }
@@ -27,8 +28,11 @@ pub fn a_new_round_visits_again_and_keeps_the_history(store: &impl Store) {
     store.begin_round().unwrap();
     enqueue(store, &["https://a/1", "https://a/2"]);
     let leased = lease(store, "a", 2);
-    let history =
-        PageHistory { last_modified: Some("Thu, 01 Jan 1970".into()), ..seen(Some("\"e\""), Some("text")) };
+    let history = PageHistory {
+        last_modified: Some("Thu, 01 Jan 1970".into()),
+        sitemap_lastmod: Some("1970-01-01".into()),
+        ..seen(Some("\"e\""), Some("text"))
+    };
     let done = Settlement { lease: (&leased[0]).into(), outcome: Outcome::Record, history: history.clone() };
     store.settle(&[done], &[]).unwrap();
     store.requeue((&leased[1]).into(), 0, 2, Some(Strategy::Amp)).unwrap();
@@ -45,6 +49,45 @@ pub fn a_new_round_visits_again_and_keeps_the_history(store: &impl Store) {
     assert_eq!(leased[0].etag.as_deref(), Some("\"e\""));
     assert_eq!(leased[0].last_modified.as_deref(), Some("Thu, 01 Jan 1970"));
     assert_eq!((leased[2].attempt, leased[2].strategy), (0, None), "attempts are a round's");
+}
+
+/// What a sitemap says comes with the lease, whether it is heard before or after the first link to the page; what it said
+/// when the page was fetched is history, and stays when it says something else or nothing in the next round.
+pub fn lastmod_is_of_the_round_and_of_the_last_visit(store: &impl Store) {
+    let listed =
+        |url: &str, lastmod: &str| NewUrl { sitemap_lastmod: Some(lastmod.into()), ..new_url(url, 1) };
+    store.begin_round().unwrap();
+    enqueue(store, &["https://a/1", "https://a/2"]);
+    store.enqueue(&[listed("https://a/1", "2026-01-01"), listed("https://a/3", "2026-03-03")]).unwrap();
+    enqueue(store, &["https://a/3"]);
+    let leased = lease(store, "a", 9);
+    let told: Vec<_> = leased.iter().map(|r| (r.url.path(), r.sitemap_lastmod.as_deref())).collect();
+    assert_eq!(told, [("/1", Some("2026-01-01")), ("/2", None), ("/3", Some("2026-03-03"))]);
+    for request in &leased {
+        let history =
+            PageHistory { sitemap_lastmod: request.sitemap_lastmod.clone(), ..seen(None, Some("text")) };
+        let done = Settlement { lease: request.into(), outcome: Outcome::Record, history };
+        store.settle(&[done], &[]).unwrap();
+    }
+    let fetched = |url| store.history_of(url).unwrap().sitemap_lastmod;
+    assert_eq!(fetched("https://a/1").as_deref(), Some("2026-01-01"));
+
+    store.begin_round().unwrap();
+    store.enqueue(&[listed("https://a/1", "2026-02-02")]).unwrap();
+    enqueue(store, &["https://a/3"]);
+    let leased = lease(store, "a", 9);
+    let told: Vec<_> = leased.iter().map(|r| r.sitemap_lastmod.as_deref()).collect();
+    assert_eq!(told, [None, Some("2026-02-02")], "of this round");
+    assert_eq!(fetched("https://a/1").as_deref(), Some("2026-01-01"), "of the last visit");
+    settle(store, &leased, Outcome::Failed);
+    assert_eq!(fetched("https://a/3").as_deref(), Some("2026-03-03"), "a failure teaches nothing");
+    let now_without = PageHistory { sitemap_lastmod: None, ..seen(None, Some("other")) };
+    store.begin_round().unwrap();
+    enqueue(store, &["https://a/3"]);
+    let done =
+        Settlement { lease: (&one(store, "a")).into(), outcome: Outcome::Record, history: now_without };
+    store.settle(&[done], &[]).unwrap();
+    assert_eq!(fetched("https://a/3"), None, "a visit replaces what the one before taught");
 }
 
 pub fn a_new_round_drops_what_was_active(store: &impl Store) {
