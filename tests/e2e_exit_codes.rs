@@ -157,6 +157,8 @@ fn no_seed_that_could_be_fetched_is_4() {
         "{}",
         quiet.stderr
     );
+    let hint = errors[0]["hint"].as_str().unwrap();
+    assert!(quiet.stderr.contains(hint), "and what can be done: {}", quiet.stderr);
 }
 
 #[test]

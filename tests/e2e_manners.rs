@@ -76,7 +76,7 @@ fn cookies_are_kept_when_asked_for_and_open_a_consent_page() {
     assert!(sent(&server, "cookie").iter().all(Option::is_none));
     assert_eq!(sandbox.records("out.jsonl").len(), 1);
     let line = &sandbox.errors()[0];
-    assert!(line["message"].as_str().unwrap().contains("--cookies"), "{line}");
+    assert!(line["hint"].as_str().unwrap().contains("--cookies"), "{line}");
 
     let (server, sandbox) = (Server::start(0, with_consent).unwrap(), Sandbox::new());
     run(&mut crawl(&sandbox, &server, &["--cookies"])).expect(0);

@@ -171,7 +171,7 @@ fn private_addresses_are_refused_unless_allowed() {
     let errors = sandbox.errors();
     assert_eq!(errors.len(), 1);
     assert!(
-        errors[0]["message"].as_str().unwrap().contains("--allow-address"),
+        errors[0]["hint"].as_str().unwrap().contains("--allow-address 127.0.0.1/32"),
         "says what to do: {}",
         errors[0]
     );

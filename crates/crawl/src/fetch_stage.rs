@@ -3,6 +3,7 @@
 
 use crate::{
     context::{Context, Finished, StageError, now_ms, rfc3339},
+    hints,
     links::new_url,
     robots_cache::Robots,
     sitemaps, soft404,
@@ -241,8 +242,7 @@ impl Visit<'_> {
         if !verdict.allowed {
             let rule = verdict.rule.unwrap_or_default();
             let line = verdict.line.map_or_else(String::new, |line| format!(" (line {line})"));
-            let message =
-                format!("robots.txt of {origin} disallows it by \"{rule}\"{line}; --ignore-robots overrides");
+            let message = format!("robots.txt of {origin} disallows it by \"{rule}\"{line}");
             return Ok(Some(self.fail(Stage::Robots, "robots_disallowed", None, message)));
         }
         // the slot went to robots.txt, or was given back while it was waited for
@@ -283,8 +283,7 @@ impl Visit<'_> {
         }
         let status = robots.policy.unreachable_status();
         let message = format!(
-            "robots.txt answers with status {}, which means that nothing is allowed (RFC 9309); try again later, or use \
-             --ignore-robots",
+            "robots.txt answers with status {}, which means that nothing is allowed (RFC 9309)",
             status.unwrap_or_default()
         );
         Ok(self.fail(Stage::Robots, "robots_unreachable", status, message))
@@ -318,7 +317,7 @@ impl Visit<'_> {
             return Ok(None);
         }
         if back {
-            let message = format!("a redirect leads back to {to}; the page may need cookies (--cookies)");
+            let message = format!("a redirect leads back to {to}; the page may need cookies");
             return Ok(Some(self.fail(Stage::Fetch, "redirect_loop", Some(status), message)));
         }
         let Some(host) = HostKey::of(&canonical) else {
@@ -371,7 +370,9 @@ impl Visit<'_> {
             tracing::info!(url = %self.request.url, kind = error.kind(), attempts, ?pause, "will try again");
             return self.requeue(spread(pause), attempts);
         }
-        Ok(self.fail(Stage::Fetch, error.kind(), status, error.to_string()))
+        let failed = failed_page(&self.request, Stage::Fetch, error.kind(), status, error.to_string());
+        let failed = FailedPage { hint: error.hint(), ..failed };
+        Ok(Answer::Finished(Finished::Failed(Box::new(failed), self.history(status))))
     }
 
     /// A bare host that cannot be reached by https is tried by http.
@@ -438,6 +439,7 @@ pub fn failed_page(
         status,
         attempts: request.attempt + 1,
         message,
+        hint: hints::of(kind).to_owned(),
         at: rfc3339(now_ms()),
         lease: Some((request.id, request.token)),
     }

@@ -10,6 +10,7 @@ pub mod exit;
 pub mod extract_stage;
 pub mod feeds;
 pub mod fetch_stage;
+mod hints;
 pub mod links;
 mod logging;
 mod memory;

@@ -119,7 +119,7 @@ impl Sink {
     fn failed(&mut self, failed: &FailedPage, history: PageHistory) -> Result<(), StageError> {
         push_line(&mut self.error_lines, failed)?;
         tracing::info!(url = failed.url, kind = failed.kind, status = failed.status, "{}", failed.message);
-        self.context.stats.note_failure(&failed.url, &failed.message);
+        self.context.stats.note_failure(failed);
         self.context.stats.by_kind(failed.kind, 1);
         self.tally.failed += 1;
         if let Some((id, token)) = failed.lease {

@@ -1,6 +1,6 @@
 //! Counts of a run, shared by all stages; read by the progress line and the summary.
 
-use crawl_model::{HostKey, Strategy};
+use crawl_model::{FailedPage, HostKey, Strategy};
 use rustc_hash::FxHashMap;
 use std::{
     collections::BTreeMap,
@@ -153,10 +153,10 @@ impl Stats {
     }
 
     /// A URL failed; the first few are kept, for a run of which nothing else is left to tell.
-    pub fn note_failure(&self, url: &str, message: &str) {
+    pub fn note_failure(&self, failed: &FailedPage) {
         let mut tables = self.tables();
         if tables.first_failures.len() < FIRST_FAILURES {
-            tables.first_failures.push(format!("{url}: {message}"));
+            tables.first_failures.push(format!("{}: {} ({})", failed.url, failed.message, failed.hint));
         }
     }
 

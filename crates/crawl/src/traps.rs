@@ -4,6 +4,7 @@
 use crate::{
     config::Limit,
     context::{Context, now_ms, rfc3339},
+    hints,
 };
 use crawl_fetch::{POOR_WORDS, PageWorth, Trap, TrapSettings};
 use crawl_model::{CrawlRequest, FailedPage, Stage};
@@ -93,7 +94,8 @@ pub fn lines(trapped: Vec<(String, Trap)>, more: u64) -> Vec<FailedPage> {
             message.push_str(&format!("; {more} more links of the same page were left out as traps"));
         }
         let (stage, kind, at) = (Stage::Fetch, trap.kind(), at.clone());
-        FailedPage { url, stage, kind, status: None, attempts: 0, message, at, lease: None }
+        let hint = hints::of(kind).to_owned();
+        FailedPage { url, stage, kind, status: None, attempts: 0, message, hint, at, lease: None }
     };
     trapped.into_iter().enumerate().map(line).collect()
 }

@@ -26,14 +26,15 @@ impl Phase {
     }
 }
 
-/// Every way in which a request can end without a page. The message says what happened and what can be done.
+/// Every way in which a request can end without a page. The message says what happened, [`FetchError::hint`] what can be
+/// done about it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FetchError {
     /// The URL is not one that can be requested.
-    #[error("not a URL that can be fetched ({0}); only http and https URLs with a valid host are")]
+    #[error("not a URL that can be fetched ({0})")]
     Url(String),
     /// The host is, or resolves to, an address that must not be contacted.
-    #[error("{host} is the address {address}, which is not public; allow it with --allow-address {address}/{bits} if you mean it", bits = bits(address))]
+    #[error("{host} is the address {address}, which is not public")]
     AddressBlocked {
         /// The host of the URL.
         host: String,
@@ -41,9 +42,7 @@ pub enum FetchError {
         address: IpAddr,
     },
     /// The name could not be resolved.
-    #[error(
-        "the name {host} does not resolve ({reason}); check its spelling, or name its address with --resolve"
-    )]
+    #[error("the name {host} does not resolve ({reason})")]
     Dns {
         /// The host of the URL.
         host: String,
@@ -51,7 +50,7 @@ pub enum FetchError {
         reason: String,
     },
     /// No connection was made.
-    #[error("no connection to {host} ({reason}); the host may be down, or a firewall or proxy in between")]
+    #[error("no connection to {host} ({reason})")]
     Connect {
         /// The host of the URL.
         host: String,
@@ -59,7 +58,7 @@ pub enum FetchError {
         reason: String,
     },
     /// TLS failed: certificate, name or version.
-    #[error("no secure connection to {host} ({reason}); the site's certificate has to be fixed by its owner")]
+    #[error("no secure connection to {host} ({reason})")]
     Tls {
         /// The host of the URL.
         host: String,
@@ -67,7 +66,7 @@ pub enum FetchError {
         reason: String,
     },
     /// Something took longer than its limit.
-    #[error("{what} took longer than {limit:?}; raise the time limits under [fetch] if the site is merely slow", what = phase.words())]
+    #[error("{what} took longer than {limit:?}", what = phase.words())]
     Timeout {
         /// What took too long.
         phase: Phase,
@@ -75,17 +74,13 @@ pub enum FetchError {
         limit: Duration,
     },
     /// The peer closed or reset the connection before the response was complete.
-    #[error(
-        "the connection broke before the response was complete ({0}); tried again later, if attempts are left"
-    )]
+    #[error("the connection broke before the response was complete ({0})")]
     ConnectionLost(String),
     /// What came was not HTTP, or broke one of its rules or our bounds on headers.
-    #[error("not a valid HTTP response ({0}); the server has to be fixed by its owner")]
+    #[error("not a valid HTTP response ({0})")]
     Protocol(String),
     /// The announced size is beyond any use.
-    #[error(
-        "the body is announced with {announced} bytes, of which at most {cap} would be kept; raise max_body to take more"
-    )]
+    #[error("the body is announced with {announced} bytes, of which at most {cap} would be kept")]
     TooLarge {
         /// `Content-Length`.
         announced: u64,
@@ -93,7 +88,7 @@ pub enum FetchError {
         cap: u64,
     },
     /// The body could not be decoded as its `Content-Encoding` says.
-    #[error("the body cannot be decoded as {coding} ({reason}); the server has to be fixed by its owner")]
+    #[error("the body cannot be decoded as {coding} ({reason})")]
     Encoding {
         /// The coding that failed.
         coding: String,
@@ -101,10 +96,10 @@ pub enum FetchError {
         reason: String,
     },
     /// A redirect that leads nowhere.
-    #[error("a redirect that cannot be followed ({0}); look at the URL in a browser")]
+    #[error("a redirect that cannot be followed ({0})")]
     Redirect(String),
     /// The server answered with an error status.
-    #[error("the server answered with status {0}{hint}", hint = status_hint(*.0))]
+    #[error("the server answered with status {0}")]
     Status(u16),
 }
 
@@ -114,12 +109,14 @@ const fn bits(address: &IpAddr) -> u8 {
 
 const fn status_hint(status: u16) -> &'static str {
     match status {
-        401 => "; it wants credentials, which can be configured for a host",
-        403 => "; it refuses us, perhaps because of the user agent",
-        404 | 410 => "; there is no such page",
-        429 => "; it wants fewer requests: raise --delay",
-        500..=599 => "; it has trouble of its own, try again later",
-        _ => "",
+        401 => "give credentials for the site in fetch.auth",
+        403 => "the site refuses us: name a --contact, and ask its owner",
+        404 | 410 => "there is no such page: correct the link if it is yours",
+        407 => "give the proxy's credentials in its URL (--proxy)",
+        408 | 425 | 500..=599 => "the server has trouble of its own: try again later",
+        429 => "the site wants fewer requests: raise --delay",
+        451 => "the site may not show it where you are",
+        _ => "look at the URL in a browser",
     }
 }
 
@@ -141,6 +138,31 @@ impl FetchError {
             Self::Redirect(_) => "bad_redirect",
             Self::Status(_) => "http_status",
         }
+    }
+
+    /// What the user can do, in one sentence.
+    #[must_use]
+    pub fn hint(&self) -> String {
+        let fixed = match self {
+            Self::AddressBlocked { address, .. } => {
+                return format!("allow it with --allow-address {address}/{} if you mean it", bits(address));
+            }
+            Self::Url(_) => "correct the address: only http and https URLs with a valid host can be fetched",
+            Self::Dns { .. } => "check the spelling of the name, or give its address with --resolve",
+            Self::Connect { .. } => {
+                "the host may be down: try again later, and look at firewalls and --proxy"
+            }
+            Self::Tls { .. } => {
+                "the site's owner has to fix its certificate; for an authority of your own name fetch.ca_file"
+            }
+            Self::Timeout { .. } => "raise the time limits under [fetch] if the site is merely slow",
+            Self::ConnectionLost(_) => "try again later; lower --host-concurrency if it happens often",
+            Self::Protocol(_) | Self::Encoding { .. } => "the site's owner has to fix the server",
+            Self::TooLarge { .. } => "raise fetch.max_body to take more of it",
+            Self::Redirect(_) => "look at the URL in a browser, and correct the link if it is yours",
+            Self::Status(status) => status_hint(*status),
+        };
+        fixed.to_owned()
     }
 
     /// Whether the same request may succeed later. Statuses: 408, 425, 429 and 5xx except 501 and 505, which are
@@ -175,10 +197,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_name_the_way_out() {
+    fn hints_name_the_way_out() {
         let blocked = FetchError::AddressBlocked { host: "h".into(), address: "fe80::1".parse().unwrap() };
-        assert!(blocked.to_string().contains("--allow-address fe80::1/128"), "{blocked}");
-        assert!(FetchError::Status(429).to_string().contains("--delay"));
+        assert!(blocked.hint().contains("--allow-address fe80::1/128"), "{}", blocked.hint());
+        assert!(FetchError::Status(429).hint().contains("--delay"));
+        assert!(FetchError::Status(401).hint().contains("fetch.auth"));
     }
 
     #[test]

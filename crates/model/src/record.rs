@@ -203,8 +203,10 @@ pub struct FailedPage {
     pub status: Option<u16>,
     /// Attempts made.
     pub attempts: u32,
-    /// What happened and what the user can do.
+    /// What happened.
     pub message: String,
+    /// What the user can do, in one sentence.
+    pub hint: String,
     /// RFC 3339, UTC.
     pub at: String,
     /// The lease that is settled by this failure.

@@ -1,0 +1,89 @@
+//! What the user can do about a failure that is not the request's own: one sentence a kind. Those of requests stand with
+//! [`crawl_fetch::FetchError`]; docs/errors.md lists both.
+
+/// The sentence for a kind of failure; empty for a kind that has its own source of hints.
+#[must_use]
+pub fn of(kind: &str) -> &'static str {
+    KINDS.iter().find(|(name, _)| *name == kind).map_or("", |(_, hint)| hint)
+}
+
+/// Every kind that is not a [`crawl_fetch::FetchError`]'s, with its hint.
+const KINDS: &[(&str, &str)] = &[
+    ("host_dead", "see what the host's first failures say, and run the same command again when it is back"),
+    ("internal", "please report it with the URL: no page should be able to do that"),
+    ("redirect_loop", "try --cookies; if a browser loops as well, the site's owner has to fix it"),
+    ("robots_disallowed", "leave it out, or use --ignore-robots if the site is yours"),
+    ("robots_unreachable", "try again later, or use --ignore-robots if the site is yours"),
+    ("sitemap", "the site's owner has to fix the file; crawl check sitemap says what is read of it"),
+    ("too_many_redirects", "look at the URL in a browser, or raise fetch.max_redirects"),
+    ("trap_calendar", "raise traps.calendar_years, or name the page as a seed"),
+    ("trap_hosts", "raise traps.hosts_per_domain, or name the host as a seed"),
+    ("trap_parameters", "raise traps.parameters, or name the page as a seed"),
+    ("trap_path_depth", "raise traps.path_segments, or name the page as a seed"),
+    ("trap_repeated_segment", "raise traps.segment_repeats, or name the page as a seed"),
+    ("trap_template", "raise traps.template_credit, or name the page as a seed"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crawl_fetch::{FetchError, Phase, Trap};
+    use std::time::Duration;
+
+    const DOCS: &str = include_str!("../../../docs/errors.md");
+
+    /// The cell of a kind's row that says what can be done.
+    fn documented(kind: &str) -> &'static str {
+        let row = DOCS.lines().find(|line| line.starts_with(&format!("| `{kind}` |")));
+        let row = row.unwrap_or_else(|| panic!("docs/errors.md has no row for {kind}"));
+        row.trim_end_matches('|').rsplit('|').next().unwrap().trim()
+    }
+
+    fn plain(text: &str) -> String {
+        text.replace('`', "")
+    }
+
+    #[test]
+    fn every_kind_is_documented_with_its_hint() {
+        for (kind, hint) in KINDS {
+            assert_eq!(plain(documented(kind)), *hint, "{kind}");
+        }
+        let (host, reason) = (String::new, String::new);
+        let errors = [
+            FetchError::Url(reason()),
+            FetchError::Dns { host: host(), reason: reason() },
+            FetchError::Connect { host: host(), reason: reason() },
+            FetchError::Tls { host: host(), reason: reason() },
+            FetchError::Timeout { phase: Phase::Body, limit: Duration::ZERO },
+            FetchError::ConnectionLost(reason()),
+            FetchError::Protocol(reason()),
+            FetchError::TooLarge { announced: 1, cap: 0 },
+            FetchError::Encoding { coding: host(), reason: reason() },
+            FetchError::Redirect(reason()),
+        ];
+        for error in errors {
+            assert_eq!(plain(documented(error.kind())), error.hint());
+        }
+        // these depend on the address and the status
+        assert!(documented("address_blocked").contains("--allow-address"));
+        for status in [401, 403, 404, 407, 429, 451, 503, 418] {
+            let hint = FetchError::Status(status).hint();
+            assert!(plain(documented("http_status")).contains(&hint), "{status}: {hint}");
+        }
+    }
+
+    #[test]
+    fn every_trap_has_a_hint() {
+        let text = String::new;
+        for trap in [
+            Trap::PathDepth(1),
+            Trap::RepeatedSegment(text()),
+            Trap::Parameters(1),
+            Trap::Calendar(1),
+            Trap::Template(text()),
+            Trap::Hosts(text()),
+        ] {
+            assert!(of(trap.kind()).contains("traps."), "{}", trap.kind());
+        }
+    }
+}
