@@ -31,9 +31,9 @@ pub(crate) struct DateRules {
 }
 
 impl DateRules {
-    pub(crate) fn compile(file: DateFile, problems: &mut Vec<String>) -> Self {
+    pub(crate) fn compile(file: DateFile) -> Result<Self, (&'static str, String)> {
         if file.months.len() != 12 {
-            problems.push(format!("dates.toml: months has {} entries, not 12", file.months.len()));
+            return Err(("months", format!("has {} entries, not 12", file.months.len())));
         }
         let mut months = FxHashMap::default();
         for (month, names) in (1i8..).zip(&file.months) {
@@ -43,14 +43,14 @@ impl DateRules {
         }
         let mut names = crate::rules::TokenTable::default();
         file.names.iter().for_each(|name| names.add(name, crate::rules::Roles::META));
-        Self {
+        Ok(Self {
             months,
             published: file.published,
             modified: file.modified,
             names,
             published_words: file.published_words,
             modified_words: file.modified_words,
-        }
+        })
     }
 }
 

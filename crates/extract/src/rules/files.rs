@@ -1,6 +1,9 @@
 //! The rules' files as they are written. Unknown keys are errors.
 
-use super::tokens::{Roles, TokenTable};
+use super::{
+    source::Source,
+    tokens::{Roles, TokenTable},
+};
 use serde::{Deserialize, de::DeserializeOwned};
 use std::path::Path;
 
@@ -10,19 +13,39 @@ macro_rules! file {
     };
 }
 
+/// Names of the files that there are.
+pub(super) const NAMES: [&str; 7] = [
+    "consent.toml",
+    "frameworks.toml",
+    "score.toml",
+    "boilerplate.toml",
+    "extraction.toml",
+    "dates.toml",
+    "platforms.toml",
+];
+
 /// All files, read.
 pub(super) struct Files {
-    pub(super) consent: Consent,
-    pub(super) frameworks: Frameworks,
-    pub(super) score: Score,
-    pub(super) boilerplate: Boilerplate,
-    pub(super) extraction: Extraction,
-    pub(super) dates: crate::metadata::DateFile,
-    pub(super) platforms: Platforms,
+    pub(super) consent: Loaded<Consent>,
+    pub(super) frameworks: Loaded<Frameworks>,
+    pub(super) score: Loaded<Score>,
+    pub(super) boilerplate: Loaded<Boilerplate>,
+    pub(super) extraction: Loaded<Extraction>,
+    pub(super) dates: Loaded<crate::metadata::DateFile>,
+    pub(super) platforms: Loaded<Platforms>,
+}
+
+/// A file's rules, and where they stand.
+pub(super) struct Loaded<T> {
+    pub(super) rules: T,
+    pub(super) source: Source,
 }
 
 impl Files {
     pub(super) fn load(overlay: Option<&Path>, problems: &mut Vec<String>) -> Option<Self> {
+        if let Some(dir) = overlay {
+            super::source::look_through(dir, &NAMES, problems);
+        }
         let consent = read(file!("consent.toml"), overlay, problems);
         let frameworks = read(file!("frameworks.toml"), overlay, problems);
         let score = read(file!("score.toml"), overlay, problems);
@@ -43,27 +66,12 @@ impl Files {
 }
 
 fn read<T: DeserializeOwned>(
-    (name, embedded): (&str, &str),
+    file: (&str, &str),
     overlay: Option<&Path>,
     problems: &mut Vec<String>,
-) -> Option<T> {
-    let path = overlay.map(|dir| dir.join(name)).filter(|path| path.exists());
-    let own = match &path {
-        Some(path) => match std::fs::read_to_string(path) {
-            Ok(text) => Some(text),
-            Err(error) => {
-                problems.push(format!("{}: {error}", path.display()));
-                return None;
-            }
-        },
-        None => None,
-    };
-    toml::from_str(own.as_deref().unwrap_or(embedded))
-        .map_err(|error| {
-            let place = path.map_or_else(|| name.to_owned(), |path| path.display().to_string());
-            problems.push(format!("{place}: {}", error.to_string().trim_end()));
-        })
-        .ok()
+) -> Option<Loaded<T>> {
+    let mut source = Source::read(file, overlay, problems)?;
+    Some(Loaded { rules: source.rules(problems)?, source })
 }
 
 /// `consent.toml`.
@@ -166,8 +174,10 @@ pub(crate) struct Platforms {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Documentation {
     pub(crate) name: String,
+    #[serde(default)]
     pub(crate) sign: Vec<String>,
     pub(crate) content: Vec<String>,
+    #[serde(default)]
     pub(crate) drop: Vec<String>,
 }
 
@@ -180,8 +190,11 @@ pub(crate) struct Forum {
     pub(crate) generic: bool,
     pub(crate) post: Vec<String>,
     pub(crate) body: Vec<String>,
+    #[serde(default)]
     pub(crate) author: Vec<String>,
+    #[serde(default)]
     pub(crate) date: Vec<String>,
+    #[serde(default)]
     pub(crate) drop: Vec<String>,
 }
 

@@ -3,6 +3,7 @@
 mod files;
 mod lists;
 mod selector;
+mod source;
 mod tokens;
 
 pub(crate) use files::{Boilerplate, Consent, Extraction as ExtractionRules, Frameworks, Platforms, Score};
@@ -12,16 +13,15 @@ pub(crate) use selector::SelectorSet;
 pub(crate) use tokens::{Roles, TokenTable};
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
-use std::{
-    fmt::Write as _,
-    path::{Path, PathBuf},
-};
+use files::Files;
+use source::{Source, Step};
+use std::path::{Path, PathBuf};
 
 /// Everything that is wrong with the rules, all at once.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.problems.join("\n"))]
 pub struct RulesError {
-    /// One line for each problem, with the file's name.
+    /// One line for each problem: file, line, key and what is wrong.
     pub problems: Vec<String>,
 }
 
@@ -95,15 +95,17 @@ impl Rules {
         Self::load(None)
     }
 
-    /// The built-in rules, with the files of a directory in their place where it has files of the same name
-    /// (`consent.toml`, `boilerplate.toml`, `frameworks.toml`, `score.toml`, `extraction.toml`, `dates.toml`,
-    /// `platforms.toml`).
+    /// The built-in rules with the files of a directory laid over them: `consent.toml`, `boilerplate.toml`,
+    /// `frameworks.toml`, `score.toml`, `extraction.toml`, `dates.toml`, `platforms.toml`, as many of them as there are.
+    ///
+    /// A key of such a file replaces the built-in one; in a list of texts `"..."` stands for the built-in ones. Named
+    /// entries (consent managers, frameworks, platforms) come before the built-in ones and replace those of their name.
     ///
     /// # Errors
-    /// Names every problem of every file.
+    /// Names every fault of every file, with file, line and key.
     pub fn load(overlay: Option<&Path>) -> Result<Self, RulesError> {
         let mut problems = Vec::new();
-        let files = files::Files::load(overlay, &mut problems);
+        let files = Files::load(overlay, &mut problems);
         let rules = files.and_then(|files| Self::compile(files, &mut problems));
         match rules {
             Some(rules) if problems.is_empty() => Ok(rules),
@@ -111,56 +113,30 @@ impl Rules {
         }
     }
 
-    fn compile(files: files::Files, problems: &mut Vec<String>) -> Option<Self> {
+    fn compile(files: Files, problems: &mut Vec<String>) -> Option<Self> {
         let mut selectors = SelectorSet::default();
-        let mut add = |file: &str, list: &[String], hit: &dyn Fn(u16) -> Hit| {
-            for (rank, text) in list.iter().enumerate() {
-                if let Err(problem) = selectors.add(text, hit(rank as u16)) {
-                    problems.push(format!("{file}: {problem}"));
-                }
-            }
-        };
-        let mut consent = 0;
-        for list in files.consent.lists() {
-            add("consent.toml", list, &|rank| Hit::Consent(consent + rank));
-            consent += list.len() as u16;
-        }
-        for (index, framework) in files.frameworks.framework.iter().enumerate() {
-            add("frameworks.toml", &framework.selectors, &|_| Hit::Framework(index as u16));
-        }
-        add("frameworks.toml", &files.frameworks.js_roots.selectors, &|_| Hit::JsRoot);
-        add("frameworks.toml", &files.frameworks.paywall.selectors, &|_| Hit::Paywall);
-        add("extraction.toml", &files.extraction.priority_selectors, &Hit::Priority);
-        add("extraction.toml", &files.extraction.containers, &Hit::Container);
-        for (index, platform) in (0u16..).zip(&files.platforms.documentation) {
-            add("platforms.toml", &platform.sign, &|_| Hit::Platform(Part::DocSign, index));
-            add("platforms.toml", &platform.content, &|_| Hit::Platform(Part::DocContent, index));
-            add("platforms.toml", &platform.drop, &|_| Hit::Platform(Part::DocDrop, index));
-        }
-        for (index, platform) in (0u16..).zip(&files.platforms.forum) {
-            add("platforms.toml", &platform.post, &|_| Hit::Platform(Part::Post, index));
-            add("platforms.toml", &platform.body, &|_| Hit::Platform(Part::PostBody, index));
-            add("platforms.toml", &platform.author, &|_| Hit::Platform(Part::PostAuthor, index));
-            add("platforms.toml", &platform.date, &|_| Hit::Platform(Part::PostDate, index));
-            add("platforms.toml", &platform.drop, &|_| Hit::Platform(Part::PostDrop, index));
-        }
-        let mut tokens = files.boilerplate.token_table();
-        for token in &files.consent.sweep.tokens {
+        add_selectors(&files, &mut selectors, problems);
+        let Files { consent, frameworks, score, boilerplate, extraction, dates, platforms } = files;
+        let mut tokens = boilerplate.rules.token_table();
+        for token in &consent.rules.sweep.tokens {
             tokens.add(token, Roles::CONSENT);
         }
-        let sweep = phrases("consent.toml", &files.consent.sweep.phrases, problems)?;
-        let javascript = phrases("frameworks.toml", &files.frameworks.javascript.phrases, problems)?;
-        let cookie_wall = phrases("frameworks.toml", &files.frameworks.cookie_wall.phrases, problems)?;
-        let paywall = phrases("frameworks.toml", &files.frameworks.paywall.phrases, problems)?;
-        let dates = crate::metadata::DateRules::compile(files.dates, problems);
+        let sweep = phrases(&consent.source, "sweep", &consent.rules.sweep.phrases, problems)?;
+        let mut of_frameworks = |key: &str, list: &[String]| phrases(&frameworks.source, key, list, problems);
+        let javascript = of_frameworks("javascript", &frameworks.rules.javascript.phrases)?;
+        let cookie_wall = of_frameworks("cookie_wall", &frameworks.rules.cookie_wall.phrases)?;
+        let paywall = of_frameworks("paywall", &frameworks.rules.paywall.phrases)?;
+        let dates = crate::metadata::DateRules::compile(dates.rules)
+            .map_err(|(key, problem)| problems.push(format!("{}: {problem}", dates.source.at(&[key.into()]))))
+            .ok()?;
         Some(Self {
-            extraction: files.extraction,
-            score: files.score,
-            frameworks: files.frameworks,
-            consent: files.consent,
-            boilerplate: files.boilerplate,
+            extraction: extraction.rules,
+            score: score.rules,
+            frameworks: frameworks.rules,
+            consent: consent.rules,
+            boilerplate: boilerplate.rules,
             dates,
-            platforms: files.platforms,
+            platforms: platforms.rules,
             selectors,
             tokens,
             sweep,
@@ -191,20 +167,83 @@ impl Rules {
     }
 }
 
-/// An automaton over phrases; they are searched in text that is lower case already.
-fn phrases(file: &str, list: &[String], problems: &mut Vec<String>) -> Option<AhoCorasick> {
-    for phrase in list {
+/// All selectors of all files.
+fn add_selectors(files: &Files, selectors: &mut SelectorSet<Hit>, problems: &mut Vec<String>) {
+    let mut add = |source: &Source, key: &[Step], list: &[String], hit: &dyn Fn(u16) -> Hit| {
+        for (rank, text) in list.iter().enumerate() {
+            if let Err(problem) = selectors.add(text, hit(rank as u16)) {
+                let key: Vec<Step> = key.iter().cloned().chain([rank.into()]).collect();
+                problems.push(format!("{}: {problem}", source.at(&key)));
+            }
+        }
+    };
+    let Files { consent, frameworks, extraction, platforms, .. } = files;
+    let mut before = 0;
+    for (index, list) in consent.rules.lists().enumerate() {
+        let named = ["manager".into(), index.into(), "selectors".into()];
+        let generic = ["generic".into(), "selectors".into()];
+        let key: &[Step] = if index < consent.rules.manager.len() { &named } else { &generic };
+        add(&consent.source, key, list, &|rank| Hit::Consent(before + rank));
+        before += list.len() as u16;
+    }
+    for (index, framework) in frameworks.rules.framework.iter().enumerate() {
+        let key = ["framework".into(), index.into(), "selectors".into()];
+        add(&frameworks.source, &key, &framework.selectors, &|_| Hit::Framework(index as u16));
+    }
+    for (key, list, hit) in [
+        ("js_roots", &frameworks.rules.js_roots.selectors, Hit::JsRoot),
+        ("paywall", &frameworks.rules.paywall.selectors, Hit::Paywall),
+    ] {
+        add(&frameworks.source, &[key.into(), "selectors".into()], list, &|_| hit);
+    }
+    let rules = &extraction.rules;
+    add(&extraction.source, &["priority_selectors".into()], &rules.priority_selectors, &Hit::Priority);
+    add(&extraction.source, &["containers".into()], &rules.containers, &Hit::Container);
+    let mut of_platform = |kind: &str, index: usize, lists: &[(&str, &[String], Part)]| {
+        for (name, list, part) in lists {
+            let key = [kind.into(), index.into(), (*name).into()];
+            add(&platforms.source, &key, list, &|_| Hit::Platform(*part, index as u16));
+        }
+    };
+    for (index, p) in platforms.rules.documentation.iter().enumerate() {
+        let lists: [(&str, &[String], Part); 3] = [
+            ("sign", &p.sign, Part::DocSign),
+            ("content", &p.content, Part::DocContent),
+            ("drop", &p.drop, Part::DocDrop),
+        ];
+        of_platform("documentation", index, &lists);
+    }
+    for (index, p) in platforms.rules.forum.iter().enumerate() {
+        let lists: [(&str, &[String], Part); 5] = [
+            ("post", &p.post, Part::Post),
+            ("body", &p.body, Part::PostBody),
+            ("author", &p.author, Part::PostAuthor),
+            ("date", &p.date, Part::PostDate),
+            ("drop", &p.drop, Part::PostDrop),
+        ];
+        of_platform("forum", index, &lists);
+    }
+}
+
+/// An automaton over the phrases of a section; they are searched in text that is lower case already.
+fn phrases(
+    source: &Source,
+    section: &str,
+    list: &[String],
+    problems: &mut Vec<String>,
+) -> Option<AhoCorasick> {
+    let at = |rank: usize| source.at(&[section.into(), "phrases".into(), rank.into()]);
+    for (rank, phrase) in list.iter().enumerate() {
         if phrase.is_empty() || phrase.to_lowercase() != *phrase {
-            let mut problem = String::new();
-            let _ = write!(problem, "{file}: the phrase \"{phrase}\" has to be lower case and not empty");
-            problems.push(problem);
+            problems
+                .push(format!("{}: the phrase \"{phrase}\" has to be lower case and not empty", at(rank)));
         }
     }
     AhoCorasick::builder()
         .kind(Some(AhoCorasickKind::DFA))
         .match_kind(MatchKind::LeftmostFirst)
         .build(list)
-        .map_err(|error| problems.push(format!("{file}: {error}")))
+        .map_err(|error| problems.push(format!("{}: {error}", at(0))))
         .ok()
 }
 
@@ -218,18 +257,92 @@ mod tests {
         assert!(rules.consent.manager.len() >= 30, "thirty named consent managers");
     }
 
+    fn load(files: &[(&str, &str)]) -> Result<Rules, Vec<String>> {
+        let dir = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            std::fs::write(dir.path().join(name), text).unwrap();
+        }
+        let prefix = format!("{}/", dir.path().display());
+        Rules::load(Some(dir.path()))
+            .map_err(|error| error.problems.iter().map(|problem| problem.replace(&prefix, "")).collect())
+    }
+
     #[test]
-    fn all_problems_are_told_at_once() {
-        let dir = std::env::temp_dir().join(format!("crawl-rules-{}", std::process::id()));
-        std::fs::create_dir_all(&dir).unwrap();
-        std::fs::write(dir.join("score.toml"), "threshold = \"x\"").unwrap();
-        std::fs::write(dir.join("dates.toml"), "unknown = 1").unwrap();
-        let error = Rules::load(Some(&dir)).unwrap_err();
-        std::fs::remove_dir_all(&dir).unwrap();
-        assert_eq!(error.problems.len(), 2, "{error}");
-        assert!(
-            error.problems[0].contains("score.toml") && error.problems[1].contains("dates.toml"),
-            "{error}"
-        );
+    fn all_faults_are_told_at_once_with_file_line_and_key() {
+        let faults = load(&[
+            ("score.toml", "threshold = \"x\"\n\n[url]\ndate = true\nlong_slugs = 5\n"),
+            (
+                "platforms.toml",
+                "forum = [\n  { name = \"One\", post = [\".p\"], body = [\".b\", 7] },\n  { name = \"Two\", pots = [\".p\"], body = [] },\n\
+                 { name = \"Three\", body = [] },\n { name = \"Four\", post = [\".p\"], body = [\"*\"] },\n]\n",
+            ),
+            ("consent.toml", "[generic]\nselectors = [\"...\", \".a:hover\"]\n[sweep]\nphrases = [\"Accept\"]\n"),
+            ("dates.toml", "months = [\n"),
+            ("forums.toml", ""),
+        ])
+        .unwrap_err();
+        let expected = [
+            "forums.toml: no file of this name is read;",
+            "score.toml:1: threshold: invalid type: string \"x\", expected i32",
+            "score.toml:4: url.date: invalid type: boolean `true`, expected i32",
+            "score.toml:5: url.long_slugs: unknown field `long_slugs`",
+            "dates.toml:",
+            "platforms.toml:2: forum[0].body[1]: invalid type: integer `7`, expected a string",
+            "platforms.toml:3: forum[1].pots: unknown field `pots`",
+            "platforms.toml:3: forum[1]: missing field `post`",
+            "platforms.toml:4: forum[2]: missing field `post`",
+            "platforms.toml:5: forum[3].body[0]: \"*\" is not supported in the selector \"*\"",
+            "consent.toml:2: generic.selectors[",
+            "consent.toml:4: sweep.phrases[0]: the phrase \"Accept\" has to be lower case",
+        ];
+        let all = faults.join("\n");
+        for part in expected {
+            assert!(all.contains(part), "{part} is not in\n{all}");
+        }
+        assert_eq!(faults.len(), expected.len(), "{all}");
+    }
+
+    #[test]
+    fn selectors_and_phrases_are_named_by_line_and_key() {
+        let faults = load(&[
+            (
+                "consent.toml",
+                "[generic]\nselectors = [\n\"...\",\n\".a:hover\"]\n[sweep]\nphrases = [\"Accept\"]\n",
+            ),
+            ("platforms.toml", "[[documentation]]\nname = \"Own\"\ncontent = [\n  \"#\",\n]\n"),
+            ("dates.toml", "months = [\"jan\"]"),
+        ])
+        .unwrap_err();
+        let all = faults.join("\n");
+        for part in [
+            "consent.toml:2: generic.selectors[",
+            "consent.toml:6: sweep.phrases[0]: the phrase \"Accept\" has to be lower case",
+            "platforms.toml:4: documentation[0].content[0]: a name is missing after \"#\" in the selector \"#\"",
+            "dates.toml:1: months: has 1 entries, not 12",
+        ] {
+            assert!(all.contains(part), "{part} is not in\n{all}");
+        }
+        assert_eq!(faults.len(), 4, "{all}");
+    }
+
+    #[test]
+    fn own_entries_come_first_and_replace_those_of_their_name() {
+        let built_in = Rules::embedded().unwrap();
+        let rules = load(&[(
+            "platforms.toml",
+            "forum = [{ name = \"Own\", post = [\".p\"], body = [\".b\"] }, { name = \"Flarum\", post = [\".f\"], body = [\".g\"] }]",
+        )])
+        .unwrap();
+        let names: Vec<&str> = rules.platforms.forum.iter().map(|f| f.name.as_str()).collect();
+        assert_eq!(names[..2], ["Own", "Flarum"]);
+        assert_eq!(names.iter().filter(|name| **name == "Flarum").count(), 1);
+        assert_eq!(names.len(), built_in.platforms.forum.len() + 1);
+        assert_eq!(rules.platforms.documentation.len(), built_in.platforms.documentation.len());
+
+        let rules =
+            load(&[("boilerplate.toml", "lines = [\"...\", \"own line\"]\ncredits = [\"snapped by\"]")])
+                .unwrap();
+        assert_eq!(rules.boilerplate.lines.len(), built_in.boilerplate.lines.len() + 1);
+        assert_eq!(rules.boilerplate.credits, ["snapped by"]);
     }
 }
