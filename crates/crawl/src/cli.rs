@@ -1,7 +1,12 @@
 //! The command line as plain data.
 
+mod jobs;
+
 use crate::config::Override;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
+pub use jobs::{
+    CheckArgs, CheckWhat, ClassifyArgs, DedupArgs, DedupMode, ExtractArgs, RulesArgs, TextFormat,
+};
 use std::path::PathBuf;
 use toml::Value;
 
@@ -158,6 +163,24 @@ pub struct RunArgs {
     /// Trade: precision, recall, balanced
     #[arg(long, value_name = "NAME", help_heading = "Cleaning")]
     pub favor: Option<String>,
+    /// Links in the text: keep, strip, reference
+    #[arg(long, value_name = "STYLE", help_heading = "Cleaning")]
+    pub links: Option<String>,
+    /// Keep images
+    #[arg(long, help_heading = "Cleaning")]
+    pub images: bool,
+    /// Leave tables out
+    #[arg(long, help_heading = "Cleaning")]
+    pub no_tables: bool,
+    /// Keep the comments below an article
+    #[arg(long, help_heading = "Cleaning")]
+    pub comments: bool,
+    /// Rules of extraction of your own (TOML, laid over the built-in ones; see docs/rules.md)
+    #[arg(long, value_name = "DIR", help_heading = "Cleaning")]
+    pub rules: Option<PathBuf>,
+    /// Remove what a filter list in EasyList syntax hides (repeatable)
+    #[arg(long, value_name = "FILE", help_heading = "Cleaning")]
+    pub consent_list: Vec<PathBuf>,
 
     /// No progress and no summary
     #[arg(short, long, help_heading = "Messages")]
@@ -218,6 +241,14 @@ impl RunArgs {
         out.switch("--no-dedup", "dedup.enabled", self.no_dedup, false);
         out.switch("--no-links", "output.links", self.no_links, false);
         out.text("--favor", "extract.favor", self.favor.as_ref());
+        out.text("--links", "extract.links", self.links.as_ref());
+        out.switch("--images", "extract.images", self.images, true);
+        out.switch("--no-tables", "extract.tables", self.no_tables, false);
+        out.switch("--comments", "extract.comments", self.comments, true);
+        out.path("--rules", "extract.rules", self.rules.as_ref());
+        let lists: Vec<String> =
+            self.consent_list.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+        out.list("--consent-list", "extract.consent_lists", &lists);
         out.text("--log-level", "log.level", self.log_level.as_ref());
         out.text("--log-format", "log.format", self.log_format.as_ref());
         out.0
@@ -271,127 +302,4 @@ impl Overrides {
             self.set(flag, key, value);
         }
     }
-}
-
-/// What `text` is written as.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum TextFormat {
-    /// One JSON record a page.
-    Json,
-    /// The main content as Markdown.
-    Markdown,
-    /// The main content as plain text.
-    Text,
-}
-
-/// `crawl extract`
-#[derive(Debug, Args)]
-pub struct ExtractArgs {
-    /// The page, or with --jsonl the lines; - or none for standard input
-    pub file: Option<PathBuf>,
-    /// The page's address, for links and dates
-    #[arg(long)]
-    pub url: Option<url::Url>,
-    /// The Content-Type header, for the charset
-    #[arg(long, value_name = "VALUE")]
-    pub content_type: Option<String>,
-    /// Lines {"id","url","html" or "html_base64"} in, a record a line out, in the same order
-    #[arg(long)]
-    pub jsonl: bool,
-    /// json prints a record; with --jsonl every line is a record, and markdown or text says what its `text` is
-    #[arg(long, value_enum, default_value = "json")]
-    pub format: TextFormat,
-    /// Trade: precision, recall, balanced
-    #[arg(long, default_value = "balanced")]
-    pub favor: crawl_extract::Favor,
-    /// Links in the text: keep, strip, reference
-    #[arg(long, default_value = "keep")]
-    pub links: crawl_extract::LinkStyle,
-    /// Keep images
-    #[arg(long)]
-    pub images: bool,
-    /// Leave tables out
-    #[arg(long)]
-    pub no_tables: bool,
-    /// Keep the comments below an article
-    #[arg(long)]
-    pub comments: bool,
-}
-
-/// `crawl classify`
-#[derive(Debug, Args)]
-pub struct ClassifyArgs {
-    /// The page, or with --jsonl the lines; - or none for standard input
-    pub file: Option<PathBuf>,
-    /// The page's address
-    #[arg(long)]
-    pub url: Option<url::Url>,
-    /// Lines {"id","url","html" or "html_base64"} in, {"id","pageType","strategy","confidence","reason","signals"} out
-    #[arg(long)]
-    pub jsonl: bool,
-}
-
-/// How `crawl dedup` judges.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum DedupMode {
-    /// Exact blocks, as the specification counts them.
-    Exact,
-}
-
-/// `crawl dedup`
-#[derive(Debug, Args)]
-pub struct DedupArgs {
-    /// Records with `url` and `content` (or `text`); - or none for standard input
-    pub file: Option<PathBuf>,
-    /// How blocks are judged
-    #[arg(long, value_enum, default_value = "exact")]
-    pub mode: DedupMode,
-    /// Share of a domain's pages that a block must stand on, 0.1 to 1 [default: from the configuration]
-    #[arg(long, value_name = "SHARE")]
-    pub threshold_pct: Option<f64>,
-    /// Least pages of a domain, 2 to 100 [default: from the configuration]
-    #[arg(long, value_name = "N")]
-    pub min_pages: Option<u32>,
-    /// Shortest block looked at, in characters, 10 to 500 [default: from the configuration]
-    #[arg(long, value_name = "N")]
-    pub min_block_chars: Option<u32>,
-    /// Write the statistics of each domain to FILE as JSON
-    #[arg(long, value_name = "FILE")]
-    pub stats: Option<PathBuf>,
-}
-
-/// `crawl check`
-#[derive(Debug, Args)]
-pub struct CheckArgs {
-    /// What to check
-    #[arg(value_enum)]
-    pub what: CheckWhat,
-    /// robots.txt, page, or sitemap; for url the URLs, one a line; with --jsonl the lines; - or none for standard input
-    pub file: Option<PathBuf>,
-    /// The URL in question (robots, url), or where the file came from (sitemap)
-    #[arg(long)]
-    pub url: Option<String>,
-    /// The product token that robots.txt is read for [default: our own]
-    #[arg(long, value_name = "TOKEN")]
-    pub user_agent: Option<String>,
-    /// The Content-Type header (charset)
-    #[arg(long, value_name = "VALUE")]
-    pub content_type: Option<String>,
-    /// A JSON object a line in, an answer a line out; the fields are those of the answers' questions: robots or
-    /// robots_b64, url, user_agent; in; bytes_b64, content_type; bytes_b64, url, strict_location
-    #[arg(long)]
-    pub jsonl: bool,
-}
-
-/// What `crawl check` can explain.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum CheckWhat {
-    /// Whether a URL may be fetched, and which line of robots.txt says so
-    Robots,
-    /// The canonical form of a URL
-    Url,
-    /// The charset of a page, and what named it
-    Charset,
-    /// The URLs of a sitemap or feed
-    Sitemap,
 }

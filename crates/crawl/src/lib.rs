@@ -16,6 +16,7 @@ mod logging;
 mod memory;
 pub mod opt_outs;
 pub mod output;
+mod page_rules;
 pub mod pipeline;
 pub mod progress;
 pub mod record;

@@ -24,7 +24,7 @@ pub fn record(page: CleanPage) -> Record {
         strategy,
         status: Some(page.status),
         words: extraction.word_count,
-        reason: classification.reason,
+        reason: format!("{}; {}", classification.reason, extraction.reason),
     };
     let (content, warnings, mut metadata) = described(extraction, words, content_hash);
     metadata.source_url = first_url(&request);

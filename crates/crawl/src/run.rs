@@ -10,7 +10,7 @@ use crate::{
     links::{LinkPolicy, new_url},
     opt_outs::OptOutCache,
     output::{FileOutput, Output, StdoutOutput},
-    pipeline,
+    page_rules, pipeline,
     progress::{self, Places, say},
     robots_cache::RobotsCache,
     seeds, soft404,
@@ -160,6 +160,8 @@ pub fn context(config: Config, store: Arc<dyn Store>) -> Result<Context, Failure
         product_token: product_token.clone(),
         ..Options::default()
     };
+    let overlay = Some(config.extract.rules.as_str()).filter(|dir| !dir.is_empty()).map(Path::new);
+    let rules = page_rules::load(overlay, &config.extract.consent_lists, |line| tracing::warn!("{line}"))?;
     let politeness = config.politeness.settings(&config.fetch);
     let gate = Gate::with_addresses(politeness, client.address_book());
     let retry = RetrySettings {
@@ -172,7 +174,7 @@ pub fn context(config: Config, store: Arc<dyn Store>) -> Result<Context, Failure
     Ok(Context {
         cpu,
         retry,
-        extractor: PageExtractor::new(options).map_err(|e| usage(&e))?,
+        extractor: PageExtractor::from_rules(rules, options),
         robots: RobotsCache::new(config.fetch.robots_max_age, config.fetch.backoff, &product_token),
         gate,
         stats: Stats::default(),

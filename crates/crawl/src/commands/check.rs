@@ -9,13 +9,13 @@ use crate::{
     exit::{Exit, Failure},
 };
 use base64::{Engine, prelude::BASE64_STANDARD};
-use crawl_extract::charset;
+use crawl_extract::{Rules, charset};
 use crawl_fetch::{
     Canonicalizer, DEFAULT_MAX_URL_LENGTH, IdnForm, ParamRules, RobotsTxt, SitemapLimits, parse_sitemap,
     product_token,
 };
 use serde_json::{Value, json};
-use std::fmt::Write as _;
+use std::{fmt::Write as _, path::Path};
 use url::Url;
 
 pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
@@ -25,6 +25,9 @@ pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
             CheckWhat::Url => url_line,
             CheckWhat::Charset => charset_line,
             CheckWhat::Sitemap => sitemap_line,
+            CheckWhat::Rules | CheckWhat::List => {
+                return Err(Failure::usage("--jsonl is not for rules and lists: name a directory or a file"));
+            }
         };
         return each_object(open(args.file.as_deref())?, answer);
     }
@@ -33,6 +36,8 @@ pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
         CheckWhat::Url => urls(args)?,
         CheckWhat::Charset => charset_of(args)?,
         CheckWhat::Sitemap => sitemap(args)?,
+        CheckWhat::Rules => rules(args)?,
+        CheckWhat::List => list(args)?,
     };
     write_out(text.as_bytes())?;
     Ok(Exit::Done)
@@ -103,6 +108,30 @@ fn sitemap(args: &CheckArgs) -> Result<String, Failure> {
         let _ = writeln!(out, "  {} {}", entry.url, entry.lastmod.as_deref().unwrap_or_default());
     }
     Ok(out)
+}
+
+fn needed_path<'a>(args: &'a CheckArgs, what: &str) -> Result<&'a Path, Failure> {
+    args.file.as_deref().ok_or_else(|| Failure::usage(format!("name {what}")))
+}
+
+/// Loads the rules of a directory as a crawl would.
+fn rules(args: &CheckArgs) -> Result<String, Failure> {
+    let dir = needed_path(args, "the directory of the rules")?;
+    Rules::load(Some(dir)).map_err(|error| Failure::usage(error.to_string()))?;
+    Ok(format!("{}: no faults\n", dir.display()))
+}
+
+/// What a filter list holds. Faulty lines fail the check, though a crawl would only leave them out.
+fn list(args: &CheckArgs) -> Result<String, Failure> {
+    let path = needed_path(args, "the filter list")?;
+    let rules = Rules::embedded()
+        .and_then(|rules| rules.with_consent_lists(&[path.to_owned()]))
+        .map_err(|error| Failure::usage(error.to_string()))?;
+    let Some(report) = rules.list_report() else { return Ok(String::new()) };
+    if report.problems.is_empty() {
+        return Ok(format!("{}: {report}\n", path.display()));
+    }
+    Err(Failure::usage(format!("{}\n{}: {report}", report.problems.join("\n"), path.display())))
 }
 
 const fn source_name(source: charset::Source) -> &'static str {

@@ -1,6 +1,6 @@
 //! `crawl classify`: what kind of page it is, and how it should be fetched.
 
-use super::{jsonl, open, read_all, write_out};
+use super::{jsonl, open, read_all, rules, write_out};
 use crate::{
     cli::ClassifyArgs,
     exit::{Exit, Failure},
@@ -21,7 +21,7 @@ struct Line {
 }
 
 pub fn run(args: &ClassifyArgs) -> Result<Exit, Failure> {
-    let extractor = PageExtractor::new(Options::default()).map_err(|e| Failure::usage(e.to_string()))?;
+    let extractor = PageExtractor::from_rules(rules(&args.rules)?, Options::default());
     if args.jsonl {
         return jsonl::each(open(args.file.as_deref())?, |page| {
             classify(&extractor, page.id, &page.bytes, page.url.as_ref(), page.content_type.as_deref())

@@ -1,6 +1,6 @@
 //! `crawl extract`: one page, or a JSONL of pages.
 
-use super::{jsonl, open, read_all, write_out};
+use super::{explain, jsonl, open, read_all, rules, write_out};
 use crate::{
     cli::{ExtractArgs, TextFormat},
     exit::{Exit, Failure},
@@ -24,20 +24,23 @@ enum Line {
 pub fn run(args: &ExtractArgs) -> Result<Exit, Failure> {
     let options = Options {
         favor: args.favor,
-        format: if args.format == TextFormat::Text { Format::Text } else { Format::Markdown },
+        format: if args.format == Some(TextFormat::Text) { Format::Text } else { Format::Markdown },
         links: args.links,
         images: args.images,
         tables: !args.no_tables,
         comments: args.comments,
         ..Options::default()
     };
-    let extractor = PageExtractor::new(options).map_err(|e| Failure::usage(e.to_string()))?;
+    let extractor = PageExtractor::from_rules(rules(&args.rules)?, options);
+    if args.explain {
+        return explain::run(args, &extractor);
+    }
     if args.jsonl {
         return jsonl::each(open(args.file.as_deref())?, |page| line(&extractor, page));
     }
     let bytes = read_all(args.file.as_deref())?;
     let record = extract(&extractor, &bytes, args.url.as_ref(), args.content_type.as_deref());
-    let mut out = match args.format {
+    let mut out = match args.format.unwrap_or(TextFormat::Json) {
         TextFormat::Json => {
             serde_json::to_vec_pretty(&record).map_err(|e| Failure::new(Exit::Internal, e.to_string()))?
         }

@@ -3,15 +3,18 @@
 mod check;
 mod classify;
 mod dedup;
+mod explain;
 mod extract;
 mod jsonl;
 
 use crate::{
-    cli::{Cli, Command},
+    cli::{Cli, Command, RulesArgs},
     exit::{Exit, Failure},
+    page_rules,
     progress::say,
 };
 use clap::CommandFactory;
+use crawl_extract::Rules;
 use std::{
     fs::File,
     io::{self, BufRead, BufReader, Read, Write},
@@ -38,6 +41,11 @@ pub fn dispatch(cli: Cli) -> Exit {
         }
         failure.exit
     })
+}
+
+/// The rules that the flags ask for.
+fn rules(args: &RulesArgs) -> Result<Rules, Failure> {
+    page_rules::load(args.rules.as_deref(), &args.consent_list, say)
 }
 
 /// Opens a file, or standard input for `-` and for none.

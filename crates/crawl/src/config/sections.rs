@@ -6,7 +6,7 @@ use crate::traps::TrapsSection;
 use crawl_extract::{Favor, LinkStyle};
 use crawl_fetch::{PolitenessSettings, ProxyChoice, RequestHeader, Scope};
 use serde::Deserialize;
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 /// All settings, in the sections of `config/crawl.toml`, where each is explained.
 #[derive(Clone, Debug, Deserialize)]
@@ -161,6 +161,8 @@ pub struct ExtractSection {
     pub images: bool,
     pub tables: bool,
     pub comments: bool,
+    pub rules: String,
+    pub consent_lists: Vec<PathBuf>,
 }
 
 #[derive(Clone, Debug, Deserialize)]

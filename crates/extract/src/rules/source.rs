@@ -33,17 +33,29 @@ impl Source {
         problems: &mut Vec<String>,
     ) -> Option<Self> {
         let built_in = parse(name, embedded, problems)?;
+        let mut source = Self {
+            place: name.to_owned(),
+            text: embedded.to_owned(),
+            merged: built_in.clone(),
+            built_in,
+            taken: Vec::new(),
+        };
         let Some(path) = overlay.map(|dir| dir.join(name)).filter(|path| path.exists()) else {
-            let (place, text) = (name.to_owned(), embedded.to_owned());
-            return Some(Self { place, text, merged: built_in.clone(), built_in, taken: Vec::new() });
+            return Some(source);
         };
         let place = path.display().to_string();
-        let text = std::fs::read_to_string(&path)
-            .map_err(|error| problems.push(format!("{place}: {error}")))
-            .ok()?;
-        let mut merged = built_in.clone();
-        lay_over(&mut merged, parse(&place, &text, problems)?);
-        Some(Self { place, text, built_in, merged, taken: Vec::new() })
+        // Where the user's file cannot be read the built-in one stands in for it, to look for faults in the others.
+        match std::fs::read_to_string(&path) {
+            Err(error) => problems.push(format!("{place}: {error}")),
+            Ok(text) => {
+                if let Some(own) = parse(&place, &text, problems) {
+                    lay_over(&mut source.merged, own);
+                    source.place = place;
+                    source.text = text;
+                }
+            }
+        }
+        Some(source)
     }
 
     /// The rules. Every fault is told, not only the first: what is faulty is put aside and the rest read again. So there

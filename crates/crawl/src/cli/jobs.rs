@@ -1,0 +1,153 @@
+//! Flags of the jobs beside the main one.
+
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+
+/// What `text` is written as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TextFormat {
+    /// One JSON record a page.
+    Json,
+    /// The main content as Markdown.
+    Markdown,
+    /// The main content as plain text.
+    Text,
+}
+
+/// Rules beside the built-in ones.
+#[derive(Debug, Args)]
+pub struct RulesArgs {
+    /// Rules of extraction of your own (TOML, laid over the built-in ones; see docs/rules.md)
+    #[arg(long, value_name = "DIR")]
+    pub rules: Option<PathBuf>,
+    /// Remove what a filter list in EasyList syntax hides (repeatable)
+    #[arg(long, value_name = "FILE")]
+    pub consent_list: Vec<PathBuf>,
+}
+
+/// `crawl extract`
+#[derive(Debug, Args)]
+pub struct ExtractArgs {
+    /// The page, or with --jsonl the lines; - or none for standard input
+    pub file: Option<PathBuf>,
+    /// The page's address, for links and dates
+    #[arg(long)]
+    pub url: Option<url::Url>,
+    /// The Content-Type header, for the charset
+    #[arg(long, value_name = "VALUE")]
+    pub content_type: Option<String>,
+    /// Lines {"id","url","html" or "html_base64"} in, a record a line out, in the same order
+    #[arg(long)]
+    pub jsonl: bool,
+    /// json (the default) prints a record; with --jsonl every line is a record, and markdown or text says what its `text`
+    /// is; with --explain text is the default and json is for programs
+    #[arg(long, value_enum)]
+    pub format: Option<TextFormat>,
+    /// Say why the page came out so: candidates, choice, what was removed and by which rule, sources of the metadata
+    #[arg(long)]
+    pub explain: bool,
+    /// Whose rules decide
+    #[command(flatten)]
+    pub rules: RulesArgs,
+    /// Trade: precision, recall, balanced
+    #[arg(long, default_value = "balanced")]
+    pub favor: crawl_extract::Favor,
+    /// Links in the text: keep, strip, reference
+    #[arg(long, default_value = "keep")]
+    pub links: crawl_extract::LinkStyle,
+    /// Keep images
+    #[arg(long)]
+    pub images: bool,
+    /// Leave tables out
+    #[arg(long)]
+    pub no_tables: bool,
+    /// Keep the comments below an article
+    #[arg(long)]
+    pub comments: bool,
+}
+
+/// `crawl classify`
+#[derive(Debug, Args)]
+pub struct ClassifyArgs {
+    /// The page, or with --jsonl the lines; - or none for standard input
+    pub file: Option<PathBuf>,
+    /// The page's address
+    #[arg(long)]
+    pub url: Option<url::Url>,
+    /// Lines {"id","url","html" or "html_base64"} in, {"id","pageType","strategy","confidence","reason","signals"} out
+    #[arg(long)]
+    pub jsonl: bool,
+    /// Whose rules decide
+    #[command(flatten)]
+    pub rules: RulesArgs,
+}
+
+/// How `crawl dedup` judges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DedupMode {
+    /// Exact blocks, as the specification counts them.
+    Exact,
+}
+
+/// `crawl dedup`
+#[derive(Debug, Args)]
+pub struct DedupArgs {
+    /// Records with `url` and `content` (or `text`); - or none for standard input
+    pub file: Option<PathBuf>,
+    /// How blocks are judged
+    #[arg(long, value_enum, default_value = "exact")]
+    pub mode: DedupMode,
+    /// Share of a domain's pages that a block must stand on, 0.1 to 1 [default: from the configuration]
+    #[arg(long, value_name = "SHARE")]
+    pub threshold_pct: Option<f64>,
+    /// Least pages of a domain, 2 to 100 [default: from the configuration]
+    #[arg(long, value_name = "N")]
+    pub min_pages: Option<u32>,
+    /// Shortest block looked at, in characters, 10 to 500 [default: from the configuration]
+    #[arg(long, value_name = "N")]
+    pub min_block_chars: Option<u32>,
+    /// Write the statistics of each domain to FILE as JSON
+    #[arg(long, value_name = "FILE")]
+    pub stats: Option<PathBuf>,
+}
+
+/// `crawl check`
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    /// What to check
+    #[arg(value_enum)]
+    pub what: CheckWhat,
+    /// robots.txt, page, or sitemap; for url the URLs, one a line; for rules their directory; for list a filter list; with
+    /// --jsonl the lines; - or none for standard input
+    pub file: Option<PathBuf>,
+    /// The URL in question (robots, url), or where the file came from (sitemap)
+    #[arg(long)]
+    pub url: Option<String>,
+    /// The product token that robots.txt is read for [default: our own]
+    #[arg(long, value_name = "TOKEN")]
+    pub user_agent: Option<String>,
+    /// The Content-Type header (charset)
+    #[arg(long, value_name = "VALUE")]
+    pub content_type: Option<String>,
+    /// A JSON object a line in, an answer a line out; the fields are those of the answers' questions: robots or
+    /// robots_b64, url, user_agent; in; bytes_b64, content_type; bytes_b64, url, strict_location
+    #[arg(long)]
+    pub jsonl: bool,
+}
+
+/// What `crawl check` can explain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CheckWhat {
+    /// Whether a URL may be fetched, and which line of robots.txt says so
+    Robots,
+    /// The canonical form of a URL
+    Url,
+    /// The charset of a page, and what named it
+    Charset,
+    /// The URLs of a sitemap or feed
+    Sitemap,
+    /// The rules of a directory: every fault with file, line and key
+    Rules,
+    /// A filter list in EasyList syntax: what its lines are, and every fault with its line
+    List,
+}

@@ -1,0 +1,146 @@
+//! `crawl extract --explain`: why a page came out as it did.
+
+use super::{jsonl, open, read_all, write_out};
+use crate::{
+    cli::{ExtractArgs, TextFormat},
+    exit::{Exit, Failure},
+};
+use crawl_extract::{Candidate, Explanation, Input, PageExtractor, Removal};
+use crawl_model::{Classification, Extraction, Extractor};
+use serde::Serialize;
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use url::Url;
+
+/// What was decided about a page, and why.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Explained {
+    #[serde(skip_serializing_if = "Value::is_null")]
+    id: Value,
+    extractor: Extractor,
+    reason: String,
+    words: u32,
+    article_score: i32,
+    is_article: bool,
+    classification: Classification,
+    #[serde(flatten)]
+    explanation: Explanation,
+    /// The fields that the explanation names sources of.
+    values: Value,
+}
+
+/// Explains one page, or with `--jsonl` a line for each.
+pub fn run(args: &ExtractArgs, extractor: &PageExtractor) -> Result<Exit, Failure> {
+    if args.jsonl {
+        return jsonl::each(open(args.file.as_deref())?, |page| {
+            let content_type = page.content_type.as_deref();
+            let input = Input { bytes: &page.bytes, url: page.url.as_ref(), content_type };
+            explain(extractor, page.id, &input)
+        });
+    }
+    let bytes = read_all(args.file.as_deref())?;
+    let input = Input { bytes: &bytes, url: args.url.as_ref(), content_type: args.content_type.as_deref() };
+    let explained = explain(extractor, Value::Null, &input);
+    let mut out = match args.format {
+        Some(TextFormat::Json) => serde_json::to_string_pretty(&explained)
+            .map_err(|error| Failure::new(Exit::Internal, error.to_string()))?,
+        _ => explained.text(extractor.article_threshold()),
+    };
+    if !out.ends_with('\n') {
+        out.push('\n');
+    }
+    write_out(out.as_bytes())?;
+    Ok(Exit::Done)
+}
+
+fn explain(extractor: &PageExtractor, id: Value, input: &Input<'_>) -> Explained {
+    let (extraction, explanation) = extractor.explain(input);
+    let Extraction { signals, metadata, word_count: words, reason, article_score, .. } = extraction;
+    let fallback = crate::record::no_url();
+    let url: &Url = input.url.unwrap_or(&fallback);
+    Explained {
+        id,
+        classification: crawl_fetch::classify(&signals, url, words, extraction.extractor),
+        extractor: extraction.extractor,
+        reason,
+        words,
+        article_score,
+        is_article: article_score >= extractor.article_threshold(),
+        explanation,
+        values: json!({
+            "title": metadata.title,
+            "authors": metadata.authors,
+            "published": metadata.published,
+            "modified": metadata.modified,
+        }),
+    }
+}
+
+impl Explained {
+    fn text(&self, threshold: i32) -> String {
+        let mut out = String::new();
+        // writing to a string cannot fail
+        let _ = self.write(&mut out, threshold);
+        out
+    }
+
+    fn write(&self, out: &mut String, threshold: i32) -> std::fmt::Result {
+        writeln!(out, "{}: {} words", name(&self.extractor), self.words)?;
+        writeln!(out, "  {}", self.reason)?;
+        let class = &self.classification;
+        writeln!(out, "page: {}, fetched by {}: {}", name(&class.page_type), class.strategy, class.reason)?;
+        let kind = if self.is_article { "an article" } else { "no article" };
+        writeln!(out, "article score {}: {kind} ({threshold} and more is one)", self.article_score)?;
+        for part in &self.explanation.score {
+            writeln!(out, "  {:+} {}", part.points, part.signal)?;
+        }
+        list(out, "evidence", &self.explanation.evidence, |out, line| writeln!(out, "  {line}"))?;
+        list(out, "candidates", &self.explanation.candidates, candidate)?;
+        list(out, "removed as consent banners", &self.explanation.removed, removal)?;
+        list(out, "left out", &self.explanation.dropped, removal)?;
+        list(out, "metadata", &self.explanation.metadata, |out, source| {
+            let value = match &self.values[source.field] {
+                Value::String(text) => text.clone(),
+                Value::Array(list) => list.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", "),
+                _ => String::new(),
+            };
+            writeln!(out, "  {} \"{value}\" from {}", source.field, source.source)
+        })
+    }
+}
+
+fn list<T>(
+    out: &mut String,
+    heading: &str,
+    items: &[T],
+    write: impl Fn(&mut String, &T) -> std::fmt::Result,
+) -> std::fmt::Result {
+    if items.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "{heading}")?;
+    items.iter().try_for_each(|item| write(out, item))
+}
+
+fn candidate(out: &mut String, candidate: &Candidate) -> std::fmt::Result {
+    let Candidate { name, elements, words, prose, link_density, marks, score, .. } = candidate;
+    let score = score.map_or_else(String::new, |score| format!(", score {score:.1}"));
+    writeln!(
+        out,
+        "  {name}: {words} words, {:.0} % prose, {:.0} % in links, {marks} marks{score}; {}",
+        prose * 100.0,
+        link_density * 100.0,
+        elements.join(", ")
+    )
+}
+
+fn removal(out: &mut String, removal: &Removal) -> std::fmt::Result {
+    let Removal { rule, element, words, starts } = removal;
+    writeln!(out, "  {element} ({words} words) \"{starts}\"\n    by {rule}")
+}
+
+/// The name that a value has in a record.
+fn name(value: &impl Serialize) -> String {
+    serde_json::to_value(value).ok().and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default()
+}

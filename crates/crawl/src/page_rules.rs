@@ -1,0 +1,27 @@
+//! The rules by which pages are extracted: built in, with the user's laid over them and filter lists beside.
+
+use crate::exit::Failure;
+use crawl_extract::Rules;
+use std::path::{Path, PathBuf};
+
+/// Faulty lines of filter lists that are told one by one.
+const MAX_TOLD: usize = 5;
+
+/// Loads the rules. Lines of filter lists that are no rules are told by `tell` and left out, since lists are other
+/// people's and change by themselves; faults of the user's own rules are errors.
+///
+/// # Errors
+/// Names every fault of the rules with file, line and key, and every list that cannot be read.
+pub fn load(dir: Option<&Path>, lists: &[PathBuf], tell: impl Fn(&str)) -> Result<Rules, Failure> {
+    let rules = Rules::load(dir)
+        .and_then(|rules| rules.with_consent_lists(lists))
+        .map_err(|error| Failure::usage(error.to_string()))?;
+    if let Some(report) = rules.list_report() {
+        report.problems.iter().take(MAX_TOLD).for_each(|problem| tell(&format!("{problem}; left out")));
+        if report.problems.len() > MAX_TOLD {
+            tell(&format!("{} more faulty lines in the consent lists", report.problems.len() - MAX_TOLD));
+        }
+        tracing::info!("consent lists: {report}");
+    }
+    Ok(rules)
+}
