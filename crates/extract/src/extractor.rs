@@ -9,7 +9,9 @@ use crate::{
     metadata::{self, JsonLd},
     options::Options,
     page::{Page, Reveal},
-    plain, polish, render,
+    plain,
+    polish::{self, Genre},
+    render,
     rules::{Rules, RulesError},
     score, signals, text, words,
 };
@@ -127,7 +129,7 @@ impl PageExtractor {
             return None;
         }
         let (pieces, references) = render::pieces(&inner, &selection, render::Style::of(&self.options));
-        Some(render::join(&polish::pieces(pieces, &self.rules, true, &inner.trace), &references))
+        Some(render::join(&polish::pieces(pieces, &self.rules, Genre::Article, &inner.trace), &references))
     }
 
     fn extract_html(
@@ -155,7 +157,12 @@ impl PageExtractor {
         let article = content::is_article(&page, &collected.metadata, article_score);
         let revealed = reveal_if_thin(&mut page, signals.noscript_words);
         let chosen = content::choose(&page, &collected.metadata, article, &self.options);
-        let mut written = self.write(&page, &json, chosen, article);
+        let genre = match (article, content::calls_itself_article(&page, &collected.metadata)) {
+            (_, true) => Genre::DeclaredArticle,
+            (true, false) => Genre::Article,
+            (false, false) => Genre::Other,
+        };
+        let mut written = self.write(&page, &json, chosen, genre);
         if let Some(revealed) = revealed {
             written.reason = format!("{revealed}; {}", written.reason);
         }
@@ -181,14 +188,14 @@ impl PageExtractor {
     }
 
     /// Writes the chosen part of a page, or its embedded data where that part is next to nothing.
-    fn write(&self, page: &Page<'_>, json: &JsonLd, chosen: Chosen, article: bool) -> Written {
+    fn write(&self, page: &Page<'_>, json: &JsonLd, chosen: Chosen, genre: Genre) -> Written {
         let Chosen { selection, mut extractor, mut reason } = chosen;
         page.trace.chosen(page, &selection);
         let (pieces, references) = render::pieces(page, &selection, render::Style::of(&self.options));
         // What a known program wrote holds its content and nothing else.
         let mut pieces = match extractor {
             Extractor::PageType => pieces,
-            _ => polish::pieces(pieces, &self.rules, article, &page.trace),
+            _ => polish::pieces(pieces, &self.rules, genre, &page.trace),
         };
         let mut content = render::join(&pieces, &references);
         if selection.words < self.rules.extraction.words.readability

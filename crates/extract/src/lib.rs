@@ -14,6 +14,7 @@ mod blocks;
 mod consent;
 mod content;
 mod dom;
+mod edges;
 mod embedded;
 mod explain;
 mod extractor;

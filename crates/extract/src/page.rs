@@ -189,7 +189,7 @@ impl<'a> Page<'a> {
                 }
                 self.roles[at] = slot.1;
             }
-            if !own_id.is_empty() {
+            if !own_id.is_empty() && !is_slug(own_id) {
                 self.roles[at] = self.roles[at].and(self.rules.tokens.roles(own_id));
             }
             let folded = self.roles[at].has(Roles::FOLDED)
@@ -402,6 +402,17 @@ fn controlled(dom: &Dom) -> HashSet<&str> {
         .flat_map(str::split_ascii_whitespace)
         .collect()
 }
+
+/// An id of many words is made from the heading that it stands for ("sharing-with-a-friend"): it names no part of the page.
+fn is_slug(id: &str) -> bool {
+    id.split(['-', '_'])
+        .filter(|word| word.bytes().all(|b| b.is_ascii_alphabetic()))
+        .nth(SLUG_WORDS - 1)
+        .is_some()
+}
+
+/// Words that make an id a slug.
+const SLUG_WORDS: usize = 5;
 
 /// A declarative shadow root is a template whose contents are shown.
 fn is_shadow(dom: &Dom, id: u32) -> bool {

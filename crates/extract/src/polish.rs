@@ -1,6 +1,7 @@
 //! The last pass over the pieces: what is boilerplate by its text (html-cleaner-impact, step 4).
 
 use crate::{
+    edges,
     explain::Trace,
     render::{Kind, Piece},
     rules::Rules,
@@ -8,24 +9,42 @@ use crate::{
 };
 use std::collections::HashSet;
 
+/// What kind of page the pieces come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Genre {
+    /// A page that calls itself an article in its own data.
+    DeclaredArticle,
+    /// A page that looks like one.
+    Article,
+    /// Any other.
+    Other,
+}
+
 /// A line longer than this is no line of boilerplate (bytes).
 const MAX_LINE: usize = 120;
 
 /// Leaves out lines of boilerplate: those that say no more than when the page was changed, wherever they stand;
 /// buttons and the like at the edges; headings with nothing below them at the end.
-pub(crate) fn pieces(mut pieces: Vec<Piece>, rules: &Rules, article: bool, trace: &Trace) -> Vec<Piece> {
+pub(crate) fn pieces(mut pieces: Vec<Piece>, rules: &Rules, genre: Genre, trace: &Trace) -> Vec<Piece> {
+    let article = genre != Genre::Other;
     let mut all = Pieces { list: &mut pieces, trace };
     all.keep("a line that only says when the page was changed", |piece| !is_update_line(piece, rules));
     all.keep("a picture's credit, or a line that leads to another page", |piece| !is_aside(piece, rules));
     if article {
+        all.keep("a line over links to other pages", |piece| !is_bare_lead(piece, rules));
         drop_repeated(&mut all);
+        edges::drop_opening(&mut all, rules);
     }
     cut_end_sections(&mut all, rules);
     drop_link_lines(&mut all, if article { MAX_LINK_LINES_ARTICLE } else { MAX_LINK_LINES });
-    while pieces
-        .last()
-        .is_some_and(|piece| is_edge_line(piece, rules) || matches!(piece.kind, Kind::Heading(_)))
-    {
+    if article {
+        edges::cut_closing(&mut all, rules, genre == Genre::DeclaredArticle);
+    }
+    // A page that has nothing but headings is about them.
+    let headings_only = pieces.iter().all(|piece| matches!(piece.kind, Kind::Heading(_)));
+    while pieces.last().is_some_and(|piece| {
+        is_edge_line(piece, rules) || matches!(piece.kind, Kind::Heading(_)) && !headings_only
+    }) {
         pieces
             .pop()
             .inspect(|piece| trace.line(piece, "a line of boilerplate, or a bare heading, at the end"));
@@ -36,14 +55,14 @@ pub(crate) fn pieces(mut pieces: Vec<Piece>, rules: &Rules, article: bool, trace
 }
 
 /// Pieces of which some are left out, which is noted.
-struct Pieces<'a> {
-    list: &'a mut Vec<Piece>,
-    trace: &'a Trace,
+pub(crate) struct Pieces<'a> {
+    pub(crate) list: &'a mut Vec<Piece>,
+    pub(crate) trace: &'a Trace,
 }
 
 impl Pieces<'_> {
     /// Keeps the pieces that are to be kept.
-    fn keep(&mut self, pass: &'static str, mut keep: impl FnMut(&Piece) -> bool) {
+    pub(crate) fn keep(&mut self, pass: &'static str, mut keep: impl FnMut(&Piece) -> bool) {
         self.list.retain(|piece| {
             let kept = keep(piece);
             if !kept {
@@ -52,6 +71,12 @@ impl Pieces<'_> {
             kept
         });
     }
+}
+
+/// A line that stands over links to other pages ("Related articles") without being a heading.
+fn is_bare_lead(piece: &Piece, rules: &Rules) -> bool {
+    matches!(piece.kind, Kind::Paragraph | Kind::Item)
+        && key(piece).is_some_and(|key| rules.boilerplate.end_headings.contains(&key))
 }
 
 /// A credit of a picture, or a line that leads to another page.

@@ -1,6 +1,7 @@
 //! Which part of the page is its content: candidates, and the choice between them (heuristics reference §4 and §5).
 
 mod density;
+mod lead;
 mod platform;
 mod prune;
 mod readability;
@@ -47,6 +48,8 @@ pub(crate) struct How {
     article: bool,
     /// It does so in its own data, and does not only look like one.
     declared: bool,
+    /// Its data call it a recipe or the like: what is in lists is as much of it as the prose.
+    listed: bool,
 }
 
 /// The content, which candidate it came from, and why.
@@ -56,8 +59,8 @@ pub(crate) struct Chosen {
     pub(crate) reason: String,
 }
 
-/// The page calls itself an article.
-fn calls_itself_article(page: &Page<'_>, metadata: &PageMetadata) -> bool {
+/// The page calls itself an article in its own data.
+pub(crate) fn calls_itself_article(page: &Page<'_>, metadata: &PageMetadata) -> bool {
     let types = &page.rules.score.content.json_ld_types;
     metadata.og_type.as_deref() == Some("article") || metadata.json_ld_types.iter().any(|t| types.contains(t))
 }
@@ -89,16 +92,34 @@ pub(crate) fn choose(page: &Page<'_>, metadata: &PageMetadata, article: bool, op
         page.trace.candidate(page, "platform", &chosen.selection);
         return chosen;
     }
-    let mut mask = prune::boilerplate(page, options);
-    let how = How { favor: options.favor, article, declared: calls_itself_article(page, metadata) };
-    let share = if how.article { limits.prune.article_teaser_share } else { limits.prune.teaser_share };
+    let how = How {
+        favor: options.favor,
+        article,
+        declared: calls_itself_article(page, metadata),
+        listed: metadata.json_ld_types.iter().any(|t| limits.choice.listed_types.contains(t)),
+    };
+    let mut mask = prune::boilerplate(page, options, how);
+    let share = match (how.declared, how.article) {
+        (true, _) => limits.prune.declared_teaser_share,
+        (false, true) => limits.prune.article_teaser_share,
+        (false, false) => limits.prune.teaser_share,
+    };
     teasers::mask(page, &mut mask, share);
     let readable = readability::candidate(page, &mask, how).filter(|s| s.words >= limits.words.readability);
     let blocks = trafilatura::candidate(page, &mask, how)
         .inspect(|s| page.trace.candidate(page, "trafilatura", s))
         .filter(|s| s.words >= limits.words.trafilatura);
+    let settled = how.article
+        && matches!((&readable, &blocks), (Some(readable), Some(blocks))
+            if blocks.words >= limits.choice.named_words && elsewhere(page, readable, blocks));
     let chosen = match (readable, blocks) {
-        (Some(readable), Some(blocks)) => better(page, readable, blocks, how.declared),
+        (Some(readable), Some(blocks)) if settled => {
+            let (b, r) = (blocks.words, readable.words);
+            let reason =
+                format!("the article's own container has {b} words, the best one, with {r}, is elsewhere");
+            Chosen { selection: blocks, extractor: Extractor::Trafilatura, reason }
+        }
+        (Some(readable), Some(blocks)) => better(page, readable, blocks, how),
         (Some(s), None) => {
             let reason = format!("the best container has {} words, blocks too few", s.words);
             Chosen { selection: s, extractor: Extractor::Readability, reason }
@@ -113,18 +134,23 @@ pub(crate) fn choose(page: &Page<'_>, metadata: &PageMetadata, article: bool, op
             chosen
         }
     };
-    whole_if_better(page, chosen, &mask, how)
+    let mut chosen = whole_if_better(page, chosen, &mask, how);
+    if how.article {
+        lead::add(page, &mut chosen.selection, &mask, metadata.description.as_deref());
+    }
+    chosen
 }
 
 /// Best of two (§4): the blocks if they have many times the words of the best container. On an article's page what they
 /// have more has to be prose as well, or it is more of the site than of the article.
-fn better(page: &Page<'_>, readable: Selection, blocks: Selection, declared: bool) -> Chosen {
+fn better(page: &Page<'_>, readable: Selection, blocks: Selection, how: How) -> Chosen {
     let rules = &page.rules.extraction.choice;
-    let ratio = rules.trafilatura_ratio;
+    let ratio = if how.listed { rules.listed_ratio } else { rules.trafilatura_ratio };
     let (r, b) = (readable.words, blocks.words);
     let larger = b as f32 >= r as f32 * ratio;
     if larger
-        && (!declared
+        && (!how.declared
+            || how.listed
             || is_text(
                 blocks.amount(page).minus(readable.amount(page)),
                 rules.article_prose,
@@ -137,6 +163,12 @@ fn better(page: &Page<'_>, readable: Selection, blocks: Selection, declared: boo
     let why = if larger { "but not of prose" } else { "less than" };
     let reason = format!("the best container has {r} words, blocks {b}: {why} {ratio} times");
     Chosen { selection: readable, extractor: Extractor::Readability, reason }
+}
+
+/// The blocks come from a container that is marked as the article and shares nothing with the best container.
+fn elsewhere(page: &Page<'_>, readable: &Selection, blocks: &Selection) -> bool {
+    let apart = |a: u32, b: u32| page.dom.end(a) <= b || page.dom.end(b) <= a;
+    blocks.roots.iter().all(|b| readable.roots.iter().all(|r| apart(*b, *r)))
 }
 
 /// What one candidate has more than another is text: enough of it prose, little of it links.

@@ -24,6 +24,9 @@ const UNWANTED: Roles = Roles::NAVIGATION
 /// Less prose than this makes no wrapper, however little the rest of the page holds (characters).
 const WRAPPER_PROSE: f32 = 300.0;
 
+/// A longer caption tells something of its own (characters).
+const MAX_CAPTION: u32 = 800;
+
 /// Longer than this, an element named like a byline or a list of tags is something else (characters).
 const MAX_META: u32 = 200;
 
@@ -31,7 +34,7 @@ const MAX_META: u32 = 200;
 ///
 /// A name that would take much of the page's prose with it is no name of boilerplate on this page (page builders call
 /// every paragraph a widget), so it is not believed there.
-pub(super) fn boilerplate(page: &Page<'_>, options: &Options) -> Vec<bool> {
+pub(super) fn boilerplate(page: &Page<'_>, options: &Options, how: How) -> Vec<bool> {
     let mut unwanted = UNWANTED;
     loop {
         let (mask, taken) = mask(page, options, unwanted);
@@ -40,6 +43,10 @@ pub(super) fn boilerplate(page: &Page<'_>, options: &Options) -> Vec<bool> {
         let believed = taken.iter().filter(|(_, prose)| *prose as f32 <= limit);
         let next = believed.fold(Roles::NONE, |all, (role, _)| all.and(*role));
         if next == unwanted {
+            let mut mask = mask;
+            if how.article && !options.images && options.favor != Favor::Recall {
+                drop_captions(page, &mut mask);
+            }
             return mask;
         }
         unwanted = next;
@@ -72,6 +79,54 @@ fn mask(page: &Page<'_>, options: &Options, unwanted: Roles) -> (Vec<bool>, Vec<
         id = dom.end(id);
     }
     (mask, taken)
+}
+
+/// Masks captions of pictures. On an article's page what is written below a picture is no part of the text: it says
+/// what the picture shows, which is not there, and who made it.
+fn drop_captions(page: &Page<'_>, mask: &mut [bool]) {
+    let dom = &page.dom;
+    let mut captions = Vec::new();
+    let mut chars = 0;
+    let mut id = page.body + 1;
+    while id < dom.end(page.body) {
+        if mask[id as usize] || !page.is_visible(id) {
+            id = dom.end(id);
+            continue;
+        }
+        let tag = dom.tag(id);
+        let named = page.roles[id as usize].has(Roles::CAPTION)
+            && matches!(
+                tag,
+                Tag::Div | Tag::P | Tag::Span | Tag::Dd | Tag::Li | Tag::Small | Tag::Em | Tag::Section
+            );
+        if (tag == Tag::Figcaption || named) && is_caption(page, id) {
+            chars += page.amount(id).chars;
+            captions.push(id);
+            id = dom.end(id);
+        } else {
+            id += 1;
+        }
+    }
+    let whole = kept(page, page.body, mask).chars;
+    if chars as f32 <= whole as f32 * page.rules.extraction.prune.caption_share {
+        for id in captions {
+            mask[id as usize] = true;
+            page.trace.mark(id, "a caption of a picture");
+        }
+    }
+}
+
+/// Short, and neither about a table, a listing or a quotation nor holding one.
+fn is_caption(page: &Page<'_>, id: u32) -> bool {
+    let dom = &page.dom;
+    let figure = dom.ancestors(id).take(4).find(|up| dom.tag(*up) == Tag::Figure);
+    let other = |node: u32| {
+        matches!(dom.tag(node), Tag::Table | Tag::Pre | Tag::Blockquote)
+            || dom.tag(node).heading_level().is_some()
+    };
+    (1..=MAX_CAPTION).contains(&page.amount(id).chars)
+        && !(figure.unwrap_or(id)..dom.end(figure.unwrap_or(id))).any(other)
+        && !dom.ancestors(id).take(4).any(|up| matches!(dom.tag(up), Tag::Table | Tag::Pre))
 }
 
 /// An element that is called boilerplate but holds much of the page's prose: a wrapper with an unlucky name, or an
@@ -129,6 +184,9 @@ fn is_boilerplate(page: &Page<'_>, id: u32, tag: Tag, options: &Options, unwante
     if roles.has(Roles::COMMENTS) && !options.comments {
         return true;
     }
+    // What is embedded from a social network is quoted in the text.
+    let quoted = roles.has(Roles::SOCIAL) && (id..dom.end(id)).any(|down| dom.tag(down) == Tag::Blockquote);
+    let unwanted = if quoted { unwanted.without(Roles::SOCIAL) } else { unwanted };
     if tag.is_block() || matches!(tag, Tag::Span | Tag::Other | Tag::Button) {
         return roles.has(unwanted) || roles.has(Roles::HEADER) && !has_heading(page, id);
     }

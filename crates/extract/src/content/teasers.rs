@@ -64,6 +64,19 @@ fn cards(page: &Page<'_>, mask: &[bool]) -> Vec<u32> {
     cards
 }
 
+/// The address of the page itself: many programs link the heading of an article to it.
+fn is_own_address(page: &Page<'_>, href: &str) -> bool {
+    let Some(own) = page.url else { return false };
+    page.resolve(href).is_some_and(|address| bare(&address) == bare(own.as_str()))
+}
+
+/// An address without its scheme, query, fragment and what else one page may be called by.
+fn bare(address: &str) -> &str {
+    let address = address.split_once("://").map_or(address, |(_, rest)| rest);
+    let address = address.strip_prefix("www.").unwrap_or(address);
+    address.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/')
+}
+
 /// A heading below the first level that is a link to another page.
 fn is_linked_heading(page: &Page<'_>, id: u32) -> bool {
     let dom = &page.dom;
@@ -74,7 +87,10 @@ fn is_linked_heading(page: &Page<'_>, id: u32) -> bool {
         dom.tag(a) == Tag::A
             && dom.attr(a, &local_name!("href")).is_some_and(|href| {
                 let href = href.trim();
-                !href.is_empty() && !href.starts_with('#') && !href.starts_with("javascript:")
+                !href.is_empty()
+                    && !href.starts_with('#')
+                    && !href.starts_with("javascript:")
+                    && !is_own_address(page, href)
             })
     };
     page.amount(id).link_density() >= LINKED

@@ -84,6 +84,26 @@ pub(crate) fn parse(rules: &DateRules, text: &str, order: Order) -> Option<Strin
     })
 }
 
+/// A line that says no more than a date: at most a weekday, a time of day and a word such as "published" besides.
+/// `line` is in lower case.
+pub(crate) fn is_date_line(rules: &DateRules, line: &str) -> bool {
+    if line.len() > MAX_DATE_LINE || !line.bytes().any(|b| b.is_ascii_digit()) {
+        return false;
+    }
+    let others = tokens(line)
+        .iter()
+        .filter(
+            |token| matches!(token, Token::Word(word) if word.chars().count() > 2 && !rules.is_month(word)),
+        )
+        .count();
+    others <= MAX_DATE_WORDS && parse(rules, line, Order::DayFirst).is_some()
+}
+
+/// A longer line says more than a date (bytes).
+const MAX_DATE_LINE: usize = 70;
+/// Words of more than two letters beside the month.
+const MAX_DATE_WORDS: usize = 2;
+
 /// ISO 8601 at the start of the text, with time and offset if they are there and make sense.
 fn iso(text: &str) -> Option<String> {
     let bytes = text.as_bytes();

@@ -7,7 +7,7 @@ mod near;
 mod published;
 mod title;
 
-pub(crate) use dates::{DateFile, DateRules, Order};
+pub(crate) use dates::{DateFile, DateRules, Order, is_date_line};
 pub(crate) use jsonld::{JsonLd, types};
 
 use crate::{dom::Tag, links::tokens, page::Page, text};

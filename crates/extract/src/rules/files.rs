@@ -265,6 +265,8 @@ pub(crate) struct Boilerplate {
     meta: Vec<String>,
     form: Vec<String>,
     folded: Vec<String>,
+    caption: Vec<String>,
+    lead: Vec<String>,
     content: Vec<String>,
     pub(crate) lines: Vec<String>,
     pub(crate) end_headings: Vec<String>,
@@ -272,6 +274,10 @@ pub(crate) struct Boilerplate {
     pub(crate) credits: Vec<String>,
     pub(crate) leads: Vec<String>,
     pub(crate) update_starts: Vec<String>,
+    pub(crate) byline_starts: Vec<String>,
+    pub(crate) reading_time: Vec<String>,
+    pub(crate) call_starts: Vec<String>,
+    pub(crate) calls: Vec<String>,
 }
 
 impl Boilerplate {
@@ -294,6 +300,8 @@ impl Boilerplate {
             (&self.form, Roles::FORM),
             (&self.content, Roles::CONTENT),
             (&self.folded, Roles::FOLDED),
+            (&self.caption, Roles::CAPTION),
+            (&self.lead, Roles::LEAD),
         ] {
             list.iter().for_each(|entry| table.add(entry, roles));
         }
@@ -338,6 +346,9 @@ pub(crate) struct CandidateWords {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Choice {
     pub(crate) trafilatura_ratio: f32,
+    pub(crate) listed_ratio: f32,
+    pub(crate) named_words: u32,
+    pub(crate) listed_types: Vec<String>,
     pub(crate) whole_ratio: f32,
     pub(crate) whole_prose: f32,
     pub(crate) whole_links: f32,
@@ -356,6 +367,8 @@ pub(crate) struct Prune {
     pub(crate) list_share: f32,
     pub(crate) teaser_share: f32,
     pub(crate) article_teaser_share: f32,
+    pub(crate) declared_teaser_share: f32,
+    pub(crate) caption_share: f32,
     pub(crate) link_chars: u32,
     pub(crate) article_link_chars: u32,
 }

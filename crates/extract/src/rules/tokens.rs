@@ -55,6 +55,10 @@ roles! {
     WIDGET = 15,
     /// Parts of the content that open on a click: hidden, but content.
     FOLDED = 16,
+    /// Below a picture: what it shows and who made it.
+    CAPTION = 17,
+    /// The first paragraph, set apart.
+    LEAD = 18,
 }
 
 impl Roles {
@@ -65,6 +69,12 @@ impl Roles {
     #[must_use]
     pub(crate) const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
+    }
+
+    /// The set less the roles of another.
+    #[must_use]
+    pub(crate) const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
     }
 
     /// Each role of the set by itself.

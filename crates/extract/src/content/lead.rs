@@ -1,0 +1,77 @@
+//! The first paragraph of an article where it stands apart from the others: between the heading and the container of the
+//! text, set in larger type (standfirst, lede, Vorspann, chapeau).
+
+use super::{Selection, prune};
+use crate::{dom::Tag, page::Page, rules::Roles, text};
+use std::ops::RangeInclusive;
+
+/// A shorter line says the title again in other words, a longer one is no lead (characters).
+const LENGTH: RangeInclusive<u32> = 130..=900;
+/// A lead is no list of links.
+const MAX_LINKS: f32 = 0.4;
+/// The page's description agrees with a paragraph if this much of it stands at its start (bytes).
+const AGREES: usize = 50;
+/// More text than this between heading and container is no lead but another part of the page (words).
+const MAX_BETWEEN: u32 = 400;
+
+/// Adds the lead to the selection.
+pub(super) fn add(page: &Page<'_>, selection: &mut Selection, mask: &[bool], description: Option<&str>) {
+    let dom = &page.dom;
+    let (Some(heading), Some(first)) = (page.heading, selection.roots.first().copied()) else { return };
+    let from = dom.end(heading);
+    if from >= first || page.amount_in(from..first).words > MAX_BETWEEN {
+        return;
+    }
+    let description = description.map(text::fold_lower);
+    let mut leads = Vec::new();
+    let mut id = from;
+    while id < first {
+        if mask[id as usize] || !page.is_visible(id) {
+            id = dom.end(id);
+            continue;
+        }
+        if is_lead(page, id, description.as_deref()) {
+            leads.push(id);
+            id = dom.end(id);
+        } else {
+            id += 1;
+        }
+    }
+    leads.retain(|id| !prune::is_masked(page, *id, mask) && dom.end(*id) <= first);
+    for id in leads.into_iter().rev() {
+        selection.words += prune::kept(page, id, &selection.drop).words;
+        selection.roots.insert(0, id);
+    }
+}
+
+/// A paragraph whose name says so, or that the page's own description repeats.
+fn is_lead(page: &Page<'_>, id: u32, description: Option<&str>) -> bool {
+    let dom = &page.dom;
+    let tag = dom.tag(id);
+    let amount = page.amount(id);
+    let block = matches!(
+        tag,
+        Tag::P | Tag::Div | Tag::Section | Tag::H2 | Tag::H3 | Tag::H4 | Tag::Span | Tag::Header
+    );
+    if !block
+        || dom.ancestors(id).any(|up| dom.tag(up) == Tag::Form)
+        || !LENGTH.contains(&amount.chars)
+        || amount.link_density() > MAX_LINKS
+    {
+        return false;
+    }
+    let named = || {
+        std::iter::once(id)
+            .chain(dom.ancestors(id).take(2))
+            .any(|up| page.roles[up as usize].has(Roles::LEAD))
+    };
+    let agrees = || {
+        description.is_some_and(|description| {
+            let text = text::fold_lower(&page.visible_text(id));
+            let start = text::head(&text, AGREES);
+            text.len() >= AGREES && description.starts_with(start)
+        })
+    };
+    !(id + 1..dom.end(id)).any(|down| dom.tag(down).is_block() && page.amount(down).chars * 3 > amount.chars)
+        && (named() || agrees())
+}
