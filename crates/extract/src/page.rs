@@ -192,13 +192,7 @@ impl<'a> Page<'a> {
             if !own_id.is_empty() && !is_slug(own_id) {
                 self.roles[at] = self.roles[at].and(self.rules.tokens.roles(own_id));
             }
-            let folded = self.roles[at].has(Roles::FOLDED)
-                || self
-                    .dom
-                    .attr(id, &local_name!("role"))
-                    .is_some_and(|role| matches!(role, "tabpanel" | "region"))
-                || controlled.contains(own_id) && !self.roles[at].has(LAID_OVER);
-            if gone == Gone::Hidden && folded {
+            if gone == Gone::Hidden && self.is_folded(id, controlled.contains(own_id)) {
                 gone = Gone::No;
             }
             let mut consent = false;
@@ -224,6 +218,17 @@ impl<'a> Page<'a> {
                 self.gone[at] = gone;
             }
         }
+    }
+
+    /// A hidden element that a reader opens with a click, and whose text is content: told by its names, its role, or by
+    /// a control that names it.
+    fn is_folded(&self, id: u32, controlled: bool) -> bool {
+        let roles = self.roles[id as usize];
+        let by_role = || {
+            let role = self.dom.attr(id, &local_name!("role"));
+            role.is_some_and(|role| matches!(role, "tabpanel" | "region"))
+        };
+        roles.has(Roles::FOLDED) || by_role() || controlled && !roles.has(LAID_OVER)
     }
 
     /// The user's filter lists as they hold on this page.
