@@ -207,6 +207,46 @@ fn error_pages_with_status_200_are_marked() {
     }
 }
 
+/// Two programs on one host: the pages know how to say 404, the shop does not. Each section is asked once it has pages.
+#[test]
+fn a_section_that_answers_otherwise_is_asked_by_itself() {
+    let handler = |request: &Request| match request.path() {
+        "/" => {
+            let links = (1..=14).flat_map(|n| [format!("/news/{n}"), format!("/shop/{n}")]);
+            Response::html(page("the start", &links.collect::<Vec<_>>()))
+        }
+        "/shop/12" | "/shop/13" | "/shop/14" => Response::status(200),
+        path => match path.split('/').collect::<Vec<_>>()[..] {
+            ["", "news" | "shop", n] if n.len() < 3 => Response::html(page(path, &[])),
+            ["", "shop", _] => Response::status(200),
+            _ => Response::status(404),
+        },
+    };
+    // what the shop shows for whatever it does not have
+    let handler = move |request: &Request| match handler(request) {
+        lost if lost.status == 200 && lost.body.starts_with(b"200") => Response::html(format!(
+            "<title>The shop</title><h1>Ahoy</h1><p>The gulls have taken {}, which happens to the best of shops. Have \
+             a look at the offers of the week instead, or ask the harbour master where things are kept.</p>",
+            request.path()
+        )),
+        other => other,
+    };
+    for (sections, probed) in [("8", 3), ("1", 1)] {
+        let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());
+        let mut command = sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl"]);
+        command.env("CRAWL_CRAWL_SOFT404", "true").env("CRAWL_CRAWL_SOFT404_SECTIONS", sections);
+        run(&mut command).expect(0);
+        assert_eq!(probes(&server), probed, "{:?}", server.targets());
+        let records = sandbox.records("out.jsonl");
+        let marked = records.iter().filter(|r| r["warnings"].to_string().contains("soft_not_found"));
+        let mut marked: Vec<String> =
+            marked.map(|r| r["url"].as_str().unwrap().replace(&server.url("/"), "/")).collect();
+        marked.sort();
+        let expected: &[&str] = if probed > 1 { &["/shop/12", "/shop/13", "/shop/14"] } else { &[] };
+        assert_eq!(marked, expected, "with {sections} sections");
+    }
+}
+
 /// A host that says 404 as it should is asked once, too, and nothing of it is marked.
 #[test]
 fn a_probe_that_fails_is_no_error() {

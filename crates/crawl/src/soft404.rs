@@ -1,5 +1,5 @@
-//! Soft 404s in the flow: each host is asked once for a page that cannot exist, and its other pages are held against
-//! what it shows then.
+//! Soft 404s in the flow: each host is asked, section by section, for a page that cannot exist, and its other pages are
+//! held against what it shows then.
 //!
 //! The probe is a URL of the frontier, so that politeness and robots.txt hold for it as for a page. It is neither a
 //! record nor an error, and what it brings is kept in memory alone: a run that goes on after a stop asks anew.
@@ -12,30 +12,42 @@ use crawl_fetch::{ErrorPage, probe_url, says_not_found};
 use crawl_model::{
     CrawlRequest, Discovery, ExtractedPage, HostKey, LeaseRef, Outcome, PageHistory, Settlement, StoreError,
 };
-use std::hash::{BuildHasher, RandomState};
+use rustc_hash::{FxHashMap, FxHasher};
+use std::hash::{BuildHasher, BuildHasherDefault, RandomState};
+use url::Url;
 
 /// The kind that probes are counted as.
 pub const KIND: &str = "soft404_probe";
 /// Hosts and leases of them that are looked at to end probes that nobody waits for any more.
 const MANY: usize = 1_000_000;
 
-/// What a host answers for what it does not have.
+/// Pages of a section, after the first page of the host, from which on the section is asked for one that cannot exist: so
+/// the probes of a host are few beside its pages.
+const PAGES_BEFORE_ASKING: u32 = 10;
+/// Sections of a host whose pages are counted.
+const MAX_SECTIONS: usize = 64;
+
+/// What a host answers for what it does not have, section by section: a site's news and its shop may be two programs.
+/// A section is what stands below one first segment of the path.
 #[derive(Default)]
 pub struct Witness {
-    asked: bool,
-    page: Option<ErrorPage>,
+    /// Pages that came, by the hash of the section; `None` once it has been asked.
+    sections: FxHashMap<u64, Option<u32>>,
+    asked: usize,
+    /// With the hash of the section that answered so.
+    error_pages: Vec<(u64, ErrorPage)>,
 }
 
 impl Witness {
-    /// Asks the host, unless that has been done, for something beside `page`.
+    /// Asks the page's section, unless that has been done, for something beside `page`.
     ///
     /// # Errors
     /// When storage fails.
     pub fn ask(&mut self, context: &Context, page: &ExtractedPage) -> Result<(), StoreError> {
-        if self.asked || !context.config.crawl.soft404 || page.status != 200 {
+        let crawl = &context.config.crawl;
+        if !crawl.soft404 || page.status != 200 || !self.is_due(&page.final_url, crawl.soft404_sections) {
             return Ok(());
         }
-        self.asked = true;
         let probe = context.links.canonical(&probe_url(&page.final_url, context.nonce));
         let Some(host) = HostKey::of(&probe).filter(|_| context.links.admits(&probe)) else { return Ok(()) };
         // at the depth of a seed, so that it is leased before what the host's pages link to
@@ -45,11 +57,36 @@ impl Witness {
         Ok(())
     }
 
-    /// Takes the answer. A page without text says nothing: where scripts write the text, all pages look like it.
+    /// Counts a page of a section; whether that section is to be asked now, which is then done.
+    fn is_due(&mut self, url: &Url, most: usize) -> bool {
+        let key = hash(section(url));
+        if self.asked >= most || (self.sections.len() >= MAX_SECTIONS && !self.sections.contains_key(&key)) {
+            return false;
+        }
+        let Some(pages) = self.sections.entry(key).or_insert(Some(0)) else { return false };
+        *pages += 1;
+        let due = self.asked == 0 || *pages >= PAGES_BEFORE_ASKING;
+        if due {
+            self.note_asked(key);
+        }
+        due
+    }
+
+    fn note_asked(&mut self, section: u64) {
+        if self.sections.insert(section, None) != Some(None) {
+            self.asked += 1;
+        }
+    }
+
+    /// Takes an answer. A page without text says nothing: where scripts write the text, all pages look like it.
     pub fn hear(&mut self, page: &ExtractedPage) {
-        self.asked = true;
-        let text = &page.extraction.content;
-        self.page = (!text.trim().is_empty()).then(|| ErrorPage::new(text, &page.final_url));
+        let (text, url) = (&page.extraction.content, &page.final_url);
+        let key = hash(section(url));
+        self.note_asked(key);
+        // most sites have one error page for all their sections
+        if !text.trim().is_empty() && !self.matches(text, url) {
+            self.error_pages.push((key, ErrorPage::new(text, url)));
+        }
     }
 
     /// Whether a page says that it is not there: as the host says it, or in words that everybody uses. A host's start
@@ -63,9 +100,25 @@ impl Witness {
         }
         let title = extraction.metadata.title.as_deref().unwrap_or_default();
         let words = usize::try_from(extraction.word_count).unwrap_or(usize::MAX);
-        says_not_found(title, heading(text), words)
-            || self.page.as_ref().is_some_and(|error_page| error_page.matches(text, url))
+        says_not_found(title, heading(text), words) || self.matches(text, url)
     }
+
+    /// Whether a text is that of an error page. The start page of a section is there, also where everything unknown in that
+    /// section shows it.
+    fn matches(&self, text: &str, url: &Url) -> bool {
+        let own = url.query().is_none().then(|| hash(url.path().trim_matches('/')));
+        let pages = self.error_pages.iter().filter(|(section, _)| Some(*section) != own);
+        ErrorPage::any_matches(pages.map(|(_, page)| page), text, url)
+    }
+}
+
+/// The first segment of a path that goes on; what stands at the root is a section, too.
+fn section(url: &Url) -> &str {
+    url.path().trim_start_matches('/').split_once('/').map_or("", |(first, _)| first)
+}
+
+fn hash(section: &str) -> u64 {
+    BuildHasherDefault::<FxHasher>::default().hash_one(section)
 }
 
 /// The first heading of a Markdown text.
@@ -119,4 +172,44 @@ pub fn nonce() -> u64 {
 #[must_use]
 pub fn is_probe(request: &CrawlRequest) -> bool {
     request.discovery == Discovery::Probe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn url(path: &str) -> Url {
+        Url::parse(&format!("http://h.test{path}")).unwrap()
+    }
+
+    #[test]
+    fn a_section_is_below_the_first_segment() {
+        for (path, expected) in
+            [("/", ""), ("/a", ""), ("/a/", "a"), ("/a/b/c", "a"), ("//a/b", "a"), ("/a?b/c", "")]
+        {
+            assert_eq!(section(&url(path)), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn the_first_page_asks_at_once_and_other_sections_when_they_have_pages() {
+        let mut witness = Witness::default();
+        assert!(witness.is_due(&url("/"), 3), "the first page of the host");
+        assert!(!witness.is_due(&url("/about"), 3), "the same section");
+        let due: Vec<bool> = (1..=12).map(|n| witness.is_due(&url(&format!("/news/{n}")), 3)).collect();
+        assert_eq!(due.iter().position(|due| *due), Some(9));
+        assert_eq!(due.iter().filter(|due| **due).count(), 1);
+        let mut ask =
+            |section: &str| (0..30).filter(|n| witness.is_due(&url(&format!("/{section}/{n}")), 3)).count();
+        assert_eq!([ask("shop"), ask("wiki")], [1, 0], "three probes and no more");
+    }
+
+    #[test]
+    fn sections_are_counted_up_to_a_bound() {
+        let mut witness = Witness::default();
+        for n in 0..10 * MAX_SECTIONS {
+            witness.is_due(&url(&format!("/{n}/x")), 8);
+        }
+        assert_eq!(witness.sections.len(), MAX_SECTIONS);
+    }
 }

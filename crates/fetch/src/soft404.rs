@@ -58,14 +58,22 @@ impl ErrorPage {
         Self { shingles: shingles(text, asked) }
     }
 
-    /// Whether a page's text is that of the error page.
+    /// Whether a page's text is that of one of these error pages.
     #[must_use]
-    pub fn matches(&self, text: &str, url: &Url) -> bool {
+    pub fn any_matches<'a>(pages: impl Iterator<Item = &'a Self>, text: &str, url: &Url) -> bool {
+        let mut pages = pages.peekable();
+        if pages.peek().is_none() {
+            return false;
+        }
         let other = shingles(text, url);
+        pages.any(|page| page.is_like(&other))
+    }
+
+    fn is_like(&self, other: &FxHashSet<u64>) -> bool {
         if self.shingles.is_empty() || other.is_empty() {
             return self.shingles.is_empty() && other.is_empty();
         }
-        let common = self.shingles.intersection(&other).count();
+        let common = self.shingles.intersection(other).count();
         let all = self.shingles.len() + other.len() - common;
         // numbers of shingles are far below what a float holds exactly
         common as f64 >= SAME * all as f64
@@ -138,13 +146,17 @@ mod tests {
             )
         };
         let page = ErrorPage::new(&text("nowhere 0001"), &url("/0001-nowhere"));
-        assert!(page.matches(&text("red shoe"), &url("/red-shoe")));
-        assert!(!page.matches(
+        let matches = |page: &ErrorPage, text: &str, path: &str| {
+            ErrorPage::any_matches(std::iter::once(page), text, &url(path))
+        };
+        assert!(matches(&page, &text("red shoe"), "/red-shoe"));
+        assert!(!matches(
+            &page,
             "An article about red shoes, which we could not find anywhere else.",
-            &url("/red-shoe")
+            "/red-shoe"
         ));
-        assert!(!page.matches("", &url("/red-shoe")));
-        assert!(ErrorPage::new("", &url("/x")).matches("", &url("/y")), "an empty page for everything");
+        assert!(!matches(&page, "", "/red-shoe"));
+        assert!(matches(&ErrorPage::new("", &url("/x")), "", "/y"), "an empty page for everything");
     }
 
     #[test]

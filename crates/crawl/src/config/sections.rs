@@ -41,6 +41,8 @@ pub struct CrawlSection {
     pub sitemaps: bool,
     pub feeds: Limit,
     pub soft404: bool,
+    #[serde(deserialize_with = "positive")]
+    pub soft404_sections: usize,
     pub obey_robots: bool,
     pub respect_ai_optout: bool,
     pub ai_optout_files: bool,
