@@ -161,9 +161,12 @@ fn starts_tag(rest: &[u8], name: &[u8]) -> bool {
 fn meta(bytes: &[u8], start: usize) -> (Option<&'static Encoding>, usize) {
     let mut at = start;
     let (mut got_pragma, mut need_pragma, mut charset) = (false, None, None);
-    let mut seen: Vec<Vec<u8>> = Vec::new();
+    // Of an attribute that stands twice the first one counts; these are the ones that are looked at.
+    const NAMES: [&[u8]; 3] = [b"http-equiv", b"content", b"charset"];
+    let mut seen = [false; NAMES.len()];
     while let Some((name, value)) = attribute(bytes, &mut at) {
-        if seen.contains(&name) {
+        let Some(which) = NAMES.iter().position(|known| *known == name) else { continue };
+        if std::mem::replace(&mut seen[which], true) {
             continue;
         }
         match name.as_slice() {
@@ -180,7 +183,6 @@ fn meta(bytes: &[u8], start: usize) -> (Option<&'static Encoding>, usize) {
             }
             _ => {}
         }
-        seen.push(name);
     }
     let found = match (need_pragma, charset) {
         (Some(true), _) if !got_pragma => None,

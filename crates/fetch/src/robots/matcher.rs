@@ -1,7 +1,10 @@
 //! Matching of one rule's pattern in linear time.
 
 use memchr::memmem;
-use std::borrow::Cow;
+use std::{
+    borrow::Cow,
+    fmt::{self, Write},
+};
 
 /// A path pattern: literal pieces between stars, anchored at the start and, after a `$`, at the end.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,6 +56,23 @@ impl Pattern {
             }
         }
         if self.anchored { left.ends_with(last) } else { memmem::find(left, last).is_some() }
+    }
+}
+
+/// The pattern as a rule's value. It is ASCII, since pieces are percent-encoded.
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, piece) in self.pieces.iter().enumerate() {
+            if index > 0 {
+                f.write_char('*')?;
+            }
+            piece.iter().try_for_each(|byte| f.write_char(char::from(*byte)))?;
+        }
+        if self.anchored {
+            return f.write_char('$');
+        }
+        // An empty value is no rule, while this one matches everything.
+        if self.len == 0 { f.write_char('*') } else { Ok(()) }
     }
 }
 

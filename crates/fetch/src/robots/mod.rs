@@ -9,6 +9,7 @@ mod keys;
 mod matcher;
 mod parse;
 mod policy;
+mod write;
 
 pub use policy::{ROBOTS_MAX_BYTES, RobotsPolicy};
 

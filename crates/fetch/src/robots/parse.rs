@@ -1,6 +1,7 @@
 //! From bytes to groups.
 
 use super::{Group, RobotsTxt, Rule, keys::Key, matcher::Pattern};
+use rustc_hash::FxHashSet;
 use std::{borrow::Cow, time::Duration};
 
 /// Octets of a line that are looked at: as much as Google's parser takes, far more than any URL has.
@@ -15,6 +16,7 @@ pub(super) fn parse(bytes: &[u8]) -> RobotsTxt {
     let markup = text.trim_ascii_start().starts_with(b"<");
     // true until the first rule after a run of user-agent lines
     let mut naming = false;
+    let mut sitemaps = FxHashSet::default();
     for (index, line) in lines(&text).enumerate() {
         let line = if markup { Cow::Owned(without_tags(line)) } else { Cow::Borrowed(line) };
         let Some((key, value)) = split(&line) else { continue };
@@ -28,7 +30,7 @@ pub(super) fn parse(bytes: &[u8]) -> RobotsTxt {
                     group.agents.extend(agents(value));
                 }
             }
-            Key::Sitemap => sitemap(value, &mut robots.sitemaps),
+            Key::Sitemap => sitemap(value, &mut robots.sitemaps, &mut sitemaps),
             // neither this nor a Sitemap line ends a run of user-agent lines (§2.2.4): it holds for those so far
             Key::CrawlDelay => {
                 if let (Some(group), Some(delay)) = (robots.groups.last_mut(), delay(value)) {
@@ -58,9 +60,10 @@ fn rules(allow: bool, value: &[u8], line: usize, rules: &mut Vec<Rule>) {
     rules.push(Rule { allow, pattern: Pattern::new(value), text, line });
 }
 
-fn sitemap(value: &[u8], sitemaps: &mut Vec<String>) {
+/// Each once, in order.
+fn sitemap(value: &[u8], sitemaps: &mut Vec<String>, known: &mut FxHashSet<String>) {
     let value = String::from_utf8_lossy(value).into_owned();
-    if !value.is_empty() && !sitemaps.contains(&value) {
+    if !value.is_empty() && known.insert(value.clone()) {
         sitemaps.push(value);
     }
 }
@@ -82,11 +85,8 @@ fn agents(value: &[u8]) -> Vec<String> {
         let whole = word.split('/').next().unwrap_or_default();
         let token =
             whole.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '-')).next().unwrap_or_default();
-        for name in [whole, token] {
-            if !name.is_empty() && !names.iter().any(|n| n == name) {
-                names.push(name.to_owned());
-            }
-        }
+        // Names that stand there twice do no harm; looking for them would be quadratic in the line.
+        names.extend([whole, token].into_iter().filter(|name| !name.is_empty()).map(str::to_owned));
     }
     names
 }

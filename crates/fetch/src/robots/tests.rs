@@ -132,3 +132,38 @@ fn the_status_decides_before_the_rules() {
         assert!(!policy(status).verdict(&y).allowed && policy(status).is_unreachable(), "{status}");
     }
 }
+
+#[test]
+fn what_was_understood_can_be_written_and_read_again() {
+    let text = "user-agent: a\nCrawl-delay: 1.5\nuser-agent: b/2\nallow: /x%7e*$\ndisallow: *\nuser-agent: c\ndisallow:\n\
+                user-agent: d\ndisallow: /caf\u{e9}\nsitemap: https://h/map\nsitemap: https://h/map";
+    let robots = RobotsTxt::parse(text.as_bytes());
+    let written = robots.to_string();
+    assert_eq!(
+        written,
+        "User-agent: a\nCrawl-delay: 1.5\nUser-agent: b\nUser-agent: b\nAllow: /x~*$\nDisallow: *\n\n\
+         User-agent: c\nUser-agent: c\nDisallow:\n\nUser-agent: d\nUser-agent: d\nDisallow: /caf%C3%A9\n\n\
+         Sitemap: https://h/map\n"
+    );
+    let again = RobotsTxt::parse(written.as_bytes());
+    for agent in ["a", "b", "c", "d", "e"] {
+        let (rules, rules_again) = (robots.rules(agent), again.rules(agent));
+        assert_eq!(rules.crawl_delay(), rules_again.crawl_delay(), "{agent}");
+        for path in ["/", "/x~1", "/caf%c3%a9", "/y"] {
+            let (verdict, verdict_again) = (rules.verdict_of_path(path), rules_again.verdict_of_path(path));
+            assert_eq!(verdict.allowed, verdict_again.allowed, "{agent} {path}");
+        }
+    }
+}
+
+#[test]
+fn a_file_of_sitemaps_or_names_takes_no_longer_than_one_of_rules() {
+    // The size that is read of a robots.txt; comparing each line with all before it took seconds.
+    let sitemaps: String = (0..35_000).map(|n| format!("Sitemap: {n:05}\n")).collect();
+    let agents: String = (0..70_000).map(|n| format!("{n:x},")).collect();
+    let names = format!("User-agent: {agents}\nDisallow: /\n");
+    let started = std::time::Instant::now();
+    assert_eq!(RobotsTxt::parse(sitemaps.as_bytes()).sitemaps().len(), 35_000);
+    assert!(RobotsTxt::parse(names.as_bytes()).rules("nobody").verdict_of_path("/").allowed);
+    assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
+}

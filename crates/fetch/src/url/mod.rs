@@ -116,7 +116,7 @@ impl Canonicalizer {
         let canonical_path = self.path(path);
         let canonical_query = query.map(|query| self.params.canonical(query));
         let same_authority =
-            plain_host.len() == host.len() && url[Position::BeforeUsername..].starts_with(host);
+            plain_host.len() == host.len() && url.username().is_empty() && url.password().is_none();
         let same_query = match (&canonical_query, query) {
             (Some(canonical), Some(query)) => !canonical.is_empty() && canonical == query,
             _ => true,

@@ -8,6 +8,9 @@ fn canonical(text: &str) -> String {
 fn one_form_for_many() {
     for (given, expected) in [
         ("HTTP://User:pw@Example.ORG:80", "http://example.org/"),
+        // the name of the user begins as the host does
+        ("http://exn--les@EX", "http://ex/"),
+        ("http://ex:pw@ex/", "http://ex/"),
         ("https://example.org./a#b", "https://example.org/a"),
         ("http://bücher.test/", "http://xn--bcher-kva.test/"),
         ("http://h/a/./b/../c//d///", "http://h/a/c/d/"),

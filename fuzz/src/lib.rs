@@ -1,0 +1,34 @@
+//! What the fuzz targets share.
+
+use std::{fs, time::Duration};
+
+/// CPU time that this thread has used, from the kernel: the wall clock would blame a page for a busy machine.
+fn cpu_time() -> Duration {
+    let text =
+        fs::read_to_string("/proc/thread-self/schedstat").expect("Linux tells the CPU time of a thread");
+    let nanos = text.split(' ').next().and_then(|field| field.parse().ok());
+    Duration::from_nanos(nanos.expect("the first field of schedstat is nanoseconds"))
+}
+
+/// Runs something that must end in a time proportional to `bytes`, and panics if it does not.
+///
+/// The bound is 50 ms and 20 µs a byte: some hundred times what these functions take (about 0.02 µs a byte for a
+/// page), so that instrumentation and a cold cache do not count, and a quadratic step does from a few kilobytes on.
+pub fn in_linear_time<T>(bytes: usize, run: impl FnOnce() -> T) -> T {
+    let limit =
+        Duration::from_millis(50) + Duration::from_micros(20) * u32::try_from(bytes).unwrap_or(u32::MAX);
+    let start = cpu_time();
+    let result = run();
+    let spent = cpu_time().saturating_sub(start);
+    assert!(spent <= limit, "{bytes} bytes took {spent:?} of CPU time, allowed are {limit:?}");
+    result
+}
+
+/// The first line of an input and what follows it: the first line holds the parameters of a target.
+#[must_use]
+pub fn first_line(data: &[u8]) -> (&[u8], &[u8]) {
+    match data.iter().position(|byte| *byte == b'\n') {
+        Some(end) => (&data[..end], &data[end + 1..]),
+        None => (&[], data),
+    }
+}
