@@ -23,7 +23,9 @@ with_line() {
 
 max_len=8192
 case $target in
-    robots) with_line /a/b.html?c=d ../fixtures/robots/*/robots.txt ../fixtures/sites/*/robots.txt ;;
+    robots)
+        cp seeds/robots/* "$seeds"
+        with_line /a/b.html?c=d ../fixtures/robots/*/robots.txt ../fixtures/sites/*/robots.txt ;;
     charset)
         max_len=4096
         with_line 'text/html; charset=koi8-r' seeds/charset/*

@@ -81,7 +81,8 @@ pub(super) fn crawler_name(user_agent: &str) -> String {
 fn agents(value: &[u8]) -> Vec<String> {
     let value = String::from_utf8_lossy(value).to_lowercase();
     let mut names = Vec::new();
-    for word in value.split([' ', '\t', ',', ';']) {
+    // NUL counts as space here too, and no name has any other control character
+    for word in value.split(|c: char| c.is_control() || matches!(c, ' ' | ',' | ';')) {
         let whole = word.split('/').next().unwrap_or_default();
         let token =
             whole.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '-')).next().unwrap_or_default();

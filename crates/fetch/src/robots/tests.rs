@@ -51,6 +51,7 @@ fn odd_line_ends_a_bom_comments_and_binary_rubbish() {
     }
     let rubbish = RobotsTxt::parse(b"User-agent: *\0\nDisallow: /a\n\xff\xfe\nDisallow: \xc3\xa9\n");
     assert!(!rubbish.rules("x").verdict_of_path("/a").allowed);
+    assert!(!verdict("User-agent: a\0\0crawl\0\nDisallow: /", "crawl", "/x"));
 }
 
 #[test]
@@ -136,13 +137,13 @@ fn the_status_decides_before_the_rules() {
 #[test]
 fn what_was_understood_can_be_written_and_read_again() {
     let text = "user-agent: a\nCrawl-delay: 1.5\nuser-agent: b/2\nallow: /x%7e*$\ndisallow: *\nuser-agent: c\ndisallow:\n\
-                user-agent: d\ndisallow: /caf\u{e9}\nsitemap: https://h/map\nsitemap: https://h/map";
+                user-agent: /x\ndisallow: /\nuser-agent: d\ndisallow: /caf\u{e9}\nsitemap: https://h/map\nsitemap: https://h/map";
     let robots = RobotsTxt::parse(text.as_bytes());
     let written = robots.to_string();
     assert_eq!(
         written,
         "User-agent: a\nCrawl-delay: 1.5\nUser-agent: b\nUser-agent: b\nAllow: /x~*$\nDisallow: *\n\n\
-         User-agent: c\nUser-agent: c\nDisallow:\n\nUser-agent: d\nUser-agent: d\nDisallow: /caf%C3%A9\n\n\
+         User-agent: c\nUser-agent: c\nDisallow:\n\nUser-agent:\nDisallow: /\n\nUser-agent: d\nUser-agent: d\nDisallow: /caf%C3%A9\n\n\
          Sitemap: https://h/map\n"
     );
     let again = RobotsTxt::parse(written.as_bytes());

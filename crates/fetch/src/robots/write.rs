@@ -14,6 +14,10 @@ impl fmt::Display for RobotsTxt {
 
 impl Group {
     fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // A line that names nobody begins a group nevertheless.
+        if self.agents.is_empty() {
+            f.write_str("User-agent:\n")?;
+        }
         // A Crawl-delay holds for the agents above it, so it stays in its place among them.
         let mut delays = self.delays.iter().peekable();
         for named in 0..=self.agents.len() {

@@ -87,23 +87,26 @@ impl Canonicalizer {
         if url.host_str().is_some_and(|host| host.bytes().all(|b| b == b'.')) {
             return Err(UrlRefusal::Invalid);
         }
-        let url = self.canonical_owned(url);
+        let url = match self.rewritten(&url)? {
+            Some(canonical) => canonical,
+            None => url,
+        };
         // percent-encoding can make a URL three times as long
         if url.as_str().len() > self.max_length { Err(UrlRefusal::TooLong) } else { Ok(url) }
     }
 
-    /// The canonical form of a URL. Idempotent.
+    /// The canonical form of a URL. Idempotent. A URL that has none, which [`Canonicalizer::parse`] refuses, stays as it
+    /// is.
     #[must_use]
     pub fn canonical(&self, url: &Url) -> Url {
-        self.rewritten(url).unwrap_or_else(|| url.clone())
-    }
-
-    fn canonical_owned(&self, url: Url) -> Url {
-        self.rewritten(&url).unwrap_or(url)
+        self.rewritten(url).ok().flatten().unwrap_or_else(|| url.clone())
     }
 
     /// The canonical form, if it is another one.
-    fn rewritten(&self, url: &Url) -> Option<Url> {
+    ///
+    /// # Errors
+    /// When there is none: `a.7..` is a host name to the URL standard, but `a.7` is a wrong IPv4 address.
+    fn rewritten(&self, url: &Url) -> Result<Option<Url>, UrlRefusal> {
         let text = url.as_str();
         let host = &url[Position::BeforeHost..Position::AfterHost];
         let plain_host = match host.trim_end_matches('.') {
@@ -122,7 +125,7 @@ impl Canonicalizer {
             _ => true,
         };
         if same_authority && same_query && url.fragment().is_none() && canonical_path == path {
-            return None;
+            return Ok(None);
         }
         let mut out = String::with_capacity(text.len() + 8);
         out.push_str(&url[..Position::BeforeUsername]);
@@ -133,7 +136,7 @@ impl Canonicalizer {
             out.push('?');
             out.push_str(&query);
         }
-        Url::parse(&out).ok()
+        Url::parse(&out).map(Some).map_err(|_| UrlRefusal::Invalid)
     }
 
     fn path<'a>(&self, path: &'a str) -> Cow<'a, str> {

@@ -50,6 +50,8 @@ fn what_cannot_be_crawled_is_refused_by_kind() {
         ("http://[bad/", UrlRefusal::Invalid),
         ("https://..#", UrlRefusal::Invalid),
         ("http://ho%20st/", UrlRefusal::Invalid),
+        // a name with its dots, a wrong address without
+        ("http://me:pw@ex.7../", UrlRefusal::Invalid),
         (&"a".repeat(5_000), UrlRefusal::TooLong),
         (&"é".repeat(2_000), UrlRefusal::TooLong),
     ] {
