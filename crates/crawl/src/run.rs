@@ -158,6 +158,7 @@ pub fn context(config: Config, store: Arc<dyn Store>) -> Result<Context, Failure
         tables: config.extract.tables,
         comments: config.extract.comments,
         product_token: product_token.clone(),
+        deadline: Some(config.extract.deadline),
         ..Options::default()
     };
     let overlay = Some(config.extract.rules.as_str()).filter(|dir| !dir.is_empty()).map(Path::new);

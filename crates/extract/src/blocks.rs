@@ -20,7 +20,7 @@ pub(crate) fn collect(page: &Page<'_>, in_content: &[bool]) -> Vec<Block> {
     let mut levels = levels_above(page);
     let mut link_end = 0;
     let mut id = page.body;
-    while id < dom.end(page.body) {
+    while id < dom.end(page.body) && !page.budget.is_over() {
         while levels.last().is_some_and(|level| level.end <= id) {
             if levels.pop().is_some_and(|level| level.is_block) {
                 open.close(&mut out);

@@ -16,7 +16,7 @@ impl Page<'_> {
         let limit = sweep.max_words.min((total as f32 * sweep.max_share) as u32);
         let mut changed = false;
         let mut id = self.body + 1;
-        while id < self.dom.end(self.body) {
+        while id < self.dom.end(self.body) && !self.budget.is_over() {
             let at = id as usize;
             let candidate = self.gone[at] == Gone::No
                 && self.roles[at].has(Roles::CONSENT)

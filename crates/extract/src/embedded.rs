@@ -6,6 +6,7 @@ use crate::{
     page::Page,
 };
 use html5ever::local_name;
+use rustc_hash::FxHashSet;
 use serde_json::Value;
 
 /// Data longer than this is not parsed (bytes).
@@ -14,11 +15,19 @@ const MAX_DATA: usize = 8 << 20;
 const MAX_VALUES: usize = 200_000;
 /// JSON inside of strings of JSON is opened this often.
 const MAX_NESTED: usize = 3;
+/// Searching all texts so far for each new one is quadratic; a thread of a thousand posts needs a tenth of this (bytes).
+const MAX_SEARCHED: usize = 256 << 20;
 
 /// The texts of the page's embedded data as one piece of HTML, each with author and date in front where its object has
 /// them. `None` if there are none.
 pub(crate) fn find(page: &Page<'_>, json: &JsonLd) -> Option<String> {
-    let mut search = Search { page, html: String::new(), left: MAX_VALUES };
+    let mut search = Search {
+        page,
+        html: String::new(),
+        left: MAX_VALUES,
+        search: MAX_SEARCHED,
+        texts: FxHashSet::default(),
+    };
     for id in 0..page.dom.len() {
         for data in sources(&page.dom, id) {
             if let Ok(value) = serde_json::from_str::<Value>(&data) {
@@ -59,6 +68,9 @@ struct Search<'a> {
     page: &'a Page<'a>,
     html: String,
     left: usize,
+    /// Bytes that may still be searched for texts that are there already.
+    search: usize,
+    texts: FxHashSet<String>,
 }
 
 impl Search<'_> {
@@ -66,7 +78,7 @@ impl Search<'_> {
     fn walk(&mut self, root: &Value, nested: usize) {
         let mut stack = vec![root];
         while let Some(value) = stack.pop() {
-            if self.left == 0 {
+            if self.left == 0 || self.page.budget.is_over() {
                 return;
             }
             self.left -= 1;
@@ -90,6 +102,16 @@ impl Search<'_> {
     }
 
     /// Takes an object's text, if it has one that is long enough.
+    /// The text is there already: as a text of its own or, as far as that can be had in linear time, as a part of one.
+    fn has(&mut self, text: &str) -> bool {
+        if !self.texts.insert(text.to_owned()) {
+            return true;
+        }
+        let searchable = self.html.len() <= self.search;
+        self.search -= if searchable { self.html.len() } else { 0 };
+        searchable && self.html.contains(text)
+    }
+
     fn object(&mut self, map: &serde_json::Map<String, Value>) {
         let rules = &self.page.rules.extraction.embedded;
         let string = |keys: &[String]| keys.iter().find_map(|key| map.get(key)?.as_str());
@@ -98,7 +120,7 @@ impl Search<'_> {
         else {
             return;
         };
-        if self.html.contains(text) {
+        if self.has(text) {
             return;
         }
         for keys in [&rules.author, &rules.date] {

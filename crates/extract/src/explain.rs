@@ -111,6 +111,11 @@ impl Trace {
         Self(Some(Box::default()))
     }
 
+    /// Whether notes are taken.
+    pub(crate) const fn is_on(&self) -> bool {
+        self.0.is_some()
+    }
+
     fn note(&self, take: impl FnOnce(&mut Notes)) {
         if let Some(mut notes) = self.0.as_ref().and_then(|notes| notes.try_borrow_mut().ok()) {
             take(&mut notes);

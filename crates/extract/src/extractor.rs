@@ -1,7 +1,9 @@
 //! The one call.
 
 use crate::{
-    blocks, charset,
+    blocks,
+    budget::Budget,
+    charset,
     content::{self, Chosen},
     dom, embedded,
     explain::{Explanation, Trace},
@@ -15,7 +17,7 @@ use crate::{
     rules::{Rules, RulesError},
     score, signals, text, words,
 };
-use crawl_model::{Extraction, Extractor, PageMetadata, PageSignals, Warning};
+use crawl_model::{Directives, Extraction, Extractor, PageMetadata, PageSignals, Warning};
 use sha2::{Digest, Sha256};
 use std::{path::Path, sync::Arc};
 use url::Url;
@@ -91,6 +93,16 @@ impl PageExtractor {
     }
 
     fn run(&self, input: &Input<'_>, trace: Trace) -> (Extraction, Option<Explanation>) {
+        self.run_within(input, trace, &Budget::new(self.options.deadline, input.bytes.len()))
+    }
+
+    /// [`Self::run`] within a budget that is given.
+    pub(crate) fn run_within(
+        &self,
+        input: &Input<'_>,
+        trace: Trace,
+        budget: &Budget,
+    ) -> (Extraction, Option<Explanation>) {
         let decoded = charset::decode(input.bytes, input.content_type);
         let mut warnings = Vec::new();
         if decoded.source == charset::Source::Guess
@@ -104,7 +116,7 @@ impl PageExtractor {
         let (mut extraction, explanation) = if plain::is_plain(input.content_type, &decoded.text) {
             (extract_plain(&decoded.text), None)
         } else {
-            self.extract_html(&decoded.text, input.url, &mut warnings, trace)
+            self.extract_html(&decoded.text, input.url, &mut warnings, trace, budget)
         };
         extraction.charset = decoded.charset;
         extraction.metadata.language_detected = detect_language(&extraction.content);
@@ -121,8 +133,8 @@ impl PageExtractor {
     /// markup is parsed as a page of its own.
     fn embedded(&self, page: &Page<'_>, json: &JsonLd, least: u32) -> Option<String> {
         let html = embedded::find(page, json)?;
-        let parsed = dom::parse(&html, &self.options.limits);
-        let inner = Page::new(parsed.dom, &self.rules, page.url);
+        let parsed = dom::parse_within(&html, &self.options.limits, page.budget);
+        let inner = Page::new(parsed.dom, &self.rules, page.url, page.budget);
         let drop = vec![false; inner.dom.len() as usize];
         let selection = content::Selection::new(&inner, vec![inner.body], drop);
         if selection.words < least.max(self.rules.extraction.words.trafilatura) {
@@ -138,53 +150,71 @@ impl PageExtractor {
         url: Option<&Url>,
         warnings: &mut Vec<Warning>,
         trace: Trace,
+        budget: &Budget,
     ) -> (Extraction, Option<Explanation>) {
-        let parsed = dom::parse(html, &self.options.limits);
+        let parsed = dom::parse_within(html, &self.options.limits, budget);
         if parsed.depth_capped {
             warnings.push(Warning::DepthCapped);
         }
         if parsed.attributes_capped {
             warnings.push(Warning::AttributesCapped);
         }
-        let mut page = Page::new(parsed.dom, &self.rules, url);
+        let mut page = Page::new(parsed.dom, &self.rules, url, budget);
         page.trace = trace;
-        let json = JsonLd::of(&page);
-        let collected = metadata::collect(&page, &json);
-        let signals = signals::compute(&page, collected.accessible);
-        let links = links::collect(&page);
-        let directives = links::directives(&page, &self.options.product_token);
-        let article_score = score::score(&page, &collected.metadata, &links, signals.body_word_count);
-        let article = content::is_article(&page, &collected.metadata, article_score);
-        let revealed = reveal_if_thin(&mut page, signals.noscript_words);
-        let chosen = content::choose(&page, &collected.metadata, article, &self.options);
-        let genre = match (article, content::calls_itself_article(&page, &collected.metadata)) {
+        let mut extraction = without_content();
+        let in_time = self.read(&mut page, &mut extraction);
+        let explanation = std::mem::take(&mut page.trace).finish(&page);
+        if in_time.is_none() {
+            warnings.push(Warning::DeadlineExceeded);
+        }
+        if budget.ran_out_of_addresses() {
+            warnings.push(Warning::AddressesCapped);
+        }
+        (extraction, explanation)
+    }
+
+    /// The steps of an extraction, each into its fields. `None` if the time was up before the last: then the content is
+    /// still empty, and what earlier steps found stays.
+    fn read(&self, page: &mut Page<'_>, extraction: &mut Extraction) -> Option<()> {
+        let budget = page.budget;
+        extraction.directives = links::directives(page, &self.options.product_token);
+        budget.go_on()?;
+        let json = JsonLd::of(page);
+        let collected = metadata::collect(page, &json);
+        extraction.metadata = collected.metadata;
+        budget.go_on()?;
+        extraction.signals = signals::compute(page, collected.accessible);
+        extraction.feeds = links::feeds(page);
+        extraction.links = links::collect(page);
+        budget.go_on()?;
+        let words = extraction.signals.body_word_count;
+        let score = score::score(page, &extraction.metadata, &extraction.links, words);
+        extraction.article_score = score;
+        let article = content::is_article(page, &extraction.metadata, score);
+        let revealed = reveal_if_thin(page, extraction.signals.noscript_words);
+        let chosen = content::choose(page, &extraction.metadata, article, &self.options);
+        budget.go_on()?;
+        let genre = match (article, content::calls_itself_article(page, &extraction.metadata)) {
             (_, true) => Genre::DeclaredArticle,
             (true, false) => Genre::Article,
             (false, false) => Genre::Other,
         };
-        let mut written = self.write(&page, &json, chosen, genre);
+        let mut written = self.write(page, &json, chosen, genre);
         if let Some(revealed) = revealed {
             written.reason = format!("{revealed}; {}", written.reason);
         }
-        let explanation = std::mem::take(&mut page.trace).finish(&page);
-        // Of a large page these are as large as the page.
-        page.forget_amounts();
-        let extraction = Extraction {
-            content: written.content,
-            blocks: blocks::collect(&page, &written.in_content),
-            metadata: collected.metadata,
-            links,
-            feeds: links::feeds(&page),
-            directives,
-            signals,
-            extractor: written.extractor,
-            reason: written.reason,
-            article_score,
-            word_count: 0,
-            charset: "",
-            warnings: Vec::new(),
-        };
-        (extraction, explanation)
+        budget.go_on()?;
+        if !page.trace.is_on() {
+            // Of a large page these are as large as the page.
+            page.forget_amounts();
+        }
+        let blocks = blocks::collect(page, &written.in_content);
+        budget.go_on()?;
+        extraction.blocks = blocks;
+        extraction.content = written.content;
+        extraction.extractor = written.extractor;
+        extraction.reason = written.reason;
+        Some(())
     }
 
     /// Writes the chosen part of a page, or its embedded data where that part is next to nothing.
@@ -246,6 +276,25 @@ fn reveal_if_thin(page: &mut Page<'_>, noscript_words: u32) -> Option<&'static s
     None
 }
 
+/// What is known of a page before it is read.
+fn without_content() -> Extraction {
+    Extraction {
+        content: String::new(),
+        blocks: Vec::new(),
+        metadata: PageMetadata::default(),
+        links: Vec::new(),
+        feeds: Vec::new(),
+        directives: Directives::default(),
+        signals: PageSignals::default(),
+        extractor: Extractor::None,
+        reason: "its time was up".to_owned(),
+        article_score: 0,
+        word_count: 0,
+        charset: "",
+        warnings: Vec::new(),
+    }
+}
+
 /// Plain text is its own content; its paragraphs are its blocks.
 fn extract_plain(raw: &str) -> Extraction {
     let content = plain::normalise(raw);
@@ -272,16 +321,10 @@ fn extract_plain(raw: &str) -> Extraction {
         extractor: if content.is_empty() { Extractor::None } else { Extractor::PlainText },
         content,
         blocks,
-        metadata: PageMetadata::default(),
-        links: Vec::new(),
-        feeds: Vec::new(),
-        directives: crawl_model::Directives::default(),
         signals: PageSignals { body_word_count: words, visible_word_count: words, ..PageSignals::default() },
         reason: "plain text".to_owned(),
-        article_score: 0,
         word_count: words,
-        charset: "",
-        warnings: Vec::new(),
+        ..without_content()
     }
 }
 

@@ -11,6 +11,7 @@
 pub mod charset;
 
 mod blocks;
+mod budget;
 mod consent;
 mod content;
 mod dom;

@@ -3,7 +3,7 @@
 use crate::{dom::Tag, page::Page};
 use crawl_model::{Directives, Link, LinkKind};
 use html5ever::local_name;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet, hash_map::Entry};
 use url::Url;
 
 /// Resolves an address of a page. `None` for what is neither http nor https, and for what is no address. The fragment
@@ -81,9 +81,12 @@ fn is_plain(path: &str) -> bool {
 /// addresses of the site. A page's own address is no link.
 pub(crate) fn collect(page: &Page<'_>) -> Vec<Link> {
     let dom = &page.dom;
-    let mut links = Vec::new();
-    let mut seen: HashSet<String> = HashSet::new();
+    let mut links: Vec<Link> = Vec::new();
+    let mut seen: HashMap<String, usize> = HashMap::new();
     for id in 0..dom.len() {
+        if page.budget.is_over() {
+            break;
+        }
         let (kind, attribute) = match dom.tag(id) {
             Tag::A => (LinkKind::Anchor, local_name!("href")),
             Tag::Area => (LinkKind::Area, local_name!("href")),
@@ -95,13 +98,13 @@ pub(crate) fn collect(page: &Page<'_>) -> Vec<Link> {
         let nofollow = dom
             .attr(id, &local_name!("rel"))
             .is_some_and(|rel| tokens(rel).any(|t| matches!(t.as_str(), "nofollow" | "ugc" | "sponsored")));
-        if seen.insert(url.clone()) {
-            links.push(Link { url, kind, nofollow });
-        } else if !nofollow {
-            // The same address once with and once without `nofollow`: the page does vouch for it.
-            if let Some(link) = links.iter_mut().rev().find(|l| l.nofollow && l.url == url) {
-                link.nofollow = false;
+        match seen.entry(url) {
+            Entry::Vacant(new) => {
+                links.push(Link { url: new.key().clone(), kind, nofollow });
+                new.insert(links.len() - 1);
             }
+            // The same address once with and once without `nofollow`: the page does vouch for it.
+            Entry::Occupied(known) => links[*known.get()].nofollow &= nofollow,
         }
     }
     links
@@ -111,6 +114,7 @@ pub(crate) fn collect(page: &Page<'_>) -> Vec<Link> {
 pub(crate) fn feeds(page: &Page<'_>) -> Vec<String> {
     let dom = &page.dom;
     let mut feeds = Vec::new();
+    let mut seen = HashSet::new();
     for id in (0..dom.len()).filter(|id| dom.tag(*id) == Tag::Link) {
         let media = dom.attr(id, &local_name!("type")).unwrap_or_default();
         let media = media.split(';').next().unwrap_or_default().trim();
@@ -121,7 +125,7 @@ pub(crate) fn feeds(page: &Page<'_>) -> Vec<String> {
             continue;
         }
         let Some(address) = dom.attr(id, &local_name!("href")) else { continue };
-        if let Some(url) = page.resolve(address).filter(|url| !feeds.contains(url)) {
+        if let Some(url) = page.resolve(address).filter(|url| seen.insert(url.clone())) {
             feeds.push(url);
         }
     }

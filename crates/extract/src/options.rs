@@ -1,7 +1,7 @@
 //! What a caller may choose.
 
 pub use crate::dom::Limits;
-use std::{fmt, str::FromStr};
+use std::{fmt, str::FromStr, time::Duration};
 
 /// A name that is none of an option's.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -93,6 +93,9 @@ pub struct Options {
     pub product_token: String,
     /// Bounds on the parser.
     pub limits: Limits,
+    /// Time for one page, by the wall clock; a page that needs more has [`crawl_model::Warning::DeadlineExceeded`] and no
+    /// content. `None`: as long as it takes.
+    pub deadline: Option<Duration>,
 }
 
 impl Default for Options {
@@ -106,6 +109,7 @@ impl Default for Options {
             comments: false,
             product_token: "crawl".to_owned(),
             limits: Limits::default(),
+            deadline: None,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! A parsed page with what every later step asks: what each element is, what can be seen, how much text is where.
 
 use crate::{
+    budget::Budget,
     dom::{Dom, NONE, Tag},
     explain::Trace,
     rules::{Hit, OnHost, Part, Roles, Rules},
@@ -115,11 +116,13 @@ pub(crate) struct Page<'a> {
     pub(crate) body: u32,
     /// Takes notes for an explanation, if there is to be one.
     pub(crate) trace: Trace,
+    /// What the page may still cost.
+    pub(crate) budget: &'a Budget,
 }
 
 impl<'a> Page<'a> {
     /// Looks at every node once or twice.
-    pub(crate) fn new(dom: Dom, rules: &'a Rules, url: Option<&'a Url>) -> Self {
+    pub(crate) fn new(dom: Dom, rules: &'a Rules, url: Option<&'a Url>, budget: &'a Budget) -> Self {
         let n = dom.len() as usize;
         let body = dom.find(0..dom.len(), Tag::Body).unwrap_or(0);
         let base = base_of(&dom, url);
@@ -141,6 +144,7 @@ impl<'a> Page<'a> {
             heading: None,
             body,
             trace: Trace::default(),
+            budget,
         };
         page.look_at_elements();
         page.measure();
@@ -161,6 +165,9 @@ impl<'a> Page<'a> {
         let controlled = controlled(&self.dom);
         let lists = self.lists();
         for id in 1..self.dom.len() {
+            if self.budget.is_over() {
+                return;
+            }
             let at = id as usize;
             let parent = self.dom.parent(id);
             if parent != NONE && self.gone[parent as usize] != Gone::No {
@@ -393,7 +400,11 @@ impl<'a> Page<'a> {
 
     /// An attribute that holds an address, resolved; http and https alone.
     pub(crate) fn resolve(&self, address: &str) -> Option<String> {
+        if self.budget.ran_out_of_addresses() {
+            return None;
+        }
         crate::links::resolve(self.base.as_ref(), address)
+            .filter(|url| self.budget.affords(url.len().saturating_sub(address.len())))
     }
 }
 
@@ -446,10 +457,14 @@ fn hides(style: &str) -> bool {
     })
 }
 
+/// A longer base is none (bytes): every relative address is written with it in front, and no server takes such a URL.
+const MAX_BASE: usize = 4096;
+
 fn base_of(dom: &Dom, url: Option<&Url>) -> Option<Url> {
     let href = (0..dom.len())
         .filter(|id| dom.tag(*id) == Tag::Base)
-        .find_map(|id| dom.attr(id, &local_name!("href")));
+        .find_map(|id| dom.attr(id, &local_name!("href")))
+        .filter(|href| href.len() <= MAX_BASE);
     match (href, url) {
         (Some(href), Some(url)) => url.join(href.trim()).ok().or_else(|| Some(url.clone())),
         (Some(href), None) => Url::parse(href.trim()).ok(),

@@ -57,10 +57,13 @@ fn count(page: &Page<'_>) -> Counts {
     let words = |range: std::ops::Range<u32>| -> u32 {
         range.map(|id| page.raw_words[id as usize]).fold(0, u32::saturating_add)
     };
+    let mut noscript_end = 0;
     for id in 0..dom.len() {
         match dom.tag(id) {
             Tag::Script if dom.attr(id, &local_name!("src")).is_some() => counts.scripts += 1,
-            Tag::Noscript => {
+            // What stands inside of another one has been read with it.
+            Tag::Noscript if id >= noscript_end => {
+                noscript_end = dom.end(id);
                 counts.noscript = counts.noscript.max(words(id..dom.end(id)));
                 let text = text::fold_lower(&dom.raw_text(id));
                 counts.noscript_asks |= page.rules.javascript.is_match(&text);

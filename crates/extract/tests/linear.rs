@@ -1,9 +1,10 @@
-//! Time grows with the page and no faster, whatever the page is made of: pieces of markup that steps of the extraction
-//! look at, repeated beside each other and inside of each other, alone and one kind after another.
+//! Time and room grow with the page and no faster. Each of these pages once cost a quadratic step, or is made to find one:
+//! the same kind of page is extracted in two sizes.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
 use crawl_extract::{Input, Options, PageExtractor};
+use crawl_model::{Extraction, Warning};
 use std::{fs, sync::LazyLock, time::Duration};
 
 static EXTRACTOR: LazyLock<PageExtractor> = LazyLock::new(|| {
@@ -17,127 +18,91 @@ fn cpu_time() -> Duration {
     Duration::from_nanos(text.split(' ').next().unwrap().parse().unwrap())
 }
 
-/// The time for a page, and the bytes that came of it.
-fn cost(page: &str) -> (Duration, usize) {
+fn cost(page: &str) -> (Duration, Extraction) {
     let url = url::Url::parse("https://example.org/a/b").unwrap();
+    let content_type = Some("text/html; charset=utf-8");
     let start = cpu_time();
-    let found = EXTRACTOR.extract(&Input {
-        bytes: page.as_bytes(),
-        url: Some(&url),
-        content_type: Some("text/html; charset=utf-8"),
-    });
-    let spent = cpu_time().saturating_sub(start);
-    (spent, found.content.len() + found.links.iter().map(|link| link.url.len()).sum::<usize>())
+    let found = EXTRACTOR.extract(&Input { bytes: page.as_bytes(), url: Some(&url), content_type });
+    (cpu_time().saturating_sub(start), found)
 }
 
-/// Pieces of a page; `#` becomes a number that no other piece has.
-const PIECES: [&str; 70] = [
-    "<div>",
-    "<p>word",
-    "</p>",
-    "<b>",
-    "<a href=/#>y</a>",
-    "<a href=/1>y</a>",
-    "<a rel=nofollow href=/#>y</a>",
-    "<a href=/#>",
-    "<span>",
-    "<article>",
-    "<article></article>",
-    "<main>a",
-    "<header>",
-    "<header><h1>t</h1></header>",
-    "<nav>",
-    "<noscript>a b",
-    "<time>today",
-    "<time datetime=2020-01-01>",
-    "<table><tr><td>a<td>b<tr><td>c<td>d</table>",
-    "<td>c",
-    "<tr><td>c",
-    "<table>",
-    "<ul><li>x",
-    "<li>x",
-    "<blockquote>",
-    "<h2><a href=/#>t</a></h2>",
-    "<h1>title #</h1>",
-    "<h3>t",
-    "<pre>",
-    "<code>a</code>",
-    "<meta name=author content='Ann #'>",
-    "<meta property=og:title content='a #'>",
-    "<link rel=alternate hreflang=de href=/#>",
-    "<script type=application/ld+json>{\"@type\":\"Article\",\"@id\":\"#\",\"author\":{\"@id\":\"#\"}}</script>",
-    "<script type=application/json>{\"a\":[1,2,3,{\"text\":\"some # words\"}]}</script>",
-    "<img src=/#.png alt=a>",
-    "<div class='comment author'>x y",
-    "<div class='cookie consent'>we use cookies",
-    "<div class='sidebar related'>x",
-    "<div class='c#'>x",
-    "<div id='i#' style='display:none'>x",
-    "<button aria-controls=i#>x</button>",
-    "<form><input name=#>",
-    "<template>x",
-    "<svg><g>",
-    "<math><mi>x",
-    "<select><option>#",
-    "<iframe src=/#></iframe>",
-    "<html lang=# a#=1>",
-    "<body class=# b#=1>",
-    "<!--",
-    "-->",
-    "&amp;",
-    "text, and more of it. ",
-    "\n\n",
-    "<br>",
-    "<font size=#>",
-    "<em>x</em>",
-    "<dl><dt>a<dd>b",
-    "<section>text of a section",
-    "<div class=post><div class=post-author>Ann</div><div class=post-body>Words of post #.</div></div>",
-    "<p>By Ann Bell, 3 May 2021</p>",
-    "<div itemprop=author>Ann #</div>",
-    "<span class=byline>",
-    "<title>t #</title>",
-    "<label>x",
-    "<footer>x",
-    "<a href=#>#</a>",
-    "<del>x",
-    "<caption>c</caption>",
+/// Text, links and blocks.
+fn room(found: &Extraction) -> usize {
+    found.content.len() + found.links.iter().map(|link| link.url.len()).sum::<usize>()
+}
+
+/// `count` pieces, of which each knows its number.
+fn numbered(count: usize, piece: impl Fn(usize) -> String) -> String {
+    (0..count).map(piece).collect()
+}
+
+type Kind = (&'static str, fn(usize) -> String);
+
+const KINDS: [Kind; 12] = [
+    ("links that are named again without nofollow", |n| {
+        numbered(n, |i| format!("<a rel=nofollow href=/{i}>")) + &numbered(n, |i| format!("<a href=/{i}>"))
+    }),
+    ("a wide row above many narrow ones", |n| {
+        format!("<table><tr>{}{}</table>", "<td>a".repeat(n), "<tr><td>b<td>c".repeat(n))
+    }),
+    ("containers without words", |n| "<article></article>".repeat(n)),
+    ("noscript in noscript", |n| "<noscript>".repeat(400) + &"text ".repeat(2 * n)),
+    ("dates that were never closed", |n| "<time>".repeat(400) + &"text ".repeat(2 * n)),
+    ("texts in data", |n| {
+        let text = "text of ".repeat(40);
+        let texts = numbered(n / 10, |i| format!("{{\"cooked\":\"{i} {text}\"}},"));
+        format!("<script type=application/json>[{texts}1]</script>")
+    }),
+    ("a title as long as the page", |n| {
+        let heading = numbered(40, |i| format!("w{} ", i * 100));
+        format!("<meta property=og:title content='{}'><h1>{heading}</h1>", numbered(n, |i| format!("w{i} ")))
+    }),
+    ("authors that are named by references", |n| {
+        let objects = "{\"@id\":\"a\"},".repeat(1000);
+        let authors = "{\"@id\":\"b\"},".repeat(n);
+        format!(
+            "<script type=application/ld+json>[{objects}{{\"@type\":\"Article\",\"author\":[{authors}1]}}]</script>"
+        )
+    }),
+    ("one link of many kinds", |n| {
+        format!("<link href='/{}' hreflang=de rel='{}'>", "x".repeat(5 * n), "alternate ".repeat(n))
+    }),
+    ("feeds", |n| numbered(n, |i| format!("<link rel=alternate type=application/rss+xml href=/{i}>"))),
+    ("attributes in front of a charset", |n| format!("<meta {}>", numbered(n, |i| format!("a{i} ")))),
+    ("fences in code", |n| "<pre>`".repeat(n)),
 ];
 
-fn repeated(pieces: &[&str], bytes: usize) -> String {
-    let mut page = String::with_capacity(bytes + 64);
-    let share = bytes / pieces.len();
-    for (index, piece) in pieces.iter().enumerate() {
-        let mut number = 0;
-        while page.len() < share * (index + 1) {
-            number += 1;
-            page.push_str(&piece.replace('#', &number.to_string()));
-        }
+#[test]
+fn eight_times_the_page_is_eight_times_the_work() {
+    for (kind, page) in KINDS {
+        let (small, large) = (page(2_000), page(16_000));
+        let (few, _) = cost(&small);
+        let (many, found) = cost(&large);
+        // A quadratic step would be 64 times the work; the rest is for what a cache holds and a clock tells.
+        let allowed = few * 24 + Duration::from_millis(60);
+        assert!(many <= allowed, "{kind}: {few:?} for {} bytes, {many:?} for {}", small.len(), large.len());
+        assert!(
+            room(&found) <= 8 * large.len() + (1 << 20),
+            "{kind}: {} bytes became {}",
+            large.len(),
+            room(&found)
+        );
     }
-    page
 }
 
 #[test]
-#[ignore]
-fn explore() {
-    let small = 100_000;
-    let mut all: Vec<Vec<&str>> = PIECES.iter().map(|p| vec![*p]).collect();
-    for a in PIECES {
-        for b in PIECES {
-            all.push(vec![a, b]);
-        }
-    }
-    let only = std::env::var("ONLY").ok().map(|n| n.parse::<usize>().unwrap()).unwrap_or(1);
-    all.retain(|p| p.len() <= only);
-    for pieces in all {
-        let (a, _) = cost(&repeated(&pieces, small));
-        let (b, out) = cost(&repeated(&pieces, small * 8));
-        let ratio = b.as_secs_f64() / a.as_secs_f64();
-        if ratio > 20.0 && b > Duration::from_millis(100)
-            || b > Duration::from_millis(400)
-            || out > 20 * 8 * small
-        {
-            eprintln!("{pieces:?} {a:?} {b:?} ratio {ratio:.1} out {out}");
-        }
-    }
+fn a_long_base_is_none_and_addresses_come_to_an_end() {
+    let links = |n: usize| numbered(n, |i| format!("<p>some words <a href={i}>and a link</a>"));
+    let longer = format!("<base href='https://h.test/{}/'>{}", "b".repeat(5_000), links(10));
+    let (_, found) = cost(&longer);
+    assert_eq!(found.links[0].url, "https://example.org/a/0");
+
+    let long = format!("<base href='https://h.test/{}/'>", "b".repeat(4_000));
+    let (_, few) = cost(&(long.clone() + &links(100)));
+    assert!(few.links.len() == 100 && !few.warnings.contains(&Warning::AddressesCapped));
+    let page = long + &links(20_000);
+    let (_, many) = cost(&page);
+    assert!(many.warnings.contains(&Warning::AddressesCapped));
+    assert!(many.content.contains("and a link") && many.links.len() > 100);
+    assert!(room(&many) < 10 * page.len() + (1 << 20), "{} bytes became {}", page.len(), room(&many));
 }

@@ -52,6 +52,10 @@ pub enum Warning {
     NeedsBrowser,
     /// The page says that there is no such page, though its status does not.
     SoftNotFound,
+    /// Extraction was ended by its deadline: there is no content, and links may be missing.
+    DeadlineExceeded,
+    /// Links were left out: resolved, they would have been many times as long as the page.
+    AddressesCapped,
 }
 
 /// What kind of link it is.

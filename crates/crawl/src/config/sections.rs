@@ -156,6 +156,8 @@ impl PolitenessSection {
 #[expect(missing_docs, reason = "see config/crawl.toml")]
 pub struct ExtractSection {
     pub threads: usize,
+    #[serde(deserialize_with = "pause")]
+    pub deadline: Duration,
     #[serde(deserialize_with = "from_text")]
     pub favor: Favor,
     #[serde(deserialize_with = "from_text")]

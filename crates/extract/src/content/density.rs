@@ -17,7 +17,8 @@ fn priority(page: &Page<'_>, mask: &[bool]) -> Option<Chosen> {
     let mut matches = page.priority.clone();
     matches.sort_unstable();
     matches.into_iter().find_map(|(rank, id)| {
-        if prune::is_masked(page, id, mask) {
+        // A selection costs a pass over the page; most of what is too small is so with its boilerplate.
+        if page.budget.is_over() || page.amount(id).words < least || prune::is_masked(page, id, mask) {
             return None;
         }
         let selection = Selection::new(page, vec![id], mask.to_vec());

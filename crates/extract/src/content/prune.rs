@@ -60,7 +60,7 @@ fn mask(page: &Page<'_>, options: &Options, unwanted: Roles) -> (Vec<bool>, Vec<
     let mut taken: Vec<(Roles, u32)> = unwanted.each().map(|role| (role, 0)).collect();
     let whole = page.amount(page.body);
     let mut id = page.body + 1;
-    while id < dom.end(page.body) {
+    while id < dom.end(page.body) && !page.budget.is_over() {
         let tag = dom.tag(id);
         let found = tag != Tag::Text
             && page.is_visible(id)
@@ -233,7 +233,7 @@ pub(super) fn drop_link_lists(page: &Page<'_>, roots: &[u32], drop: &mut [bool],
     for &root in roots {
         whole += kept(page, root, drop).chars;
         let mut id = root + 1;
-        while id < dom.end(root) {
+        while id < dom.end(root) && !page.budget.is_over() {
             if drop[id as usize] || !page.is_visible(id) {
                 id = dom.end(id);
                 continue;

@@ -34,7 +34,7 @@ fn score(page: &Page<'_>, mask: &[bool]) -> FxHashMap<u32, f32> {
     let dom = &page.dom;
     let mut scores: FxHashMap<u32, f32> = FxHashMap::default();
     let mut id = page.body;
-    while id < dom.end(page.body) {
+    while id < dom.end(page.body) && !page.budget.is_over() {
         if mask[id as usize] || !page.is_visible(id) {
             id = dom.end(id);
             continue;

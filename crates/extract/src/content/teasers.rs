@@ -36,7 +36,7 @@ fn cards(page: &Page<'_>, mask: &[bool]) -> Vec<u32> {
     let in_range = |id: u32| headings[dom.end(id) as usize] - headings[id as usize];
     let mut cards: Vec<u32> = Vec::new();
     let mut id = page.body;
-    while id < dom.end(page.body) {
+    while id < dom.end(page.body) && !page.budget.is_over() {
         if mask[id as usize] || !page.is_visible(id) {
             id = dom.end(id);
             continue;

@@ -10,7 +10,7 @@ mod tag;
 mod tokens;
 
 use html5ever::LocalName;
-pub(crate) use parse::parse;
+pub(crate) use parse::{parse, parse_within};
 pub(crate) use tag::Tag;
 
 /// No node.

@@ -1,6 +1,7 @@
 //! Text to tree: tokens, a filter on them, html5ever's tree builder.
 
 use super::{Dom, Limits, sink::Sink, tokens};
+use crate::budget::Budget;
 use html5ever::{
     LocalName,
     interface::tree_builder::TreeSink,
@@ -20,10 +21,16 @@ pub(crate) struct Parsed {
     pub(crate) attributes_capped: bool,
 }
 
-/// Parses a page. Never fails: the HTML standard gives every text a tree.
+/// Parses a page without a budget of time.
+pub(crate) fn parse(html: &str, limits: &Limits) -> Parsed {
+    parse_within(html, limits, &Budget::unlimited())
+}
+
+/// Parses a page. Never fails: the HTML standard gives every text a tree. Once the budget is over, the rest of the page
+/// is left out.
 ///
 /// Scripting counts as off, so that `noscript` is parsed like everything else.
-pub(crate) fn parse(html: &str, limits: &Limits) -> Parsed {
+pub(crate) fn parse_within(html: &str, limits: &Limits, budget: &Budget) -> Parsed {
     let sink = Sink::new(html, limits);
     let builder = TreeBuilder::new(sink, TreeBuilderOpts { scripting_enabled: false, ..Default::default() });
     let filter = Filter {
@@ -33,7 +40,7 @@ pub(crate) fn parse(html: &str, limits: &Limits) -> Parsed {
         capped: Cell::new(false),
         full: Cell::new(false),
     };
-    let attributes_capped = tokens::run(html, &filter, limits.max_attributes);
+    let attributes_capped = tokens::run(html, &filter, limits.max_attributes, budget);
     let depth_capped = filter.capped.get() || filter.full.get();
     let (dom, attributes_dropped) = filter.builder.sink.finish();
     Parsed { dom, depth_capped, attributes_capped: attributes_dropped || attributes_capped }

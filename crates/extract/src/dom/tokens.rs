@@ -6,6 +6,7 @@
 //! come without their text, which nobody reads.
 
 use super::references;
+use crate::budget::Budget;
 use html5ever::{
     Attribute, LocalName, QualName,
     buffer_queue::BufferQueue,
@@ -18,12 +19,13 @@ use rustc_hash::FxHasher;
 use std::{borrow::Cow, hash::Hasher};
 
 /// Sends the tokens of a page to a sink, the end of the file after them. Of a tag's attributes those behind the first
-/// `max_attributes` are left out, since looking for duplicates is quadratic; says whether there were any.
-pub(super) fn run<S: TokenSink>(html: &str, sink: &S, max_attributes: usize) -> bool {
+/// `max_attributes` are left out, since looking for duplicates is quadratic; says whether there were any. Ends early when
+/// the budget is over.
+pub(super) fn run<S: TokenSink>(html: &str, sink: &S, max_attributes: usize, budget: &Budget) -> bool {
     let html = html.strip_prefix('\u{feff}').unwrap_or(html);
     let html = one_line_end(html);
     let mut scan = Scan { html: &html, at: 0, sink, max_attributes, capped: false, names: Names::default() };
-    while scan.at < html.len() {
+    while scan.at < html.len() && !budget.is_over() {
         scan.step();
     }
     scan.send(Token::EOFToken);
@@ -407,7 +409,7 @@ mod tests {
 
     fn agree(html: &str) {
         let ours = Log::default();
-        run(html, &ours, usize::MAX);
+        run(html, &ours, usize::MAX, &Budget::unlimited());
         let theirs = Tokenizer::new(Log::default(), TokenizerOpts::default());
         let input = BufferQueue::default();
         input.push_back(StrTendril::from_slice(html));
@@ -503,8 +505,8 @@ mod tests {
     #[test]
     fn attributes_that_are_too_many() {
         let log = Log::default();
-        assert!(run("<p a b c d>x", &log, 2));
+        assert!(run("<p a b c d>x", &log, 2, &Budget::unlimited()));
         assert_eq!(log.0.borrow()[0].matches("QualName").count(), 2);
-        assert!(!run("<p a b>x", &Log::default(), 2));
+        assert!(!run("<p a b>x", &Log::default(), 2, &Budget::unlimited()));
     }
 }

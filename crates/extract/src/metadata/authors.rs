@@ -35,6 +35,8 @@ const BY: [&str; 12] = [
     "автор: ",
 ];
 const MAX_AUTHORS: usize = 20;
+/// Authors of a list in JSON-LD that are looked at.
+const MAX_LISTED: usize = 5 * MAX_AUTHORS;
 
 /// The authors' names: JSON-LD, then meta elements, then what the page marks as its author, then a byline near the
 /// heading.
@@ -105,7 +107,8 @@ fn from_json(s: &Sources<'_>) -> Vec<String> {
         one => vec![one],
     };
     let mut names = Vec::new();
-    for value in list {
+    // Each may have to be looked for among all objects.
+    for value in list.into_iter().take(MAX_LISTED) {
         let value = s.json.by_id(&s.nodes, value).unwrap_or(value);
         let name = match value {
             Value::String(text) => Some(text.as_str()),
@@ -202,6 +205,9 @@ fn visible(s: &Sources<'_>) -> Vec<String> {
     let dom = &page.dom;
     let mut best: Option<(u8, Vec<String>)> = None;
     for id in page.body..dom.end(page.body) {
+        if page.budget.is_over() {
+            break;
+        }
         if dom.tag(id) == Tag::Text || !page.is_visible(id) {
             continue;
         }

@@ -312,7 +312,7 @@ fn link_elements(page: &Page<'_>, metadata: &mut PageMetadata) {
         let Some(url) = dom.attr(id, &local_name!("href")).and_then(|href| page.resolve(href)) else {
             continue;
         };
-        for rel in tokens(rel) {
+        for rel in tokens(rel).take(MAX_LIST) {
             match rel.as_str() {
                 "canonical" if tag == Tag::Link && metadata.canonical.is_none() => {
                     metadata.canonical = Some(url.clone());

@@ -73,6 +73,9 @@ fn dated_line(s: &Sources<'_>, line: &str, order: Order) -> Option<String> {
     dates::parse(rules, line, order)
 }
 
+/// Text of an element for dates that is longer says more than a date (characters).
+const MAX_STAMP: u32 = 200;
+
 /// A date that a reader sees.
 fn visible(s: &Sources<'_>, order: Order) -> Option<String> {
     let page = s.page;
@@ -80,6 +83,9 @@ fn visible(s: &Sources<'_>, order: Order) -> Option<String> {
     let rules = &page.rules.dates;
     let mut fallback = None;
     for id in page.body..dom.end(page.body) {
+        if page.budget.is_over() {
+            break;
+        }
         let tag = dom.tag(id);
         if tag == Tag::Text || !page.is_visible(id) {
             continue;
@@ -92,9 +98,11 @@ fn visible(s: &Sources<'_>, order: Order) -> Option<String> {
         if tag == Tag::Time || itemprop.eq_ignore_ascii_case("datePublished") {
             let stamp =
                 dom.attr(id, &local_name!("datetime")).or_else(|| dom.attr(id, &local_name!("content")));
-            let found = stamp
-                .and_then(|t| dates::parse(rules, t, order))
-                .or_else(|| dates::parse(rules, &text::fold(&page.visible_text(id)), order));
+            let found = stamp.and_then(|t| dates::parse(rules, t, order)).or_else(|| {
+                // An element that was never closed holds the rest of the page.
+                let short = page.amount(id).chars <= MAX_STAMP;
+                short.then(|| dates::parse(rules, &text::fold(&page.visible_text(id)), order)).flatten()
+            });
             if found.is_some() {
                 return found;
             }

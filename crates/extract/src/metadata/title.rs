@@ -1,7 +1,7 @@
 //! The title of a page, without the name of its site.
 
 use super::{Sources, jsonld, non_empty};
-use crate::dom::Tag;
+use crate::{dom::Tag, text};
 
 /// What stands between a title and the site's name.
 const SEPARATORS: [&str; 12] =
@@ -62,9 +62,12 @@ pub(super) fn find(s: &Sources<'_>, site: Option<&str>) -> Option<String> {
 /// A heading agrees with a name of the page if this share of its words stands in it.
 const AGREES: f32 = 0.5;
 
+/// What is looked at of a name (bytes): every word of a heading is looked for in it.
+const MAX_NAME: usize = 4 * MAX_HEADING;
+
 /// Share of the heading's words that stand in the name.
 fn shared(heading: &str, name: &str) -> f32 {
-    let name: Vec<String> = words(name).collect();
+    let name: Vec<String> = words(text::head(name, MAX_NAME)).collect();
     let (mut all, mut found) = (0.0, 0.0);
     for word in words(heading) {
         let weight = if word.chars().count() > 3 { 1.0 } else { 0.3 };

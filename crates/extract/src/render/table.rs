@@ -12,6 +12,10 @@ pub(super) struct Table {
 /// A cell longer than this is a column of a layout, not of data (characters).
 const MAX_CELL: u32 = 400;
 
+/// Rows of tables that are wider than this are not filled up with empty cells (which Markdown does not ask for): a
+/// thousand short rows below one of a thousand cells would be a million.
+const MAX_FILLED: usize = 100;
+
 /// Whether a table holds data. Layout tables hold one row or column, other tables, headings or long texts.
 pub(super) fn is_data(page: &Page<'_>, id: u32) -> bool {
     let dom = &page.dom;
@@ -61,7 +65,7 @@ impl Table {
             }
             if markdown {
                 out.push('|');
-                for column in 0..width {
+                for column in 0..if width <= MAX_FILLED || index == 0 { width } else { row.len() } {
                     let cell = row.get(column).map_or("", String::as_str);
                     out.push(' ');
                     out.push_str(&cell.replace('|', "\\|"));

@@ -78,7 +78,7 @@ impl Walk<'_> {
         let dom = &self.page.dom;
         let mut open: Vec<u32> = Vec::new();
         let mut id = root;
-        while id < dom.end(root) {
+        while id < dom.end(root) && !self.page.budget.is_over() {
             while let Some(&last) = open.last() {
                 if dom.end(last) > id {
                     break;

@@ -18,8 +18,9 @@ impl Group {
         if self.agents.is_empty() {
             f.write_str("User-agent:\n")?;
         }
-        // A Crawl-delay holds for the agents above it, so it stays in its place among them.
-        let mut delays = self.delays.iter().peekable();
+        // A Crawl-delay holds for the agents above it, so it stays in its place among them; above the first it holds for
+        // nobody.
+        let mut delays = self.delays.iter().filter(|(count, _)| *count > 0).peekable();
         for named in 0..=self.agents.len() {
             while let Some((_, delay)) = delays.next_if(|(count, _)| *count <= named) {
                 writeln!(f, "Crawl-delay: {}", delay.as_secs_f64())?;
