@@ -34,6 +34,7 @@ case $target in
     url) max_len=4096; cp seeds/url/* "$seeds" ;;
     extract)
         max_len=32768
+        cp seeds/extract/* "$seeds"
         for choice in ' ' '!' '"' '#' 0; do
             for page in ../fixtures/pages/*/source.html; do
                 name=$(printf %s "$choice$page" | cksum | tr ' ' -)

@@ -84,7 +84,7 @@ impl Style {
     }
 }
 
-/// Joins pieces to one text. References of links stand at its end.
+/// Joins pieces to one text. At its end stand the references of its links, but not those of pieces that were left out.
 pub(crate) fn join(pieces: &[Piece], references: &[String]) -> String {
     let mut out = String::with_capacity(pieces.iter().map(|p| p.text.len() + 2).sum());
     for piece in pieces {
@@ -97,9 +97,45 @@ pub(crate) fn join(pieces: &[Piece], references: &[String]) -> String {
         }
         out.push_str(&piece.text);
     }
-    for (index, url) in references.iter().enumerate() {
-        out.push_str(if index == 0 { "\n\n" } else { "\n" });
-        out.push_str(&format!("[{}]: {url}", index + 1));
+    let mut gap = "\n\n";
+    for number in used(&out, references.len()) {
+        out.push_str(&format!("{gap}[{number}]: {}", references[number - 1]));
+        gap = "\n";
     }
     out
+}
+
+/// The numbers of the references in a text, in order; up to `most`.
+fn used(text: &str, most: usize) -> Vec<usize> {
+    if most == 0 {
+        return Vec::new();
+    }
+    let number = |rest: &str| rest.split(']').next()?.parse::<usize>().ok();
+    let mut numbers: Vec<usize> = text.split("][").skip(1).filter_map(number).collect();
+    numbers.retain(|number| (1..=most).contains(number));
+    numbers.sort_unstable();
+    numbers.dedup();
+    numbers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn references_are_those_of_the_text() {
+        let references = ["a", "b", "c"].map(str::to_owned);
+        let piece = |text: &str| Piece {
+            kind: Kind::Paragraph,
+            text: text.to_owned(),
+            gap: Gap::Line,
+            blank: String::new(),
+            chars: 1,
+            link_chars: 0,
+            nodes: Vec::new(),
+        };
+        assert_eq!(join(&[], &references), "");
+        let text = "[x][3] and [y][1], [z][1], [u][9] [v][w]";
+        assert_eq!(join(&[piece(text)], &references), format!("{text}\n\n[1]: a\n[3]: c"));
+    }
 }
