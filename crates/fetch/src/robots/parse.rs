@@ -87,7 +87,8 @@ fn agents(value: &[u8]) -> Vec<String> {
         let token =
             whole.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '-')).next().unwrap_or_default();
         // Names that stand there twice do no harm; looking for them would be quadratic in the line.
-        names.extend([whole, token].into_iter().filter(|name| !name.is_empty()).map(str::to_owned));
+        let both = [whole, if token == whole { "" } else { token }];
+        names.extend(both.into_iter().filter(|name| !name.is_empty()).map(str::to_owned));
     }
     names
 }

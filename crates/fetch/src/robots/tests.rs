@@ -142,8 +142,8 @@ fn what_was_understood_can_be_written_and_read_again() {
     let written = robots.to_string();
     assert_eq!(
         written,
-        "User-agent: a\nCrawl-delay: 1.5\nUser-agent: b\nUser-agent: b\nAllow: /x~*$\nDisallow: *\n\n\
-         User-agent: c\nUser-agent: c\nDisallow:\n\nUser-agent:\nDisallow: /\n\nUser-agent: d\nUser-agent: d\nDisallow: /caf%C3%A9\n\n\
+        "User-agent: a\nCrawl-delay: 1.5\nUser-agent: b\nAllow: /x~*$\nDisallow: *\n\n\
+         User-agent: c\nDisallow:\n\nUser-agent:\nDisallow: /\n\nUser-agent: d\nDisallow: /caf%C3%A9\n\n\
          Sitemap: https://h/map\n"
     );
     let again = RobotsTxt::parse(written.as_bytes());
