@@ -177,18 +177,7 @@ impl<'a> Page<'a> {
             if tag == Tag::Text {
                 continue;
             }
-            let (mut class, mut own_id) = ("", "");
-            let mut gone = if tag.is_silent() && !is_shadow(&self.dom, id) { Gone::Silent } else { Gone::No };
-            for (name, value) in self.dom.attrs(id) {
-                match *name {
-                    local_name!("class") => class = value,
-                    local_name!("id") => own_id = value,
-                    local_name!("hidden") if value != "until-found" => gone = Gone::Hidden,
-                    local_name!("aria-hidden") if value == "true" => gone = Gone::Hidden,
-                    local_name!("style") if hides(value) => gone = Gone::Hidden,
-                    _ => {}
-                }
-            }
+            let (mut gone, class, own_id) = by_attributes(&self.dom, id);
             if !class.is_empty() {
                 let slot = &mut seen[slot_of(class)];
                 if slot.0 != class {
@@ -406,6 +395,23 @@ impl<'a> Page<'a> {
         crate::links::resolve(self.base.as_ref(), address)
             .filter(|url| self.budget.affords(url.len().saturating_sub(address.len())))
     }
+}
+
+/// Whether the element's tag or attributes take it from the reader; its class and its id.
+fn by_attributes(dom: &Dom, id: u32) -> (Gone, &str, &str) {
+    let (mut class, mut own_id) = ("", "");
+    let mut gone = if dom.tag(id).is_silent() && !is_shadow(dom, id) { Gone::Silent } else { Gone::No };
+    for (name, value) in dom.attrs(id) {
+        match *name {
+            local_name!("class") => class = value,
+            local_name!("id") => own_id = value,
+            local_name!("hidden") if value != "until-found" => gone = Gone::Hidden,
+            local_name!("aria-hidden") if value == "true" => gone = Gone::Hidden,
+            local_name!("style") if hides(value) => gone = Gone::Hidden,
+            _ => {}
+        }
+    }
+    (gone, class, own_id)
 }
 
 /// What opens on a click and is no part of the content: menus, dialogs, searches.
