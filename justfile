@@ -11,6 +11,10 @@ demo:
 check:
     ./check
 
+# score extraction against the pinned baseline; with EVAL_BENCH=DIR also against other programs
+eval *args:
+    ./benches/eval {{args}}
+
 # the binary, optimised
 build:
     cargo build --release --locked -p crawl
