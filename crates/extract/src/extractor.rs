@@ -12,7 +12,7 @@ use crate::{
     options::Options,
     page::{Page, Reveal},
     plain,
-    polish::{self, Genre},
+    polish::{self, Genre, Polish},
     render,
     rules::{Rules, RulesError},
     score, signals, text, words,
@@ -141,7 +141,8 @@ impl PageExtractor {
             return None;
         }
         let (pieces, references) = render::pieces(&inner, &selection, render::Style::of(&self.options));
-        Some(render::join(&polish::pieces(pieces, &self.rules, Genre::Article, &inner.trace), &references))
+        let pieces = polish::pieces(pieces, &self.rules, Polish::Whole, Genre::Article, &inner.trace);
+        Some(render::join(&pieces, &references))
     }
 
     fn extract_html(
@@ -219,14 +220,10 @@ impl PageExtractor {
 
     /// Writes the chosen part of a page, or its embedded data where that part is next to nothing.
     fn write(&self, page: &Page<'_>, json: &JsonLd, chosen: Chosen, genre: Genre) -> Written {
-        let Chosen { selection, mut extractor, mut reason } = chosen;
+        let Chosen { selection, mut extractor, mut reason, polish } = chosen;
         page.trace.chosen(page, &selection);
         let (pieces, references) = render::pieces(page, &selection, render::Style::of(&self.options));
-        // What a known program wrote holds its content and nothing else.
-        let mut pieces = match extractor {
-            Extractor::PageType => pieces,
-            _ => polish::pieces(pieces, &self.rules, genre, &page.trace),
-        };
+        let mut pieces = polish::pieces(pieces, &self.rules, polish, genre, &page.trace);
         let mut content = render::join(&pieces, &references);
         if selection.words < self.rules.extraction.words.readability
             && let Some(text) = self.embedded(page, json, 2 * selection.words)

@@ -23,22 +23,33 @@ pub(crate) enum Genre {
 /// A line longer than this is no line of boilerplate (bytes).
 const MAX_LINE: usize = 120;
 
+/// How much of the last pass a content gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Polish {
+    /// Nothing: what a known program wrote holds its content and nothing else.
+    Nothing,
+    /// Lines that say when the page was changed, and what stands at the edges.
+    Edges,
+    /// Everything.
+    Whole,
+}
+
 /// Leaves out lines of boilerplate: those that say no more than when the page was changed, wherever they stand;
 /// buttons and the like at the edges; headings with nothing below them at the end.
-pub(crate) fn pieces(mut pieces: Vec<Piece>, rules: &Rules, genre: Genre, trace: &Trace) -> Vec<Piece> {
-    let article = genre != Genre::Other;
+pub(crate) fn pieces(
+    mut pieces: Vec<Piece>,
+    rules: &Rules,
+    polish: Polish,
+    genre: Genre,
+    trace: &Trace,
+) -> Vec<Piece> {
+    if polish == Polish::Nothing {
+        return pieces;
+    }
     let mut all = Pieces { list: &mut pieces, trace };
     all.keep("a line that only says when the page was changed", |piece| !is_update_line(piece, rules));
-    all.keep("a picture's credit, or a line that leads to another page", |piece| !is_aside(piece, rules));
-    if article {
-        all.keep("a line over links to other pages", |piece| !is_bare_lead(piece, rules));
-        drop_repeated(&mut all);
-        edges::drop_opening(&mut all, rules);
-    }
-    cut_end_sections(&mut all, rules);
-    drop_link_lines(&mut all, if article { MAX_LINK_LINES_ARTICLE } else { MAX_LINK_LINES });
-    if article {
-        edges::cut_closing(&mut all, rules, genre == Genre::DeclaredArticle);
+    if polish == Polish::Whole {
+        drop_asides_and_sections(&mut all, rules, genre);
     }
     // A page that has nothing but headings is about them.
     let headings_only = pieces.iter().all(|piece| matches!(piece.kind, Kind::Heading(_)));
@@ -52,6 +63,22 @@ pub(crate) fn pieces(mut pieces: Vec<Piece>, rules: &Rules, genre: Genre, trace:
     let lead = pieces.iter().take_while(|piece| is_edge_line(piece, rules)).count();
     pieces.drain(..lead).for_each(|piece| trace.line(&piece, "a line of boilerplate at the start"));
     pieces
+}
+
+/// Leaves out what leads away from the content, and sections that follow it.
+fn drop_asides_and_sections(all: &mut Pieces<'_>, rules: &Rules, genre: Genre) {
+    let article = genre != Genre::Other;
+    all.keep("a picture's credit, or a line that leads to another page", |piece| !is_aside(piece, rules));
+    if article {
+        all.keep("a line over links to other pages", |piece| !is_bare_lead(piece, rules));
+        drop_repeated(all);
+        edges::drop_opening(all, rules);
+    }
+    cut_end_sections(all, rules);
+    drop_link_lines(all, if article { MAX_LINK_LINES_ARTICLE } else { MAX_LINK_LINES });
+    if article {
+        edges::cut_closing(all, rules, genre == Genre::DeclaredArticle);
+    }
 }
 
 /// Pieces of which some are left out, which is noted.

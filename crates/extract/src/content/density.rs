@@ -22,13 +22,10 @@ fn priority(page: &Page<'_>, mask: &[bool]) -> Option<Chosen> {
             return None;
         }
         let selection = Selection::new(page, vec![id], mask.to_vec());
-        (selection.words >= least).then(|| Chosen {
-            reason: format!(
-                "the selector {} has {} words",
-                page.rules.extraction.priority_selectors[rank as usize], selection.words
-            ),
-            selection,
-            extractor: Extractor::PrioritySelector,
+        (selection.words >= least).then(|| {
+            let selector = &page.rules.extraction.priority_selectors[rank as usize];
+            let reason = format!("the selector {selector} has {} words", selection.words);
+            Chosen::new(selection, Extractor::PrioritySelector, reason)
         })
     })
 }
@@ -65,15 +62,15 @@ fn density(page: &Page<'_>, mask: &[bool]) -> Option<Chosen> {
     if share >= rules.choice.body_share {
         let selection = Selection::new(page, vec![top], mask.to_vec());
         let reason = format!("one element holds {:.0} % of the words", share * 100.0);
-        return Some(Chosen { selection, extractor: Extractor::DomDensity, reason });
+        return Some(Chosen::new(selection, Extractor::DomDensity, reason));
     }
     let selection = Selection::new(page, vec![page.body], mask.to_vec());
     let reason = format!("the densest element holds only {:.0} % of the words", share * 100.0);
-    Some(Chosen { selection, extractor: Extractor::BodyFallback, reason })
+    Some(Chosen::new(selection, Extractor::BodyFallback, reason))
 }
 
 /// Step 3: the body less its boilerplate.
 fn body(page: &Page<'_>, mask: &[bool], reason: &str) -> Chosen {
     let selection = Selection::new(page, vec![page.body], mask.to_vec());
-    Chosen { selection, extractor: Extractor::BodyFallback, reason: reason.to_owned() }
+    Chosen::new(selection, Extractor::BodyFallback, reason.to_owned())
 }

@@ -5,12 +5,14 @@ mod lead;
 mod platform;
 mod prune;
 mod readability;
+mod reference;
 mod teasers;
 mod trafilatura;
 
 use crate::{
     options::{Favor, Options},
     page::{Amount, Page},
+    polish::Polish,
 };
 use crawl_model::{Extractor, PageMetadata};
 
@@ -57,6 +59,14 @@ pub(crate) struct Chosen {
     pub(crate) selection: Selection,
     pub(crate) extractor: Extractor,
     pub(crate) reason: String,
+    pub(crate) polish: Polish,
+}
+
+impl Chosen {
+    /// A choice that gets the whole of the last pass.
+    const fn new(selection: Selection, extractor: Extractor, reason: String) -> Self {
+        Self { selection, extractor, reason, polish: Polish::Whole }
+    }
 }
 
 /// The page calls itself an article in its own data.
@@ -88,7 +98,9 @@ pub(crate) fn is_article(page: &Page<'_>, metadata: &PageMetadata, score: i32) -
 /// third candidate, the whole body less its boilerplate, takes the place of a candidate that misses most of the page.
 pub(crate) fn choose(page: &Page<'_>, metadata: &PageMetadata, article: bool, options: &Options) -> Chosen {
     let limits = &page.rules.extraction;
-    if let Some(chosen) = platform::forum(page, metadata).or_else(|| platform::documentation(page)) {
+    if let Some(chosen) =
+        platform::forum(page, metadata, options.favor).or_else(|| platform::documentation(page))
+    {
         page.trace.candidate(page, "platform", &chosen.selection);
         return chosen;
     }
@@ -99,6 +111,10 @@ pub(crate) fn choose(page: &Page<'_>, metadata: &PageMetadata, article: bool, op
         listed: metadata.json_ld_types.iter().any(|t| limits.choice.listed_types.contains(t)),
     };
     let mut mask = prune::boilerplate(page, options, how);
+    if let Some(chosen) = reference::candidate(page, metadata, &mask) {
+        page.trace.candidate(page, "documentation", &chosen.selection);
+        return chosen;
+    }
     let share = match (how.declared, how.article) {
         (true, _) => limits.prune.declared_teaser_share,
         (false, true) => limits.prune.article_teaser_share,
@@ -117,16 +133,16 @@ pub(crate) fn choose(page: &Page<'_>, metadata: &PageMetadata, article: bool, op
             let (b, r) = (blocks.words, readable.words);
             let reason =
                 format!("the article's own container has {b} words, the best one, with {r}, is elsewhere");
-            Chosen { selection: blocks, extractor: Extractor::Trafilatura, reason }
+            Chosen::new(blocks, Extractor::Trafilatura, reason)
         }
         (Some(readable), Some(blocks)) => better(page, readable, blocks, how),
         (Some(s), None) => {
             let reason = format!("the best container has {} words, blocks too few", s.words);
-            Chosen { selection: s, extractor: Extractor::Readability, reason }
+            Chosen::new(s, Extractor::Readability, reason)
         }
         (None, Some(s)) => {
             let reason = format!("blocks have {} words, no container has enough", s.words);
-            Chosen { selection: s, extractor: Extractor::Trafilatura, reason }
+            Chosen::new(s, Extractor::Trafilatura, reason)
         }
         (None, None) => {
             let chosen = density::choose(page, &mask);
@@ -158,11 +174,11 @@ fn better(page: &Page<'_>, readable: Selection, blocks: Selection, how: How) -> 
             ))
     {
         let reason = format!("blocks have {b} words, the best container {r}: {ratio} times and more");
-        return Chosen { selection: blocks, extractor: Extractor::Trafilatura, reason };
+        return Chosen::new(blocks, Extractor::Trafilatura, reason);
     }
     let why = if larger { "but not of prose" } else { "less than" };
     let reason = format!("the best container has {r} words, blocks {b}: {why} {ratio} times");
-    Chosen { selection: readable, extractor: Extractor::Readability, reason }
+    Chosen::new(readable, Extractor::Readability, reason)
 }
 
 /// The blocks come from a container that is marked as the article and shares nothing with the best container.
@@ -202,5 +218,5 @@ fn whole_if_better(page: &Page<'_>, chosen: Chosen, mask: &[bool], how: How) -> 
         "the whole body has {} words less its boilerplate, {factor} times of: {}",
         whole.words, chosen.reason
     );
-    Chosen { selection: whole, extractor: Extractor::BodyFallback, reason }
+    Chosen::new(whole, Extractor::BodyFallback, reason)
 }

@@ -1,13 +1,16 @@
 //! Pages of programs that are known: documentation in its own containers, forums post by post (`platforms.toml`).
 
-use super::{Chosen, Selection};
+use super::{Chosen, Selection, prune};
 use crate::{
     dom::Tag,
+    options::Favor,
     page::{Amount, Page},
+    polish::Polish,
     rules::Part,
 };
 use crawl_model::{Extractor, PageMetadata};
-use std::ops::Range;
+use rustc_hash::{FxHashSet, FxHasher};
+use std::{hash::Hasher, ops::Range};
 
 /// Elements of a part, in document order.
 fn elements(page: &Page<'_>, part: Part, platform: u16) -> Vec<u32> {
@@ -65,6 +68,7 @@ pub(super) fn documentation(page: &Page<'_>) -> Option<Chosen> {
         selection,
         extractor: Extractor::PageType,
         reason,
+        polish: Polish::Nothing,
     })
 }
 
@@ -72,22 +76,28 @@ pub(super) fn documentation(page: &Page<'_>) -> Option<Chosen> {
 fn is_thread(page: &Page<'_>, metadata: &PageMetadata) -> bool {
     let rules = &page.rules.platforms;
     let by_type = metadata.json_ld_types.iter().any(|t| rules.thread_types.contains(t));
-    by_type
-        || page.url.is_some_and(|url| {
-            let host = url.host_str().unwrap_or_default().split('.');
-            let path = url.path().split(['/', '.', '-', '_']);
-            host.chain(path).any(|word| rules.thread_words.iter().any(|w| w.eq_ignore_ascii_case(word)))
-        })
+    by_type || address_has(page, &['/', '.', '-', '_'], &rules.thread_words)
+}
+
+/// A label of the page's host, or a part of its path between these separators, is one of the words.
+pub(super) fn address_has(page: &Page<'_>, separators: &[char], words: &[String]) -> bool {
+    page.url.is_some_and(|url| {
+        let host = url.host_str().unwrap_or_default().split('.');
+        let mut parts = host.chain(url.path().split(separators));
+        parts.any(|part| words.iter().any(|word| word.eq_ignore_ascii_case(part)))
+    })
 }
 
 /// The posts of a thread, each with its author and date in front.
-pub(super) fn forum(page: &Page<'_>, metadata: &PageMetadata) -> Option<Chosen> {
+pub(super) fn forum(page: &Page<'_>, metadata: &PageMetadata, favor: Favor) -> Option<Chosen> {
     let thread = is_thread(page, metadata);
     let platforms = &page.rules.platforms.forum;
+    let seen: Vec<u16> =
+        page.parts.iter().filter(|(part, ..)| *part == Part::Post).map(|(_, index, _)| *index).collect();
     let found: Vec<(u32, u16, Vec<Post>)> = (0..platforms.len() as u16)
-        .filter(|platform| thread || !platforms[*platform as usize].generic)
+        .filter(|platform| seen.contains(platform) && (thread || !platforms[*platform as usize].generic))
         .filter_map(|platform| {
-            let posts = posts(page, platform);
+            let posts = posts(page, platform, &dropped(page, platform));
             let words: u32 =
                 posts.iter().flat_map(|post| &post.bodies).map(|id| page.amount(*id).words).sum();
             (words >= page.rules.extraction.words.dom && posts.len() > 1).then_some((words, platform, posts))
@@ -96,10 +106,9 @@ pub(super) fn forum(page: &Page<'_>, metadata: &PageMetadata) -> Option<Chosen> 
     // The first of the list that has about as much as any: the generic ones at its end take in comments as well.
     let most = found.iter().map(|(words, ..)| *words).max()?;
     let (_, platform, posts) = found.into_iter().find(|(words, ..)| words * 2 >= most)?;
-    let mut drop = vec![false; page.dom.len() as usize];
-    for id in elements(page, Part::PostDrop, platform) {
-        drop[id as usize] = true;
-        page.trace.mark(id, "the forum program's own drop list (platforms.toml)");
+    let mut drop = dropped(page, platform);
+    if favor != Favor::Recall {
+        drop_repeated_quotes(page, &posts, &mut drop);
     }
     let count = posts.len();
     let mut roots: Vec<u32> = posts
@@ -111,7 +120,65 @@ pub(super) fn forum(page: &Page<'_>, metadata: &PageMetadata) -> Option<Chosen> 
     roots.dedup();
     let selection = Selection::new(page, outermost(page, roots), drop);
     let reason = format!("{count} posts of {}", platforms[platform as usize].name);
-    Some(Chosen { selection, extractor: Extractor::PageType, reason })
+    Some(Chosen { selection, extractor: Extractor::PageType, reason, polish: Polish::Nothing })
+}
+
+/// By node: the program's own drop list names it.
+fn dropped(page: &Page<'_>, platform: u16) -> Vec<bool> {
+    let mut drop = vec![false; page.dom.len() as usize];
+    for id in elements(page, Part::PostDrop, platform) {
+        drop[id as usize] = true;
+        page.trace.mark(id, "the forum program's own drop list (platforms.toml)");
+    }
+    drop
+}
+
+/// A quote is a repetition if this share of its characters stands in an earlier post.
+const REPEATED: f32 = 0.5;
+/// A shorter run of text says nothing about where it comes from (characters).
+const MIN_RUN: u32 = 12;
+
+/// Leaves out quotes of what an earlier post of the page says: it stands there already. Quotes of anything else stay.
+///
+/// Runs of text are compared by their hashes, since programs put names, dates and links around what they quote.
+fn drop_repeated_quotes(page: &Page<'_>, posts: &[Post], drop: &mut [bool]) {
+    let dom = &page.dom;
+    let mut said: FxHashSet<u64> = FxHashSet::default();
+    for post in posts {
+        let mut own: Vec<u64> = Vec::new();
+        for &body in &post.bodies {
+            let mut id = body;
+            while id < dom.end(body) {
+                let quote = id != body && matches!(dom.tag(id), Tag::Blockquote | Tag::Aside);
+                if quote && is_repeated(page, id, &said) {
+                    drop[id as usize] = true;
+                    page.trace.mark(id, "a quote of an earlier post of the page");
+                    id = dom.end(id);
+                } else {
+                    own.extend(run_hash(page, id));
+                    id += 1;
+                }
+            }
+        }
+        said.extend(own);
+    }
+}
+
+/// Whether most of a subtree has been said.
+fn is_repeated(page: &Page<'_>, quote: u32, said: &FxHashSet<u64>) -> bool {
+    let known = |id: &u32| run_hash(page, *id).is_some_and(|hash| said.contains(&hash));
+    let chars: u32 = (quote..page.dom.end(quote)).filter(known).map(|id| page.amount(id).chars).sum();
+    chars as f32 > page.amount(quote).chars as f32 * REPEATED
+}
+
+/// A hash of the text of a text node, if it is long enough.
+fn run_hash(page: &Page<'_>, id: u32) -> Option<u64> {
+    if page.dom.tag(id) != Tag::Text || page.amount(id).chars < MIN_RUN {
+        return None;
+    }
+    let mut hasher = FxHasher::default();
+    page.dom.text(id).split_whitespace().for_each(|word| hasher.write(word.as_bytes()));
+    Some(hasher.finish())
 }
 
 struct Post {
@@ -121,10 +188,10 @@ struct Post {
 }
 
 /// Posts with a body. Posts inside of posts (replies) are posts of their own.
-fn posts(page: &Page<'_>, platform: u16) -> Vec<Post> {
+fn posts(page: &Page<'_>, platform: u16, drop: &[bool]) -> Vec<Post> {
     let mut starts = elements(page, Part::Post, platform);
     starts.retain(|id| page.is_visible(*id));
-    let bodies = outermost(page, elements(page, Part::PostBody, platform));
+    let bodies = bodies(page, platform, drop);
     let authors = elements(page, Part::PostAuthor, platform);
     let dates = elements(page, Part::PostDate, platform);
     starts
@@ -133,7 +200,7 @@ fn posts(page: &Page<'_>, platform: u16) -> Vec<Post> {
         .filter_map(|(at, &start)| {
             // Up to the next post, which may be a reply inside of this one.
             let end = page.dom.end(start).min(starts.get(at + 1).copied().unwrap_or(u32::MAX));
-            let bodies: Vec<u32> = within(&bodies, start..end).to_vec();
+            let bodies = best_bodies(page, &bodies, start..end);
             let first = |list: &[u32]| {
                 within(list, start..end)
                     .iter()
@@ -143,6 +210,23 @@ fn posts(page: &Page<'_>, platform: u16) -> Vec<Post> {
             (!bodies.is_empty()).then(|| Post { author: first(&authors), date: first(&dates), bodies })
         })
         .collect()
+}
+
+/// Rank and element of what may be the text of a post, in document order. A signature in a dropped part may look like it.
+fn bodies(page: &Page<'_>, platform: u16, drop: &[bool]) -> Vec<(u8, u32)> {
+    let all = page.parts.iter().filter_map(|(part, index, id)| match part {
+        Part::PostBody(rank) if *index == platform => Some((*rank, *id)),
+        _ => None,
+    });
+    all.filter(|(_, id)| page.is_visible(*id) && !prune::is_masked(page, *id, drop)).collect()
+}
+
+/// The text of one post: the elements of the best rank that lie in its range.
+fn best_bodies(page: &Page<'_>, bodies: &[(u8, u32)], range: Range<u32>) -> Vec<u32> {
+    let from = bodies.partition_point(|(_, id)| *id < range.start);
+    let inside = || bodies[from..].iter().take_while(|(_, id)| *id < range.end);
+    let best = inside().map(|(rank, _)| *rank).min();
+    outermost(page, inside().filter(|(rank, _)| Some(*rank) == best).map(|(_, id)| *id).collect())
 }
 
 /// A name or a date, not a sentence.

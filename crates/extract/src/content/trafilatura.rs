@@ -16,7 +16,7 @@ pub(super) fn candidate(page: &Page<'_>, mask: &[bool], how: How) -> Option<Sele
 
 /// The container that one of the known programs or the HTML standard marks as the content. One of several articles
 /// is not it: then it is what holds them all.
-fn container(page: &Page<'_>, mask: &[bool]) -> Option<u32> {
+pub(super) fn container(page: &Page<'_>, mask: &[bool]) -> Option<u32> {
     let dom = &page.dom;
     let least = page.rules.extraction.words.trafilatura;
     let usable = |id: u32| !prune::is_masked(page, id, mask) && page.amount(id).words >= least;

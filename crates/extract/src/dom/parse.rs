@@ -136,3 +136,17 @@ fn is_raw(name: &str) -> bool {
         "script" | "style" | "textarea" | "title" | "xmp" | "iframe" | "noembed" | "noframes" | "plaintext"
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dom::Tag;
+
+    #[test]
+    fn an_open_iframe_ends_with_its_noscript() {
+        let html = "<body><noscript><iframe src='x' /></noscript><p>text</p>";
+        let dom = parse(html, &Limits::default()).dom;
+        let found = dom.find(0..dom.len(), Tag::P).map(|p| dom.raw_text(p));
+        assert_eq!(found.as_deref(), Some("text"));
+    }
+}

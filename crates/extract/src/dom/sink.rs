@@ -1,5 +1,7 @@
 //! html5ever's tree builder into linked nodes of one vector, and those into a [`Dom`] in document order.
 
+mod streamed;
+
 use super::{Attr, Dom, Limits, NONE, Node, Tag};
 use html5ever::{
     Attribute, LocalName, Namespace, QualName,
@@ -67,6 +69,7 @@ pub(super) struct Sink {
     inner: RefCell<Inner>,
     pub(super) progress: Progress,
     max_attributes: usize,
+    max_depth: u16,
     pub(super) attributes_capped: Cell<bool>,
 }
 
@@ -87,6 +90,7 @@ impl Sink {
             inner: RefCell::new(inner),
             progress: Progress::default(),
             max_attributes: limits.max_attributes,
+            max_depth: limits.max_depth,
             attributes_capped: Cell::new(false),
         }
     }
@@ -227,7 +231,9 @@ impl TreeSink for Sink {
     type ElemName<'a> = NameRef<'a>;
 
     fn finish(self) -> (Dom, bool) {
-        (flatten(self.inner.into_inner()), self.attributes_capped.get())
+        let mut inner = self.inner.into_inner();
+        inner.place_streamed(self.max_depth);
+        (flatten(inner), self.attributes_capped.get())
     }
 
     fn parse_error(&self, _: Cow<'static, str>) {}

@@ -24,7 +24,15 @@ use std::{borrow::Cow, hash::Hasher};
 pub(super) fn run<S: TokenSink>(html: &str, sink: &S, max_attributes: usize, budget: &Budget) -> bool {
     let html = html.strip_prefix('\u{feff}').unwrap_or(html);
     let html = one_line_end(html);
-    let mut scan = Scan { html: &html, at: 0, sink, max_attributes, capped: false, names: Names::default() };
+    let mut scan = Scan {
+        html: &html,
+        at: 0,
+        sink,
+        max_attributes,
+        capped: false,
+        noscript: false,
+        names: Names::default(),
+    };
     while scan.at < html.len() && !budget.is_over() {
         scan.step();
     }
@@ -54,6 +62,8 @@ struct Scan<'a, S> {
     sink: &'a S,
     max_attributes: usize,
     capped: bool,
+    /// A `noscript` is open.
+    noscript: bool,
     names: Names,
 }
 
@@ -136,6 +146,9 @@ impl<S: TokenSink> Scan<'_, S> {
         };
         self.at = end;
         let name = tag.name.clone();
+        if &*name == "noscript" {
+            self.noscript = tag.kind == TagKind::StartTag;
+        }
         match self.sink.process_token(Token::TagToken(tag), 1) {
             TokenSinkResult::RawData(kind) => self.raw(&name, kind),
             TokenSinkResult::Plaintext => {
@@ -188,7 +201,11 @@ impl<S: TokenSink> Scan<'_, S> {
     /// The contents of an element that holds no markup, up to its end tag.
     fn raw(&mut self, name: &str, kind: RawKind) {
         let rest = &self.html[self.at..];
-        let end = raw_end(rest.as_bytes(), name.as_bytes(), kind == RawKind::ScriptData);
+        // Where scripts run, the contents of a noscript are one text up to its end tag, and so an iframe that nobody
+        // closed ends there as well (`<iframe src=… />` of tag managers). It must not swallow the page here.
+        let outer = self.noscript && name == "iframe";
+        let outer: &[u8] = if outer { b"noscript" } else { name.as_bytes() };
+        let end = raw_end(rest.as_bytes(), name.as_bytes(), outer, kind == RawKind::ScriptData);
         let text = &rest[..end];
         match kind {
             RawKind::Rcdata => self.chars(&no_nulls(&references::in_text(text))),
@@ -288,8 +305,9 @@ fn attribute(html: &str, at: usize) -> Option<(&str, &str, usize)> {
     }
 }
 
-/// Where the end tag of a raw text element begins. In a script, not one inside of `<!-- <script>` (§13.2.5.20 on).
-fn raw_end(bytes: &[u8], name: &[u8], script: bool) -> usize {
+/// Where the end tag of a raw text element, or of an element around it, begins. In a script, not one inside of
+/// `<!-- <script>` (§13.2.5.20 on).
+fn raw_end(bytes: &[u8], name: &[u8], outer: &[u8], script: bool) -> usize {
     #[derive(PartialEq)]
     enum In {
         Plain,
@@ -297,7 +315,7 @@ fn raw_end(bytes: &[u8], name: &[u8], script: bool) -> usize {
         Nested,
     }
     // A tag's name, and behind it what ends a name.
-    let named = |at: usize| {
+    let named = |at: usize, name: &[u8]| {
         bytes.get(at..at + name.len()).is_some_and(|found| found.eq_ignore_ascii_case(name))
             && bytes.get(at + name.len()).is_some_and(|b| is_space(*b) || matches!(b, b'/' | b'>'))
     };
@@ -309,7 +327,7 @@ fn raw_end(bytes: &[u8], name: &[u8], script: bool) -> usize {
         let here = at + found;
         at = here + 1;
         let rest = &bytes[here..];
-        if rest.starts_with(b"</") && named(here + 2) {
+        if rest.starts_with(b"</") && (named(here + 2, name) || named(here + 2, outer)) {
             if state != In::Nested {
                 return here;
             }
@@ -321,7 +339,7 @@ fn raw_end(bytes: &[u8], name: &[u8], script: bool) -> usize {
             }
         } else if rest.starts_with(b"-->") {
             state = In::Plain;
-        } else if state == In::Comment && rest[0] == b'<' && named(here + 1) {
+        } else if state == In::Comment && rest[0] == b'<' && named(here + 1, name) {
             state = In::Nested;
         }
     }

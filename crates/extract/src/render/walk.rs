@@ -292,6 +292,13 @@ impl Walk<'_> {
 
     fn leave_link(&mut self, id: u32) {
         let Some(range) = self.inline.close(id) else { return };
+        let in_page =
+            self.page.dom.attr(id, &local_name!("href")).is_some_and(|h| h.trim_start().starts_with('#'));
+        // The mark behind a heading that gives its address (¶, #, §, a chain).
+        if in_page && !self.inline.text[range.clone()].contains(char::is_alphanumeric) {
+            self.inline.text.truncate(range.start);
+            return;
+        }
         if !self.style.markdown || self.style.links == LinkStyle::Strip || range.len() > MAX_MARKED {
             return;
         }

@@ -165,6 +165,8 @@ pub(crate) struct SignalThresholds {
 pub(crate) struct Platforms {
     pub(crate) documentation: Vec<Documentation>,
     pub(crate) forum: Vec<Forum>,
+    pub(crate) documentation_words: Vec<String>,
+    pub(crate) documentation_types: Vec<String>,
     pub(crate) thread_words: Vec<String>,
     pub(crate) thread_types: Vec<String>,
 }

@@ -55,8 +55,8 @@ pub(crate) enum Part {
     DocDrop,
     /// A post of a forum.
     Post,
-    /// Its text.
-    PostBody,
+    /// Its text, by the rank of the selector: the first that a post has is its text.
+    PostBody(u8),
     /// Who wrote it.
     PostAuthor,
     /// When.
@@ -199,31 +199,34 @@ fn add_selectors(files: &Files, selectors: &mut SelectorSet<Hit>, problems: &mut
     let rules = &extraction.rules;
     add(&extraction.source, &["priority_selectors".into()], &rules.priority_selectors, &Hit::Priority);
     add(&extraction.source, &["containers".into()], &rules.containers, &Hit::Container);
-    let mut of_platform = |kind: &str, index: usize, lists: &[(&str, &[String], Part)]| {
+    let mut of_platform = |kind: &str, index: usize, lists: &[PlatformList<'_>]| {
         for (name, list, part) in lists {
             let key = [kind.into(), index.into(), (*name).into()];
-            add(&platforms.source, &key, list, &|_| Hit::Platform(*part, index as u16));
+            add(&platforms.source, &key, list, &|rank| Hit::Platform(part(rank as u8), index as u16));
         }
     };
     for (index, p) in platforms.rules.documentation.iter().enumerate() {
-        let lists: [(&str, &[String], Part); 3] = [
-            ("sign", &p.sign, Part::DocSign),
-            ("content", &p.content, Part::DocContent),
-            ("drop", &p.drop, Part::DocDrop),
+        let lists: [PlatformList<'_>; 3] = [
+            ("sign", &p.sign, |_| Part::DocSign),
+            ("content", &p.content, |_| Part::DocContent),
+            ("drop", &p.drop, |_| Part::DocDrop),
         ];
         of_platform("documentation", index, &lists);
     }
     for (index, p) in platforms.rules.forum.iter().enumerate() {
-        let lists: [(&str, &[String], Part); 5] = [
-            ("post", &p.post, Part::Post),
+        let lists: [PlatformList<'_>; 5] = [
+            ("post", &p.post, |_| Part::Post),
             ("body", &p.body, Part::PostBody),
-            ("author", &p.author, Part::PostAuthor),
-            ("date", &p.date, Part::PostDate),
-            ("drop", &p.drop, Part::PostDrop),
+            ("author", &p.author, |_| Part::PostAuthor),
+            ("date", &p.date, |_| Part::PostDate),
+            ("drop", &p.drop, |_| Part::PostDrop),
         ];
         of_platform("forum", index, &lists);
     }
 }
+
+/// A key of a platform's entry, its selectors, and the part that the selector of a rank stands for.
+type PlatformList<'a> = (&'a str, &'a [String], fn(u8) -> Part);
 
 /// An automaton over the phrases of a section; they are searched in text that is lower case already.
 fn phrases(

@@ -1,0 +1,43 @@
+//! Documentation of programs that are not known: told by its address or data, taken whole.
+//!
+//! What is boilerplate around an article is content of a reference: lists of links lead to what belongs to the
+//! subject, sections called "Discussion" or "See also" are part of the page, a code block has no prose.
+
+use super::{Chosen, Selection, platform, prune, trafilatura};
+use crate::{page::Page, polish::Polish};
+use crawl_model::{Extractor, PageMetadata};
+
+/// An element with this share of the words holds the text.
+const MOST: f32 = 0.9;
+
+/// The container of a documentation page less what is boilerplate by name; `None` if the page is none or has none.
+pub(super) fn candidate(page: &Page<'_>, metadata: &PageMetadata, mask: &[bool]) -> Option<Chosen> {
+    let rules = &page.rules.platforms;
+    let by_type = metadata.json_ld_types.iter().any(|t| rules.documentation_types.contains(t));
+    if !by_type && !platform::address_has(page, &['/', '.'], &rules.documentation_words) {
+        return None;
+    }
+    let root = trafilatura::container(page, mask).unwrap_or_else(|| most(page, mask));
+    let selection = Selection::new(page, vec![root], mask.to_vec());
+    let called = if by_type { "data" } else { "address" };
+    let reason = format!("documentation by its {called}, {} words", selection.words);
+    (selection.words >= page.rules.extraction.words.readability).then_some(Chosen {
+        selection,
+        extractor: Extractor::PageType,
+        reason,
+        polish: Polish::Edges,
+    })
+}
+
+/// The smallest element around nearly everything that is no boilerplate by name.
+fn most(page: &Page<'_>, mask: &[bool]) -> u32 {
+    let words = |id: u32| prune::kept(page, id, mask).words as f32;
+    let least = words(page.body) * MOST;
+    let mut at = page.body;
+    while let Some(child) =
+        page.dom.children(at).find(|child| !mask[*child as usize] && words(*child) >= least)
+    {
+        at = child;
+    }
+    at
+}
