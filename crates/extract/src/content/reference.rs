@@ -3,7 +3,7 @@
 //! What is boilerplate around an article is content of a reference: lists of links lead to what belongs to the
 //! subject, sections called "Discussion" or "See also" are part of the page, a code block has no prose.
 
-use super::{Chosen, Selection, platform, prune, trafilatura};
+use super::{Chosen, Selection, platform, trafilatura};
 use crate::{page::Page, polish::Polish};
 use crawl_model::{Extractor, PageMetadata};
 
@@ -31,12 +31,24 @@ pub(super) fn candidate(page: &Page<'_>, metadata: &PageMetadata, mask: &[bool])
 
 /// The smallest element around nearly everything that is no boilerplate by name.
 fn most(page: &Page<'_>, mask: &[bool]) -> u32 {
-    let words = |id: u32| prune::kept(page, id, mask).words as f32;
+    let dom = &page.dom;
+    // Words of boilerplate up to each node.
+    let mut left_out = vec![0u32; dom.len() as usize + 1];
+    let (mut sum, mut end) = (0, 0);
+    for id in 0..dom.len() {
+        if id >= end && mask[id as usize] {
+            sum += page.amount(id).words;
+            end = dom.end(id);
+        }
+        left_out[id as usize + 1] = sum;
+    }
+    let words = |id: u32| {
+        let inside = left_out[dom.end(id) as usize] - left_out[id as usize];
+        page.amount(id).words.saturating_sub(inside) as f32
+    };
     let least = words(page.body) * MOST;
     let mut at = page.body;
-    while let Some(child) =
-        page.dom.children(at).find(|child| !mask[*child as usize] && words(*child) >= least)
-    {
+    while let Some(child) = dom.children(at).find(|child| !mask[*child as usize] && words(*child) >= least) {
         at = child;
     }
     at
