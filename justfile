@@ -26,3 +26,7 @@ serve site="harbour" port="8080":
 # write the pages of the fixture site anew from their texts
 fixtures:
     python3 fixtures/sites/harbour.src/build.py
+
+# fuzz one target: robots, url, charset, sitemap or extract (fuzz/README.md)
+fuzz target seconds="600":
+    fuzz/run.sh {{target}} {{seconds}}

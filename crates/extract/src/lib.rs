@@ -1,8 +1,8 @@
 //! Bytes of a page to its content, metadata, links and signals.
 //!
-//! One call, [`PageExtractor::extract`]: synchronous, pure, without I/O and clock. It never fails and never panics,
-//! whatever the bytes are; a page that yields nothing gives empty text and says why. A page is parsed once, and no step
-//! takes time that grows faster than the page.
+//! One call, [`PageExtractor::extract`]: synchronous, pure, without I/O, and without a clock but for the deadline that
+//! a caller may set ([`Options::deadline`]). It never fails and never panics, whatever the bytes are; a page that yields
+//! nothing gives empty text and says why. A page is parsed once, and no step takes time that grows faster than the page.
 //!
 //! The steps: bytes are decoded ([`charset`]), parsed into a flat tree, looked at once (what is hidden, what is a consent
 //! banner, what elements are called); from that come signals, metadata, links and directives; candidates for

@@ -6,6 +6,8 @@
 mod parse;
 mod references;
 mod sink;
+#[cfg(test)]
+mod suite_tests;
 mod tag;
 mod tokens;
 

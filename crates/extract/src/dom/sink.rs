@@ -9,7 +9,7 @@ use html5ever::{
     ns,
     tendril::StrTendril,
 };
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::{
     borrow::Cow,
     cell::{Cell, Ref, RefCell},
@@ -71,6 +71,8 @@ pub(super) struct Sink {
     max_attributes: usize,
     max_depth: u16,
     pub(super) attributes_capped: Cell<bool>,
+    /// `annotation-xml` elements whose contents are HTML (§13.2.6.1, "HTML integration point").
+    integration_points: RefCell<FxHashSet<u32>>,
 }
 
 impl Sink {
@@ -92,6 +94,7 @@ impl Sink {
             max_attributes: limits.max_attributes,
             max_depth: limits.max_depth,
             attributes_capped: Cell::new(false),
+            integration_points: RefCell::default(),
         }
     }
 
@@ -248,7 +251,7 @@ impl TreeSink for Sink {
         }))
     }
 
-    fn create_element(&self, name: QualName, mut attrs: Vec<Attribute>, _: ElementFlags) -> u32 {
+    fn create_element(&self, name: QualName, mut attrs: Vec<Attribute>, flags: ElementFlags) -> u32 {
         if attrs.len() > self.max_attributes {
             attrs.truncate(self.max_attributes);
             self.attributes_capped.set(true);
@@ -259,7 +262,15 @@ impl TreeSink for Sink {
         (link.start, link.len) = (inner.attrs.len() as u32, attrs.len() as u32);
         inner.attrs(attrs);
         self.progress.nodes.set(inner.nodes.len() as u32);
-        inner.node(link)
+        let id = inner.node(link);
+        if flags.mathml_annotation_xml_integration_point {
+            self.integration_points.borrow_mut().insert(id);
+        }
+        id
+    }
+
+    fn is_mathml_annotation_xml_integration_point(&self, handle: &u32) -> bool {
+        self.integration_points.borrow().contains(handle)
     }
 
     fn create_comment(&self, _: StrTendril) -> u32 {

@@ -51,13 +51,17 @@ pub(super) fn parse(bytes: &[u8]) -> RobotsTxt {
 
 fn rules(allow: bool, value: &[u8], line: usize, rules: &mut Vec<Rule>) {
     let text = String::from_utf8_lossy(value).into_owned();
-    // what allows a directory's index page allows the directory, as Google's parser has it
-    let index = [&b"/index.html"[..], b"/index.htm"].iter().find_map(|index| value.strip_suffix(*index));
-    if let (true, Some(directory)) = (allow, index) {
-        let pattern = Pattern::new(&[directory, b"/$"].concat());
+    let pattern = Pattern::new(value);
+    // what allows a directory's index page allows the directory, as Google's parser has it: `/index.htm` and anything
+    // behind it, in whichever encoding
+    let written = if allow { pattern.to_string() } else { String::new() };
+    if let Some((directory, page)) = written.rsplit_once('/')
+        && page.starts_with("index.htm")
+    {
+        let pattern = Pattern::new(format!("{directory}/$").as_bytes());
         rules.push(Rule { allow, pattern, text: text.clone(), line });
     }
-    rules.push(Rule { allow, pattern: Pattern::new(value), text, line });
+    rules.push(Rule { allow, pattern, text, line });
 }
 
 /// Each once, in order.

@@ -168,3 +168,13 @@ fn a_file_of_sitemaps_or_names_takes_no_longer_than_one_of_rules() {
     assert!(RobotsTxt::parse(names.as_bytes()).rules("nobody").verdict_of_path("/").allowed);
     assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
 }
+
+#[test]
+fn an_index_page_that_is_allowed_allows_its_directory() {
+    for value in ["/a/index.html", "/a/index.htm", "/a/index.html*", "/a/%69ndex.html$", "*/index.html?x"] {
+        let robots = format!("user-agent: *\ndisallow: /\nallow: {value}");
+        assert!(verdict(&robots, "x", "/a/"), "{value}");
+        assert!(!verdict(&robots, "x", "/a/b"), "{value}");
+    }
+    assert!(!verdict("user-agent: *\ndisallow: /\nallow: /a/my-index.html", "x", "/a/"));
+}
