@@ -15,6 +15,7 @@ pub mod links;
 mod logging;
 mod memory;
 pub mod opt_outs;
+mod origin_cache;
 pub mod output;
 mod page_rules;
 pub mod pipeline;

@@ -1,22 +1,21 @@
 //! What sites say about mining and machine learning, joined for a page: its own directives, the response's headers, and
 //! the origin's two files, which are fetched once for each origin and kept for the run.
 
-use crate::context::Context;
+use crate::{context::Context, origin_cache::OriginCache};
 use crawl_fetch::{
     AI_TXT_PATH, HostSlot, OPT_OUT_MAX_BYTES, OptOut, OriginOptOuts, RobotsPolicy, SlotOutcome, TDMREP_PATH,
     tdm_header,
 };
 use crawl_model::{FetchedPage, HostKey, Origin};
-use rustc_hash::FxHashMap;
 use std::sync::{
-    Arc, Mutex, PoisonError,
+    Arc,
     atomic::{AtomicBool, Ordering::AcqRel},
 };
 use tokio::sync::OnceCell;
 use url::Url;
 
-/// Origins whose files are kept in memory; beyond that all are dropped and fetched again.
-const MAX_IN_MEMORY: usize = 50_000;
+/// Bytes of parsed files that are kept in memory; what is dropped is fetched again.
+const MAX_IN_MEMORY: usize = 32 << 20;
 
 #[derive(Default)]
 struct Entry {
@@ -26,18 +25,19 @@ struct Entry {
 }
 
 /// The files of the origins of a run.
-#[derive(Default)]
 pub struct OptOutCache {
-    entries: Mutex<FxHashMap<Origin, Arc<Entry>>>,
+    entries: OriginCache<Entry>,
+}
+
+impl Default for OptOutCache {
+    fn default() -> Self {
+        Self { entries: OriginCache::new(MAX_IN_MEMORY) }
+    }
 }
 
 impl OptOutCache {
     fn entry(&self, origin: &Origin) -> Arc<Entry> {
-        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        if entries.len() >= MAX_IN_MEMORY && !entries.contains_key(origin) {
-            entries.clear();
-        }
-        Arc::clone(entries.entry(origin.clone()).or_default())
+        self.entries.get(origin, |_| false)
     }
 
     /// Sees to it that an origin's files are known. However many ask at once, they are fetched once; the others wait
@@ -62,7 +62,12 @@ impl OptOutCache {
             let ai = file(context, origin, AI_TXT_PATH, robots, slot).await;
             OriginOptOuts::parse(tdm.as_deref(), ai.as_deref(), &context.product_token)
         };
-        entry.files.get_or_init(fetched).await;
+        let known = entry.files.get().is_some();
+        let files = entry.files.get_or_init(fetched).await;
+        if !known {
+            // whoever waited does it once more, which changes nothing
+            self.entries.weigh(origin, &entry, files.heap_bytes());
+        }
     }
 
     /// What an origin's files reserve of a page.

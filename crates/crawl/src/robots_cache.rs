@@ -1,20 +1,19 @@
 //! robots.txt of the origins of a crawl: fetched once, kept in the store, parsed once.
 
-use crate::store::Store;
+use crate::{origin_cache::OriginCache, store::Store};
 use crawl_fetch::{FetchError, Gate, HostSlot, HttpClient, RobotsPolicy};
 use crawl_model::{CachedRobots, Origin, StoreError};
-use rustc_hash::FxHashMap;
 use std::{
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering::AcqRel},
     },
     time::Duration,
 };
 use tokio::sync::OnceCell;
 
-/// Origins whose parsed rules are kept in memory; beyond that all are dropped and read from the store again.
-const MAX_IN_MEMORY: usize = 10_000;
+/// Bytes of parsed rules that are kept in memory; what is dropped is read from the store again.
+const MAX_IN_MEMORY: usize = 32 << 20;
 
 /// The rules of an origin and when they have to be fetched anew.
 pub struct Robots {
@@ -25,8 +24,6 @@ pub struct Robots {
     expires_ms: i64,
 }
 
-type Cell = Arc<Entry>;
-
 #[derive(Default)]
 struct Entry {
     /// Somebody is about to fill it.
@@ -36,7 +33,7 @@ struct Entry {
 
 /// See the module.
 pub struct RobotsCache {
-    cells: Mutex<FxHashMap<Origin, Cell>>,
+    cells: OriginCache<Entry>,
     max_age: Duration,
     retry_after: Duration,
     product_token: String,
@@ -55,19 +52,12 @@ impl RobotsCache {
     /// had is asked for again after `retry_after`, for the URLs that wait for it are tried again then.
     #[must_use]
     pub fn new(max_age: Duration, retry_after: Duration, product_token: &str) -> Self {
-        Self { cells: Mutex::default(), max_age, retry_after, product_token: product_token.to_owned() }
+        let cells = OriginCache::new(MAX_IN_MEMORY);
+        Self { cells, max_age, retry_after, product_token: product_token.to_owned() }
     }
 
-    fn cell(&self, origin: &Origin, now_ms: i64) -> Cell {
-        let mut cells = self.cells.lock().unwrap_or_else(PoisonError::into_inner);
-        if cells.len() >= MAX_IN_MEMORY && !cells.contains_key(origin) {
-            cells.clear();
-        }
-        let cell = cells.entry(origin.clone()).or_default();
-        if cell.robots.get().is_some_and(|robots| robots.expires_ms <= now_ms) {
-            *cell = Cell::default();
-        }
-        Arc::clone(cell)
+    fn cell(&self, origin: &Origin, now_ms: i64) -> Arc<Entry> {
+        self.cells.get(origin, |cell| cell.robots.get().is_some_and(|robots| robots.expires_ms <= now_ms))
     }
 
     fn judge(&self, cached: &CachedRobots, error: Option<FetchError>) -> Arc<Robots> {
@@ -122,6 +112,9 @@ impl RobotsCache {
                 Ok(robots)
             })
             .await?;
+        if first {
+            self.cells.weigh(origin, &cell, robots.policy.heap_bytes());
+        }
         Ok(Looked { robots: Arc::clone(robots), first })
     }
 }

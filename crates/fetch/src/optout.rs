@@ -13,6 +13,9 @@ pub const AI_TXT_PATH: &str = "/ai.txt";
 /// Bytes of either file that are read.
 pub const OPT_OUT_MAX_BYTES: u64 = 500 * 1024;
 
+/// Entries of `tdmrep.json` that are heard: each page is held against all of them, and sites name a handful.
+const MAX_TDM_ENTRIES: usize = 1_000;
+
 /// Where a reservation was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum OptOut {
@@ -73,6 +76,7 @@ impl OriginOptOuts {
         let tdm = entries
             .iter()
             .filter(|entry| entry.location.starts_with(['/', '*']))
+            .take(MAX_TDM_ENTRIES)
             .map(|entry| {
                 let reserved =
                     entry.reservation.as_i64() == Some(1) || entry.reservation.as_str() == Some("1");
@@ -80,6 +84,13 @@ impl OriginOptOuts {
             })
             .collect();
         Self { tdm, ai: ai_txt.map(|bytes| RobotsTxt::parse(bytes).rules(product_token)) }
+    }
+
+    /// Bytes that this holds in memory, roughly.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        let of = |rules: &RuleSet| size_of::<(RuleSet, bool)>() + rules.heap_bytes();
+        self.tdm.iter().map(|(rules, _)| of(rules)).sum::<usize>() + self.ai.as_ref().map_or(0, of)
     }
 
     /// What the files say about a page; `None` for no reservation. In `tdmrep.json` the first location that matches

@@ -39,6 +39,12 @@ impl Pattern {
         Self { pieces, anchored, len }
     }
 
+    pub(super) fn heap_bytes(&self) -> usize {
+        /// The least that an allocation takes.
+        const LEAST: usize = 16;
+        self.pieces.iter().map(|piece| size_of::<Vec<u8>>() + piece.capacity().max(LEAST)).sum()
+    }
+
     pub(super) const fn len(&self) -> usize {
         self.len
     }

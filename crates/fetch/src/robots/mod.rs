@@ -178,6 +178,13 @@ impl RuleSet {
     pub const fn crawl_delay(&self) -> Option<Duration> {
         self.crawl_delay
     }
+
+    /// Bytes that the rules hold in memory, roughly.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        let rule = |rule: &Rule| size_of::<Rule>() + rule.text.capacity() + rule.pattern.heap_bytes();
+        self.rules.iter().map(rule).sum()
+    }
 }
 
 #[cfg(test)]

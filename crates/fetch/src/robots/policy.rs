@@ -69,6 +69,18 @@ impl RobotsPolicy {
         }
     }
 
+    /// Bytes that this holds in memory, roughly.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        match self {
+            Self::Rules { rules, sitemaps } => {
+                let lines = sitemaps.iter().map(|line| size_of::<String>() + line.capacity());
+                rules.heap_bytes() + lines.sum::<usize>()
+            }
+            _ => 0,
+        }
+    }
+
     /// Whether nothing is allowed only because robots.txt could not be had: URLs are to be tried again later.
     #[must_use]
     pub const fn is_unreachable(&self) -> bool {

@@ -119,6 +119,20 @@ fn delay_and_sitemaps_stand_beside_the_rules() {
 }
 
 #[test]
+fn memory_is_told_of_what_a_hostile_file_makes_of_it() {
+    let parsed = |line: &str, count: usize| {
+        RobotsTxt::parse(format!("user-agent: *\n{}", line.repeat(count)).as_bytes())
+            .rules("crawl")
+            .heap_bytes()
+    };
+    assert_eq!(parsed("", 1), 0);
+    let (rules, stars) =
+        (parsed("allow:/\n", 10_000), parsed(&format!("allow:/{}\n", "*a".repeat(1_000)), 40));
+    assert!((1_000_000..4_000_000).contains(&rules), "80 kB of short rules: {rules}");
+    assert!((1_000_000..4_000_000).contains(&stars), "80 kB of stars: {stars}");
+}
+
+#[test]
 fn the_status_decides_before_the_rules() {
     let policy = |status| {
         let body: Arc<[u8]> = Arc::from(&b"user-agent: *\ndisallow: /x"[..]);

@@ -15,6 +15,7 @@ use crawl_model::HostKey;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::{
     fmt,
+    hash::{BuildHasher, RandomState},
     sync::{Mutex, MutexGuard, PoisonError},
 };
 use url::Url;
@@ -127,14 +128,24 @@ const MAX_TEMPLATES: usize = 20_000;
 /// Hosts with accounts; beyond that all accounts are closed and opened anew.
 const MAX_HOSTS: usize = 50_000;
 
+/// Templates of all hosts together, likewise. (Tests fill a smaller ledger.)
+const MAX_ACCOUNTS: usize = if cfg!(test) { 20_000 } else { 1_000_000 };
+/// Hosts that are counted for their domains; beyond that all are counted anew.
+const MAX_COUNTED_HOSTS: usize = if cfg!(test) { 5_000 } else { 500_000 };
+
 /// Credit left, by template.
 type Account = FxHashMap<u64, i64>;
 
 #[derive(Default)]
 struct Ledger {
     accounts: FxHashMap<HostKey, Account>,
-    /// Hosts by registrable domain.
-    domains: FxHashMap<String, FxHashSet<String>>,
+    /// Templates of all accounts.
+    templates: usize,
+    /// Hosts by registrable domain, as hashes with a random key, so that nobody can choose names that meet.
+    domains: FxHashMap<u64, FxHashSet<u64>>,
+    /// Hosts of all domains.
+    hosts: usize,
+    keys: RandomState,
 }
 
 /// Recognises traps. One for a crawl, shared by all its stages.
@@ -166,17 +177,20 @@ impl Traps {
             return None;
         }
         let mut ledger = self.lock();
-        let hosts = match ledger.domains.get_mut(domain) {
-            Some(hosts) => hosts,
-            None => ledger.domains.entry(domain.to_owned()).or_default(),
-        };
-        if hosts.contains(host) {
+        if ledger.hosts >= MAX_COUNTED_HOSTS {
+            ledger.domains.clear();
+            ledger.hosts = 0;
+        }
+        let (domain_key, host_key) = (ledger.keys.hash_one(domain), ledger.keys.hash_one(host));
+        let hosts = ledger.domains.entry(domain_key).or_default();
+        if hosts.contains(&host_key) {
             return None;
         }
         if hosts.len() >= limit {
             return Some(Trap::Hosts(domain.to_owned()));
         }
-        hosts.insert(host.to_owned());
+        hosts.insert(host_key);
+        ledger.hosts += 1;
         None
     }
 
@@ -221,15 +235,21 @@ impl Traps {
     ) -> Option<T> {
         let host = HostKey::of(url)?;
         let mut ledger = self.lock();
-        if ledger.accounts.len() >= MAX_HOSTS && !ledger.accounts.contains_key(&host) {
+        let full = ledger.accounts.len() >= MAX_HOSTS || ledger.templates >= MAX_ACCOUNTS;
+        if full && !ledger.accounts.contains_key(&host) {
             ledger.accounts.clear();
+            ledger.templates = 0;
         }
         let account = ledger.accounts.entry(host).or_default();
         let mut key = template::hash(template);
         if account.len() >= MAX_TEMPLATES && !account.contains_key(&key) {
             key = 0;
         }
-        Some(f(account.entry(key).or_insert_with(|| i64::from(initial))))
+        let before = account.len();
+        let answer = f(account.entry(key).or_insert_with(|| i64::from(initial)));
+        let opened = account.len() - before;
+        ledger.templates += opened;
+        Some(answer)
     }
 
     fn lock(&self) -> MutexGuard<'_, Ledger> {

@@ -75,6 +75,31 @@ fn a_domain_with_hosts_without_end() {
 }
 
 #[test]
+fn the_ledger_is_bounded() {
+    let traps = traps();
+    let host = |n: usize, path: &str| Url::parse(&format!("http://h{n}.d{}.com/{path}", n / 900)).unwrap();
+    for n in 0..MAX_COUNTED_HOSTS + 10 {
+        assert_eq!(traps.judge_host(&host(n, "")), None);
+    }
+    assert_eq!(traps.lock().hosts, 10, "counted anew");
+    let hosts = MAX_ACCOUNTS / 1_000;
+    for n in 0..hosts {
+        for template in 0..1_000 {
+            // letters alone make a template of their own
+            let name: String = template.to_string().bytes().map(|b| char::from(b - b'0' + b'a')).collect();
+            assert!(traps.begin(&host(n, &format!("{name}/1"))).is_ok());
+        }
+    }
+    let size = || {
+        let ledger = traps.lock();
+        (ledger.templates, ledger.accounts.len())
+    };
+    assert_eq!(size(), (MAX_ACCOUNTS, hosts));
+    assert!(traps.begin(&host(hosts, "a/1")).is_ok());
+    assert_eq!(size(), (1, 1), "opened anew");
+}
+
+#[test]
 fn every_limit_can_be_switched_off() {
     let off = TrapSettings {
         path_segments: None,
