@@ -7,6 +7,7 @@ mod support;
 
 use run::{Sandbox, run};
 use serde_json::Value;
+use support::server::{Request, Response, Server};
 
 const PAGE: &str = "<html lang=en><head><title>Eels in the lock</title></head><body>\
     <div class='biscuit-tin'><p>Our biscuits are good for you.</p></div>\
@@ -68,4 +69,58 @@ fn faults_of_rules_end_every_job_before_it_begins() {
             assert!(done.stderr.contains(fault), "{fault} is not in {}", done.stderr);
         }
     }
+}
+
+/// The switches of extraction, a list and rules of one's own hold for a crawl as they do for one page, and its records say
+/// why an extractor was taken.
+#[test]
+fn a_crawl_extracts_as_its_flags_say() {
+    let page = PAGE.replace(
+        "</article>",
+        "<p class='tide'>High water is at four.</p><p><img src='/eel.jpg' alt='An eel'> <a href='/sluice'>The small sluice</a> is on the left bank, behind the \
+         shed.</p><table><tr><th>Night</th><th>Eels</th></tr><tr><td>Monday</td><td>412</td></tr></table></article>\
+         <div class='comments'><p>I have seen them too, from the bridge, at half past ten.</p></div>",
+    );
+    let answer = move |request: &Request| match request.path() {
+        "/robots.txt" => Response::status(404),
+        _ => Response::html(page.clone()),
+    };
+    let server = Server::start(0, answer).unwrap();
+    let sandbox = Sandbox::new();
+    let list = sandbox.write("list.txt", "##.tide\n");
+    std::fs::create_dir(sandbox.path("own")).unwrap();
+    sandbox.write("own/score.toml", "threshold = -100\n");
+    let run_with = |flags: &[&str]| {
+        let all = [flags, &["--depth", "0", "--fresh", "--no-sitemaps"]].concat();
+        let done = run(&mut sandbox.crawl(&[server.url("/eels")], &all)).expect(0);
+        run::lines(&done.stdout).remove(0)
+    };
+    let text = |record: &Value| record["content"].as_str().unwrap().to_owned();
+
+    let record = run_with(&[]);
+    let plain = text(&record);
+    assert!(plain.contains("](http") && plain.contains("412") && plain.contains("High water"), "{plain}");
+    assert!(!plain.contains("eel.jpg") && !plain.contains("from the bridge"), "{plain}");
+    assert_eq!(record["metadata"]["isArticle"], false);
+    let why = record["metadata"]["attempts"][0]["reason"].as_str().unwrap();
+    assert!(why.contains("words"), "{why}");
+
+    let list = list.to_string_lossy().into_owned();
+    let rules = sandbox.path("own").to_string_lossy().into_owned();
+    let switched = run_with(&[
+        "--links",
+        "strip",
+        "--images",
+        "--no-tables",
+        "--comments",
+        "--consent-list",
+        &list,
+        "--rules",
+        &rules,
+    ]);
+    let text = text(&switched);
+    assert!(!text.contains("](http://127.0.0.1/sluice") && text.contains("The small sluice is on"), "{text}");
+    assert!(text.contains("![An eel](") && text.contains("from the bridge"), "{text}");
+    assert!(!text.contains("412") && !text.contains("High water"), "{text}");
+    assert_eq!(switched["metadata"]["isArticle"], true);
 }

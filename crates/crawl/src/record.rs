@@ -9,9 +9,6 @@ use crawl_model::{
 };
 use url::Url;
 
-/// Scores of this and more are articles (heuristics reference §1).
-const ARTICLE_SCORE: i32 = 35;
-
 /// The record of a crawled page.
 #[must_use]
 pub fn record(page: CleanPage) -> Record {
@@ -101,7 +98,8 @@ fn described(
     words: u32,
     content_hash: ContentHash,
 ) -> (String, Vec<Warning>, RecordMetadata) {
-    let Extraction { content, metadata, extractor, article_score, warnings, directives, .. } = extraction;
+    let Extraction { content, metadata, extractor, article_score, is_article, warnings, directives, .. } =
+        extraction;
     let ai_opt_out = directives.noai.then(|| OptOut::NoAi.name().to_owned());
     let metadata = RecordMetadata {
         source_url: String::new(),
@@ -123,7 +121,7 @@ fn described(
         attempts: Vec::new(),
         page_type: PageType::Unknown,
         article_score,
-        is_article: article_score >= ARTICLE_SCORE,
+        is_article,
         word_count: words,
         reading_time_minutes: reading_time_minutes(words),
         extractor,

@@ -191,6 +191,7 @@ impl PageExtractor {
         let words = extraction.signals.body_word_count;
         let score = score::score(page, &extraction.metadata, &extraction.links, words);
         extraction.article_score = score;
+        extraction.is_article = score >= self.rules.score.threshold;
         let article = content::is_article(page, &extraction.metadata, score);
         let revealed = reveal_if_thin(page, extraction.signals.noscript_words);
         let chosen = content::choose(page, &extraction.metadata, article, &self.options);
@@ -286,6 +287,7 @@ fn without_content() -> Extraction {
         extractor: Extractor::None,
         reason: "its time was up".to_owned(),
         article_score: 0,
+        is_article: false,
         word_count: 0,
         charset: "",
         warnings: Vec::new(),

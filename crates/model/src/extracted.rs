@@ -212,8 +212,11 @@ pub struct Extraction {
     pub extractor: Extractor,
     /// Why, in words.
     pub reason: String,
-    /// Article score (§1); 35 and more is an article.
+    /// Article score (§1).
     pub article_score: i32,
+    /// The score reaches the rules' threshold, which is 35.
+    #[serde(default)]
+    pub is_article: bool,
     /// Words of `content` (Unicode words, so that scripts without spaces count).
     pub word_count: u32,
     /// Charset the bytes were decoded with, by its name in the Encoding Standard.

@@ -66,7 +66,7 @@ fn explain(extractor: &PageExtractor, id: Value, input: &Input<'_>) -> Explained
         reason,
         words,
         article_score,
-        is_article: article_score >= extractor.article_threshold(),
+        is_article: extraction.is_article,
         explanation,
         values: json!({
             "title": metadata.title,

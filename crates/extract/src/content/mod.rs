@@ -1,5 +1,6 @@
 //! Which part of the page is its content: candidates, and the choice between them (heuristics reference §4 and §5).
 
+mod comments;
 mod density;
 mod lead;
 mod platform;
@@ -153,6 +154,9 @@ pub(crate) fn choose(page: &Page<'_>, metadata: &PageMetadata, article: bool, op
     let mut chosen = whole_if_better(page, chosen, &mask, how);
     if how.article {
         lead::add(page, &mut chosen.selection, &mask, metadata.description.as_deref());
+    }
+    if options.comments {
+        comments::add(page, &mut chosen.selection, &mask);
     }
     chosen
 }

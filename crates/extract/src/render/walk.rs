@@ -7,6 +7,7 @@ use super::{
 };
 use crate::{content::Selection, dom::Tag, options::LinkStyle, page::Page};
 use html5ever::local_name;
+use rustc_hash::FxHashMap;
 
 /// Deeper lists and quotes are written as if they were at this depth: every line carries the marks of all of them.
 const MAX_PREFIXES: usize = 12;
@@ -46,6 +47,8 @@ struct Walk<'a> {
     link_end: u32,
     table: Option<(u32, Table)>,
     references: Vec<String>,
+    /// The number of each reference: links to one address share it.
+    numbers: FxHashMap<String, usize>,
 }
 
 /// The pieces of a selection, in document order, and the addresses that `[text][n]` refers to.
@@ -62,6 +65,7 @@ pub(crate) fn pieces(page: &Page<'_>, selection: &Selection, style: Style) -> (V
         link_end: 0,
         table: None,
         references: Vec::new(),
+        numbers: FxHashMap::default(),
     };
     for &root in &selection.roots {
         walk.root(root, &selection.drop);
@@ -309,8 +313,11 @@ impl Walk<'_> {
         }
         let Some(url) = self.page.resolve(href) else { return };
         let after = if self.style.links == LinkStyle::Reference {
-            self.references.push(url);
-            format!("][{}]", self.references.len())
+            let number = *self.numbers.entry(url).or_insert_with_key(|url| {
+                self.references.push(url.clone());
+                self.references.len()
+            });
+            format!("][{number}]")
         } else {
             format!("]({url})")
         };

@@ -1,0 +1,52 @@
+//! Readers' comments below the content, where they are asked for.
+
+use super::{Selection, prune};
+use crate::{page::Page, rules::Roles, text};
+
+/// Fewer words are a counter or a link to the comments, and no comments.
+const MIN_WORDS: u32 = 5;
+
+/// Adds the comments that stand behind the beginning of the chosen part and outside of it, less what is boilerplate in
+/// them. Their own heading is left out: it is one of those that end the content.
+pub(super) fn add(page: &Page<'_>, selection: &mut Selection, mask: &[bool]) {
+    let Some(&first) = selection.roots.first() else { return };
+    let dom = &page.dom;
+    let mut outside = Vec::new();
+    let mut id = first;
+    while id < dom.end(page.body) {
+        // The roots are in document order.
+        let next = selection.roots.partition_point(|root| *root <= id);
+        let inside = next > 0 && id < dom.end(selection.roots[next - 1]);
+        let around = selection.roots.get(next).is_some_and(|root| *root < dom.end(id));
+        let comments = page.roles[id as usize].has(Roles::COMMENTS)
+            && page.is_visible(id)
+            && page.amount(id).words >= MIN_WORDS
+            && !around
+            && !prune::is_masked(page, id, mask);
+        if !comments {
+            id += 1;
+            continue;
+        }
+        let end = dom.end(id);
+        if !inside {
+            outside.push(id);
+            selection.drop[id as usize..end as usize].copy_from_slice(&mask[id as usize..end as usize]);
+        }
+        (id..end).filter(|id| ends_content(page, *id)).for_each(|id| selection.drop[id as usize] = true);
+        id = end;
+    }
+    let mut roots = std::mem::take(&mut selection.roots);
+    roots.extend(outside);
+    roots.sort_unstable();
+    *selection = Selection::new(page, roots, std::mem::take(&mut selection.drop));
+}
+
+/// A heading by which the content would be cut off here.
+fn ends_content(page: &Page<'_>, id: u32) -> bool {
+    if page.dom.tag(id).heading_level().is_none() {
+        return false;
+    }
+    let heading = text::fold_lower(&page.visible_text(id));
+    let heading = heading.trim_matches(|c: char| !c.is_alphabetic());
+    page.rules.boilerplate.end_headings.iter().any(|known| known == heading)
+}

@@ -1,0 +1,125 @@
+//! What a caller may choose does what it says, and nothing else changes from run to run.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
+
+use crawl_extract::{Favor, Format, Input, LinkStyle, Options, PageExtractor};
+use crawl_model::{Extraction, Extractor, Warning};
+
+const PARAGRAPH: &str = "<p>The old crane on the quay has lifted stone, herring and once a locomotive, and it is to be \
+    <a href='/crane/history'>painted again</a> this summer, in the green that it had when it was built.</p>";
+
+fn page() -> String {
+    format!(
+        "<html lang=en><head><title>The crane</title></head><body><article><h1>The crane</h1>{}\
+         <p><img src='/crane.jpg' alt='The crane in 1911'></p>\
+         <table><tr><th>Year</th><th>Load</th></tr><tr><td>1911</td><td>nine tons</td></tr></table></article>\
+         <div class='comments'><h2>Comments</h2><p>My grandfather drove it, for thirty-one years and in every \
+         weather, and never dropped a thing but his hat.</p></div></body></html>",
+        PARAGRAPH.repeat(3)
+    )
+}
+
+fn extract(html: &str, options: Options) -> Extraction {
+    let url = url::Url::parse("https://harbour.example/crane/").unwrap();
+    let input =
+        Input { bytes: html.as_bytes(), url: Some(&url), content_type: Some("text/html; charset=utf-8") };
+    PageExtractor::new(options).unwrap().extract(&input)
+}
+
+fn content(options: Options) -> String {
+    extract(&page(), options).content
+}
+
+#[test]
+fn links_are_kept_stripped_or_gathered() {
+    let with = |links| content(Options { links, ..Options::default() });
+    assert!(with(LinkStyle::Keep).contains("[painted again](https://harbour.example/crane/history)"));
+    let stripped = with(LinkStyle::Strip);
+    assert!(
+        stripped.contains("to be painted again this summer")
+            && !stripped.contains("](")
+            && !stripped.contains("http")
+    );
+    let gathered = with(LinkStyle::Reference);
+    assert!(gathered.contains("[painted again][1]"), "{gathered}");
+    // three links to one address are one reference
+    assert!(gathered.ends_with("[1]: https://harbour.example/crane/history"), "{gathered}");
+}
+
+#[test]
+fn tables_images_and_comments_are_switched() {
+    let plain = content(Options::default());
+    assert!(
+        plain.contains("| 1911 | nine tons |")
+            && !plain.contains("crane.jpg")
+            && !plain.contains("grandfather")
+    );
+    let images = content(Options { images: true, ..Options::default() });
+    assert!(images.contains("![The crane in 1911](https://harbour.example/crane.jpg)"), "{images}");
+    let bare = content(Options { tables: false, ..Options::default() });
+    assert!(!bare.contains("nine tons") && bare.contains("herring"), "{bare}");
+    let talk = content(Options { comments: true, ..Options::default() });
+    assert!(talk.contains("My grandfather drove it"), "{talk}");
+}
+
+#[test]
+fn plain_text_has_the_words_without_the_marks() {
+    let text = content(Options { format: Format::Text, images: true, ..Options::default() });
+    assert!(text.starts_with("The crane\n"), "{text}");
+    assert!(text.contains("to be painted again this summer"), "{text}");
+    for mark in ["#", "](", "|", "!["] {
+        assert!(!text.contains(mark), "{mark} is in\n{text}");
+    }
+}
+
+#[test]
+fn recall_keeps_at_least_as_much_as_precision() {
+    // A block of links with a few words between them: more than half of it leads elsewhere.
+    let links = "<div><a href=/1>The great steam crane</a>, moved in 1955, <a href=/2>the old coal crane</a>, scrapped then, \
+        <a href=/3>the crane of Vik</a>, which still lifts.</div>";
+    let html = page().replace("<table>", &format!("{links}<table>"));
+    let words = |favor| extract(&html, Options { favor, ..Options::default() }).word_count;
+    let (precision, balanced, recall) =
+        (words(Favor::Precision), words(Favor::Balanced), words(Favor::Recall));
+    assert!(precision <= balanced && balanced <= recall, "{precision} {balanced} {recall}");
+    assert!(precision < recall, "{precision} {recall}: the trade trades something here");
+}
+
+#[test]
+fn nothing_but_boilerplate_is_no_text_and_a_warning() {
+    let html = "<html><head><title>x</title></head><body><nav><a href=/>Home</a><a href=/b>More</a></nav>\
+        <footer>All rights reserved</footer></body></html>";
+    let page = extract(html, Options::default());
+    assert_eq!((page.content.as_str(), page.extractor, page.word_count), ("", Extractor::None, 0));
+    assert_eq!(page.warnings, [Warning::AllBoilerplate]);
+}
+
+#[test]
+fn plain_text_is_recognised_with_and_without_its_type() {
+    let text = "Wind: west,  5\r\n\r\n\r\n\r\nSea: rough   \r\nif a < b and c > d\r\n";
+    let extractor = PageExtractor::new(Options::default()).unwrap();
+    for content_type in [Some("text/plain"), Some("text/plain; charset=iso-8859-1"), None] {
+        let page = extractor.extract(&Input { bytes: text.as_bytes(), url: None, content_type });
+        assert_eq!(page.content, "Wind: west,  5\n\nSea: rough\nif a < b and c > d", "{content_type:?}");
+        assert_eq!(page.extractor, Extractor::PlainText);
+    }
+}
+
+#[test]
+fn the_same_page_gives_the_same_bytes_in_every_run_and_thread() {
+    let extractor =
+        PageExtractor::new(Options { images: true, comments: true, ..Options::default() }).unwrap();
+    let html = page();
+    let once = || {
+        let page = extractor.extract(&Input { bytes: html.as_bytes(), url: None, content_type: None });
+        serde_json::to_string(&page).unwrap()
+    };
+    let first = once();
+    std::thread::scope(|scope| {
+        let runs: Vec<_> =
+            (0..4).map(|_| scope.spawn(|| (0..5).map(|_| once()).collect::<Vec<_>>())).collect();
+        for run in runs {
+            assert!(run.join().unwrap().iter().all(|page| *page == first));
+        }
+    });
+}
