@@ -80,4 +80,5 @@ fn is_call(piece: &Piece, rules: &Rules) -> bool {
     let line = line.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '(' && c != '¡');
     rules.boilerplate.call_starts.iter().any(|start| line.starts_with(start.as_str()))
         || rules.boilerplate.calls.iter().any(|words| line.contains(words.as_str()))
+        || metadata::is_date_line(&rules.dates, line)
 }

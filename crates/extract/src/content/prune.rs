@@ -35,7 +35,7 @@ const MAX_META: u32 = 200;
 /// A name that would take much of the page's prose with it is no name of boilerplate on this page (page builders call
 /// every paragraph a widget), so it is not believed there.
 pub(super) fn boilerplate(page: &Page<'_>, options: &Options, how: How) -> Vec<bool> {
-    let mut unwanted = UNWANTED;
+    let mut unwanted = if how.article { UNWANTED.and(Roles::CALL) } else { UNWANTED };
     loop {
         let (mask, taken) = mask(page, options, unwanted);
         let whole = page.amount(page.body).prose as f32;
@@ -85,7 +85,7 @@ fn mask(page: &Page<'_>, options: &Options, unwanted: Roles) -> (Vec<bool>, Vec<
 /// what the picture shows, which is not there, and who made it.
 fn drop_captions(page: &Page<'_>, mask: &mut [bool]) {
     let dom = &page.dom;
-    let mut captions = Vec::new();
+    let (mut captions, mut seen) = (Vec::new(), None);
     let mut chars = 0;
     let mut id = page.body + 1;
     while id < dom.end(page.body) {
@@ -99,7 +99,7 @@ fn drop_captions(page: &Page<'_>, mask: &mut [bool]) {
                 tag,
                 Tag::Div | Tag::P | Tag::Span | Tag::Dd | Tag::Li | Tag::Small | Tag::Em | Tag::Section
             );
-        if (tag == Tag::Figcaption || named) && is_caption(page, id) {
+        if (tag == Tag::Figcaption || named) && is_caption(page, id, &mut seen) {
             chars += page.amount(id).chars;
             captions.push(id);
             id = dom.end(id);
@@ -116,17 +116,28 @@ fn drop_captions(page: &Page<'_>, mask: &mut [bool]) {
     }
 }
 
-/// Short, and neither about a table, a listing or a quotation nor holding one.
-fn is_caption(page: &Page<'_>, id: u32) -> bool {
+/// Short, and neither about a table, a listing or a quotation nor holding one. `seen` remembers what the figure around it
+/// holds, since a figure may have many captions.
+fn is_caption(page: &Page<'_>, id: u32, seen: &mut Option<(u32, bool)>) -> bool {
     let dom = &page.dom;
-    let figure = dom.ancestors(id).take(4).find(|up| dom.tag(*up) == Tag::Figure);
+    if !(1..=MAX_CAPTION).contains(&page.amount(id).chars) {
+        return false;
+    }
+    let above = || dom.ancestors(id).take(4);
+    if above().any(|up| matches!(dom.tag(up), Tag::Table | Tag::Pre)) {
+        return false;
+    }
+    let figure = above().find(|up| dom.tag(*up) == Tag::Figure).unwrap_or(id);
+    if let Some((_, pictures)) = seen.filter(|(last, _)| *last == figure) {
+        return pictures;
+    }
     let other = |node: u32| {
         matches!(dom.tag(node), Tag::Table | Tag::Pre | Tag::Blockquote)
             || dom.tag(node).heading_level().is_some()
     };
-    (1..=MAX_CAPTION).contains(&page.amount(id).chars)
-        && !(figure.unwrap_or(id)..dom.end(figure.unwrap_or(id))).any(other)
-        && !dom.ancestors(id).take(4).any(|up| matches!(dom.tag(up), Tag::Table | Tag::Pre))
+    let pictures = !(figure..dom.end(figure)).any(other);
+    *seen = Some((figure, pictures));
+    pictures
 }
 
 /// An element that is called boilerplate but holds much of the page's prose: a wrapper with an unlucky name, or an

@@ -238,7 +238,7 @@ fn numeric(tokens: &[Token], order: Order) -> Option<Date> {
     if *c_len == 2 && *first != '.' && *first != '/' {
         return None;
     }
-    let month_first = *first == '/' && order == Order::MonthFirst;
+    let month_first = matches!(first, '/' | '-') && order == Order::MonthFirst;
     let (day, month) = if month_first { (b, a) } else { (a, b) };
     valid(year, month, day).or_else(|| valid(year, day, month))
 }

@@ -8,6 +8,9 @@ const AFTER: usize = 24;
 /// A longer line is text of the page (characters).
 const MAX_CHARS: u32 = 120;
 
+/// A footer or an aside close to the heading that is not longer says who wrote the page and when (characters).
+const MAX_BESIDE: u32 = 200;
+
 /// Names of what speaks of other pages, or by other people.
 const ELSEWHERE: Roles = Roles::COMMENTS
     .and(Roles::RELATED)
@@ -17,7 +20,7 @@ const ELSEWHERE: Roles = Roles::COMMENTS
     .and(Roles::OVERLAY)
     .and(Roles::ADVERTISEMENT);
 
-/// The element stands among comments, related pages, menus and the like.
+/// The element stands among comments, related pages, menus and the like, or in a listing.
 pub(super) fn is_elsewhere(page: &Page<'_>, id: u32) -> bool {
     let dom = &page.dom;
     // What holds the heading, or most of the page, is no place beside the page.
@@ -26,9 +29,14 @@ pub(super) fn is_elsewhere(page: &Page<'_>, id: u32) -> bool {
         page.heading.is_some_and(|heading| up <= heading && heading < dom.end(up))
             || page.amount(up).words > most
     };
+    let beside = |up: u32| {
+        let close = dom.ancestors(up).take(3).any(|over| over > page.body && holds_heading(over));
+        page.amount(up).chars <= MAX_BESIDE && close
+    };
     std::iter::once(id).chain(dom.ancestors(id)).take_while(|up| *up > page.body && !holds_heading(*up)).any(
         |up| {
-            matches!(page.dom.tag(up), Tag::Nav | Tag::Footer | Tag::Aside)
+            matches!(page.dom.tag(up), Tag::Nav | Tag::Pre | Tag::Code | Tag::Samp)
+                || matches!(page.dom.tag(up), Tag::Footer | Tag::Aside) && !beside(up)
                 || page.roles[up as usize].has(ELSEWHERE)
         },
     )

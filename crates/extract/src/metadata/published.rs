@@ -24,38 +24,96 @@ pub(super) fn published(s: &Sources<'_>, order: Order) -> Option<String> {
         let keys = ["datePublished", "dateCreated", "uploadDate"];
         s.main.and_then(|main| keys.iter().find_map(|key| jsonld::text(main.get(*key)?).and_then(parse)))
     };
+    let in_meta = || rules.published.iter().find_map(|name| s.metas.all(name).find_map(parse));
     s.first(
         "published",
         &[
+            ("a line near the heading, before the day on which the page was built", &|| {
+                before_build(s, &in_json().or_else(in_meta)?, order)
+            }),
             ("JSON-LD", &in_json),
-            ("meta elements", &|| rules.published.iter().find_map(|name| s.metas.all(name).find_map(parse))),
+            ("meta elements", &in_meta),
             ("the first post of the thread", &|| posted(s, order)),
             ("a time element, or an element named like a date", &|| visible(s, order)),
             ("the URL", &|| s.page.url.and_then(|url| dates::from_path(url.path()))),
             ("a line near the heading", &|| {
                 near::lines(s.page).iter().find_map(|line| dated_line(s, line, order))
             }),
+            ("a line that calls itself a date of publication", &|| {
+                labelled(s, &rules.published_words, order)
+            }),
+            ("the only date there is, of the last change", &|| changed(s, order)),
         ],
     )
 }
 
+/// Where a program stamps publication and change with the day on which it built the page, and the page itself shows
+/// an earlier day beside its heading: that day.
+fn before_build(s: &Sources<'_>, stamped: &str, order: Order) -> Option<String> {
+    let day = |date: &str| text::head(date, "2026-01-01".len()).to_owned();
+    if day(&modified_in_data(s, order)?.1) != day(stamped) {
+        return None;
+    }
+    let shown = near::lines(s.page).iter().find_map(|line| dated_line(s, line, order))?;
+    (day(&shown) < day(stamped)).then_some(shown)
+}
+
+/// The date of the last change, near the heading or in the page's data: this text is not older than that.
+fn changed(s: &Sources<'_>, order: Order) -> Option<String> {
+    let rules = &s.page.rules.dates;
+    let shown = near::lines(s.page).iter().find_map(|line| dates::parse(rules, line, order));
+    shown
+        .or_else(|| Some(modified_in_data(s, order)?.1))
+        .or_else(|| labelled(s, &rules.modified_words, order))
+}
+
+/// A short line anywhere, or a part of one, that begins with one of the words and holds a date.
+fn labelled(s: &Sources<'_>, words: &[String], order: Order) -> Option<String> {
+    let page = s.page;
+    let dom = &page.dom;
+    let dated = |line: &str| {
+        let lower = line.to_lowercase();
+        let named = words.iter().any(|word| lower.starts_with(word.as_str()));
+        named.then(|| dates::parse(&page.rules.dates, line, order))?
+    };
+    (page.body..dom.end(page.body)).find_map(|id| {
+        let digits = dom.tag(id) == Tag::Text && dom.text(id).bytes().any(|b| b.is_ascii_digit());
+        if !digits || !page.is_visible(id) || near::is_elsewhere(page, id) {
+            return None;
+        }
+        let block = dom.ancestors(id).find(|up| dom.tag(*up).is_block())?;
+        let is_line = page.amount(block).chars <= MAX_LABELLED;
+        let part = || (page.amount(id).chars <= MAX_LABELLED).then(|| dated(&text::fold(dom.text(id))))?;
+        part().or_else(|| is_line.then(|| dated(&text::fold(&page.visible_text(block))))?)
+    })
+}
+
+/// A longer line says more than a date (characters).
+const MAX_LABELLED: u32 = 60;
+
 /// The date of the last change: JSON-LD, then meta elements.
 pub(super) fn modified(s: &Sources<'_>, order: Order) -> Option<String> {
+    let (source, date) = modified_in_data(s, order)?;
+    s.page.trace.source("modified", source);
+    Some(date)
+}
+
+/// The same, with where it stands.
+fn modified_in_data(s: &Sources<'_>, order: Order) -> Option<(&'static str, String)> {
     let rules = &s.page.rules.dates;
     let parse = |text: &str| dates::parse(rules, text, order);
-    s.first(
-        "modified",
-        &[
-            ("JSON-LD", &|| s.main.and_then(|main| jsonld::text(main.get("dateModified")?).and_then(parse))),
-            ("meta elements", &|| rules.modified.iter().find_map(|name| s.metas.all(name).find_map(parse))),
-        ],
-    )
+    let in_json = s.main.and_then(|main| jsonld::text(main.get("dateModified")?).and_then(parse));
+    let in_meta = || rules.modified.iter().find_map(|name| s.metas.all(name).find_map(parse));
+    in_json.map(|date| ("JSON-LD", date)).or_else(|| Some(("meta elements", in_meta()?)))
 }
 
 /// The date of a thread's first post.
 fn posted(s: &Sources<'_>, order: Order) -> Option<String> {
     let (_, _, id) = s.page.parts.iter().find(|(part, ..)| *part == Part::PostDate)?;
-    let stamp = s.page.dom.attr(*id, &local_name!("datetime"));
+    let dom = &s.page.dom;
+    let stamp = dom
+        .attr(*id, &local_name!("datetime"))
+        .or_else(|| dom.attrs(*id).find(|(name, _)| &***name == "ts").map(|(_, value)| value));
     let rules = &s.page.rules.dates;
     stamp
         .and_then(|stamp| dates::parse(rules, stamp, order))
@@ -66,8 +124,7 @@ fn posted(s: &Sources<'_>, order: Order) -> Option<String> {
 fn dated_line(s: &Sources<'_>, line: &str, order: Order) -> Option<String> {
     let rules = &s.page.rules.dates;
     let lower = line.to_lowercase();
-    let named = rules.published_words.iter().any(|word| lower.contains(word.as_str()));
-    if !named && rules.modified_words.iter().any(|word| lower.contains(word.as_str())) {
+    if speaks_of_change(rules, &lower) {
         return None;
     }
     dates::parse(rules, line, order)
@@ -75,6 +132,18 @@ fn dated_line(s: &Sources<'_>, line: &str, order: Order) -> Option<String> {
 
 /// Text of an element for dates that is longer says more than a date (characters).
 const MAX_STAMP: u32 = 200;
+
+/// The line, in lower case, has a word for the last change and none for publication.
+fn speaks_of_change(rules: &dates::DateRules, line: &str) -> bool {
+    // "date" must not be found in "updated".
+    let has = |words: &[String]| {
+        words.iter().any(|word| {
+            line.match_indices(word.as_str())
+                .any(|(at, _)| !line[..at].chars().next_back().is_some_and(char::is_alphabetic))
+        })
+    };
+    has(&rules.modified_words) && !has(&rules.published_words)
+}
 
 /// A date that a reader sees.
 fn visible(s: &Sources<'_>, order: Order) -> Option<String> {

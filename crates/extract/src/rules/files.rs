@@ -269,6 +269,7 @@ pub(crate) struct Boilerplate {
     folded: Vec<String>,
     caption: Vec<String>,
     lead: Vec<String>,
+    call: Vec<String>,
     content: Vec<String>,
     pub(crate) lines: Vec<String>,
     pub(crate) end_headings: Vec<String>,
@@ -304,6 +305,7 @@ impl Boilerplate {
             (&self.folded, Roles::FOLDED),
             (&self.caption, Roles::CAPTION),
             (&self.lead, Roles::LEAD),
+            (&self.call, Roles::CALL),
         ] {
             list.iter().for_each(|entry| table.add(entry, roles));
         }

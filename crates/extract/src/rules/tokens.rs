@@ -59,6 +59,8 @@ roles! {
     CAPTION = 17,
     /// The first paragraph, set apart.
     LEAD = 18,
+    /// Asks for something: boilerplate in articles.
+    CALL = 19,
 }
 
 impl Roles {
