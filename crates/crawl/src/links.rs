@@ -26,7 +26,7 @@ pub struct LinkPolicy {
 /// What became of a page's links.
 #[derive(Debug, Default)]
 pub struct Discovered {
-    /// Canonical outgoing links, each once.
+    /// Canonical outgoing links, each once; no more than a page may have.
     pub outgoing: Vec<String>,
     /// Those that may be new to the frontier.
     pub candidates: Vec<NewUrl>,
@@ -34,6 +34,18 @@ pub struct Discovered {
     pub trapped: Vec<(String, Trap)>,
     /// Those beyond, by kind.
     pub trapped_more: BTreeMap<&'static str, u64>,
+}
+
+impl Discovered {
+    /// Notes a link that is not followed, with a line of its own for the first `lines` of its kind.
+    fn leave_out(&mut self, url: Url, trap: Trap, lines: usize) {
+        let of_kind = self.trapped.iter().filter(|(_, other)| other.kind() == trap.kind()).count();
+        if of_kind < lines && self.trapped.len() < LINES_A_PAGE {
+            self.trapped.push((url.into(), trap));
+        } else {
+            *self.trapped_more.entry(trap.kind()).or_default() += 1;
+        }
+    }
 }
 
 impl LinkPolicy {
@@ -106,6 +118,10 @@ impl LinkPolicy {
             if !once.insert(hash) {
                 continue;
             }
+            if let Some(trap) = self.traps.judge_count(found.outgoing.len()) {
+                found.leave_out(url, trap, 1);
+                continue;
+            }
             found.outgoing.push(url.as_str().to_owned());
             let may_follow = follow && deeper && !(obey_nofollow && link.nofollow);
             // under a limit a URL may be found again at a lesser depth, which the frontier has to hear of
@@ -115,10 +131,7 @@ impl LinkPolicy {
             }
             match self.trap(&url) {
                 None => found.candidates.push(new_url(url, host, page.depth + 1, Discovery::Link)),
-                Some(trap) if found.trapped.len() < LINES_A_PAGE => {
-                    found.trapped.push((url.into(), trap));
-                }
-                Some(trap) => *found.trapped_more.entry(trap.kind()).or_default() += 1,
+                Some(trap) => found.leave_out(url, trap, LINES_A_PAGE),
             }
         }
         found
@@ -273,6 +286,15 @@ mod tests {
         assert_eq!(found.trapped_more, BTreeMap::from([("trap_path_depth", 5)]));
         let again = policy.discover(&page(0), &deep, true, true);
         assert!(again.trapped.is_empty() && again.trapped_more.is_empty(), "once for each URL");
+    }
+
+    #[test]
+    fn links_beyond_the_limit_of_a_page_are_left_out_with_one_line() {
+        let many: Vec<Link> = (0..10_003).map(|n| link(&format!("http://a.test/{n}"))).collect();
+        let found = policy(9).discover(&page(0), &many, true, true);
+        assert_eq!((found.candidates.len(), found.outgoing.len()), (10_000, 10_000));
+        assert_eq!(found.trapped, [("http://a.test/10000".to_owned(), Trap::Links(10_000))]);
+        assert_eq!(found.trapped_more, BTreeMap::from([("trap_links", 2)]));
     }
 
     #[test]

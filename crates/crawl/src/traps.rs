@@ -28,6 +28,7 @@ pub struct TrapsSection {
     pub new_page_credit: u32,
     pub duplicate_cost: u32,
     pub hosts_per_domain: Limit,
+    pub links_per_page: Limit,
 }
 
 impl TrapsSection {
@@ -44,6 +45,7 @@ impl TrapsSection {
             new_page_credit: self.new_page_credit,
             duplicate_cost: self.duplicate_cost,
             hosts_per_domain: count(self.hosts_per_domain),
+            links_per_page: count(self.links_per_page),
         }
     }
 }

@@ -39,6 +39,8 @@ pub struct TrapSettings {
     pub duplicate_cost: u32,
     /// Hosts of one registrable domain.
     pub hosts_per_domain: Option<usize>,
+    /// Different links of one page.
+    pub links_per_page: Option<usize>,
 }
 
 impl Default for TrapSettings {
@@ -52,6 +54,7 @@ impl Default for TrapSettings {
             new_page_credit: 20,
             duplicate_cost: 10,
             hosts_per_domain: Some(1_000),
+            links_per_page: Some(10_000),
         }
     }
 }
@@ -71,6 +74,8 @@ pub enum Trap {
     Template(String),
     /// The registrable domain has too many hosts already.
     Hosts(String),
+    /// The page has too many links; this is one of those beyond the limit.
+    Links(usize),
 }
 
 impl Trap {
@@ -84,6 +89,7 @@ impl Trap {
             Self::Calendar(_) => "trap_calendar",
             Self::Template(_) => "trap_template",
             Self::Hosts(_) => "trap_hosts",
+            Self::Links(_) => "trap_links",
         }
     }
 }
@@ -105,6 +111,9 @@ impl fmt::Display for Trap {
                 write!(f, "pages of the form {template} have had nothing new to say (traps.template_credit)")
             }
             Self::Hosts(domain) => write!(f, "{domain} has too many hosts already (traps.hosts_per_domain)"),
+            Self::Links(limit) => {
+                write!(f, "the page has more than {limit} different links (traps.links_per_page)")
+            }
         }
     }
 }
@@ -166,6 +175,12 @@ impl Traps {
     #[must_use]
     pub fn judge(&self, url: &Url) -> Option<Trap> {
         shape::judge(url, &self.settings, self.this_year)
+    }
+
+    /// Whether a page with so many different links before this one has too many.
+    #[must_use]
+    pub fn judge_count(&self, links: usize) -> Option<Trap> {
+        self.settings.links_per_page.filter(|&limit| links >= limit).map(Trap::Links)
     }
 
     /// Takes a link's host into account; `Some` if its domain has too many. Seeds need not be asked about.
