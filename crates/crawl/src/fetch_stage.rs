@@ -103,7 +103,7 @@ impl Visit<'_> {
             let fetched = self.context.client.fetch(self.request.clone()).await;
             self.count(&fetched);
             if let Some(slot) = slot {
-                slot.finish(SlotOutcome::of(&fetched));
+                slot.finish(SlotOutcome::of(&fetched).at_attempt(self.request.attempt));
             }
             match fetched {
                 Fetched::Page(page) => return Ok(Answer::Page(page)),
@@ -140,7 +140,7 @@ impl Visit<'_> {
         let fetched = self.context.client.fetch(self.request.clone()).await;
         self.count(&fetched);
         if let Some(slot) = slot {
-            slot.finish(SlotOutcome::of(&fetched));
+            slot.finish(SlotOutcome::of(&fetched).at_attempt(self.request.attempt));
         }
         let status = match fetched {
             Fetched::Page(page) if page.status == 200 => return Ok(Answer::Page(page)),
@@ -182,7 +182,7 @@ impl Visit<'_> {
         let cap = self.context.config.fetch.max_sitemap.as_u64();
         let answer = self.context.client.fetch_large_resource(&self.request.url, cap).await;
         if let Some(slot) = slot {
-            slot.finish(SlotOutcome::of_resource(&answer));
+            slot.finish(SlotOutcome::of_resource(&answer).at_attempt(self.request.attempt));
         }
         match answer {
             Err(error) => self.failed(&error, None, None),
@@ -278,7 +278,7 @@ impl Visit<'_> {
             return self.failed(error, None, None);
         }
         let attempts = self.request.attempt + 1;
-        if let Some(pause) = self.context.retry.pause(attempts, None) {
+        if let Some(pause) = self.context.retry.pause(attempts, None, false) {
             return self.requeue(spread(pause), attempts);
         }
         let status = robots.policy.unreachable_status();
@@ -365,7 +365,7 @@ impl Visit<'_> {
         // the URL waits no longer than its host is made to
         let retry_after = retry_after.map(|wait| wait.min(self.context.config.politeness.max_retry_after));
         if error.is_transient()
-            && let Some(pause) = self.context.retry.pause(attempts, retry_after)
+            && let Some(pause) = self.context.retry.pause(attempts, retry_after, error.is_timeout())
         {
             tracing::info!(url = %self.request.url, kind = error.kind(), attempts, ?pause, "will try again");
             return self.requeue(spread(pause), attempts);

@@ -179,6 +179,12 @@ impl FetchError {
         }
     }
 
+    /// Whether time ran out: what cost a place for long already.
+    #[must_use]
+    pub const fn is_timeout(&self) -> bool {
+        matches!(self, Self::Timeout { .. })
+    }
+
     /// Whether no connection to the host was made: what a circuit breaker counts.
     #[must_use]
     pub const fn is_unreachable(&self) -> bool {

@@ -15,10 +15,12 @@ pub struct RetrySettings {
 
 impl RetrySettings {
     /// The pause after `attempt` tries that failed (1 for the first), or `None` when no try is left. What the server
-    /// asked for is waited for, as far as the longest pause allows.
+    /// asked for is waited for, as far as the longest pause allows. A URL whose time ran out is tried once more and no
+    /// oftener, since each try holds one of the host's places for as long as a request may take.
     #[must_use]
-    pub fn pause(&self, attempt: u32, retry_after: Option<Duration>) -> Option<Duration> {
-        if attempt > self.retries {
+    pub fn pause(&self, attempt: u32, retry_after: Option<Duration>, timed_out: bool) -> Option<Duration> {
+        let retries = if timed_out { self.retries.min(1) } else { self.retries };
+        if attempt > retries {
             return None;
         }
         let doubled =
@@ -38,11 +40,13 @@ mod tests {
             backoff: Duration::from_secs(2),
             max_backoff: Duration::from_secs(10),
         };
-        let pauses: Vec<_> = (1..=5).map(|n| settings.pause(n, None).map(|p| p.as_secs())).collect();
+        let pauses: Vec<_> = (1..=5).map(|n| settings.pause(n, None, false).map(|p| p.as_secs())).collect();
         assert_eq!(pauses, [Some(2), Some(4), Some(8), Some(10), None]);
-        assert_eq!(settings.pause(1, Some(Duration::from_secs(5))), Some(Duration::from_secs(5)));
-        assert_eq!(settings.pause(1, Some(Duration::from_secs(99_999))), Some(Duration::from_secs(10)));
+        assert_eq!(settings.pause(1, Some(Duration::from_secs(5)), false), Some(Duration::from_secs(5)));
+        assert_eq!(settings.pause(1, Some(Duration::from_secs(99_999)), false), Some(Duration::from_secs(10)));
+        assert_eq!(settings.pause(1, None, true), Some(Duration::from_secs(2)));
+        assert_eq!(settings.pause(2, None, true), None);
         let endless = RetrySettings { retries: u32::MAX, ..settings };
-        assert_eq!(endless.pause(u32::MAX, None), Some(Duration::from_secs(10)));
+        assert_eq!(endless.pause(u32::MAX, None, false), Some(Duration::from_secs(10)));
     }
 }

@@ -58,6 +58,8 @@ pub struct SlotOutcome {
     pub retry_after: Option<Duration>,
     /// No connection was made.
     pub failed_connect: bool,
+    /// The same URL failed before.
+    pub retry: bool,
 }
 
 impl SlotOutcome {
@@ -71,7 +73,8 @@ impl SlotOutcome {
                 Self { status: Some(*status), ..Self::default() }
             }
             F::Failed { error, status, retry_after, .. } => {
-                Self { status: *status, retry_after: *retry_after, failed_connect: error.is_unreachable() }
+                let failed_connect = error.is_unreachable();
+                Self { status: *status, retry_after: *retry_after, failed_connect, retry: false }
             }
         }
     }
@@ -81,10 +84,16 @@ impl SlotOutcome {
     pub fn of_resource(answer: &Result<Resource, FetchError>) -> Self {
         match answer {
             Ok(answer) => {
-                Self { status: Some(answer.status), retry_after: answer.retry_after, failed_connect: false }
+                Self { status: Some(answer.status), retry_after: answer.retry_after, ..Self::default() }
             }
             Err(error) => Self { failed_connect: error.is_unreachable(), ..Self::default() },
         }
+    }
+
+    /// The same, of a URL that failed before if `attempt` is over 0.
+    #[must_use]
+    pub const fn at_attempt(self, attempt: u32) -> Self {
+        Self { retry: attempt > 0, ..self }
     }
 
     pub(super) const fn asks_for_less(&self) -> bool {

@@ -104,7 +104,7 @@ async fn retry_after_is_obeyed_up_to_its_cap() {
     let busy = |seconds| SlotOutcome {
         status: Some(429),
         retry_after: Some(Duration::from_secs(seconds)),
-        failed_connect: false,
+        ..SlotOutcome::default()
     };
     gate.try_acquire(&key("a")).ok().unwrap().finish(busy(2));
     assert_eq!(wait(&gate, "a"), Duration::from_secs(2));
@@ -131,6 +131,22 @@ async fn a_host_that_asks_for_less_is_slowed_and_slowly_forgiven() {
     assert_eq!(found, [500, 1000, 500, 500, 250, 200, 200]);
     // one 503 may be the page's own trouble
     assert_eq!(delays(&gate, &[503, 200, 503, 503, 200, 200]).await, [200, 200, 200, 500, 250, 200]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_url_that_is_refused_again_speaks_of_its_host_only_if_nothing_else_was_served() {
+    let gate = Gate::new(PolitenessSettings { forgiveness: 0.5, ..exact(200) });
+    let again = async |expected: u64| {
+        let slot = gate.acquire(&key("a")).await;
+        advance(Duration::from_millis(1)).await;
+        slot.finish(status(429).at_attempt(1));
+        assert_eq!(gate.delay(&key("a")), Duration::from_millis(expected));
+    };
+    assert_eq!(delays(&gate, &[429]).await, [500]);
+    again(1000).await;
+    assert_eq!(delays(&gate, &[200]).await, [500]);
+    again(500).await;
+    assert_eq!(delays(&gate, &[429]).await, [1000], "another URL speaks of the host");
 }
 
 #[tokio::test(start_paused = true)]
