@@ -34,6 +34,8 @@ pub struct Discovered {
     pub trapped: Vec<(String, Trap)>,
     /// Those beyond, by kind.
     pub trapped_more: BTreeMap<&'static str, u64>,
+    /// One of the candidates has another form than the page itself.
+    pub leads_on: bool,
 }
 
 impl Discovered {
@@ -130,7 +132,10 @@ impl LinkPolicy {
                 continue;
             }
             match self.trap(&url) {
-                None => found.candidates.push(new_url(url, host, page.depth + 1, Discovery::Link)),
+                None => {
+                    found.leads_on |= !found.leads_on && self.traps.differ(&page.url, &url);
+                    found.candidates.push(new_url(url, host, page.depth + 1, Discovery::Link));
+                }
                 Some(trap) => found.leave_out(url, trap, LINES_A_PAGE),
             }
         }

@@ -8,6 +8,7 @@ use crate::{
     traps,
 };
 use crawl_dedup::{Cleaned, FingerprintSettings, HostFingerprint, exact_hash};
+use crawl_fetch::PageWorth;
 use crawl_model::{
     BoilerplateInfo, BoilerplateStatus, CleanPage, ContentHash, ExtractedPage, HostKey, LeaseRef, StoreError,
     UrlKey, Warning,
@@ -283,8 +284,8 @@ impl Shard {
         let witness = &mut self.host(host)?.witness;
         witness.ask(&context, page)?;
         let known = claim != UrlKey::of(page.final_url.as_str()) || witness.recognises(page);
-        let words = page.extraction.word_count;
-        traps::learn(&self.context, &page.request, &page.final_url, words, known);
+        let worth = if known { PageWorth::Duplicate } else { traps::worth(&page.extraction.content) };
+        traps::learn(&self.context, &page.request, &page.final_url, worth);
         Ok(claim)
     }
 

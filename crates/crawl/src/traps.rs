@@ -73,16 +73,46 @@ impl<'de> Deserialize<'de> for CalendarYears {
 
 /// Tells the accounts of a page's templates what it was worth: of the URL it was found at, and of those that led there
 /// by redirects, each of which paid for a fetch of its own.
-pub fn learn(context: &Context, request: &CrawlRequest, final_url: &Url, words: u32, known: bool) {
-    let worth = match () {
-        () if known => PageWorth::Duplicate,
-        () if words < POOR_WORDS => PageWorth::Poor,
-        () => PageWorth::New,
-    };
+pub fn learn(context: &Context, request: &CrawlRequest, final_url: &Url, worth: PageWorth) {
     for url in request.redirects.iter().filter_map(|url| Url::parse(url).ok()) {
         context.traps.learn(&url, worth);
     }
     context.traps.learn(final_url, worth);
+}
+
+/// What a text that was not known is worth. The words of links do not count: generators of mazes make them without end.
+#[must_use]
+pub fn worth(content: &str) -> PageWorth {
+    let mut words = 0;
+    for line in content.lines() {
+        words += crawl_extract::count_words(&outside_of_links(line));
+        if words >= POOR_WORDS {
+            return PageWorth::New;
+        }
+    }
+    PageWorth::Poor
+}
+
+/// A line of Markdown without its links' texts and targets. A bracket that is never closed is a bracket.
+fn outside_of_links(line: &str) -> String {
+    let mut out = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some((before, link)) = rest.split_once('[') {
+        out.push_str(before);
+        let Some((text, after)) = link.split_once(']') else {
+            out.push_str(link);
+            return out;
+        };
+        match after.strip_prefix('(').and_then(|target| target.split_once(')')) {
+            Some((_, after)) => rest = after,
+            None => {
+                out.push_str(text);
+                rest = after;
+            }
+        }
+    }
+    out.push_str(rest);
+    out
 }
 
 /// Lines for links that were left out, and the number of those that were left out without a line.
@@ -114,6 +144,16 @@ mod tests {
         for bad in ["v = [5]", "v = [-1, 2]", "v = 5", "v = \"5\""] {
             assert!(of(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn words_of_links_are_no_prose() {
+        let of = |line: &str| outside_of_links(line);
+        assert_eq!(of("One [two three](http://h/four) five, [six](/x)."), "One  five, .");
+        assert_eq!(of("a [note] and an [open bracket"), "a note and an open bracket");
+        let links = "[a page of many words](http://h/p) ".repeat(50);
+        assert_eq!(worth(&links), PageWorth::Poor);
+        assert_eq!(worth(&"word ".repeat(POOR_WORDS)), PageWorth::New);
     }
 
     #[test]

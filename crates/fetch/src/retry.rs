@@ -43,7 +43,10 @@ mod tests {
         let pauses: Vec<_> = (1..=5).map(|n| settings.pause(n, None, false).map(|p| p.as_secs())).collect();
         assert_eq!(pauses, [Some(2), Some(4), Some(8), Some(10), None]);
         assert_eq!(settings.pause(1, Some(Duration::from_secs(5)), false), Some(Duration::from_secs(5)));
-        assert_eq!(settings.pause(1, Some(Duration::from_secs(99_999)), false), Some(Duration::from_secs(10)));
+        assert_eq!(
+            settings.pause(1, Some(Duration::from_secs(99_999)), false),
+            Some(Duration::from_secs(10))
+        );
         assert_eq!(settings.pause(1, None, true), Some(Duration::from_secs(2)));
         assert_eq!(settings.pause(2, None, true), None);
         let endless = RetrySettings { retries: u32::MAX, ..settings };

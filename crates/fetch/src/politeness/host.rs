@@ -43,8 +43,6 @@ pub(super) struct Host {
     pub(super) slowed_at: Option<Instant>,
     /// The last answer was 429 or 503.
     pub(super) asked_for_less: bool,
-    /// There was a good answer since then to a request that began later.
-    pub(super) served_since: bool,
     /// Not before this: `Retry-After`, or the break of a host that does not answer.
     pub(super) not_before: Option<Instant>,
     /// Failed connections in a row.
@@ -61,7 +59,6 @@ impl Host {
             slow_delay: Duration::ZERO,
             slowed_at: None,
             asked_for_less: false,
-            served_since: false,
             not_before: None,
             failures: 0,
             last_used: now,
@@ -93,8 +90,9 @@ pub(super) fn learn(
     }
 }
 
-/// Slows a host down that asks for it, and forgives it little by little. A URL that is refused again while others are
-/// served speaks of itself and not of the host.
+/// Slows a host down that asks for it, and forgives it little by little. What is refused when it is tried again says
+/// nothing new of its host: its own back-off grows already, and a host that refuses everything refuses other URLs too. Where
+/// the host says itself when to come back, that is obeyed, and the pause grows by a half instead of doubling.
 fn pace(
     host: &mut Host,
     outcome: SlotOutcome,
@@ -107,15 +105,14 @@ fn pace(
     let meant = outcome.status == Some(429) || outcome.retry_after.is_some() || again;
     if outcome.asks_for_less() && meant {
         // nor do requests that were under way already when it was slowed down say anything new
-        let old_news = host.slowed_at.is_some_and(|at| started < at);
-        if !(old_news || outcome.retry && host.served_since) {
+        let old_news = outcome.retry || host.slowed_at.is_some_and(|at| started < at);
+        if !old_news {
             let pause = base_pause(host, settings).max(FIRST_SLOW_DELAY);
-            host.slow_delay = (pause * 2).min(settings.max_slow_delay);
+            let factor = if outcome.retry_after.is_some() { 1.5 } else { 2.0 };
+            host.slow_delay = pause.mul_f64(factor).min(settings.max_slow_delay);
             host.slowed_at = Some(now);
-            host.served_since = false;
         }
     } else if outcome.status.is_some_and(|s| s < 500) && !host.slow_delay.is_zero() {
-        host.served_since |= host.slowed_at.is_some_and(|at| started >= at);
         host.slow_delay = host.slow_delay.mul_f64((1.0 - settings.forgiveness).clamp(0.0, 1.0));
         if host.slow_delay <= settings.delay.max(FORGIVEN) {
             host.slow_delay = Duration::ZERO;

@@ -134,19 +134,23 @@ async fn a_host_that_asks_for_less_is_slowed_and_slowly_forgiven() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_url_that_is_refused_again_speaks_of_its_host_only_if_nothing_else_was_served() {
-    let gate = Gate::new(PolitenessSettings { forgiveness: 0.5, ..exact(200) });
-    let again = async |expected: u64| {
-        let slot = gate.acquire(&key("a")).await;
-        advance(Duration::from_millis(1)).await;
-        slot.finish(status(429).at_attempt(1));
-        assert_eq!(gate.delay(&key("a")), Duration::from_millis(expected));
-    };
+async fn a_url_that_is_refused_again_says_nothing_new_of_its_host() {
+    let gate = Gate::new(exact(200));
     assert_eq!(delays(&gate, &[429]).await, [500]);
-    again(1000).await;
-    assert_eq!(delays(&gate, &[200]).await, [500]);
-    again(500).await;
-    assert_eq!(delays(&gate, &[429]).await, [1000], "another URL speaks of the host");
+    let slot = gate.acquire(&key("a")).await;
+    advance(Duration::from_millis(1)).await;
+    slot.finish(status(429).at_attempt(1));
+    assert_eq!(gate.delay(&key("a")), Duration::from_millis(500));
+    assert_eq!(delays(&gate, &[429]).await, [1000], "another URL does");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_host_that_says_when_to_come_back_is_slowed_less() {
+    let gate = Gate::new(exact(200));
+    let busy = SlotOutcome { retry_after: Some(Duration::from_secs(2)), ..status(503) };
+    gate.acquire(&key("a")).await.finish(busy);
+    assert_eq!(gate.delay(&key("a")), Duration::from_millis(375));
+    assert_eq!(wait(&gate, "a"), Duration::from_secs(2));
 }
 
 #[tokio::test(start_paused = true)]

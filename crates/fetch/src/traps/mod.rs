@@ -123,13 +123,15 @@ impl fmt::Display for Trap {
 pub enum PageWorth {
     /// It has a text of its own.
     New,
+    /// It links to pages that were not known and have another form than itself: a listing that leads on.
+    LeadsOn,
     /// It has hardly any text.
     Poor,
     /// Its text was known, or it says that there is nothing.
     Duplicate,
 }
 
-/// Words of main content from which on a page counts as having a text of its own.
+/// Words of main content, outside of links, from which on a page counts as having a text of its own.
 pub const POOR_WORDS: u32 = 30;
 
 /// Templates of one host that have an account; what comes after them shares one.
@@ -209,6 +211,12 @@ impl Traps {
         None
     }
 
+    /// Whether two URLs of a host have different templates, so that one can lead on to the other.
+    #[must_use]
+    pub fn differ(&self, one: &Url, other: &Url) -> bool {
+        template::of(one) != template::of(other)
+    }
+
     /// Takes one fetch from the account of the URL's template, before it is made.
     ///
     /// # Errors
@@ -232,7 +240,7 @@ impl Traps {
             return;
         };
         let change = match worth {
-            PageWorth::New => i64::from(self.settings.new_page_credit),
+            PageWorth::New | PageWorth::LeadsOn => i64::from(self.settings.new_page_credit),
             PageWorth::Poor => 0,
             PageWorth::Duplicate => -i64::from(self.settings.duplicate_cost),
         };

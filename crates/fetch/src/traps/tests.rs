@@ -115,3 +115,16 @@ fn every_limit_can_be_switched_off() {
     assert_eq!(traps.judge(&url(&long)), None);
     assert!((0..1_000).all(|n| traps.begin(&url(&format!("/{n}"))).is_ok()));
 }
+
+#[test]
+fn a_listing_that_leads_on_keeps_its_credit() {
+    let traps = Traps::new(TrapSettings { template_credit: Some(10), ..TrapSettings::default() }, 2026);
+    let page = |n: usize| Url::parse(&format!("http://a.test/list/{n}")).unwrap();
+    assert!(!traps.differ(&page(1), &page(2)));
+    assert!(traps.differ(&page(1), &Url::parse("http://a.test/item/1").unwrap()));
+    for n in 0..50 {
+        traps.begin(&page(n)).unwrap();
+        traps.learn(&page(n), PageWorth::Poor);
+        traps.learn(&page(n), PageWorth::LeadsOn);
+    }
+}
