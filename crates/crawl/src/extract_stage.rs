@@ -212,7 +212,8 @@ fn extract(context: &Context, page: FetchedPage) -> Result<Extracted, StoreError
     if let Some(kind) = unwanted {
         let (history, lease) = (history_of(&page), LeaseRef::from(&page.request));
         // it may lead to pages that are wanted, so its words count; what it says is not compared
-        traps::learn(context, &page.request, &page.final_url, traps::worth(&extraction.content));
+        let worth = traps::worth(&context.traps, &page.final_url, &extraction.content);
+        traps::learn(context, &page.request, &page.final_url, worth);
         let end = Finished::Other { lease, outcome: Outcome::Skipped, kind, history };
         return Ok(Extracted { end: End::Finished(end), trapped });
     }

@@ -16,6 +16,9 @@ use std::{sync::Arc, time::Duration};
 use tokio::sync::{Mutex, OwnedSemaphorePermit, mpsc};
 use url::Url;
 
+/// A robots.txt that asks for a longer pause than this means to be left alone: nothing would come of waiting.
+const LONGEST_CRAWL_DELAY: Duration = Duration::from_secs(86_400);
+
 /// A lease with the host's leave to make one request.
 pub struct Job {
     /// What to fetch.
@@ -226,7 +229,11 @@ impl Visit<'_> {
         let looked = robots.lookup(&origin, &**store, client, gate, &mut self.slot, now_ms()).await?;
         let policy = &looked.robots.policy;
         if let Some(delay) = policy.crawl_delay() {
-            gate.set_crawl_delay(&host, delay);
+            let cut = gate.set_crawl_delay(&host, delay);
+            if cut && looked.first {
+                let most = self.context.config.fetch.max_crawl_delay;
+                tracing::warn!(%origin, asked = ?delay, ?most, "robots.txt asks for a longer pause than is kept (fetch.max_crawl_delay)");
+            }
         }
         if policy.is_unreachable() {
             return self.robots_unreachable(&looked.robots).map(Some);
@@ -237,6 +244,13 @@ impl Visit<'_> {
             && self.context.links.in_scope(&self.request.url)
         {
             sitemaps::plant(self.context, policy.sitemaps(), &self.request.url)?;
+        }
+        if let Some(delay) = policy.crawl_delay().filter(|delay| *delay > LONGEST_CRAWL_DELAY) {
+            let message = format!(
+                "robots.txt of {origin} asks for a pause of {} s between two requests, which is as good as disallowing all",
+                delay.as_secs()
+            );
+            return Ok(Some(self.fail(Stage::Robots, "crawl_delay", None, message)));
         }
         let verdict = policy.verdict(&self.request.url);
         if !verdict.allowed {

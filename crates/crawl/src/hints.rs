@@ -9,6 +9,7 @@ pub fn of(kind: &str) -> &'static str {
 
 /// Every kind that is not a [`crawl_fetch::FetchError`]'s, with its hint.
 const KINDS: &[(&str, &str)] = &[
+    ("crawl_delay", "leave the host out, or use --ignore-robots if the site is yours"),
     ("host_dead", "see what the host's first failures say, and run the same command again when it is back"),
     ("internal", "please report it with the URL: no page should be able to do that"),
     ("redirect_loop", "try --cookies; if a browser loops as well, the site's owner has to fix it"),
@@ -18,6 +19,7 @@ const KINDS: &[(&str, &str)] = &[
     ("too_many_redirects", "look at the URL in a browser, or raise fetch.max_redirects"),
     ("trap_calendar", "raise traps.calendar_years, or name the page as a seed"),
     ("trap_hosts", "raise traps.hosts_per_domain, or name the host as a seed"),
+    ("trap_links", "raise traps.links_per_page"),
     ("trap_parameters", "raise traps.parameters, or name the page as a seed"),
     ("trap_path_depth", "raise traps.path_segments, or name the page as a seed"),
     ("trap_repeated_segment", "raise traps.segment_repeats, or name the page as a seed"),
@@ -82,6 +84,7 @@ mod tests {
             Trap::Calendar(1),
             Trap::Template(text()),
             Trap::Hosts(text()),
+            Trap::Links(1),
         ] {
             assert!(of(trap.kind()).contains("traps."), "{}", trap.kind());
         }

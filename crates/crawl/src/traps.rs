@@ -6,7 +6,7 @@ use crate::{
     context::{Context, now_ms, rfc3339},
     hints,
 };
-use crawl_fetch::{POOR_WORDS, PageWorth, Trap, TrapSettings};
+use crawl_fetch::{POOR_WORDS, PageWorth, Trap, TrapSettings, Traps};
 use crawl_model::{CrawlRequest, FailedPage, Stage};
 use serde::{Deserialize, Deserializer, de::Error as _};
 use toml::Value;
@@ -82,15 +82,17 @@ pub fn learn(context: &Context, request: &CrawlRequest, final_url: &Url, worth: 
 
 /// What a text that was not known is worth. The words of links do not count: generators of mazes make them without end.
 #[must_use]
-pub fn worth(content: &str) -> PageWorth {
-    let mut words = 0;
-    for line in content.lines() {
-        words += crawl_extract::count_words(&outside_of_links(line));
+pub fn worth(traps: &Traps, url: &Url, content: &str) -> PageWorth {
+    let (mut words, mut said) = (0, String::new());
+    for line in content.lines().map(outside_of_links) {
+        words += crawl_extract::count_words(&line);
         if words >= POOR_WORDS {
             return PageWorth::New;
         }
+        said.push_str(line.trim());
     }
-    PageWorth::Poor
+    let again = words > 0 && traps.repeats(url, &said);
+    if again { PageWorth::Duplicate } else { PageWorth::Poor }
 }
 
 /// A line of Markdown without its links' texts and targets. A bracket that is never closed is a bracket.
@@ -151,9 +153,18 @@ mod tests {
         let of = |line: &str| outside_of_links(line);
         assert_eq!(of("One [two three](http://h/four) five, [six](/x)."), "One  five, .");
         assert_eq!(of("a [note] and an [open bracket"), "a note and an open bracket");
+    }
+
+    #[test]
+    fn a_short_text_is_poor_and_said_again_a_duplicate() {
+        let traps = Traps::new(TrapSettings::default(), 2026);
+        let of = |n: usize, text: &str| worth(&traps, &Url::parse(&format!("http://h/p/{n}")).unwrap(), text);
         let links = "[a page of many words](http://h/p) ".repeat(50);
-        assert_eq!(worth(&links), PageWorth::Poor);
-        assert_eq!(worth(&"word ".repeat(POOR_WORDS)), PageWorth::New);
+        assert_eq!(of(1, &"word ".repeat(30)), PageWorth::New);
+        assert_eq!([of(2, &links), of(3, &links)], [PageWorth::Poor, PageWorth::Poor], "no text at all");
+        assert_eq!(of(4, "No results. [next](/p/5)"), PageWorth::Poor);
+        assert_eq!(of(5, "No results. [next](/p/6)"), PageWorth::Duplicate);
+        assert_eq!(of(6, "One result."), PageWorth::Poor);
     }
 
     #[test]

@@ -6,11 +6,17 @@ use html5ever::local_name;
 use std::collections::{HashMap, HashSet, hash_map::Entry};
 use url::Url;
 
-/// Resolves an address of a page. `None` for what is neither http nor https, and for what is no address. The fragment
-/// is dropped.
+/// The longest address in bytes: what servers are asked to take at least (RFC 9110 §4.1), which is as much as they do.
+const LONGEST: usize = 8_000;
+
+/// Resolves an address of a page. `None` for what is neither http nor https, too long, or no address. The fragment is
+/// dropped.
 pub(crate) fn resolve(base: Option<&Url>, address: &str) -> Option<String> {
     let address = address.trim_matches(|c: char| c.is_ascii_whitespace() || c.is_ascii_control());
     let address = address.split('#').next().unwrap_or_default();
+    if address.len() > LONGEST {
+        return None;
+    }
     if is_plain_absolute(address) {
         return Some(address.to_owned());
     }

@@ -157,6 +157,8 @@ struct Ledger {
     /// Hosts of all domains.
     hosts: usize,
     keys: RandomState,
+    /// Short texts, hashed with their template.
+    said: FxHashSet<u64>,
 }
 
 /// Recognises traps. One for a crawl, shared by all its stages.
@@ -232,6 +234,19 @@ impl Traps {
             Ok(())
         })
         .unwrap_or(Ok(()))
+    }
+
+    /// Whether another page of the URL's template said the same; `text` is what is said apart from links. For texts that
+    /// are too short to tell more by.
+    #[must_use]
+    pub fn repeats(&self, url: &Url, text: &str) -> bool {
+        let (Some(template), Some(host)) = (template::of(url), HostKey::of(url)) else { return false };
+        let mut ledger = self.lock();
+        let key = ledger.keys.hash_one((host, template, text));
+        if ledger.said.len() >= MAX_TEMPLATES {
+            ledger.said.clear();
+        }
+        !ledger.said.insert(key)
     }
 
     /// Tells what the page was worth.
