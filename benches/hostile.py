@@ -1,22 +1,22 @@
 #!/usr/bin/env python3
-"""A crawl of a server that misbehaves in every way it knows: how long, how much memory, and what differs from its wishes.
+"""A crawl of a server that misbehaves in every way it knows, held against tests/hostile.toml.
 
-    benches/hostile.py CRAWL_BINARY HOSTILE_SERVER.py [--port 8800] [--limit-seconds 120] [--keep DIR] [crawl flags ...]
+    benches/hostile.py CRAWL_BINARY [SERVER.py] [--port 8800] [--limit-seconds 120] [--keep DIR] [crawl flags ...]
 
-The server serves an index of its paths at /, what a good crawler does with each at /_expected.json, and what was asked of
-it at /_stats.json; which robots.txt it gives is said by the first label of the host. The crawl starts at the index and,
-for each robots host, at /static/ok and at a path that some of them forbid. Outcomes are read from the records and the error
-log; the table lists each path with its outcome, its requests and the wish, those first that break a number in the wish.
-Ends with 1 if the crawl did not end by itself in time, took more memory than allowed, or touched a canary: an address that no
-crawl may contact.
+The server is our own benches/hostile_server.py, or another with the same pages about itself: an index of its paths at /, what a
+good crawler does with each at /_expected.json, what was asked of it at /_stats.json. Which robots.txt it gives is said by the
+first label of the host. The crawl starts at the index and, for each robots host, at /static/ok and at a path that some
+of them forbid. Outcomes are read from the records and the error log. Prints each path with its outcome, its requests and
+what tests/hostile.toml says of it, differences first. Ends with 1 if there is one, or if the crawl did not end by itself in
+time, took more memory than allowed, or touched a canary: an address that no crawl may contact.
 """
-import argparse, collections, json, os, re, resource, subprocess, sys, tempfile, time, urllib.request
+import argparse, collections, json, os, pathlib, resource, subprocess, sys, tempfile, time, tomllib, urllib.request
 from urllib.parse import urlsplit
 
 MEMORY_MB = 300
 PATIENCE = 10
-# Wishes in numbers: at most so many requests of a path.
-AT_MOST = re.compile(r"<= (\d+) hits|at most (\d+) hits|\((0) hits\)|^(0) hits")
+HERE = pathlib.Path(__file__).parent
+TABLE = HERE.parent / "tests" / "hostile.toml"
 
 
 def get(base, path):
@@ -76,49 +76,57 @@ def lines(path):
 
 
 def outcomes(folder):
-    """(host, path without query) → how its URLs ended, with how often."""
-    out = collections.defaultdict(collections.Counter)
+    """(host, path) → how its URLs ended, and the warnings of its records, with how often."""
+    ends, marks = collections.defaultdict(collections.Counter), collections.defaultdict(collections.Counter)
     for record in lines(f"{folder}/pages.jsonl"):
-        kind = "+".join(["record", *record["warnings"]])
         for url in {record["url"], record["metadata"]["sourceURL"]}:
             parts = urlsplit(url)
-            out[parts.netloc, parts.path][kind if url == record["url"] else "redirected to a record"] += 1
+            ends[parts.netloc, parts.path]["record" if url == record["url"] else "redirected"] += 1
+            marks[parts.netloc, parts.path].update(record["warnings"])
     for line in lines(f"{folder}/state/errors.jsonl"):
         parts = urlsplit(line["url"])
-        out[parts.netloc, parts.path][line["kind"]] += 1
-    return out
+        ends[parts.netloc, parts.path][line["kind"]] += 1
+    return ends, marks
 
 
-def shown(counter):
-    return ", ".join(f"{kind} x{n}" if n > 1 else kind for kind, n in counter.most_common(4)) or "-"
+def differences(entry, ends, marks, requests):
+    """What the table does not allow, in words."""
+    if entry is None:
+        return ["is not in the table"]
+    # links to it that are left out, and other forms of it, are no outcomes of it
+    found = {kind for kind in ends if not kind.startswith("trap_")} or {"counted"}
+    words = [f"{kind}, not {' or '.join(entry['ends'])}" for kind in sorted(found - set(entry["ends"]))]
+    words += [f"its record does not say {mark}" for mark in entry.get("marks", []) if mark not in marks]
+    if requests > entry.get("requests", requests):
+        words.append(f"{requests} requests, not at most {entry['requests']}")
+    return words
 
 
 def table(expected, stats, ended, port):
-    """Rows of path, outcome, requests, wish; those that break a number in the wish first."""
+    """Rows of path, outcome, requests, differences, remark; those that differ first."""
+    ends, marks = ended
+    allowed = tomllib.loads(TABLE.read_text())
     rows = []
-    here = f"127.0.0.1:{port}"
+
+    def row(name, entry, kinds, warnings, requests):
+        remark = entry and (entry.get("why") or f"waits for {entry['waits']}" if "why" in entry or "waits" in entry else "")
+        shown = ", ".join(f"{kind} x{n}" if n > 1 else kind for kind, n in kinds.most_common(4)) or "counted"
+        rows.append((name, shown, requests, differences(entry, kinds, warnings, requests), remark or ""))
+
     for path, wish in expected["paths"].items():
-        hits = stats["hits"].get(wish["name"], 0)
-        prefix = re.sub(r"[^/]*$", "", path) if wish["category"] in ("trap", "dup") else None
-        counter = collections.Counter()
-        for (host, asked), kinds in ended.items():
-            if host == here and (asked == path or (prefix not in (None, "/") and asked.startswith(prefix))):
-                counter += kinds
-        limits = [int(n) for groups in AT_MOST.findall(wish["expect"]) for n in groups if n]
-        rows.append((not any(hits > n for n in limits), path, shown(counter), hits, wish["expect"]))
-    for label, wish in expected["robots_hosts"].items():
+        at = (f"127.0.0.1:{port}", urlsplit(path).path)
+        row(path, allowed["paths"].get(path), ends[at], marks[at], stats["hits"].get(wish["name"], 0))
+    for label in expected["robots_hosts"]:
         host = f"{label}.test:{port}"
-        counter = sum((kinds for (name, _), kinds in ended.items() if name == host), collections.Counter())
-        hits = stats["hosts"].get(host, 0)
-        nothing = wish.startswith("0 page fetches") or "0 page fetches" in wish
-        rows.append((not (nothing and hits), host, shown(counter), hits, wish))
-    return sorted(rows, key=lambda row: row[0])
+        kinds = sum((found for (name, _), found in ends.items() if name == host), collections.Counter())
+        row(label, allowed["robots"].get(label), kinds, {}, stats["hosts"].get(host, 0))
+    return sorted(rows, key=lambda row: not row[3])
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("binary")
-    parser.add_argument("server")
+    parser.add_argument("server", nargs="?", default=str(HERE / "hostile_server.py"))
     parser.add_argument("--port", type=int, default=8800)
     parser.add_argument("--limit-seconds", type=float, default=120)
     parser.add_argument("--keep", help="folder for the outputs (default: a temporary one)")
@@ -139,13 +147,14 @@ def main():
             server.kill()
             server.wait()
         rows = table(expected, stats, outcomes(folder), given.port)
-    for agrees, path, outcome, hits, wish in rows:
-        print(f"{'    ' if agrees else 'DIFF'} {path:32} {hits:5} requests  {outcome:60} | {wish[:110]}")
+    for path, outcome, hits, differs, remark in rows:
+        print(f"{'DIFF' if differs else '    '} {path:24} {hits:4} requests  {outcome:52} {'; '.join(differs) or remark}")
     print(messages)
     canaries = sum(stats["canary"].values())
+    different = sum(bool(row[3]) for row in rows)
     print(f"exit {'none: stopped' if code is None else code}, {took:.1f} s, {peak:.0f} MB at most, {canaries} canary hits, "
-          f"{sum(not row[0] for row in rows)} of {len(rows)} wishes in numbers broken")
-    sys.exit(code is None or peak > MEMORY_MB or canaries > 0)
+          f"{different} of {len(rows)} outcomes differ from {TABLE.name}")
+    sys.exit(code is None or peak > MEMORY_MB or canaries > 0 or different > 0)
 
 
 main()

@@ -16,7 +16,7 @@ use std::{sync::Arc, time::Duration};
 use tokio::sync::{Mutex, OwnedSemaphorePermit, mpsc};
 use url::Url;
 
-/// A robots.txt that asks for a longer pause than this means to be left alone: nothing would come of waiting.
+/// A robots.txt that asks for a pause of a day or more (it is read no further) means to be left alone: nothing would come of waiting.
 const LONGEST_CRAWL_DELAY: Duration = Duration::from_secs(86_400);
 
 /// A lease with the host's leave to make one request.
@@ -245,7 +245,7 @@ impl Visit<'_> {
         {
             sitemaps::plant(self.context, policy.sitemaps(), &self.request.url)?;
         }
-        if let Some(delay) = policy.crawl_delay().filter(|delay| *delay > LONGEST_CRAWL_DELAY) {
+        if let Some(delay) = policy.crawl_delay().filter(|delay| *delay >= LONGEST_CRAWL_DELAY) {
             let message = format!(
                 "robots.txt of {origin} asks for a pause of {} s between two requests, which is as good as disallowing all",
                 delay.as_secs()

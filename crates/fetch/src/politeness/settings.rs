@@ -19,7 +19,8 @@ pub struct PolitenessSettings {
     pub max_crawl_delay: Duration,
     /// The most that a `Retry-After` may ask for.
     pub max_retry_after: Duration,
-    /// A host that answers 429, or 503 twice in a row or with `Retry-After`, gets its pause doubled, up to this.
+    /// A host that answers 429, or 503 twice in a row or with `Retry-After`, gets its pause doubled, or with `Retry-After` half
+    /// as long again, up to this. A URL that is tried again does not count.
     pub max_slow_delay: Duration,
     /// The share of a slowed pause that every good answer takes back.
     pub forgiveness: f64,
@@ -41,7 +42,7 @@ impl Default for PolitenessSettings {
             max_crawl_delay: Duration::from_secs(30),
             max_retry_after: Duration::from_secs(300),
             max_slow_delay: Duration::from_secs(60),
-            forgiveness: 0.1,
+            forgiveness: 0.2,
             break_after: 5,
             break_for: Duration::from_secs(30),
             break_tries: 3,
