@@ -227,7 +227,7 @@ def bomb_zstd(c): c.answer(zstd_frame(GIB), more=["Content-Encoding: zstd"])
 @behaviour("/bomb/zstd-window", "bomb", "a window of 2 GiB is refused")
 def bomb_window(c): c.answer(zstd_frame(MIB, 0xA8), more=["Content-Encoding: zstd"])
 @behaviour("/bomb/gzip-corrupt", "bomb", "an error, or what could be read; no storm of retries")
-def bomb_corrupt(c): c.answer(gzip.compress(b"<p>fine so far" * 999)[:60] + b"\xff" * 400, more=["Content-Encoding: gzip"])
+def bomb_corrupt(c): c.answer(gzip.compress(os.urandom(9999))[:5000] + b"\xff" * 400, more=["Content-Encoding: gzip"])
 @behaviour("/bomb/gzip-lie", "bomb", "not gzip at all: an error, or the plain page")
 def bomb_lie(c): c.answer("<p>plain after all", more=["Content-Encoding: gzip"])
 

@@ -283,10 +283,10 @@ impl Shard {
         let context = Arc::clone(&self.context);
         let witness = &mut self.host(host)?.witness;
         witness.ask(&context, page)?;
-        let known = claim != UrlKey::of(page.final_url.as_str()) || witness.recognises(page);
-        let worth = match known {
-            true => PageWorth::Duplicate,
-            false => traps::worth(&context.traps, &page.final_url, &page.extraction.content),
+        let worth = match () {
+            () if witness.recognises(page) => PageWorth::NotFound,
+            () if claim != UrlKey::of(page.final_url.as_str()) => PageWorth::Duplicate,
+            () => traps::worth(&context.traps, &page.final_url, &page.extraction.content),
         };
         traps::learn(&self.context, &page.request, &page.final_url, worth);
         Ok(claim)

@@ -127,8 +127,10 @@ pub enum PageWorth {
     LeadsOn,
     /// It has hardly any text.
     Poor,
-    /// Its text was known, or it says that there is nothing.
+    /// Its text was known.
     Duplicate,
+    /// It says that there is nothing, whatever its status.
+    NotFound,
 }
 
 /// Words of main content, outside of links, from which on a page counts as having a text of its own.
@@ -225,6 +227,11 @@ impl Traps {
     /// When the credit is used up; the URL should not be fetched then.
     pub fn begin(&self, url: &Url) -> Result<(), Trap> {
         let Some(initial) = self.settings.template_credit else { return Ok(()) };
+        if let Some(template) = template::of_names(url)
+            && self.credit(url, &template).is_some_and(|credit| credit <= 0)
+        {
+            return Err(Trap::Template(template));
+        }
         let Some(template) = template::of(url) else { return Ok(()) };
         self.with_account(url, &template, initial, |credit| {
             if *credit <= 0 {
@@ -251,17 +258,31 @@ impl Traps {
 
     /// Tells what the page was worth.
     pub fn learn(&self, url: &Url, worth: PageWorth) {
-        let (Some(initial), Some(template)) = (self.settings.template_credit, template::of(url)) else {
-            return;
-        };
+        let Some(initial) = self.settings.template_credit else { return };
         let change = match worth {
             PageWorth::New | PageWorth::LeadsOn => i64::from(self.settings.new_page_credit),
             PageWorth::Poor => 0,
-            PageWorth::Duplicate => -i64::from(self.settings.duplicate_cost),
+            PageWorth::Duplicate | PageWorth::NotFound => -i64::from(self.settings.duplicate_cost),
         };
         // bounded: a template that was good for a long time must not live on that for ever
         let most = i64::from(initial).saturating_mul(10);
-        self.with_account(url, &template, initial, |credit| *credit = (*credit + change).min(most));
+        let book = |credit: &mut i64| *credit = (*credit + change).min(most);
+        if let Some(template) = template::of(url) {
+            self.with_account(url, &template, initial, book);
+        }
+        // names cost nothing as such: an account of them begins with the first that does not exist
+        if let Some(template) = template::of_names(url)
+            && (worth == PageWorth::NotFound
+                || worth == PageWorth::New && self.credit(url, &template).is_some())
+        {
+            self.with_account(url, &template, initial, book);
+        }
+    }
+
+    /// The credit of an account, if there is one.
+    fn credit(&self, url: &Url, template: &str) -> Option<i64> {
+        let host = HostKey::of(url)?;
+        self.lock().accounts.get(&host)?.get(&template::hash(template)).copied()
     }
 
     fn with_account<T>(

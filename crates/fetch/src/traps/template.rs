@@ -22,6 +22,23 @@ pub(super) fn of(url: &Url) -> Option<String> {
     varies.then_some(out)
 }
 
+/// The folder of a URL whose last segment is a name, with a slot for it; `None` at the top, and where the segment varies by
+/// numbers. Error pages can lead on by names without end.
+pub(super) fn of_names(url: &Url) -> Option<String> {
+    let (folder, name) = url.path().strip_prefix('/')?.rsplit_once('/')?;
+    let mut out = String::with_capacity(folder.len() + 16);
+    if name.is_empty() || push_segment(name, &mut out) {
+        return None;
+    }
+    out.clear();
+    for segment in folder.split('/') {
+        out.push('/');
+        push_segment(segment, &mut out);
+    }
+    out.push_str("/{name}");
+    Some(out)
+}
+
 pub(super) fn hash(template: &str) -> u64 {
     let mut hasher = FxHasher::default();
     template.hash(&mut hasher);
@@ -69,6 +86,20 @@ fn is_identifier(segment: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_share_their_folder() {
+        for (path, expected) in [
+            ("/about", None),
+            ("/tags/", None),
+            ("/tags/5", None),
+            ("/tags/red", Some("/tags/{name}")),
+            ("/v2/tags/red?page=3", Some("/v{n}/tags/{name}")),
+        ] {
+            let url = Url::parse(&format!("http://h{path}")).unwrap();
+            assert_eq!(of_names(&url).as_deref(), expected, "{path}");
+        }
+    }
 
     #[test]
     fn siblings_share_a_template() {

@@ -128,3 +128,20 @@ fn a_listing_that_leads_on_keeps_its_credit() {
         traps.learn(&page(n), PageWorth::LeadsOn);
     }
 }
+
+#[test]
+fn error_pages_with_names_without_end_are_left_and_other_names_are_not() {
+    let traps = Traps::new(TrapSettings { template_credit: Some(100), ..TrapSettings::default() }, 2026);
+    let page = |folder: &str, n: usize| url(&format!("/{folder}/{}", "x".repeat(n + 1)));
+    for n in 0..300 {
+        traps.begin(&page("tags", n)).unwrap();
+        traps.learn(&page("tags", n), PageWorth::Duplicate);
+    }
+    let fetched = (0..300).take_while(|n| {
+        let may = traps.begin(&page("lost", *n)).is_ok();
+        traps.learn(&page("lost", *n), PageWorth::NotFound);
+        may
+    });
+    assert_eq!(fetched.count(), 10);
+    assert!(traps.begin(&url("/about")).is_ok(), "nothing varies at the top");
+}
