@@ -162,12 +162,8 @@ impl<'a> Page<'a> {
     fn look_at_elements(&mut self) {
         // Class attributes repeat, ids do not. One slot a hash: colliding classes are looked up again, no more.
         let mut seen: [(&str, Roles); 256] = [("", Roles::NONE); 256];
-        let controlled = controlled(&self.dom);
-        let lists = self.lists();
-        for id in 1..self.dom.len() {
-            if self.budget.is_over() {
-                return;
-            }
+        let (controlled, lists, budget) = (controlled(&self.dom), self.lists(), self.budget);
+        for id in (1..self.dom.len()).take_while(|_| !budget.is_over()) {
             let at = id as usize;
             let parent = self.dom.parent(id);
             if parent != NONE && self.gone[parent as usize] != Gone::No {

@@ -131,7 +131,8 @@ fn share(pages: &[Vec<u8>], extractor: &PageExtractor, numbers: impl Iterator<It
         let input = Input { bytes: &page, url: Some(&url), content_type: content_type.as_deref() };
         // A panic names the page by the number, which a debugger can begin with.
         let found = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| extractor.extract(&input)));
-        let found = found.unwrap_or_else(|_| panic!("page {number} of {} bytes panicked", page.len()));
+        assert!(found.is_ok(), "page {number} of {} bytes panicked", page.len());
+        let found = found.unwrap();
         assert!(
             !found.warnings.contains(&Warning::DeadlineExceeded),
             "page {number} of {} bytes",
