@@ -8,7 +8,7 @@ million attributes, one GiB behind a few bytes of gzip, brotli and zstd, bodies 
 system), the largest resident memory, both also over those of the tiny page, and how the page ended. Ends with 1 if one
 took more CPU or memory than allowed over the tiny page, or came neither to one record nor to one line of the error log.
 """
-import argparse, http.server, itertools, json, os, subprocess, sys, tempfile, threading, zlib
+import argparse, http.server, itertools, json, os, signal, subprocess, sys, tempfile, threading, urllib.request, zlib
 
 GIB = 1 << 30
 PATIENCE = 120
@@ -91,14 +91,20 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def log_message(self, *_):
         pass
 
+    def short(self, status, text):
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
     def do_GET(self):
-        name = self.path.lstrip("/")
+        name, _, asked = self.path.lstrip("/").partition("?")
         if name not in PAGES:
-            self.send_response(404)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-            return
-        coding, body = PAGES[name][0], self.bodies[name]
+            return self.short(404, b"")
+        coding, make = PAGES[name]
+        body = self.bodies[name] = self.bodies.get(name) or make()
+        if asked == "size":
+            return self.short(200, str(len(body)).encode())
         self.send_response(200)
         self.send_header("Content-Type", "text/html; charset=utf-8")
         if coding == "endless":
@@ -118,6 +124,18 @@ class Handler(http.server.BaseHTTPRequestHandler):
             pass  # the crawler has had enough
 
 
+def serve():
+    """The address of a server in a process of its own: a child begins with the peak of its parent's memory, so the parent
+    of the crawls has to be small."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    child = os.fork()
+    if child == 0:
+        server.serve_forever()
+    server.server_close()
+    return child, f"http://127.0.0.1:{server.server_port}/"
+
+
 def lines(path):
     if not os.path.exists(path):
         return []
@@ -126,7 +144,7 @@ def lines(path):
 
 
 def crawl(binary, url, flags):
-    """CPU seconds, peak MB, and how the page ended; None for one that did not end in time."""
+    """CPU seconds, peak MB, and how the page ended."""
     with tempfile.TemporaryDirectory() as folder:
         with open(f"{folder}/seeds.txt", "w") as seeds:
             print(url, file=seeds)
@@ -151,25 +169,31 @@ def main():
     parser.add_argument("--memory", type=float, default=100, help="MB over the tiny page")
     given, flags = parser.parse_known_args()
     names = [name for name in PAGES if name == "tiny" or given.only in (None, name)]
-    for name in names:
-        Handler.bodies[name] = PAGES[name][1]()
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    base = f"http://127.0.0.1:{server.server_port}/"
+    server, base = serve()
+    try:
+        missed = measure(given, flags, names, base)
+    finally:
+        os.kill(server, signal.SIGKILL)
+    sys.exit(bool(missed))
+
+
+def measure(given, flags, names, base):
+    """Prints the table; gives the names of the pages that cost too much."""
     print(f"{'page':16} {'sent':>10} {'CPU s':>7} {'over':>6} {'peak MB':>8} {'over':>6}  how it ended")
     idle, missed = None, []
     for name in names:
+        with urllib.request.urlopen(f"{base}{name}?size", timeout=PATIENCE) as answer:
+            size = answer.read().decode()
         cpu, peak, ends = crawl(given.binary, base + name, flags)
         idle = idle or (cpu, peak)
         over = (cpu - idle[0], peak - idle[1])
         fine = over[0] <= given.cpu and over[1] <= given.memory and len(ends) == 1
         missed += [] if fine else [name]
-        sent = "endless" if PAGES[name][0] == "endless" else len(Handler.bodies[name])
+        sent = "endless" if PAGES[name][0] == "endless" else size
         print(f"{name:16} {sent:>10} {cpu:7.2f} {over[0]:6.2f} {peak:8.1f} {over[1]:6.1f}  {'; '.join(ends)}"
               f"{'' if fine else '   <- missed'}", flush=True)
     print(f"{len(names) - len(missed)} of {len(names)} within {given.cpu:g} CPU s and {given.memory:g} MB over the tiny page")
-    sys.exit(bool(missed))
+    return missed
 
 
 main()

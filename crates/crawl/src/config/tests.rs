@@ -18,7 +18,7 @@ fn the_file_holds_every_default_and_nothing_else() {
     let config = load(None, none(), vec![]).unwrap();
     assert_eq!(config.fetch.delay, Duration::from_secs(1));
     assert_eq!(config.crawl.limit, Limit(None));
-    assert_eq!(config.fetch.max_body.as_u64(), 16 << 20);
+    assert_eq!(config.fetch.max_body.as_u64(), 8 << 20);
 }
 
 #[test]

@@ -32,7 +32,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { max_depth: 512, max_attributes: 256, max_nodes: 600_000 }
+        Self { max_depth: 512, max_attributes: 256, max_nodes: 400_000 }
     }
 }
 

@@ -6,7 +6,7 @@
 //! come without their text, which nobody reads.
 
 use super::references;
-use crate::budget::Budget;
+use crate::{budget::Budget, text::head};
 use html5ever::{
     Attribute, LocalName, QualName,
     buffer_queue::BufferQueue,
@@ -55,6 +55,9 @@ fn one_line_end(html: &str) -> Cow<'_, str> {
     }
     Cow::Owned(out)
 }
+
+/// Bytes of text in one token.
+const MAX_RUN: usize = 64 * 1024;
 
 struct Scan<'a, S> {
     html: &'a str,
@@ -105,9 +108,12 @@ impl<S: TokenSink> Scan<'_, S> {
         let _ = self.sink.process_token(token, 1);
     }
 
-    fn chars(&self, text: &str) {
-        if !text.is_empty() {
-            self.send(Token::CharacterTokens(StrTendril::from_slice(text)));
+    /// Text as tokens, which are copies: a page that is one run of megabytes is sent in parts.
+    fn chars(&self, mut text: &str) {
+        while !text.is_empty() {
+            let part = head(text, MAX_RUN);
+            self.send(Token::CharacterTokens(StrTendril::from_slice(part)));
+            text = &text[part.len()..];
         }
     }
 

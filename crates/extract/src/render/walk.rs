@@ -350,7 +350,7 @@ impl Walk<'_> {
                 self.inline.text.clear();
                 if !table.rows.is_empty() && self.style.tables {
                     let text = table.write(self.style.markdown);
-                    self.put(Kind::Table, &text);
+                    self.put(Kind::Table, text);
                 }
                 self.inline = Inline::default();
                 self.want(Gap::Blank);
@@ -371,7 +371,7 @@ impl Walk<'_> {
                 let text = crate::text::fold(&self.inline.text);
                 let nodes = std::mem::take(&mut self.inline.nodes);
                 if !text.is_empty() {
-                    self.put(Kind::Paragraph, &text);
+                    self.put(Kind::Paragraph, text);
                     if let Some(piece) = self.pieces.last_mut() {
                         piece.nodes = nodes;
                     }
@@ -394,9 +394,9 @@ impl Walk<'_> {
             let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
             let fence = "`".repeat(longest.max(2) + 1);
             let language = code_language(self.page, id).unwrap_or_default();
-            self.put(Kind::Code, &format!("{fence}{language}\n{text}\n{fence}"));
+            self.put(Kind::Code, format!("{fence}{language}\n{text}\n{fence}"));
         } else {
-            self.put(Kind::Code, &text);
+            self.put(Kind::Code, text);
         }
         self.want(Gap::Blank);
     }
@@ -406,9 +406,8 @@ impl Walk<'_> {
         if self.table.is_some() {
             return;
         }
-        let mut text = self.inline.text.trim_matches([' ', '\n']).to_owned();
+        let mut text = trimmed(std::mem::take(&mut self.inline.text));
         if text.is_empty() {
-            self.inline.text.clear();
             // An inline element that goes on in the next block has no text of its own here.
             self.inline.marks.iter_mut().for_each(|mark| mark.start = 0);
             return;
@@ -428,23 +427,15 @@ impl Walk<'_> {
         }
         let in_item = matches!(self.prefixes.last(), Some(prefix) if prefix.first != "> ");
         let kind = if kind == Kind::Paragraph && in_item { Kind::Item } else { kind };
-        self.put(kind, &text);
+        self.put(kind, text);
         if matches!(kind, Kind::Heading(_)) {
             self.gap = Gap::Blank;
         }
     }
 
-    /// Adds a piece with the marks in front of its lines.
-    fn put(&mut self, kind: Kind, text: &str) {
+    /// The text with the marks in front of its lines.
+    fn with_marks(&mut self, text: &str) -> String {
         let mut lines = String::with_capacity(text.len() + 8);
-        let blank: String = self
-            .prefixes
-            .iter()
-            .filter(|p| p.used)
-            .map(|p| p.rest.as_str())
-            .collect::<String>()
-            .trim_end()
-            .to_owned();
         for (index, line) in text.split('\n').enumerate() {
             if index > 0 {
                 lines.push('\n');
@@ -460,11 +451,26 @@ impl Walk<'_> {
             }
             lines.push_str(line);
         }
+        lines
+    }
+
+    /// Adds a piece with the marks in front of its lines.
+    fn put(&mut self, kind: Kind, text: String) {
+        let blank: String = self
+            .prefixes
+            .iter()
+            .filter(|p| p.used)
+            .map(|p| p.rest.as_str())
+            .collect::<String>()
+            .trim_end()
+            .to_owned();
+        // Most blocks stand in no list and no quote; a copy of a large one would be felt.
+        let text = if self.prefixes.is_empty() { text } else { self.with_marks(&text) };
         let inline = std::mem::take(&mut self.inline);
         let gap = std::mem::replace(&mut self.gap, Gap::Line);
         self.pieces.push(Piece {
             kind,
-            text: lines,
+            text,
             gap,
             blank,
             chars: inline.chars,
@@ -472,6 +478,14 @@ impl Walk<'_> {
             nodes: inline.nodes,
         });
     }
+}
+
+/// A text without spaces and line ends around it, in its own memory.
+fn trimmed(mut text: String) -> String {
+    text.truncate(text.trim_end_matches([' ', '\n']).len());
+    let start = text.len() - text.trim_start_matches([' ', '\n']).len();
+    text.drain(..start);
+    text
 }
 
 /// The language of a code block, from the classes that highlighters write on it, its code element or its parents.
