@@ -116,7 +116,9 @@ impl Shard {
             return self.send(page, cleaned, claim, share);
         }
         let full = state.fingerprint.ready(settle_pages);
-        let stored = serde_json::to_vec(&page).map_err(|e| StoreError::Other(e.to_string()))?;
+        // a buffer that grows by doubling would take a large page's memory three times
+        let mut stored = Vec::with_capacity(page.extraction.content.len() / 16 * 17 + 4096);
+        serde_json::to_writer(&mut stored, &page).map_err(|e| StoreError::Other(e.to_string()))?;
         if self.context.store.hold((&page.request).into(), &host, &stored)? {
             self.context.stats.held.add(1);
         } else {

@@ -113,7 +113,10 @@ impl Sink {
         };
         self.settlements.push(Settlement { lease: lease_of(&page), outcome: Outcome::Record, history });
         self.tally.records += 1;
-        push_line(&mut self.lines, &record(page))
+        let record = record(page);
+        // Of a large page; a buffer that grows by doubling would take its memory three times.
+        self.lines.reserve((record.text.len() + record.content.len()) / 16 * 17 + 1024);
+        push_line(&mut self.lines, &record)
     }
 
     fn failed(&mut self, failed: &FailedPage, history: PageHistory) -> Result<(), StageError> {

@@ -93,6 +93,9 @@ fn count(page: &Page<'_>) -> Counts {
     counts
 }
 
+/// How much of a page's text is searched for what a wall says (bytes): it says so soon.
+const WALL_BYTES: usize = 256 * 1024;
+
 /// Whether the body's text holds one of the phrases. Consent banners count here, although extraction drops them.
 fn matches_text(page: &Page<'_>, phrases: &AhoCorasick) -> bool {
     let dom = &page.dom;
@@ -101,8 +104,11 @@ fn matches_text(page: &Page<'_>, phrases: &AhoCorasick) -> bool {
         if dom.tag(id) == Tag::Text
             && !matches!(dom.tag(dom.parent(id)), Tag::Script | Tag::Style | Tag::Template)
         {
-            text.push_str(dom.text(id));
+            text.push_str(text::head(dom.text(id), WALL_BYTES));
             text.push(' ');
+        }
+        if text.len() > WALL_BYTES {
+            break;
         }
     }
     phrases.is_match(&text::fold_lower(&text))
