@@ -6,9 +6,11 @@ use crawl_model::Extractor;
 
 /// Never fails: at the end there is the body.
 pub(super) fn choose(page: &Page<'_>, mask: &[bool]) -> Chosen {
-    priority(page, mask)
+    let chosen = priority(page, mask)
         .or_else(|| density(page, mask))
-        .unwrap_or_else(|| body(page, mask, "no element has ten words of paragraphs"))
+        .unwrap_or_else(|| body(page, mask, "no element has ten words of paragraphs"));
+    page.trace.candidate(page, "dom heuristic", &chosen.selection);
+    chosen
 }
 
 /// Step 1: the first selector with a match of ten words.

@@ -145,11 +145,7 @@ pub(crate) fn choose(page: &Page<'_>, metadata: &PageMetadata, article: bool, op
             let reason = format!("blocks have {} words, no container has enough", s.words);
             Chosen::new(s, Extractor::Trafilatura, reason)
         }
-        (None, None) => {
-            let chosen = density::choose(page, &mask);
-            page.trace.candidate(page, "dom heuristic", &chosen.selection);
-            chosen
-        }
+        (None, None) => density::choose(page, &mask),
     };
     let mut chosen = whole_if_better(page, chosen, &mask, how);
     if how.article {
