@@ -328,7 +328,7 @@ fn declared_charsets_are_decoded() {
     let japanese = crawl.record("/ja/tides.html");
     assert!(japanese["text"].as_str().unwrap().contains("十二分の一の法則"), "{}", japanese["text"]);
     assert_eq!(japanese["metadata"]["title"], "潮汐表の読み方");
-    assert_eq!(japanese["metadata"]["languageDetected"], "ja");
+    assert_eq!(japanese["metadata"]["language"], "ja");
     for record in &crawl.records {
         assert!(!record["text"].as_str().unwrap().contains('\u{fffd}'), "{}", record["url"]);
     }

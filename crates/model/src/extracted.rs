@@ -166,7 +166,7 @@ pub struct PageMetadata {
     pub modified: Option<String>,
     /// Declared language as a lower-case BCP 47 tag (§8; never guessed).
     pub language: Option<String>,
-    /// Language identified from the text, ISO 639-1 where there is one, else 639-3.
+    /// Language identified from the text, where none is declared: ISO 639-1 where there is one, else 639-3.
     pub language_detected: Option<String>,
     /// Name of the site.
     pub site_name: Option<String>,

@@ -118,7 +118,7 @@ pub struct RecordMetadata {
     pub reading_time_minutes: u32,
     /// Which extractor was taken.
     pub extractor: crate::Extractor,
-    /// Language identified from the text.
+    /// Language identified from the text, where none is declared.
     pub language_detected: Option<String>,
     /// SHA-256 of `content`.
     pub content_hash: String,
