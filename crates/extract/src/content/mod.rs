@@ -113,7 +113,6 @@ pub(crate) fn choose(page: &Page<'_>, metadata: &PageMetadata, article: bool, op
     };
     let mut mask = prune::boilerplate(page, options, how);
     if let Some(chosen) = reference::candidate(page, metadata, &mask) {
-        page.trace.candidate(page, "documentation", &chosen.selection);
         return chosen;
     }
     let share = match (how.declared, how.article) {

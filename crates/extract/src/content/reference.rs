@@ -19,6 +19,7 @@ pub(super) fn candidate(page: &Page<'_>, metadata: &PageMetadata, mask: &[bool])
     }
     let root = trafilatura::container(page, mask).unwrap_or_else(|| most(page, mask));
     let selection = Selection::new(page, vec![root], mask.to_vec());
+    page.trace.candidate(page, "documentation", &selection);
     let called = if by_type { "data" } else { "address" };
     let reason = format!("documentation by its {called}, {} words", selection.words);
     (selection.words >= page.rules.extraction.words.readability).then_some(Chosen {
