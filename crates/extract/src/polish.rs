@@ -5,7 +5,7 @@ use crate::{
     explain::Trace,
     render::{Kind, Piece},
     rules::Rules,
-    text,
+    text, words,
 };
 use std::collections::HashSet;
 
@@ -72,6 +72,9 @@ fn drop_asides_and_sections(all: &mut Pieces<'_>, rules: &Rules, genre: Genre) {
     if article {
         all.keep("a line over links to other pages", |piece| !is_bare_lead(piece, rules));
         drop_repeated(all);
+        if genre == Genre::DeclaredArticle {
+            drop_scraps(all);
+        }
         edges::drop_opening(all, rules);
     }
     cut_end_sections(all, rules);
@@ -152,6 +155,35 @@ fn drop_repeated(pieces: &mut Pieces<'_>) {
     pieces.keep("a paragraph that stood before", |piece| {
         let like_caption = piece.kind == Kind::Paragraph && REPEATED.contains(&piece.text.len());
         !like_caption || seen.insert(text::fold_lower(piece.bare()))
+    });
+}
+
+/// A line with fewer words says nothing by itself (html-cleaner-impact, step 4).
+const MIN_WORDS: u32 = 3;
+
+/// A paragraph from this length on is running text (characters).
+const RUNNING_TEXT: u32 = 100;
+
+/// Leaves out lines of one or two words in front of an article's first paragraph and behind its last one: labels of
+/// buttons, counters and names of sections that were left behind. Between paragraphs such a line is a heading that was
+/// not marked as one, so it stays, as do headings, lists, tables, code, quotations, and what ends as a sentence does.
+fn drop_scraps(pieces: &mut Pieces<'_>) {
+    let running = |piece: &Piece| piece.kind == Kind::Paragraph && piece.chars >= RUNNING_TEXT;
+    let (Some(first), Some(last)) =
+        (pieces.list.iter().position(running), pieces.list.iter().rposition(running))
+    else {
+        return;
+    };
+    let mut at = 0..;
+    pieces.keep("a line of one or two words at an edge", |piece| {
+        at.next().is_some_and(|at| (first..=last).contains(&at))
+            || piece.kind != Kind::Paragraph
+            || piece.text.starts_with('>')
+            || piece
+                .text
+                .trim_end()
+                .ends_with(['.', '!', '?', ':', '…', '。', '！', '？', '"', '”', '»', ')'])
+            || words::count_words(&piece.text) >= MIN_WORDS
     });
 }
 

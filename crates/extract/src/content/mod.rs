@@ -115,12 +115,7 @@ pub(crate) fn choose(page: &Page<'_>, metadata: &PageMetadata, article: bool, op
     if let Some(chosen) = reference::candidate(page, metadata, &mask) {
         return chosen;
     }
-    let share = match (how.declared, how.article) {
-        (true, _) => limits.prune.declared_teaser_share,
-        (false, true) => limits.prune.article_teaser_share,
-        (false, false) => limits.prune.teaser_share,
-    };
-    teasers::mask(page, &mut mask, share);
+    teasers::mask(page, &mut mask, teaser_share(page, how));
     let readable = readability::candidate(page, &mask, how).filter(|s| s.words >= limits.words.readability);
     let blocks = trafilatura::candidate(page, &mask, how)
         .inspect(|s| page.trace.candidate(page, "trafilatura", s))
@@ -154,6 +149,16 @@ pub(crate) fn choose(page: &Page<'_>, metadata: &PageMetadata, article: bool, op
         comments::add(page, &mut chosen.selection, &mask);
     }
     chosen
+}
+
+/// The share of the page's words up to which teasers are left out of it.
+fn teaser_share(page: &Page<'_>, how: How) -> f32 {
+    let rules = &page.rules.extraction.prune;
+    match (how.declared, how.article) {
+        (true, _) => rules.declared_teaser_share,
+        (false, true) => rules.article_teaser_share,
+        (false, false) => rules.teaser_share,
+    }
 }
 
 /// Best of two (§4): the blocks if they have many times the words of the best container. On an article's page what they

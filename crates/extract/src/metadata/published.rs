@@ -77,14 +77,21 @@ fn labelled(s: &Sources<'_>, words: &[String], order: Order) -> Option<String> {
         named.then(|| dates::parse(&page.rules.dates, line, order))?
     };
     (page.body..dom.end(page.body)).find_map(|id| {
-        let digits = dom.tag(id) == Tag::Text && dom.text(id).bytes().any(|b| b.is_ascii_digit());
-        if !digits || !page.is_visible(id) || near::is_elsewhere(page, id) {
+        if dom.tag(id) != Tag::Text || page.amount(id).chars > MAX_LABELLED || !page.is_visible(id) {
             return None;
         }
-        let block = dom.ancestors(id).find(|up| dom.tag(*up).is_block())?;
-        let is_line = page.amount(block).chars <= MAX_LABELLED;
-        let part = || (page.amount(id).chars <= MAX_LABELLED).then(|| dated(&text::fold(dom.text(id))))?;
-        part().or_else(|| is_line.then(|| dated(&text::fold(&page.visible_text(block))))?)
+        let text = dom.text(id);
+        // Of a date there are at least day and year.
+        if text.bytes().filter(u8::is_ascii_digit).take(3).count() < 3 {
+            return None;
+        }
+        let whole = || {
+            let block = dom.ancestors(id).find(|up| dom.tag(*up).is_block())?;
+            let is_line = page.amount(block).chars <= MAX_LABELLED;
+            is_line.then(|| dated(&text::fold(&page.visible_text(block))))?
+        };
+        let found = dated(&text::fold(text)).or_else(whole)?;
+        (!near::is_elsewhere(page, id)).then_some(found)
     })
 }
 
