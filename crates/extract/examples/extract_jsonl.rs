@@ -2,6 +2,7 @@
 //!
 //! `extract_jsonl IN.jsonl OUT.jsonl [--time] [--markdown] [--favor precision|recall|balanced]`
 
+use cpu_time::ThreadTime;
 use crawl_extract::{Format, Input, Options, PageExtractor};
 use std::{
     error::Error,
@@ -38,9 +39,9 @@ fn main() -> Result<(), Box<dyn Error>> {
             }
         };
         let url = row["url"].as_str().and_then(|url| url::Url::parse(url).ok());
-        let before = cpu_time();
+        let before = ThreadTime::now();
         let page = extractor.extract(&Input { bytes: body, url: url.as_ref(), content_type: None });
-        spent += cpu_time() - before;
+        spent += before.elapsed();
         pages += 1;
         bytes += body.len();
         let row = serde_json::json!({
@@ -62,12 +63,6 @@ fn main() -> Result<(), Box<dyn Error>> {
         std::io::stdout().write_all(text.as_bytes())?;
     }
     Ok(())
-}
-
-/// CPU time of this thread so far, from the kernel's scheduler statistics.
-fn cpu_time() -> Duration {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    Duration::from_nanos(text.split(' ').next().and_then(|n| n.parse().ok()).unwrap_or(0))
 }
 
 fn base64(text: &str) -> Vec<u8> {

@@ -6,6 +6,7 @@ use crate::{
     page::Page,
 };
 use html5ever::local_name;
+use memchr::memmem;
 use rustc_hash::FxHashSet;
 use serde_json::Value;
 
@@ -15,22 +16,20 @@ const MAX_DATA: usize = 8 << 20;
 const MAX_VALUES: usize = 200_000;
 /// JSON inside of strings of JSON is opened this often.
 const MAX_NESTED: usize = 3;
-/// Searching all texts so far for each new one is quadratic; a thread of a thousand posts needs a tenth of this (bytes).
-const MAX_SEARCHED: usize = 256 << 20;
+/// Searching all texts so far for each new one is quadratic: what may be searched grows with the data (bytes of texts
+/// for each byte of data, and for any data). That is enough for a thread of some hundred posts.
+const SEARCHED_PER_BYTE: usize = 64;
+const SEARCHED: usize = 4 << 20;
 
 /// The texts of the page's embedded data as one piece of HTML, each with author and date in front where its object has
 /// them. `None` if there are none.
 pub(crate) fn find(page: &Page<'_>, json: &JsonLd) -> Option<String> {
-    let mut search = Search {
-        page,
-        html: String::new(),
-        left: MAX_VALUES,
-        search: MAX_SEARCHED,
-        texts: FxHashSet::default(),
-    };
+    let mut search =
+        Search { page, html: String::new(), left: MAX_VALUES, search: SEARCHED, texts: FxHashSet::default() };
     for id in 0..page.dom.len() {
         for data in sources(&page.dom, id) {
             if let Ok(value) = serde_json::from_str::<Value>(&data) {
+                search.search += SEARCHED_PER_BYTE * data.len();
                 search.walk(&value, 0);
             }
         }
@@ -101,7 +100,6 @@ impl Search<'_> {
         }
     }
 
-    /// Takes an object's text, if it has one that is long enough.
     /// The text is there already: as a text of its own or, as far as that can be had in linear time, as a part of one.
     fn has(&mut self, text: &str) -> bool {
         if !self.texts.insert(text.to_owned()) {
@@ -109,9 +107,10 @@ impl Search<'_> {
         }
         let searchable = self.html.len() <= self.search;
         self.search -= if searchable { self.html.len() } else { 0 };
-        searchable && self.html.contains(text)
+        searchable && memmem::find(self.html.as_bytes(), text.as_bytes()).is_some()
     }
 
+    /// Takes an object's text, if it has one that is long enough.
     fn object(&mut self, map: &serde_json::Map<String, Value>) {
         let rules = &self.page.rules.extraction.embedded;
         let string = |keys: &[String]| keys.iter().find_map(|key| map.get(key)?.as_str());

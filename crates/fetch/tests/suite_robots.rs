@@ -8,9 +8,10 @@
 
 mod support;
 
+use cpu_time::ThreadTime;
 use crawl_fetch::{RobotsTxt, RobotsVerdict, RuleSet};
 use serde_json::Value;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use support::{base64, suite};
 use url::Url;
 
@@ -75,11 +76,11 @@ fn forty_stars_against_a_path_of_two_thousand() {
     let rules = RobotsTxt::parse(rule.as_bytes()).rules("crawl");
     let path = format!("/{}", "a".repeat(2_000));
     let asked = || {
-        let started = Instant::now();
+        let started = ThreadTime::now();
         assert!(rules.verdict_of_path(&path).allowed);
         started.elapsed()
     };
-    // the best of many: a busy machine may interrupt any one of them
+    // the best of many: what else runs empties the caches
     let best = (0..50).map(|_| asked()).min().unwrap();
     assert!(best < Duration::from_millis(10), "{best:?}");
 }

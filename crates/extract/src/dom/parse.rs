@@ -143,6 +143,15 @@ mod tests {
     use crate::dom::Tag;
 
     #[test]
+    fn an_open_iframe_ends_with_a_noscript_that_is_too_deep() {
+        let limits = Limits { max_depth: 40, ..Limits::default() };
+        let html = format!("{}<noscript><iframe src='x' /></noscript><br>text", "<div>".repeat(50));
+        let parsed = parse(&html, &limits);
+        assert!(parsed.depth_capped);
+        assert_eq!(parsed.dom.raw_text(0), "text");
+    }
+
+    #[test]
     fn an_open_iframe_ends_with_its_noscript() {
         let html = "<body><noscript><iframe src='x' /></noscript><p>text</p>";
         let dom = parse(html, &Limits::default()).dom;

@@ -218,6 +218,18 @@ impl<S: TokenSink> Scan<'_, S> {
             _ => self.chars(&no_nulls(text)),
         }
         self.at += end;
+        let own = rest.get(end + 2..end + 2 + name.len());
+        if end < rest.len() && own.is_none_or(|own| !own.eq_ignore_ascii_case(name)) {
+            // The tree builder has to hear of the end before anything else, and the tag around it may not reach it.
+            let name = self.names.get(name);
+            self.send(Token::TagToken(Tag {
+                kind: TagKind::EndTag,
+                name,
+                self_closing: false,
+                attrs: Vec::new(),
+                had_duplicate_attributes: false,
+            }));
+        }
     }
 }
 

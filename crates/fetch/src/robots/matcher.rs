@@ -196,12 +196,12 @@ mod tests {
         let path = format!("/{}", "a".repeat(2_000));
         let pattern = format!("/{}$", "*a".repeat(2_000).replace("*a*a", "*a*aa"));
         let asked = || {
-            let started = std::time::Instant::now();
+            let started = cpu_time::ThreadTime::now();
             assert!(!matches(&format!("/{}b", "a*".repeat(40)), &path));
             assert!(!matches(&pattern, &path));
             started.elapsed()
         };
-        // the best of many: a busy machine may interrupt any one of them
+        // the best of many: what else runs empties the caches
         let best = (0..50).map(|_| asked()).min().unwrap();
         assert!(best.as_millis() < 10, "{best:?}");
     }

@@ -177,7 +177,7 @@ fn a_file_of_sitemaps_or_names_takes_no_longer_than_one_of_rules() {
     let sitemaps: String = (0..35_000).map(|n| format!("Sitemap: {n:05}\n")).collect();
     let agents: String = (0..70_000).map(|n| format!("{n:x},")).collect();
     let names = format!("User-agent: {agents}\nDisallow: /\n");
-    let started = std::time::Instant::now();
+    let started = cpu_time::ThreadTime::now();
     assert_eq!(RobotsTxt::parse(sitemaps.as_bytes()).sitemaps().len(), 35_000);
     assert!(RobotsTxt::parse(names.as_bytes()).rules("nobody").verdict_of_path("/").allowed);
     assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
