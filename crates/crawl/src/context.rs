@@ -113,9 +113,8 @@ pub enum Ending {
     Interrupted,
 }
 
-/// A large page's share of the memory for large pages, given back when the page has been written or put aside; nothing
-/// for all others.
-pub type Share = Option<tokio::sync::OwnedSemaphorePermit>;
+/// Held by a large page until it has been written or put aside; nothing for all others.
+pub type Share = Option<crate::memory::LargeShare>;
 
 /// A lease that has come to its end, on its way to the sink.
 #[derive(Debug)]

@@ -6,7 +6,8 @@ use crate::{
     feeds,
     fetch_stage::failed_page,
     links::Discovered,
-    memory, opt_outs, soft404, traps,
+    memory::{self, LargeShare},
+    opt_outs, soft404, traps,
 };
 use crawl_extract::Input;
 use crawl_fetch::PageWorth;
@@ -84,12 +85,15 @@ pub async fn run(
         };
         let Some(page) = page else { break };
         let weight = page.body.bytes.len().clamp(WEIGHT_UNIT, PARSED_AT_ONCE) / WEIGHT_UNIT;
-        let share = Arc::clone(&parsed).acquire_many_owned(u32::try_from(weight).unwrap_or(1)).await.ok();
+        let taken = Arc::clone(&parsed).acquire_many_owned(u32::try_from(weight).unwrap_or(1)).await.ok();
         let large = page.body.bytes.len() >= LARGE;
+        // a page of usual size gives its share back when it is parsed
+        let (usual, share) = if large { (None, taken.map(LargeShare::new)) } else { (taken, None) };
         let (context, shards, finished) = (Arc::clone(&context), shards.clone(), finished.clone());
         in_hand.spawn(async move {
             let outcome = one(&context, page).await?;
-            hand_on(outcome, share.filter(|_| large), &shards, &finished).await?;
+            drop(usual);
+            hand_on(outcome, share, &shards, &finished).await?;
             drop(permit);
             Ok(())
         });

@@ -4,7 +4,7 @@
 
 use crate::{
     context::{Context, Finished, StageError},
-    memory,
+    memory::{self, LargeShare},
     output::Output,
     record::record,
     shard::lease_of,
@@ -14,7 +14,7 @@ use crawl_model::{
     CleanPage, FailedPage, LeaseRef, Outcome, OutputMark, PageHistory, Settlement, StoreError, Warning,
 };
 use std::sync::Arc;
-use tokio::sync::{OwnedSemaphorePermit, mpsc::Receiver};
+use tokio::sync::mpsc::Receiver;
 
 /// See the module.
 pub struct Sink {
@@ -25,7 +25,7 @@ pub struct Sink {
     error_lines: Vec<u8>,
     settlements: Vec<Settlement>,
     /// Of the large pages in this batch.
-    shares: Vec<OwnedSemaphorePermit>,
+    shares: Vec<LargeShare>,
     tally: Tally,
 }
 
