@@ -9,13 +9,15 @@ use std::{
 };
 
 /// Crates of the workspace, and those among them that each may depend on, in whatever section of its manifest.
-const ALLOWED: [(&str, &[&str]); 6] = [
+const ALLOWED: [(&str, &[&str]); 7] = [
     ("crawl-model", &[]),
     ("crawl-fetch", &["crawl-model"]),
     ("crawl-extract", &["crawl-model"]),
     ("crawl-dedup", &["crawl-model"]),
     ("crawl-store", &["crawl-model"]),
-    ("crawl", &["crawl-model", "crawl-fetch", "crawl-extract", "crawl-dedup", "crawl-store"]),
+    // the address policy; and, in its tests, the consent rules of the static path
+    ("crawl-chrome", &["crawl-fetch", "crawl-extract"]),
+    ("crawl", &["crawl-model", "crawl-fetch", "crawl-extract", "crawl-dedup", "crawl-store", "crawl-chrome"]),
 ];
 
 /// Name of a crate of the workspace → names of everything that it depends on.

@@ -35,5 +35,5 @@ mod words;
 pub use explain::{Candidate, Explanation, MAX_ELEMENTS, Points, Removal, Source};
 pub use extractor::{Input, PageExtractor, is_html};
 pub use options::{Favor, Format, Limits, LinkStyle, Options, ParseOptionError};
-pub use rules::{ListReport, Rules, RulesError};
+pub use rules::{ConsentBanners, ListReport, Rules, RulesError};
 pub use words::{count_words, reading_time_minutes};

@@ -25,6 +25,21 @@ pub struct RulesError {
     pub problems: Vec<String>,
 }
 
+/// What consent banners are known by: `consent.toml`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConsentBanners<'a> {
+    /// CSS selectors of banners: the managers' by name, then the generic ones.
+    pub selectors: Vec<&'a str>,
+    /// Words of a class or id that may be a banner's.
+    pub tokens: &'a [String],
+    /// Lower-case phrases, one of which the text of an element with such a name must hold.
+    pub phrases: &'a [String],
+    /// More words than this are not a banner.
+    pub max_words: u32,
+    /// An element with more than this share of the page's words is not a banner.
+    pub max_share: f32,
+}
+
 /// What a selector of the rules stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hit {
@@ -158,6 +173,19 @@ impl Rules {
             self.lists = Some(FilterLists::load(paths, &mut problems));
         }
         if problems.is_empty() { Ok(self) } else { Err(RulesError { problems }) }
+    }
+
+    /// What consent banners are known by, for whoever looks for them elsewhere than in a parsed page.
+    #[must_use]
+    pub fn consent_banners(&self) -> ConsentBanners<'_> {
+        let sweep = &self.consent.sweep;
+        ConsentBanners {
+            selectors: self.consent.lists().flatten().map(String::as_str).collect(),
+            tokens: &sweep.tokens,
+            phrases: &sweep.phrases,
+            max_words: sweep.max_words,
+            max_share: sweep.max_share,
+        }
     }
 
     /// What the lines of the filter lists are, if there are lists.

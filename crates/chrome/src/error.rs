@@ -1,0 +1,159 @@
+//! Why a page was not rendered.
+
+use std::{net::IpAddr, path::PathBuf, time::Duration};
+
+/// A phase of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RenderPhase {
+    /// The browser is started.
+    Launch,
+    /// The document is asked for.
+    Navigate,
+}
+
+impl RenderPhase {
+    const fn words(self) -> &'static str {
+        match self {
+            Self::Launch => "starting the browser",
+            Self::Navigate => "waiting for the document",
+        }
+    }
+}
+
+/// Every way in which a page can end without being rendered. The message says what happened, [`RenderError::hint`] what
+/// can be done about it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RenderError {
+    /// The URL is not one that a browser is sent to.
+    #[error("not a URL that can be rendered ({0})")]
+    Url(String),
+    /// There is no browser.
+    #[error("no browser was found (looked for {0})")]
+    Missing(String),
+    /// Chromium does not run with its sandbox here.
+    #[error("the browser cannot run as root with its sandbox")]
+    Sandbox,
+    /// The browser did not start.
+    #[error("the browser {path} did not start ({reason})", path = path.display())]
+    Launch {
+        /// Its executable.
+        path: PathBuf,
+        /// Its last words.
+        reason: String,
+    },
+    /// The host is, or resolves to, an address that must not be contacted.
+    #[error("{host} is the address {address}, which is not public")]
+    AddressBlocked {
+        /// The host of the URL.
+        host: String,
+        /// The first of its addresses that was refused.
+        address: IpAddr,
+    },
+    /// The document did not come.
+    #[error("the browser could not load the page ({0})")]
+    Navigation(String),
+    /// Something took longer than its budget.
+    #[error("{what} took longer than {limit:?}", what = phase.words())]
+    Timeout {
+        /// What took too long.
+        phase: RenderPhase,
+        /// The budget that was passed.
+        limit: Duration,
+    },
+    /// A script of the page never let go; its tab was ended.
+    #[error("the page's script did not end; its tab was closed")]
+    Hung,
+    /// The tab's process died.
+    #[error("the page crashed its tab")]
+    Crashed,
+    /// The browser died or was replaced while the page was rendered.
+    #[error("the browser ended while the page was rendered ({0})")]
+    BrowserLost(String),
+    /// The browser answered otherwise than expected.
+    #[error("the browser gave no page ({0})")]
+    Protocol(String),
+    /// The renderer is being shut down.
+    #[error("the renderer is shut down")]
+    Closed,
+}
+
+impl RenderError {
+    /// A stable name for counts and logs.
+    #[must_use]
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Url(_) => "invalid_url",
+            Self::Missing(_) => "browser_missing",
+            Self::Sandbox => "browser_sandbox",
+            Self::Launch { .. } => "browser_launch",
+            Self::AddressBlocked { .. } => "address_blocked",
+            Self::Navigation(_) => "navigation",
+            Self::Timeout { .. } => "timeout",
+            Self::Hung => "page_hung",
+            Self::Crashed => "page_crashed",
+            Self::BrowserLost(_) => "browser_lost",
+            Self::Protocol(_) => "browser_protocol",
+            Self::Closed => "renderer_closed",
+        }
+    }
+
+    /// What the user can do, in one sentence.
+    #[must_use]
+    pub fn hint(&self) -> String {
+        let fixed = match self {
+            Self::Url(_) => "correct the address: only http and https URLs can be rendered",
+            Self::Missing(_) => {
+                "install Chromium (Debian and Ubuntu: apt-get install chromium; Fedora: dnf install chromium), or name \
+                 it with --chrome PATH"
+            }
+            Self::Sandbox => {
+                "run the crawl as another user, or give --chrome-no-sandbox if the machine holds nothing else"
+            }
+            Self::Launch { .. } => {
+                "start the browser by hand with --headless to see why; in a container without user namespaces it \
+                 needs --chrome-no-sandbox"
+            }
+            Self::AddressBlocked { address, .. } => {
+                let bits = if address.is_ipv4() { 32 } else { 128 };
+                return format!("allow it with --allow-address {address}/{bits} if you mean it");
+            }
+            Self::Navigation(_) => {
+                "look at the URL in a browser; the host may be down, or the answer a download"
+            }
+            Self::Timeout { .. } => "raise the browser's budgets if the site is merely slow",
+            Self::Hung => "the page's owner has to fix its script; the static result stands",
+            Self::Crashed => "try the page in a newer browser, or with fewer tabs if memory is short",
+            Self::BrowserLost(_) => {
+                "try again; if it happens often the machine may be short of memory: use fewer tabs"
+            }
+            Self::Protocol(_) => "use a Chromium of this or last year, and report the message",
+            Self::Closed => "nothing: the crawl is ending",
+        };
+        fixed.to_owned()
+    }
+
+    /// Whether the same page may succeed if it is tried again.
+    #[must_use]
+    pub const fn is_transient(&self) -> bool {
+        matches!(self, Self::BrowserLost(_) | Self::Crashed | Self::Timeout { .. })
+    }
+
+    /// Whether no page can be rendered here at all, this one or another.
+    #[must_use]
+    pub const fn is_fatal(&self) -> bool {
+        matches!(self, Self::Missing(_) | Self::Sandbox | Self::Launch { .. } | Self::Closed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hints_name_the_way_out() {
+        assert!(RenderError::Missing("chromium".into()).hint().contains("apt-get install chromium"));
+        assert!(RenderError::Sandbox.hint().contains("--chrome-no-sandbox"));
+        let blocked = RenderError::AddressBlocked { host: "h".into(), address: "fe80::1".parse().unwrap() };
+        assert!(blocked.hint().contains("--allow-address fe80::1/128"), "{}", blocked.hint());
+    }
+}

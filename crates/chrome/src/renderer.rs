@@ -1,0 +1,315 @@
+//! The renderer: a queue, a thread for each tab, and the browser that they share.
+
+use crate::{
+    browser::Chrome,
+    error::RenderError,
+    page::{PageTab, Rendered, page_script},
+    process,
+    proxy::Proxy,
+    settings::ChromeSettings,
+    watch::{Step, Watch},
+};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    thread::JoinHandle,
+};
+use tokio::sync::{mpsc, oneshot};
+use url::Url;
+
+/// Pages after which the memory of the browser is looked at.
+const LOOK_EVERY: u32 = 10;
+
+/// What a renderer has done so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RendererStats {
+    /// Pages that were rendered.
+    pub pages: u64,
+    /// Pages that ended with an error.
+    pub errors: u64,
+    /// Browsers that were started.
+    pub browsers: u64,
+    /// Tabs that were opened.
+    pub tabs_opened: u64,
+    /// Tabs that are open now.
+    pub tabs: usize,
+    /// Bytes of memory, anonymous and shared, of the browser's processes together.
+    pub memory: u64,
+}
+
+struct Job {
+    url: Url,
+    reply: oneshot::Sender<Result<Rendered, RenderError>>,
+}
+
+#[derive(Default)]
+struct Counts {
+    pages: AtomicU64,
+    errors: AtomicU64,
+    browsers: AtomicU64,
+    tabs: AtomicU64,
+}
+
+/// What the threads share.
+struct Shared {
+    settings: ChromeSettings,
+    script: String,
+    proxy: Proxy,
+    watch: Watch,
+    /// The only lasting hold on the browser: replaced, it is dead as soon as the last page in it has ended.
+    chrome: Mutex<Option<Arc<Chrome>>>,
+    counts: Counts,
+    closed: AtomicBool,
+}
+
+/// The threads, once there are any.
+struct Running {
+    shared: Arc<Shared>,
+    jobs: mpsc::Sender<Job>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+/// Renders pages in a headless browser. Cheap until the first page is asked for: then threads, the proxy and the
+/// browser are started. Dropped, it waits until no process and no thread of it is left.
+pub struct Renderer {
+    settings: ChromeSettings,
+    running: Mutex<Option<Running>>,
+}
+
+impl Renderer {
+    /// A renderer; nothing is started.
+    #[must_use]
+    pub fn new(settings: ChromeSettings) -> Self {
+        Self { settings, running: Mutex::new(None) }
+    }
+
+    /// Renders a page: navigates, waits for rest, dismisses consent and scrolls, takes the HTML. Waits for a tab if all
+    /// are in use. The URL is loaded as it is; scope, robots.txt and politeness are the caller's.
+    ///
+    /// # Errors
+    /// See [`RenderError`]; the renderer is usable after every one of them.
+    pub async fn render(&self, url: &Url) -> Result<Rendered, RenderError> {
+        if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
+            return Err(RenderError::Url(url.to_string()));
+        }
+        let jobs = self.jobs()?;
+        let (reply, answer) = oneshot::channel();
+        jobs.send(Job { url: url.clone(), reply }).await.map_err(|_| RenderError::Closed)?;
+        answer.await.unwrap_or(Err(RenderError::Closed))
+    }
+
+    /// What has been done so far. Looks at the processes, so not for every page.
+    #[must_use]
+    pub fn stats(&self) -> RendererStats {
+        let running = lock(&self.running);
+        let Some(running) = running.as_ref() else { return RendererStats::default() };
+        let counts = &running.shared.counts;
+        let chrome = lock(&running.shared.chrome).clone();
+        RendererStats {
+            pages: counts.pages.load(Ordering::Relaxed),
+            errors: counts.errors.load(Ordering::Relaxed),
+            browsers: counts.browsers.load(Ordering::Relaxed),
+            tabs_opened: counts.tabs.load(Ordering::Relaxed),
+            tabs: chrome.as_ref().map_or(0, |chrome| chrome.tabs()),
+            memory: chrome.as_ref().map_or(0, |chrome| chrome.group().memory()),
+        }
+    }
+
+    fn jobs(&self) -> Result<mpsc::Sender<Job>, RenderError> {
+        let mut running = lock(&self.running);
+        if let Some(running) = running.as_ref() {
+            return Ok(running.jobs.clone());
+        }
+        let path = process::find_browser(self.settings.path.as_deref())?;
+        let started = Running::start(&self.settings)
+            .map_err(|error| RenderError::Launch { path, reason: error.to_string() })?;
+        Ok(running.insert(started).jobs.clone())
+    }
+}
+
+impl Running {
+    fn start(settings: &ChromeSettings) -> std::io::Result<Self> {
+        let base = settings.profiles.clone().unwrap_or_else(std::env::temp_dir);
+        let reaped = process::reap(&base);
+        if reaped > 0 {
+            tracing::info!(reaped, "removed what browsers of killed crawls had left");
+        }
+        let tabs = settings.tabs.max(1);
+        let (jobs, queue) = mpsc::channel(tabs);
+        let shared = Arc::new(Shared {
+            settings: settings.clone(),
+            script: page_script(settings),
+            proxy: Proxy::start(settings)?,
+            watch: Watch::default(),
+            chrome: Mutex::new(None),
+            counts: Counts::default(),
+            closed: AtomicBool::new(false),
+        });
+        let queue = Arc::new(Mutex::new(queue));
+        // built first, so that what has been started ends with it should a thread not start
+        let mut running = Self { shared: Arc::clone(&shared), jobs, threads: Vec::new() };
+        let watching = Arc::clone(&shared);
+        let watch = std::thread::Builder::new().name("chrome-watch".into());
+        running.threads.push(watch.spawn(move || watching.watch.run())?);
+        for index in 0..tabs {
+            let mut worker = Worker { shared: Arc::clone(&shared), tab: None };
+            let queue = Arc::clone(&queue);
+            let thread = std::thread::Builder::new().name(format!("chrome-tab-{index}"));
+            running.threads.push(thread.spawn(move || worker.run(&queue))?);
+        }
+        Ok(running)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.shared.closed.store(true, Ordering::SeqCst);
+        // ends the calls that tabs wait for
+        if let Some(chrome) = lock(&self.shared.chrome).take() {
+            chrome.lose();
+            chrome.group().kill();
+        }
+        // ends the threads that wait for a page
+        let (closed, _) = mpsc::channel(1);
+        self.jobs = closed;
+        self.shared.watch.close();
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// A thread with a tab.
+struct Worker {
+    shared: Arc<Shared>,
+    tab: Option<(Weak<Chrome>, PageTab)>,
+}
+
+impl Worker {
+    fn run(&mut self, queue: &Mutex<mpsc::Receiver<Job>>) {
+        loop {
+            // who holds the lock waits for a page, so none is waiting
+            let mut job = queue.try_lock().ok().and_then(|mut queue| queue.try_recv().ok());
+            if job.is_none() && self.tab.as_ref().is_some_and(|(_, tab)| tab.is_restless()) {
+                // nobody waits for the tab: end what the last page still does
+                self.leave();
+            }
+            if job.is_none() {
+                job = lock(queue).blocking_recv();
+            }
+            let Some(job) = job else { return };
+            if self.shared.closed.load(Ordering::SeqCst) {
+                let _ = job.reply.send(Err(RenderError::Closed));
+                continue;
+            }
+            if job.reply.is_closed() {
+                continue;
+            }
+            // the crate panics where a lock is poisoned; that costs the page and the browser, not the thread
+            let result = catch_unwind(AssertUnwindSafe(|| self.render(&job.url)))
+                .unwrap_or_else(|_| Err(RenderError::BrowserLost("its driver panicked".into())));
+            self.settle(&result);
+            let _ = job.reply.send(result);
+        }
+    }
+
+    /// Counts a page and lets go of what it has broken.
+    fn settle(&mut self, result: &Result<Rendered, RenderError>) {
+        let counts = &self.shared.counts;
+        let count = if result.is_ok() { &counts.pages } else { &counts.errors };
+        count.fetch_add(1, Ordering::Relaxed);
+        let Err(error) = result else { return };
+        match error {
+            RenderError::BrowserLost(_) => self.lose_browser(),
+            RenderError::Hung | RenderError::Crashed | RenderError::Protocol(_) => self.close_tab(),
+            _ => {}
+        }
+    }
+
+    fn lose_browser(&mut self) {
+        let Some((chrome, _)) = self.tab.take() else { return };
+        if let Some(chrome) = chrome.upgrade() {
+            chrome.lose();
+            chrome.group().kill();
+        }
+    }
+
+    fn close_tab(&mut self) {
+        let Some((chrome, tab)) = self.tab.take() else { return };
+        if let Some(chrome) = chrome.upgrade() {
+            tab.close(&chrome, &self.shared.watch);
+        }
+    }
+
+    fn leave(&mut self) {
+        let left = match &self.tab {
+            Some((chrome, tab)) => chrome.upgrade().map(|chrome| tab.leave(&chrome, &self.shared.watch)),
+            None => return,
+        };
+        if let Some(Err(error)) = left {
+            tracing::debug!("a tab could not leave its page: {error}");
+            self.close_tab();
+        }
+    }
+
+    fn render(&mut self, url: &Url) -> Result<Rendered, RenderError> {
+        let shared = Arc::clone(&self.shared);
+        let chrome = shared.chrome()?;
+        let lost = |error: anyhow::Error| RenderError::BrowserLost(error.to_string());
+        let tab = match self.tab.take() {
+            Some((owner, tab)) if std::ptr::eq(owner.as_ptr(), Arc::as_ptr(&chrome)) => tab,
+            _ => {
+                let _guard =
+                    shared.watch.arm(None, chrome.group(), Step::Kill, shared.settings.budgets.navigate);
+                shared.counts.tabs.fetch_add(1, Ordering::Relaxed);
+                PageTab::open(&chrome, &shared.settings, &shared.script).map_err(|error| {
+                    chrome.lose();
+                    chrome.group().kill();
+                    lost(error)
+                })?
+            }
+        };
+        let fresh = self.tab.insert((Arc::downgrade(&chrome), tab));
+        let result = fresh.1.render(url, &chrome, &shared.settings, &shared.proxy, &shared.watch);
+        shared.recycle(&chrome);
+        result
+    }
+}
+
+impl Shared {
+    /// The browser, started if there is none that can be used. One thread starts it, the others wait for it.
+    fn chrome(&self) -> Result<Arc<Chrome>, RenderError> {
+        let mut slot = lock(&self.chrome);
+        if self.closed.load(Ordering::SeqCst) {
+            return Err(RenderError::Closed);
+        }
+        if let Some(chrome) = slot.as_ref().filter(|chrome| chrome.is_usable()) {
+            return Ok(Arc::clone(chrome));
+        }
+        *slot = None;
+        let chrome = Arc::new(Chrome::start(&self.settings, &self.proxy, &self.watch)?);
+        self.counts.browsers.fetch_add(1, Ordering::Relaxed);
+        Ok(Arc::clone(slot.insert(chrome)))
+    }
+
+    /// Replaces a browser that has had its pages, or holds too much memory: the next page starts a new one, this
+    /// one ends with its last page.
+    fn recycle(&self, chrome: &Arc<Chrome>) {
+        let pages = chrome.count_page();
+        let settings = &self.settings;
+        let worn = pages >= settings.recycle_pages
+            || (pages.is_multiple_of(LOOK_EVERY) && chrome.group().memory() > settings.recycle_memory);
+        let mut slot = lock(&self.chrome);
+        if worn && slot.as_ref().is_some_and(|current| Arc::ptr_eq(current, chrome)) {
+            tracing::debug!(pages, "the browser is replaced");
+            *slot = None;
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

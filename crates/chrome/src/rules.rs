@@ -1,0 +1,86 @@
+//! What is data: `config/rules/browser.toml`.
+
+use serde::Deserialize;
+use std::{collections::HashSet, sync::LazyLock};
+
+const FILE: &str = "browser.toml";
+const TEXT: &str = include_str!("../../../config/rules/browser.toml");
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Rules {
+    tracker: Vec<Tracker>,
+    pub(crate) media: Patterns,
+    pub(crate) fonts: Patterns,
+    pub(crate) consent: Consent,
+    #[serde(skip)]
+    trackers: HashSet<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Tracker {
+    hosts: Vec<String>,
+}
+
+/// URL patterns.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Patterns {
+    pub(crate) patterns: Vec<String>,
+}
+
+/// What is pressed on banners.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Consent {
+    pub(crate) buttons: Vec<String>,
+}
+
+impl Rules {
+    /// Whether the host (lower case), or one above it, is a tracker's.
+    pub(crate) fn is_tracker(&self, host: &str) -> bool {
+        let mut rest = Some(host);
+        while let Some(name) = rest {
+            if self.trackers.contains(name) {
+                return true;
+            }
+            rest = name.split_once('.').map(|(_, above)| above);
+        }
+        false
+    }
+}
+
+fn parse(text: &str) -> Result<Rules, String> {
+    let mut rules: Rules = toml::from_str(text).map_err(|error| format!("config/rules/{FILE}: {error}"))?;
+    rules.trackers = rules.tracker.drain(..).flat_map(|tracker| tracker.hosts).collect();
+    Ok(rules)
+}
+
+/// The built-in rules. The file is part of the program and a test parses it, so a fault in it cannot reach a user;
+/// should it all the same, nothing is blocked rather than the crawl dead.
+pub(crate) static RULES: LazyLock<Rules> = LazyLock::new(|| {
+    parse(TEXT).unwrap_or_else(|error| {
+        debug_assert!(false, "{error}");
+        tracing::error!("{error}");
+        Rules::default()
+    })
+});
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_file_parses_and_hosts_are_known_with_all_below_them() {
+        let rules = parse(TEXT).unwrap();
+        assert!(rules.is_tracker("www.google-analytics.com") && rules.is_tracker("doubleclick.net"));
+        assert!(
+            !rules.is_tracker("notdoubleclick.net")
+                && !rules.is_tracker("net")
+                && !rules.is_tracker("facebook.com")
+        );
+        assert!(rules.consent.buttons.iter().all(|label| *label == label.to_lowercase()));
+        assert!(parse("[media]\npatterns = []\nnew = 1").unwrap_err().contains("browser.toml"));
+    }
+}

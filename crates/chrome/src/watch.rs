@@ -1,0 +1,156 @@
+//! Whoever ends what does not end by itself. Calls into the browser wait for their answers; a call is never given up (the
+//! crate closes the whole connection when an answer comes that nobody waits for), so what it waits for is ended.
+
+use crate::process::Group;
+use headless_chrome::{Tab, protocol::cdp::Page};
+use std::{
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU8, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+/// How long a step has to show an effect before the next.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// What is done to a page that takes too long, each after the one before had no effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Step {
+    /// Nothing yet.
+    None = 0,
+    /// The navigation is stopped.
+    Stop = 1,
+    /// The tab's process is ended.
+    Crash = 2,
+    /// The browser is killed.
+    Kill = 3,
+}
+
+impl Step {
+    const fn next(self) -> Option<Self> {
+        match self {
+            Self::None => Some(Self::Stop),
+            Self::Stop => Some(Self::Crash),
+            Self::Crash => Some(Self::Kill),
+            Self::Kill => None,
+        }
+    }
+}
+
+struct Entry {
+    id: u64,
+    at: Instant,
+    step: Step,
+    tab: Option<Arc<Tab>>,
+    group: Group,
+    taken: Arc<AtomicU8>,
+}
+
+#[derive(Default)]
+struct State {
+    entries: Vec<Entry>,
+    next_id: u64,
+    closed: bool,
+}
+
+/// The deadlines of all tabs, looked after by one thread.
+#[derive(Default)]
+pub(crate) struct Watch {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+/// A deadline; dropped, it is met.
+pub(crate) struct Guard<'a> {
+    watch: &'a Watch,
+    id: u64,
+    taken: Arc<AtomicU8>,
+}
+
+impl Watch {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes `step`, and those after it, unless the guard is dropped within `limit`. Without a tab there is only
+    /// [`Step::Kill`].
+    pub(crate) fn arm(&self, tab: Option<&Arc<Tab>>, group: Group, step: Step, limit: Duration) -> Guard<'_> {
+        let taken = Arc::new(AtomicU8::new(Step::None as u8));
+        let mut state = self.state();
+        state.next_id += 1;
+        let id = state.next_id;
+        let at = Instant::now() + limit;
+        state.entries.push(Entry { id, at, step, tab: tab.cloned(), group, taken: Arc::clone(&taken) });
+        drop(state);
+        self.changed.notify_all();
+        Guard { watch: self, id, taken }
+    }
+
+    /// Ends the thread of [`Watch::run`].
+    pub(crate) fn close(&self) {
+        self.state().closed = true;
+        self.changed.notify_all();
+    }
+
+    /// Looks after the deadlines until it is closed.
+    pub(crate) fn run(&self) {
+        let mut state = self.state();
+        while !state.closed {
+            let now = Instant::now();
+            let due: Vec<_> =
+                state.entries.iter_mut().filter(|entry| entry.at <= now).map(Entry::take).collect();
+            if !due.is_empty() {
+                drop(due);
+                state.entries.retain(|entry| entry.step != Step::None);
+                continue;
+            }
+            let next = state.entries.iter().map(|entry| entry.at).min();
+            let wait = next.map_or(Duration::from_secs(3600), |at| at - now);
+            state = self.changed.wait_timeout(state, wait).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}
+
+impl Entry {
+    /// Takes the step that is due and sets the next.
+    fn take(&mut self) {
+        let step = self.step;
+        self.taken.store(step as u8, Ordering::SeqCst);
+        self.step = step.next().unwrap_or(Step::None);
+        self.at = Instant::now() + GRACE;
+        let Some(tab) = self.tab.clone().filter(|_| step != Step::Kill) else {
+            self.group.kill();
+            self.step = Step::None;
+            return;
+        };
+        // the answer may not come before the browser is dead, so it is waited for elsewhere
+        let act = move || {
+            let _ = match step {
+                Step::Stop => tab.call_method(Page::StopLoading(None)).map(drop),
+                _ => tab.call_method(Page::Crash(None)).map(drop),
+            };
+        };
+        if std::thread::Builder::new().name("chrome-rescue".into()).spawn(act).is_err() {
+            self.group.kill();
+        }
+    }
+}
+
+impl Guard<'_> {
+    /// The last step that was taken.
+    pub(crate) fn taken(&self) -> Step {
+        match self.taken.load(Ordering::SeqCst) {
+            0 => Step::None,
+            1 => Step::Stop,
+            2 => Step::Crash,
+            _ => Step::Kill,
+        }
+    }
+}
+
+impl Drop for Guard<'_> {
+    fn drop(&mut self) {
+        self.watch.state().entries.retain(|entry| entry.id != self.id);
+    }
+}
