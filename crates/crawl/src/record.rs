@@ -53,14 +53,16 @@ pub fn record(page: CleanPage) -> Record {
     }
 }
 
-/// The record of a page that came from a file: nothing was fetched, and its site is not known.
+/// The record of a page that came from a file, with its text after the last pass: nothing was fetched, and its site is
+/// not known.
 #[must_use]
-pub fn page_record(extraction: Extraction, url: Option<&Url>) -> Record {
+pub fn page_record(extraction: Extraction, text: String, url: Option<&Url>) -> Record {
     let links = extraction.links.iter().map(|link| link.url.clone()).collect();
     let page_url = url.cloned().unwrap_or_else(no_url);
     let classification =
         crawl_fetch::classify(&extraction.signals, &page_url, extraction.word_count, extraction.extractor);
-    let (words, hash) = (extraction.word_count, ContentHash::of(&extraction.content));
+    let words = if text == extraction.content { extraction.word_count } else { count_words(&text) };
+    let hash = ContentHash::of(&extraction.content);
     let (content, warnings, mut metadata) = described(extraction, words, hash);
     metadata.page_type = classification.page_type;
     metadata.domain = url.and_then(HostKey::of).map_or_else(String::new, |host| host.to_string());
@@ -69,7 +71,7 @@ pub fn page_record(extraction: Extraction, url: Option<&Url>) -> Record {
     Record {
         schema_version: SCHEMA_VERSION,
         id: UrlKey::of(&url).to_string(),
-        text: content.clone(),
+        text,
         content,
         metadata,
         boilerplate: BoilerplateInfo {

@@ -327,7 +327,7 @@ impl Shard {
             page.extraction.warnings.push(Warning::Duplicate);
         }
         let page = CleanPage {
-            text: cleaned.text,
+            text: self.context.extractor.last_pass(cleaned.text, page.extraction.extractor),
             boilerplate: BoilerplateInfo {
                 status: cleaned.status,
                 fingerprint: cleaned.fingerprint,

@@ -7,7 +7,7 @@ use crate::{
     content::{self, Chosen},
     dom, embedded,
     explain::{Explanation, Trace},
-    links,
+    last_pass, links,
     metadata::{self, JsonLd},
     options::Options,
     page::{Page, Reveal},
@@ -90,6 +90,18 @@ impl PageExtractor {
     pub fn explain(&self, input: &Input<'_>) -> (Extraction, Explanation) {
         let (extraction, explanation) = self.run(input, Trace::on());
         (extraction, explanation.unwrap_or_default())
+    }
+
+    /// The last pass over a page's Markdown, for a text that was cleaned since it was extracted: without pictures that
+    /// only count readers, lines that are no more than a link, and links in front of the text (html-cleaner-impact, step 4).
+    /// Links that are the content stay: by their share of the text, and where the extractor knew the kind of page. Plain
+    /// text stays as it is, and no text is emptied.
+    #[must_use]
+    pub fn last_pass(&self, text: String, extractor: Extractor) -> String {
+        match extractor {
+            Extractor::PlainText => text,
+            known => last_pass::run(text, &self.rules.extraction.last_pass, known == Extractor::PageType),
+        }
     }
 
     fn run(&self, input: &Input<'_>, trace: Trace) -> (Extraction, Option<Explanation>) {

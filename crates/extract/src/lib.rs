@@ -19,6 +19,7 @@ mod edges;
 mod embedded;
 mod explain;
 mod extractor;
+mod last_pass;
 mod links;
 mod metadata;
 mod options;

@@ -52,7 +52,9 @@ pub fn run(args: &ExtractArgs) -> Result<Exit, Failure> {
 }
 
 fn extract(extractor: &PageExtractor, bytes: &[u8], url: Option<&Url>, content_type: Option<&str>) -> Record {
-    page_record(extractor.extract(&Input { bytes, url, content_type }), url)
+    let extraction = extractor.extract(&Input { bytes, url, content_type });
+    let text = extractor.last_pass(extraction.content.clone(), extraction.extractor);
+    page_record(extraction, text, url)
 }
 
 fn line(extractor: &PageExtractor, page: jsonl::Page<'_>) -> Line {

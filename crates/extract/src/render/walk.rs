@@ -326,6 +326,14 @@ impl Walk<'_> {
 
     fn image(&mut self, id: u32) {
         let dom = &self.page.dom;
+        let side = |name| dom.attr(id, name).map(|side| side.trim().trim_end_matches("px"));
+        if [local_name!("width"), local_name!("height")]
+            .iter()
+            .any(|name| matches!(side(name), Some("0" | "1")))
+        {
+            // It is there to be asked for, not to be seen.
+            return;
+        }
         let source = ["data-src", "data-lazy-src", "src"].iter().find_map(|name| {
             dom.attrs(id).find(|(n, v)| &***n == *name && !v.starts_with("data:")).map(|(_, v)| v)
         });

@@ -323,6 +323,20 @@ pub(crate) struct Extraction {
     pub(crate) choice: Choice,
     pub(crate) prune: Prune,
     pub(crate) embedded: Embedded,
+    pub(crate) last_pass: LastPass,
+}
+
+/// What goes after site cleaning.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LastPass {
+    pub(crate) pixels: Vec<String>,
+    pub(crate) line_share: f32,
+    pub(crate) line_chars: usize,
+    pub(crate) outside_chars: usize,
+    pub(crate) preamble_share: f32,
+    pub(crate) running_chars: usize,
+    pub(crate) max_share: f32,
 }
 
 /// Data for scripts that holds text.

@@ -6,7 +6,9 @@ mod selector;
 mod source;
 mod tokens;
 
-pub(crate) use files::{Boilerplate, Consent, Extraction as ExtractionRules, Frameworks, Platforms, Score};
+pub(crate) use files::{
+    Boilerplate, Consent, Extraction as ExtractionRules, Frameworks, LastPass, Platforms, Score,
+};
 pub use lists::ListReport;
 pub(crate) use lists::{FilterLists, OnHost};
 pub(crate) use selector::SelectorSet;

@@ -1,0 +1,285 @@
+//! What is left to do once a site's boilerplate is out of a page's text (html-cleaner-impact, step 4; domain boilerplate,
+//! layers 1 and 2): pictures that only count readers, lines that are no more than a link, and links in front of the text.
+//!
+//! Extraction does the same with the page's tree at hand. Afterwards site cleaning takes blocks away, and what stood
+//! between two of them may be links alone; here is only the Markdown.
+
+use crate::{rules::LastPass, words};
+use rustc_hash::FxHashSet;
+use std::ops::Range;
+
+/// Fewer words say nothing beside links (html-cleaner-impact, step 4).
+const MIN_WORDS: u32 = 3;
+
+/// The text without what is boilerplate by itself. A text that would lose all its words stays as it was; so do links
+/// that are more than their share of it, since then they are the content. If `pictures_only`, links stay anyway.
+pub(crate) fn run(text: String, rules: &LastPass, pictures_only: bool) -> String {
+    let mut lines = read(&text, rules);
+    if !pictures_only {
+        drop_preamble(&mut lines, rules);
+        drop_bare_links(&mut lines, rules);
+        drop_bare_headings(&mut lines);
+        drop_addresses(&mut lines);
+    }
+    if lines.iter().all(|line| !line.dropped && line.pictures.is_empty()) {
+        return text;
+    }
+    let left = write(&lines);
+    if words::count_words(&left) == 0 { text } else { left }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Blank,
+    /// A heading of that level.
+    Heading(usize),
+    Item,
+    Paragraph,
+    /// The address of a reference: `[1]: address`.
+    Address,
+    /// A line of a table, a quotation or code.
+    Other,
+}
+
+struct Line<'a> {
+    text: &'a str,
+    kind: Kind,
+    /// Characters that are read, and those of them inside links.
+    chars: usize,
+    link_chars: usize,
+    /// Where pictures stand that only count readers.
+    pictures: Vec<Range<usize>>,
+    dropped: bool,
+}
+
+impl Line<'_> {
+    const fn outside(&self) -> usize {
+        self.chars - self.link_chars
+    }
+
+    fn is_links(&self, share: f32) -> bool {
+        self.link_chars > 0 && self.link_chars as f32 >= self.chars as f32 * share
+    }
+}
+
+fn read<'a>(text: &'a str, rules: &LastPass) -> Vec<Line<'a>> {
+    let mut fence = None;
+    text.split('\n')
+        .map(|text| {
+            let start = text.trim_start();
+            let mark = ["```", "~~~"].into_iter().find(|mark| start.starts_with(mark));
+            let in_code = fence.is_some() || mark.is_some();
+            match (fence, mark) {
+                (None, Some(_)) => fence = mark,
+                (Some(open), Some(mark)) if open == mark => fence = None,
+                _ => {}
+            }
+            let mut line = Line {
+                text,
+                kind: if in_code { Kind::Other } else { kind(start) },
+                chars: 0,
+                link_chars: 0,
+                pictures: Vec::new(),
+                dropped: false,
+            };
+            if !in_code {
+                measure(&mut line, rules);
+                line.dropped = !line.pictures.is_empty() && without(text, &line.pictures).trim().is_empty();
+            }
+            line
+        })
+        .collect()
+}
+
+fn kind(line: &str) -> Kind {
+    let level = line.bytes().take_while(|byte| *byte == b'#').count();
+    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+    if line.is_empty() {
+        Kind::Blank
+    } else if (1..=6).contains(&level) && line[level..].starts_with(' ') {
+        Kind::Heading(level)
+    } else if ["- ", "* ", "+ "].iter().any(|mark| line.starts_with(mark))
+        || digits > 0 && line[digits..].starts_with(". ")
+    {
+        Kind::Item
+    } else if line.starts_with(['|', '>', ':']) {
+        Kind::Other
+    } else if number(line).is_some() {
+        Kind::Address
+    } else {
+        Kind::Paragraph
+    }
+}
+
+/// The number of a reference, where the line is its address.
+fn number(line: &str) -> Option<&str> {
+    let (number, _) = line.strip_prefix('[')?.split_once("]: ")?;
+    number.bytes().all(|byte| byte.is_ascii_digit()).then_some(number)
+}
+
+/// Counts what is read of a line, in one go: a closing bracket with an address behind it makes a link of what was counted
+/// since its opening one.
+fn measure(line: &mut Line<'_>, rules: &LastPass) {
+    let bytes = line.text.as_bytes();
+    // By open bracket: where it stands, and what was counted before it.
+    let mut open: Vec<(usize, usize, usize)> = Vec::new();
+    let (mut at, mut addresses) = (0, true);
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'\\' => at += 1,
+            b'[' => open.push((at, line.chars, line.link_chars)),
+            b']' => {
+                let Some((start, chars, link_chars)) = open.pop() else {
+                    at += 1;
+                    continue;
+                };
+                let closing = match bytes.get(at + 1) {
+                    Some(b'(') if addresses => memchr::memchr(b')', &bytes[at..]),
+                    Some(b'[') if addresses => memchr::memchr(b']', &bytes[at + 1..]).map(|end| end + 1),
+                    _ => None,
+                };
+                // Without this, each bracket of a hostile line would look for an address to its end.
+                addresses &= closing.is_some() || !matches!(bytes.get(at + 1), Some(b'(' | b'['));
+                if let Some(end) = closing.map(|found| at + found) {
+                    let is_picture = start > 0 && bytes[start - 1] == b'!';
+                    let address = &line.text[at + 2..end];
+                    if is_picture {
+                        (line.chars, line.link_chars) = (chars.saturating_sub(1), link_chars);
+                        if rules.pixels.iter().any(|part| address.contains(part.as_str())) {
+                            while line.pictures.last().is_some_and(|inner| inner.start >= start) {
+                                line.pictures.pop();
+                            }
+                            line.pictures.push(start - 1..end + 1);
+                        }
+                    } else {
+                        line.link_chars = link_chars + line.chars - chars;
+                        // A link that held nothing else goes with its picture.
+                        if let Some(last) = line.pictures.last_mut().filter(|last| **last == (start + 1..at))
+                        {
+                            *last = start..end + 1;
+                        }
+                    }
+                    at = end;
+                }
+            }
+            b' ' => {}
+            byte => line.chars += usize::from(byte & 0xC0 != 0x80),
+        }
+        at += 1;
+    }
+}
+
+/// Drops links in front of the first running text, where they are most of what stands there and little of the whole.
+fn drop_preamble(lines: &mut [Line<'_>], rules: &LastPass) {
+    let total: usize = lines.iter().map(|line| line.chars).sum();
+    let begins = |line: &Line<'_>| match line.kind {
+        Kind::Other => true,
+        Kind::Paragraph | Kind::Item => {
+            line.chars >= rules.running_chars && !line.is_links(rules.preamble_share)
+        }
+        _ => false,
+    };
+    let Some(end) = lines.iter().position(begins) else { return };
+    let region = || lines[..end].iter().filter(|line| matches!(line.kind, Kind::Paragraph | Kind::Item));
+    let chars: usize = region().map(|line| line.chars).sum();
+    let link_chars: usize = region().map(|line| line.link_chars).sum();
+    if link_chars == 0
+        || (link_chars as f32) < chars as f32 * rules.preamble_share
+        || chars as f32 > total as f32 * rules.max_share
+    {
+        return;
+    }
+    for line in &mut lines[..end] {
+        line.dropped |= matches!(line.kind, Kind::Paragraph | Kind::Item)
+            && (line.is_links(rules.preamble_share) && line.outside() <= rules.outside_chars
+                || words::count_words(line.text) < MIN_WORDS);
+    }
+}
+
+/// Drops paragraphs that are no more than links, unless they are much of the text. A link on a line of a paragraph or of a
+/// list's item belongs to what stands beside it, and one in bold is the heading of what follows.
+fn drop_bare_links(lines: &mut [Line<'_>], rules: &LastPass) {
+    let is_bare = |line: &Line<'_>| {
+        line.kind == Kind::Paragraph
+            && line.chars <= rules.line_chars
+            && line.is_links(rules.line_share)
+            && line.outside() <= rules.outside_chars
+            && !line.text.starts_with([' ', '*'])
+    };
+    let total: usize = lines.iter().map(|line| line.chars).sum();
+    let mut blocks: Vec<&mut [Line<'_>]> = lines
+        .chunk_by_mut(|one, next| one.kind != Kind::Blank && next.kind != Kind::Blank)
+        .filter(|block| block.iter().all(is_bare))
+        .collect();
+    let links: usize = blocks.iter().flat_map(|block| block.iter()).map(|line| line.chars).sum();
+    if links as f32 <= total as f32 * rules.max_share {
+        blocks.iter_mut().flat_map(|block| block.iter_mut()).for_each(|line| line.dropped = true);
+    }
+}
+
+/// Drops headings below which nothing is left of what stood there.
+fn drop_bare_headings(lines: &mut [Line<'_>]) {
+    // What follows the line: the level of the next heading that stays, and whether anything was dropped before it.
+    let (mut lost, mut next) = (false, 0);
+    for line in lines.iter_mut().rev() {
+        match line.kind {
+            Kind::Blank | Kind::Address => {}
+            Kind::Heading(level) if lost && next <= level => line.dropped = true,
+            Kind::Heading(level) => (lost, next) = (false, level),
+            _ if line.dropped && next < usize::MAX => lost = true,
+            _ if line.dropped => {}
+            // Text, which every heading above may be over.
+            _ => (lost, next) = (false, usize::MAX),
+        }
+    }
+}
+
+/// Drops the addresses of references that went with their lines.
+fn drop_addresses(lines: &mut [Line<'_>]) {
+    if !lines.iter().any(|line| line.dropped) {
+        return;
+    }
+    let used: FxHashSet<&str> = lines
+        .iter()
+        .filter(|line| !line.dropped)
+        .flat_map(|line| line.text.split("][").skip(1))
+        .filter_map(|rest| rest.split_once(']').map(|(number, _)| number))
+        .collect();
+    for line in lines.iter_mut().filter(|line| line.kind == Kind::Address) {
+        line.dropped = number(line.text).is_some_and(|number| !used.contains(number));
+    }
+}
+
+/// The lines that are left, with one blank line where several came together.
+fn write(lines: &[Line<'_>]) -> String {
+    let mut out = String::new();
+    let mut gap = false;
+    for line in lines {
+        if line.dropped {
+            gap = true;
+            continue;
+        }
+        if line.kind == Kind::Blank && gap && (out.is_empty() || out.ends_with("\n\n")) {
+            continue;
+        }
+        gap &= line.kind == Kind::Blank;
+        if line.pictures.is_empty() {
+            out.push_str(line.text);
+        } else {
+            out.push_str(without(line.text, &line.pictures).trim_end());
+        }
+        out.push('\n');
+    }
+    out.truncate(out.trim_end_matches('\n').len());
+    out
+}
+
+fn without(text: &str, ranges: &[Range<usize>]) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut from = 0;
+    for range in ranges {
+        out.push_str(&text[from..range.start]);
+        from = range.end;
+    }
+    out + &text[from..]
+}
