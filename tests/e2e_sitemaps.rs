@@ -165,6 +165,21 @@ fn feeds_that_pages_name_are_read_so_many_a_host() {
 }
 
 #[test]
+fn a_feed_is_read_as_one_though_the_page_links_to_it_too() {
+    let handler = |request: &Request| match request.path() {
+        "/robots.txt" => Response::status(404),
+        "/feed/" => rss(&["/old/1"]),
+        path => {
+            let feed = "<link rel=\"alternate\" type=\"application/rss+xml\" href=\"/feed/\"></head>";
+            Response::html(page(path, &["/feed/".into()]).replace("</head>", feed))
+        }
+    };
+    let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());
+    assert_eq!(crawled(&server, &sandbox, &[]), ["/", "/old/1"]);
+    assert_eq!(asked(&server, "/feed/"), 1);
+}
+
+#[test]
 fn feeds_are_left_out_when_told_but_for_those_that_robots_txt_names() {
     let (server, sandbox) = (Server::start(0, blog).unwrap(), Sandbox::new());
     let paths = crawled(&server, &sandbox, &["--no-feeds"]);

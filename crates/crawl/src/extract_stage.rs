@@ -176,10 +176,11 @@ fn follow(
     let obey = context.config.crawl.obey_robots;
     let follow = !(obey && directives.nofollow);
     let found = context.links.discover(request, &extraction.links, follow, obey);
-    context.links.enqueue(&*context.store, &found.candidates)?;
+    // before the links, one of which may name the feed too
     if follow {
         feeds::follow(context, request, &extraction.feeds)?;
     }
+    context.links.enqueue(&*context.store, &found.candidates)?;
     for (kind, count) in &found.trapped_more {
         context.stats.by_kind(kind, *count);
     }

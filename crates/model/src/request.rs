@@ -106,6 +106,13 @@ impl Discovery {
     pub const fn is_seed(self) -> bool {
         matches!(self, Self::Seed | Self::BareSeed)
     }
+
+    /// Whether a URL that is pending as this one becomes what it is found as now: what a link, a redirect or an entry led
+    /// to, and is named as a sitemap or feed before it is fetched, is read as one.
+    #[must_use]
+    pub const fn gives_way_to(self, later: Self) -> bool {
+        matches!((self, later), (Self::Link | Self::Redirect | Self::Sitemap, Self::SitemapFile))
+    }
 }
 
 /// A leased URL: whoever holds it settles it, requeues it, or lets the lease expire.

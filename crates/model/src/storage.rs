@@ -161,7 +161,8 @@ pub struct FrontierCounts {
 /// What is to be visited, what is being visited, what has been.
 pub trait Frontier: Send + Sync {
     /// Adds what is not yet known in this round; a URL counts as visited from here on. A known one that is still pending
-    /// takes the depth given if that is less; each known one takes the `sitemap_lastmod` given. One transaction.
+    /// takes the depth given if that is less, and the discovery given if its own gives way
+    /// ([`Discovery::gives_way_to`]); each known one takes the `sitemap_lastmod` given. One transaction.
     ///
     /// # Errors
     /// When storage fails; then nothing was added.

@@ -131,6 +131,7 @@ impl Inner {
         let round = self.round;
         let id = match self.by_key.get(&url.key) {
             Some(&id) if self.rows[index(id)].round == round => {
+                self.rename(host, id, url.discovery);
                 self.lift(host, id, url.depth);
                 if url.sitemap_lastmod.is_some() {
                     self.rows[index(id)].sitemap_lastmod.clone_from(&url.sitemap_lastmod);
@@ -151,6 +152,16 @@ impl Inner {
         now.ledger.add(host, &url.host, Place::Ready, 1);
         now.hosts.insert(host);
         true
+    }
+
+    /// A URL is found as something else, which counts while it is neither out nor done.
+    fn rename(&mut self, host: HostId, id: i64, discovery: Discovery) {
+        let (row, now) = (&mut self.rows[index(id)], &self.this_round);
+        let queued = now.queues.get(&host).is_some_and(|queue| queue.contains(&(row.depth, id)));
+        let pending = || queued || now.waiting.iter().any(|&(_, waiting)| waiting == id);
+        if row.discovery.gives_way_to(discovery) && pending() {
+            row.discovery = discovery;
+        }
     }
 
     /// A shorter path counts while the URL still stands in the queue.

@@ -2,14 +2,17 @@
 
 use super::{Inner, codes, error::sql, memory::Memory};
 use crate::ledger::{HostId, Place};
-use crawl_model::{Enqueued, NewUrl, StoreError};
+use crawl_model::{Discovery, Enqueued, NewUrl, StoreError};
 use rusqlite::{CachedStatement, Connection};
 
 impl Inner {
     pub(super) fn enqueue(&mut self, urls: &[NewUrl]) -> Result<Enqueued, StoreError> {
         let known = &self.memory.known;
-        let says_something =
-            |url: &&NewUrl| url.sitemap_lastmod.is_some() || !known.covers(&url.key, url.depth);
+        let says_something = |url: &&NewUrl| {
+            url.sitemap_lastmod.is_some()
+                || url.discovery == Discovery::SitemapFile
+                || !known.covers(&url.key, url.depth)
+        };
         let candidates: Vec<&NewUrl> = urls.iter().filter(says_something).collect();
         if candidates.is_empty() {
             return Ok(Enqueued { new: 0, known: urls.len() });
@@ -39,6 +42,7 @@ struct Found {
     id: i64,
     round: i64,
     depth: u32,
+    discovery: i64,
 }
 
 impl<'c> Adding<'c> {
@@ -49,7 +53,7 @@ impl<'c> Adding<'c> {
                 "INSERT INTO urls (key, host, round, depth, discovery, url, redirects, sitemap_lastmod) \
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (key) DO NOTHING",
             )?,
-            find: conn.prepare_cached("SELECT id, round, depth FROM urls WHERE key = ?1")?,
+            find: conn.prepare_cached("SELECT id, round, depth, discovery FROM urls WHERE key = ?1")?,
             queue: conn.prepare_cached("INSERT INTO queue (host, depth, id) VALUES (?1, ?2, ?3)")?,
         })
     }
@@ -76,12 +80,15 @@ impl<'c> Adding<'c> {
             return self.queue(memory, url, host, id).map_err(sql);
         }
         let found = self.find.query_row([url.key.0], |row| {
-            Ok(Found { id: row.get(0)?, round: row.get(1)?, depth: row.get(2)? })
+            Ok(Found { id: row.get(0)?, round: row.get(1)?, depth: row.get(2)?, discovery: row.get(3)? })
         });
         let found = found.map_err(sql)?;
         if found.round != i64::from(memory.round) {
             self.revive(memory, url, redirects.as_deref(), found.id).map_err(sql)?;
             return self.queue(memory, url, host, found.id).map_err(sql);
+        }
+        if codes::read_discovery(found.discovery)?.gives_way_to(url.discovery) {
+            self.renamed(found.id, url.discovery).map_err(sql)?;
         }
         if let Some(lastmod) = &url.sitemap_lastmod {
             self.dated(found.id, lastmod).map_err(sql)?;
@@ -113,6 +120,18 @@ impl<'c> Adding<'c> {
         )?;
         let discovery = codes::discovery(url.discovery);
         update.execute((id, memory.round, url.depth, discovery, redirects, &url.sitemap_lastmod)).map(|_| ())
+    }
+
+    /// A URL is found as something else, which counts while it is neither out nor done.
+    fn renamed(&self, id: i64, discovery: Discovery) -> rusqlite::Result<()> {
+        self.conn
+            .prepare_cached(
+                "UPDATE urls SET discovery = ?2 WHERE id = ?1 AND outcome IS NULL \
+                 AND NOT EXISTS (SELECT 1 FROM leases WHERE id = ?1) \
+                 AND NOT EXISTS (SELECT 1 FROM held WHERE id = ?1)",
+            )?
+            .execute((id, codes::discovery(discovery)))
+            .map(|_| ())
     }
 
     /// A sitemap tells of a URL that is known already.

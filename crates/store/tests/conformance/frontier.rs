@@ -32,6 +32,26 @@ pub fn a_pending_url_takes_the_lesser_depth(store: &impl Store) {
     assert_eq!(lease(store, "a", 9).iter().map(|r| r.depth).collect::<Vec<_>>(), [2, 3]);
 }
 
+pub fn a_pending_link_becomes_the_sitemap_it_is_named_as(store: &impl Store) {
+    let file = |url: &str| NewUrl { discovery: Discovery::SitemapFile, ..new_url(url, 1) };
+    let seed = NewUrl { discovery: Discovery::Seed, ..new_url("https://a/seed", 0) };
+    let urls = ["https://a/out", "https://a/again", "https://a/feed"].map(|url| new_url(url, 1));
+    store.enqueue(&[&urls[..], &[seed]].concat()).unwrap();
+    let leased = lease(store, "a", 3);
+    assert_eq!(paths(&leased), ["/seed", "/out", "/again"]);
+    settle(store, &leased[..1], Outcome::Skipped);
+    store.requeue((&leased[2]).into(), 50, 1, None).unwrap();
+    let named = ["https://a/seed", "https://a/out", "https://a/again", "https://a/feed"].map(file);
+    assert_eq!(store.enqueue(&named).unwrap(), Enqueued { new: 0, known: 4 });
+    // nor is a sitemap made a page by a link to it
+    store.enqueue(&urls).unwrap();
+    store.expire_leases(i64::MAX).unwrap();
+    let again = store.lease(&host("a"), 9, "w", 50, 100).unwrap();
+    let found: Vec<_> = again.iter().map(|r| (r.url.path(), r.discovery, r.attempt)).collect();
+    let (link, file) = (Discovery::Link, Discovery::SitemapFile);
+    assert_eq!(found, [("/out", link, 0), ("/again", file, 1), ("/feed", file, 0)]);
+}
+
 pub fn leases_come_by_depth_then_discovery(store: &impl Store) {
     let urls = [("https://a/x", 1), ("https://a/y", 0), ("https://a/z", 1), ("https://a/w", 0)];
     store.enqueue(&urls.map(|(url, depth)| new_url(url, depth))).unwrap();

@@ -60,6 +60,7 @@ conformance!(
     a_url_is_visited_once_a_round,
     a_batch_may_name_a_url_twice,
     a_pending_url_takes_the_lesser_depth,
+    a_pending_link_becomes_the_sitemap_it_is_named_as,
     leases_come_by_depth_then_discovery,
     levels_wait_for_what_is_nearer,
     a_lease_carries_what_was_enqueued,
