@@ -21,7 +21,7 @@ use reqwest::{
     header::{COOKIE, HeaderMap},
 };
 use std::time::{Duration, SystemTime};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 use url::Url;
 
 /// The answer to one request. Whatever it is, the request comes back with it.
@@ -306,9 +306,7 @@ impl HttpClient {
     ) -> Result<Response, FetchError> {
         let url = requestable(url)?;
         let host = url.host_str().unwrap_or_default().to_owned();
-        if let Some(address) = literal(&url).filter(|&address| !self.settings.addresses.allows(address)) {
-            return Err(FetchError::AddressBlocked { host, address });
-        }
+        self.permitted(&url).await?;
         if let Some(value) = self.cookies.as_ref().and_then(|jar| jar.header(&url)) {
             headers.insert(COOKIE, value);
         }
@@ -335,6 +333,18 @@ impl HttpClient {
             Err(_) if patience < deadline => Err(FetchError::Timeout { phase: Phase::Headers, limit }),
             Err(_) => Err(FetchError::Timeout { phase: Phase::Total, limit: self.limits.total }),
         }
+    }
+
+    /// The address policy, as far as the resolver of the connection does not see to it.
+    async fn permitted(&self, url: &Url) -> Result<(), FetchError> {
+        if let Some(address) = literal(url).filter(|&address| !self.settings.addresses.allows(address)) {
+            let host = url.host_str().unwrap_or_default().to_owned();
+            return Err(FetchError::AddressBlocked { host, address });
+        }
+        let Some(name) = self.pool.unchecked_name(url) else { return Ok(()) };
+        let limit = self.limits.connect;
+        let late = FetchError::Timeout { phase: Phase::Connect, limit };
+        timeout(limit, self.pool.check(name)).await.unwrap_or(Err(late))
     }
 
     /// The credentials configured for exactly this origin; a redirect to another one is another URL and gets none.

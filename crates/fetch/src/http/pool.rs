@@ -2,7 +2,7 @@
 
 use super::failure::innermost;
 use super::{
-    resolve::GuardedResolver,
+    resolve::{GuardedResolver, Refused},
     settings::{HttpSettings, ProxyChoice},
 };
 use crate::error::FetchError;
@@ -25,6 +25,10 @@ pub(super) struct Pool {
     fixed: FxHashMap<u16, (FxHashSet<String>, Client)>,
     /// No proxy is in use anywhere.
     direct: bool,
+    /// Host names of the proxies: the resolver of `open` lets them pass.
+    proxies: FxHashSet<String>,
+    /// A resolver without exemptions, for pages at those names.
+    guard: GuardedResolver,
 }
 
 impl Pool {
@@ -39,9 +43,14 @@ impl Pool {
             let names = hosts.keys().cloned().collect();
             Ok((port, (names, build(settings, guard(hosts, FxHashSet::default()), &ProxyChoice::Direct)?)))
         });
-        let proxies = proxy_hosts(&settings.proxy);
+        let urls = proxy_urls(&settings.proxy);
+        // the URL of a SOCKS proxy keeps the case of its host
+        let proxies: FxHashSet<String> =
+            urls.iter().filter_map(|url| url.host_str().map(str::to_ascii_lowercase)).collect();
         Ok(Self {
             direct: proxies.is_empty(),
+            proxies: proxies.clone(),
+            guard: guard(FxHashMap::default(), FxHashSet::default()),
             fixed: fixed.collect::<Result<_, FetchError>>()?,
             literal: build(
                 settings,
@@ -55,6 +64,26 @@ impl Pool {
     /// Whether the peer of a request to this URL is the host itself.
     pub(super) fn is_direct(&self, url: &Url) -> bool {
         self.direct || !std::ptr::eq(self.client(url), &raw const self.open)
+    }
+
+    /// The name in a URL that has to be looked up with [`Pool::check`] before a request is sent: the resolver of a client
+    /// with a proxy lets the proxy's own name pass, and cannot tell a connection to the proxy from one to a page there.
+    pub(super) fn unchecked_name<'a>(&self, url: &'a Url) -> Option<&'a str> {
+        if self.is_direct(url) {
+            return None;
+        }
+        url.domain().filter(|name| self.proxies.contains(*name))
+    }
+
+    /// Holds the addresses of a name against the policy.
+    pub(super) async fn check(&self, name: &str) -> Result<(), FetchError> {
+        match self.guard.clone().addresses(name.to_owned()).await {
+            Ok(_) => Ok(()),
+            Err(error) => Err(match error.downcast_ref::<Refused>() {
+                Some(refused) => FetchError::AddressBlocked { host: name.to_owned(), address: refused.0 },
+                None => FetchError::Dns { host: name.to_owned(), reason: error.to_string() },
+            }),
+        }
     }
 
     pub(super) fn client(&self, url: &Url) -> &Client {
@@ -117,18 +146,18 @@ fn unusable(error: &reqwest::Error) -> FetchError {
     FetchError::Protocol(format!("the HTTP client cannot be set up: {}", innermost(error)))
 }
 
-/// Host names of the proxies in use.
-fn proxy_hosts(choice: &ProxyChoice) -> FxHashSet<String> {
-    let urls: Vec<String> = match choice {
+/// The proxies in use.
+fn proxy_urls(choice: &ProxyChoice) -> Vec<Url> {
+    match choice {
         ProxyChoice::Direct => Vec::new(),
-        ProxyChoice::Url(url) => vec![url.to_string()],
+        ProxyChoice::Url(url) => vec![url.clone()],
         ProxyChoice::Environment => {
             ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"]
                 .iter()
                 .filter_map(|name| std::env::var(name).ok())
                 .map(|value| if value.contains("://") { value } else { format!("http://{value}") })
+                .filter_map(|url| Url::parse(&url).ok())
                 .collect()
         }
-    };
-    urls.iter().filter_map(|url| Url::parse(url).ok()?.host_str().map(str::to_owned)).collect()
+    }
 }

@@ -60,7 +60,8 @@ impl std::error::Error for Refused {}
 #[derive(Clone)]
 pub(crate) struct GuardedResolver {
     fixed: Arc<FxHashMap<String, Vec<IpAddr>>>,
-    /// Names of configured proxies: they commonly stand on private addresses, by the user's own choice.
+    /// Names of configured proxies: they commonly stand on private addresses, by the user's own choice. URLs of pages with
+    /// such a name are checked before.
     exempt: Arc<FxHashSet<String>>,
     policy: Arc<AddressPolicy>,
 }
@@ -74,7 +75,11 @@ impl GuardedResolver {
         Self { fixed: Arc::new(fixed), exempt: Arc::new(exempt), policy }
     }
 
-    async fn addresses(self, name: String) -> Result<Addrs, Box<dyn std::error::Error + Send + Sync>> {
+    /// The addresses of a lower-case name that may be contacted; at least one, or [`Refused`].
+    pub(super) async fn addresses(
+        self,
+        name: String,
+    ) -> Result<Addrs, Box<dyn std::error::Error + Send + Sync>> {
         // port 0 is replaced by the URL's own
         let found: Vec<SocketAddr> = match self.fixed.get(&name) {
             Some(addresses) => addresses.iter().map(|&ip| SocketAddr::new(ip, 0)).collect(),

@@ -69,3 +69,26 @@ async fn a_proxy_gets_names_and_never_what_is_named_by_address() {
     let blocked = error(client.fetch(request(Url::parse("http://10.0.0.1/").unwrap())).await);
     assert!(matches!(blocked, FetchError::AddressBlocked { .. }));
 }
+
+/// The proxy's own name is exempt from the address policy for the connection to it, not for the pages of a site.
+#[tokio::test]
+async fn a_page_at_the_name_of_the_proxy_obeys_the_policy() {
+    let proxy = Server::answering(|_| html("by proxy")).await;
+    let inner = Server::answering(|_| html("secret")).await;
+    let by = |scheme: &str| {
+        let url = format!("{scheme}://LocalHost:{}", proxy.address.port());
+        client(HttpSettings {
+            addresses: crawl_fetch::AddressPolicy::default(),
+            proxy: ProxyChoice::Url(Url::parse(&url).unwrap()),
+            ..settings()
+        })
+    };
+    page(by("http").fetch(request(Url::parse("http://elsewhere.test/").unwrap())).await);
+    let before = proxy.connections();
+    let target = Url::parse(&format!("http://localhost:{}/", inner.address.port())).unwrap();
+    for scheme in ["http", "socks5", "socks5h"] {
+        let error = error(by(scheme).fetch(request(target.clone())).await);
+        assert!(matches!(error, FetchError::AddressBlocked { .. }), "{scheme}: {error:?}");
+    }
+    assert_eq!((proxy.connections(), inner.connections()), (before, 0));
+}
