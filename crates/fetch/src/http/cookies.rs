@@ -16,10 +16,14 @@ use url::Url;
 
 /// Cookies of one host (RFC 6265 §6.1 asks for as many).
 const MAX_COOKIES: usize = 50;
-/// Octets of name and value (RFC 6265 §6.1).
+/// Octets of name, value and path. RFC 6265 §6.1 asks for as many with all attributes; beyond that a cookie is none.
 const MAX_LENGTH: usize = 4096;
 /// Hosts with cookies.
 const MAX_HOSTS: usize = 10_000;
+/// Octets of the cookies of all hosts, each with [`OVERHEAD`].
+const MAX_BYTES: usize = 16 << 20;
+/// Octets that a cookie takes besides its texts, roughly.
+const OVERHEAD: usize = size_of::<Cookie>() + 3 * 16;
 
 #[derive(Clone, Debug)]
 struct Cookie {
@@ -30,11 +34,54 @@ struct Cookie {
     expires: Option<SystemTime>,
 }
 
+impl Cookie {
+    const fn bytes(&self) -> usize {
+        self.name.len() + self.value.len() + self.path.len() + OVERHEAD
+    }
+}
+
+/// The cookies of one host, the oldest first.
+#[derive(Default)]
+struct Jar {
+    cookies: VecDeque<Cookie>,
+    bytes: usize,
+}
+
+impl Jar {
+    /// Puts a cookie in the place of the one of its name and path. One that is over already only takes that away.
+    fn put(&mut self, cookie: Cookie, now: SystemTime) {
+        self.cookies.retain(|old| (&old.name, &old.path) != (&cookie.name, &cookie.path));
+        if cookie.expires.is_none_or(|at| at > now) {
+            self.cookies.push_back(cookie);
+        }
+        if self.cookies.len() > MAX_COOKIES {
+            self.cookies.pop_front();
+        }
+        self.bytes = self.cookies.iter().map(Cookie::bytes).sum();
+    }
+}
+
 #[derive(Default)]
 struct Hosts {
-    jars: FxHashMap<HostKey, VecDeque<Cookie>>,
+    jars: FxHashMap<HostKey, Jar>,
     /// In the order in which they came.
     order: VecDeque<HostKey>,
+    /// Of all jars.
+    bytes: usize,
+}
+
+impl Hosts {
+    /// Forgets the hosts that came first until the rest is within its bounds. Never the one that came last: the cookies of
+    /// one host are bounded by themselves.
+    fn shrink(&mut self) {
+        while (self.jars.len() > MAX_HOSTS || self.bytes > MAX_BYTES)
+            && self.order.len() > 1
+            && let Some(oldest) = self.order.pop_front()
+        {
+            let gone = self.jars.remove(&oldest).map_or(0, |jar| jar.bytes);
+            self.bytes = self.bytes.saturating_sub(gone);
+        }
+    }
 }
 
 /// The cookies of a crawl.
@@ -46,26 +93,20 @@ impl CookieJar {
     pub(super) fn keep(&self, url: &Url, headers: &HeaderMap) {
         let Some(host) = HostKey::of(url).filter(|_| headers.contains_key(SET_COOKIE)) else { return };
         let now = SystemTime::now();
-        let mut hosts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut guard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let hosts = &mut *guard;
         if !hosts.jars.contains_key(&host) {
-            if hosts.jars.len() >= MAX_HOSTS
-                && let Some(oldest) = hosts.order.pop_front()
-            {
-                hosts.jars.remove(&oldest);
-            }
             hosts.order.push_back(host.clone());
         }
         let jar = hosts.jars.entry(host).or_default();
+        let before = jar.bytes;
         for text in headers.get_all(SET_COOKIE).iter().filter_map(|value| value.to_str().ok()) {
-            let Some(cookie) = parse(text, url, now) else { continue };
-            jar.retain(|old| (&old.name, &old.path) != (&cookie.name, &cookie.path));
-            if cookie.expires.is_none_or(|at| at > now) {
-                jar.push_back(cookie);
-            }
-            if jar.len() > MAX_COOKIES {
-                jar.pop_front();
+            if let Some(cookie) = parse(text, url, now) {
+                jar.put(cookie, now);
             }
         }
+        hosts.bytes = hosts.bytes.saturating_sub(before) + jar.bytes;
+        hosts.shrink();
     }
 
     /// The `Cookie` header of a request for `url`, if there is anything to send.
@@ -76,6 +117,7 @@ impl CookieJar {
         let pairs: Vec<String> = hosts
             .jars
             .get(&host)?
+            .cookies
             .iter()
             .filter(|cookie| cookie.expires.is_none_or(|at| at > now))
             .filter(|cookie| !cookie.secure || url.scheme() == "https")
@@ -93,34 +135,31 @@ fn parse(text: &str, url: &Url, now: SystemTime) -> Option<Cookie> {
     let mut parts = text.split(';');
     let (name, value) = parts.next()?.split_once('=')?;
     let (name, value) = (name.trim(), value.trim());
-    if name.is_empty() || name.len() + value.len() > MAX_LENGTH {
+    if name.is_empty() {
         return None;
     }
-    let mut cookie = Cookie {
-        name: name.to_owned(),
-        value: value.to_owned(),
-        path: default_path(url.path()).to_owned(),
-        secure: false,
-        expires: None,
-    };
-    let mut max_age = None;
+    let mut path = default_path(url.path());
+    let (mut secure, mut expires, mut max_age) = (false, None, None);
     for attribute in parts {
         let (key, value) = attribute.split_once('=').unwrap_or((attribute, ""));
         let value = value.trim();
         match key.trim().to_ascii_lowercase().as_str() {
-            "path" if value.starts_with('/') => value.clone_into(&mut cookie.path),
-            "secure" => cookie.secure = true,
-            "expires" => cookie.expires = httpdate::parse_http_date(value).ok(),
+            "path" if value.starts_with('/') => path = value,
+            "secure" => secure = true,
+            "expires" => expires = httpdate::parse_http_date(value).ok(),
             "max-age" => max_age = value.parse::<i64>().ok(),
             _ => {}
         }
     }
+    if name.len() + value.len() + path.len() > MAX_LENGTH {
+        return None;
+    }
     // §5.3: Max-Age goes before Expires
     if let Some(seconds) = max_age {
         let age = u64::try_from(seconds).map(Duration::from_secs).unwrap_or_default();
-        cookie.expires = now.checked_add(age);
+        expires = now.checked_add(age);
     }
-    Some(cookie)
+    Some(Cookie { name: name.to_owned(), value: value.to_owned(), path: path.to_owned(), secure, expires })
 }
 
 /// RFC 6265 §5.1.4.
@@ -183,11 +222,50 @@ mod tests {
         let jar = jar("http://a.test/", &many.iter().map(String::as_str).collect::<Vec<_>>());
         assert_eq!(sent(&jar, "http://a.test/").split(';').count(), MAX_COOKIES);
         keep(&jar, "http://b.test/", &[&format!("long={}", "v".repeat(5_000))]);
-        assert_eq!(sent(&jar, "http://b.test/"), "");
+        keep(&jar, "http://b.test/", &[&format!("deep=1; Path=/{}", "p".repeat(5_000))]);
+        assert!(
+            jar.0.lock().unwrap().jars.values().all(|jar| jar.bytes < MAX_COOKIES * (MAX_LENGTH + OVERHEAD))
+        );
+        assert_eq!(jar.0.lock().unwrap().jars.values().filter(|jar| !jar.cookies.is_empty()).count(), 1);
         for n in 0..MAX_HOSTS + 5 {
             keep(&jar, &format!("http://h{n}.test/"), &["s=1"]);
         }
         assert_eq!(jar.0.lock().unwrap().jars.len(), MAX_HOSTS);
         assert_eq!(sent(&jar, "http://a.test/"), "");
+    }
+
+    /// What the texts of all cookies take, counted anew.
+    fn held(jar: &CookieJar) -> usize {
+        let hosts = jar.0.lock().unwrap();
+        hosts
+            .jars
+            .values()
+            .flat_map(|jar| &jar.cookies)
+            .map(|c| c.name.len() + c.value.len() + c.path.len())
+            .sum()
+    }
+
+    #[test]
+    fn the_jar_is_bounded_in_bytes_and_the_oldest_hosts_go_first() {
+        let jar = CookieJar::default();
+        // a host takes 100 kB, half of it by paths
+        let big: Vec<String> =
+            (0..25).map(|n| format!("c{n}={}; Path=/{}", "v".repeat(2_000), "p".repeat(2_000))).collect();
+        let big: Vec<&str> = big.iter().map(String::as_str).collect();
+        for n in 0..200 {
+            keep(&jar, &format!("http://h{n}.test/"), &big);
+            assert!(held(&jar) <= MAX_BYTES, "{n}");
+        }
+        assert!(held(&jar) > MAX_BYTES / 2, "{}", held(&jar));
+        let path = format!("/{}", "p".repeat(2_000));
+        assert_eq!(sent(&jar, &format!("http://h0.test{path}")), "");
+        assert_eq!(sent(&jar, &format!("http://h199.test{path}")).split(';').count(), 25);
+        // what is replaced or goes is not counted any more
+        let gone: Vec<String> = (0..25).map(|n| format!("c{n}=; Max-Age=0; Path={path}")).collect();
+        let gone: Vec<&str> = gone.iter().map(String::as_str).collect();
+        for n in 0..200 {
+            keep(&jar, &format!("http://h{n}.test/"), &gone);
+        }
+        assert_eq!((held(&jar), jar.0.lock().unwrap().bytes), (0, 0));
     }
 }
