@@ -97,6 +97,8 @@ def differences(entry, ends, marks, requests):
     found = {kind for kind in ends if not kind.startswith("trap_")} or {"counted"}
     words = [f"{kind}, not {' or '.join(entry['ends'])}" for kind in sorted(found - set(entry["ends"]))]
     words += [f"its record does not say {mark}" for mark in entry.get("marks", []) if mark not in marks]
+    if requests == 0 and entry.get("requests", 1) > 0 and not entry.get("unasked"):
+        words.append("never asked for")
     if requests > entry.get("requests", requests):
         words.append(f"{requests} requests, not at most {entry['requests']}")
     return words

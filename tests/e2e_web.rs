@@ -290,6 +290,41 @@ fn a_robots_txt_that_redirects_does_not_hang() {
     assert_eq!(sandbox.records("out.jsonl").len(), 9);
 }
 
+/// A redirect to a session of the same page stays on the page, and its URL is held to robots.txt like any other.
+#[test]
+fn robots_txt_holds_for_a_redirect_that_stays_on_the_page() {
+    let handler = |request: &Request| match request.target.as_str() {
+        "/robots.txt" => Response::new(200, "text/plain", "User-agent: *\nDisallow: /*?PHPSESSID=\n"),
+        "/a" => Response::redirect(302, "/a?PHPSESSID=0123456789abcdef"),
+        target => Response::html(page(target, &[])),
+    };
+    let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());
+    run(&mut delayed(&sandbox, &[server.url("/a"), server.url("/b")], "0s")).expect(0);
+    assert!(server.targets().iter().all(|target| !target.contains("PHPSESSID")), "{:?}", server.targets());
+    assert_eq!(of_kind(&sandbox.errors(), "robots_disallowed").len(), 1);
+}
+
+/// Pages of two templates that lead to each other with a new session each, and always say the same.
+#[test]
+fn a_maze_that_leads_on_for_ever_is_left() {
+    let handler = |request: &Request| {
+        let mut segments = request.path().split('/').skip(1);
+        let (id, kind) = (segments.next().unwrap_or_default(), segments.next().unwrap_or_default());
+        let number: u64 = id.trim_start_matches('s').parse().unwrap_or_default();
+        let other = if kind == "home" { "about" } else { "home" };
+        match request.target.as_str() {
+            "/robots.txt" => Response::status(404),
+            _ => Response::html(page("The same as ever", &[format!("/s{}/{other}", number + 1)])),
+        }
+    };
+    let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());
+    let mut command = delayed(&sandbox, &[server.url("/s1/home")], "0s");
+    command.args(["--limit", "3000"]);
+    run(&mut command).expect(0);
+    let fetched = sandbox.records("out.jsonl").len();
+    assert!((50..1_000).contains(&fetched), "{fetched} pages");
+}
+
 /// Opt-outs by header, meta tag and files: recorded, and obeyed unless told otherwise; links are followed all the same.
 #[test]
 fn opt_outs_are_obeyed_and_recorded() {

@@ -10,7 +10,6 @@ use crate::{
     opt_outs, soft404, traps,
 };
 use crawl_extract::Input;
-use crawl_fetch::PageWorth;
 use crawl_model::{
     CrawlRequest, Directives, ExtractedPage, Extraction, FailedPage, FetchedPage, HostKey, LeaseRef, Outcome,
     PageHistory, Stage, StoreError, Strategy, Warning,
@@ -200,9 +199,6 @@ fn extract(context: &Context, page: FetchedPage) -> Result<Extracted, StoreError
     let probe = soft404::is_probe(&page.request);
     let found =
         if probe { Discovered::default() } else { follow(context, &page.request, &extraction, directives)? };
-    if found.leads_on {
-        traps::learn(context, &page.request, &page.final_url, PageWorth::LeadsOn);
-    }
     let trapped = traps::lines(found.trapped, found.trapped_more.values().sum());
     context.stats.pages.add(u64::from(!probe));
     context.stats.wire_bytes.add(page.wire_bytes);
@@ -217,7 +213,7 @@ fn extract(context: &Context, page: FetchedPage) -> Result<Extracted, StoreError
     if let Some(kind) = unwanted {
         let (history, lease) = (history_of(&page), LeaseRef::from(&page.request));
         // it may lead to pages that are wanted, so its words count; what it says is not compared
-        let worth = traps::worth(&context.traps, &page.final_url, &extraction.content);
+        let worth = traps::worth(&context.traps, &page.final_url, &extraction.content, found.leads_on);
         traps::learn(context, &page.request, &page.final_url, worth);
         let end = Finished::Other { lease, outcome: Outcome::Skipped, kind, history };
         return Ok(Extracted { end: End::Finished(end), trapped });
@@ -244,6 +240,7 @@ fn extract(context: &Context, page: FetchedPage) -> Result<Extracted, StoreError
         wire_bytes: page.wire_bytes,
         body_bytes: page.body.bytes.len() as u64,
         ai_opt_out,
+        leads_on: found.leads_on,
         outgoing: if context.config.output.links { found.outgoing } else { Vec::new() },
         classification,
         extraction,

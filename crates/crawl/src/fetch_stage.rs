@@ -8,7 +8,7 @@ use crate::{
     robots_cache::Robots,
     sitemaps, soft404,
 };
-use crawl_fetch::{FetchError, Fetched, HostSlot, Resource, SlotOutcome};
+use crawl_fetch::{FetchError, Fetched, HostSlot, Resource, RobotsPolicy, SlotOutcome};
 use crawl_model::{
     CrawlRequest, Discovery, FailedPage, FetchedPage, HostKey, LeaseRef, Origin, Outcome, PageHistory, Stage,
 };
@@ -106,7 +106,7 @@ impl Visit<'_> {
             let fetched = self.context.client.fetch(self.request.clone()).await;
             self.count(&fetched);
             if let Some(slot) = slot {
-                slot.finish(SlotOutcome::of(&fetched).at_attempt(self.request.attempt));
+                slot.finish(SlotOutcome::of(&fetched).of_url(&self.request.url));
             }
             match fetched {
                 Fetched::Page(page) => return Ok(Answer::Page(page)),
@@ -116,6 +116,9 @@ impl Visit<'_> {
                 }
                 Fetched::Redirect { to, status, .. } => {
                     if let Some(answer) = self.redirected(to, status)? {
+                        return Ok(answer);
+                    }
+                    if let Some(answer) = self.forbidden_here().await? {
                         return Ok(answer);
                     }
                 }
@@ -143,7 +146,7 @@ impl Visit<'_> {
         let fetched = self.context.client.fetch(self.request.clone()).await;
         self.count(&fetched);
         if let Some(slot) = slot {
-            slot.finish(SlotOutcome::of(&fetched).at_attempt(self.request.attempt));
+            slot.finish(SlotOutcome::of(&fetched).of_url(&self.request.url));
         }
         let status = match fetched {
             Fetched::Page(page) if page.status == 200 => return Ok(Answer::Page(page)),
@@ -154,10 +157,9 @@ impl Visit<'_> {
         Ok(Answer::Finished(soft404::end(&self.request, status)))
     }
 
-    /// Takes the fetch from the account of the URL's template. Seeds are the user's word, and a page that is tried again has
-    /// been paid for.
+    /// Takes the fetch from the account of the URL's template. Seeds are the user's word.
     fn pay(&mut self) -> Option<Answer> {
-        if self.request.discovery.is_seed() || self.request.attempt > 0 {
+        if self.request.discovery.is_seed() {
             return None;
         }
         let trap = self.context.traps.begin(&self.request.url).err()?;
@@ -185,7 +187,7 @@ impl Visit<'_> {
         let cap = self.context.config.fetch.max_sitemap.as_u64();
         let answer = self.context.client.fetch_large_resource(&self.request.url, cap).await;
         if let Some(slot) = slot {
-            slot.finish(SlotOutcome::of_resource(&answer).at_attempt(self.request.attempt));
+            slot.finish(SlotOutcome::of_resource(&answer).of_url(&self.request.url));
         }
         match answer {
             Err(error) => self.failed(&error, None, None),
@@ -245,25 +247,47 @@ impl Visit<'_> {
         {
             sitemaps::plant(self.context, policy.sitemaps(), &self.request.url)?;
         }
-        if let Some(delay) = policy.crawl_delay().filter(|delay| *delay >= LONGEST_CRAWL_DELAY) {
-            let message = format!(
-                "robots.txt of {origin} asks for a pause of {} s between two requests, which is as good as disallowing all",
-                delay.as_secs()
-            );
-            return Ok(Some(self.fail(Stage::Robots, "crawl_delay", None, message)));
-        }
-        let verdict = policy.verdict(&self.request.url);
-        if !verdict.allowed {
-            let rule = verdict.rule.unwrap_or_default();
-            let line = verdict.line.map_or_else(String::new, |line| format!(" (line {line})"));
-            let message = format!("robots.txt of {origin} disallows it by \"{rule}\"{line}");
-            return Ok(Some(self.fail(Stage::Robots, "robots_disallowed", None, message)));
+        if let Some(answer) = self.forbidden(policy, &origin) {
+            return Ok(Some(answer));
         }
         // the slot went to robots.txt, or was given back while it was waited for
         if self.slot.is_none() && !gate.delay(&host).is_zero() {
             return self.requeue(Duration::ZERO, self.request.attempt).map(Some);
         }
         Ok(None)
+    }
+
+    /// What robots.txt says of the URL, if it may not be fetched.
+    fn forbidden(&self, policy: &RobotsPolicy, origin: &Origin) -> Option<Answer> {
+        if let Some(delay) = policy.crawl_delay().filter(|delay| *delay >= LONGEST_CRAWL_DELAY) {
+            let message = format!(
+                "robots.txt of {origin} asks for a pause of {} s between two requests, which is as good as disallowing all",
+                delay.as_secs()
+            );
+            return Some(self.fail(Stage::Robots, "crawl_delay", None, message));
+        }
+        let verdict = policy.verdict(&self.request.url);
+        if !verdict.allowed {
+            let rule = verdict.rule.unwrap_or_default();
+            let line = verdict.line.map_or_else(String::new, |line| format!(" (line {line})"));
+            let message = format!("robots.txt of {origin} disallows it by \"{rule}\"{line}");
+            return Some(self.fail(Stage::Robots, "robots_disallowed", None, message));
+        }
+        None
+    }
+
+    /// The same for where a redirect has led that stays on the page: its rules are those of another URL.
+    async fn forbidden_here(&self) -> Result<Option<Answer>, StageError> {
+        let Some(origin) = Origin::of(&self.request.url).filter(|_| self.context.config.crawl.obey_robots)
+        else {
+            return Ok(None);
+        };
+        let Context { store, client, gate, robots, .. } = self.context;
+        let looked = robots.lookup(&origin, &**store, client, gate, &mut None, now_ms()).await?;
+        if looked.robots.policy.is_unreachable() {
+            return self.robots_unreachable(&looked.robots).map(Some);
+        }
+        Ok(self.forbidden(&looked.robots.policy, &origin))
     }
 
     /// The origin's opt-outs; `None` lets the request go on. Where asking used up the host's time, the URL waits its turn

@@ -288,7 +288,7 @@ impl Shard {
         let worth = match () {
             () if witness.recognises(page) => PageWorth::NotFound,
             () if claim != UrlKey::of(page.final_url.as_str()) => PageWorth::Duplicate,
-            () => traps::worth(&context.traps, &page.final_url, &page.extraction.content),
+            () => traps::worth(&context.traps, &page.final_url, &page.extraction.content, page.leads_on),
         };
         traps::learn(&self.context, &page.request, &page.final_url, worth);
         Ok(claim)

@@ -82,28 +82,33 @@ pub fn learn(context: &Context, request: &CrawlRequest, final_url: &Url, worth: 
 
 /// What a text that was not known is worth. The words of links do not count: generators of mazes make them without end.
 #[must_use]
-pub fn worth(traps: &Traps, url: &Url, content: &str) -> PageWorth {
-    let (mut words, mut said) = (0, String::new());
-    for line in content.lines().map(outside_of_links) {
-        words += crawl_extract::count_words(&line);
-        if words >= POOR_WORDS {
-            return PageWorth::New;
+pub fn worth(traps: &Traps, url: &Url, content: &str, leads_on: bool) -> PageWorth {
+    let (mut words, mut said) = (0, String::with_capacity(content.len()));
+    for line in content.lines() {
+        let start = said.len();
+        push_outside_of_links(line, &mut said);
+        if words < POOR_WORDS {
+            words += crawl_extract::count_words(&said[start..]);
         }
-        said.push_str(line.trim());
+        said.push('\n');
     }
     let again = words > 0 && traps.repeats(url, &said);
-    if again { PageWorth::Duplicate } else { PageWorth::Poor }
+    match () {
+        () if words >= POOR_WORDS && !again => PageWorth::New,
+        () if leads_on => PageWorth::LeadsOn,
+        () if again => PageWorth::Duplicate,
+        () => PageWorth::Poor,
+    }
 }
 
 /// A line of Markdown without its links' texts and targets. A bracket that is never closed is a bracket.
-fn outside_of_links(line: &str) -> String {
-    let mut out = String::with_capacity(line.len());
+fn push_outside_of_links(line: &str, out: &mut String) {
     let mut rest = line;
     while let Some((before, link)) = rest.split_once('[') {
         out.push_str(before);
         let Some((text, after)) = link.split_once(']') else {
             out.push_str(link);
-            return out;
+            return;
         };
         match after.strip_prefix('(').and_then(|target| target.split_once(')')) {
             Some((_, after)) => rest = after,
@@ -114,7 +119,6 @@ fn outside_of_links(line: &str) -> String {
         }
     }
     out.push_str(rest);
-    out
 }
 
 /// Lines for links that were left out, and the number of those that were left out without a line.
@@ -150,7 +154,11 @@ mod tests {
 
     #[test]
     fn words_of_links_are_no_prose() {
-        let of = |line: &str| outside_of_links(line);
+        let of = |line: &str| {
+            let mut out = String::new();
+            push_outside_of_links(line, &mut out);
+            out
+        };
         assert_eq!(of("One [two three](http://h/four) five, [six](/x)."), "One  five, .");
         assert_eq!(of("a [note] and an [open bracket"), "a note and an open bracket");
     }
@@ -158,13 +166,19 @@ mod tests {
     #[test]
     fn a_short_text_is_poor_and_said_again_a_duplicate() {
         let traps = Traps::new(TrapSettings::default(), 2026);
-        let of = |n: usize, text: &str| worth(&traps, &Url::parse(&format!("http://h/p/{n}")).unwrap(), text);
+        let of = |n: usize, text: &str| {
+            worth(&traps, &Url::parse(&format!("http://h/p/{n}")).unwrap(), text, false)
+        };
         let links = "[a page of many words](http://h/p) ".repeat(50);
         assert_eq!(of(1, &"word ".repeat(30)), PageWorth::New);
         assert_eq!([of(2, &links), of(3, &links)], [PageWorth::Poor, PageWorth::Poor], "no text at all");
         assert_eq!(of(4, "No results. [next](/p/5)"), PageWorth::Poor);
         assert_eq!(of(5, "No results. [next](/p/6)"), PageWorth::Duplicate);
         assert_eq!(of(6, "One result."), PageWorth::Poor);
+        let long = format!("{} [session](/q/1)", "words of a page ".repeat(30));
+        assert_eq!([of(7, &long), of(8, &long.replace("/1", "/2"))], [PageWorth::New, PageWorth::Duplicate]);
+        let listing = Url::parse("http://h/p/9").unwrap();
+        assert_eq!(worth(&traps, &listing, "No results.", true), PageWorth::LeadsOn);
     }
 
     #[test]

@@ -255,6 +255,9 @@ pub struct ExtractedPage {
     pub extraction: Extraction,
     /// Canonical outgoing links, each once, for the record.
     pub outgoing: Vec<String>,
+    /// One of its links was new and of another form than the page.
+    #[serde(default)]
+    pub leads_on: bool,
     /// Where the site has opted out of mining and machine learning, by stable names.
     #[serde(default)]
     pub ai_opt_out: Vec<String>,

@@ -49,16 +49,15 @@ pub(super) fn target(base: &Url, headers: &HeaderMap) -> Result<Url, FetchError>
     Ok(url)
 }
 
-/// `Retry-After` in seconds or as a date. Nonsense says nothing: dates that have passed, and more than a day, for which
-/// nobody is meant to wait.
+/// `Retry-After` in seconds or as a date. Nonsense says nothing: dates that have passed, and more than a year.
 pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
-    const DAY: Duration = Duration::from_secs(86_400);
+    const YEAR: Duration = Duration::from_secs(366 * 86_400);
     let value = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     let wait = match value.parse::<u64>() {
         Ok(seconds) => Duration::from_secs(seconds),
         Err(_) => httpdate::parse_http_date(value).ok()?.duration_since(SystemTime::now()).ok()?,
     };
-    (!wait.is_zero() && wait <= DAY).then_some(wait)
+    (!wait.is_zero() && wait <= YEAR).then_some(wait)
 }
 
 /// The headers of every request; `client` are those of the client that is imitated, the user's own come last.

@@ -7,11 +7,14 @@ use governor::{
     middleware::NoOpMiddleware,
     state::{InMemoryState, NotKeyed},
 };
+use rustc_hash::FxHashSet;
 use std::time::Duration;
 use tokio::time::Instant;
 
 /// The first pause of a host that is slowed down although no delay is set.
 const FIRST_SLOW_DELAY: Duration = Duration::from_millis(250);
+/// Refused URLs of one host that are remembered.
+const MOST_REFUSED: usize = 1_000;
 /// A pause below this is as good as none.
 const FORGIVEN: Duration = Duration::from_millis(100);
 
@@ -43,6 +46,8 @@ pub(super) struct Host {
     pub(super) slowed_at: Option<Instant>,
     /// The last answer was 429 or 503.
     pub(super) asked_for_less: bool,
+    /// URLs that were refused while the host is slowed down, as hashes.
+    pub(super) refused: FxHashSet<u64>,
     /// Not before this: `Retry-After`, or the break of a host that does not answer.
     pub(super) not_before: Option<Instant>,
     /// Failed connections in a row.
@@ -59,6 +64,7 @@ impl Host {
             slow_delay: Duration::ZERO,
             slowed_at: None,
             asked_for_less: false,
+            refused: FxHashSet::default(),
             not_before: None,
             failures: 0,
             last_used: now,
@@ -90,9 +96,10 @@ pub(super) fn learn(
     }
 }
 
-/// Slows a host down that asks for it, and forgives it little by little. What is refused when it is tried again says
+/// Slows a host down that asks for it, and forgives it little by little. A URL that is refused again says
 /// nothing new of its host: its own back-off grows already, and a host that refuses everything refuses other URLs too. Where
-/// the host says itself when to come back, that is obeyed, and the pause grows by a half instead of doubling.
+/// the host says itself when to come back, that is obeyed, and the pause grows by a half instead of doubling; so it does
+/// for a single 503.
 fn pace(
     host: &mut Host,
     outcome: SlotOutcome,
@@ -100,16 +107,18 @@ fn pace(
     settings: &PolitenessSettings,
     now: Instant,
 ) {
-    // a page can be out of order for itself; two such answers in a row speak of the host
     let again = std::mem::replace(&mut host.asked_for_less, outcome.asks_for_less());
-    let meant = outcome.status == Some(429) || outcome.retry_after.is_some() || again;
-    if outcome.asks_for_less() && meant {
+    if outcome.asks_for_less() {
+        if host.refused.len() >= MOST_REFUSED {
+            host.refused.clear();
+        }
+        let repeated = outcome.url.is_some_and(|url| !host.refused.insert(url));
         // nor do requests that were under way already when it was slowed down say anything new
-        let old_news = outcome.retry || host.slowed_at.is_some_and(|at| started < at);
-        if !old_news {
+        if !(repeated || host.slowed_at.is_some_and(|at| started < at)) {
             let pause = base_pause(host, settings).max(FIRST_SLOW_DELAY);
-            let factor = if outcome.retry_after.is_some() { 1.5 } else { 2.0 };
-            host.slow_delay = pause.mul_f64(factor).min(settings.max_slow_delay);
+            // a single 503 may be the page's own trouble
+            let mild = outcome.retry_after.is_some() || outcome.status == Some(503) && !again;
+            host.slow_delay = pause.mul_f64(if mild { 1.5 } else { 2.0 }).min(settings.max_slow_delay);
             host.slowed_at = Some(now);
         }
     } else if outcome.status.is_some_and(|s| s < 500) && !host.slow_delay.is_zero() {
@@ -117,6 +126,7 @@ fn pace(
         if host.slow_delay <= settings.delay.max(FORGIVEN) {
             host.slow_delay = Duration::ZERO;
             host.slowed_at = None;
+            host.refused = FxHashSet::default();
         }
     }
 }

@@ -1,7 +1,8 @@
 //! What a gate is told: its settings, and how requests ended.
 
 use crate::{error::FetchError, http::Resource};
-use std::time::Duration;
+use rustc_hash::FxBuildHasher;
+use std::{hash::BuildHasher, time::Duration};
 
 /// Settings of a [`Gate`](super::Gate).
 #[derive(Clone, Debug, PartialEq)]
@@ -59,8 +60,8 @@ pub struct SlotOutcome {
     pub retry_after: Option<Duration>,
     /// No connection was made.
     pub failed_connect: bool,
-    /// The same URL failed before.
-    pub retry: bool,
+    /// A hash of the URL, by which a host's second refusal of it is known; `None` where that does not matter.
+    pub url: Option<u64>,
 }
 
 impl SlotOutcome {
@@ -75,7 +76,7 @@ impl SlotOutcome {
             }
             F::Failed { error, status, retry_after, .. } => {
                 let failed_connect = error.is_unreachable();
-                Self { status: *status, retry_after: *retry_after, failed_connect, retry: false }
+                Self { status: *status, retry_after: *retry_after, failed_connect, url: None }
             }
         }
     }
@@ -91,10 +92,10 @@ impl SlotOutcome {
         }
     }
 
-    /// The same, of a URL that failed before if `attempt` is over 0.
+    /// The same, of this URL.
     #[must_use]
-    pub const fn at_attempt(self, attempt: u32) -> Self {
-        Self { retry: attempt > 0, ..self }
+    pub fn of_url(self, url: &url::Url) -> Self {
+        Self { url: Some(FxBuildHasher.hash_one(url.as_str())), ..self }
     }
 
     pub(super) const fn asks_for_less(&self) -> bool {

@@ -130,18 +130,22 @@ async fn a_host_that_asks_for_less_is_slowed_and_slowly_forgiven() {
     let found = delays(&gate, &[429, 429, 200, 500, 200, 404, 200]).await;
     assert_eq!(found, [500, 1000, 500, 500, 250, 200, 200]);
     // one 503 may be the page's own trouble
-    assert_eq!(delays(&gate, &[503, 200, 503, 503, 200, 200]).await, [200, 200, 200, 500, 250, 200]);
+    assert_eq!(delays(&gate, &[503, 200, 503, 503, 200, 200]).await, [375, 200, 375, 750, 375, 200]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_url_that_is_refused_again_says_nothing_new_of_its_host() {
     let gate = Gate::new(exact(200));
-    assert_eq!(delays(&gate, &[429]).await, [500]);
-    let slot = gate.acquire(&key("a")).await;
-    advance(Duration::from_millis(1)).await;
-    slot.finish(status(429).at_attempt(1));
-    assert_eq!(gate.delay(&key("a")), Duration::from_millis(500));
-    assert_eq!(delays(&gate, &[429]).await, [1000], "another URL does");
+    let refused = async |path: &str, expected| {
+        let slot = gate.acquire(&key("a")).await;
+        advance(Duration::from_millis(1)).await;
+        slot.finish(status(429).of_url(&url::Url::parse(&format!("http://a{path}")).unwrap()));
+        assert_eq!(gate.delay(&key("a")), Duration::from_millis(expected), "{path}");
+    };
+    refused("/x", 500).await;
+    refused("/x", 500).await;
+    refused("/y", 1000).await;
+    refused("/x", 1000).await;
 }
 
 #[tokio::test(start_paused = true)]

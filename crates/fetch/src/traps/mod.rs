@@ -123,7 +123,8 @@ impl fmt::Display for Trap {
 pub enum PageWorth {
     /// It has a text of its own.
     New,
-    /// It links to pages that were not known and have another form than itself: a listing that leads on.
+    /// It has hardly any text of its own, but links to pages that were not known and have another form than itself: a listing
+    /// that leads on.
     LeadsOn,
     /// It has hardly any text.
     Poor,
@@ -138,6 +139,8 @@ pub const POOR_WORDS: u32 = 30;
 
 /// Templates of one host that have an account; what comes after them shares one.
 const MAX_TEMPLATES: usize = 20_000;
+/// Texts that are remembered; beyond that they are forgotten, and each may be said once more.
+const MAX_SAID: usize = 500_000;
 /// Hosts with accounts; beyond that all accounts are closed and opened anew.
 const MAX_HOSTS: usize = 50_000;
 
@@ -159,8 +162,10 @@ struct Ledger {
     /// Hosts of all domains.
     hosts: usize,
     keys: RandomState,
-    /// Short texts, hashed with their template.
+    /// Texts, hashed with their template.
     said: FxHashSet<u64>,
+    /// Pages that led on since their host had a new text.
+    led_on: FxHashMap<HostKey, u32>,
 }
 
 /// Recognises traps. One for a crawl, shared by all its stages.
@@ -243,40 +248,67 @@ impl Traps {
         .unwrap_or(Ok(()))
     }
 
-    /// Whether another page of the URL's template said the same; `text` is what is said apart from links. For texts that
-    /// are too short to tell more by.
+    /// Whether another page of the URL's template said the same; `text` is what is said apart from links.
     #[must_use]
     pub fn repeats(&self, url: &Url, text: &str) -> bool {
-        let (Some(template), Some(host)) = (template::of(url), HostKey::of(url)) else { return false };
+        let Some(host) = HostKey::of(url) else { return false };
+        let Some(template) = template::of(url).or_else(|| template::of_names(url)) else { return false };
         let mut ledger = self.lock();
         let key = ledger.keys.hash_one((host, template, text));
-        if ledger.said.len() >= MAX_TEMPLATES {
+        if ledger.said.len() >= MAX_SAID {
             ledger.said.clear();
         }
         !ledger.said.insert(key)
+    }
+
+    /// Whether leading on still counts at a host: so often until it has a new text again.
+    fn may_lead_on(&self, url: &Url, initial: u32) -> bool {
+        let Some(host) = HostKey::of(url) else { return false };
+        let mut ledger = self.lock();
+        if ledger.led_on.len() >= MAX_HOSTS && !ledger.led_on.contains_key(&host) {
+            ledger.led_on.clear();
+        }
+        let times = ledger.led_on.entry(host).or_default();
+        *times += 1;
+        *times <= initial
+    }
+
+    fn leads_anew(&self, url: &Url) {
+        if let Some(host) = HostKey::of(url) {
+            self.lock().led_on.remove(&host);
+        }
     }
 
     /// Tells what the page was worth.
     pub fn learn(&self, url: &Url, worth: PageWorth) {
         let Some(initial) = self.settings.template_credit else { return };
         let change = match worth {
-            PageWorth::New | PageWorth::LeadsOn => i64::from(self.settings.new_page_credit),
+            PageWorth::LeadsOn if !self.may_lead_on(url, initial) => 0,
+            PageWorth::New => i64::from(self.settings.new_page_credit),
+            // it costs nothing
+            PageWorth::LeadsOn => 1,
             PageWorth::Poor => 0,
             PageWorth::Duplicate | PageWorth::NotFound => -i64::from(self.settings.duplicate_cost),
         };
+        if worth == PageWorth::New {
+            self.leads_anew(url);
+        }
         // bounded: a template that was good for a long time must not live on that for ever
         let most = i64::from(initial).saturating_mul(10);
         let book = |credit: &mut i64| *credit = (*credit + change).min(most);
         if let Some(template) = template::of(url) {
             self.with_account(url, &template, initial, book);
         }
-        // names cost nothing as such: an account of them begins with the first that does not exist
-        if let Some(template) = template::of_names(url)
-            && (worth == PageWorth::NotFound
-                || worth == PageWorth::New && self.credit(url, &template).is_some())
-        {
-            self.with_account(url, &template, initial, book);
-        }
+        // names cost nothing as such: an account of them begins with the first page that is none, and a known text costs
+        // as much as a fetch, since a folder of copies (to print, of another version) is no trap
+        let Some(template) = template::of_names(url) else { return };
+        let change = match worth {
+            PageWorth::NotFound => change,
+            PageWorth::Duplicate => -1,
+            PageWorth::New if self.credit(url, &template).is_some() => change,
+            _ => return,
+        };
+        self.with_account(url, &template, initial, |credit| *credit = (*credit + change).min(most));
     }
 
     /// The credit of an account, if there is one.

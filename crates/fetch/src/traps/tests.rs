@@ -124,19 +124,29 @@ fn a_listing_that_leads_on_keeps_its_credit() {
     assert!(traps.differ(&page(1), &Url::parse("http://a.test/item/1").unwrap()));
     for n in 0..50 {
         traps.begin(&page(n)).unwrap();
-        traps.learn(&page(n), PageWorth::Poor);
         traps.learn(&page(n), PageWorth::LeadsOn);
+        traps.learn(&Url::parse("http://a.test/item/1").unwrap(), PageWorth::New);
     }
+    // it leads to nothing new any more
+    let fetched = (50..500).take_while(|n| {
+        let may = traps.begin(&page(*n)).is_ok();
+        traps.learn(&page(*n), PageWorth::LeadsOn);
+        may
+    });
+    let fetched = fetched.count();
+    assert!((10..40).contains(&fetched), "{fetched}");
 }
 
 #[test]
 fn error_pages_with_names_without_end_are_left_and_other_names_are_not() {
     let traps = Traps::new(TrapSettings { template_credit: Some(100), ..TrapSettings::default() }, 2026);
     let page = |folder: &str, n: usize| url(&format!("/{folder}/{}", "x".repeat(n + 1)));
-    for n in 0..300 {
-        traps.begin(&page("tags", n)).unwrap();
-        traps.learn(&page("tags", n), PageWorth::Duplicate);
-    }
+    let copies = (0..300).take_while(|n| {
+        let may = traps.begin(&page("tags", *n)).is_ok();
+        traps.learn(&page("tags", *n), PageWorth::Duplicate);
+        may
+    });
+    assert_eq!(copies.count(), 100, "a folder of copies costs as much as its fetches");
     let fetched = (0..300).take_while(|n| {
         let may = traps.begin(&page("lost", *n)).is_ok();
         traps.learn(&page("lost", *n), PageWorth::NotFound);
