@@ -91,7 +91,7 @@ struct Seen {
     crashed: bool,
     /// A page was loaded that has not been left.
     used: bool,
-    /// It did not come to rest.
+    /// It goes on after it was taken.
     restless: bool,
 }
 
@@ -103,6 +103,7 @@ pub(crate) struct PageTab {
 
 /// What the script in the page gives.
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct Taken {
     html: String,
     url: String,
@@ -110,6 +111,7 @@ struct Taken {
     dismissed: u32,
     scrolls: u32,
     truncated: bool,
+    goes_on: bool,
     times: [f64; 4],
 }
 
@@ -225,7 +227,11 @@ impl PageTab {
             };
             hops += 1;
             let ended = guard.taken() != Step::None || lock(&self.seen).crashed;
-            if ended || hops > MAX_HOPS || !leads_elsewhere(&error) {
+            if !ended && hops > MAX_HOPS && leads_elsewhere(&error) {
+                lock(&self.seen).restless = true;
+                return Err(RenderError::Navigation("its script leads on without end".into()));
+            }
+            if ended || !leads_elsewhere(&error) {
                 return Err(self.why(&error, guard.taken(), chrome));
             }
         }
@@ -295,7 +301,7 @@ impl PageTab {
         let timings =
             Timings { navigate, settle: between(0), consent: between(1), scroll: between(2), total };
         let mut seen = lock(&self.seen);
-        seen.restless = !taken.settled;
+        seen.restless = taken.goes_on;
         let document = seen.document.as_ref();
         Ok(Rendered {
             status: document.map_or(0, |document| u16::try_from(document.status).unwrap_or(0)),
@@ -317,7 +323,7 @@ impl PageTab {
         self.tab.call_method(Network::ClearBrowserCookies(None)).map(drop)
     }
 
-    /// Whether the tab shows a page that did not come to rest.
+    /// Whether the tab shows a page that goes on after it was taken.
     pub(crate) fn is_restless(&self) -> bool {
         lock(&self.seen).restless
     }

@@ -20,7 +20,7 @@ use std::{
 use tokio::sync::{mpsc, oneshot};
 use url::Url;
 
-/// Pages after which the memory of the browser is looked at.
+/// Pages after which the memory of the browser is looked at; after one that goes on it is at once.
 const LOOK_EVERY: u32 = 10;
 
 /// What a renderer has done so far.
@@ -225,6 +225,8 @@ impl Worker {
         match error {
             RenderError::BrowserLost(_) => self.lose_browser(),
             RenderError::Hung | RenderError::Crashed | RenderError::Protocol(_) => self.close_tab(),
+            // it would lead away from the next page too
+            _ if self.tab.as_ref().is_some_and(|(_, tab)| tab.is_restless()) => self.close_tab(),
             _ => {}
         }
     }
@@ -274,7 +276,7 @@ impl Worker {
         };
         let fresh = self.tab.insert((Arc::downgrade(&chrome), tab));
         let result = fresh.1.render(url, &chrome, &shared.settings, &shared.proxy, &shared.watch);
-        shared.recycle(&chrome);
+        shared.recycle(&chrome, fresh.1.is_restless());
         result
     }
 }
@@ -297,11 +299,12 @@ impl Shared {
 
     /// Replaces a browser that has had its pages, or holds too much memory: the next page starts a new one, this
     /// one ends with its last page.
-    fn recycle(&self, chrome: &Arc<Chrome>) {
+    fn recycle(&self, chrome: &Arc<Chrome>, restless: bool) {
         let pages = chrome.count_page();
         let settings = &self.settings;
         let worn = pages >= settings.recycle_pages
-            || (pages.is_multiple_of(LOOK_EVERY) && chrome.group().memory() > settings.recycle_memory);
+            || ((restless || pages.is_multiple_of(LOOK_EVERY))
+                && chrome.group().memory() > settings.recycle_memory);
         let mut slot = lock(&self.chrome);
         if worn && slot.as_ref().is_some_and(|current| Arc::ptr_eq(current, chrome)) {
             tracing::debug!(pages, "the browser is replaced");

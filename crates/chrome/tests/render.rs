@@ -191,8 +191,8 @@ fn hostile_scripts_cost_their_own_page_only() {
         let stats = renderer.stats();
         assert_eq!((stats.tabs, stats.tabs_opened, stats.browsers), (1, opened, 1), "after {path}");
     }
-    // a page that never stays has either nothing to show or what stood there last
-    let _ = render(&renderer, &server.url("/hops"));
+    let hops = render(&renderer, &server.url("/hops")).unwrap_err();
+    assert!(matches!(hops, RenderError::Navigation(_)), "{hops}");
     assert!(render(&renderer, &server.url("/good")).unwrap().html.contains(TEXT), "after /hops");
     assert!(!server.hits().iter().any(|path| path.starts_with("/popup")), "a window was opened");
 }

@@ -95,6 +95,20 @@
     never(id);
   };
 
+  // Intervals are not waited for; they say whether the page goes on after it has come to rest.
+  const intervals = new Set();
+  const repeat = window.setInterval.bind(window);
+  const stop = window.clearInterval.bind(window);
+  window.setInterval = (...args) => {
+    const id = repeat(...args);
+    intervals.add(id);
+    return id;
+  };
+  window.clearInterval = (id) => {
+    intervals.delete(id);
+    stop(id);
+  };
+
   // Scripts and style sheets that scripts add.
   const loads = (element) =>
     (element.tagName === 'SCRIPT' && element.src && /^$|module|javascript/i.test(element.type)) ||
@@ -121,6 +135,7 @@
   const rest = (deadline) =>
     new Promise((resolve) => {
       let timer = 0;
+      let due = Infinity;
       const finish = (came) => {
         never(timer);
         wake = null;
@@ -130,12 +145,19 @@
         never(timer);
         const at = now();
         if (at >= deadline) return finish(false);
+        // a page that kept the thread that long was at work, whether it changed the tree or only lays it out
+        if (at - due > rules.quiet) lastChange = at;
         const busy = underWay > 0 || timers.size > 0 || document.readyState !== 'complete';
         const missing = rules.quiet - (at - lastChange);
         if (!busy && missing <= 0) return finish(true);
-        timer = later(look, Math.min(deadline - at, busy ? Infinity : missing));
+        const wait = Math.min(deadline - at, busy ? Infinity : missing);
+        due = at + wait;
+        timer = later(look, wait);
       };
-      wake = look;
+      wake = () => {
+        due = Infinity;
+        look();
+      };
       look();
     });
 
@@ -251,7 +273,8 @@
     const root = document.documentElement;
     const html = root ? root.outerHTML : '';
     const truncated = html.length > maxHtml;
-    return { html: truncated ? html.slice(0, maxHtml) : html, url: location.href, settled, dismissed, scrolls, truncated, times };
+    const goesOn = !settled || truncated || intervals.size > 0;
+    return { html: truncated ? html.slice(0, maxHtml) : html, url: location.href, settled, dismissed, scrolls, truncated, goesOn, times };
   };
   Object.defineProperty(window, rules.key, { value: run });
 })();
