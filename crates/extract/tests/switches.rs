@@ -31,6 +31,24 @@ fn content(options: Options) -> String {
 }
 
 #[test]
+fn lines_of_highlighted_code_are_lines() {
+    let code = "<span class=line><i>npm</i> create</span><span class=line>cd project</span>";
+    for (lines, expected) in [
+        (code.to_owned(), "```\nnpm create\ncd project\n```"),
+        (code.replace("</span><", "</span>\n<"), "```\nnpm create\ncd project\n```"),
+        ("<div>a<br></div><div>b</div>".to_owned(), "```\na\nb\n```"),
+    ] {
+        let html = format!(
+            "<article><p>Make a new project and go there, as the first step of all.</p><pre>{lines}</pre></article>"
+        );
+        let extractor = PageExtractor::new(Options::default()).unwrap();
+        let input = Input { bytes: html.as_bytes(), url: None, content_type: Some("text/html") };
+        let content = extractor.extract(&input).content;
+        assert!(content.contains(expected), "{content}");
+    }
+}
+
+#[test]
 fn links_are_kept_stripped_or_gathered() {
     let with = |links| content(Options { links, ..Options::default() });
     assert!(with(LinkStyle::Keep).contains("[painted again](https://harbour.example/crane/history)"));

@@ -126,7 +126,7 @@ impl Walk<'_> {
         let dom = &self.page.dom;
         let tag = dom.tag(id);
         if id < self.pre_end {
-            if tag == Tag::Br {
+            if tag == Tag::Br || self.is_code_line(id, tag) && !self.inline.text.ends_with('\n') {
                 self.inline.text.push('\n');
             }
             return;
@@ -229,6 +229,17 @@ impl Walk<'_> {
                 used: false,
             });
         }
+    }
+
+    /// An element of code that is shown as a line of its own, by its tag or by the class that a highlighter gives it.
+    fn is_code_line(&self, id: u32, tag: Tag) -> bool {
+        if self.inline.text.is_empty() {
+            return false;
+        }
+        let classes = self.page.dom.attr(id, &local_name!("class")).unwrap_or_default();
+        let lines = &self.page.rules.extraction.code_lines;
+        matches!(tag, Tag::Div | Tag::P | Tag::Li)
+            || classes.split_ascii_whitespace().any(|class| lines.iter().any(|line| line == class))
     }
 
     fn leave(&mut self, id: u32) {

@@ -319,6 +319,7 @@ impl Boilerplate {
 pub(crate) struct Extraction {
     pub(crate) priority_selectors: Vec<String>,
     pub(crate) containers: Vec<String>,
+    pub(crate) code_lines: Vec<String>,
     pub(crate) words: CandidateWords,
     pub(crate) choice: Choice,
     pub(crate) prune: Prune,
