@@ -99,6 +99,63 @@ fn every_sitemap_is_read_once_and_none_that_is_too_deep() {
     assert_eq!(kinds, ["\"http_status\"", "\"sitemap\""], "{:?}", sandbox.errors());
 }
 
+/// robots.txt may name a file on any host; an index may not, and all of them together are so many.
+#[test]
+fn sitemaps_are_so_many_and_on_other_hosts_only_by_robots_txt() {
+    let other = Server::start(0, |request: &Request| match request.path() {
+        "/named.xml" => index(&["/child.xml"]),
+        _ => xml(urls(&[])),
+    })
+    .unwrap();
+    let named = other.url("/named.xml");
+    let foreign = other.url("/foreign.xml");
+    let handler = move |request: &Request| match request.path() {
+        "/robots.txt" => Response::new(
+            200,
+            "text/plain",
+            format!("Sitemap: {named}\nSitemap: /index.xml\nSitemap: /one.xml\n"),
+        ),
+        "/index.xml" => {
+            let many: Vec<String> = (0..40).map(|n| format!("/many/{n}.xml")).collect();
+            let all: Vec<&str> =
+                [foreign.as_str()].into_iter().chain(many.iter().map(String::as_str)).collect();
+            index(&all)
+        }
+        "/one.xml" => xml(urls(&["/one"])),
+        path if path.ends_with(".xml") => xml(urls(&[])),
+        path => Response::html(page(path, &[])),
+    };
+    let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());
+    let config = sandbox.write("crawl.toml", "[crawl]\nsitemap_files = 10\n");
+    assert_eq!(crawled(&server, &sandbox, &["--config", config.to_str().unwrap()]), ["/", "/one"]);
+    let files = |server: &Server| server.targets().iter().filter(|t| t.ends_with(".xml")).count();
+    assert_eq!(files(&server) + files(&other), 10, "{:?} {:?}", server.targets(), other.targets());
+    assert_eq!(asked(&other, "/named.xml"), 1);
+    assert_eq!(asked(&other, "/foreign.xml"), 0);
+    let lines = sandbox.errors();
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert_eq!(lines[0]["kind"], "trap_sitemaps");
+}
+
+#[test]
+fn what_a_sitemap_lists_passes_the_traps() {
+    let handler = |request: &Request| match request.path() {
+        "/robots.txt" => Response::new(200, "text/plain", "Sitemap: /map.xml\n"),
+        "/map.xml" => {
+            let deep: Vec<String> = (0..30).map(|n| format!("/{}{n}", "x/y/z/".repeat(9))).collect();
+            let all: Vec<&str> = deep.iter().map(String::as_str).chain(["/fine"]).collect();
+            xml(urls(&all))
+        }
+        path => Response::html(page(path, &[])),
+    };
+    let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());
+    assert_eq!(crawled(&server, &sandbox, &[]), ["/", "/fine"]);
+    let lines = sandbox.errors();
+    assert_eq!(lines.len(), 20, "{lines:?}");
+    assert!(lines.iter().all(|line| line["kind"] == "trap_path_depth"));
+    assert!(lines.iter().any(|line| line["message"].as_str().unwrap().contains("10 more")), "{lines:?}");
+}
+
 /// What a later round can ask with: validators of the response, and what the sitemap said of the page.
 #[test]
 fn validators_and_lastmod_are_kept_with_the_page() {

@@ -2,7 +2,7 @@
 
 use crate::{
     config::Config, cpu::CpuPool, feeds::FeedBook, links::LinkPolicy, opt_outs::OptOutCache,
-    robots_cache::RobotsCache, stats::Stats, store::Store,
+    robots_cache::RobotsCache, sitemap_book::SitemapBook, stats::Stats, store::Store,
 };
 use crawl_extract::PageExtractor;
 use crawl_fetch::{ByteBudget, Gate, HttpClient, RetrySettings, Traps};
@@ -38,6 +38,8 @@ pub struct Context {
     pub traps: Arc<Traps>,
     /// Feeds that pages have named, host by host.
     pub feeds: FeedBook,
+    /// Sitemaps that robots.txt led to, host by host.
+    pub sitemaps: SitemapBook,
     /// Threads for work that holds a CPU.
     pub cpu: CpuPool,
     /// Pages to text.

@@ -57,7 +57,7 @@ pub async fn worker(
                 context.stats.requeued.add(1);
                 Answer::Requeued
             }
-            answer = Visit { context: &context, request, slot }.run() => answer?,
+            answer = Visit { context: &context, finished: &finished, request, slot }.run() => answer?,
         };
         match answer {
             Answer::Page(page) => pages.send(*page).await.map_err(|_| StageError::Downstream)?,
@@ -69,7 +69,9 @@ pub async fn worker(
 }
 
 struct Visit<'a> {
-    context: &'a Context,
+    context: &'a Arc<Context>,
+    /// For lines of the error log besides the request's own.
+    finished: &'a mpsc::Sender<Finished>,
     request: CrawlRequest,
     /// Leave to make one request; gone once it is made.
     slot: Option<HostSlot>,
@@ -194,7 +196,7 @@ impl Visit<'_> {
             Ok(Resource { redirect: Some(to), status, .. })
                 if self.request.redirects.len() < self.context.config.fetch.max_redirects =>
             {
-                sitemaps::redirected(self.context, &self.request, &to)?;
+                self.tell(sitemaps::redirected(self.context, &self.request, &to)?).await?;
                 Ok(self.end(Outcome::Redirected, "redirected", Some(status)))
             }
             Ok(Resource { status, retry_after, .. }) if !(200..300).contains(&status) => {
@@ -204,11 +206,23 @@ impl Visit<'_> {
                 let status = answer.status;
                 self.context.stats.wire_bytes.add(answer.wire_bytes);
                 match sitemaps::read(self.context, &self.request, answer).await? {
-                    Ok(()) => Ok(self.end(Outcome::Skipped, "sitemap", Some(status))),
+                    Ok(lines) => {
+                        self.tell(lines).await?;
+                        Ok(self.end(Outcome::Skipped, "sitemap", Some(status)))
+                    }
                     Err(problem) => Ok(self.fail(Stage::Fetch, "sitemap", Some(status), problem)),
                 }
             }
         }
+    }
+
+    /// Writes lines into the error log for what was left out on the way.
+    async fn tell(&self, lines: Vec<FailedPage>) -> Result<(), StageError> {
+        for line in lines {
+            let line = Finished::Failed(Box::new(line), PageHistory::default());
+            self.finished.send(line).await.map_err(|_| StageError::Downstream)?;
+        }
+        Ok(())
     }
 
     fn count(&self, fetched: &Fetched) {
@@ -227,7 +241,7 @@ impl Visit<'_> {
     async fn ask_robots(&mut self) -> Result<Option<Answer>, StageError> {
         let Some(origin) = Origin::of(&self.request.url) else { return Ok(None) };
         let Some(host) = HostKey::of(&self.request.url) else { return Ok(None) };
-        let Context { store, client, gate, robots, .. } = self.context;
+        let Context { store, client, gate, robots, .. } = &**self.context;
         let looked = robots.lookup(&origin, &**store, client, gate, &mut self.slot, now_ms()).await?;
         let policy = &looked.robots.policy;
         if let Some(delay) = policy.crawl_delay() {
@@ -245,7 +259,7 @@ impl Visit<'_> {
             && self.context.config.crawl.sitemaps
             && self.context.links.in_scope(&self.request.url)
         {
-            sitemaps::plant(self.context, policy.sitemaps(), &self.request.url)?;
+            self.tell(sitemaps::plant(self.context, policy.sitemaps(), &self.request.url)?).await?;
         }
         if let Some(answer) = self.forbidden(policy, &origin) {
             return Ok(Some(answer));
@@ -282,7 +296,7 @@ impl Visit<'_> {
         else {
             return Ok(None);
         };
-        let Context { store, client, gate, robots, .. } = self.context;
+        let Context { store, client, gate, robots, .. } = &**self.context;
         let looked = robots.lookup(&origin, &**store, client, gate, &mut None, now_ms()).await?;
         if looked.robots.policy.is_unreachable() {
             return self.robots_unreachable(&looked.robots).map(Some);
@@ -295,7 +309,7 @@ impl Visit<'_> {
     async fn ask_opt_outs(&mut self) -> Result<Option<Answer>, StageError> {
         let Some(origin) = Origin::of(&self.request.url) else { return Ok(None) };
         let Some(host) = HostKey::of(&self.request.url) else { return Ok(None) };
-        let Context { store, client, gate, robots, opt_outs, .. } = self.context;
+        let Context { store, client, gate, robots, opt_outs, .. } = &**self.context;
         let looked = match self.context.config.crawl.obey_robots {
             // known by now
             true => Some(robots.lookup(&origin, &**store, client, gate, &mut self.slot, now_ms()).await?),

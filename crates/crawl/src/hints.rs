@@ -23,6 +23,7 @@ const KINDS: &[(&str, &str)] = &[
     ("trap_parameters", "raise traps.parameters, or name the page as a seed"),
     ("trap_path_depth", "raise traps.path_segments, or name the page as a seed"),
     ("trap_repeated_segment", "raise traps.segment_repeats, or name the page as a seed"),
+    ("trap_sitemaps", "raise crawl.sitemap_files"),
     ("trap_template", "raise traps.template_credit, or name the page as a seed"),
 ];
 

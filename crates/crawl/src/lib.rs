@@ -27,6 +27,7 @@ pub mod scheduler;
 pub mod seeds;
 pub mod shard;
 pub mod sink;
+pub mod sitemap_book;
 mod sitemaps;
 pub mod soft404;
 mod state;

@@ -3,13 +3,17 @@
 //! in your robots.txt file").
 
 use crate::{
-    context::{Context, StageError},
-    links::new_url,
+    context::{Context, StageError, now_ms, rfc3339},
+    hints,
+    links::{Discovered, new_url},
+    sitemap_book::Taken,
+    traps::{self, LINES_A_PAGE},
 };
 use crawl_fetch::{
     Resource, Sitemap, SitemapError, SitemapKind, SitemapLimits, parse_sitemap, unpack_sitemap,
 };
-use crawl_model::{CrawlRequest, Discovery, HostKey, NewUrl, StoreError};
+use crawl_model::{CrawlRequest, Discovery, FailedPage, HostKey, NewUrl, Stage, StoreError};
+use std::sync::Arc;
 use url::Url;
 
 /// An index may name indexes, though the protocol does not allow it; deeper than this they are not followed.
@@ -17,48 +21,117 @@ const MAX_INDEX_DEPTH: u32 = 3;
 /// Entries are enqueued in transactions of this many.
 const BATCH: usize = 1_000;
 
-/// Puts the sitemaps of an origin's robots.txt into the frontier. A sitemap may lie on another host; what it lists is
-/// still held to the scope.
+/// The name that sitemaps beyond the limit are counted by.
+const TOO_MANY: &str = "trap_sitemaps";
+
+/// Puts the sitemaps of an origin's robots.txt into the frontier, so many and no more. A sitemap may lie on another host
+/// (sitemaps.org protocol, "Sitemaps & Cross Submits"); what it lists is still held to the scope. Returns the line of the
+/// error log for those that are left out.
 ///
 /// # Errors
 /// When storage fails.
-pub fn plant(context: &Context, sitemaps: &[String], base: &Url) -> Result<(), StoreError> {
-    if context.config.crawl.depth.or_max() == 0 {
-        return Ok(());
+pub fn plant(context: &Context, sitemaps: &[String], base: &Url) -> Result<Vec<FailedPage>, StoreError> {
+    let Some(planter) = HostKey::of(base).filter(|_| context.config.crawl.depth.or_max() > 0) else {
+        return Ok(Vec::new());
+    };
+    let named = sitemaps.iter().filter_map(|line| base.join(line.trim()).ok());
+    let (files, line) = within_limit(context, &planter, true, named, 0);
+    enqueue(context, &files)?;
+    Ok(line.into_iter().collect())
+}
+
+/// The files that the planter's share still has room for, and the line for the first that it has none for.
+fn within_limit(
+    context: &Context,
+    planter: &HostKey,
+    named: bool,
+    urls: impl Iterator<Item = Url>,
+    depth: u32,
+) -> (Vec<NewUrl>, Option<FailedPage>) {
+    let mut files = Vec::new();
+    for found in urls.filter_map(|url| file(context, &url, depth)) {
+        match context.sitemaps.take(planter, found.key, named) {
+            Taken::Yes => files.push(found),
+            Taken::Full { first: true } => return (files, Some(too_many(context, planter, found.url))),
+            Taken::Full { first: false } => break,
+        }
     }
-    let files: Vec<NewUrl> = sitemaps
-        .iter()
-        .filter_map(|line| base.join(line.trim()).ok())
-        .filter_map(|url| file(context, &url, 0))
-        .collect();
-    enqueue(context, &files)
+    (files, None)
 }
 
-/// Follows a sitemap that has moved.
+fn too_many(context: &Context, planter: &HostKey, url: String) -> FailedPage {
+    let limit = context.config.crawl.sitemap_files.or_max();
+    let message = format!(
+        "the sitemaps of {planter} are more than {limit} files; this one and what follows are not read"
+    );
+    FailedPage {
+        url,
+        stage: Stage::Fetch,
+        kind: TOO_MANY,
+        status: None,
+        attempts: 0,
+        message,
+        hint: hints::of(TOO_MANY).to_owned(),
+        at: rfc3339(now_ms()),
+        lease: None,
+    }
+}
+
+/// Whether a file that robots.txt does not name itself may be asked for: on the host of the one that leads to it, or
+/// within the scope.
+fn may_lead_to(context: &Context, from: &Url, to: &Url) -> bool {
+    HostKey::of(from) == HostKey::of(to) || context.links.in_scope(&context.links.canonical(to))
+}
+
+/// Follows a sitemap that has moved. Returns the line of the error log if there is no room for it.
 ///
 /// # Errors
 /// When storage fails.
-pub fn redirected(context: &Context, request: &CrawlRequest, to: &Url) -> Result<(), StoreError> {
-    let Some(mut moved) = file(context, to, request.depth) else { return Ok(()) };
-    moved.redirects.clone_from(&request.redirects);
-    moved.redirects.push(request.url.as_str().to_owned());
-    enqueue(context, &[moved])
+pub fn redirected(
+    context: &Context,
+    request: &CrawlRequest,
+    to: &Url,
+) -> Result<Vec<FailedPage>, StoreError> {
+    let (planter, named) = context.sitemaps.origin(request);
+    if !(named || may_lead_to(context, &request.url, to)) {
+        return Ok(Vec::new());
+    }
+    let (mut moved, line) =
+        within_limit(context, &planter, named, std::iter::once(to.clone()), request.depth);
+    for file in &mut moved {
+        file.redirects.clone_from(&request.redirects);
+        file.redirects.push(request.url.as_str().to_owned());
+    }
+    enqueue(context, &moved)?;
+    Ok(line.into_iter().collect())
 }
 
-/// Reads a sitemap's body and puts what it lists into the frontier. The inner result says in words why it is none.
+/// Reads a sitemap's body and puts what it lists into the frontier. The inner result holds lines of the error log for what
+/// was left out, or says in words why it is no sitemap.
 ///
 /// # Errors
 /// When storage fails, or reading it panicked.
 pub async fn read(
+    context: &Arc<Context>,
+    request: &CrawlRequest,
+    answer: Resource,
+) -> Result<Result<Vec<FailedPage>, String>, StageError> {
+    let (shared, request) = (Arc::clone(context), request.clone());
+    // tens of thousands of URLs are parsed and stored: too long for a thread of the network's
+    let done = context.cpu.run(move || read_now(&shared, &request, answer)).await;
+    let done = done.map_err(|p| StageError::Panicked { stage: "sitemap", words: p.0 })??;
+    context.stats.changed.notify_one();
+    Ok(done)
+}
+
+fn read_now(
     context: &Context,
     request: &CrawlRequest,
     answer: Resource,
-) -> Result<Result<(), String>, StageError> {
+) -> Result<Result<Vec<FailedPage>, String>, StoreError> {
     let limits =
         SitemapLimits { bytes: context.config.fetch.max_sitemap.as_u64(), ..SitemapLimits::default() };
-    let url = request.url.clone();
-    let parsed = context.cpu.run(move || parsed(answer, &url, &limits)).await;
-    let sitemap = match parsed.map_err(|p| StageError::Panicked { stage: "sitemap", words: p.0 })? {
+    let sitemap = match parsed(answer, &request.url, &limits) {
         Ok(sitemap) => sitemap,
         Err(error) => return Ok(Err(error.to_string())),
     };
@@ -67,9 +140,12 @@ pub async fn read(
         tracing::warn!(url = %request.url, truncated, damaged, "only a part of the sitemap could be read");
     }
     tracing::info!(url = %request.url, kind = sitemap.kind.name(), entries = sitemap.entries.len(), "sitemap read");
-    enqueue(context, &listed(context, request, sitemap))?;
-    context.stats.changed.notify_one();
-    Ok(Ok(()))
+    let (urls, lines) = match sitemap.kind {
+        SitemapKind::Index => children(context, request, sitemap),
+        _ => pages(context, request, sitemap),
+    };
+    enqueue(context, &urls)?;
+    Ok(Ok(lines))
 }
 
 /// Unpacks and reads a body; what it unpacks to counts against the byte budget as the body does, until both are dropped.
@@ -84,16 +160,21 @@ fn parsed(answer: Resource, url: &Url, limits: &SitemapLimits) -> Result<Sitemap
     Ok(sitemap)
 }
 
-fn listed(context: &Context, request: &CrawlRequest, sitemap: Sitemap) -> Vec<NewUrl> {
-    let index = sitemap.kind == SitemapKind::Index;
-    if index && request.depth >= MAX_INDEX_DEPTH {
+/// The files of an index.
+fn children(context: &Context, request: &CrawlRequest, index: Sitemap) -> (Vec<NewUrl>, Vec<FailedPage>) {
+    if request.depth >= MAX_INDEX_DEPTH {
         tracing::warn!(url = %request.url, "sitemap indexes are nested too deep; not followed");
-        return Vec::new();
+        return (Vec::new(), Vec::new());
     }
-    let entries = sitemap.entries.into_iter();
-    if index {
-        return entries.filter_map(|entry| file(context, &entry.url, request.depth + 1)).collect();
-    }
+    let (planter, _) = context.sitemaps.origin(request);
+    let urls = index.entries.into_iter().map(|entry| entry.url);
+    let urls = urls.filter(|url| may_lead_to(context, &request.url, url));
+    let (files, line) = within_limit(context, &planter, false, urls, request.depth + 1);
+    (files, line.into_iter().collect())
+}
+
+/// The pages of a sitemap or feed, without traps.
+fn pages(context: &Context, request: &CrawlRequest, sitemap: Sitemap) -> (Vec<NewUrl>, Vec<FailedPage>) {
     let depth = match sitemap.kind {
         // an entry of a feed is as far from the seed as a link of the page that names the feed
         SitemapKind::Rss | SitemapKind::Atom => {
@@ -103,13 +184,22 @@ fn listed(context: &Context, request: &CrawlRequest, sitemap: Sitemap) -> Vec<Ne
         // a page of a sitemap is as far as a link of the seed would be
         _ => 1,
     };
-    let pages = entries.filter_map(|entry| {
+    let mut found = Discovered::default();
+    for entry in sitemap.entries {
         let url = context.links.canonical(&entry.url);
-        let host = HostKey::of(&url).filter(|_| context.links.admits(&url))?;
-        let page = new_url(url, host, depth, Discovery::Sitemap);
-        Some(NewUrl { sitemap_lastmod: entry.lastmod, ..page })
-    });
-    pages.collect()
+        let Some(host) = HostKey::of(&url).filter(|_| context.links.admits(&url)) else { continue };
+        match context.links.trap(&url) {
+            None => {
+                let page = new_url(url, host, depth, Discovery::Sitemap);
+                found.candidates.push(NewUrl { sitemap_lastmod: entry.lastmod, ..page });
+            }
+            Some(trap) => found.leave_out(url, trap, LINES_A_PAGE),
+        }
+    }
+    for (kind, count) in &found.trapped_more {
+        context.stats.by_kind(kind, *count);
+    }
+    (found.candidates, traps::lines(found.trapped, found.trapped_more.values().sum()))
 }
 
 /// A sitemap or feed as a URL of the frontier.

@@ -39,6 +39,7 @@ pub struct CrawlSection {
     pub exclude: Vec<regex::Regex>,
     pub url_filters: bool,
     pub sitemaps: bool,
+    pub sitemap_files: Limit,
     pub feeds: Limit,
     pub soft404: bool,
     #[serde(deserialize_with = "positive")]
