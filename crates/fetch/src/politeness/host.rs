@@ -37,6 +37,8 @@ pub(super) type Limiter =
 pub(super) struct Host {
     /// One request a pause; `None` where nothing has to be waited for.
     pub(super) limiter: Option<Limiter>,
+    /// The number of the slot that began the pause with its request; 0 for a pause after an answer.
+    pub(super) begun_by: u64,
     pub(super) in_flight: usize,
     /// What robots.txt asks for, as far as we let it.
     pub(super) crawl_delay: Duration,
@@ -59,6 +61,7 @@ impl Host {
     pub(super) fn new(now: Instant) -> Self {
         Self {
             limiter: None,
+            begun_by: 0,
             in_flight: 0,
             crawl_delay: Duration::ZERO,
             slow_delay: Duration::ZERO,

@@ -47,6 +47,8 @@ struct Shared {
 struct State {
     hosts: FxHashMap<HostKey, Host>,
     addresses: Addresses,
+    /// Slots that were given; the number of the last one.
+    slots: u64,
 }
 
 /// Lets requests through, host by host. Cheap to clone; all clones are one gate.
@@ -76,7 +78,7 @@ impl Gate {
         let address_pause = settings.delay.mul_f64(settings.address_share.clamp(0.0, 1.0));
         let address = if address_pause.is_zero() { None } else { self.0.book.address_of(key) };
         let mut state = self.0.lock();
-        let State { hosts, addresses } = &mut *state;
+        let State { hosts, addresses, slots: given } = &mut *state;
         let host = match hosts.get_mut(key) {
             Some(host) => host,
             None => hosts.entry(key.clone()).or_insert_with(|| Host::new(now)),
@@ -100,13 +102,15 @@ impl Gate {
         host.not_before = None;
         host.in_flight += 1;
         host.last_used = now;
+        *given += 1;
         if settings.host_concurrency > 1 {
             host.limiter = limiter(pause(host, settings));
+            host.begun_by = *given;
         }
         if let Some(address) = address {
             addresses.begin(address, address_pause, now);
         }
-        Ok(HostSlot { shared: Arc::clone(&self.0), key: Some(key.clone()), started: now })
+        Ok(HostSlot { shared: Arc::clone(&self.0), key: Some(key.clone()), number: *given, started: now })
     }
 
     /// Waits for a slot at a host.
@@ -139,6 +143,7 @@ impl Gate {
             // the request that brought robots.txt may have ended already: the pause after it is the longer one, too
             if host.in_flight == 0 && wanted > settings.delay {
                 host.limiter = limiter(pause(host, settings));
+                host.begun_by = 0;
             }
         }
         delay > wanted
@@ -186,6 +191,7 @@ impl Shared {
             learn(host, outcome, started, &self.settings, now);
             if self.settings.host_concurrency <= 1 || outcome.asks_for_less() {
                 host.limiter = limiter(pause(host, &self.settings));
+                host.begun_by = 0;
             }
         }
         self.freed.notify_waiters();
@@ -198,6 +204,7 @@ pub struct HostSlot {
     shared: Arc<Shared>,
     /// `None` once finished.
     key: Option<HostKey>,
+    number: u64,
     started: Instant,
 }
 
@@ -214,8 +221,10 @@ impl HostSlot {
         if let Some(key) = self.key.take() {
             if let Some(host) = self.shared.lock().hosts.get_mut(&key) {
                 host.in_flight = host.in_flight.saturating_sub(1);
-                // the pause was over when the slot was given
-                host.limiter = None;
+                // the pause was over when the slot was given; one that another request or an answer has begun since is not
+                if host.begun_by == self.number {
+                    host.limiter = None;
+                }
             }
             self.shared.freed.notify_waiters();
         }

@@ -76,6 +76,23 @@ async fn several_at_a_time_start_a_pause_apart() {
     drop(second);
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_slot_given_back_leaves_the_pauses_that_others_began() {
+    let gate = Gate::new(PolitenessSettings { host_concurrency: 3, ..exact(1_000) });
+    let first = gate.try_acquire(&key("a")).ok().unwrap();
+    advance(Duration::from_secs(1)).await;
+    let second = gate.try_acquire(&key("a")).ok().unwrap();
+    first.give_back();
+    assert_eq!(wait(&gate, "a"), Duration::from_secs(1), "the second request has just been made");
+    second.give_back();
+    let third = gate.try_acquire(&key("a")).ok().expect("its own pause goes with it");
+    advance(Duration::from_secs(1)).await;
+    let fourth = gate.try_acquire(&key("a")).ok().unwrap();
+    third.finish(status(429));
+    fourth.give_back();
+    assert_eq!(wait(&gate, "a"), Duration::from_secs(2), "what the host asked for stands");
+}
+
 #[tokio::test]
 async fn without_a_delay_nothing_waits() {
     let gate = Gate::new(PolitenessSettings { host_concurrency: 16, ..exact(0) });
