@@ -185,7 +185,18 @@ impl FetchError {
         matches!(self, Self::Timeout { .. })
     }
 
-    /// Whether no connection to the host was made: what a circuit breaker counts.
+    /// Whether nothing came from the host: no connection, or no answer over it. What a circuit breaker counts where there
+    /// was no status either: of a body that did not end, the host had sent the headers.
+    #[must_use]
+    pub const fn is_unanswered(&self) -> bool {
+        self.is_unreachable()
+            || matches!(
+                self,
+                Self::ConnectionLost(_) | Self::Timeout { phase: Phase::Headers | Phase::Total, .. }
+            )
+    }
+
+    /// Whether no connection to the host was made.
     #[must_use]
     pub const fn is_unreachable(&self) -> bool {
         matches!(

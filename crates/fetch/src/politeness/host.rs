@@ -52,7 +52,7 @@ pub(super) struct Host {
     pub(super) refused: FxHashSet<u64>,
     /// Not before this: `Retry-After`, or the break of a host that does not answer.
     pub(super) not_before: Option<Instant>,
-    /// Failed connections in a row.
+    /// Requests without any answer in a row.
     pub(super) failures: u32,
     pub(super) last_used: Instant,
 }
@@ -88,7 +88,7 @@ pub(super) fn learn(
         host.not_before = Some(host.not_before.map_or(until, |at| at.max(until)));
     }
     pace(host, outcome, started, settings, now);
-    if outcome.failed_connect {
+    if outcome.unanswered {
         host.failures = host.failures.saturating_add(1);
         if let Some(again) = host.failures.checked_sub(settings.break_after) {
             let rest = settings.break_for.saturating_mul(1 << again.min(8));

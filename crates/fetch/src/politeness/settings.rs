@@ -25,7 +25,7 @@ pub struct PolitenessSettings {
     pub max_slow_delay: Duration,
     /// The share of a slowed pause that every good answer takes back.
     pub forgiveness: f64,
-    /// Failed connections in a row after which a host is left alone.
+    /// Requests in a row that brought no answer at all (no connection, or nothing over it) after which a host is left alone.
     pub break_after: u32,
     /// How long it is left alone; doubled each time that the next try fails too.
     pub break_for: Duration,
@@ -58,8 +58,8 @@ pub struct SlotOutcome {
     pub status: Option<u16>,
     /// `Retry-After`, if it was given.
     pub retry_after: Option<Duration>,
-    /// No connection was made.
-    pub failed_connect: bool,
+    /// No connection was made, or nothing came over it.
+    pub unanswered: bool,
     /// A hash of the URL, by which a host's second refusal of it is known; `None` where that does not matter.
     pub url: Option<u64>,
 }
@@ -75,8 +75,8 @@ impl SlotOutcome {
                 Self { status: Some(*status), ..Self::default() }
             }
             F::Failed { error, status, retry_after, .. } => {
-                let failed_connect = error.is_unreachable();
-                Self { status: *status, retry_after: *retry_after, failed_connect, url: None }
+                let unanswered = status.is_none() && error.is_unanswered();
+                Self { status: *status, retry_after: *retry_after, unanswered, url: None }
             }
         }
     }
@@ -88,7 +88,7 @@ impl SlotOutcome {
             Ok(answer) => {
                 Self { status: Some(answer.status), retry_after: answer.retry_after, ..Self::default() }
             }
-            Err(error) => Self { failed_connect: error.is_unreachable(), ..Self::default() },
+            Err(error) => Self { unanswered: error.is_unanswered(), ..Self::default() },
         }
     }
 

@@ -1,4 +1,5 @@
 use super::*;
+use crate::error::{FetchError, Phase};
 use tokio::time::advance;
 
 fn key(host: &str) -> HostKey {
@@ -198,7 +199,7 @@ async fn crawl_delay_is_honoured_up_to_its_cap() {
 #[tokio::test(start_paused = true)]
 async fn a_host_that_does_not_answer_is_left_alone_and_then_given_up() {
     let gate = Gate::new(PolitenessSettings { host_concurrency: 4, ..exact(0) });
-    let dead = SlotOutcome { failed_connect: true, ..SlotOutcome::default() };
+    let dead = SlotOutcome { unanswered: true, ..SlotOutcome::default() };
     for _ in 0..5 {
         gate.try_acquire(&key("a")).ok().unwrap().finish(dead);
     }
@@ -216,6 +217,29 @@ async fn a_host_that_does_not_answer_is_left_alone_and_then_given_up() {
     let four: Vec<_> = (0..4).map(|_| gate.try_acquire(&key("a")).ok().unwrap()).collect();
     assert!(!gate.try_acquire(&key("a")).err().unwrap().dead, "it answered");
     drop(four);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_host_that_accepts_and_hangs_is_left_alone_too() {
+    let gate = Gate::new(exact(0));
+    let timeout = |phase| FetchError::Timeout { phase, limit: Duration::from_secs(15) };
+    let ended = |host: &str, error: FetchError| {
+        let slot = gate.try_acquire(&key(host)).ok().unwrap();
+        slot.finish(SlotOutcome::of_resource(&Err(error)));
+    };
+    for _ in 0..2 {
+        ended("hangs", timeout(Phase::Headers));
+        ended("hangs", timeout(Phase::Total));
+    }
+    ended("hangs", FetchError::ConnectionLost(String::new()));
+    assert_eq!(wait(&gate, "hangs"), Duration::from_secs(30));
+    // one slow URL among good answers, and pages that break off, are no silence
+    for _ in 0..10 {
+        ended("slow", timeout(Phase::Headers));
+        gate.try_acquire(&key("slow")).ok().unwrap().finish(status(404));
+        ended("breaks off", timeout(Phase::Body));
+    }
+    assert!(gate.try_acquire(&key("slow")).is_ok() && gate.try_acquire(&key("breaks off")).is_ok());
 }
 
 #[tokio::test(start_paused = true)]
