@@ -7,6 +7,8 @@ use std::{net::IpAddr, time::Duration};
 pub enum Phase {
     /// Name resolution, TCP and TLS.
     Connect,
+    /// The wait for a turn at the host that a redirect of robots.txt leads to.
+    Turn,
     /// From the request to the end of the response headers.
     Headers,
     /// A pause within the body.
@@ -19,6 +21,7 @@ impl Phase {
     const fn words(self) -> &'static str {
         match self {
             Self::Connect => "connecting",
+            Self::Turn => "waiting for a turn at the host of robots.txt",
             Self::Headers => "waiting for the response headers",
             Self::Body => "waiting for more of the body",
             Self::Total => "the whole request",
@@ -179,10 +182,10 @@ impl FetchError {
         }
     }
 
-    /// Whether time ran out: what cost a place for long already.
+    /// Whether a request ran out of time: what cost a place for long already. The wait for a turn is no request.
     #[must_use]
     pub const fn is_timeout(&self) -> bool {
-        matches!(self, Self::Timeout { .. })
+        matches!(self, Self::Timeout { phase, .. } if !matches!(phase, Phase::Turn))
     }
 
     /// Whether nothing came from the host: no connection, or no answer over it. What a circuit breaker counts where there

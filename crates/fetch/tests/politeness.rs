@@ -135,3 +135,33 @@ async fn after_a_429_no_request_comes_before_its_time() {
         assert!(later.at - busy >= Duration::from_secs(1), "{} came after {:?}", later.path, later.at - busy);
     }
 }
+
+#[tokio::test]
+async fn robots_txt_that_leads_to_a_host_that_cannot_be_asked_soon_is_given_up() {
+    let target = Server::answering(|_| response("200 OK", "", b"user-agent: *")).await;
+    let to = target.url("/robots.txt");
+    let server = Server::answering(move |_| response("301 Moved", &format!("Location: {to}\r\n"), b"")).await;
+    let (client, origin) = (client(settings()), Origin::of(&server.url("/")).unwrap());
+    let key = HostKey::of(&target.url("/")).unwrap();
+    let quick = PolitenessSettings { delay: Duration::ZERO, ..PolitenessSettings::default() };
+    let busy = Gate::new(quick.clone());
+    let told = SlotOutcome {
+        status: Some(429),
+        retry_after: Some(Duration::from_secs(300)),
+        ..SlotOutcome::default()
+    };
+    busy.acquire(&key).await.finish(told);
+    let dead = Gate::new(PolitenessSettings { break_after: 1, break_tries: 0, ..quick.clone() });
+    dead.acquire(&key).await.finish(SlotOutcome { unanswered: true, ..SlotOutcome::default() });
+    for (gate, kind) in [(busy, "timeout"), (dead, "connect")] {
+        let fetched = client.fetch_robots(&gate, &origin, None);
+        let answer = tokio::time::timeout(Duration::from_secs(8), fetched).await.expect("it should not wait");
+        let error = answer.unwrap_err();
+        assert_eq!((error.kind(), error.is_transient(), error.is_timeout()), (kind, true, false));
+        let own = HostKey::of(&server.url("/")).unwrap();
+        assert!(gate.try_acquire(&own).is_ok(), "the slot of the first hop was given back");
+    }
+    assert_eq!(target.connections(), 0);
+    let open = Gate::new(quick);
+    assert_eq!(client.fetch_robots(&open, &origin, None).await.unwrap().status, 200);
+}

@@ -18,6 +18,9 @@ const MOST_REFUSED: usize = 1_000;
 /// A pause below this is as good as none.
 const FORGIVEN: Duration = Duration::from_millis(100);
 
+/// More than this many pauses are never added to one.
+pub(super) const MAX_JITTER: f64 = 10.0;
+
 /// The clock of the limiters: tokio's, so that a test can stop it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct TokioClock;
@@ -142,7 +145,7 @@ pub(super) fn base_pause(host: &Host, settings: &PolitenessSettings) -> Duration
 pub(super) fn pause(host: &Host, settings: &PolitenessSettings) -> Duration {
     let base = base_pause(host, settings);
     if settings.jitter > 0.0 && !base.is_zero() {
-        Jitter::up_to(base.mul_f64(settings.jitter.min(10.0))) + base
+        Jitter::up_to(base.mul_f64(settings.jitter.min(MAX_JITTER))) + base
     } else {
         base
     }

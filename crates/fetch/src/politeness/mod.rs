@@ -13,7 +13,7 @@ pub use settings::{PolitenessSettings, SlotOutcome};
 
 use addresses::Addresses;
 use crawl_model::HostKey;
-use host::{Host, base_pause, learn, limiter, pause, ready_at};
+use host::{Host, MAX_JITTER, base_pause, learn, limiter, pause, ready_at};
 use rustc_hash::FxHashMap;
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -21,7 +21,7 @@ use std::{
 };
 use tokio::{
     sync::{Notify, futures::Notified},
-    time::{Instant, sleep_until},
+    time::{Instant, sleep_until, timeout_at},
 };
 
 /// How long failures of a host that is not asked any more are held against it.
@@ -121,6 +121,30 @@ impl Gate {
                 Ok(slot) => return slot,
                 Err(NotYet { at: Some(at), .. }) => sleep_until(at).await,
                 Err(NotYet { at: None, .. }) => freed.await,
+            }
+        }
+    }
+
+    /// Waits for a slot at a host no longer than `patience`, or one pause of the host where that is longer. Nothing is waited
+    /// for that is known to take longer, nor a host that no longer counts as alive.
+    ///
+    /// # Errors
+    /// [`NotYet`] as it stood when the wait was given up.
+    pub async fn acquire_within(&self, key: &HostKey, patience: Duration) -> Result<HostSlot, NotYet> {
+        let pause = self.delay(key).mul_f64(1.0 + self.0.settings.jitter.clamp(0.0, MAX_JITTER));
+        let deadline = Instant::now() + patience.max(pause);
+        loop {
+            let freed = self.freed();
+            let not_yet = match self.try_acquire(key) {
+                Ok(slot) => return Ok(slot),
+                Err(not_yet) => not_yet,
+            };
+            if not_yet.dead || not_yet.at.is_some_and(|at| at > deadline) {
+                return Err(not_yet);
+            }
+            match not_yet.at {
+                Some(at) => sleep_until(at).await,
+                None => timeout_at(deadline, freed).await.map_err(|_| not_yet)?,
             }
         }
     }

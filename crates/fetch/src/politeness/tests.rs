@@ -243,6 +243,19 @@ async fn a_host_that_accepts_and_hangs_is_left_alone_too() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn patience_ends_at_its_time_or_with_one_pause_of_the_host() {
+    let gate = Gate::new(exact(20_000));
+    let patience = Duration::from_secs(10);
+    let slot = gate.acquire(&key("a")).await;
+    let begun = Instant::now();
+    assert!(gate.acquire_within(&key("a"), patience).await.is_err(), "its slot is never freed");
+    assert_eq!(begun.elapsed(), Duration::from_secs(20));
+    slot.finish(status(200));
+    assert!(gate.acquire_within(&key("a"), patience).await.is_ok(), "the host's own pause is waited for");
+    assert_eq!(begun.elapsed(), Duration::from_secs(40));
+}
+
+#[tokio::test(start_paused = true)]
 async fn idle_hosts_are_forgotten_unless_something_is_held_against_them() {
     let gate = Gate::new(exact(100));
     gate.try_acquire(&key("quiet")).ok().unwrap().finish(status(200));

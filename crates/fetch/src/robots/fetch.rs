@@ -2,23 +2,26 @@
 
 use super::policy::ROBOTS_MAX_BYTES;
 use crate::{
-    error::FetchError,
+    error::{FetchError, Phase},
     http::{HttpClient, now_ms},
-    politeness::{Gate, HostSlot, SlotOutcome},
+    politeness::{Gate, HostSlot, NotYet, SlotOutcome},
 };
 use crawl_model::{CachedRobots, HostKey, Origin};
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 use url::Url;
 
 /// Redirects that are followed for robots.txt (RFC 9309 §2.3.1.2).
 const MAX_HOPS: usize = 5;
+/// How long a hop waits for its turn: whoever fetches robots.txt holds a place that other hosts could use.
+const MAX_TURN: Duration = Duration::from_secs(10);
 
 impl HttpClient {
     /// Fetches an origin's robots.txt. Every hop waits its turn at the gate, also at another host; `slot`, if given, is
     /// the turn of the first one. Redirects without end or without aim keep their status.
     ///
     /// # Errors
-    /// When the host did not answer: [`CachedRobots`] with status 0 stands for that.
+    /// When the host did not answer, or the host of a hop cannot be asked soon: [`CachedRobots`] with status 0 stands for
+    /// that.
     pub async fn fetch_robots(
         &self,
         gate: &Gate,
@@ -35,7 +38,9 @@ impl HttpClient {
             let Some(host) = HostKey::of(&url) else { break };
             let slot = match slot.take() {
                 Some(slot) => slot,
-                None => gate.acquire(&host).await,
+                None => {
+                    gate.acquire_within(&host, MAX_TURN).await.map_err(|not_yet| no_turn(&url, not_yet))?
+                }
             };
             let answer = self.fetch_resource(&url, ROBOTS_MAX_BYTES).await;
             slot.finish(SlotOutcome::of_resource(&answer));
@@ -60,5 +65,16 @@ impl HttpClient {
             }
         }
         cached(last, Vec::new())
+    }
+}
+
+/// Why a hop was not made. Nothing is known of the robots.txt then, so that it is tried again as if its host were down.
+fn no_turn(url: &Url, not_yet: NotYet) -> FetchError {
+    tracing::debug!(%url, ?not_yet, "robots.txt leads to a host that cannot be asked now");
+    if not_yet.dead {
+        let host = url.host_str().unwrap_or_default().to_owned();
+        FetchError::Connect { host, reason: "it did not answer again and again".to_owned() }
+    } else {
+        FetchError::Timeout { phase: Phase::Turn, limit: MAX_TURN }
     }
 }
