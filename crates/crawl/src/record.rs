@@ -80,6 +80,7 @@ pub fn page_record(extraction: Extraction, text: String, url: Option<&Url>) -> R
             pages: 0,
             blocks_removed: 0,
             bytes_removed: 0,
+            removed: Vec::new(),
         },
         warnings,
         links,

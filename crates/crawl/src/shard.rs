@@ -7,7 +7,7 @@ use crate::{
     soft404::{self, Witness},
     traps,
 };
-use crawl_dedup::{Cleaned, FingerprintSettings, HostFingerprint, exact_hash};
+use crawl_dedup::{Cleaned, Fingerprint, FingerprintSettings, Mode, PageText, exact_hash};
 use crawl_fetch::PageWorth;
 use crawl_model::{
     BoilerplateInfo, BoilerplateStatus, CleanPage, ContentHash, ExtractedPage, HostKey, LeaseRef, StoreError,
@@ -28,7 +28,7 @@ const SAVE_EVERY_SHARE: u64 = 8;
 const SAVE_EVERY_AT_LEAST: u64 = 256;
 
 struct Host {
-    fingerprint: HostFingerprint,
+    fingerprint: Fingerprint,
     witness: Witness,
     saved_at_pages: u64,
     used: u64,
@@ -38,6 +38,7 @@ struct Host {
 pub struct Shard {
     context: Arc<Context>,
     index: usize,
+    mode: Mode,
     settings: FingerprintSettings,
     hosts: FxHashMap<HostKey, Host>,
     clock: u64,
@@ -55,7 +56,8 @@ pub fn run(
     let dedup = &context.config.dedup;
     let settings = FingerprintSettings::new(dedup.threshold_pct, dedup.min_pages, dedup.min_block_chars)
         .map_err(|e| StoreError::Other(e.to_string()))?;
-    let mut shard = Shard { index, settings, hosts: FxHashMap::default(), clock: 0, finished, context };
+    let mode = dedup.mode;
+    let mut shard = Shard { index, mode, settings, hosts: FxHashMap::default(), clock: 0, finished, context };
     shard.release_leftovers()?;
     while let Some(message) = pages.blocking_recv() {
         match message {
@@ -109,9 +111,10 @@ impl Shard {
         }
         let settle_pages = self.context.config.dedup.settle_pages;
         let state = self.host(&host)?;
-        let blocks = state.fingerprint.observe(&page.extraction.content);
+        let read = state.fingerprint.read(&text_of(&page));
+        state.fingerprint.observe(&text_of(&page), &read);
         if state.fingerprint.is_settled() {
-            let cleaned = state.fingerprint.clean(&page.extraction.content, &blocks);
+            let cleaned = state.fingerprint.clean(&text_of(&page), &read);
             self.save_now_and_then(&host)?;
             return self.send(page, cleaned, claim, share);
         }
@@ -148,18 +151,19 @@ impl Shard {
         Ok(state)
     }
 
-    fn load(&self, host: &HostKey) -> Result<HostFingerprint, StageError> {
+    fn load(&self, host: &HostKey) -> Result<Fingerprint, StageError> {
         if let Some(bytes) = self.context.store.load_host(host)? {
-            match HostFingerprint::from_bytes(&bytes, self.settings) {
+            match Fingerprint::from_bytes(self.mode, &bytes, self.settings) {
                 Ok(fingerprint) => return Ok(fingerprint),
                 Err(error) => {
                     tracing::warn!(%host, %error, "the saved fingerprint is unusable, starting anew");
                 }
             }
         }
-        let mut fingerprint = HostFingerprint::new(self.settings);
+        let mut fingerprint = Fingerprint::new(self.mode, self.settings);
         self.each_held(host, |page| {
-            fingerprint.observe(&page.extraction.content);
+            let read = fingerprint.read(&text_of(&page));
+            fingerprint.observe(&text_of(&page), &read);
             Ok(())
         })?;
         Ok(fingerprint)
@@ -206,8 +210,8 @@ impl Shard {
         let Some(state) = self.hosts.get(host) else { return Ok(()) };
         self.each_held(host, |page| {
             let cleaned = if self.context.config.dedup.enabled {
-                let blocks = state.fingerprint.blocks(&page.extraction.content);
-                state.fingerprint.clean(&page.extraction.content, &blocks)
+                let text = text_of(&page);
+                state.fingerprint.clean(&text, &state.fingerprint.read(&text))
             } else {
                 // held by a run that had it on
                 Cleaned::untouched(page.extraction.content.clone(), BoilerplateStatus::Off)
@@ -334,6 +338,7 @@ impl Shard {
                 pages: cleaned.pages,
                 blocks_removed: cleaned.blocks_removed,
                 bytes_removed: cleaned.bytes_removed,
+                removed: cleaned.removed,
             },
             similarity: same_content.then_some(1.0),
             duplicate_of: (first != key).then(|| first.to_string()),
@@ -342,6 +347,12 @@ impl Shard {
         };
         self.finished.blocking_send(Finished::Page(Box::new(page), share)).map_err(|_| StageError::Downstream)
     }
+}
+
+/// What a fingerprint looks at.
+fn text_of(page: &ExtractedPage) -> PageText<'_> {
+    let title = page.extraction.metadata.title.as_deref();
+    PageText { content: &page.extraction.content, url: page.final_url.as_str(), title }
 }
 
 fn save_settled(context: &Context, host: &HostKey, state: &Host) -> Result<(), StageError> {

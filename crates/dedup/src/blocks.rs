@@ -1,5 +1,6 @@
 //! The blocks of a page: where they stand and their hashes. One pass, linear.
 
+use crawl_model::{RemovalReason, RemovedSpan};
 use memchr::{memchr, memmem};
 use sha2::{Digest, Sha256};
 use std::ops::Range;
@@ -54,19 +55,29 @@ impl PageBlocks {
         hashes
     }
 
-    /// The page without the blocks that `is_boilerplate` names by their hash, runs of three line feeds and more cut to
-    /// two; with the number of blocks removed and their UTF-8 bytes. `content` is the page that was read.
-    pub(crate) fn strip(&self, content: &str, is_boilerplate: impl Fn(u64) -> bool) -> (String, u32, u64) {
+    /// The page without its boilerplate, runs of three line feeds and more cut to two; with what was removed. `boilerplate`
+    /// says of a hash on how many pages it stands, if it is boilerplate. `content` is the page that was read.
+    pub(crate) fn strip(
+        &self,
+        content: &str,
+        boilerplate: impl Fn(u64) -> Option<u64>,
+    ) -> (String, Vec<RemovedSpan>) {
         let mut left = String::with_capacity(content.len());
-        let (mut blocks, mut bytes, mut from) = (0, 0, 0);
-        for span in self.spans.iter().filter(|span| is_boilerplate(span.hash)) {
+        let (mut removed, mut from) = (Vec::new(), 0);
+        for span in &self.spans {
+            let Some(pages) = boilerplate(span.hash) else { continue };
             left.push_str(&content[from..span.start]);
             from = span.end;
-            blocks += 1;
-            bytes += (span.end - span.start) as u64;
+            removed.push(RemovedSpan {
+                start: span.start as u64,
+                end: span.end as u64,
+                hash: span.hash,
+                reason: RemovalReason::Block,
+                pages,
+            });
         }
         left.push_str(&content[from..]);
-        (fold_line_feeds(left), blocks, bytes)
+        (fold_line_feeds(left), removed)
     }
 }
 
@@ -153,7 +164,7 @@ pub(crate) fn hash_folded(block: &str, folded: &mut Vec<u8>) -> u64 {
 }
 
 /// `re.sub(r'\s+', ' ', block).strip().lower()` in UTF-8.
-fn fold(block: &str, folded: &mut Vec<u8>) {
+pub(crate) fn fold(block: &str, folded: &mut Vec<u8>) {
     folded.clear();
     let block = strip(block);
     if block.contains('Σ') {

@@ -1,8 +1,7 @@
 //! A page after cleaning.
 
 use crate::PageBlocks;
-use crawl_model::BoilerplateStatus;
-use rustc_hash::FxHashSet;
+use crawl_model::{BoilerplateStatus, RemovedSpan};
 use sha2::{Digest, Sha256};
 
 /// A page as its host's fingerprint leaves it; the fields are those of a record's `boilerplate`.
@@ -20,13 +19,48 @@ pub struct Cleaned {
     pub status: BoilerplateStatus,
     /// Pages that the fingerprint was computed from.
     pub pages: u64,
+    /// What was removed, in order: with the page's content it gives the page back.
+    pub removed: Vec<RemovedSpan>,
 }
 
 impl Cleaned {
     /// A page that was not judged.
     #[must_use]
     pub const fn untouched(content: String, status: BoilerplateStatus) -> Self {
-        Self { text: content, blocks_removed: 0, bytes_removed: 0, fingerprint: None, status, pages: 0 }
+        Self {
+            text: content,
+            blocks_removed: 0,
+            bytes_removed: 0,
+            fingerprint: None,
+            status,
+            pages: 0,
+            removed: Vec::new(),
+        }
+    }
+
+    /// A page without the blocks named, each with the blank lines after it; nothing else is touched.
+    pub(crate) fn cut(content: &str, removed: Vec<RemovedSpan>, fingerprint: String, pages: u64) -> Self {
+        let (blocks_removed, bytes_removed) = sums(&removed);
+        let mut text = String::with_capacity(content.len() - bytes_removed as usize);
+        let mut from = 0;
+        for span in &removed {
+            text.push_str(&content[from..span.start as usize]);
+            let rest = &content[span.end as usize..];
+            from = content.len() - rest.trim_start_matches(crate::blocks::is_space).len();
+        }
+        text.push_str(&content[from..]);
+        if from == content.len() && !removed.is_empty() {
+            text.truncate(crate::blocks::strip_end(&text).len());
+        }
+        Self {
+            text,
+            blocks_removed,
+            bytes_removed,
+            fingerprint: Some(fingerprint),
+            status: BoilerplateStatus::Applied,
+            pages,
+            removed,
+        }
     }
 
     /// A page judged by a fingerprint. A page of which nothing but whitespace would be left keeps its text: that it
@@ -34,11 +68,12 @@ impl Cleaned {
     pub(crate) fn judged(
         content: &str,
         blocks: &PageBlocks,
-        boilerplate: &FxHashSet<u64>,
+        boilerplate: impl Fn(u64) -> Option<u64>,
         fingerprint: String,
         pages: u64,
     ) -> Self {
-        let (text, blocks_removed, bytes_removed) = blocks.strip(content, |hash| boilerplate.contains(&hash));
+        let (text, removed) = blocks.strip(content, boilerplate);
+        let (blocks_removed, bytes_removed) = sums(&removed);
         let judged = Self {
             text,
             blocks_removed,
@@ -46,17 +81,29 @@ impl Cleaned {
             fingerprint: Some(fingerprint),
             status: BoilerplateStatus::Applied,
             pages,
+            removed,
         };
         if blocks_removed == 0 || crate::blocks::strip(&judged.text).is_empty() {
-            return Self { text: content.to_owned(), blocks_removed: 0, bytes_removed: 0, ..judged };
+            return Self {
+                text: content.to_owned(),
+                blocks_removed: 0,
+                bytes_removed: 0,
+                removed: Vec::new(),
+                ..judged
+            };
         }
         judged
     }
 }
 
+/// The number of spans and their bytes.
+pub(crate) fn sums(removed: &[RemovedSpan]) -> (u32, u64) {
+    (removed.len().try_into().unwrap_or(u32::MAX), removed.iter().map(|span| span.end - span.start).sum())
+}
+
 /// Names a set of hashes: 16 hex digits of the SHA-256 of its members in ascending order, eight bytes each.
-pub(crate) fn digest(boilerplate: &FxHashSet<u64>) -> String {
-    let mut members: Vec<u64> = boilerplate.iter().copied().collect();
+pub(crate) fn digest(boilerplate: impl Iterator<Item = u64>) -> String {
+    let mut members: Vec<u64> = boilerplate.collect();
     members.sort_unstable();
     let mut sha = Sha256::new();
     for member in members {

@@ -95,20 +95,21 @@ pub fn strip_boilerplate(
     min_block_chars: usize,
 ) -> (String, u64) {
     let blocks = PageBlocks::of(content, min_block_chars);
-    let (text, _, bytes) = blocks.strip(content, |hash| boilerplate_hashes.contains(&hash));
-    (text, bytes)
+    let (text, removed) = blocks.strip(content, |hash| boilerplate_hashes.contains(&hash).then_some(0));
+    (text, crate::clean::sums(&removed).1)
 }
 
 /// The fingerprint of a domain with hashes as numbers.
 pub(crate) struct Counted {
-    pub(crate) boilerplate: FxHashSet<u64>,
+    /// Boilerplate, and the pages that it stands on.
+    pub(crate) boilerplate: FxHashMap<u64, u64>,
     blocks_total: usize,
 }
 
 impl Counted {
     pub(crate) fn of(pages: &[PageBlocks], settings: &FingerprintSettings) -> Self {
         if pages.len() < settings.min_pages() {
-            return Self { boilerplate: FxHashSet::default(), blocks_total: 0 };
+            return Self { boilerplate: FxHashMap::default(), blocks_total: 0 };
         }
         let mut counts: FxHashMap<u64, u64> = FxHashMap::default();
         for page in pages {
@@ -117,13 +118,13 @@ impl Counted {
             }
         }
         let threshold = settings.threshold(pages.len() as u64);
-        let boilerplate =
-            counts.iter().filter(|&(_, &count)| count >= threshold).map(|(&hash, _)| hash).collect();
-        Self { boilerplate, blocks_total: counts.len() }
+        let blocks_total = counts.len();
+        counts.retain(|_, count| *count >= threshold);
+        Self { boilerplate: counts, blocks_total }
     }
 
     pub(crate) fn result(&self, pages: usize) -> DomainFingerprintResult {
-        let mut hashes: Vec<u64> = self.boilerplate.iter().copied().collect();
+        let mut hashes: Vec<u64> = self.boilerplate.keys().copied().collect();
         hashes.sort_unstable();
         DomainFingerprintResult {
             blocks_boilerplate: hashes.len(),

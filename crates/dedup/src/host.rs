@@ -1,8 +1,8 @@
 //! The fingerprint of one host in a stream of pages.
 
-use crate::{Cleaned, FingerprintSettings, PageBlocks, clean::digest};
+use crate::{Cleaned, FingerprintSettings, PageBlocks, clean::digest, counts::Counts};
 use crawl_model::BoilerplateStatus;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 use std::sync::OnceLock;
 
 /// Distinct blocks that are counted of a host at a time: what a hash table of 2^18 slots takes, 4.5 MB.
@@ -16,19 +16,16 @@ pub const MAX_BLOCKS: usize = 7 << 15;
 /// number of pages as they are then. A host that settles when it has no more pages gives exactly what
 /// [`batch::clean_domain`](crate::batch::clean_domain) gives.
 ///
-/// **Memory is bounded.** Up to [`MAX_BLOCKS`] distinct blocks are counted exactly. When there are more, the median
-/// count is subtracted from every count and what is not above zero is forgotten (Misra and Gries 1982, in the form of
-/// Anderson et al. 2017, which clears half of the table at a time). So no count is ever too high, nothing is taken for
-/// boilerplate that is not, and a count is too low by at most [`undercount`](Self::undercount), which stays below
+/// **Memory is bounded.** Up to [`MAX_BLOCKS`] distinct blocks are counted exactly. When there are more, rare ones are
+/// forgotten (Misra and Gries 1982), such that no count is ever too high, nothing is taken for boilerplate that is not, and a
+/// count is too low by at most [`undercount`](Self::undercount), which stays below
 /// `2 * N / MAX_BLOCKS`, where `N` is the number of blocks seen, each once a page. At 50 blocks a page that is 0.05 % of
 /// the pages: a block on 70.05 % of them may be missed, one on 71 % may not.
 #[derive(Clone, Debug)]
 pub struct HostFingerprint {
     settings: FingerprintSettings,
     pub(crate) pages: u64,
-    pub(crate) counts: FxHashMap<u64, u32>,
-    max_blocks: usize,
-    pub(crate) undercount: u64,
+    pub(crate) counts: Counts,
     pub(crate) settled: bool,
     /// Blocks whose count is at or over the threshold, kept up with every page: they are few, the counts are many.
     boilerplate: FxHashSet<u64>,
@@ -49,9 +46,7 @@ impl HostFingerprint {
         Self {
             settings,
             pages: 0,
-            counts: FxHashMap::default(),
-            max_blocks: max_blocks.max(2),
-            undercount: 0,
+            counts: Counts::new(max_blocks),
             settled: false,
             boilerplate: FxHashSet::default(),
             digest: OnceLock::new(),
@@ -92,8 +87,9 @@ impl HostFingerprint {
             let untouched = Cleaned::untouched(content.to_owned(), BoilerplateStatus::TooFewPages);
             return Cleaned { pages: self.pages, ..untouched };
         }
-        let fingerprint = self.digest.get_or_init(|| digest(&self.boilerplate)).clone();
-        Cleaned::judged(content, blocks, &self.boilerplate, fingerprint, self.pages)
+        let fingerprint = self.digest.get_or_init(|| digest(self.boilerplate.iter().copied())).clone();
+        let found = |hash| self.boilerplate.contains(&hash).then(|| u64::from(self.counts.get(hash)));
+        Cleaned::judged(content, blocks, found, fingerprint, self.pages)
     }
 
     /// Pages counted so far.
@@ -122,7 +118,7 @@ impl HostFingerprint {
     /// By how much a count may be too low; 0 while no more than [`MAX_BLOCKS`] distinct blocks have come.
     #[must_use]
     pub const fn undercount(&self) -> u64 {
-        self.undercount
+        self.counts.undercount
     }
 
     /// The settings it was made with.
@@ -140,33 +136,19 @@ impl HostFingerprint {
     }
 
     fn count(&mut self, hash: u64, threshold: u64) {
-        if self.counts.len() >= self.max_blocks && !self.counts.contains_key(&hash) {
-            self.forget(threshold);
+        let (count, lowered) = self.counts.add(hash);
+        if lowered {
+            self.drop_below(threshold);
         }
-        let count = self.counts.entry(hash).or_default();
-        *count = count.saturating_add(1);
-        if u64::from(*count) >= threshold && self.boilerplate.insert(hash) {
+        if u64::from(count) >= threshold && self.boilerplate.insert(hash) {
             self.digest = OnceLock::new();
         }
-    }
-
-    /// Clears at least half of the table; see the type.
-    fn forget(&mut self, threshold: u64) {
-        let mut counts: Vec<u32> = self.counts.values().copied().collect();
-        let middle = counts.len() / 2;
-        let (_, &mut median, _) = counts.select_nth_unstable(middle);
-        self.undercount += u64::from(median);
-        self.counts.retain(|_, count| {
-            *count = count.saturating_sub(median);
-            *count > 0
-        });
-        self.drop_below(threshold);
     }
 
     fn drop_below(&mut self, threshold: u64) {
         let before = self.boilerplate.len();
         let counts = &self.counts;
-        self.boilerplate.retain(|hash| counts.get(hash).is_some_and(|&count| u64::from(count) >= threshold));
+        self.boilerplate.retain(|&hash| u64::from(counts.get(hash)) >= threshold);
         if self.boilerplate.len() != before {
             self.digest = OnceLock::new();
         }
@@ -175,7 +157,7 @@ impl HostFingerprint {
     /// Finds the boilerplate anew, after counts were read back.
     pub(crate) fn judge_all(&mut self) {
         let threshold = self.settings.threshold(self.pages);
-        let over = self.counts.iter().filter(|&(_, &count)| u64::from(count) >= threshold);
+        let over = self.counts.map.iter().filter(|&(_, &count)| u64::from(count) >= threshold);
         self.boilerplate = over.map(|(&hash, _)| hash).collect();
         self.digest = OnceLock::new();
     }

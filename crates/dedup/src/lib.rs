@@ -2,6 +2,7 @@
 //!
 //! - [`fingerprint`]: phase A of the boilerplate spec, exact, as pure functions.
 //! - [`HostFingerprint`]: the same for one host in a stream of pages, in bounded memory.
+//! - [`site`]: the mode that looks at where a block stands; [`Fingerprint`] is either of the two.
 //! - [`batch`]: the same over all pages of a domain at once, the yardstick of the stream.
 //! - [`exact_hash`]: what decides that two pages have the same content.
 //!
@@ -11,15 +12,20 @@
 pub mod batch;
 mod blocks;
 mod clean;
+mod counts;
 mod exact;
 pub mod fingerprint;
 mod host;
+mod mode;
 mod saved;
 mod settings;
+pub mod site;
 
 pub use blocks::{BlockSpan, PageBlocks};
 pub use clean::Cleaned;
 pub use exact::{MIN_CHARS, exact_hash};
 pub use host::{HostFingerprint, MAX_BLOCKS};
+pub use mode::{Fingerprint, Mode, ReadPage};
 pub use saved::StateError;
 pub use settings::{FingerprintSettings, SettingsError};
+pub use site::{PageText, SiteFingerprint};

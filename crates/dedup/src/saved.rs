@@ -1,16 +1,28 @@
 //! The state of a host as bytes.
 //!
-//! Version 1: the letters `HF`, the version, a byte that is 1 when settled; then as LEB128 numbers `min_block_chars`, the
-//! pages, the undercount and the number of counts; the counts, ascending by hash, each eight bytes of hash (big endian) and
-//! a LEB128 count; at last the first eight bytes of the SHA-256 of all that.
+//! Two letters for the mode (`HF` exact, `SF` site), the version, a byte that is 1 when settled; then as LEB128 numbers
+//! `min_block_chars`, the pages, the undercount, in the mode `site` the sum that names the state, and the number of counts; the
+//! counts, ascending by hash, each eight bytes of hash (big endian) and a LEB128 count; at last the first eight bytes of
+//! the SHA-256 of all that.
 
-use crate::{FingerprintSettings, HostFingerprint};
+use crate::{
+    FingerprintSettings, HostFingerprint,
+    counts::Counts,
+    site::{ALGORITHM, SiteFingerprint},
+};
 use rustc_hash::FxHashMap;
 use sha2::{Digest, Sha256};
 
-const MAGIC: &[u8; 2] = b"HF";
-const VERSION: u8 = 1;
+const EXACT: Kind = Kind { magic: b"HF", version: 1 };
+const SITE: Kind = Kind { magic: b"SF", version: ALGORITHM };
 const CHECK: usize = 8;
+
+/// Which state, and the version of it that is written.
+#[derive(Clone, Copy)]
+struct Kind {
+    magic: &'static [u8; 2],
+    version: u8,
+}
 
 /// Why saved bytes are not a state that can be gone on with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -18,6 +30,9 @@ pub enum StateError {
     /// They are not what was saved.
     #[error("the saved fingerprint is damaged")]
     Damaged,
+    /// They were saved in another mode.
+    #[error("the saved fingerprint is of another mode")]
+    Mode,
     /// Another version of the program saved them.
     #[error("the saved fingerprint has version {found}, this program reads version {known}")]
     Version {
@@ -40,59 +55,100 @@ impl HostFingerprint {
     /// The state as bytes: nine to twelve a distinct block. The same state gives the same bytes.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut counts: Vec<(u64, u32)> = self.counts.iter().map(|(&hash, &count)| (hash, count)).collect();
-        counts.sort_unstable();
-        let mut out = Vec::with_capacity(counts.len() * 9 + 32);
-        out.extend_from_slice(MAGIC);
-        out.extend([VERSION, u8::from(self.settled)]);
-        for number in
-            [self.settings().min_block_chars() as u64, self.pages, self.undercount, counts.len() as u64]
-        {
-            put_number(&mut out, number);
-        }
-        for (hash, count) in counts {
-            out.extend(hash.to_be_bytes());
-            put_number(&mut out, u64::from(count));
-        }
-        let check = Sha256::digest(&out);
-        out.extend_from_slice(&check[..CHECK]);
-        out
+        let numbers = [self.settings().min_block_chars() as u64, self.pages, self.undercount()];
+        encode(EXACT, self.settled, &numbers, &self.counts)
     }
 
     /// The state that [`to_bytes`](Self::to_bytes) gave. `threshold_pct` and `min_pages` may have changed since.
     ///
     /// # Errors
-    /// When the bytes are damaged, of another version, or counted with another `min_block_chars`.
+    /// When the bytes are damaged, of another mode or version, or counted with another `min_block_chars`.
     pub fn from_bytes(bytes: &[u8], settings: FingerprintSettings) -> Result<Self, StateError> {
-        let (body, check) =
-            bytes.split_at_checked(bytes.len().wrapping_sub(CHECK)).ok_or(StateError::Damaged)?;
-        if body.get(..2) != Some(MAGIC) || Sha256::digest(body)[..CHECK] != *check {
-            return Err(StateError::Damaged);
-        }
-        let mut reader = Reader(&body[2..]);
-        let found = reader.byte()?;
-        if found != VERSION {
-            return Err(StateError::Version { found, known: VERSION });
-        }
+        let (settled, [chars, pages, undercount], map) = decode(EXACT, bytes)?;
+        same_chars(chars, settings)?;
         let mut state = Self::new(settings);
-        state.settled = match reader.byte()? {
-            0 => false,
-            1 => true,
-            _ => return Err(StateError::Damaged),
-        };
-        let (saved, wanted) = (reader.number()?, settings.min_block_chars() as u64);
-        if saved != wanted {
-            return Err(StateError::BlockChars { saved, wanted });
-        }
-        state.pages = reader.number()?;
-        state.undercount = reader.number()?;
-        state.counts = reader.counts()?;
-        if !reader.0.is_empty() {
-            return Err(StateError::Damaged);
-        }
+        (state.settled, state.pages) = (settled, pages);
+        (state.counts.undercount, state.counts.map) = (undercount, map);
         state.judge_all();
         Ok(state)
     }
+}
+
+impl SiteFingerprint {
+    /// The state as bytes, as [`HostFingerprint::to_bytes`].
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let numbers = [self.settings().min_block_chars() as u64, self.pages, self.undercount(), self.sum];
+        encode(SITE, self.settled, &numbers, &self.counts)
+    }
+
+    /// The state that [`to_bytes`](Self::to_bytes) gave. `threshold_pct` and `min_pages` may have changed since.
+    ///
+    /// # Errors
+    /// As [`HostFingerprint::from_bytes`].
+    pub fn from_bytes(bytes: &[u8], settings: FingerprintSettings) -> Result<Self, StateError> {
+        let (settled, [chars, pages, undercount, sum], map) = decode(SITE, bytes)?;
+        same_chars(chars, settings)?;
+        let mut state = Self::new(settings);
+        (state.settled, state.pages, state.sum) = (settled, pages, sum);
+        (state.counts.undercount, state.counts.map) = (undercount, map);
+        Ok(state)
+    }
+}
+
+fn same_chars(saved: u64, settings: FingerprintSettings) -> Result<(), StateError> {
+    let wanted = settings.min_block_chars() as u64;
+    if saved == wanted { Ok(()) } else { Err(StateError::BlockChars { saved, wanted }) }
+}
+
+fn encode(kind: Kind, settled: bool, numbers: &[u64], counts: &Counts) -> Vec<u8> {
+    let mut sorted: Vec<(u64, u32)> = counts.map.iter().map(|(&hash, &count)| (hash, count)).collect();
+    sorted.sort_unstable();
+    let mut out = Vec::with_capacity(sorted.len() * 9 + 48);
+    out.extend_from_slice(kind.magic);
+    out.extend([kind.version, u8::from(settled)]);
+    for &number in numbers {
+        put_number(&mut out, number);
+    }
+    put_number(&mut out, sorted.len() as u64);
+    for (hash, count) in sorted {
+        out.extend(hash.to_be_bytes());
+        put_number(&mut out, u64::from(count));
+    }
+    let check = Sha256::digest(&out);
+    out.extend_from_slice(&check[..CHECK]);
+    out
+}
+
+/// Settled, the numbers, the counts.
+type Decoded<const N: usize> = (bool, [u64; N], FxHashMap<u64, u32>);
+
+fn decode<const N: usize>(kind: Kind, bytes: &[u8]) -> Result<Decoded<N>, StateError> {
+    let (body, check) = bytes.split_at_checked(bytes.len().wrapping_sub(CHECK)).ok_or(StateError::Damaged)?;
+    if Sha256::digest(body)[..CHECK] != *check {
+        return Err(StateError::Damaged);
+    }
+    let (magic, rest) = body.split_at_checked(2).ok_or(StateError::Damaged)?;
+    if magic != kind.magic {
+        let known = [EXACT, SITE].iter().any(|other| other.magic == magic);
+        return Err(if known { StateError::Mode } else { StateError::Damaged });
+    }
+    let mut reader = Reader(rest);
+    let found = reader.byte()?;
+    if found != kind.version {
+        return Err(StateError::Version { found, known: kind.version });
+    }
+    let settled = match reader.byte()? {
+        0 => false,
+        1 => true,
+        _ => return Err(StateError::Damaged),
+    };
+    let mut numbers = [0; N];
+    for number in &mut numbers {
+        *number = reader.number()?;
+    }
+    let counts = reader.counts()?;
+    if reader.0.is_empty() { Ok((settled, numbers, counts)) } else { Err(StateError::Damaged) }
 }
 
 fn put_number(out: &mut Vec<u8>, mut number: u64) {

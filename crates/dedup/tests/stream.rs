@@ -1,7 +1,7 @@
 //! A host in a stream of pages: against the batch, in bounded memory, saved and read back.
 
 use crawl_dedup::{
-    Cleaned, FingerprintSettings, HostFingerprint, StateError,
+    Cleaned, FingerprintSettings, HostFingerprint, Mode, PageText, StateError,
     batch::{clean_domain, clean_project},
     fingerprint::hash_block,
 };
@@ -133,7 +133,9 @@ fn a_project_is_cleaned_domain_by_domain() {
             pages.push(("a.example", page(&[1, 500, 2])));
         }
     }
-    let (cleaned, result) = clean_project(&pages, &settings);
+    let texts: Vec<_> =
+        pages.iter().map(|(d, content)| (*d, PageText { content, ..PageText::default() })).collect();
+    let (cleaned, result) = clean_project(&texts, Mode::Exact, &settings);
     for (domain, status) in
         [("a.example", BoilerplateStatus::TooFewPages), ("b.example", BoilerplateStatus::Applied)]
     {

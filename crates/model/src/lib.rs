@@ -22,7 +22,7 @@ pub use keys::{ContentHash, HostKey, LeaseToken, Origin, RequestId, UrlKey};
 pub use page::{Body, BodyGuard, FetchedPage, Headers, Timings};
 pub use record::{
     Attempt, BoilerplateInfo, BoilerplateStatus, CleanPage, FailedPage, Record, RecordMetadata,
-    SCHEMA_VERSION, Stage,
+    RemovalReason, RemovedSpan, SCHEMA_VERSION, Stage,
 };
 pub use request::{CrawlRequest, Discovery, ParseNameError, Strategy};
 pub use signals::{Classification, PageSignals, PageType};

@@ -33,6 +33,59 @@ pub struct BoilerplateInfo {
     pub blocks_removed: u32,
     /// UTF-8 bytes removed from this page.
     pub bytes_removed: u64,
+    /// What was removed, in order, as places in `content`.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub removed: Vec<RemovedSpan>,
+}
+
+/// A part of `content` that is not in `text`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RemovedSpan {
+    /// First byte in `content` (UTF-8).
+    pub start: u64,
+    /// Byte after the last one.
+    pub end: u64,
+    /// Hash by which it was counted: 64 bits, written as 16 hex digits.
+    #[serde(with = "hex_digits")]
+    pub hash: u64,
+    /// Why it was removed.
+    pub reason: RemovalReason,
+    /// Pages of the host that gave the evidence.
+    pub pages: u64,
+}
+
+/// Why a block was removed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RemovalReason {
+    /// The whole block stands on as many pages as the settings ask for, wherever it stands on them.
+    Block,
+    /// It belongs to the run of blocks at the head or the foot of the page whose lines stand on many pages.
+    Margin,
+    /// It stands in that run and is made of words that many pages have there in this order, but for what changes.
+    Pattern,
+    /// It stands in the run at the foot and is made of titles of other pages.
+    Titles,
+    /// It stands in that run between two blocks that stand around something else on many pages.
+    Slot,
+    /// The page begins with it and says it again at once.
+    SaidTwice,
+    /// It stands near the head and was removed from the foot.
+    Twin,
+}
+
+/// A number as 16 hex digits.
+mod hex_digits {
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub(super) fn serialize<S: Serializer>(hash: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&format_args!("{hash:016x}"))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+        let digits = String::deserialize(deserializer)?;
+        u64::from_str_radix(&digits, 16).map_err(D::Error::custom)
+    }
 }
 
 /// A page after deduplication.

@@ -85,8 +85,10 @@ pub struct ClassifyArgs {
 /// How `crawl dedup` judges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum DedupMode {
-    /// Exact blocks, as the specification counts them.
+    /// Whole blocks by the pages that they stand on.
     Exact,
+    /// Blocks by where they stand on the page too.
+    Site,
 }
 
 /// `crawl dedup`
@@ -94,9 +96,9 @@ pub enum DedupMode {
 pub struct DedupArgs {
     /// Records with `url` and `content` (or `text`); - or none for standard input
     pub file: Option<PathBuf>,
-    /// How blocks are judged
-    #[arg(long, value_enum, default_value = "exact")]
-    pub mode: DedupMode,
+    /// How blocks are judged [default: from the configuration]
+    #[arg(long, value_enum)]
+    pub mode: Option<DedupMode>,
     /// Share of a domain's pages that a block must stand on, 0.1 to 1 [default: from the configuration]
     #[arg(long, value_name = "SHARE")]
     pub threshold_pct: Option<f64>,
@@ -106,6 +108,9 @@ pub struct DedupArgs {
     /// Shortest block looked at, in characters, 10 to 500 [default: from the configuration]
     #[arg(long, value_name = "N")]
     pub min_block_chars: Option<u32>,
+    /// Instead of records, print what is removed from each page and why
+    #[arg(long)]
+    pub explain: bool,
     /// Write the statistics of each domain to FILE as JSON
     #[arg(long, value_name = "FILE")]
     pub stats: Option<PathBuf>,

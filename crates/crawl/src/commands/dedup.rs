@@ -3,14 +3,14 @@
 use super::{open, write_out};
 use crate::{
     cli::{DedupArgs, DedupMode},
-    config,
+    config::{self, DedupSection},
     exit::{Exit, Failure},
     progress::say,
 };
-use crawl_dedup::{Cleaned, FingerprintSettings, batch::clean_project};
-use crawl_model::{BoilerplateInfo, HostKey};
+use crawl_dedup::{Cleaned, FingerprintSettings, Mode, PageText, batch::clean_project};
+use crawl_model::{BoilerplateInfo, BoilerplateStatus, HostKey, RemovalReason, RemovedSpan};
 use serde_json::{Map, Value};
-use std::io::BufRead;
+use std::{fmt::Write, io::BufRead};
 use url::Url;
 
 /// A record that is cleaned anew, whatever else it holds.
@@ -20,16 +20,25 @@ struct Line {
 }
 
 pub fn run(args: &DedupArgs) -> Result<Exit, Failure> {
-    let settings = settings(args)?;
-    let DedupMode::Exact = args.mode;
-    let (mut pages, mut lines) = (Vec::new(), Vec::new());
-    read(open(args.file.as_deref())?, &mut pages, &mut lines)?;
-    let (cleaned, project) = clean_project(&pages, &settings);
+    let defaults = config::load(None, config::environment()?, Vec::new())?.dedup;
+    let settings = settings(args, &defaults)?;
+    let mode = match args.mode {
+        Some(DedupMode::Exact) => Mode::Exact,
+        Some(DedupMode::Site) => Mode::Site,
+        None => defaults.mode,
+    };
+    let lines = read(open(args.file.as_deref())?)?;
+    let pages: Vec<_> = lines.iter().map(|line| (line.domain.as_str(), line.text())).collect();
+    let (cleaned, project) = clean_project(&pages, mode, &settings);
     drop(pages);
     let mut out = Vec::new();
     for (line, cleaned) in lines.into_iter().zip(cleaned) {
-        serde_json::to_writer(&mut out, &replaced(line.record, cleaned)?).map_err(internal)?;
-        out.push(b'\n');
+        if args.explain {
+            explain(&line, &cleaned, &mut out)?;
+        } else {
+            serde_json::to_writer(&mut out, &replaced(line.record, cleaned)?).map_err(internal)?;
+            out.push(b'\n');
+        }
         if out.len() > 1 << 20 {
             write_out(&out)?;
             out.clear();
@@ -52,9 +61,64 @@ pub fn run(args: &DedupArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
+impl Line {
+    fn get(&self, key: &str) -> &str {
+        self.record.get(key).and_then(Value::as_str).unwrap_or_default()
+    }
+
+    fn text(&self) -> PageText<'_> {
+        let title = self.record.get("metadata").and_then(|m| m.get("title")).and_then(Value::as_str);
+        PageText { content: self.get("content"), url: self.get("url"), title }
+    }
+}
+
+/// A page's name, and for each part removed why and its lines.
+fn explain(line: &Line, cleaned: &Cleaned, out: &mut Vec<u8>) -> Result<(), Failure> {
+    let name = [line.get("url"), line.get("id")].into_iter().find(|name| !name.is_empty()).unwrap_or("?");
+    let mut text = match cleaned.status {
+        BoilerplateStatus::Applied => format!("{name}\n"),
+        _ => format!("{name}: too few pages, {}, to judge\n", cleaned.pages),
+    };
+    let content = line.get("content");
+    for span in &cleaned.removed {
+        let reason = because(span, cleaned.pages);
+        writeln!(text, "  bytes {} to {}: {reason}", span.start, span.end).map_err(internal)?;
+        let part = usize::try_from(span.start).ok().zip(usize::try_from(span.end).ok());
+        for removed in part.and_then(|(start, end)| content.get(start..end)).unwrap_or_default().lines() {
+            writeln!(text, "  - {removed}").map_err(internal)?;
+        }
+    }
+    out.extend_from_slice(text.as_bytes());
+    Ok(())
+}
+
+fn because(span: &RemovedSpan, of: u64) -> String {
+    let pages = span.pages;
+    match span.reason {
+        RemovalReason::Block => format!("block, on {pages} of {of} pages as it is"),
+        RemovalReason::Margin => {
+            format!(
+                "margin, its lines are on {pages} of {of} pages or more, and only such lead here from the edge of the page"
+            )
+        }
+        RemovalReason::Pattern => {
+            format!(
+                "pattern, {pages} of {of} pages or more have most of its words in this order at their edge"
+            )
+        }
+        RemovalReason::Titles => format!("titles, at the foot and made of titles of other pages ({pages})"),
+        RemovalReason::Slot => {
+            format!("slot, what stands before and after it does so around something on {pages} of {of} pages")
+        }
+        RemovalReason::SaidTwice => "said twice, the page begins with it and says it again at once".into(),
+        RemovalReason::Twin => format!(
+            "twin, removed from the foot of this page as well, where {pages} of {of} pages speak against it"
+        ),
+    }
+}
+
 /// Flags over the configuration's defaults; the ranges bind both.
-fn settings(args: &DedupArgs) -> Result<FingerprintSettings, Failure> {
-    let defaults = config::load(None, config::environment()?, Vec::new())?.dedup;
+fn settings(args: &DedupArgs, defaults: &DedupSection) -> Result<FingerprintSettings, Failure> {
     let number = |flag: Option<u32>, default: usize| flag.map_or(Ok(default), usize::try_from);
     let usage = |e: &dyn std::fmt::Display| Failure::usage(e.to_string());
     FingerprintSettings::new(
@@ -67,22 +131,15 @@ fn settings(args: &DedupArgs) -> Result<FingerprintSettings, Failure> {
 
 /// Reads records; `content` is what is cleaned, `text` where there is none. A second run therefore finds what the first
 /// one found, and changes nothing.
-fn read(
-    input: Box<dyn BufRead>,
-    pages: &mut Vec<(String, String)>,
-    lines: &mut Vec<Line>,
-) -> Result<(), Failure> {
-    let mut bad = 0_usize;
+fn read(input: Box<dyn BufRead>) -> Result<Vec<Line>, Failure> {
+    let (mut lines, mut bad) = (Vec::new(), 0_usize);
     for (number, line) in (1_usize..).zip(input.lines()) {
         let line = line.map_err(|e| Failure::usage(format!("the input cannot be read: {e}")))?;
         if line.trim().is_empty() {
             continue;
         }
         match parse(&line) {
-            Ok((line, content)) => {
-                pages.push((line.domain.clone(), content));
-                lines.push(line);
-            }
+            Ok(line) => lines.push(line),
             Err(problem) => {
                 bad += 1;
                 say(&format!("line {number}: {problem}; left out"));
@@ -92,16 +149,15 @@ fn read(
     if lines.is_empty() && bad > 0 {
         return Err(Failure::usage("no line could be used"));
     }
-    Ok(())
+    Ok(lines)
 }
 
-fn parse(line: &str) -> Result<(Line, String), String> {
+fn parse(line: &str) -> Result<Line, String> {
     let mut record: Map<String, Value> = serde_json::from_str(line).map_err(|e| e.to_string())?;
-    let text =
-        |record: &Map<String, Value>, key: &str| record.get(key).and_then(Value::as_str).map(str::to_owned);
-    let content = text(&record, "content")
-        .or_else(|| text(&record, "text"))
-        .ok_or("neither \"content\" nor \"text\"")?;
+    if !record.get("content").is_some_and(Value::is_string) {
+        let text = record.get("text").filter(|text| text.is_string()).cloned();
+        record.insert("content".into(), text.ok_or("neither \"content\" nor \"text\"")?);
+    }
     let domain =
         record.get("metadata").and_then(|m| m.get("domain")).and_then(Value::as_str).map(str::to_owned);
     let of_url = || {
@@ -109,8 +165,7 @@ fn parse(line: &str) -> Result<(Line, String), String> {
     };
     let domain =
         domain.filter(|d| !d.is_empty()).or_else(of_url).ok_or("neither \"metadata.domain\" nor \"url\"")?;
-    record.insert("content".into(), Value::String(content.clone()));
-    Ok((Line { record, domain }, content))
+    Ok(Line { record, domain })
 }
 
 fn replaced(mut record: Map<String, Value>, cleaned: Cleaned) -> Result<Map<String, Value>, Failure> {
@@ -120,6 +175,7 @@ fn replaced(mut record: Map<String, Value>, cleaned: Cleaned) -> Result<Map<Stri
         pages: cleaned.pages,
         blocks_removed: cleaned.blocks_removed,
         bytes_removed: cleaned.bytes_removed,
+        removed: cleaned.removed,
     };
     record.insert("text".into(), Value::String(cleaned.text));
     record.insert("boilerplate".into(), serde_json::to_value(info).map_err(internal)?);

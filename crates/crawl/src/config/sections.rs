@@ -175,6 +175,7 @@ pub struct ExtractSection {
 #[expect(missing_docs, reason = "see config/crawl.toml")]
 pub struct DedupSection {
     pub enabled: bool,
+    pub mode: crawl_dedup::Mode,
     pub threshold_pct: f64,
     pub min_pages: usize,
     pub min_block_chars: usize,

@@ -1,0 +1,49 @@
+//! Counts of hashes in bounded memory.
+
+use rustc_hash::FxHashMap;
+
+/// Counts hashes exactly up to a bound on the distinct ones, from there on too low by a known amount.
+///
+/// When there are more than the bound, the median count is subtracted from every count and what is not above zero is
+/// forgotten (Misra and Gries 1982, in the form of Anderson et al. 2017, which clears half of the table at a time). So no
+/// count is ever too high, and a count is too low by at most `undercount`, which stays below `2 * N / max`, where `N` is
+/// the number of hashes counted.
+#[derive(Clone, Debug)]
+pub(crate) struct Counts {
+    pub(crate) map: FxHashMap<u64, u32>,
+    max: usize,
+    pub(crate) undercount: u64,
+}
+
+impl Counts {
+    pub(crate) fn new(max: usize) -> Self {
+        Self { map: FxHashMap::default(), max: max.max(2), undercount: 0 }
+    }
+
+    /// Counts a hash; returns its count, and whether counts were lowered to make room.
+    pub(crate) fn add(&mut self, hash: u64) -> (u32, bool) {
+        let full = self.map.len() >= self.max && !self.map.contains_key(&hash);
+        if full {
+            self.forget();
+        }
+        let count = self.map.entry(hash).or_default();
+        *count = count.saturating_add(1);
+        (*count, full)
+    }
+
+    pub(crate) fn get(&self, hash: u64) -> u32 {
+        self.map.get(&hash).copied().unwrap_or(0)
+    }
+
+    /// Clears at least half of the table; see the type.
+    fn forget(&mut self) {
+        let mut counts: Vec<u32> = self.map.values().copied().collect();
+        let middle = counts.len() / 2;
+        let (_, &mut median, _) = counts.select_nth_unstable(middle);
+        self.undercount += u64::from(median);
+        self.map.retain(|_, count| {
+            *count = count.saturating_sub(median);
+            *count > 0
+        });
+    }
+}

@@ -1,0 +1,133 @@
+//! The two ways of judging behind one face, for whoever has a stream of pages.
+
+use crate::{
+    Cleaned, FingerprintSettings, HostFingerprint, PageBlocks, StateError,
+    site::{PageText, SiteFingerprint, SitePage},
+};
+use serde::{Deserialize, Serialize};
+
+/// How a site's boilerplate is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// Whole blocks by how often they stand on pages: the boilerplate spec's algorithm and nothing else.
+    Exact,
+    /// Blocks by where they stand as well, see [`site`](crate::site).
+    Site,
+}
+
+/// The state of a host in either mode.
+#[derive(Clone, Debug)]
+pub enum Fingerprint {
+    /// See [`HostFingerprint`].
+    Exact(HostFingerprint),
+    /// See [`SiteFingerprint`].
+    Site(SiteFingerprint),
+}
+
+/// A page as the state of its host's mode reads it.
+#[derive(Clone, Debug)]
+pub enum ReadPage {
+    /// Its blocks.
+    Exact(PageBlocks),
+    /// Its blocks and lines.
+    Site(SitePage),
+}
+
+impl Fingerprint {
+    /// A host of which no page has come yet.
+    #[must_use]
+    pub fn new(mode: Mode, settings: FingerprintSettings) -> Self {
+        match mode {
+            Mode::Exact => Self::Exact(HostFingerprint::new(settings)),
+            Mode::Site => Self::Site(SiteFingerprint::new(settings)),
+        }
+    }
+
+    /// Reads a page, which is not counted.
+    #[must_use]
+    pub fn read(&self, page: &PageText<'_>) -> ReadPage {
+        match self {
+            Self::Exact(host) => ReadPage::Exact(host.blocks(page.content)),
+            Self::Site(_) => ReadPage::Site(SitePage::of(page)),
+        }
+    }
+
+    /// Counts a page that [`read`](Self::read) has read.
+    pub fn observe(&mut self, page: &PageText<'_>, read: &ReadPage) {
+        match (self, read) {
+            (Self::Exact(host), ReadPage::Exact(blocks)) => host.observe_blocks(blocks),
+            (Self::Site(host), ReadPage::Site(read)) => host.observe(page, read),
+            // read for the other mode: read it for this one
+            (state, _) => {
+                let read = state.read(page);
+                state.observe(page, &read);
+            }
+        }
+    }
+
+    /// Judges a page that [`read`](Self::read) has read, by the counts as they are.
+    #[must_use]
+    pub fn clean(&self, page: &PageText<'_>, read: &ReadPage) -> Cleaned {
+        match (self, read) {
+            (Self::Exact(host), ReadPage::Exact(blocks)) => host.clean(page.content, blocks),
+            (Self::Site(host), ReadPage::Site(read)) => host.clean(page, read),
+            (state, _) => state.clean(page, &state.read(page)),
+        }
+    }
+
+    /// Pages counted so far.
+    #[must_use]
+    pub const fn pages(&self) -> u64 {
+        match self {
+            Self::Exact(host) => host.pages(),
+            Self::Site(host) => host.pages(),
+        }
+    }
+
+    /// Enough pages have come to settle although more may follow: `settle_pages`, and not fewer than `min_pages`.
+    #[must_use]
+    pub fn ready(&self, settle_pages: u64) -> bool {
+        match self {
+            Self::Exact(host) => host.ready(settle_pages),
+            Self::Site(host) => host.ready(settle_pages),
+        }
+    }
+
+    /// From here on pages are judged as they come.
+    pub const fn settle(&mut self) {
+        match self {
+            Self::Exact(host) => host.settle(),
+            Self::Site(host) => host.settle(),
+        }
+    }
+
+    /// Whether [`settle`](Self::settle) has been called.
+    #[must_use]
+    pub const fn is_settled(&self) -> bool {
+        match self {
+            Self::Exact(host) => host.is_settled(),
+            Self::Site(host) => host.is_settled(),
+        }
+    }
+
+    /// The state as bytes.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        match self {
+            Self::Exact(host) => host.to_bytes(),
+            Self::Site(host) => host.to_bytes(),
+        }
+    }
+
+    /// The state that [`to_bytes`](Self::to_bytes) gave.
+    ///
+    /// # Errors
+    /// When the bytes are damaged, of another mode or version, or counted with another `min_block_chars`.
+    pub fn from_bytes(mode: Mode, bytes: &[u8], settings: FingerprintSettings) -> Result<Self, StateError> {
+        Ok(match mode {
+            Mode::Exact => Self::Exact(HostFingerprint::from_bytes(bytes, settings)?),
+            Mode::Site => Self::Site(SiteFingerprint::from_bytes(bytes, settings)?),
+        })
+    }
+}

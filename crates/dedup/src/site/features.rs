@@ -1,0 +1,112 @@
+//! What is counted of a page: hashes of different kinds, each once a page.
+
+use super::{
+    PageText, RUN, TITLE_BLOCKS, ZONE,
+    read::{SitePage, title_hash},
+    words::{Scratch, Word, mix, words},
+};
+
+/// The margin that a run of blocks begins at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Zone {
+    Head,
+    Foot,
+}
+
+/// A line, wherever it stands within reach of a run.
+pub(super) const fn line(key: u64) -> u64 {
+    mix(key, 1)
+}
+
+/// A whole block, wherever it stands.
+pub(super) const fn block(key: u64) -> u64 {
+    mix(key, 2)
+}
+
+/// The line before a block and the one after it.
+pub(super) const fn surroundings(before: u64, after: u64) -> u64 {
+    mix(mix(before, after), 3)
+}
+
+/// Two words that follow each other in a block near a margin.
+pub(super) const fn pair(zone: Zone, first: Word, second: Word) -> u64 {
+    mix(mix(first.masked, second.masked), 4 + zone as u64)
+}
+
+/// A title.
+pub(super) const fn title(hash: u64) -> u64 {
+    mix(hash, 6)
+}
+
+/// The section itself.
+pub(super) const fn section(hash: u64) -> u64 {
+    mix(hash, 7)
+}
+
+/// A feature as a section counts it.
+pub(super) const fn within(feature: u64, section: u64) -> u64 {
+    mix(feature, section)
+}
+
+/// What a page is counted by.
+#[derive(Default)]
+pub(super) struct Features {
+    /// For the host and for the section.
+    pub(super) both: Vec<u64>,
+    /// For the host alone.
+    pub(super) host: Vec<u64>,
+}
+
+/// All features of a page; blocks shorter than `min_block_chars` are not counted as wholes.
+pub(super) fn of(page: &PageText<'_>, read: &SitePage, min_block_chars: usize) -> Features {
+    let n = read.blocks.len();
+    let mut out = Features::default();
+    let mut scratch = Scratch::default();
+    for i in 0..n {
+        let text = read.text_of(i, page);
+        if is_long(text, min_block_chars) {
+            out.host.push(block(read.blocks[i].key));
+        }
+        if i >= RUN && i + RUN < n {
+            continue;
+        }
+        out.both.extend(read.lines_of(i).iter().map(|l| line(l.key)));
+        out.both.extend(surroundings_of(read, i));
+        if i < ZONE || i + ZONE >= n {
+            let words = words(text, &mut scratch);
+            for (a, b) in words.iter().zip(words.iter().skip(1)) {
+                out.both.extend((i < ZONE).then(|| pair(Zone::Head, *a, *b)));
+                out.both.extend((i + ZONE >= n).then(|| pair(Zone::Foot, *a, *b)));
+            }
+        }
+    }
+    out.host.extend(titles(page, read).into_iter().map(title));
+    for list in [&mut out.both, &mut out.host] {
+        list.sort_unstable();
+        list.dedup();
+    }
+    out
+}
+
+/// Whether a block is long enough to be judged as a whole.
+pub(super) fn is_long(text: &str, min_block_chars: usize) -> bool {
+    text.len() >= min_block_chars && text.chars().nth(min_block_chars.saturating_sub(1)).is_some()
+}
+
+/// The lines next to a block, if it has some on both sides.
+pub(super) fn surroundings_of(read: &SitePage, i: usize) -> Option<u64> {
+    let before = read.lines_of(i.checked_sub(1)?).last()?;
+    let after = (i + 1 < read.blocks.len()).then(|| read.lines_of(i + 1))?.first()?;
+    Some(surroundings(before.key, after.key))
+}
+
+/// What may be the page's title: what it is said to be, and the first lines of its first blocks.
+pub(super) fn titles(page: &PageText<'_>, read: &SitePage) -> Vec<u64> {
+    let scratch = &mut Scratch::default();
+    let said = page.title.and_then(|title| title_hash(title, scratch));
+    let mut out: Vec<u64> = said.into_iter().collect();
+    out.extend((0..read.blocks.len().min(TITLE_BLOCKS)).filter_map(|i| read.title_of(i, page, scratch)));
+    out.sort_unstable();
+    out.dedup();
+    out
+}

@@ -1,0 +1,151 @@
+//! The state of one host in the mode `site`.
+
+use super::{PageText, SECTION_WEIGHT, SitePage, features, judge, words::mix};
+use crate::{Cleaned, FingerprintSettings, counts::Counts};
+use crawl_model::BoilerplateStatus;
+
+/// Distinct pieces of evidence that are counted of a host at a time: what a hash table of 2^19 slots takes, 9 MB.
+pub const MAX_FEATURES: usize = 7 << 16;
+/// Of the way evidence is counted and judged; part of the fingerprint's name and of the saved state.
+pub(crate) const ALGORITHM: u8 = 1;
+
+/// Counts what the pages of one host have in common and judges pages by it; see the [module](super).
+///
+/// Lives as [`HostFingerprint`](crate::HostFingerprint) does: observe every page, settle, clean; afterwards observe and clean
+/// each page as it comes. A host that settles when it has no more pages is judged the same in any order of its pages.
+///
+/// **Memory is bounded** as there: up to [`MAX_FEATURES`] distinct pieces are counted exactly; beyond that no count is too
+/// high, and none too low by more than `2 * N / MAX_FEATURES`, where `N` is the number of pieces seen, each once a page. At 500
+/// a page that is 0.22 % of the pages, where the least share that decides anything is 21 %. Titles stand once each and
+/// are then the first to be forgotten: of a host of more than some thousand pages, footers of titles stay.
+#[derive(Clone, Debug)]
+pub struct SiteFingerprint {
+    settings: FingerprintSettings,
+    pub(crate) pages: u64,
+    pub(crate) counts: Counts,
+    /// Sum over all that was counted, which names the state whatever the order.
+    pub(crate) sum: u64,
+    pub(crate) settled: bool,
+}
+
+/// How much speaks for something.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Evidence {
+    /// Share of the pages, of the host or (weighed less) of the section, whichever says more.
+    pub(super) share: f64,
+    /// Those pages.
+    pub(super) pages: u64,
+}
+
+impl SiteFingerprint {
+    /// A host of which no page has come yet.
+    #[must_use]
+    pub fn new(settings: FingerprintSettings) -> Self {
+        Self::with_capacity(settings, MAX_FEATURES)
+    }
+
+    /// With another bound than [`MAX_FEATURES`] (at least 2).
+    #[must_use]
+    pub fn with_capacity(settings: FingerprintSettings, max_features: usize) -> Self {
+        Self { settings, pages: 0, counts: Counts::new(max_features), sum: 0, settled: false }
+    }
+
+    /// Counts a page that has been read.
+    pub fn observe(&mut self, page: &PageText<'_>, read: &SitePage) {
+        self.pages += 1;
+        let features = features::of(page, read, self.settings.min_block_chars());
+        self.count(features::section(read.section));
+        for feature in features.both {
+            self.count(feature);
+            self.count(features::within(feature, read.section));
+        }
+        for feature in features.host {
+            self.count(feature);
+        }
+    }
+
+    fn count(&mut self, feature: u64) {
+        self.counts.add(feature);
+        self.sum = self.sum.wrapping_add(mix(feature, u64::from(ALGORITHM)));
+    }
+
+    /// Judges a page that has been read and counted. Below `min_pages` nothing is judged. A page of which nothing but
+    /// headings would be left keeps its text.
+    #[must_use]
+    pub fn clean(&self, page: &PageText<'_>, read: &SitePage) -> Cleaned {
+        if self.pages < self.settings.min_pages() as u64 {
+            let untouched = Cleaned::untouched(page.content.to_owned(), BoilerplateStatus::TooFewPages);
+            return Cleaned { pages: self.pages, ..untouched };
+        }
+        let removed = judge::judge(self, page, read);
+        Cleaned::cut(page.content, removed, self.name(), self.pages)
+    }
+
+    /// Names what is counted: 16 hex digits, the same for the same pages in any order.
+    fn name(&self) -> String {
+        format!("{:016x}", mix(self.sum, self.pages))
+    }
+
+    pub(super) fn evidence(&self, feature: u64, section: u64) -> Evidence {
+        let host = self.share(self.counts.get(feature), self.pages);
+        let pages = u64::from(self.counts.get(features::section(section)));
+        let within = self.share(self.counts.get(features::within(feature, section)), pages);
+        let within = Evidence { share: within.share * SECTION_WEIGHT, ..within };
+        if within.share > host.share { within } else { host }
+    }
+
+    /// Below `min_pages` a count says nothing.
+    fn share(&self, count: u32, of: u64) -> Evidence {
+        let count = u64::from(count);
+        if count == 0 || of == 0 || count < self.settings.min_pages() as u64 {
+            return Evidence::default();
+        }
+        Evidence { share: count as f64 / of as f64, pages: count }
+    }
+
+    /// Pages that have this title or line at their head.
+    pub(super) fn titled(&self, hash: u64) -> u64 {
+        u64::from(self.counts.get(features::title(hash)))
+    }
+
+    /// Pages that have this block, if those are as many as the settings ask for.
+    pub(super) fn block(&self, key: u64) -> Option<u64> {
+        let pages = u64::from(self.counts.get(features::block(key)));
+        (pages >= self.settings.threshold(self.pages)).then_some(pages)
+    }
+
+    /// Pages counted so far.
+    #[must_use]
+    pub const fn pages(&self) -> u64 {
+        self.pages
+    }
+
+    /// As [`HostFingerprint::ready`](crate::HostFingerprint::ready).
+    #[must_use]
+    pub fn ready(&self, settle_pages: u64) -> bool {
+        self.pages >= settle_pages.max(self.settings.min_pages() as u64)
+    }
+
+    /// From here on pages are judged as they come.
+    pub const fn settle(&mut self) {
+        self.settled = true;
+    }
+
+    /// Whether [`settle`](Self::settle) has been called.
+    #[must_use]
+    pub const fn is_settled(&self) -> bool {
+        self.settled
+    }
+
+    /// By how much a count may be too low.
+    #[must_use]
+    pub const fn undercount(&self) -> u64 {
+        self.counts.undercount
+    }
+
+    /// The settings it was made with.
+    #[must_use]
+    pub const fn settings(&self) -> &FingerprintSettings {
+        &self.settings
+    }
+}

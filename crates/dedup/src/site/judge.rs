@@ -1,0 +1,195 @@
+//! Which blocks of a page its host repeats: the walk from the margins inwards.
+
+use super::{
+    MARGIN, PROSE, PageText, RUN, SiteFingerprint, SitePage,
+    features::{self, Zone, is_long, surroundings_of, titles},
+    margin::Margin,
+    section::file_name,
+    words::{Scratch, words},
+};
+use crawl_model::{RemovalReason, RemovedSpan};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// A block near the head is compared with what was removed from the foot among so many.
+const TWIN_BLOCKS: usize = 8;
+/// Letters of a word in the file's name that says what the page is about.
+const NAME_LETTERS: usize = 4;
+
+/// Why a block goes, and the pages that say so.
+pub(super) type Verdict = (RemovalReason, u64);
+
+pub(super) struct Judge<'a> {
+    pub(super) host: &'a SiteFingerprint,
+    pub(super) page: PageText<'a>,
+    pub(super) read: &'a SitePage,
+    /// How often each line stands on this page.
+    pub(super) seen: FxHashMap<u64, u32>,
+    /// What may be this page's own title.
+    pub(super) own_titles: FxHashSet<u64>,
+    gone: Vec<Option<Verdict>>,
+}
+
+/// What is removed from a page, in order; nothing where nothing but headings would be left.
+pub(super) fn judge(host: &SiteFingerprint, page: &PageText<'_>, read: &SitePage) -> Vec<RemovedSpan> {
+    let mut seen: FxHashMap<u64, u32> = FxHashMap::default();
+    for line in &read.lines {
+        *seen.entry(line.key).or_default() += 1;
+    }
+    let own_titles = titles(page, read).into_iter().collect();
+    let gone = vec![None; read.blocks.len()];
+    let mut judge = Judge { host, page: *page, read, seen, own_titles, gone };
+    if judge.head() < read.blocks.len() {
+        judge.foot();
+    }
+    judge.inside();
+    judge.removed()
+}
+
+impl Judge<'_> {
+    /// Walks from the first block on; returns how many blocks it passed.
+    fn head(&mut self) -> usize {
+        let n = self.read.blocks.len();
+        let mut at = 0;
+        if self.begins_twice() {
+            self.gone[0] = Some((RemovalReason::SaidTwice, 1));
+            at = 1;
+        }
+        // a run may pass over the page's own title once; beyond it a gap is taken for content
+        let mut passed_title = false;
+        while at < n.min(RUN) {
+            let next = |judge: &Self| (at + 1 < n).then(|| judge.template(at + 1, Zone::Head)).flatten();
+            if let Some(verdict) =
+                self.template(at, Zone::Head).filter(|_| !(passed_title && self.heading(at)))
+            {
+                self.gone[at] = Some(verdict);
+            } else if !passed_title && self.is_own_title(at) {
+                if next(self).is_none() || self.heading(at + 1) {
+                    break;
+                }
+                passed_title = true;
+            } else if let Some(verdict) = self.slot(at).filter(|_| !passed_title && next(self).is_some()) {
+                self.gone[at] = Some(verdict);
+            } else {
+                break;
+            }
+            at += 1;
+        }
+        self.give_back_headings(at);
+        at
+    }
+
+    /// Walks from the last block on.
+    fn foot(&mut self) {
+        let n = self.read.blocks.len();
+        for at in (n.saturating_sub(RUN)..n).rev() {
+            if self.gone[at].is_some() {
+                return;
+            }
+            let next = |judge: &Self| at > 0 && judge.template(at - 1, Zone::Foot).is_some();
+            let verdict = self.template(at, Zone::Foot);
+            let slot =
+                || self.slot(at).filter(|_| self.gone.get(at + 1).is_some_and(Option::is_some) && next(self));
+            let Some(verdict) = verdict.or_else(slot) else { return };
+            self.gone[at] = Some(verdict);
+        }
+    }
+
+    /// Between the runs: what stands near the head and went from the foot, and what the whole site has.
+    fn inside(&mut self) {
+        let n = self.read.blocks.len();
+        let blocks = &self.read.blocks;
+        let at_foot: FxHashMap<u64, Verdict> = (n / 2..n)
+            .filter(|&i| blocks[i].words > 1)
+            .filter_map(|i| Some((blocks[i].key, self.gone[i]?)))
+            .collect();
+        for (i, block) in blocks.iter().enumerate() {
+            if self.gone[i].is_some() || block.fenced {
+                continue;
+            }
+            let twin = (i < TWIN_BLOCKS.min(n / 2)).then(|| at_foot.get(&block.key)).flatten();
+            if let Some(&(_, pages)) = twin {
+                self.gone[i] = Some((RemovalReason::Twin, pages));
+            } else if is_long(self.read.text_of(i, &self.page), self.host.settings().min_block_chars()) {
+                self.gone[i] = self.host.block(block.key).map(|pages| (RemovalReason::Block, pages));
+            }
+        }
+    }
+
+    fn removed(self) -> Vec<RemovedSpan> {
+        let blocks = self.read.blocks.iter().zip(&self.gone);
+        if !blocks.clone().any(|(block, gone)| gone.is_none() && !block.heading && block.words > 0) {
+            return Vec::new();
+        }
+        let span = |(block, gone): (&super::read::Block, &Option<Verdict>)| {
+            let (reason, pages) = (*gone)?;
+            let (start, end) = (block.bytes.start as u64, block.bytes.end as u64);
+            Some(RemovedSpan { start, end, hash: block.key, reason, pages })
+        };
+        blocks.filter_map(span).collect()
+    }
+
+    /// A block that the lines of other pages' margins cover.
+    fn template(&self, at: usize, zone: Zone) -> Option<Verdict> {
+        let block = &self.read.blocks[at];
+        if block.fenced || block.words == 0 {
+            return None;
+        }
+        let share = if block.prose { PROSE } else { MARGIN };
+        Margin { judge: self, at, zone, least: share * self.host.settings().threshold_pct() }.verdict()
+    }
+
+    /// A block between two that stand around something else on other pages. What follows a heading is its content.
+    fn slot(&self, at: usize) -> Option<Verdict> {
+        let block = &self.read.blocks[at];
+        let beside_gone = at > 0 && !self.heading(at - 1);
+        if !beside_gone || block.heading || block.prose || block.fenced {
+            return None;
+        }
+        let evidence = self.host.evidence(surroundings_of(self.read, at)?, self.read.section);
+        let least = MARGIN * self.host.settings().threshold_pct();
+        (evidence.share >= least).then_some((RemovalReason::Slot, evidence.pages))
+    }
+
+    fn heading(&self, at: usize) -> bool {
+        self.read.blocks.get(at).is_some_and(|block| block.heading)
+    }
+
+    /// The page's title above the same as its heading.
+    fn begins_twice(&self) -> bool {
+        let blocks = &self.read.blocks;
+        blocks.len() > 2 && blocks[0].key == blocks[1].key && (!blocks[0].heading || blocks[1].heading)
+    }
+
+    /// A line that is the page's title, a heading, or has a word of the file's name.
+    fn is_own_title(&self, at: usize) -> bool {
+        if self.heading(at) {
+            return true;
+        }
+        if at == 0 || self.read.lines_of(at).len() != 1 {
+            return false;
+        }
+        let scratch = &mut Scratch::default();
+        let line = words(self.read.text_of(at, &self.page), scratch);
+        let name = file_name(self.page.url);
+        let long =
+            name.split(|c: char| !c.is_alphanumeric()).filter(|word| word.chars().count() >= NAME_LETTERS);
+        let named = long.filter(|word| !matches!(*word, "html" | "index" | "aspx"));
+        let named: Vec<u64> = named.flat_map(|word| words(word, scratch)).map(|word| word.plain).collect();
+        line.iter().any(|word| named.contains(&word.plain))
+            || self.page.title.is_some_and(|title| title.trim() == self.read.text_of(at, &self.page))
+    }
+
+    /// Headings at the end of the run at the head belong to what follows.
+    fn give_back_headings(&mut self, end: usize) {
+        for at in (0..end).rev() {
+            if self.gone[at].is_some() && !self.heading(at) {
+                return;
+            }
+            self.gone[at] = None;
+        }
+    }
+
+    pub(super) fn line_evidence(&self, key: u64) -> super::host::Evidence {
+        self.host.evidence(features::line(key), self.read.section)
+    }
+}

@@ -1,0 +1,129 @@
+//! Whether a block at a margin belongs to a template: by its lines, its words, or as titles of other pages.
+
+use super::{
+    TITLE_WORDS,
+    features::{Zone, pair},
+    judge::{Judge, Verdict},
+    words::{Scratch, Word, mix, words},
+};
+use crawl_model::RemovalReason;
+
+/// Share of a block's words that has to be covered, by lines or by pairs of words.
+const COVERED: f64 = 0.6;
+/// Share of the lines, where a block is a list of at least [`LIST_LINES`].
+const LIST_COVERED: f64 = 0.75;
+const LIST_LINES: usize = 4;
+/// Words that pairs have to cover at least: two or three are a phrase that content has too.
+const PATTERN_WORDS: usize = 4;
+/// Share of the words, where titles of other pages are among what covers them.
+const TITLES_COVERED: f64 = 0.8;
+const TITLES_LINES: usize = 3;
+/// A line that stands more often on one page is part of how its body is built.
+const MOST_ON_A_PAGE: u32 = 2;
+
+pub(super) struct Margin<'j, 'a> {
+    pub(super) judge: &'j Judge<'a>,
+    /// The block.
+    pub(super) at: usize,
+    pub(super) zone: Zone,
+    /// Share of the pages that evidence needs.
+    pub(super) least: f64,
+}
+
+impl Margin<'_, '_> {
+    pub(super) fn verdict(&self) -> Option<Verdict> {
+        self.by_lines().or_else(|| self.by_words())
+    }
+
+    fn repeated_here(&self, key: u64) -> bool {
+        self.judge.seen.get(&key).is_some_and(|&n| n > MOST_ON_A_PAGE)
+    }
+
+    fn by_lines(&self) -> Option<Verdict> {
+        let lines = self.judge.read.lines_of(self.at);
+        let block = &self.judge.read.blocks[self.at];
+        let (mut words, mut covered, mut pages) = (0, 0, u64::MAX);
+        for line in lines.iter().filter(|line| !self.repeated_here(line.key)) {
+            let evidence = self.judge.line_evidence(line.key);
+            if evidence.share >= self.least {
+                words += line.words;
+                covered += 1;
+                pages = pages.min(evidence.pages);
+            }
+        }
+        let by_words = f64::from(words) >= COVERED * f64::from(block.words);
+        let is_list = !block.prose && lines.len() >= LIST_LINES;
+        let by_lines = is_list && f64::from(covered) >= LIST_COVERED * lines.len() as f64;
+        (covered > 0 && (by_words || by_lines)).then_some((RemovalReason::Margin, pages))
+    }
+
+    fn by_words(&self) -> Option<Verdict> {
+        let read = self.judge.read;
+        let lines = read.lines_of(self.at);
+        if read.blocks[self.at].prose || lines.iter().any(|line| self.repeated_here(line.key)) {
+            return None;
+        }
+        let words = words(read.text_of(self.at, &self.judge.page), &mut Scratch::default());
+        if words.len() < 2 {
+            return None;
+        }
+        let mut covered = vec![false; words.len()];
+        let pages = self.pairs(&words, &mut covered);
+        let share = |covered: &[bool]| covered.iter().filter(|&&c| c).count() as f64 / words.len() as f64;
+        if share(&covered) >= COVERED && covered.iter().filter(|&&c| c).count() >= PATTERN_WORDS {
+            return Some((RemovalReason::Pattern, pages));
+        }
+        if self.zone == Zone::Head || lines.len() > TITLES_LINES {
+            return None;
+        }
+        let pages = self.titles(&words, &mut covered)?;
+        (share(&covered) >= TITLES_COVERED).then_some((RemovalReason::Titles, pages))
+    }
+
+    /// Marks the words that follow each other on other pages too; the least number of pages that say so.
+    fn pairs(&self, words: &[Word], covered: &mut [bool]) -> u64 {
+        let mut pages = u64::MAX;
+        for (i, two) in words.windows(2).enumerate() {
+            let feature = pair(self.zone, two[0], two[1]);
+            let evidence = self.judge.host.evidence(feature, self.judge.read.section);
+            if evidence.share >= self.least {
+                covered[i] = true;
+                covered[i + 1] = true;
+                pages = pages.min(evidence.pages);
+            }
+        }
+        pages
+    }
+
+    /// Marks titles of other pages, the longest first; a title of one word only where both sides are covered. Returns the
+    /// least number of pages that have one of them, if there is one.
+    fn titles(&self, words: &[Word], covered: &mut [bool]) -> Option<u64> {
+        let (mut found, mut at) = (None, 0);
+        while at < words.len() {
+            let Some((len, pages)) = self.title_at(words, covered, at) else {
+                at += 1;
+                continue;
+            };
+            covered[at..at + len].fill(true);
+            found = Some(found.map_or(pages, |least: u64| least.min(pages)));
+            at += len;
+        }
+        found
+    }
+
+    fn title_at(&self, words: &[Word], covered: &[bool], at: usize) -> Option<(usize, u64)> {
+        let (mut hash, mut longest) = (0, None);
+        for (n, word) in words[at..].iter().take(TITLE_WORDS).enumerate() {
+            hash = mix(hash, word.plain);
+            let own = u64::from(self.judge.own_titles.contains(&hash));
+            let others = self.judge.host.titled(hash).saturating_sub(own);
+            let end = at + n + 1;
+            let alone = n == 0
+                && (covered[at] || (at > 0 && !covered[at - 1]) || covered.get(end).is_some_and(|c| !c));
+            if others > 0 && !alone {
+                longest = Some((n + 1, others));
+            }
+        }
+        longest
+    }
+}

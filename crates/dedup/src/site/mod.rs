@@ -1,0 +1,55 @@
+//! The mode `site`: what a site repeats, judged by where it stands on the page as much as by how often.
+//!
+//! What a template puts on pages stands at their margins: a run of blocks from the first one on, and one that ends with the
+//! last. Inside the content the same words may be a trait's documentation or a licence, and are the page's own. So a block in
+//! such a run needs little evidence ([`MARGIN`] of the threshold), a paragraph there more ([`PROSE`]), and a block between
+//! the runs all that the specification asks for. A run ends at the first block that has none.
+//!
+//! What changes in a template is found in three ways: digits are masked; the words of a block are compared in pairs with
+//! those of other pages' margins (`Reference for unit 'x'`, `Home > Docs > Topic`); and a block between two others which stand
+//! around something else on many pages is a slot (`Previous topic`, a title, `Next topic`). A line at the foot which consists
+//! of titles of other pages is a link to them.
+//!
+//! All evidence is one kind of thing, a hash counted once a page, so one table of bounded size holds a host's state, pages may
+//! come in any order, and what is said of a page depends on the page and the counts alone. Each piece of evidence is
+//! counted for the host and for the section of it (see [`section`]): a section may have a template of its own.
+
+mod features;
+mod host;
+mod judge;
+mod margin;
+mod read;
+mod section;
+mod words;
+
+pub(crate) use host::ALGORITHM;
+pub use host::{MAX_FEATURES, SiteFingerprint};
+pub use read::SitePage;
+
+/// A page as text, and what is known of it beside.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PageText<'a> {
+    /// The text, Markdown or plain; blocks are parted by blank lines.
+    pub content: &'a str,
+    /// The page's absolute URL, or nothing.
+    pub url: &'a str,
+    /// The page's title, where it is known.
+    pub title: Option<&'a str>,
+}
+
+/// Share of `threshold_pct` that a short block at the margin needs: 21 % of the pages by default.
+pub const MARGIN: f64 = 0.3;
+/// Share of `threshold_pct` that a paragraph at the margin needs: 49 % of the pages by default.
+pub const PROSE: f64 = 0.7;
+/// What a share of a section's pages counts beside one of the host's: sections are many and small, and so are chances.
+const SECTION_WEIGHT: f64 = 2.0 / 3.0;
+/// Words in a line that make a paragraph of it, unless they are links.
+const PROSE_WORDS: u32 = 25;
+/// Blocks from either end that a run may reach over.
+const RUN: usize = 64;
+/// Blocks from either end whose words are counted in pairs.
+const ZONE: usize = 4;
+/// First blocks whose first line may be the page's title.
+const TITLE_BLOCKS: usize = 6;
+/// Words of the longest title.
+const TITLE_WORDS: usize = 20;

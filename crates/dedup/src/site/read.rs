@@ -1,0 +1,102 @@
+//! A page cut into blocks and lines, once.
+
+use super::{PROSE_WORDS, PageText, section::section, words::*};
+use crate::blocks::{parts, strip};
+use std::ops::Range;
+
+/// A page as it is counted and judged. Reading one is linear in its length.
+#[derive(Clone, Debug, Default)]
+pub struct SitePage {
+    pub(super) blocks: Vec<Block>,
+    pub(super) lines: Vec<Line>,
+    pub(super) section: u64,
+}
+
+/// A block: what stands between blank lines, without the whitespace around it.
+#[derive(Clone, Debug)]
+pub(super) struct Block {
+    pub(super) bytes: Range<usize>,
+    pub(super) lines: Range<usize>,
+    /// Hash of its lines' keys; the key of its line, if it has one.
+    pub(super) key: u64,
+    pub(super) words: u32,
+    /// A paragraph rather than a list of links or labels.
+    pub(super) prose: bool,
+    /// A heading in Markdown.
+    pub(super) heading: bool,
+    /// Part of fenced code, which cannot lose a part.
+    pub(super) fenced: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Line {
+    pub(super) key: u64,
+    pub(super) words: u32,
+}
+
+impl SitePage {
+    /// Reads a page.
+    #[must_use]
+    pub fn of(page: &PageText<'_>) -> Self {
+        let mut out = Self { section: section(page.url), ..Self::default() };
+        let mut scratch = Scratch::default();
+        let mut in_fence = false;
+        for part in parts(page.content) {
+            let text = strip(&page.content[part.clone()]);
+            if text.is_empty() {
+                continue;
+            }
+            let lead = page.content[part.clone()].len()
+                - page.content[part.clone()].trim_start_matches(crate::blocks::is_space).len();
+            let start = part.start + lead;
+            out.block(start..start + text.len(), text, &mut in_fence, &mut scratch);
+        }
+        out
+    }
+
+    fn block(&mut self, bytes: Range<usize>, text: &str, in_fence: &mut bool, scratch: &mut Scratch) {
+        let first = self.lines.len();
+        let (mut key, mut words, mut longest, mut shown, mut linked) = (0, 0_u32, 0, 0, 0);
+        let mut fenced = *in_fence;
+        for line in text.lines() {
+            let start = line.trim_start();
+            if start.starts_with("```") || start.starts_with("~~~") {
+                *in_fence = !*in_fence;
+                fenced = true;
+            }
+            let read = line_key(line, scratch);
+            if read.words == 0 {
+                continue;
+            }
+            key = if self.lines.len() == first { read.key } else { mix(key, read.key) };
+            words = words.saturating_add(read.words);
+            longest = longest.max(read.words);
+            shown += read.shown;
+            linked += read.linked;
+            self.lines.push(Line { key: read.key, words: read.words });
+        }
+        let lines = first..self.lines.len();
+        let prose = longest >= PROSE_WORDS && linked * 2 < shown;
+        let heading = text.starts_with('#') && lines.len() == 1;
+        self.blocks.push(Block { bytes, lines, key, words, prose, heading, fenced });
+    }
+
+    pub(super) fn lines_of(&self, block: usize) -> &[Line] {
+        &self.lines[self.blocks[block].lines.clone()]
+    }
+
+    pub(super) fn text_of<'a>(&self, block: usize, page: &PageText<'a>) -> &'a str {
+        &page.content[self.blocks[block].bytes.clone()]
+    }
+
+    /// The words of the first line of a block, as those of a title.
+    pub(super) fn title_of(&self, block: usize, page: &PageText<'_>, scratch: &mut Scratch) -> Option<u64> {
+        title_hash(self.text_of(block, page).lines().next()?, scratch)
+    }
+}
+
+/// The hash of a line as a title, if it is short enough to be one.
+pub(super) fn title_hash(line: &str, scratch: &mut Scratch) -> Option<u64> {
+    let words = words(line, scratch);
+    (1..=super::TITLE_WORDS).contains(&words.len()).then(|| title(&words))
+}

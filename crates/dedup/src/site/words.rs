@@ -1,0 +1,156 @@
+//! Hashes of lines and words, digits masked.
+
+use crate::blocks::fold;
+use memchr::memmem;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Words of the longest block that is compared by its words, and its bytes.
+const MAX_WORDS: usize = 60;
+const MAX_BYTES: usize = 1_200;
+
+/// Two hashes as one; the order counts. The 128 bits of a product, folded.
+pub(super) const fn mix(a: u64, b: u64) -> u64 {
+    let product = (a ^ 0x9e37_79b9_7f4a_7c15) as u128 * (b.rotate_left(32) ^ 0xd6e8_feb8_6659_fd93) as u128;
+    (product as u64) ^ (product >> 64) as u64
+}
+
+/// Buffers that are used again from line to line.
+#[derive(Default)]
+pub(super) struct Scratch {
+    folded: Vec<u8>,
+    shown: String,
+}
+
+/// A line as it is counted.
+pub(super) struct LineKey {
+    /// Hash of it in lower case, without the targets of links and the marks of a heading, each run of digits as `0`.
+    pub(super) key: u64,
+    pub(super) words: u32,
+    /// Bytes of what a reader sees, and of that inside links.
+    pub(super) shown: usize,
+    pub(super) linked: usize,
+}
+
+pub(super) fn line_key(line: &str, scratch: &mut Scratch) -> LineKey {
+    let line = line.trim_start_matches('#');
+    let (mut shown, mut linked) = (line.len(), 0);
+    if memmem::find(line.as_bytes(), b"](").is_some() {
+        linked = without_targets(line, &mut scratch.shown);
+        shown = scratch.shown.len();
+        fold(&scratch.shown, &mut scratch.folded);
+    } else {
+        fold(line, &mut scratch.folded);
+    }
+    mask(&mut scratch.folded);
+    let spaces = scratch.folded.iter().filter(|&&byte| byte == b' ').count();
+    let words = if scratch.folded.is_empty() { 0 } else { spaces + 1 };
+    LineKey { key: xxh3_64(&scratch.folded), words: words.try_into().unwrap_or(u32::MAX), shown, linked }
+}
+
+/// `[text](target)` as `text`; returns the bytes of the texts.
+fn without_targets(line: &str, shown: &mut String) -> usize {
+    shown.clear();
+    let (mut rest, mut linked) = (line, 0);
+    while let Some(at) = memmem::find(rest.as_bytes(), b"](") {
+        let text = &rest[..at];
+        match text.rfind('[') {
+            Some(open) => {
+                linked += at - open - 1;
+                shown.push_str(&text[..open]);
+                shown.push_str(&text[open + 1..]);
+            }
+            None => shown.push_str(text),
+        }
+        let target = &rest[at + 2..];
+        rest = target.find(')').map_or("", |end| &target[end + 1..]);
+    }
+    shown.push_str(rest);
+    linked
+}
+
+/// Each run of ASCII digits becomes one `0`.
+fn mask(folded: &mut Vec<u8>) {
+    if !folded.iter().any(u8::is_ascii_digit) {
+        return;
+    }
+    let mut after_digit = false;
+    folded.retain_mut(|byte| {
+        let digit = byte.is_ascii_digit();
+        let keep = !(digit && after_digit);
+        if digit {
+            *byte = b'0';
+        }
+        after_digit = digit;
+        keep
+    });
+}
+
+/// A word of a block.
+#[derive(Clone, Copy)]
+pub(super) struct Word {
+    /// Hash with digits masked.
+    pub(super) masked: u64,
+    /// Hash of it as it stands, in lower case.
+    pub(super) plain: u64,
+}
+
+/// The words of a block; none where it has too many to be a template's line.
+pub(super) fn words(block: &str, scratch: &mut Scratch) -> Vec<Word> {
+    if block.len() > MAX_BYTES {
+        return Vec::new();
+    }
+    without_targets(block, &mut scratch.shown);
+    fold(&scratch.shown, &mut scratch.folded);
+    let folded = String::from_utf8_lossy(&scratch.folded);
+    let mut out = Vec::new();
+    let mut masked = Vec::new();
+    for word in folded.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty()) {
+        if out.len() == MAX_WORDS {
+            return Vec::new();
+        }
+        let plain = xxh3_64(word.as_bytes());
+        masked.clear();
+        masked.extend_from_slice(word.as_bytes());
+        mask(&mut masked);
+        out.push(Word { masked: xxh3_64(&masked), plain });
+    }
+    out
+}
+
+/// The hash of a title: of its words as they stand.
+pub(super) fn title(words: &[Word]) -> u64 {
+    words.iter().fold(0, |hash, word| mix(hash, word.plain))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(line: &str) -> u64 {
+        line_key(line, &mut Scratch::default()).key
+    }
+
+    #[test]
+    fn what_changes_in_a_line_is_masked() {
+        assert_eq!(key("Updated 2024-05-31 at 9:15"), key("updated  2025-11-02 at 10:07"));
+        assert_eq!(key("## Notes"), key("Notes"));
+        assert_eq!(key("* [Home](/a/b.html) | [Next](c.html)"), key("* Home | Next"));
+        assert_ne!(key("Version a"), key("Version b"));
+    }
+
+    #[test]
+    fn links_are_weighed_by_what_is_seen() {
+        let line = line_key("[Home](/a) and more](x) [open", &mut Scratch::default());
+        assert_eq!((line.linked, line.shown, line.words), (4, "Home and more [open".len(), 4));
+    }
+
+    #[test]
+    fn long_blocks_have_no_words() {
+        let scratch = &mut Scratch::default();
+        assert_eq!(words("One two, 3.", scratch).len(), 3);
+        assert!(words(&"word ".repeat(61), scratch).is_empty());
+        let (a, b) = (words("Part 3", scratch), words("Part 14", scratch));
+        assert_eq!(a[1].masked, b[1].masked);
+        assert_ne!(title(&a), title(&b));
+    }
+}
