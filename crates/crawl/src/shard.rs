@@ -10,8 +10,8 @@ use crate::{
 use crawl_dedup::{Cleaned, Fingerprint, FingerprintSettings, Mode, PageText, exact_hash};
 use crawl_fetch::PageWorth;
 use crawl_model::{
-    BoilerplateInfo, BoilerplateStatus, CleanPage, ContentHash, ExtractedPage, HostKey, LeaseRef, StoreError,
-    UrlKey, Warning,
+    BoilerplateInfo, BoilerplateStatus, CleanPage, ContentHash, ExtractedPage, Extractor, HostKey, LeaseRef,
+    StoreError, UrlKey, Warning,
 };
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -352,7 +352,8 @@ impl Shard {
 /// What a fingerprint looks at.
 fn text_of(page: &ExtractedPage) -> PageText<'_> {
     let title = page.extraction.metadata.title.as_deref();
-    PageText { content: &page.extraction.content, url: page.final_url.as_str(), title }
+    let whole = matches!(page.extraction.extractor, Extractor::BodyFallback | Extractor::PlainText);
+    PageText { content: &page.extraction.content, url: page.final_url.as_str(), title, extracted: !whole }
 }
 
 fn save_settled(context: &Context, host: &HostKey, state: &Host) -> Result<(), StageError> {

@@ -64,7 +64,7 @@ pub(super) fn of(page: &PageText<'_>, read: &SitePage, min_block_chars: usize) -
     let mut scratch = Scratch::default();
     for i in 0..n {
         let text = read.text_of(i, page);
-        if is_long(text, min_block_chars) {
+        if read.blocks[i].chars >= min_block_chars {
             out.host.push(block(read.blocks[i].key));
         }
         if i >= RUN && i + RUN < n {
@@ -86,11 +86,6 @@ pub(super) fn of(page: &PageText<'_>, read: &SitePage, min_block_chars: usize) -
         list.dedup();
     }
     out
-}
-
-/// Whether a block is long enough to be judged as a whole.
-pub(super) fn is_long(text: &str, min_block_chars: usize) -> bool {
-    text.len() >= min_block_chars && text.chars().nth(min_block_chars.saturating_sub(1)).is_some()
 }
 
 /// The lines next to a block, if it has some on both sides.

@@ -86,10 +86,13 @@ impl SiteFingerprint {
         format!("{:016x}", mix(self.sum, self.pages))
     }
 
-    pub(super) fn evidence(&self, feature: u64, section: u64) -> Evidence {
+    /// What speaks for a feature, on the host and in a section of it.
+    pub(super) fn evidence(&self, feature: u64, section: Option<u64>) -> Evidence {
         let host = self.share(self.counts.get(feature), self.pages);
+        let Some(section) = section else { return host };
+        let within = self.counts.get(features::within(feature, section));
         let pages = u64::from(self.counts.get(features::section(section)));
-        let within = self.share(self.counts.get(features::within(feature, section)), pages);
+        let within = self.share(within, pages);
         let within = Evidence { share: within.share * SECTION_WEIGHT, ..within };
         if within.share > host.share { within } else { host }
     }

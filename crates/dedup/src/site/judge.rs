@@ -2,13 +2,15 @@
 
 use super::{
     MARGIN, PROSE, PageText, RUN, SiteFingerprint, SitePage,
-    features::{self, Zone, is_long, surroundings_of, titles},
+    features::{Zone, surroundings_of, titles},
+    host::Evidence,
     margin::Margin,
     section::file_name,
     words::{Scratch, words},
 };
 use crawl_model::{RemovalReason, RemovedSpan};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::ops::Range;
 
 /// A block near the head is compared with what was removed from the foot among so many.
 const TWIN_BLOCKS: usize = 8;
@@ -26,6 +28,8 @@ pub(super) struct Judge<'a> {
     pub(super) seen: FxHashMap<u64, u32>,
     /// What may be this page's own title.
     pub(super) own_titles: FxHashSet<u64>,
+    /// The page's section, where it has a say.
+    section: Option<u64>,
     gone: Vec<Option<Verdict>>,
 }
 
@@ -37,7 +41,10 @@ pub(super) fn judge(host: &SiteFingerprint, page: &PageText<'_>, read: &SitePage
     }
     let own_titles = titles(page, read).into_iter().collect();
     let gone = vec![None; read.blocks.len()];
-    let mut judge = Judge { host, page: *page, read, seen, own_titles, gone };
+    // the pages of a folder share its name, which is a template's only where the whole page is looked at; and the first
+    // pages of a host come from few folders
+    let section = (!page.extracted).then_some(read.section);
+    let mut judge = Judge { host, page: *page, read, seen, own_titles, section, gone };
     if judge.head() < read.blocks.len() {
         judge.foot();
     }
@@ -50,7 +57,7 @@ impl Judge<'_> {
     fn head(&mut self) -> usize {
         let n = self.read.blocks.len();
         let mut at = 0;
-        if self.begins_twice() {
+        if !self.page.extracted && self.begins_twice() {
             self.gone[0] = Some((RemovalReason::SaidTwice, 1));
             at = 1;
         }
@@ -75,23 +82,30 @@ impl Judge<'_> {
             at += 1;
         }
         self.give_back_headings(at);
+        self.give_back_short(0..at);
         at
     }
 
     /// Walks from the last block on.
     fn foot(&mut self) {
         let n = self.read.blocks.len();
-        for at in (n.saturating_sub(RUN)..n).rev() {
-            if self.gone[at].is_some() {
-                return;
+        let mut at = n;
+        while at > n.saturating_sub(RUN) {
+            let this = at - 1;
+            if self.gone[this].is_some() {
+                break;
             }
-            let next = |judge: &Self| at > 0 && judge.template(at - 1, Zone::Foot).is_some();
-            let verdict = self.template(at, Zone::Foot);
-            let slot =
-                || self.slot(at).filter(|_| self.gone.get(at + 1).is_some_and(Option::is_some) && next(self));
-            let Some(verdict) = verdict.or_else(slot) else { return };
-            self.gone[at] = Some(verdict);
+            let verdict = self.template(this, Zone::Foot).or_else(|| {
+                let next = this.checked_sub(1)?;
+                self.slot(this).filter(|_| at < n && self.template(next, Zone::Foot).is_some())
+            });
+            if verdict.is_none() {
+                break;
+            }
+            self.gone[this] = verdict;
+            at = this;
         }
+        self.give_back_short(at..n);
     }
 
     /// Between the runs: what stands near the head and went from the foot, and what the whole site has.
@@ -109,7 +123,7 @@ impl Judge<'_> {
             let twin = (i < TWIN_BLOCKS.min(n / 2)).then(|| at_foot.get(&block.key)).flatten();
             if let Some(&(_, pages)) = twin {
                 self.gone[i] = Some((RemovalReason::Twin, pages));
-            } else if is_long(self.read.text_of(i, &self.page), self.host.settings().min_block_chars()) {
+            } else if block.chars >= self.host.settings().min_block_chars() {
                 self.gone[i] = self.host.block(block.key).map(|pages| (RemovalReason::Block, pages));
             }
         }
@@ -134,20 +148,40 @@ impl Judge<'_> {
         if block.fenced || block.words == 0 {
             return None;
         }
-        let share = if block.prose { PROSE } else { MARGIN };
-        Margin { judge: self, at, zone, least: share * self.host.settings().threshold_pct() }.verdict()
+        Margin { judge: self, at, zone, least: self.least(block.prose) }.verdict()
+    }
+
+    /// Share of the pages that evidence at a margin needs.
+    fn least(&self, prose: bool) -> f64 {
+        let share = match (self.page.extracted, prose) {
+            (true, _) => 1.0,
+            (false, true) => PROSE,
+            (false, false) => MARGIN,
+        };
+        share * self.host.settings().threshold_pct()
+    }
+
+    /// Of an extracted text a run has to be as long as any block that is judged; else it is let be.
+    fn give_back_short(&mut self, run: Range<usize>) {
+        if !self.page.extracted {
+            return;
+        }
+        let blocks = self.read.blocks[run.clone()].iter().zip(&self.gone[run.clone()]);
+        let chars: usize = blocks.filter(|(_, gone)| gone.is_some()).map(|(block, _)| block.chars).sum();
+        if chars < self.host.settings().min_block_chars() {
+            self.gone[run].fill(None);
+        }
     }
 
     /// A block between two that stand around something else on other pages. What follows a heading is its content.
     fn slot(&self, at: usize) -> Option<Verdict> {
         let block = &self.read.blocks[at];
         let beside_gone = at > 0 && !self.heading(at - 1);
-        if !beside_gone || block.heading || block.prose || block.fenced {
+        if self.page.extracted || !beside_gone || block.heading || block.prose || block.fenced {
             return None;
         }
-        let evidence = self.host.evidence(surroundings_of(self.read, at)?, self.read.section);
-        let least = MARGIN * self.host.settings().threshold_pct();
-        (evidence.share >= least).then_some((RemovalReason::Slot, evidence.pages))
+        let evidence = self.evidence(surroundings_of(self.read, at)?);
+        (evidence.share >= self.least(false)).then_some((RemovalReason::Slot, evidence.pages))
     }
 
     fn heading(&self, at: usize) -> bool {
@@ -189,7 +223,7 @@ impl Judge<'_> {
         }
     }
 
-    pub(super) fn line_evidence(&self, key: u64) -> super::host::Evidence {
-        self.host.evidence(features::line(key), self.read.section)
+    pub(super) fn evidence(&self, feature: u64) -> Evidence {
+        self.host.evidence(feature, self.section)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{
     TITLE_WORDS,
-    features::{Zone, pair},
+    features::{Zone, line as line_feature, pair},
     judge::{Judge, Verdict},
     words::{Scratch, Word, mix, words},
 };
@@ -44,7 +44,7 @@ impl Margin<'_, '_> {
         let block = &self.judge.read.blocks[self.at];
         let (mut words, mut covered, mut pages) = (0, 0, u64::MAX);
         for line in lines.iter().filter(|line| !self.repeated_here(line.key)) {
-            let evidence = self.judge.line_evidence(line.key);
+            let evidence = self.judge.evidence(line_feature(line.key));
             if evidence.share >= self.least {
                 words += line.words;
                 covered += 1;
@@ -73,7 +73,7 @@ impl Margin<'_, '_> {
         if share(&covered) >= COVERED && covered.iter().filter(|&&c| c).count() >= PATTERN_WORDS {
             return Some((RemovalReason::Pattern, pages));
         }
-        if self.zone == Zone::Head || lines.len() > TITLES_LINES {
+        if self.zone == Zone::Head || lines.len() > TITLES_LINES || self.judge.page.extracted {
             return None;
         }
         let pages = self.titles(&words, &mut covered)?;
@@ -85,7 +85,7 @@ impl Margin<'_, '_> {
         let mut pages = u64::MAX;
         for (i, two) in words.windows(2).enumerate() {
             let feature = pair(self.zone, two[0], two[1]);
-            let evidence = self.judge.host.evidence(feature, self.judge.read.section);
+            let evidence = self.judge.evidence(feature);
             if evidence.share >= self.least {
                 covered[i] = true;
                 covered[i + 1] = true;

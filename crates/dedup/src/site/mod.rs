@@ -13,6 +13,10 @@
 //! All evidence is one kind of thing, a hash counted once a page, so one table of bounded size holds a host's state, pages may
 //! come in any order, and what is said of a page depends on the page and the counts alone. Each piece of evidence is
 //! counted for the host and for the section of it (see [`section`]): a section may have a template of its own.
+//!
+//! Of a text that extraction has chosen already the margins are the content's. There a run needs all that the specification asks
+//! for: `threshold_pct` of the pages, and `min_block_chars` characters, which its blocks may have together; slots and
+//! titles are not looked for, and sections have no say.
 
 mod features;
 mod host;
@@ -35,14 +39,17 @@ pub struct PageText<'a> {
     pub url: &'a str,
     /// The page's title, where it is known.
     pub title: Option<&'a str>,
+    /// The text is what extraction took for the main content, not the whole page. Its margins are then no longer those of
+    /// the page, and need more evidence.
+    pub extracted: bool,
 }
 
 /// Share of `threshold_pct` that a short block at the margin needs: 21 % of the pages by default.
 pub const MARGIN: f64 = 0.3;
 /// Share of `threshold_pct` that a paragraph at the margin needs: 49 % of the pages by default.
 pub const PROSE: f64 = 0.7;
-/// What a share of a section's pages counts beside one of the host's: sections are many and small, and so are chances.
-const SECTION_WEIGHT: f64 = 2.0 / 3.0;
+/// What a share of a section's pages counts beside one of the host's: sections are many and small, and chance is larger.
+const SECTION_WEIGHT: f64 = 0.8;
 /// Words in a line that make a paragraph of it, unless they are links.
 const PROSE_WORDS: u32 = 25;
 /// Blocks from either end that a run may reach over.

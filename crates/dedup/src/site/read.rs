@@ -20,6 +20,8 @@ pub(super) struct Block {
     /// Hash of its lines' keys; the key of its line, if it has one.
     pub(super) key: u64,
     pub(super) words: u32,
+    /// Characters that a reader sees: without the targets of links.
+    pub(super) chars: usize,
     /// A paragraph rather than a list of links or labels.
     pub(super) prose: bool,
     /// A heading in Markdown.
@@ -57,6 +59,7 @@ impl SitePage {
     fn block(&mut self, bytes: Range<usize>, text: &str, in_fence: &mut bool, scratch: &mut Scratch) {
         let first = self.lines.len();
         let (mut key, mut words, mut longest, mut shown, mut linked) = (0, 0_u32, 0, 0, 0);
+        let breaks = memchr::memchr_iter(b'\n', text.as_bytes()).count();
         let mut fenced = *in_fence;
         for line in text.lines() {
             let start = line.trim_start();
@@ -78,7 +81,7 @@ impl SitePage {
         let lines = first..self.lines.len();
         let prose = longest >= PROSE_WORDS && linked * 2 < shown;
         let heading = text.starts_with('#') && lines.len() == 1;
-        self.blocks.push(Block { bytes, lines, key, words, prose, heading, fenced });
+        self.blocks.push(Block { bytes, lines, key, words, chars: shown + breaks, prose, heading, fenced });
     }
 
     pub(super) fn lines_of(&self, block: usize) -> &[Line] {

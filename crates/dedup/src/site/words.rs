@@ -26,17 +26,17 @@ pub(super) struct LineKey {
     /// Hash of it in lower case, without the targets of links and the marks of a heading, each run of digits as `0`.
     pub(super) key: u64,
     pub(super) words: u32,
-    /// Bytes of what a reader sees, and of that inside links.
+    /// Characters of what a reader sees, and of that inside links.
     pub(super) shown: usize,
     pub(super) linked: usize,
 }
 
 pub(super) fn line_key(line: &str, scratch: &mut Scratch) -> LineKey {
     let line = line.trim_start_matches('#');
-    let (mut shown, mut linked) = (line.len(), 0);
+    let (mut shown, mut linked) = (chars(line), 0);
     if memmem::find(line.as_bytes(), b"](").is_some() {
         linked = without_targets(line, &mut scratch.shown);
-        shown = scratch.shown.len();
+        shown = chars(&scratch.shown);
         fold(&scratch.shown, &mut scratch.folded);
     } else {
         fold(line, &mut scratch.folded);
@@ -47,7 +47,11 @@ pub(super) fn line_key(line: &str, scratch: &mut Scratch) -> LineKey {
     LineKey { key: xxh3_64(&scratch.folded), words: words.try_into().unwrap_or(u32::MAX), shown, linked }
 }
 
-/// `[text](target)` as `text`; returns the bytes of the texts.
+fn chars(text: &str) -> usize {
+    if text.is_ascii() { text.len() } else { text.chars().count() }
+}
+
+/// `[text](target)` as `text`; returns the characters of the texts.
 fn without_targets(line: &str, shown: &mut String) -> usize {
     shown.clear();
     let (mut rest, mut linked) = (line, 0);
@@ -55,7 +59,7 @@ fn without_targets(line: &str, shown: &mut String) -> usize {
         let text = &rest[..at];
         match text.rfind('[') {
             Some(open) => {
-                linked += at - open - 1;
+                linked += chars(&text[open + 1..]);
                 shown.push_str(&text[..open]);
                 shown.push_str(&text[open + 1..]);
             }

@@ -1,0 +1,345 @@
+//! The mode `site` on small invented sites.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
+
+use crawl_dedup::{
+    Cleaned, FingerprintSettings, PageText, SiteFingerprint, StateError, batch::clean_site, site::SitePage,
+};
+use crawl_model::{BoilerplateStatus, RemovalReason};
+use proptest::prelude::*;
+
+/// A number in letters, since digits are masked.
+fn name(n: usize) -> String {
+    n.to_string().bytes().map(|digit| char::from(digit - b'0' + b'q')).collect()
+}
+
+/// What a page says of its own; no two numbers share a line.
+fn own(n: usize) -> String {
+    let word = ["harbour", "lantern", "orchard", "quarry", "meadow", "saddle", "thimble"][n % 7];
+    let n = name(n);
+    format!(
+        "Keeper{n} wrote down {word}{n} on the first page and then told at length, over many{n} words, how the{n} old \
+         {word}{n} came to stand where{n} nobody had expected it, what was paid for it, and who carried it home again."
+    )
+}
+
+const NOTICE: &str = "All rights are with the harbour office, which answers letters on working days between nine and noon and asks \
+     everyone who copies a table from these pages to name the year, the volume and the keeper who wrote it.";
+
+fn urls(n: usize) -> String {
+    format!("https://h.example/book/part{}.html", char::from(b'a' + (n % 26) as u8))
+}
+
+fn clean(pages: &[String]) -> Vec<Cleaned> {
+    clean_with(pages, false)
+}
+
+fn clean_with(pages: &[String], extracted: bool) -> Vec<Cleaned> {
+    let urls: Vec<String> = (0..pages.len()).map(urls).collect();
+    let texts: Vec<PageText<'_>> = pages
+        .iter()
+        .zip(&urls)
+        .map(|(content, url)| PageText { content, url, title: None, extracted })
+        .collect();
+    clean_site("h.example", &texts, &FingerprintSettings::default()).0
+}
+
+fn reasons(page: &Cleaned) -> Vec<RemovalReason> {
+    page.removed.iter().map(|span| span.reason).collect()
+}
+
+/// Short lines, a breadcrumb with a slot, previous and next with titles, a date, a notice.
+fn manual() -> Vec<String> {
+    (0..20)
+        .map(|n| {
+            format!(
+                "Harbour Almanac\n\nHome\nTables\nLetters\n\nHome > Almanac > Tables of the coast > Chapter{}\n\nPrevious topic\n\nStory{}x\n\n\
+                 Next topic\n\nStory{}y\n\nReport a fault\n\n{}\n\n{}\n\nPrinted on 2024-05-{:02} at {n}:30\n\n{NOTICE}",
+                name(n),
+                name(n * 3),
+                name(n * 5),
+                own(n),
+                own(n + 100),
+                n + 1
+            )
+        })
+        .collect()
+}
+
+#[test]
+fn what_frames_a_page_goes_with_its_slots_and_the_text_stays() {
+    for (n, (page, cleaned)) in manual().iter().zip(clean(&manual())).enumerate() {
+        assert_eq!(cleaned.text, format!("{}\n\n{}", own(n), own(n + 100)));
+        use RemovalReason::{Margin, Pattern, Slot};
+        assert_eq!(
+            reasons(&cleaned),
+            [Margin, Margin, Pattern, Margin, Slot, Margin, Slot, Margin, Margin, Margin],
+            "{page}"
+        );
+        assert_eq!(cleaned.status, BoilerplateStatus::Applied);
+        assert_eq!(cleaned.blocks_removed, 10);
+    }
+}
+
+/// With the spans the page can be put together again; nothing else of it is touched.
+#[test]
+fn what_was_removed_is_named_by_its_place() {
+    for (page, cleaned) in manual().iter().zip(clean(&manual())) {
+        let (mut left, mut from) = (String::new(), 0);
+        for span in &cleaned.removed {
+            let (start, end) = (usize::try_from(span.start).unwrap(), usize::try_from(span.end).unwrap());
+            left.push_str(&page[from..start]);
+            from = end + page[end..].len() - page[end..].trim_start().len();
+            assert!(span.pages >= 5 && span.pages <= 20);
+        }
+        left.push_str(&page[from..]);
+        assert_eq!(left.trim_end(), cleaned.text);
+        assert_eq!(
+            cleaned.bytes_removed,
+            cleaned.removed.iter().map(|span| span.end - span.start).sum::<u64>()
+        );
+    }
+}
+
+/// A trait's documentation on half of the pages, between texts of their own, is content.
+#[test]
+fn what_repeats_inside_the_text_stays() {
+    let pages: Vec<String> = (0..20)
+        .map(|n| {
+            let shared = if n % 2 == 0 { NOTICE } else { "Inherited from Keeper" };
+            format!(
+                "Harbour Almanac\n\n{}\n\n{shared}\n\nReturns\n\n{}\n\nWritten by hand.",
+                own(n),
+                own(n + 100)
+            )
+        })
+        .collect();
+    for (n, cleaned) in clean(&pages).iter().enumerate() {
+        let shared = if n % 2 == 0 { NOTICE } else { "Inherited from Keeper" };
+        assert_eq!(cleaned.text, format!("{}\n\n{shared}\n\nReturns\n\n{}", own(n), own(n + 100)));
+    }
+}
+
+/// On nine of ten pages it is a banner, wherever it stands.
+#[test]
+fn a_long_block_of_the_whole_site_goes_from_inside_too() {
+    let pages: Vec<String> = (0..20)
+        .map(|n| {
+            let banner = if n < 18 { NOTICE } else { "No notice." };
+            format!("{}\n\n{banner}\n\n{}", own(n), own(n + 100))
+        })
+        .collect();
+    let cleaned = clean(&pages);
+    assert_eq!(reasons(&cleaned[0]), [RemovalReason::Block]);
+    assert_eq!(cleaned[0].removed[0].pages, 18);
+    assert_eq!(cleaned[19].text, pages[19]);
+}
+
+/// Below the host's threshold, but all of one section.
+#[test]
+fn a_section_has_a_template_of_its_own() {
+    let pages: Vec<(String, String)> = (0..60)
+        .map(|n| match n % 6 {
+            0 => (
+                format!("https://h.example/shop/{n}"),
+                format!("Cart and checkout\n\n{}\n\n{}", own(n), own(n + 100)),
+            ),
+            _ => (format!("https://h.example/book/{n}"), format!("{}\n\n{}", own(n), own(n + 100))),
+        })
+        .collect();
+    let texts: Vec<PageText<'_>> =
+        pages.iter().map(|(url, content)| PageText { content, url, ..PageText::default() }).collect();
+    let (cleaned, _) = clean_site("h.example", &texts, &FingerprintSettings::default());
+    for (n, page) in cleaned.iter().enumerate() {
+        assert_eq!(page.text, format!("{}\n\n{}", own(n), own(n + 100)));
+        assert_eq!(page.blocks_removed, u32::from(n % 6 == 0));
+    }
+    // without URLs it is ten of sixty pages
+    let unknown: Vec<PageText<'_>> = texts.iter().map(|page| PageText { url: "", ..*page }).collect();
+    let (cleaned, _) = clean_site("h.example", &unknown, &FingerprintSettings::default());
+    assert_eq!(cleaned[0].text, pages[0].1);
+}
+
+/// Each page names its neighbours by their titles alone: no line stands twice at a foot.
+#[test]
+fn a_foot_of_titles_of_other_pages_goes() {
+    let title = |n: usize| format!("Nets{0} oars{0}", name(n));
+    let pages: Vec<String> = (1..13)
+        .map(|n| {
+            format!("{}\n\n{}\n\n{}\n\n{} {}", title(n), own(n), own(n + 100), title(n - 1), title(n + 1))
+        })
+        .collect();
+    let cleaned = clean(&pages);
+    assert_eq!(reasons(&cleaned[5]), [RemovalReason::Titles]);
+    assert_eq!(cleaned[5].text, format!("{}\n\n{}\n\n{}", title(6), own(6), own(106)));
+    assert_eq!(reasons(&cleaned[0]), [], "page 0 is not there, so its title is words like others");
+}
+
+#[test]
+fn a_title_said_twice_is_said_once_and_what_stands_at_foot_and_head_goes_from_both() {
+    let pages: Vec<String> = (0..12)
+        .map(|n| {
+            let tongues = ["en | fr | de | es", "en | fr | de | it", "en | fr | de | ja"][n % 3];
+            let tongues = format!("Available languages: {tongues}");
+            format!(
+                "Of salt{0}\n\nOf salt{0}\n\n{tongues}\n\n{1}\n\n{2}\n\n{tongues}",
+                name(n),
+                own(n),
+                own(n + 100)
+            )
+        })
+        .collect();
+    for (n, cleaned) in clean(&pages).iter().enumerate() {
+        assert_eq!(cleaned.text, format!("Of salt{}\n\n{}\n\n{}", name(n), own(n), own(n + 100)));
+        assert_eq!(cleaned.removed[0].reason, RemovalReason::SaidTwice);
+        assert_eq!(cleaned.removed[1].reason, RemovalReason::Twin);
+    }
+}
+
+/// Headings of a template introduce what is the page's own.
+#[test]
+fn headings_stay_with_their_content() {
+    let pages: Vec<String> = (0..12)
+        .map(|n| {
+            format!(
+                "# Tool{0}\n\n## Name\n\ntool{0} - {1}\n\n## Synopsis\n\n{1}\n\n{2}",
+                name(n),
+                own(n),
+                own(n + 100)
+            )
+        })
+        .collect();
+    for (page, cleaned) in pages.iter().zip(clean(&pages)) {
+        assert_eq!(cleaned.text, *page);
+    }
+}
+
+#[test]
+fn code_is_never_cut() {
+    let pages: Vec<String> = (0..12)
+        .map(|n| format!("```\nuse harbour;\n\nfn main() {{}}\n```\n\n{}\n\n```\nend\n```", own(n)))
+        .collect();
+    for (page, cleaned) in pages.iter().zip(clean(&pages)) {
+        assert_eq!(cleaned.text, *page);
+    }
+}
+
+/// Extraction has removed the frame: what is left at the margins needs the threshold, and some length.
+#[test]
+fn extracted_text_needs_more_evidence() {
+    let third: Vec<String> = (0..18)
+        .map(|n| {
+            let lead = if n % 3 == 0 { NOTICE } else { "A word" };
+            format!("{lead}\n\n{}\n\n{}", own(n), own(n + 100))
+        })
+        .collect();
+    assert_eq!(clean_with(&third, true)[0].text, third[0]);
+    let short: Vec<String> =
+        (0..18).map(|n| format!("{}\n\n{}\n\nPart of the almanac", own(n), own(n + 100))).collect();
+    assert_eq!(clean_with(&short, true)[0].text, short[0]);
+    assert_eq!(clean(&short)[0].blocks_removed, 1);
+    let long: Vec<String> = short
+        .iter()
+        .map(|page| format!("{page}\n\nSubscribe\n\nLetters come out every second Friday."))
+        .collect();
+    assert_eq!(clean_with(&long, true)[0].text, format!("{}\n\n{}", own(0), own(100)));
+}
+
+#[test]
+fn a_page_is_never_emptied_and_few_pages_are_not_judged() {
+    let mut pages = manual();
+    pages.push(format!("Harbour Almanac\n\n{NOTICE}"));
+    pages.push(format!("Harbour Almanac\n\n# Keepers\n\n{NOTICE}"));
+    let cleaned = clean(&pages);
+    for at in [20, 21] {
+        assert_eq!((&cleaned[at].text, cleaned[at].blocks_removed), (&pages[at], 0));
+    }
+    let few = clean(&pages[..4]);
+    assert!(few.iter().all(|page| page.status == BoilerplateStatus::TooFewPages && page.pages == 4));
+}
+
+#[test]
+fn a_saved_state_goes_on_and_a_damaged_or_foreign_one_is_told() {
+    let settings = FingerprintSettings::default();
+    let pages = manual();
+    let text = |n: usize| PageText { content: &pages[n], ..PageText::default() };
+    let mut host = SiteFingerprint::new(settings);
+    for n in 0..12 {
+        host.observe(&text(n), &SitePage::of(&text(n)));
+    }
+    host.settle();
+    let bytes = host.to_bytes();
+    let mut read = SiteFingerprint::from_bytes(&bytes, settings).unwrap();
+    assert_eq!(read.to_bytes(), bytes);
+    for n in 12..20 {
+        let page = SitePage::of(&text(n));
+        host.observe(&text(n), &page);
+        read.observe(&text(n), &page);
+        assert_eq!(read.clean(&text(n), &page), host.clean(&text(n), &page));
+    }
+    for at in 0..bytes.len() {
+        let mut flipped = bytes.clone();
+        flipped[at] ^= 0x10;
+        assert_eq!(SiteFingerprint::from_bytes(&flipped, settings).unwrap_err(), StateError::Damaged);
+    }
+    let exact = crawl_dedup::HostFingerprint::new(settings).to_bytes();
+    assert_eq!(SiteFingerprint::from_bytes(&exact, settings).unwrap_err(), StateError::Mode);
+}
+
+#[test]
+fn memory_is_bounded() {
+    const BOUND: usize = 2_000;
+    let mut host = SiteFingerprint::with_capacity(FingerprintSettings::default(), BOUND);
+    for n in 0..1_000 {
+        let content = format!("Harbour Almanac\n\n{}\n\n{}\n\n{NOTICE}", own(n), own(n + 5_000));
+        let text = PageText { content: &content, ..PageText::default() };
+        let page = SitePage::of(&text);
+        host.observe(&text, &page);
+        if n > 100 {
+            let cleaned = host.clean(&text, &page);
+            assert_eq!(cleaned.text, format!("{}\n\n{}", own(n), own(n + 5_000)), "page {n}");
+        }
+    }
+    assert!(host.undercount() > 0);
+    assert!(host.to_bytes().len() < 12 * BOUND + 64);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Pages of few lines in any number: the order does not matter, what stays is in the page, a second run over the
+    /// content does the same.
+    #[test]
+    fn order_does_not_matter(
+        pages in prop::collection::vec(prop::collection::vec(0..9_usize, 0..8), 5..24),
+        turn in any::<prop::sample::Index>(),
+        extracted in any::<bool>(),
+    ) {
+        let lines = ["Home", "Next", "# Notes", NOTICE, "```\nx\n\ny\n```", "Updated 2024", "[Up](/a)\n[Down](/b)", "Part 1", "«"];
+        let mut pages: Vec<String> = pages
+            .iter()
+            .enumerate()
+            .map(|(n, at)| {
+                let parts: Vec<&str> = at.iter().map(|&i| lines[i]).collect();
+                format!("{}\n\n{}\n\n{}", parts.join("\n\n"), own(n), parts.join("\n\n"))
+            })
+            .collect();
+        // all of one section, since the order moves the pages to other URLs
+        let judge = |pages: &[String]| {
+            let texts: Vec<PageText<'_>> = pages
+                .iter()
+                .map(|content| PageText { content, url: "https://h.example/a/b", title: None, extracted })
+                .collect();
+            clean_site("h.example", &texts, &FingerprintSettings::default()).0
+        };
+        let mut cleaned = judge(&pages);
+        for (n, page) in cleaned.iter().enumerate() {
+            prop_assert!(page.text.contains(&own(n)));
+        }
+        prop_assert_eq!(&judge(&pages), &cleaned);
+        let turn = turn.index(pages.len());
+        pages.rotate_left(turn);
+        cleaned.rotate_left(turn);
+        prop_assert_eq!(judge(&pages), cleaned);
+    }
+}
