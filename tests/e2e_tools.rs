@@ -181,4 +181,14 @@ fn dedup_removes_what_a_domain_repeats_and_is_idempotent() {
     sandbox.write("again.jsonl", &first);
     let second = run(sandbox.bare().args(["dedup", "again.jsonl"])).expect(0).stdout;
     assert_eq!(lines(&second), records);
+    // every line that went is told with its reason, and the place of it in the record leads to it
+    let told = run(sandbox.bare().args(["dedup", "--explain", "in.jsonl"])).expect(0).stdout;
+    assert_eq!(told.matches(&format!("  - {strip}\n")).count(), 8, "{told}");
+    assert!(told.contains("https://h.example/3\n") && told.contains("8 of 8 pages"), "{told}");
+    let span = &records[3]["boilerplate"]["removed"][0];
+    let place = |key: &str| usize::try_from(span[key].as_u64().unwrap()).unwrap();
+    assert_eq!(&records[3]["content"].as_str().unwrap()[place("start")..place("end")], strip);
+    let exact = run(sandbox.bare().args(["dedup", "--mode", "exact", "in.jsonl"])).expect(0).stdout;
+    assert_eq!(lines(&exact)[3]["boilerplate"]["removed"][0]["reason"], "block");
+    run(sandbox.bare().args(["dedup", "--threshold-pct", "0.05", "in.jsonl"])).expect(2);
 }

@@ -5,7 +5,7 @@
 //! such a run needs little evidence ([`MARGIN`] of the threshold), a paragraph there more ([`PROSE`]), and a block between
 //! the runs all that the specification asks for. A run ends at the first block that has none.
 //!
-//! What changes in a template is found in three ways: digits are masked; the words of a block are compared in pairs with
+//! What changes in a template is found in three ways: digits of short lines are masked; the words of a block are compared in pairs with
 //! those of other pages' margins (`Reference for unit 'x'`, `Home > Docs > Topic`); and a block between two others which stand
 //! around something else on many pages is a slot (`Previous topic`, a title, `Next topic`). A line at the foot which consists
 //! of titles of other pages is a link to them.

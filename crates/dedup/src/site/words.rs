@@ -8,6 +8,9 @@ use xxhash_rust::xxh3::xxh3_64;
 const MAX_WORDS: usize = 60;
 const MAX_BYTES: usize = 1_200;
 
+/// Words from which on a line's digits are what it says: pages may differ in nothing else.
+const MASKED_WORDS: usize = 12;
+
 /// Two hashes as one; the order counts. The 128 bits of a product, folded.
 pub(super) const fn mix(a: u64, b: u64) -> u64 {
     let product = (a ^ 0x9e37_79b9_7f4a_7c15) as u128 * (b.rotate_left(32) ^ 0xd6e8_feb8_6659_fd93) as u128;
@@ -23,7 +26,8 @@ pub(super) struct Scratch {
 
 /// A line as it is counted.
 pub(super) struct LineKey {
-    /// Hash of it in lower case, without the targets of links and the marks of a heading, each run of digits as `0`.
+    /// Hash of it in lower case, without the targets of links and the marks of a heading; in a short line each run of
+    /// digits is `0`.
     pub(super) key: u64,
     pub(super) words: u32,
     /// Characters of what a reader sees, and of that inside links.
@@ -41,8 +45,10 @@ pub(super) fn line_key(line: &str, scratch: &mut Scratch) -> LineKey {
     } else {
         fold(line, &mut scratch.folded);
     }
-    mask(&mut scratch.folded);
     let spaces = scratch.folded.iter().filter(|&&byte| byte == b' ').count();
+    if spaces < MASKED_WORDS {
+        mask(&mut scratch.folded);
+    }
     let words = if scratch.folded.is_empty() { 0 } else { spaces + 1 };
     LineKey { key: xxh3_64(&scratch.folded), words: words.try_into().unwrap_or(u32::MAX), shown, linked }
 }
@@ -140,6 +146,10 @@ mod tests {
         assert_eq!(key("## Notes"), key("Notes"));
         assert_eq!(key("* [Home](/a/b.html) | [Next](c.html)"), key("* Home | Next"));
         assert_ne!(key("Version a"), key("Version b"));
+        let report = |n: u8| {
+            format!("High water comes at {n} and stands at the second mark until the boats have left again.")
+        };
+        assert_ne!(key(&report(5)), key(&report(6)), "a report differs in its figures");
     }
 
     #[test]
