@@ -151,3 +151,30 @@ fn the_user_agent_names_program_version_and_contact() {
     run(&mut crawl(&other, &server, &["--user-agent", "Gull/2 (feathers)"])).expect(0);
     assert_eq!(server.requests().last().unwrap().header("user-agent"), Some("Gull/2 (feathers)"));
 }
+
+/// RFC 9309 §2.4: a cached robots.txt may be used beyond its time as long as the host does not give a new one.
+#[test]
+fn rules_outlive_their_time_while_robots_txt_is_unreachable() {
+    let asked = std::sync::atomic::AtomicUsize::new(0);
+    let handler = move |request: &Request| match request.path() {
+        "/robots.txt" => match asked.fetch_add(1, std::sync::atomic::Ordering::SeqCst) {
+            0 => Response::new(200, "text/plain", "User-agent: *\nDisallow: /private\n"),
+            _ => Response::status(500),
+        },
+        "/" => {
+            // the rules expire while this is waited for
+            std::thread::sleep(Duration::from_millis(1_500));
+            Response::html(page("the start", &["/private".into(), "/open".into()]))
+        }
+        path => Response::html(page(path, &[])),
+    };
+    let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());
+    let config = sandbox.write("crawl.toml", "[fetch]\nrobots_max_age = \"1s\"\n");
+    let flags = ["-O", "out.jsonl", "--config", config.to_str().unwrap()];
+    run(&mut sandbox.crawl(&[server.url("/")], &flags)).expect(0);
+    assert_eq!(sandbox.records("out.jsonl").len(), 2, "{:?}", sandbox.errors());
+    let kinds: Vec<_> = sandbox.errors().iter().map(|line| line["kind"].clone()).collect();
+    assert_eq!(kinds, ["robots_disallowed"]);
+    let requests = server.requests();
+    assert_eq!(requests.iter().filter(|r| r.path() == "/robots.txt").count(), 2);
+}

@@ -15,6 +15,12 @@ use tokio::sync::OnceCell;
 /// Bytes of parsed rules that are kept in memory; what is dropped is read from the store again.
 const MAX_IN_MEMORY: usize = 32 << 20;
 
+/// How long after their time rules are kept to while the host does not give new ones. RFC 9309 §2.4 allows a cached copy
+/// beyond its 24 hours as long as robots.txt is unreachable; a day more bridges an outage.
+const MAX_STALE: Duration = Duration::from_secs(86_400);
+/// Pause before a host that keeps old rules in force is asked for new ones again.
+const STALE_FOR: Duration = Duration::from_secs(600);
+
 /// The rules of an origin and when they have to be fetched anew.
 pub struct Robots {
     /// What the origin allows.
@@ -60,11 +66,19 @@ impl RobotsCache {
         self.cells.get(origin, |cell| cell.robots.get().is_some_and(|robots| robots.expires_ms <= now_ms))
     }
 
+    /// Rules whose time is over, for a little longer; `None` for those that are too old.
+    fn prolonged(&self, cached: &CachedRobots, now_ms: i64) -> Option<Arc<Robots>> {
+        let oldest = now_ms.saturating_sub(millis(self.max_age.saturating_add(MAX_STALE)));
+        let policy = RobotsPolicy::from_cached(cached, &self.product_token);
+        let usable = cached.fetched_at_ms >= oldest && !policy.is_unreachable();
+        let expires_ms = now_ms.saturating_add(millis(STALE_FOR));
+        usable.then(|| Arc::new(Robots { policy, error: None, expires_ms }))
+    }
+
     fn judge(&self, cached: &CachedRobots, error: Option<FetchError>) -> Arc<Robots> {
         let policy = RobotsPolicy::from_cached(cached, &self.product_token);
         let age = if policy.is_unreachable() { self.retry_after } else { self.max_age };
-        let expires_ms =
-            cached.fetched_at_ms.saturating_add(i64::try_from(age.as_millis()).unwrap_or(i64::MAX));
+        let expires_ms = cached.fetched_at_ms.saturating_add(millis(age));
         Arc::new(Robots { policy, error, expires_ms })
     }
 
@@ -94,8 +108,9 @@ impl RobotsCache {
             .robots
             .get_or_try_init(|| async {
                 first = true;
-                if let Some(cached) = store.load_robots(origin)? {
-                    let robots = self.judge(&cached, None);
+                let known = store.load_robots(origin)?;
+                if let Some(known) = &known {
+                    let robots = self.judge(known, None);
                     if robots.expires_ms > now_ms {
                         return Ok(robots);
                     }
@@ -108,8 +123,13 @@ impl RobotsCache {
                 // the next run may have better luck: it is not told of this one's
                 if !robots.policy.is_unreachable() {
                     store.save_robots(origin, &cached)?;
+                    return Ok(robots);
                 }
-                Ok(robots)
+                let prolonged = known.and_then(|known| self.prolonged(&known, now_ms));
+                if prolonged.is_some() {
+                    tracing::info!(%origin, "robots.txt cannot be had anew, the rules of the last time are kept to");
+                }
+                Ok(prolonged.unwrap_or(robots))
             })
             .await?;
         if first {
@@ -121,4 +141,28 @@ impl RobotsCache {
 
 fn unanswered(now_ms: i64) -> CachedRobots {
     CachedRobots { status: 0, body: Arc::from([]), fetched_at_ms: now_ms }
+}
+
+fn millis(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn old_rules_hold_for_a_day_more() {
+        let (hour, now) = (3_600_000, 1_000 * 86_400_000);
+        let cache = RobotsCache::new(Duration::from_secs(86_400), Duration::from_secs(1), "bot");
+        let prolonged = |status, age_hours: i64| {
+            let body = Arc::from(&b"User-agent: *\nDisallow: /private\n"[..]);
+            let cached = CachedRobots { status, body, fetched_at_ms: now - age_hours * hour };
+            cache.prolonged(&cached, now).map(|robots| robots.expires_ms - now)
+        };
+        assert_eq!(prolonged(200, 25), Some(600_000));
+        assert_eq!(prolonged(200, 48), Some(600_000));
+        assert_eq!(prolonged(200, 49), None);
+        assert_eq!(prolonged(503, 25), None, "no rules at all");
+    }
 }
