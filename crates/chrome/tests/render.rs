@@ -5,7 +5,10 @@
 mod support;
 
 use crawl_chrome::{ChromeSettings, ConsentRules, RenderError, RenderPhase, Renderer};
-use std::time::{Duration, Instant};
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
 use support::{Server, block_on, processes_of, render, settings};
 
 const TEXT: &str = "Words that only a script brings to the page.";
@@ -233,6 +236,15 @@ fn private_addresses_are_closed_to_the_browser() {
     assert_eq!(canary.hits(), Vec::<String>::new());
 }
 
+/// Waits until no process of a browser is left: they die of a signal, which takes its time.
+fn gone(profiles: &Path) {
+    let start = Instant::now();
+    while !processes_of(profiles).is_empty() {
+        assert!(start.elapsed() < Duration::from_secs(5), "{:?}", processes_of(profiles));
+        std::thread::yield_now();
+    }
+}
+
 #[test]
 fn what_is_no_page_is_a_typed_error() {
     let Some((renderer, profiles)) = renderer(|settings| settings.budgets.navigate = Duration::from_secs(2))
@@ -261,7 +273,7 @@ fn what_is_no_page_is_a_typed_error() {
         RenderError::Missing("/nowhere/chrome".into())
     );
     drop(renderer);
-    assert_eq!(processes_of(profiles.path()), Vec::<u32>::new());
+    gone(profiles.path());
     assert_eq!(std::fs::read_dir(profiles.path()).unwrap().count(), 0, "a profile was left");
 }
 
@@ -353,11 +365,7 @@ fn no_process_outlives_a_killed_parent() {
     assert!(processes_of(profiles.path()).into_iter().any(|p| p != pid), "there is no browser");
     parent.kill().unwrap();
     parent.wait().unwrap();
-    let start = Instant::now();
-    while !processes_of(profiles.path()).is_empty() {
-        assert!(start.elapsed() < Duration::from_secs(5), "{:?}", processes_of(profiles.path()));
-        std::thread::yield_now();
-    }
+    gone(profiles.path());
     // the profile is what is left, and the next start removes it
     assert_eq!(std::fs::read_dir(profiles.path()).unwrap().count(), 1);
     let mut next = settings(&profiles).unwrap();
