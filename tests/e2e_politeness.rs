@@ -161,11 +161,9 @@ fn rules_outlive_their_time_while_robots_txt_is_unreachable() {
             0 => Response::new(200, "text/plain", "User-agent: *\nDisallow: /private\n"),
             _ => Response::status(500),
         },
-        "/" => {
-            // the rules expire while this is waited for
-            std::thread::sleep(Duration::from_millis(1_500));
-            Response::html(page("the start", &["/private".into(), "/open".into()]))
-        }
+        // the rules expire while this is waited for
+        "/" => Response::html(page("the start", &["/private".into(), "/open".into()]))
+            .after(Duration::from_millis(1_500)),
         path => Response::html(page(path, &[])),
     };
     let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());
