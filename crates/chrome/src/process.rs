@@ -366,6 +366,16 @@ mod tests {
             Command::new("sleep").arg("600").env(VARIABLE, profile).process_group(0).spawn().unwrap()
         };
         let (mut orphan, mut ours) = (start(&left), start(&mine));
+        // a process that has only just begun may not show its environment yet
+        let shows = |child: &Child| {
+            fs::read_to_string(format!("/proc/{}/environ", child.id()))
+                .is_ok_and(|all| all.contains(VARIABLE))
+        };
+        let begun = std::time::Instant::now();
+        while !(shows(&orphan) && shows(&ours)) {
+            assert!(begun.elapsed() < Duration::from_secs(10), "no environment");
+            std::thread::yield_now();
+        }
         assert_eq!(reap(base.path()), 1);
         assert!(!orphan.wait().unwrap().success());
         assert!(ours.try_wait().unwrap().is_none(), "the browser of a live owner was killed");

@@ -246,26 +246,27 @@ fn outputs(context: &Context, state: &State) -> Result<[Box<dyn Output>; 2], Fai
     Ok([records, open(&state.dir.join("errors.jsonl"), true)?])
 }
 
-/// The first SIGINT or SIGTERM saves and stops; the second one stops at once, and leases run out.
-async fn stop_on_signals(cancel: CancellationToken, quiet: bool) {
+/// The first SIGINT or SIGTERM saves and stops; the second one stops at once, and leases run out. They are caught from the
+/// call on, not only when the future is polled: by then a busy crawl may have begun.
+fn stop_on_signals(cancel: CancellationToken, quiet: bool) -> impl Future<Output = ()> {
     use tokio::signal::unix::{SignalKind, signal};
-    let (Ok(mut int), Ok(mut term)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
-    else {
-        return;
-    };
-    let mut told = false;
-    loop {
-        tokio::select! {
-            _ = int.recv() => {}
-            _ = term.recv() => {}
-        }
-        if told {
-            std::process::exit(i32::from(Exit::Interrupted as u8));
-        }
-        told = true;
-        cancel.cancel();
-        if !quiet {
-            say("stopping: saving what is in flight (again to stop at once)");
+    let caught = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()));
+    async move {
+        let (Ok(mut int), Ok(mut term)) = caught else { return };
+        let mut told = false;
+        loop {
+            tokio::select! {
+                _ = int.recv() => {}
+                _ = term.recv() => {}
+            }
+            if told {
+                std::process::exit(i32::from(Exit::Interrupted as u8));
+            }
+            told = true;
+            cancel.cancel();
+            if !quiet {
+                say("stopping: saving what is in flight (again to stop at once)");
+            }
         }
     }
 }
