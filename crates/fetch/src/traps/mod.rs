@@ -157,21 +157,57 @@ struct Ledger {
     accounts: FxHashMap<HostKey, Account>,
     /// Templates of all accounts.
     templates: usize,
-    /// Hosts by registrable domain, as hashes with a random key, so that nobody can choose names that meet.
+    /// Hosts by registrable domain, as hashes.
     domains: FxHashMap<u64, FxHashSet<u64>>,
     /// Hosts of all domains.
     hosts: usize,
-    keys: RandomState,
     /// Texts, hashed with their template.
     said: FxHashSet<u64>,
     /// Pages that led on since their host had a new text.
     led_on: FxHashMap<HostKey, u32>,
 }
 
+impl Ledger {
+    /// The credit of an account, if there is one.
+    fn credit(&self, host: &HostKey, template: &str) -> Option<i64> {
+        self.accounts.get(host)?.get(&template::hash(template)).copied()
+    }
+
+    /// The credit of an account; one that does not exist is opened with `initial`.
+    fn account(&mut self, host: &HostKey, template: &str, initial: u32) -> &mut i64 {
+        let full = self.accounts.len() >= MAX_HOSTS || self.templates >= MAX_ACCOUNTS;
+        if full && !self.accounts.contains_key(host) {
+            self.accounts.clear();
+            self.templates = 0;
+        }
+        let account = self.accounts.entry(host.clone()).or_default();
+        let mut key = template::hash(template);
+        if account.len() >= MAX_TEMPLATES && !account.contains_key(&key) {
+            key = 0;
+        }
+        account.entry(key).or_insert_with(|| {
+            self.templates += 1;
+            i64::from(initial)
+        })
+    }
+
+    /// Whether leading on still counts at a host: so often until it has a new text again.
+    fn may_lead_on(&mut self, host: &HostKey, often: u32) -> bool {
+        if self.led_on.len() >= MAX_HOSTS && !self.led_on.contains_key(host) {
+            self.led_on.clear();
+        }
+        let times = self.led_on.entry(host.clone()).or_default();
+        *times += 1;
+        *times <= often
+    }
+}
+
 /// Recognises traps. One for a crawl, shared by all its stages.
 pub struct Traps {
     settings: TrapSettings,
     this_year: i32,
+    /// Random, so that nobody can choose names or texts whose hashes meet.
+    keys: RandomState,
     ledger: Mutex<Ledger>,
 }
 
@@ -179,7 +215,7 @@ impl Traps {
     /// `this_year` is the year of the crawl: calendars are held against it.
     #[must_use]
     pub fn new(settings: TrapSettings, this_year: i32) -> Self {
-        Self { settings, this_year, ledger: Mutex::default() }
+        Self { settings, this_year, keys: RandomState::new(), ledger: Mutex::default() }
     }
 
     /// Judges a canonical URL by its shape. Pure and fast: for every link.
@@ -202,12 +238,12 @@ impl Traps {
         if domain == host {
             return None;
         }
+        let (domain_key, host_key) = (self.keys.hash_one(domain), self.keys.hash_one(host));
         let mut ledger = self.lock();
         if ledger.hosts >= MAX_COUNTED_HOSTS {
             ledger.domains.clear();
             ledger.hosts = 0;
         }
-        let (domain_key, host_key) = (ledger.keys.hash_one(domain), ledger.keys.hash_one(host));
         let hosts = ledger.domains.entry(domain_key).or_default();
         if hosts.contains(&host_key) {
             return None;
@@ -232,20 +268,21 @@ impl Traps {
     /// When the credit is used up; the URL should not be fetched then.
     pub fn begin(&self, url: &Url) -> Result<(), Trap> {
         let Some(initial) = self.settings.template_credit else { return Ok(()) };
-        if let Some(template) = template::of_names(url)
-            && self.credit(url, &template).is_some_and(|credit| credit <= 0)
+        let Some(host) = HostKey::of(url) else { return Ok(()) };
+        let (names, numbers) = (template::of_names(url), template::of(url));
+        let mut ledger = self.lock();
+        if let Some(template) = names
+            && ledger.credit(&host, &template).is_some_and(|credit| credit <= 0)
         {
             return Err(Trap::Template(template));
         }
-        let Some(template) = template::of(url) else { return Ok(()) };
-        self.with_account(url, &template, initial, |credit| {
-            if *credit <= 0 {
-                return Err(Trap::Template(template.clone()));
-            }
-            *credit -= 1;
-            Ok(())
-        })
-        .unwrap_or(Ok(()))
+        let Some(template) = numbers else { return Ok(()) };
+        let credit = ledger.account(&host, &template, initial);
+        if *credit <= 0 {
+            return Err(Trap::Template(template));
+        }
+        *credit -= 1;
+        Ok(())
     }
 
     /// Whether another page of the URL's template said the same; `text` is what is said apart from links.
@@ -253,94 +290,46 @@ impl Traps {
     pub fn repeats(&self, url: &Url, text: &str) -> bool {
         let Some(host) = HostKey::of(url) else { return false };
         let Some(template) = template::of(url).or_else(|| template::of_names(url)) else { return false };
+        let key = self.keys.hash_one((host, template, text));
         let mut ledger = self.lock();
-        let key = ledger.keys.hash_one((host, template, text));
         if ledger.said.len() >= MAX_SAID {
             ledger.said.clear();
         }
         !ledger.said.insert(key)
     }
 
-    /// Whether leading on still counts at a host: so often until it has a new text again.
-    fn may_lead_on(&self, url: &Url, initial: u32) -> bool {
-        let Some(host) = HostKey::of(url) else { return false };
-        let mut ledger = self.lock();
-        if ledger.led_on.len() >= MAX_HOSTS && !ledger.led_on.contains_key(&host) {
-            ledger.led_on.clear();
-        }
-        let times = ledger.led_on.entry(host).or_default();
-        *times += 1;
-        *times <= initial
-    }
-
-    fn leads_anew(&self, url: &Url) {
-        if let Some(host) = HostKey::of(url) {
-            self.lock().led_on.remove(&host);
-        }
-    }
-
     /// Tells what the page was worth.
     pub fn learn(&self, url: &Url, worth: PageWorth) {
         let Some(initial) = self.settings.template_credit else { return };
+        let Some(host) = HostKey::of(url) else { return };
+        let (names, numbers) = (template::of_names(url), template::of(url));
+        let mut ledger = self.lock();
         let change = match worth {
-            PageWorth::LeadsOn if !self.may_lead_on(url, initial) => 0,
             PageWorth::New => i64::from(self.settings.new_page_credit),
             // it costs nothing
-            PageWorth::LeadsOn => 1,
+            PageWorth::LeadsOn => i64::from(ledger.may_lead_on(&host, initial)),
             PageWorth::Poor => 0,
             PageWorth::Duplicate | PageWorth::NotFound => -i64::from(self.settings.duplicate_cost),
         };
         if worth == PageWorth::New {
-            self.leads_anew(url);
+            ledger.led_on.remove(&host);
         }
         // bounded: a template that was good for a long time must not live on that for ever
         let most = i64::from(initial).saturating_mul(10);
-        let book = |credit: &mut i64| *credit = (*credit + change).min(most);
-        if let Some(template) = template::of(url) {
-            self.with_account(url, &template, initial, book);
+        let book = |credit: &mut i64, change: i64| *credit = (*credit + change).min(most);
+        if let Some(template) = numbers {
+            book(ledger.account(&host, &template, initial), change);
         }
         // names cost nothing as such: an account of them begins with the first page that is none, and a known text costs
         // as much as a fetch, since a folder of copies (to print, of another version) is no trap
-        let Some(template) = template::of_names(url) else { return };
+        let Some(template) = names else { return };
         let change = match worth {
             PageWorth::NotFound => change,
             PageWorth::Duplicate => -1,
-            PageWorth::New if self.credit(url, &template).is_some() => change,
+            PageWorth::New if ledger.credit(&host, &template).is_some() => change,
             _ => return,
         };
-        self.with_account(url, &template, initial, |credit| *credit = (*credit + change).min(most));
-    }
-
-    /// The credit of an account, if there is one.
-    fn credit(&self, url: &Url, template: &str) -> Option<i64> {
-        let host = HostKey::of(url)?;
-        self.lock().accounts.get(&host)?.get(&template::hash(template)).copied()
-    }
-
-    fn with_account<T>(
-        &self,
-        url: &Url,
-        template: &str,
-        initial: u32,
-        f: impl FnOnce(&mut i64) -> T,
-    ) -> Option<T> {
-        let host = HostKey::of(url)?;
-        let mut ledger = self.lock();
-        let full = ledger.accounts.len() >= MAX_HOSTS || ledger.templates >= MAX_ACCOUNTS;
-        if full && !ledger.accounts.contains_key(&host) {
-            ledger.accounts.clear();
-            ledger.templates = 0;
-        }
-        let account = ledger.accounts.entry(host).or_default();
-        let mut key = template::hash(template);
-        if account.len() >= MAX_TEMPLATES && !account.contains_key(&key) {
-            key = 0;
-        }
-        let before = account.len();
-        let answer = f(account.entry(key).or_insert_with(|| i64::from(initial)));
-        let opened = account.len() - before;
-        ledger.templates += opened;
-        Some(answer)
+        book(ledger.account(&host, &template, initial), change);
     }
 
     fn lock(&self) -> MutexGuard<'_, Ledger> {
