@@ -2,7 +2,7 @@
 //!
 //! The witness is the site itself: asked for a path that cannot exist ([`probe_url`]), it either answers with an error
 //! status, and then has no soft 404s, or shows its error page, whose text other pages are held against
-//! ([`ErrorPage::matches`]). Where nothing can be asked, the words of short pages speak ([`says_not_found`]).
+//! ([`ErrorPage::any_matches`]). Where nothing can be asked, the words of short pages speak ([`says_not_found`]).
 
 use rustc_hash::{FxHashSet, FxHasher};
 use serde::Deserialize;

@@ -2,7 +2,7 @@
 
 use crate::{
     error, page,
-    support::{Server, Then, client, request, settings},
+    support::{client, request, settings},
 };
 use crawl_fetch::{FetchError, HttpSettings};
 use hyper::http;
@@ -119,7 +119,6 @@ async fn a_certificate_that_nobody_vouches_for_is_a_tls_error() {
 
 #[tokio::test]
 async fn plain_text_on_a_tls_port_is_a_tls_error() {
-    let server = Server::start(|_, stream| async move { (stream, Then::Close) }).await;
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move {
@@ -129,7 +128,6 @@ async fn plain_text_on_a_tls_port_is_a_tls_error() {
             tokio::time::sleep(Duration::from_secs(2)).await;
         }
     });
-    drop(server);
     let url = Url::parse(&format!("https://{address}/")).unwrap();
     let error = error(client(settings()).fetch(request(url)).await);
     assert!(matches!(error, FetchError::Tls { .. }), "{error:?}");
