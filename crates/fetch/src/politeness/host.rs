@@ -76,6 +76,12 @@ impl Host {
             last_used: now,
         }
     }
+
+    /// Begins a pause, with the request of slot `begun_by` or, for 0, after an answer.
+    pub(super) fn begin_pause(&mut self, settings: &PolitenessSettings, begun_by: u64) {
+        self.limiter = limiter(pause(self, settings));
+        self.begun_by = begun_by;
+    }
 }
 
 /// What an answer to a request that began at `started` changes about a host.
@@ -142,7 +148,7 @@ pub(super) fn base_pause(host: &Host, settings: &PolitenessSettings) -> Duration
     settings.delay.max(host.crawl_delay).max(host.slow_delay)
 }
 
-pub(super) fn pause(host: &Host, settings: &PolitenessSettings) -> Duration {
+fn pause(host: &Host, settings: &PolitenessSettings) -> Duration {
     let base = base_pause(host, settings);
     if settings.jitter > 0.0 && !base.is_zero() {
         Jitter::up_to(base.mul_f64(settings.jitter.min(MAX_JITTER))) + base

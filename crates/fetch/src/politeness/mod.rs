@@ -13,7 +13,7 @@ pub use settings::{PolitenessSettings, SlotOutcome};
 
 use addresses::Addresses;
 use crawl_model::HostKey;
-use host::{Host, MAX_JITTER, base_pause, learn, limiter, pause, ready_at};
+use host::{Host, MAX_JITTER, base_pause, learn, ready_at};
 use rustc_hash::FxHashMap;
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -104,8 +104,7 @@ impl Gate {
         host.last_used = now;
         *given += 1;
         if settings.host_concurrency > 1 {
-            host.limiter = limiter(pause(host, settings));
-            host.begun_by = *given;
+            host.begin_pause(settings, *given);
         }
         if let Some(address) = address {
             addresses.begin(address, address_pause, now);
@@ -166,8 +165,7 @@ impl Gate {
             host.crawl_delay = wanted;
             // the request that brought robots.txt may have ended already: the pause after it is the longer one, too
             if host.in_flight == 0 && wanted > settings.delay {
-                host.limiter = limiter(pause(host, settings));
-                host.begun_by = 0;
+                host.begin_pause(settings, 0);
             }
         }
         delay > wanted
@@ -214,8 +212,7 @@ impl Shared {
             host.last_used = now;
             learn(host, outcome, started, &self.settings, now);
             if self.settings.host_concurrency <= 1 || outcome.asks_for_less() {
-                host.limiter = limiter(pause(host, &self.settings));
-                host.begun_by = 0;
+                host.begin_pause(&self.settings, 0);
             }
         }
         self.freed.notify_waiters();
