@@ -222,6 +222,8 @@ impl PageTab {
                 settings.max_html,
             );
             let error = match self.call(call) {
+                // the document in the place of one that crashed is not the page
+                Ok(_) if lock(&self.seen).crashed => return Err(RenderError::Crashed),
                 Ok(taken) => return Ok(taken),
                 Err(error) => error,
             };

@@ -345,6 +345,47 @@ fn reap_one(profile: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::{process::ExitStatus, time::Instant};
+
+    /// A process that sleeps in a group of its own; dropped, it is dead.
+    struct Sleeper(Child);
+
+    impl Sleeper {
+        fn start(profile: Option<&Path>) -> Self {
+            let mut command = Command::new("sleep");
+            command.arg("600").envs(profile.map(|path| (VARIABLE, path))).process_group(0);
+            Self(command.spawn().unwrap())
+        }
+
+        fn group(&self) -> Group {
+            Group(Pid::from_raw(self.0.id() as i32).unwrap())
+        }
+
+        /// How it ended, once it has.
+        fn ended(&mut self) -> ExitStatus {
+            let mut status = None;
+            until("it has ended", || {
+                status = self.0.try_wait().unwrap();
+                status.is_some()
+            });
+            status.unwrap()
+        }
+    }
+
+    impl Drop for Sleeper {
+        fn drop(&mut self) {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+
+    fn until(what: &str, mut holds: impl FnMut() -> bool) {
+        let begun = Instant::now();
+        while !holds() {
+            assert!(begun.elapsed() < Duration::from_secs(10), "not before long: {what}");
+            std::thread::yield_now();
+        }
+    }
 
     #[test]
     fn the_named_browser_must_be_there() {
@@ -362,35 +403,26 @@ mod tests {
         fs::create_dir(&other).unwrap();
         // a process id with another start time is another process
         fs::write(left.join(MARK), format!("{} 1", std::process::id())).unwrap();
-        let start = |profile: &Path| {
-            Command::new("sleep").arg("600").env(VARIABLE, profile).process_group(0).spawn().unwrap()
-        };
-        let (mut orphan, mut ours) = (start(&left), start(&mine));
+        let (mut orphan, mut ours) = (Sleeper::start(Some(&left)), Sleeper::start(Some(&mine)));
         // a process that has only just begun may not show its environment yet
-        let shows = |child: &Child| {
-            fs::read_to_string(format!("/proc/{}/environ", child.id()))
+        let shows = |sleeper: &Sleeper| {
+            fs::read_to_string(format!("/proc/{}/environ", sleeper.0.id()))
                 .is_ok_and(|all| all.contains(VARIABLE))
         };
-        let begun = std::time::Instant::now();
-        while !(shows(&orphan) && shows(&ours)) {
-            assert!(begun.elapsed() < Duration::from_secs(10), "no environment");
-            std::thread::yield_now();
-        }
+        until("both show their environment", || shows(&orphan) && shows(&ours));
         assert_eq!(reap(base.path()), 1);
-        assert!(!orphan.wait().unwrap().success());
-        assert!(ours.try_wait().unwrap().is_none(), "the browser of a live owner was killed");
+        assert!(!orphan.ended().success());
+        assert!(ours.0.try_wait().unwrap().is_none(), "the browser of a live owner was killed");
         assert!(!left.exists() && mine.exists() && other.exists());
-        Group(Pid::from_raw(ours.id() as i32).unwrap()).kill();
-        ours.wait().unwrap();
     }
 
     #[test]
     fn memory_of_a_group_is_that_of_its_processes() {
-        let mut child = Command::new("sleep").arg("600").process_group(0).spawn().unwrap();
-        let group = Group(Pid::from_raw(child.id() as i32).unwrap());
+        let mut sleeper = Sleeper::start(None);
+        let group = sleeper.group();
         assert!((1..1 << 30).contains(&group.memory()));
         group.kill();
-        child.wait().unwrap();
+        sleeper.ended();
         assert_eq!(group.memory(), 0);
     }
 }

@@ -245,6 +245,15 @@ fn gone(profiles: &Path) {
     }
 }
 
+/// Waits until the server has been asked so often for paths that begin so.
+async fn asked(server: &Server, path: &str, times: usize) {
+    let start = Instant::now();
+    while server.hits().iter().filter(|hit| hit.starts_with(path)).count() < times {
+        assert!(start.elapsed() < Duration::from_secs(10), "{:?}", server.hits());
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
 #[test]
 fn what_is_no_page_is_a_typed_error() {
     let Some((renderer, profiles)) = renderer(|settings| settings.budgets.navigate = Duration::from_secs(2))
@@ -281,7 +290,7 @@ fn what_is_no_page_is_a_typed_error() {
 fn crashed_tabs_and_killed_browsers_are_replaced() {
     let Some((renderer, profiles)) = renderer(|settings| settings.tabs = 2) else { return };
     let good = script(&format!("setTimeout(() => {{ app.textContent = '{TEXT}' }}, 150)"));
-    let waits = script("setInterval(() => app.append('x'), 10)");
+    let waits = script("setInterval(() => app.append('x'), 10); setInterval(() => fetch('/runs'), 40)");
     let server = Server::start("127.0.0.1", pages(&[("/good", good), ("/waits", waits)]));
     let kill = |kind: &str| {
         let pids = processes_of(profiles.path()).into_iter().filter(|pid| {
@@ -296,7 +305,8 @@ fn crashed_tabs_and_killed_browsers_are_replaced() {
         assert!(renderer.render(&server.url("/good")).await.is_ok());
         let url = server.url("/waits");
         let (crashed, ()) = tokio::join!(renderer.render(&url), async {
-            tokio::time::sleep(Duration::from_secs(1)).await;
+            // not at once: a process that the browser has just begun for its next tab would be killed too
+            asked(&server, "/runs", 20).await;
             kill("--type=renderer");
         });
         assert_eq!(crashed.unwrap_err(), RenderError::Crashed);
@@ -306,7 +316,7 @@ fn crashed_tabs_and_killed_browsers_are_replaced() {
         let urls: Vec<_> = (0..20).map(|n| server.url(&format!("/good?{n}"))).collect();
         let all = futures::future::join_all(urls.iter().map(|url| renderer.render(url)));
         let (results, ()) = tokio::join!(all, async {
-            tokio::time::sleep(Duration::from_millis(800)).await;
+            asked(&server, "/good?", 6).await;
             kill("");
         });
         assert_eq!(results.len(), 20);
