@@ -89,7 +89,7 @@ impl Shard {
     /// Lets go what an earlier process held of hosts that it had settled already.
     fn release_leftovers(&mut self) -> Result<(), StageError> {
         for host in self.hosts_with_held()? {
-            if self.host(&host)?.fingerprint.is_settled() || !self.context.config.dedup.enabled {
+            if self.host(&host)?.fingerprint.state().is_settled() || !self.context.config.dedup.enabled {
                 self.release(&host)?;
             }
         }
@@ -113,12 +113,12 @@ impl Shard {
         let state = self.host(&host)?;
         let read = state.fingerprint.read(&text_of(&page));
         state.fingerprint.observe(&text_of(&page), &read);
-        if state.fingerprint.is_settled() {
+        if state.fingerprint.state().is_settled() {
             let cleaned = state.fingerprint.clean(&text_of(&page), &read);
             self.save_now_and_then(&host)?;
             return self.send(page, cleaned, claim, share);
         }
-        let full = state.fingerprint.ready(settle_pages);
+        let full = state.fingerprint.state().ready(settle_pages);
         // a buffer that grows by doubling would take a large page's memory three times
         let mut stored = Vec::with_capacity(page.extraction.content.len() / 16 * 17 + 4096);
         serde_json::to_writer(&mut stored, &page).map_err(|e| StoreError::Other(e.to_string()))?;
@@ -140,7 +140,7 @@ impl Shard {
                 self.evict()?;
             }
             let fingerprint = self.load(host)?;
-            let saved_at_pages = fingerprint.pages();
+            let saved_at_pages = fingerprint.state().pages();
             let witness = Witness::default();
             self.hosts.insert(host.clone(), Host { fingerprint, witness, saved_at_pages, used: 0 });
         }
@@ -195,7 +195,7 @@ impl Shard {
             return Ok(());
         }
         let state = self.host(host)?;
-        if state.fingerprint.is_settled() {
+        if state.fingerprint.state().is_settled() {
             return Ok(());
         }
         state.fingerprint.settle();
@@ -205,7 +205,7 @@ impl Shard {
     fn release(&mut self, host: &HostKey) -> Result<(), StageError> {
         let state = self.host(host)?;
         let bytes = state.fingerprint.to_bytes();
-        state.saved_at_pages = state.fingerprint.pages();
+        state.saved_at_pages = state.fingerprint.state().pages();
         self.context.store.save_host(host, &bytes)?;
         let Some(state) = self.hosts.get(host) else { return Ok(()) };
         self.each_held(host, |page| {
@@ -225,8 +225,8 @@ impl Shard {
 
     fn save_now_and_then(&mut self, host: &HostKey) -> Result<(), StageError> {
         let Some(state) = self.hosts.get_mut(host) else { return Ok(()) };
-        let (pages, due) =
-            (state.fingerprint.pages(), (state.saved_at_pages / SAVE_EVERY_SHARE).max(SAVE_EVERY_AT_LEAST));
+        let pages = state.fingerprint.state().pages();
+        let due = (state.saved_at_pages / SAVE_EVERY_SHARE).max(SAVE_EVERY_AT_LEAST);
         if pages - state.saved_at_pages >= due {
             state.saved_at_pages = pages;
             self.context.store.save_host(host, &state.fingerprint.to_bytes())?;
@@ -251,7 +251,7 @@ impl Shard {
             let mut waiting: Vec<HostKey> = self
                 .hosts
                 .iter()
-                .filter(|(_, s)| !s.fingerprint.is_settled())
+                .filter(|(_, s)| !s.fingerprint.state().is_settled())
                 .map(|(h, _)| h.clone())
                 .collect();
             waiting.extend(self.hosts_with_held()?);
@@ -357,7 +357,8 @@ fn text_of(page: &ExtractedPage) -> PageText<'_> {
 }
 
 fn save_settled(context: &Context, host: &HostKey, state: &Host) -> Result<(), StageError> {
-    if state.fingerprint.is_settled() && state.fingerprint.pages() != state.saved_at_pages {
+    let counted = state.fingerprint.state();
+    if counted.is_settled() && counted.pages() != state.saved_at_pages {
         context.store.save_host(host, &state.fingerprint.to_bytes())?;
     }
     Ok(())

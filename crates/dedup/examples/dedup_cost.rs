@@ -27,11 +27,11 @@ fn main() {
         let time = started.elapsed().as_secs_f64();
         println!(
             "{:>8} pages: {:6.1} µs a page, {:4.0} MB/s, state {:6} KiB, undercount {}",
-            host.pages(),
+            host.state().pages(),
             time * 1e6 / contents.len() as f64,
             bytes as f64 / time / 1e6,
             host.to_bytes().len() / 1024,
-            host.undercount(),
+            host.state().undercount(),
         );
     }
     let contents: Vec<_> = (0..pages.min(10_000)).map(page).collect();

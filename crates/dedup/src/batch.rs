@@ -6,7 +6,6 @@ use crate::{
     fingerprint::{Counted, DomainAnalysisResult, DomainFingerprintResult, ProjectAnalysisResult},
     site::{PageText, SiteFingerprint, SitePage},
 };
-use crawl_model::BoilerplateStatus;
 use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 
@@ -38,8 +37,7 @@ pub fn clean_domain<P: AsRef<str>>(
     let judge = |(page, blocks): (&P, &PageBlocks)| {
         let (content, n) = (page.as_ref(), pages.len() as u64);
         if pages.len() < settings.min_pages() {
-            let untouched = Cleaned::untouched(content.to_owned(), BoilerplateStatus::TooFewPages);
-            return Cleaned { pages: n, ..untouched };
+            return Cleaned::too_few_pages(content.to_owned(), n);
         }
         let found = |hash| counted.boilerplate.get(&hash).copied();
         Cleaned::judged(content, blocks, found, name.clone(), n)

@@ -38,10 +38,28 @@ impl Cleaned {
         }
     }
 
+    /// A page that was not judged because its host has so many pages and no more.
+    pub(crate) fn too_few_pages(content: String, pages: u64) -> Self {
+        Self { pages, ..Self::untouched(content, BoilerplateStatus::TooFewPages) }
+    }
+
+    /// A page that was judged: what is left of it, and what was removed.
+    fn applied(text: String, removed: Vec<RemovedSpan>, fingerprint: String, pages: u64) -> Self {
+        let (blocks_removed, bytes_removed) = sums(&removed);
+        Self {
+            text,
+            blocks_removed,
+            bytes_removed,
+            fingerprint: Some(fingerprint),
+            status: BoilerplateStatus::Applied,
+            pages,
+            removed,
+        }
+    }
+
     /// A page without the blocks named, each with the blank lines after it; nothing else is touched.
     pub(crate) fn cut(content: &str, removed: Vec<RemovedSpan>, fingerprint: String, pages: u64) -> Self {
-        let (blocks_removed, bytes_removed) = sums(&removed);
-        let mut text = String::with_capacity(content.len() - bytes_removed as usize);
+        let mut text = String::with_capacity(content.len() - sums(&removed).1 as usize);
         let mut from = 0;
         for span in &removed {
             text.push_str(&content[from..span.start as usize]);
@@ -52,15 +70,7 @@ impl Cleaned {
         if from == content.len() && !removed.is_empty() {
             text.truncate(crate::blocks::strip_end(&text).len());
         }
-        Self {
-            text,
-            blocks_removed,
-            bytes_removed,
-            fingerprint: Some(fingerprint),
-            status: BoilerplateStatus::Applied,
-            pages,
-            removed,
-        }
+        Self::applied(text, removed, fingerprint, pages)
     }
 
     /// A page judged by a fingerprint. A page of which nothing but whitespace would be left keeps its text: that it
@@ -73,26 +83,10 @@ impl Cleaned {
         pages: u64,
     ) -> Self {
         let (text, removed) = blocks.strip(content, boilerplate);
-        let (blocks_removed, bytes_removed) = sums(&removed);
-        let judged = Self {
-            text,
-            blocks_removed,
-            bytes_removed,
-            fingerprint: Some(fingerprint),
-            status: BoilerplateStatus::Applied,
-            pages,
-            removed,
-        };
-        if blocks_removed == 0 || crate::blocks::strip(&judged.text).is_empty() {
-            return Self {
-                text: content.to_owned(),
-                blocks_removed: 0,
-                bytes_removed: 0,
-                removed: Vec::new(),
-                ..judged
-            };
+        if removed.is_empty() || crate::blocks::strip(&text).is_empty() {
+            return Self::applied(content.to_owned(), Vec::new(), fingerprint, pages);
         }
-        judged
+        Self::applied(text, removed, fingerprint, pages)
     }
 }
 

@@ -1,7 +1,6 @@
 //! The fingerprint of one host in a stream of pages.
 
-use crate::{Cleaned, FingerprintSettings, PageBlocks, clean::digest, counts::Counts};
-use crawl_model::BoilerplateStatus;
+use crate::{Cleaned, FingerprintSettings, HostState, PageBlocks, clean::digest};
 use rustc_hash::FxHashSet;
 use std::sync::OnceLock;
 
@@ -11,22 +10,19 @@ pub const MAX_BLOCKS: usize = 7 << 15;
 /// Counts the blocks of one host by page and judges pages by the counts.
 ///
 /// The life of it: [`observe`](Self::observe) every page and hold it back, until the host has no more pages or
-/// [`ready`](Self::ready) says that enough have come; then [`settle`](Self::settle), and [`clean`](Self::clean) what was
+/// [`ready`](HostState::ready) says that enough have come; then [`settle`](Self::settle), and [`clean`](Self::clean) what was
 /// held. From there on observe a page and clean it at once: counts go on, and each page is judged by the counts and the
 /// number of pages as they are then. A host that settles when it has no more pages gives exactly what
 /// [`batch::clean_domain`](crate::batch::clean_domain) gives.
 ///
 /// **Memory is bounded.** Up to [`MAX_BLOCKS`] distinct blocks are counted exactly. When there are more, rare ones are
 /// forgotten (Misra and Gries 1982), such that no count is ever too high, nothing is taken for boilerplate that is not, and a
-/// count is too low by at most [`undercount`](Self::undercount), which stays below
+/// count is too low by at most [`undercount`](HostState::undercount), which stays below
 /// `2 * N / MAX_BLOCKS`, where `N` is the number of blocks seen, each once a page. At 50 blocks a page that is 0.05 % of
 /// the pages: a block on 70.05 % of them may be missed, one on 71 % may not.
 #[derive(Clone, Debug)]
 pub struct HostFingerprint {
-    settings: FingerprintSettings,
-    pub(crate) pages: u64,
-    pub(crate) counts: Counts,
-    pub(crate) settled: bool,
+    pub(crate) state: HostState,
     /// Blocks whose count is at or over the threshold, kept up with every page: they are few, the counts are many.
     boilerplate: FxHashSet<u64>,
     /// Name of that set, made when it is asked for.
@@ -44,10 +40,7 @@ impl HostFingerprint {
     #[must_use]
     pub fn with_capacity(settings: FingerprintSettings, max_blocks: usize) -> Self {
         Self {
-            settings,
-            pages: 0,
-            counts: Counts::new(max_blocks),
-            settled: false,
+            state: HostState::new(settings, max_blocks),
             boilerplate: FxHashSet::default(),
             digest: OnceLock::new(),
         }
@@ -62,9 +55,9 @@ impl HostFingerprint {
 
     /// Counts a page whose blocks have been read.
     pub fn observe_blocks(&mut self, blocks: &PageBlocks) {
-        let before = self.settings.threshold(self.pages);
-        self.pages += 1;
-        let threshold = self.settings.threshold(self.pages);
+        let before = self.threshold();
+        self.state.pages += 1;
+        let threshold = self.threshold();
         if threshold > before {
             self.drop_below(threshold);
         }
@@ -76,55 +69,30 @@ impl HostFingerprint {
     /// The blocks of a page, which is not counted.
     #[must_use]
     pub fn blocks(&self, content: &str) -> PageBlocks {
-        PageBlocks::of(content, self.settings.min_block_chars())
+        PageBlocks::of(content, self.state.settings.min_block_chars())
     }
 
     /// Judges a page whose blocks have been read, by the counts as they are. Below `min_pages` nothing is judged. A page
     /// of which nothing but whitespace would be left keeps its text.
     #[must_use]
     pub fn clean(&self, content: &str, blocks: &PageBlocks) -> Cleaned {
-        if self.pages < self.settings.min_pages() as u64 {
-            let untouched = Cleaned::untouched(content.to_owned(), BoilerplateStatus::TooFewPages);
-            return Cleaned { pages: self.pages, ..untouched };
+        if !self.state.may_judge() {
+            return Cleaned::too_few_pages(content.to_owned(), self.state.pages);
         }
         let fingerprint = self.digest.get_or_init(|| digest(self.boilerplate.iter().copied())).clone();
-        let found = |hash| self.boilerplate.contains(&hash).then(|| u64::from(self.counts.get(hash)));
-        Cleaned::judged(content, blocks, found, fingerprint, self.pages)
+        let found = |hash| self.boilerplate.contains(&hash).then(|| u64::from(self.state.counts.get(hash)));
+        Cleaned::judged(content, blocks, found, fingerprint, self.state.pages)
     }
 
-    /// Pages counted so far.
+    /// How far it has come.
     #[must_use]
-    pub const fn pages(&self) -> u64 {
-        self.pages
-    }
-
-    /// Enough pages have come to settle although more may follow: `settle_pages`, and not fewer than `min_pages`.
-    #[must_use]
-    pub fn ready(&self, settle_pages: u64) -> bool {
-        self.pages >= settle_pages.max(self.settings.min_pages() as u64)
+    pub const fn state(&self) -> &HostState {
+        &self.state
     }
 
     /// From here on pages are judged as they come.
     pub const fn settle(&mut self) {
-        self.settled = true;
-    }
-
-    /// Whether [`settle`](Self::settle) has been called.
-    #[must_use]
-    pub const fn is_settled(&self) -> bool {
-        self.settled
-    }
-
-    /// By how much a count may be too low; 0 while no more than [`MAX_BLOCKS`] distinct blocks have come.
-    #[must_use]
-    pub const fn undercount(&self) -> u64 {
-        self.counts.undercount
-    }
-
-    /// The settings it was made with.
-    #[must_use]
-    pub const fn settings(&self) -> &FingerprintSettings {
-        &self.settings
+        self.state.settled = true;
     }
 
     /// Hashes of the blocks that are boilerplate as it stands, ascending.
@@ -135,8 +103,12 @@ impl HostFingerprint {
         hashes
     }
 
+    fn threshold(&self) -> u64 {
+        self.state.settings.threshold(self.state.pages)
+    }
+
     fn count(&mut self, hash: u64, threshold: u64) {
-        let (count, lowered) = self.counts.add(hash);
+        let (count, lowered) = self.state.counts.add(hash);
         if lowered {
             self.drop_below(threshold);
         }
@@ -147,7 +119,7 @@ impl HostFingerprint {
 
     fn drop_below(&mut self, threshold: u64) {
         let before = self.boilerplate.len();
-        let counts = &self.counts;
+        let counts = &self.state.counts;
         self.boilerplate.retain(|&hash| u64::from(counts.get(hash)) >= threshold);
         if self.boilerplate.len() != before {
             self.digest = OnceLock::new();
@@ -156,8 +128,8 @@ impl HostFingerprint {
 
     /// Finds the boilerplate anew, after counts were read back.
     pub(crate) fn judge_all(&mut self) {
-        let threshold = self.settings.threshold(self.pages);
-        let over = self.counts.map.iter().filter(|&(_, &count)| u64::from(count) >= threshold);
+        let threshold = self.threshold();
+        let over = self.state.counts.map.iter().filter(|&(_, &count)| u64::from(count) >= threshold);
         self.boilerplate = over.map(|(&hash, _)| hash).collect();
         self.digest = OnceLock::new();
     }

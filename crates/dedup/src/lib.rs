@@ -20,6 +20,7 @@ mod mode;
 mod saved;
 mod settings;
 pub mod site;
+mod state;
 
 pub use blocks::{BlockSpan, PageBlocks};
 pub use clean::Cleaned;
@@ -29,3 +30,4 @@ pub use mode::{Fingerprint, Mode, ReadPage};
 pub use saved::StateError;
 pub use settings::{FingerprintSettings, SettingsError};
 pub use site::{PageText, SiteFingerprint};
+pub use state::HostState;

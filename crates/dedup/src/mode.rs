@@ -1,7 +1,7 @@
 //! The two ways of judging behind one face, for whoever has a stream of pages.
 
 use crate::{
-    Cleaned, FingerprintSettings, HostFingerprint, PageBlocks, StateError,
+    Cleaned, FingerprintSettings, HostFingerprint, HostState, PageBlocks, StateError,
     site::{PageText, SiteFingerprint, SitePage},
 };
 use serde::{Deserialize, Serialize};
@@ -76,21 +76,12 @@ impl Fingerprint {
         }
     }
 
-    /// Pages counted so far.
+    /// How far it has come.
     #[must_use]
-    pub const fn pages(&self) -> u64 {
+    pub const fn state(&self) -> &HostState {
         match self {
-            Self::Exact(host) => host.pages(),
-            Self::Site(host) => host.pages(),
-        }
-    }
-
-    /// Enough pages have come to settle although more may follow: `settle_pages`, and not fewer than `min_pages`.
-    #[must_use]
-    pub fn ready(&self, settle_pages: u64) -> bool {
-        match self {
-            Self::Exact(host) => host.ready(settle_pages),
-            Self::Site(host) => host.ready(settle_pages),
+            Self::Exact(host) => host.state(),
+            Self::Site(host) => host.state(),
         }
     }
 
@@ -99,15 +90,6 @@ impl Fingerprint {
         match self {
             Self::Exact(host) => host.settle(),
             Self::Site(host) => host.settle(),
-        }
-    }
-
-    /// Whether [`settle`](Self::settle) has been called.
-    #[must_use]
-    pub const fn is_settled(&self) -> bool {
-        match self {
-            Self::Exact(host) => host.is_settled(),
-            Self::Site(host) => host.is_settled(),
         }
     }
 

@@ -6,8 +6,7 @@
 //! the SHA-256 of all that.
 
 use crate::{
-    FingerprintSettings, HostFingerprint,
-    counts::Counts,
+    FingerprintSettings, HostFingerprint, HostState,
     site::{ALGORITHM, SiteFingerprint},
 };
 use rustc_hash::FxHashMap;
@@ -55,8 +54,7 @@ impl HostFingerprint {
     /// The state as bytes: nine to twelve a distinct block. The same state gives the same bytes.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        let numbers = [self.settings().min_block_chars() as u64, self.pages, self.undercount()];
-        encode(EXACT, self.settled, &numbers, &self.counts)
+        encode(EXACT, &self.state, &[])
     }
 
     /// The state that [`to_bytes`](Self::to_bytes) gave. `threshold_pct` and `min_pages` may have changed since.
@@ -64,13 +62,10 @@ impl HostFingerprint {
     /// # Errors
     /// When the bytes are damaged, of another mode or version, or counted with another `min_block_chars`.
     pub fn from_bytes(bytes: &[u8], settings: FingerprintSettings) -> Result<Self, StateError> {
-        let (settled, [chars, pages, undercount], map) = decode(EXACT, bytes)?;
-        same_chars(chars, settings)?;
-        let mut state = Self::new(settings);
-        (state.settled, state.pages) = (settled, pages);
-        (state.counts.undercount, state.counts.map) = (undercount, map);
-        state.judge_all();
-        Ok(state)
+        let mut host = Self::new(settings);
+        let [] = decode(EXACT, bytes, &mut host.state)?;
+        host.judge_all();
+        Ok(host)
     }
 }
 
@@ -78,8 +73,7 @@ impl SiteFingerprint {
     /// The state as bytes, as [`HostFingerprint::to_bytes`].
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        let numbers = [self.settings().min_block_chars() as u64, self.pages, self.undercount(), self.sum];
-        encode(SITE, self.settled, &numbers, &self.counts)
+        encode(SITE, &self.state, &[self.sum])
     }
 
     /// The state that [`to_bytes`](Self::to_bytes) gave. `threshold_pct` and `min_pages` may have changed since.
@@ -87,27 +81,23 @@ impl SiteFingerprint {
     /// # Errors
     /// As [`HostFingerprint::from_bytes`].
     pub fn from_bytes(bytes: &[u8], settings: FingerprintSettings) -> Result<Self, StateError> {
-        let (settled, [chars, pages, undercount, sum], map) = decode(SITE, bytes)?;
-        same_chars(chars, settings)?;
-        let mut state = Self::new(settings);
-        (state.settled, state.pages, state.sum) = (settled, pages, sum);
-        (state.counts.undercount, state.counts.map) = (undercount, map);
-        Ok(state)
+        let mut host = Self::new(settings);
+        [host.sum] = decode(SITE, bytes, &mut host.state)?;
+        Ok(host)
     }
 }
 
-fn same_chars(saved: u64, settings: FingerprintSettings) -> Result<(), StateError> {
-    let wanted = settings.min_block_chars() as u64;
-    if saved == wanted { Ok(()) } else { Err(StateError::BlockChars { saved, wanted }) }
-}
-
-fn encode(kind: Kind, settled: bool, numbers: &[u64], counts: &Counts) -> Vec<u8> {
-    let mut sorted: Vec<(u64, u32)> = counts.map.iter().map(|(&hash, &count)| (hash, count)).collect();
+/// `more` are the numbers that this kind has besides those of every state.
+fn encode(kind: Kind, state: &HostState, more: &[u64]) -> Vec<u8> {
+    let mut sorted: Vec<(u64, u32)> = state.counts.map.iter().map(|(&hash, &count)| (hash, count)).collect();
     sorted.sort_unstable();
     let mut out = Vec::with_capacity(sorted.len() * 9 + 48);
     out.extend_from_slice(kind.magic);
-    out.extend([kind.version, u8::from(settled)]);
-    for &number in numbers {
+    out.extend([kind.version, u8::from(state.settled)]);
+    for number in [state.settings.min_block_chars() as u64, state.pages, state.undercount()] {
+        put_number(&mut out, number);
+    }
+    for &number in more {
         put_number(&mut out, number);
     }
     put_number(&mut out, sorted.len() as u64);
@@ -120,10 +110,9 @@ fn encode(kind: Kind, settled: bool, numbers: &[u64], counts: &Counts) -> Vec<u8
     out
 }
 
-/// Settled, the numbers, the counts.
-type Decoded<const N: usize> = (bool, [u64; N], FxHashMap<u64, u32>);
-
-fn decode<const N: usize>(kind: Kind, bytes: &[u8]) -> Result<Decoded<N>, StateError> {
+/// Fills a new state, whose settings say what is wanted; returns the numbers that this kind has besides. After an error
+/// the state is of no use.
+fn decode<const N: usize>(kind: Kind, bytes: &[u8], state: &mut HostState) -> Result<[u64; N], StateError> {
     let (body, check) = bytes.split_at_checked(bytes.len().wrapping_sub(CHECK)).ok_or(StateError::Damaged)?;
     if Sha256::digest(body)[..CHECK] != *check {
         return Err(StateError::Damaged);
@@ -138,17 +127,25 @@ fn decode<const N: usize>(kind: Kind, bytes: &[u8]) -> Result<Decoded<N>, StateE
     if found != kind.version {
         return Err(StateError::Version { found, known: kind.version });
     }
-    let settled = match reader.byte()? {
+    state.settled = match reader.byte()? {
         0 => false,
         1 => true,
         _ => return Err(StateError::Damaged),
     };
-    let mut numbers = [0; N];
-    for number in &mut numbers {
+    let saved = reader.number()?;
+    state.pages = reader.number()?;
+    state.counts.undercount = reader.number()?;
+    let mut more = [0; N];
+    for number in &mut more {
         *number = reader.number()?;
     }
-    let counts = reader.counts()?;
-    if reader.0.is_empty() { Ok((settled, numbers, counts)) } else { Err(StateError::Damaged) }
+    state.counts.map = reader.counts()?;
+    let wanted = state.settings.min_block_chars() as u64;
+    match () {
+        () if !reader.0.is_empty() => Err(StateError::Damaged),
+        () if saved != wanted => Err(StateError::BlockChars { saved, wanted }),
+        () => Ok(more),
+    }
 }
 
 fn put_number(out: &mut Vec<u8>, mut number: u64) {

@@ -300,7 +300,7 @@ fn memory_is_bounded() {
             assert_eq!(cleaned.text, format!("{}\n\n{}", own(n), own(n + 5_000)), "page {n}");
         }
     }
-    assert!(host.undercount() > 0);
+    assert!(host.state().undercount() > 0);
     assert!(host.to_bytes().len() < 12 * BOUND + 64);
 }
 

@@ -77,13 +77,13 @@ fn a_page_without_boilerplate_is_left_as_it_is() {
 fn after_settling_pages_are_judged_by_the_running_counts() {
     let mut host = HostFingerprint::new(FingerprintSettings::default());
     for n in 0..10 {
-        assert!(!host.ready(10));
+        assert!(!host.state().ready(10));
         host.observe(&page(&[1, 100 + n]));
     }
-    assert!(host.ready(10) && !host.is_settled());
+    assert!(host.state().ready(10) && !host.state().is_settled());
     host.settle();
     let first = host.blocks("").spans().len();
-    assert_eq!((first, host.pages()), (0, 10), "reading blocks does not count the page");
+    assert_eq!((first, host.state().pages()), (0, 10), "reading blocks does not count the page");
     let named = |host: &HostFingerprint| host.clean("", &host.blocks("")).fingerprint;
     let before = named(&host);
     // the old menu fades: 10 of 15 are below int(15 * 0.7) = 10? no, at it; 10 of 16 are below 11
@@ -177,8 +177,8 @@ fn memory_is_bounded_and_counts_are_never_too_high() {
         );
     }
     assert!(bounded.to_bytes().len() < 12 * BOUND + 64, "no more than the bound is kept");
-    assert!(bounded.undercount() > 0 && bounded.undercount() <= 2 * seen / BOUND as u64);
-    assert_eq!(exact.undercount(), 0);
+    assert!(bounded.state().undercount() > 0 && bounded.state().undercount() <= 2 * seen / BOUND as u64);
+    assert_eq!(exact.state().undercount(), 0);
     // 2 * 22 blocks a page / 1,000 is 4.4 % of the pages at worst: what stands on all of them is found
     assert!(bounded.boilerplate().contains(&hash_block(&block(0))));
     assert_eq!(exact.boilerplate().len(), 2);
@@ -254,13 +254,13 @@ proptest! {
                 let bytes = host.to_bytes();
                 let read = HostFingerprint::from_bytes(&bytes, settings).unwrap();
                 prop_assert_eq!(read.to_bytes(), bytes);
-                prop_assert!(read.is_settled());
+                prop_assert!(read.state().is_settled());
                 let content = page(blocks);
                 let (mut a, mut b) = (host.clone(), read);
                 let (of_a, of_b) = (a.observe(&content), b.observe(&content));
                 prop_assert_eq!(a.clean(&content, &of_a), b.clean(&content, &of_b));
                 prop_assert_eq!(a.boilerplate(), b.boilerplate());
-                prop_assert_eq!(a.pages(), b.pages());
+                prop_assert_eq!(a.state().pages(), b.state().pages());
             }
             host.observe(&page(blocks));
         }

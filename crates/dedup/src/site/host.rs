@@ -1,8 +1,7 @@
 //! The state of one host in the mode `site`.
 
 use super::{PageText, SECTION_WEIGHT, SitePage, features, judge, words::mix};
-use crate::{Cleaned, FingerprintSettings, counts::Counts};
-use crawl_model::BoilerplateStatus;
+use crate::{Cleaned, FingerprintSettings, HostState};
 
 /// Distinct pieces of evidence that are counted of a host at a time: what a hash table of 2^19 slots takes, 9 MB.
 pub const MAX_FEATURES: usize = 7 << 16;
@@ -20,12 +19,9 @@ pub(crate) const ALGORITHM: u8 = 1;
 /// are then the first to be forgotten: of a host of more than some thousand pages, footers of titles stay.
 #[derive(Clone, Debug)]
 pub struct SiteFingerprint {
-    settings: FingerprintSettings,
-    pub(crate) pages: u64,
-    pub(crate) counts: Counts,
+    pub(crate) state: HostState,
     /// Sum over all that was counted, which names the state whatever the order.
     pub(crate) sum: u64,
-    pub(crate) settled: bool,
 }
 
 /// How much speaks for something.
@@ -47,13 +43,13 @@ impl SiteFingerprint {
     /// With another bound than [`MAX_FEATURES`] (at least 2).
     #[must_use]
     pub fn with_capacity(settings: FingerprintSettings, max_features: usize) -> Self {
-        Self { settings, pages: 0, counts: Counts::new(max_features), sum: 0, settled: false }
+        Self { state: HostState::new(settings, max_features), sum: 0 }
     }
 
     /// Counts a page that has been read.
     pub fn observe(&mut self, page: &PageText<'_>, read: &SitePage) {
-        self.pages += 1;
-        let features = features::of(page, read, self.settings.min_block_chars());
+        self.state.pages += 1;
+        let features = features::of(page, read, self.state.settings.min_block_chars());
         self.count(features::section(read.section));
         for feature in features.both {
             self.count(feature);
@@ -65,7 +61,7 @@ impl SiteFingerprint {
     }
 
     fn count(&mut self, feature: u64) {
-        self.counts.add(feature);
+        self.state.counts.add(feature);
         self.sum = self.sum.wrapping_add(mix(feature, u64::from(ALGORITHM)));
     }
 
@@ -73,25 +69,24 @@ impl SiteFingerprint {
     /// headings would be left keeps its text.
     #[must_use]
     pub fn clean(&self, page: &PageText<'_>, read: &SitePage) -> Cleaned {
-        if self.pages < self.settings.min_pages() as u64 {
-            let untouched = Cleaned::untouched(page.content.to_owned(), BoilerplateStatus::TooFewPages);
-            return Cleaned { pages: self.pages, ..untouched };
+        if !self.state.may_judge() {
+            return Cleaned::too_few_pages(page.content.to_owned(), self.state.pages);
         }
         let removed = judge::judge(self, page, read);
-        Cleaned::cut(page.content, removed, self.name(), self.pages)
+        Cleaned::cut(page.content, removed, self.name(), self.state.pages)
     }
 
     /// Names what is counted: 16 hex digits, the same for the same pages in any order.
     fn name(&self) -> String {
-        format!("{:016x}", mix(self.sum, self.pages))
+        format!("{:016x}", mix(self.sum, self.state.pages))
     }
 
     /// What speaks for a feature, on the host and in a section of it.
     pub(super) fn evidence(&self, feature: u64, section: Option<u64>) -> Evidence {
-        let host = self.share(self.counts.get(feature), self.pages);
+        let host = self.share(self.state.counts.get(feature), self.state.pages);
         let Some(section) = section else { return host };
-        let within = self.counts.get(features::within(feature, section));
-        let pages = u64::from(self.counts.get(features::section(section)));
+        let within = self.state.counts.get(features::within(feature, section));
+        let pages = u64::from(self.state.counts.get(features::section(section)));
         let within = self.share(within, pages);
         let within = Evidence { share: within.share * SECTION_WEIGHT, ..within };
         if within.share > host.share { within } else { host }
@@ -100,7 +95,7 @@ impl SiteFingerprint {
     /// Below `min_pages` a count says nothing.
     fn share(&self, count: u32, of: u64) -> Evidence {
         let count = u64::from(count);
-        if count == 0 || of == 0 || count < self.settings.min_pages() as u64 {
+        if count == 0 || of == 0 || count < self.state.settings.min_pages() as u64 {
             return Evidence::default();
         }
         Evidence { share: count as f64 / of as f64, pages: count }
@@ -108,47 +103,23 @@ impl SiteFingerprint {
 
     /// Pages that have this title or line at their head.
     pub(super) fn titled(&self, hash: u64) -> u64 {
-        u64::from(self.counts.get(features::title(hash)))
+        u64::from(self.state.counts.get(features::title(hash)))
     }
 
     /// Pages that have this block, if those are as many as the settings ask for.
     pub(super) fn block(&self, key: u64) -> Option<u64> {
-        let pages = u64::from(self.counts.get(features::block(key)));
-        (pages >= self.settings.threshold(self.pages)).then_some(pages)
+        let pages = u64::from(self.state.counts.get(features::block(key)));
+        (pages >= self.state.settings.threshold(self.state.pages)).then_some(pages)
     }
 
-    /// Pages counted so far.
+    /// How far it has come.
     #[must_use]
-    pub const fn pages(&self) -> u64 {
-        self.pages
-    }
-
-    /// As [`HostFingerprint::ready`](crate::HostFingerprint::ready).
-    #[must_use]
-    pub fn ready(&self, settle_pages: u64) -> bool {
-        self.pages >= settle_pages.max(self.settings.min_pages() as u64)
+    pub const fn state(&self) -> &HostState {
+        &self.state
     }
 
     /// From here on pages are judged as they come.
     pub const fn settle(&mut self) {
-        self.settled = true;
-    }
-
-    /// Whether [`settle`](Self::settle) has been called.
-    #[must_use]
-    pub const fn is_settled(&self) -> bool {
-        self.settled
-    }
-
-    /// By how much a count may be too low.
-    #[must_use]
-    pub const fn undercount(&self) -> u64 {
-        self.counts.undercount
-    }
-
-    /// The settings it was made with.
-    #[must_use]
-    pub const fn settings(&self) -> &FingerprintSettings {
-        &self.settings
+        self.state.settled = true;
     }
 }

@@ -123,7 +123,7 @@ impl Judge<'_> {
             let twin = (i < TWIN_BLOCKS.min(n / 2)).then(|| at_foot.get(&block.key)).flatten();
             if let Some(&(_, pages)) = twin {
                 self.gone[i] = Some((RemovalReason::Twin, pages));
-            } else if block.chars >= self.host.settings().min_block_chars() {
+            } else if block.chars >= self.host.state().settings().min_block_chars() {
                 self.gone[i] = self.host.block(block.key).map(|pages| (RemovalReason::Block, pages));
             }
         }
@@ -158,7 +158,7 @@ impl Judge<'_> {
             (false, true) => PROSE,
             (false, false) => MARGIN,
         };
-        share * self.host.settings().threshold_pct()
+        share * self.host.state().settings().threshold_pct()
     }
 
     /// Of an extracted text a run has to be as long as any block that is judged; else it is let be.
@@ -168,7 +168,7 @@ impl Judge<'_> {
         }
         let blocks = self.read.blocks[run.clone()].iter().zip(&self.gone[run.clone()]);
         let chars: usize = blocks.filter(|(_, gone)| gone.is_some()).map(|(block, _)| block.chars).sum();
-        if chars < self.host.settings().min_block_chars() {
+        if chars < self.host.state().settings().min_block_chars() {
             self.gone[run].fill(None);
         }
     }
