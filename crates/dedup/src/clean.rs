@@ -13,7 +13,8 @@ pub struct Cleaned {
     pub blocks_removed: u32,
     /// UTF-8 bytes of the blocks removed.
     pub bytes_removed: u64,
-    /// Hash of the set of boilerplate hashes in force, 16 hex digits; `None` where nothing was judged.
+    /// Names what the page was judged by, 16 hex digits: in the mode `exact` the set of the hashes of boilerplate, in the
+    /// mode `site` all that was counted of the host's pages until then. `None` where nothing was judged.
     pub fingerprint: Option<String>,
     /// What was done.
     pub status: BoilerplateStatus,

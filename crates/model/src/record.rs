@@ -24,7 +24,8 @@ pub enum BoilerplateStatus {
 pub struct BoilerplateInfo {
     /// What was done.
     pub status: BoilerplateStatus,
-    /// Hash of the set of boilerplate hashes in force, 16 hex digits.
+    /// Names what the page was judged by, 16 hex digits: in the mode `exact` the set of the hashes of boilerplate, in the
+    /// mode `site` all that was counted of the host's pages until then.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub fingerprint: Option<String>,
     /// Pages that the fingerprint was computed from.

@@ -76,7 +76,7 @@ impl SiteFingerprint {
         Cleaned::cut(page.content, removed, self.name(), self.state.pages)
     }
 
-    /// Names what is counted: 16 hex digits, the same for the same pages in any order.
+    /// Names what was counted: 16 hex digits, the same for the same pages in any order.
     fn name(&self) -> String {
         format!("{:016x}", mix(self.sum, self.state.pages))
     }
