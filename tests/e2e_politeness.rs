@@ -94,47 +94,39 @@ fn hosts_do_not_wait_for_each_other() {
     assert!(overlap, "one host was crawled after the other");
 }
 
-/// 429 with Retry-After: the host, not only the page, is left alone for as long as it asked.
-#[test]
-fn retry_after_is_waited_for() {
+/// How long a host that refuses one of its seven pages once, with this Retry-After, is left alone. All are fetched in the end.
+fn wait_after_refusal(settings: &[(&str, &str)], retry_after: &'static str) -> Duration {
     let tree = Tree::of(7);
     let refused = std::sync::atomic::AtomicBool::new(false);
     let handler = move |request: &Request| match request.path() {
         "/p/2.html" if !refused.swap(true, std::sync::atomic::Ordering::AcqRel) => {
-            Response::status(429).header("Retry-After", "2")
+            Response::status(429).header("Retry-After", retry_after)
         }
         _ => tree.answer(request),
     };
     let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());
     let mut command = crawl(&sandbox, &server, &["--delay", "0s"]);
-    run(command.env("CRAWL_FETCH_BACKOFF", "20ms")).expect(0);
+    command.env("CRAWL_FETCH_BACKOFF", "20ms").envs(settings.iter().copied());
+    run(&mut command).expect(0);
+    assert_eq!(sandbox.records("out.jsonl").len(), 7);
     let requests = server.requests();
     let refusal = requests.iter().position(|r| r.path() == "/p/2.html").unwrap();
-    let waited = requests[refusal + 1].at - requests[refusal].at;
+    requests[refusal + 1].at - requests[refusal].at
+}
+
+/// 429 with Retry-After: the host, not only the page, is left alone for as long as it asked.
+#[test]
+fn retry_after_is_waited_for() {
+    let waited = wait_after_refusal(&[], "2");
     assert!(waited >= Duration::from_secs(2), "the host was asked again after {waited:?}");
-    assert_eq!(sandbox.records("out.jsonl").len(), 7);
 }
 
 /// A host that asks for an hour is not waited for longer than the settings allow, nor is its URL.
 #[test]
 fn retry_after_is_waited_for_up_to_its_limit() {
-    let tree = Tree::of(7);
-    let refused = std::sync::atomic::AtomicBool::new(false);
-    let handler = move |request: &Request| match request.path() {
-        "/p/2.html" if !refused.swap(true, std::sync::atomic::Ordering::AcqRel) => {
-            Response::status(429).header("Retry-After", "3600")
-        }
-        _ => tree.answer(request),
-    };
-    let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());
-    let mut command = crawl(&sandbox, &server, &["--delay", "0s"]);
-    command.env("CRAWL_FETCH_BACKOFF", "20ms").env("CRAWL_POLITENESS_MAX_RETRY_AFTER", "1s");
-    run(command.env("CRAWL_POLITENESS_MAX_SLOW_DELAY", "100ms")).expect(0);
-    let requests = server.requests();
-    let refusal = requests.iter().position(|r| r.path() == "/p/2.html").unwrap();
-    let waited = requests[refusal + 1].at - requests[refusal].at;
+    let limits = [("CRAWL_POLITENESS_MAX_RETRY_AFTER", "1s"), ("CRAWL_POLITENESS_MAX_SLOW_DELAY", "100ms")];
+    let waited = wait_after_refusal(&limits, "3600");
     assert!(waited >= Duration::from_secs(1) && waited < Duration::from_secs(30), "{waited:?}");
-    assert_eq!(sandbox.records("out.jsonl").len(), 7);
 }
 
 #[test]
