@@ -8,6 +8,7 @@ use crawl_extract::PageExtractor;
 use crawl_fetch::{ByteBudget, Gate, HttpClient, RetrySettings, Traps};
 use crawl_model::{CleanPage, FailedPage, LeaseRef, Outcome, PageHistory, StoreError};
 use std::{
+    hash::{BuildHasher, RandomState},
     io,
     sync::{Arc, Mutex, OnceLock, PoisonError},
 };
@@ -172,6 +173,12 @@ pub enum StageError {
 #[must_use]
 pub fn now_ms() -> i64 {
     jiff::Timestamp::now().as_millisecond()
+}
+
+/// A number that nobody can guess. The hasher's keys are random for each value, which is random enough.
+#[must_use]
+pub fn random() -> u64 {
+    RandomState::new().hash_one(0_u8)
 }
 
 /// A moment as RFC 3339 in UTC, with milliseconds.

@@ -1,23 +1,21 @@
 //! The fetch stage: leased requests in, pages out. One lease is one request to the host, so that politeness, which is
 //! settled before the lease, holds for redirects and robots.txt too.
 
+mod permission;
+
 use crate::{
-    context::{Context, Finished, StageError, now_ms, rfc3339},
+    context::{Context, Finished, StageError, now_ms, random, rfc3339},
     hints,
     links::new_url,
-    robots_cache::Robots,
     sitemaps, soft404,
 };
-use crawl_fetch::{FetchError, Fetched, HostSlot, Resource, RobotsPolicy, SlotOutcome};
+use crawl_fetch::{FetchError, Fetched, HostSlot, Resource, SlotOutcome};
 use crawl_model::{
-    CrawlRequest, Discovery, FailedPage, FetchedPage, HostKey, LeaseRef, Origin, Outcome, PageHistory, Stage,
+    CrawlRequest, Discovery, FailedPage, FetchedPage, HostKey, LeaseRef, Outcome, PageHistory, Stage,
 };
 use std::{sync::Arc, time::Duration};
 use tokio::sync::{Mutex, OwnedSemaphorePermit, mpsc};
 use url::Url;
-
-/// A robots.txt that asks for a pause of a day or more (it is read no further) means to be left alone: nothing would come of waiting.
-const LONGEST_CRAWL_DELAY: Duration = Duration::from_secs(86_400);
 
 /// A lease with the host's leave to make one request.
 pub struct Job {
@@ -104,13 +102,7 @@ impl Visit<'_> {
             return Ok(answer);
         }
         loop {
-            let slot = self.take_slot().await;
-            let fetched = self.context.client.fetch(self.request.clone()).await;
-            self.count(&fetched);
-            if let Some(slot) = slot {
-                slot.finish(SlotOutcome::of(&fetched).of_url(&self.request.url));
-            }
-            match fetched {
+            match self.fetch().await {
                 Fetched::Page(page) => return Ok(Answer::Page(page)),
                 Fetched::Skipped { kind, status, wire_bytes, .. } => {
                     self.context.stats.wire_bytes.add(wire_bytes);
@@ -144,13 +136,7 @@ impl Visit<'_> {
                 Some(_) => return Ok(Answer::Finished(soft404::end(&self.request, None))),
             }
         }
-        let slot = self.take_slot().await;
-        let fetched = self.context.client.fetch(self.request.clone()).await;
-        self.count(&fetched);
-        if let Some(slot) = slot {
-            slot.finish(SlotOutcome::of(&fetched).of_url(&self.request.url));
-        }
-        let status = match fetched {
+        let status = match self.fetch().await {
             Fetched::Page(page) if page.status == 200 => return Ok(Answer::Page(page)),
             Fetched::Page(page) => Some(page.status),
             Fetched::Skipped { status, .. } | Fetched::Redirect { status, .. } => Some(status),
@@ -170,6 +156,17 @@ impl Visit<'_> {
             slot.give_back();
         }
         Some(self.fail(Stage::Fetch, trap.kind(), None, trap.to_string()))
+    }
+
+    /// One request for the URL, by which the host's slot is used up.
+    async fn fetch(&mut self) -> Fetched {
+        let slot = self.take_slot().await;
+        let fetched = self.context.client.fetch(self.request.clone()).await;
+        self.count(&fetched);
+        if let Some(slot) = slot {
+            slot.finish(SlotOutcome::of(&fetched).of_url(&self.request.url));
+        }
+        fetched
     }
 
     /// The slot of the lease for the first request; for the rare redirect that stays on the page another one.
@@ -234,111 +231,6 @@ impl Visit<'_> {
         if let (Some(host), Some(status)) = (HostKey::of(&self.request.url), status) {
             self.context.stats.answered(&host, status, millis);
         }
-    }
-
-    /// robots.txt first; `None` lets the request go on. Where asking used up the host's time, the URL waits its turn
-    /// again.
-    async fn ask_robots(&mut self) -> Result<Option<Answer>, StageError> {
-        let Some(origin) = Origin::of(&self.request.url) else { return Ok(None) };
-        let Some(host) = HostKey::of(&self.request.url) else { return Ok(None) };
-        let Context { store, client, gate, robots, .. } = &**self.context;
-        let looked = robots.lookup(&origin, &**store, client, gate, &mut self.slot, now_ms()).await?;
-        let policy = &looked.robots.policy;
-        if let Some(delay) = policy.crawl_delay() {
-            let cut = gate.set_crawl_delay(&host, delay);
-            if cut && looked.first {
-                let most = self.context.config.fetch.max_crawl_delay;
-                tracing::warn!(%origin, asked = ?delay, ?most, "robots.txt asks for a longer pause than is kept (fetch.max_crawl_delay)");
-            }
-        }
-        if policy.is_unreachable() {
-            return self.robots_unreachable(&looked.robots).map(Some);
-        }
-        // whatever becomes of this URL: it is the only one that finds the origin's robots.txt new
-        if looked.first
-            && self.context.config.crawl.sitemaps
-            && self.context.links.in_scope(&self.request.url)
-        {
-            self.tell(sitemaps::plant(self.context, policy.sitemaps(), &self.request.url)?).await?;
-        }
-        if let Some(answer) = self.forbidden(policy, &origin) {
-            return Ok(Some(answer));
-        }
-        // the slot went to robots.txt, or was given back while it was waited for
-        if self.slot.is_none() && !gate.delay(&host).is_zero() {
-            return self.requeue(Duration::ZERO, self.request.attempt).map(Some);
-        }
-        Ok(None)
-    }
-
-    /// What robots.txt says of the URL, if it may not be fetched.
-    fn forbidden(&self, policy: &RobotsPolicy, origin: &Origin) -> Option<Answer> {
-        if let Some(delay) = policy.crawl_delay().filter(|delay| *delay >= LONGEST_CRAWL_DELAY) {
-            let message = format!(
-                "robots.txt of {origin} asks for a pause of {} s between two requests, which is as good as disallowing all",
-                delay.as_secs()
-            );
-            return Some(self.fail(Stage::Robots, "crawl_delay", None, message));
-        }
-        let verdict = policy.verdict(&self.request.url);
-        if !verdict.allowed {
-            let rule = verdict.rule.unwrap_or_default();
-            let line = verdict.line.map_or_else(String::new, |line| format!(" (line {line})"));
-            let message = format!("robots.txt of {origin} disallows it by \"{rule}\"{line}");
-            return Some(self.fail(Stage::Robots, "robots_disallowed", None, message));
-        }
-        None
-    }
-
-    /// The same for where a redirect has led that stays on the page: its rules are those of another URL.
-    async fn forbidden_here(&self) -> Result<Option<Answer>, StageError> {
-        let Some(origin) = Origin::of(&self.request.url).filter(|_| self.context.config.crawl.obey_robots)
-        else {
-            return Ok(None);
-        };
-        let Context { store, client, gate, robots, .. } = &**self.context;
-        let looked = robots.lookup(&origin, &**store, client, gate, &mut None, now_ms()).await?;
-        if looked.robots.policy.is_unreachable() {
-            return self.robots_unreachable(&looked.robots).map(Some);
-        }
-        Ok(self.forbidden(&looked.robots.policy, &origin))
-    }
-
-    /// The origin's opt-outs; `None` lets the request go on. Where asking used up the host's time, the URL waits its turn
-    /// again.
-    async fn ask_opt_outs(&mut self) -> Result<Option<Answer>, StageError> {
-        let Some(origin) = Origin::of(&self.request.url) else { return Ok(None) };
-        let Some(host) = HostKey::of(&self.request.url) else { return Ok(None) };
-        let Context { store, client, gate, robots, opt_outs, .. } = &**self.context;
-        let looked = match self.context.config.crawl.obey_robots {
-            // known by now
-            true => Some(robots.lookup(&origin, &**store, client, gate, &mut self.slot, now_ms()).await?),
-            false => None,
-        };
-        let policy = looked.as_ref().map(|looked| &looked.robots.policy);
-        opt_outs.learn(self.context, &origin, policy, &mut self.slot).await;
-        if self.slot.is_none() && !gate.delay(&host).is_zero() {
-            return self.requeue(Duration::ZERO, self.request.attempt).map(Some);
-        }
-        Ok(None)
-    }
-
-    /// Without a robots.txt nothing is allowed (RFC 9309 §2.3.1.4). A host that does not answer does not answer for its
-    /// pages either: the reason is then the host's, not that of its robots.txt.
-    fn robots_unreachable(&self, robots: &Robots) -> Result<Answer, StageError> {
-        if let Some(error) = &robots.error {
-            return self.failed(error, None, None);
-        }
-        let attempts = self.request.attempt + 1;
-        if let Some(pause) = self.context.retry.pause(attempts, None, false) {
-            return self.requeue(spread(pause), attempts);
-        }
-        let status = robots.policy.unreachable_status();
-        let message = format!(
-            "robots.txt answers with status {}, which means that nothing is allowed (RFC 9309)",
-            status.unwrap_or_default()
-        );
-        Ok(self.fail(Stage::Robots, "robots_unreachable", status, message))
     }
 
     /// What a redirect means for the URL; `None` when the target is the same page in other words, to be fetched now.
@@ -467,11 +359,9 @@ impl Visit<'_> {
     }
 }
 
-/// A pause made up to a quarter longer, so that URLs that failed together do not come back together. The hasher's keys
-/// are random for each value, which is random enough.
+/// A pause made up to a quarter longer, so that URLs that failed together do not come back together.
 fn spread(pause: Duration) -> Duration {
-    use std::hash::{BuildHasher, RandomState};
-    let random = u32::try_from(RandomState::new().hash_one(0_u8) >> 32).unwrap_or_default();
+    let random = u32::try_from(random() >> 32).unwrap_or_default();
     pause.mul_f64(1.0 + f64::from(random) / f64::from(u32::MAX) / 4.0)
 }
 

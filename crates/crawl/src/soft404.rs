@@ -13,7 +13,7 @@ use crawl_model::{
     CrawlRequest, Discovery, ExtractedPage, HostKey, LeaseRef, Outcome, PageHistory, Settlement, StoreError,
 };
 use rustc_hash::{FxHashMap, FxHasher};
-use std::hash::{BuildHasher, BuildHasherDefault, RandomState};
+use std::hash::{BuildHasher, BuildHasherDefault};
 use url::Url;
 
 /// The kind that probes are counted as.
@@ -159,13 +159,6 @@ pub fn drained(context: &Context) -> Result<bool, StoreError> {
         store.settle(&ended, &[])?;
     }
     store.drained()
-}
-
-/// Makes the probes of a run ones that were never asked for. The hasher's keys are random for each value, which is
-/// random enough.
-#[must_use]
-pub fn nonce() -> u64 {
-    RandomState::new().hash_one(0_u8)
 }
 
 /// Whether a URL is a probe's: it is for nobody's eyes.

@@ -1,0 +1,124 @@
+//! Whether a URL may be fetched. robots.txt and the files about mining are those of its origin, and asked for before it.
+
+use super::{Answer, Visit, spread};
+use crate::{
+    context::{Context, StageError, now_ms},
+    robots_cache::Robots,
+    sitemaps,
+};
+use crawl_fetch::RobotsPolicy;
+use crawl_model::{HostKey, Origin, Stage};
+use std::time::Duration;
+
+/// A robots.txt that asks for a pause of a day or more (it is read no further) means to be left alone: nothing would come of
+/// waiting.
+const LONGEST_CRAWL_DELAY: Duration = Duration::from_secs(86_400);
+
+impl Visit<'_> {
+    /// robots.txt first; `None` lets the request go on. Where asking used up the host's time, the URL waits its turn
+    /// again.
+    pub(super) async fn ask_robots(&mut self) -> Result<Option<Answer>, StageError> {
+        let Some(origin) = Origin::of(&self.request.url) else { return Ok(None) };
+        let Some(host) = HostKey::of(&self.request.url) else { return Ok(None) };
+        let Context { store, client, gate, robots, .. } = &**self.context;
+        let looked = robots.lookup(&origin, &**store, client, gate, &mut self.slot, now_ms()).await?;
+        let policy = &looked.robots.policy;
+        if let Some(delay) = policy.crawl_delay() {
+            let cut = gate.set_crawl_delay(&host, delay);
+            if cut && looked.first {
+                let most = self.context.config.fetch.max_crawl_delay;
+                tracing::warn!(%origin, asked = ?delay, ?most, "robots.txt asks for a longer pause than is kept (fetch.max_crawl_delay)");
+            }
+        }
+        if policy.is_unreachable() {
+            return self.robots_unreachable(&looked.robots).map(Some);
+        }
+        // whatever becomes of this URL: it is the only one that finds the origin's robots.txt new
+        if looked.first
+            && self.context.config.crawl.sitemaps
+            && self.context.links.in_scope(&self.request.url)
+        {
+            self.tell(sitemaps::plant(self.context, policy.sitemaps(), &self.request.url)?).await?;
+        }
+        if let Some(answer) = self.forbidden(policy, &origin) {
+            return Ok(Some(answer));
+        }
+        self.another_turn(&host)
+    }
+
+    /// Where the slot went to one of the host's files, or was given back while that was waited for, the URL is put back for
+    /// another turn.
+    fn another_turn(&self, host: &HostKey) -> Result<Option<Answer>, StageError> {
+        if self.slot.is_none() && !self.context.gate.delay(host).is_zero() {
+            return self.requeue(Duration::ZERO, self.request.attempt).map(Some);
+        }
+        Ok(None)
+    }
+
+    /// What robots.txt says of the URL, if it may not be fetched.
+    fn forbidden(&self, policy: &RobotsPolicy, origin: &Origin) -> Option<Answer> {
+        if let Some(delay) = policy.crawl_delay().filter(|delay| *delay >= LONGEST_CRAWL_DELAY) {
+            let message = format!(
+                "robots.txt of {origin} asks for a pause of {} s between two requests, which is as good as disallowing all",
+                delay.as_secs()
+            );
+            return Some(self.fail(Stage::Robots, "crawl_delay", None, message));
+        }
+        let verdict = policy.verdict(&self.request.url);
+        if !verdict.allowed {
+            let rule = verdict.rule.unwrap_or_default();
+            let line = verdict.line.map_or_else(String::new, |line| format!(" (line {line})"));
+            let message = format!("robots.txt of {origin} disallows it by \"{rule}\"{line}");
+            return Some(self.fail(Stage::Robots, "robots_disallowed", None, message));
+        }
+        None
+    }
+
+    /// The same for where a redirect has led that stays on the page: its rules are those of another URL.
+    pub(super) async fn forbidden_here(&self) -> Result<Option<Answer>, StageError> {
+        let Some(origin) = Origin::of(&self.request.url).filter(|_| self.context.config.crawl.obey_robots)
+        else {
+            return Ok(None);
+        };
+        let Context { store, client, gate, robots, .. } = &**self.context;
+        let looked = robots.lookup(&origin, &**store, client, gate, &mut None, now_ms()).await?;
+        if looked.robots.policy.is_unreachable() {
+            return self.robots_unreachable(&looked.robots).map(Some);
+        }
+        Ok(self.forbidden(&looked.robots.policy, &origin))
+    }
+
+    /// The origin's opt-outs; `None` lets the request go on. Where asking used up the host's time, the URL waits its turn
+    /// again.
+    pub(super) async fn ask_opt_outs(&mut self) -> Result<Option<Answer>, StageError> {
+        let Some(origin) = Origin::of(&self.request.url) else { return Ok(None) };
+        let Some(host) = HostKey::of(&self.request.url) else { return Ok(None) };
+        let Context { store, client, gate, robots, opt_outs, .. } = &**self.context;
+        let looked = match self.context.config.crawl.obey_robots {
+            // known by now
+            true => Some(robots.lookup(&origin, &**store, client, gate, &mut self.slot, now_ms()).await?),
+            false => None,
+        };
+        let policy = looked.as_ref().map(|looked| &looked.robots.policy);
+        opt_outs.learn(self.context, &origin, policy, &mut self.slot).await;
+        self.another_turn(&host)
+    }
+
+    /// Without a robots.txt nothing is allowed (RFC 9309 §2.3.1.4). A host that does not answer does not answer for its
+    /// pages either: the reason is then the host's, not that of its robots.txt.
+    fn robots_unreachable(&self, robots: &Robots) -> Result<Answer, StageError> {
+        if let Some(error) = &robots.error {
+            return self.failed(error, None, None);
+        }
+        let attempts = self.request.attempt + 1;
+        if let Some(pause) = self.context.retry.pause(attempts, None, false) {
+            return self.requeue(spread(pause), attempts);
+        }
+        let status = robots.policy.unreachable_status();
+        let message = format!(
+            "robots.txt answers with status {}, which means that nothing is allowed (RFC 9309)",
+            status.unwrap_or_default()
+        );
+        Ok(self.fail(Stage::Robots, "robots_unreachable", status, message))
+    }
+}
