@@ -9,6 +9,7 @@ use crate::{
 use crawl_fetch::{POOR_WORDS, PageWorth, Trap, TrapSettings, Traps};
 use crawl_model::{CrawlRequest, FailedPage, Stage};
 use serde::{Deserialize, Deserializer, de::Error as _};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use toml::Value;
 use url::Url;
 
@@ -83,16 +84,16 @@ pub fn learn(context: &Context, request: &CrawlRequest, final_url: &Url, worth: 
 /// What a text that was not known is worth. The words of links do not count: generators of mazes make them without end.
 #[must_use]
 pub fn worth(traps: &Traps, url: &Url, content: &str, leads_on: bool) -> PageWorth {
-    let (mut words, mut said) = (0, String::with_capacity(content.len()));
+    let (mut words, mut said, mut outside) = (0, DefaultHasher::new(), String::new());
     for line in content.lines() {
-        let start = said.len();
-        push_outside_of_links(line, &mut said);
+        outside.clear();
+        push_outside_of_links(line, &mut outside);
         if words < POOR_WORDS {
-            words += crawl_extract::count_words(&said[start..]);
+            words += crawl_extract::count_words(&outside);
         }
-        said.push('\n');
+        outside.hash(&mut said);
     }
-    let again = words > 0 && traps.repeats(url, &said);
+    let again = words > 0 && traps.repeats(url, said.finish());
     match () {
         () if words >= POOR_WORDS && !again => PageWorth::New,
         () if leads_on => PageWorth::LeadsOn,

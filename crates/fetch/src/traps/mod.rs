@@ -285,12 +285,12 @@ impl Traps {
         Ok(())
     }
 
-    /// Whether another page of the URL's template said the same; `text` is what is said apart from links.
+    /// Whether another page of the URL's template said the same; `said` is a hash of what is said apart from links.
     #[must_use]
-    pub fn repeats(&self, url: &Url, text: &str) -> bool {
+    pub fn repeats(&self, url: &Url, said: u64) -> bool {
         let Some(host) = HostKey::of(url) else { return false };
         let Some(template) = template::of(url).or_else(|| template::of_names(url)) else { return false };
-        let key = self.keys.hash_one((host, template, text));
+        let key = self.keys.hash_one((host, template, said));
         let mut ledger = self.lock();
         if ledger.said.len() >= MAX_SAID {
             ledger.said.clear();
