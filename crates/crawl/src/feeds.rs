@@ -56,8 +56,8 @@ pub fn follow(context: &Context, page: &CrawlRequest, feeds: &[String]) -> Resul
     let files: Vec<NewUrl> = feeds
         .iter()
         .filter_map(|feed| Url::parse(feed).ok())
+        .filter(|url| context.links.in_scope(&context.links.canonical(url)))
         .filter_map(|url| file(context, &url, page.depth))
-        .filter(|feed| Url::parse(&feed.url).is_ok_and(|url| context.links.in_scope(&url)))
         .filter(|feed| context.feeds.takes(&feed.host, feed.key))
         .collect();
     sitemaps::enqueue(context, &files)

@@ -3,8 +3,7 @@
 //! in your robots.txt file").
 
 use crate::{
-    context::{Context, StageError, now_ms, rfc3339},
-    hints,
+    context::{Context, StageError},
     links::{Discovered, new_url},
     sitemap_book::Taken,
     traps::{self, LINES_A_PAGE},
@@ -12,7 +11,7 @@ use crate::{
 use crawl_fetch::{
     Resource, Sitemap, SitemapError, SitemapKind, SitemapLimits, parse_sitemap, unpack_sitemap,
 };
-use crawl_model::{CrawlRequest, Discovery, FailedPage, HostKey, NewUrl, Stage, StoreError};
+use crawl_model::{CrawlRequest, Discovery, FailedPage, HostKey, NewUrl, StoreError};
 use std::sync::Arc;
 use url::Url;
 
@@ -64,17 +63,7 @@ fn too_many(context: &Context, planter: &HostKey, url: String) -> FailedPage {
     let message = format!(
         "the sitemaps of {planter} are more than {limit} files; this one and what follows are not read"
     );
-    FailedPage {
-        url,
-        stage: Stage::Fetch,
-        kind: TOO_MANY,
-        status: None,
-        attempts: 0,
-        message,
-        hint: hints::of(TOO_MANY).to_owned(),
-        at: rfc3339(now_ms()),
-        lease: None,
-    }
+    traps::line(url, TOO_MANY, message)
 }
 
 /// Whether a file that robots.txt does not name itself may be asked for: on the host of the one that leads to it, or

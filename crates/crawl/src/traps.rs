@@ -125,18 +125,30 @@ fn push_outside_of_links(line: &str, out: &mut String) {
 /// Lines for links that were left out, and the number of those that were left out without a line.
 #[must_use]
 pub fn lines(trapped: Vec<(String, Trap)>, more: u64) -> Vec<FailedPage> {
-    let at = rfc3339(now_ms());
     let last = trapped.len().saturating_sub(1);
-    let line = |(index, (url, trap)): (usize, (String, Trap))| {
+    let told = |(index, (url, trap)): (usize, (String, Trap))| {
         let mut message = trap.to_string();
         if index == last && more > 0 {
             message.push_str(&format!("; {more} more links of the same page were left out as traps"));
         }
-        let (stage, kind, at) = (Stage::Fetch, trap.kind(), at.clone());
-        let hint = hints::of(kind).to_owned();
-        FailedPage { url, stage, kind, status: None, attempts: 0, message, hint, at, lease: None }
+        line(url, trap.kind(), message)
     };
-    trapped.into_iter().enumerate().map(line).collect()
+    trapped.into_iter().enumerate().map(told).collect()
+}
+
+/// The line for a URL that is not put into the frontier.
+pub(crate) fn line(url: String, kind: &'static str, message: String) -> FailedPage {
+    FailedPage {
+        url,
+        stage: Stage::Fetch,
+        kind,
+        status: None,
+        attempts: 0,
+        message,
+        hint: hints::of(kind).to_owned(),
+        at: rfc3339(now_ms()),
+        lease: None,
+    }
 }
 
 #[cfg(test)]
