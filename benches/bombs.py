@@ -8,28 +8,12 @@ million attributes, one GiB behind a few bytes of gzip, brotli and zstd, bodies 
 system), the largest resident memory, both also over those of the tiny page, and how the page ended. Ends with 1 if one
 took more CPU or memory than allowed over the tiny page, or came neither to one record nor to one line of the error log.
 """
-import argparse, http.server, itertools, json, os, signal, subprocess, sys, tempfile, threading, urllib.request, zlib
+import argparse, gzip, http.server, itertools, json, os, signal, subprocess, sys, tempfile, threading, urllib.request
 
-GIB = 1 << 30
+from hostile_server import GIB, packed, zstd_frame
+
 PATIENCE = 120
 PARAGRAPH = b"<p>Some words of a paragraph, and <a href='/other'>a link</a> behind them.</p>\n"
-
-
-def gzip_of(piece, size):
-    """gzip of a piece repeated up to a size."""
-    packer = zlib.compressobj(9, wbits=31)
-    chunk = piece * ((1 << 20) // len(piece))
-    return b"".join(packer.compress(chunk) for _ in range(size // len(chunk))) + packer.flush()
-
-
-def zstd_of(byte, size):
-    """A frame of blocks that each repeat a byte 128 KiB long (RFC 8878, 3.1.1.2.2: RLE_Block)."""
-    block = 1 << 17
-    window = (17 - 10) << 3
-    header = (1 << 1 | block << 3).to_bytes(3, "little") + byte
-    count = size // block
-    last = (1 | 1 << 1 | block << 3).to_bytes(3, "little") + byte
-    return b"\x28\xb5\x2f\xfd\x00" + bytes([window]) + header * (count - 1) + last
 
 
 def brotli_of(byte, size):
@@ -73,12 +57,12 @@ PAGES = {
     "nested-list": ("", lambda: nested("ul><li")),
     "nested-table": ("", lambda: nested("table><tr><td")),
     "attributes": ("", attributes),
-    "gzip-letters": ("gzip", lambda: gzip_of(b"x", GIB)),
-    "gzip-zeros": ("gzip", lambda: gzip_of(b"\0", GIB)),
-    "gzip-markup": ("gzip", lambda: gzip_of(PARAGRAPH, GIB)),
-    "gzip-gzip": ("gzip, gzip", lambda: gzip_of(gzip_of(b"x", GIB), 1 << 20)),
+    "gzip-letters": ("gzip", lambda: packed(GIB, b"x")),
+    "gzip-zeros": ("gzip", lambda: packed(GIB, b"\0")),
+    "gzip-markup": ("gzip", lambda: packed(GIB, PARAGRAPH)),
+    "gzip-gzip": ("gzip, gzip", lambda: gzip.compress(packed(GIB, b"x"))),
     "brotli-letters": ("br", lambda: brotli_of(b"x", GIB)),
-    "zstd-letters": ("zstd", lambda: zstd_of(b"x", GIB)),
+    "zstd-letters": ("zstd", lambda: zstd_frame(GIB, of=b"x")),
     "endless-letters": ("endless", lambda: b"x" * 4096),
     "endless-markup": ("endless", lambda: PARAGRAPH * 50),
 }

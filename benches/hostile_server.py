@@ -194,24 +194,25 @@ def robots(c):
 # ---- bombs and bodies without end
 
 def packed(size, of=b" "):
-    """`size` bytes as gzip, without making them: a deflate block that was flushed can be repeated."""
-    block, times = of * MIB, size // MIB
+    """About `size` bytes of a piece as gzip, without making them: a deflate block that was flushed can be repeated."""
+    block = of * (MIB // len(of))
+    times = size // len(block)
     deflate = zlib.compressobj(9, zlib.DEFLATED, -15)
     body = (deflate.compress(block) + deflate.flush(zlib.Z_FULL_FLUSH)) * times
     check = 0
     for _ in range(times):
         check = zlib.crc32(block, check)
     end = zlib.compressobj(9, zlib.DEFLATED, -15).flush()
-    return b"\x1f\x8b\x08\0\0\0\0\0\0\xff" + body + end + struct.pack("<II", check, size % 2**32)
+    return b"\x1f\x8b\x08\0\0\0\0\0\0\xff" + body + end + struct.pack("<II", check, times * len(block) % 2**32)
 
 
-def zstd_frame(size, window=0x58):
-    """`size` spaces as a zstd frame of repeated-byte blocks (RFC 8878 §3.1.1.2); 0x58 asks for a window of 2 MiB."""
+def zstd_frame(size, window=0x58, of=b" "):
+    """`size` times a byte as a zstd frame of repeated-byte blocks (RFC 8878 §3.1.1.2); 0x58 asks for a window of 2 MiB."""
     block = 128 << 10
     blocks = size // block
     out = [b"\x28\xb5\x2f\xfd\0", bytes([window])]
     for n in range(blocks):
-        out.append(struct.pack("<I", (n == blocks - 1) | 1 << 1 | block << 3)[:3] + b" ")
+        out.append(struct.pack("<I", (n == blocks - 1) | 1 << 1 | block << 3)[:3] + of)
     return b"".join(out)
 
 
