@@ -10,8 +10,8 @@ use crate::{
 use crawl_dedup::{Cleaned, Fingerprint, FingerprintSettings, Mode, PageText, exact_hash};
 use crawl_fetch::PageWorth;
 use crawl_model::{
-    BoilerplateInfo, BoilerplateStatus, CleanPage, ContentHash, ExtractedPage, Extractor, HostKey, LeaseRef,
-    StoreError, UrlKey, Warning,
+    BoilerplateStatus, CleanPage, ContentHash, ExtractedPage, Extractor, HostKey, LeaseRef, StoreError,
+    UrlKey, Warning,
 };
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -330,16 +330,10 @@ impl Shard {
         if first != key {
             page.extraction.warnings.push(Warning::Duplicate);
         }
+        let (text, boilerplate) = cleaned.into_record();
         let page = CleanPage {
-            text: self.context.extractor.last_pass(cleaned.text, page.extraction.extractor),
-            boilerplate: BoilerplateInfo {
-                status: cleaned.status,
-                fingerprint: cleaned.fingerprint,
-                pages: cleaned.pages,
-                blocks_removed: cleaned.blocks_removed,
-                bytes_removed: cleaned.bytes_removed,
-                removed: cleaned.removed,
-            },
+            text: self.context.extractor.last_pass(text, page.extraction.extractor),
+            boilerplate,
             similarity: same_content.then_some(1.0),
             duplicate_of: (first != key).then(|| first.to_string()),
             content_hash,

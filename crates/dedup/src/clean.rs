@@ -1,7 +1,7 @@
 //! A page after cleaning.
 
 use crate::PageBlocks;
-use crawl_model::{BoilerplateStatus, RemovedSpan};
+use crawl_model::{BoilerplateInfo, BoilerplateStatus, RemovedSpan};
 use sha2::{Digest, Sha256};
 
 /// A page as its host's fingerprint leaves it; the fields are those of a record's `boilerplate`.
@@ -37,6 +37,13 @@ impl Cleaned {
             pages: 0,
             removed: Vec::new(),
         }
+    }
+
+    /// As a record has it: the text, and how it came about.
+    #[must_use]
+    pub fn into_record(self) -> (String, BoilerplateInfo) {
+        let Self { text, blocks_removed, bytes_removed, fingerprint, status, pages, removed } = self;
+        (text, BoilerplateInfo { status, fingerprint, pages, blocks_removed, bytes_removed, removed })
     }
 
     /// A page that was not judged because its host has so many pages and no more.

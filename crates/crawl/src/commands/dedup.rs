@@ -8,7 +8,7 @@ use crate::{
     progress::say,
 };
 use crawl_dedup::{Cleaned, FingerprintSettings, Mode, PageText, batch::clean_project};
-use crawl_model::{BoilerplateInfo, BoilerplateStatus, HostKey, RemovalReason, RemovedSpan};
+use crawl_model::{BoilerplateStatus, HostKey, RemovalReason, RemovedSpan};
 use serde_json::{Map, Value};
 use std::{fmt::Write, io::BufRead};
 use url::Url;
@@ -172,15 +172,8 @@ fn parse(line: &str) -> Result<Line, String> {
 }
 
 fn replaced(mut record: Map<String, Value>, cleaned: Cleaned) -> Result<Map<String, Value>, Failure> {
-    let info = BoilerplateInfo {
-        status: cleaned.status,
-        fingerprint: cleaned.fingerprint,
-        pages: cleaned.pages,
-        blocks_removed: cleaned.blocks_removed,
-        bytes_removed: cleaned.bytes_removed,
-        removed: cleaned.removed,
-    };
-    record.insert("text".into(), Value::String(cleaned.text));
+    let (text, info) = cleaned.into_record();
+    record.insert("text".into(), Value::String(text));
     record.insert("boilerplate".into(), serde_json::to_value(info).map_err(internal)?);
     Ok(record)
 }
