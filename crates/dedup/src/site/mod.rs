@@ -12,7 +12,7 @@
 //!
 //! All evidence is one kind of thing, a hash counted once a page, so one table of bounded size holds a host's state, pages may
 //! come in any order, and what is said of a page depends on the page and the counts alone. Each piece of evidence is
-//! counted for the host and for the section of it (see [`section`]): a section may have a template of its own.
+//! counted for the host and for the section of it (see `section`): a section may have a template of its own.
 //!
 //! Of a text that extraction has chosen already the margins are the content's. There a run needs all that the specification asks
 //! for: `threshold_pct` of the pages, and `min_block_chars` characters, which its blocks may have together; slots and
