@@ -4,7 +4,7 @@
 //! Extraction does the same with the page's tree at hand. Afterwards site cleaning takes blocks away, and what stood
 //! between two of them may be links alone; here is only the Markdown.
 
-use crate::{rules::LastPass, words};
+use crate::{rules::LastPass, text, words};
 use rustc_hash::FxHashSet;
 use std::ops::Range;
 
@@ -242,8 +242,7 @@ fn drop_addresses(lines: &mut [Line<'_>]) {
     let used: FxHashSet<&str> = lines
         .iter()
         .filter(|line| !line.dropped)
-        .flat_map(|line| line.text.split("][").skip(1))
-        .filter_map(|rest| rest.split_once(']').map(|(number, _)| number))
+        .flat_map(|line| text::reference_numbers(line.text))
         .collect();
     for line in lines.iter_mut().filter(|line| line.kind == Kind::Address) {
         line.dropped = number(line.text).is_some_and(|number| !used.contains(number));

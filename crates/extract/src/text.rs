@@ -112,6 +112,11 @@ pub(crate) fn head(text: &str, max: usize) -> &str {
     &text[..end]
 }
 
+/// What stands in the second brackets of `[text][number]`, link after link; other brackets that touch come as well.
+pub(crate) fn reference_numbers(text: &str) -> impl Iterator<Item = &str> {
+    text.split("][").skip(1).filter_map(|rest| rest.split(']').next())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

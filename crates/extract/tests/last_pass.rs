@@ -128,6 +128,8 @@ fn addresses_go_with_their_references() {
         "{PROSE} See [the map][1].\n\n[All ferries][2]\n\n[1]: https://h.example/m\n[2]: https://h.example/f"
     );
     assert_eq!(last_pass(&text), format!("{PROSE} See [the map][1].\n\n[1]: https://h.example/m"));
+    let touching = format!("{PROSE} [the][1][map][2].\n\n[All ferries][3]\n\n[1]: /t\n[2]: /m\n[3]: /f");
+    assert_eq!(last_pass(&touching), format!("{PROSE} [the][1][map][2].\n\n[1]: /t\n[2]: /m"));
     let html = format!("<article><p>{PROSE}</p><p>See <a href=/m>the map</a> of the harbour.</p></article>");
     let text = extracted(&html, Options { links: LinkStyle::Reference, ..Options::default() });
     assert!(text.ends_with("[1]: https://harbour.example/m"), "{text}");

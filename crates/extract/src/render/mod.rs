@@ -5,7 +5,10 @@ mod inline;
 mod table;
 mod walk;
 
-use crate::options::{Format, LinkStyle, Options};
+use crate::{
+    options::{Format, LinkStyle, Options},
+    text,
+};
 pub(crate) use walk::pieces;
 
 /// What a piece of text is.
@@ -110,8 +113,8 @@ fn used(text: &str, most: usize) -> Vec<usize> {
     if most == 0 {
         return Vec::new();
     }
-    let number = |rest: &str| rest.split(']').next()?.parse::<usize>().ok();
-    let mut numbers: Vec<usize> = text.split("][").skip(1).filter_map(number).collect();
+    let mut numbers: Vec<usize> =
+        text::reference_numbers(text).filter_map(|number| number.parse().ok()).collect();
     numbers.retain(|number| (1..=most).contains(number));
     numbers.sort_unstable();
     numbers.dedup();
