@@ -121,12 +121,18 @@ fn number(line: &str) -> Option<&str> {
 /// since its opening one.
 fn measure(line: &mut Line<'_>, rules: &LastPass) {
     let bytes = line.text.as_bytes();
-    // By open bracket: where it stands, and what was counted before it.
+    // By open bracket: where it stands, or the `!` in front of it, and what was counted before.
     let mut open: Vec<(usize, usize, usize)> = Vec::new();
     let (mut at, mut addresses) = (0, true);
     while let Some(byte) = bytes.get(at) {
         match byte {
             b'\\' => at += 1,
+            // A picture; the mark is read like any other unless an address follows.
+            b'!' if bytes.get(at + 1) == Some(&b'[') => {
+                open.push((at, line.chars, line.link_chars));
+                line.chars += 1;
+                at += 1;
+            }
             b'[' => open.push((at, line.chars, line.link_chars)),
             b']' => {
                 let Some((start, chars, link_chars)) = open.pop() else {
@@ -141,15 +147,14 @@ fn measure(line: &mut Line<'_>, rules: &LastPass) {
                 // Without this, each bracket of a hostile line would look for an address to its end.
                 addresses &= closing.is_some() || !matches!(bytes.get(at + 1), Some(b'(' | b'['));
                 if let Some(end) = closing.map(|found| at + found) {
-                    let is_picture = start > 0 && bytes[start - 1] == b'!';
                     let address = &line.text[at + 2..end];
-                    if is_picture {
-                        (line.chars, line.link_chars) = (chars.saturating_sub(1), link_chars);
+                    if bytes[start] == b'!' {
+                        (line.chars, line.link_chars) = (chars, link_chars);
                         if rules.pixels.iter().any(|part| address.contains(part.as_str())) {
                             while line.pictures.last().is_some_and(|inner| inner.start >= start) {
                                 line.pictures.pop();
                             }
-                            line.pictures.push(start - 1..end + 1);
+                            line.pictures.push(start..end + 1);
                         }
                     } else {
                         line.link_chars = link_chars + line.chars - chars;

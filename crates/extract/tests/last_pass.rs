@@ -146,6 +146,7 @@ fn no_text_is_emptied_and_any_text_is_taken() {
         "![",
         "]]](",
         "[é](ü)é\\",
+        "[a](b)\\![c](d)",
         "[[][][",
         "```\n[a](b)",
     ] {
