@@ -53,7 +53,7 @@ pub(super) fn find(s: &Sources<'_>) -> Vec<String> {
             text::fold_lower(label).starts_with("written by").then(|| s.metas.get("twitter:data1"))??;
         clean(s, named).map(|name| vec![name])
     };
-    let line = || near::lines(s.page).iter().find_map(|line| byline(s, line)).map(|name| vec![name]);
+    let line = || s.near().iter().find_map(|line| byline(s, line)).map(|name| vec![name]);
     let names = s
         .first(
             "authors",

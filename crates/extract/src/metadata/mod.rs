@@ -14,6 +14,7 @@ use crate::{dom::Tag, links::tokens, page::Page, text};
 use crawl_model::{Hreflang, PageMetadata};
 use html5ever::local_name;
 use serde_json::Value;
+use std::cell::OnceCell;
 
 /// Lists of keywords, breadcrumbs and the like are cut here.
 const MAX_LIST: usize = 64;
@@ -77,9 +78,15 @@ pub(crate) struct Sources<'a> {
     pub(crate) nodes: Vec<&'a Value>,
     /// The object that describes the page: an article before a product, a product before a web page.
     pub(crate) main: Option<&'a Value>,
+    near: OnceCell<Vec<String>>,
 }
 
 impl Sources<'_> {
+    /// The short lines near the heading ([`near::lines`]), looked for once.
+    fn near(&self) -> &[String] {
+        self.near.get_or_init(|| near::lines(self.page))
+    }
+
     /// What the first source that has a value says; the explanation names it.
     fn first<T>(&self, field: &'static str, sources: &[(&'static str, Source<'_, T>)]) -> Option<T> {
         sources.iter().find_map(|(name, source)| {
@@ -139,7 +146,7 @@ pub(crate) fn collect(page: &Page<'_>, json: &JsonLd) -> Collected {
     let main = MAIN_TYPES
         .iter()
         .find_map(|group| nodes.iter().copied().find(|node| types(node).iter().any(|t| group.contains(t))));
-    let sources = Sources { page, metas: Metas::of(page), json, nodes, main };
+    let sources = Sources { page, metas: Metas::of(page), json, nodes, main, near: OnceCell::new() };
     let s = &sources;
     let site_name = site_name(s);
     let language = language(s);

@@ -36,9 +36,7 @@ pub(super) fn published(s: &Sources<'_>, order: Order) -> Option<String> {
             ("the first post of the thread", &|| posted(s, order)),
             ("a time element, or an element named like a date", &|| visible(s, order)),
             ("the URL", &|| s.page.url.and_then(|url| dates::from_path(url.path()))),
-            ("a line near the heading", &|| {
-                near::lines(s.page).iter().find_map(|line| dated_line(s, line, order))
-            }),
+            ("a line near the heading", &|| s.near().iter().find_map(|line| dated_line(s, line, order))),
             ("a line that calls itself a date of publication", &|| {
                 labelled(s, &rules.published_words, order)
             }),
@@ -54,14 +52,14 @@ fn before_build(s: &Sources<'_>, stamped: &str, order: Order) -> Option<String> 
     if day(&modified_in_data(s, order)?.1) != day(stamped) {
         return None;
     }
-    let shown = near::lines(s.page).iter().find_map(|line| dated_line(s, line, order))?;
+    let shown = s.near().iter().find_map(|line| dated_line(s, line, order))?;
     (day(&shown) < day(stamped)).then_some(shown)
 }
 
 /// The date of the last change, near the heading or in the page's data: this text is not older than that.
 fn changed(s: &Sources<'_>, order: Order) -> Option<String> {
     let rules = &s.page.rules.dates;
-    let shown = near::lines(s.page).iter().find_map(|line| dates::parse(rules, line, order));
+    let shown = s.near().iter().find_map(|line| dates::parse(rules, line, order));
     shown
         .or_else(|| Some(modified_in_data(s, order)?.1))
         .or_else(|| labelled(s, &rules.modified_words, order))
