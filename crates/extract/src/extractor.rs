@@ -207,15 +207,10 @@ impl PageExtractor {
         let score = score::score(page, &extraction.metadata, &extraction.links, words);
         extraction.article_score = score;
         extraction.is_article = score >= self.rules.score.threshold;
-        let article = content::is_article(page, &extraction.metadata, score);
+        let genre = content::genre(page, &extraction.metadata, score);
         let revealed = reveal_if_thin(page, extraction.signals.noscript_words);
-        let chosen = content::choose(page, &extraction.metadata, article, &self.options);
+        let chosen = content::choose(page, &extraction.metadata, genre, &self.options);
         budget.go_on()?;
-        let genre = match (article, content::calls_itself_article(page, &extraction.metadata)) {
-            (_, true) => Genre::DeclaredArticle,
-            (true, false) => Genre::Article,
-            (false, false) => Genre::Other,
-        };
         let mut written = self.write(page, &json, chosen, genre);
         if let Some(revealed) = revealed {
             written.reason = format!("{revealed}; {}", written.reason);

@@ -13,7 +13,7 @@ mod trafilatura;
 use crate::{
     options::{Favor, Options},
     page::{Amount, Page},
-    polish::Polish,
+    polish::{Genre, Polish},
 };
 use crawl_model::{Extractor, PageMetadata};
 
@@ -70,34 +70,35 @@ impl Chosen {
     }
 }
 
-/// The page calls itself an article in its own data.
-pub(crate) fn calls_itself_article(page: &Page<'_>, metadata: &PageMetadata) -> bool {
-    let types = &page.rules.score.content.json_ld_types;
-    metadata.og_type.as_deref() == Some("article") || metadata.json_ld_types.iter().any(|t| types.contains(t))
-}
-
-/// The page calls itself an article, or scores like one.
-pub(crate) fn is_article(page: &Page<'_>, metadata: &PageMetadata, score: i32) -> bool {
-    let called = calls_itself_article(page, metadata);
+/// What the page calls itself in its own data, or scores like.
+pub(crate) fn genre(page: &Page<'_>, metadata: &PageMetadata, score: i32) -> Genre {
+    let articles = &page.rules.score.content.json_ld_types;
+    let called = metadata.og_type.as_deref() == Some("article")
+        || metadata.json_ld_types.iter().any(|t| articles.contains(t));
     let least = page.rules.extraction.choice.article_score;
+    let genre = match (called, score >= least) {
+        (true, _) => Genre::DeclaredArticle,
+        (false, true) => Genre::Article,
+        (false, false) => Genre::Other,
+    };
     page.trace.evidence(|| {
         let types = metadata.json_ld_types.join(", ");
         let og = metadata.og_type.as_deref().unwrap_or("none");
         format!(
             "{}: og:type {og}, JSON-LD types [{types}]; article score {score}, {least} and more is one",
-            match (called, score >= least) {
-                (true, _) => "an article, as it calls itself",
-                (false, true) => "an article by its score",
-                (false, false) => "no article",
+            match genre {
+                Genre::DeclaredArticle => "an article, as it calls itself",
+                Genre::Article => "an article by its score",
+                Genre::Other => "no article",
             }
         )
     });
-    called || score >= least
+    genre
 }
 
 /// Runs the cascade: what the page's own program names, else the better of two candidates, else the DOM heuristic. A
 /// third candidate, the whole body less its boilerplate, takes the place of a candidate that misses most of the page.
-pub(crate) fn choose(page: &Page<'_>, metadata: &PageMetadata, article: bool, options: &Options) -> Chosen {
+pub(crate) fn choose(page: &Page<'_>, metadata: &PageMetadata, genre: Genre, options: &Options) -> Chosen {
     let limits = &page.rules.extraction;
     if let Some(chosen) =
         platform::forum(page, metadata, options.favor).or_else(|| platform::documentation(page))
@@ -107,8 +108,8 @@ pub(crate) fn choose(page: &Page<'_>, metadata: &PageMetadata, article: bool, op
     }
     let how = How {
         favor: options.favor,
-        article,
-        declared: calls_itself_article(page, metadata),
+        article: genre != Genre::Other,
+        declared: genre == Genre::DeclaredArticle,
         listed: metadata.json_ld_types.iter().any(|t| limits.choice.listed_types.contains(t)),
     };
     let mut mask = prune::boilerplate(page, options, how);
