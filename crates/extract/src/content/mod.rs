@@ -68,6 +68,11 @@ impl Chosen {
     const fn new(selection: Selection, extractor: Extractor, reason: String) -> Self {
         Self { selection, extractor, reason, polish: Polish::Whole }
     }
+
+    /// A choice by the kind of page, which leaves little for the last pass.
+    const fn by_page_type(selection: Selection, reason: String, polish: Polish) -> Self {
+        Self { selection, extractor: Extractor::PageType, reason, polish }
+    }
 }
 
 /// What the page calls itself in its own data, or scores like.

@@ -8,7 +8,7 @@ use crate::{
     polish::Polish,
     rules::Part,
 };
-use crawl_model::{Extractor, PageMetadata};
+use crawl_model::PageMetadata;
 use rustc_hash::{FxHashSet, FxHasher};
 use std::{hash::Hasher, ops::Range};
 
@@ -64,12 +64,8 @@ pub(super) fn documentation(page: &Page<'_>) -> Option<Chosen> {
     let selection = Selection::new(page, roots, drop);
     let name = &platforms[platform as usize].name;
     let reason = format!("documentation by {name}, {} of {words} words", selection.words);
-    (selection.words >= page.rules.extraction.words.dom).then_some(Chosen {
-        selection,
-        extractor: Extractor::PageType,
-        reason,
-        polish: Polish::Nothing,
-    })
+    let enough = selection.words >= page.rules.extraction.words.dom;
+    enough.then(|| Chosen::by_page_type(selection, reason, Polish::Nothing))
 }
 
 /// The page's data or address call it a thread.
@@ -120,7 +116,7 @@ pub(super) fn forum(page: &Page<'_>, metadata: &PageMetadata, favor: Favor) -> O
     roots.dedup();
     let selection = Selection::new(page, outermost(page, roots), drop);
     let reason = format!("{count} posts of {}", platforms[platform as usize].name);
-    Some(Chosen { selection, extractor: Extractor::PageType, reason, polish: Polish::Nothing })
+    Some(Chosen::by_page_type(selection, reason, Polish::Nothing))
 }
 
 /// By node: the program's own drop list names it.

@@ -5,7 +5,7 @@
 
 use super::{Chosen, Selection, platform, trafilatura};
 use crate::{page::Page, polish::Polish};
-use crawl_model::{Extractor, PageMetadata};
+use crawl_model::PageMetadata;
 
 /// An element with this share of the words holds the text.
 const MOST: f32 = 0.9;
@@ -22,12 +22,8 @@ pub(super) fn candidate(page: &Page<'_>, metadata: &PageMetadata, mask: &[bool])
     page.trace.candidate(page, "documentation", &selection);
     let called = if by_type { "data" } else { "address" };
     let reason = format!("documentation by its {called}, {} words", selection.words);
-    (selection.words >= page.rules.extraction.words.readability).then_some(Chosen {
-        selection,
-        extractor: Extractor::PageType,
-        reason,
-        polish: Polish::Edges,
-    })
+    let enough = selection.words >= page.rules.extraction.words.readability;
+    enough.then(|| Chosen::by_page_type(selection, reason, Polish::Edges))
 }
 
 /// The smallest element around nearly everything that is no boilerplate by name.
