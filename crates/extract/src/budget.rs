@@ -65,7 +65,8 @@ impl Budget {
     }
 
     /// Whether the time is up, as of the last look at the clock; every so often there is a new one. For the head of a
-    /// loop: what a loop that was left early has found is not used, since the next [`Budget::go_on`] ends the page.
+    /// loop: no content comes of a loop that was left early, since the next [`Budget::go_on`] ends the page; of links and
+    /// metadata what it had found by then stays.
     #[inline]
     pub(crate) fn is_over(&self) -> bool {
         match self.patience.get().checked_sub(1) {
