@@ -307,19 +307,16 @@ impl Walk<'_> {
 
     fn leave_link(&mut self, id: u32) {
         let Some(range) = self.inline.close(id) else { return };
-        let in_page =
-            self.page.dom.attr(id, &local_name!("href")).is_some_and(|h| h.trim_start().starts_with('#'));
-        // The mark behind a heading that gives its address (¶, #, §, a chain).
-        if in_page && !self.inline.text[range.clone()].contains(char::is_alphanumeric) {
-            self.inline.text.truncate(range.start);
+        let Some(href) = self.page.dom.attr(id, &local_name!("href")) else { return };
+        // What leads to a place of this page (a footnote's number) is not worth an address, and the mark behind a heading
+        // that gives its own (¶, #, §, a chain) is no text.
+        if href.trim_start().starts_with('#') {
+            if !self.inline.text[range.clone()].contains(char::is_alphanumeric) {
+                self.inline.text.truncate(range.start);
+            }
             return;
         }
         if !self.style.markdown || self.style.links == LinkStyle::Strip || range.len() > MAX_MARKED {
-            return;
-        }
-        let Some(href) = self.page.dom.attr(id, &local_name!("href")) else { return };
-        // A mark that leads to a place of this page (¶, a footnote's number) is not worth an address.
-        if href.trim_start().starts_with('#') {
             return;
         }
         let Some(url) = self.page.resolve(href) else { return };
