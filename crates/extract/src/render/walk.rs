@@ -1,13 +1,17 @@
 //! One walk over the chosen nodes, without recursion.
 
+mod cells;
+mod code;
+mod links;
+
 use super::{
     Gap, Kind, Piece, Style,
     inline::{Inline, escape_start},
     table::{self, Table},
 };
-use crate::{content::Selection, dom::Tag, options::LinkStyle, page::Page};
+use crate::{content::Selection, dom::Tag, page::Page};
 use html5ever::local_name;
-use rustc_hash::FxHashMap;
+use links::References;
 
 /// Deeper lists and quotes are written as if they were at this depth: every line carries the marks of all of them.
 const MAX_PREFIXES: usize = 12;
@@ -46,9 +50,7 @@ struct Walk<'a> {
     pre_end: u32,
     link_end: u32,
     table: Option<(u32, Table)>,
-    references: Vec<String>,
-    /// The number of each reference: links to one address share it.
-    numbers: FxHashMap<String, usize>,
+    references: References,
 }
 
 /// The pieces of a selection, in document order, and the addresses that `[text][n]` refers to.
@@ -64,8 +66,7 @@ pub(crate) fn pieces(page: &Page<'_>, selection: &Selection, style: Style) -> (V
         pre_end: 0,
         link_end: 0,
         table: None,
-        references: Vec::new(),
-        numbers: FxHashMap::default(),
+        references: References::default(),
     };
     for &root in &selection.roots {
         walk.root(root, &selection.drop);
@@ -74,7 +75,7 @@ pub(crate) fn pieces(page: &Page<'_>, selection: &Selection, style: Style) -> (V
         walk.lists.clear();
         walk.want(Gap::Blank);
     }
-    (walk.pieces, walk.references)
+    (walk.pieces, walk.references.list)
 }
 
 impl Walk<'_> {
@@ -231,17 +232,6 @@ impl Walk<'_> {
         }
     }
 
-    /// An element of code that is shown as a line of its own, by its tag or by the class that a highlighter gives it.
-    fn is_code_line(&self, id: u32, tag: Tag) -> bool {
-        if self.inline.text.is_empty() {
-            return false;
-        }
-        let classes = self.page.dom.attr(id, &local_name!("class")).unwrap_or_default();
-        let lines = &self.page.rules.extraction.code_lines;
-        matches!(tag, Tag::Div | Tag::P | Tag::Li)
-            || classes.split_ascii_whitespace().any(|class| lines.iter().any(|line| line == class))
-    }
-
     fn leave(&mut self, id: u32) {
         let tag = self.page.dom.tag(id);
         if id < self.pre_end && tag != Tag::Pre {
@@ -294,127 +284,6 @@ impl Walk<'_> {
         {
             self.inline.wrap(range, mark, mark);
         }
-    }
-
-    fn leave_code(&mut self, id: u32) {
-        let Some(range) = self.inline.close(id) else { return };
-        let inner = &self.inline.text[range.clone()];
-        if !self.style.markdown || inner.len() > MAX_MARKED || inner.contains('`') || inner.contains("](") {
-            return;
-        }
-        self.inline.wrap(range, "`", "`");
-    }
-
-    fn leave_link(&mut self, id: u32) {
-        let Some(range) = self.inline.close(id) else { return };
-        let Some(href) = self.page.dom.attr(id, &local_name!("href")) else { return };
-        // What leads to a place of this page (a footnote's number) is not worth an address, and the mark behind a heading
-        // that gives its own (¶, #, §, a chain) is no text.
-        if href.trim_start().starts_with('#') {
-            if !self.inline.text[range.clone()].contains(char::is_alphanumeric) {
-                self.inline.text.truncate(range.start);
-            }
-            return;
-        }
-        if !self.style.markdown || self.style.links == LinkStyle::Strip || range.len() > MAX_MARKED {
-            return;
-        }
-        let Some(url) = self.page.resolve(href) else { return };
-        let after = if self.style.links == LinkStyle::Reference {
-            let number = *self.numbers.entry(url).or_insert_with_key(|url| {
-                self.references.push(url.clone());
-                self.references.len()
-            });
-            format!("][{number}]")
-        } else {
-            format!("]({url})")
-        };
-        self.inline.wrap(range, "[", &after);
-    }
-
-    fn image(&mut self, id: u32) {
-        let dom = &self.page.dom;
-        let side = |name| dom.attr(id, name).map(|side| side.trim().trim_end_matches("px"));
-        if [local_name!("width"), local_name!("height")]
-            .iter()
-            .any(|name| matches!(side(name), Some("0" | "1")))
-        {
-            // It is there to be asked for, not to be seen.
-            return;
-        }
-        let source = ["data-src", "data-lazy-src", "src"].iter().find_map(|name| {
-            dom.attrs(id).find(|(n, v)| &***n == *name && !v.starts_with("data:")).map(|(_, v)| v)
-        });
-        let Some(url) = source.and_then(|source| self.page.resolve(source)) else { return };
-        let alt = crate::text::fold(dom.attr(id, &local_name!("alt")).unwrap_or_default());
-        self.inline.space();
-        self.inline.text.push_str(&format!("![{alt}]({url})"));
-    }
-
-    fn leave_cell(&mut self, id: u32, tag: Tag) {
-        let Some((owner, table)) = &mut self.table else { return };
-        match tag {
-            Tag::Tr => {
-                if table.rows.last().is_some_and(|row| row.iter().all(String::is_empty)) {
-                    table.rows.pop();
-                }
-                table.rows.push(Vec::new());
-            }
-            Tag::Table if *owner == id => {
-                let Some((_, mut table)) = self.table.take() else { return };
-                table.rows.retain(|row| !row.is_empty());
-                self.inline.text.clear();
-                if !table.rows.is_empty() && self.style.tables {
-                    let text = table.write(self.style.markdown);
-                    self.put(Kind::Table, text);
-                }
-                self.inline = Inline::default();
-                self.want(Gap::Blank);
-            }
-            Tag::Td | Tag::Th => {
-                let text = crate::text::fold(&self.inline.text);
-                self.inline.text.clear();
-                self.inline.marks.clear();
-                if table.rows.is_empty() {
-                    table.rows.push(Vec::new());
-                }
-                if let Some(row) = table.rows.last_mut() {
-                    row.push(text);
-                }
-            }
-            _ => {
-                // A caption stands before its table.
-                let text = crate::text::fold(&self.inline.text);
-                let nodes = std::mem::take(&mut self.inline.nodes);
-                if !text.is_empty() {
-                    self.put(Kind::Paragraph, text);
-                    if let Some(piece) = self.pieces.last_mut() {
-                        piece.nodes = nodes;
-                    }
-                    self.want(Gap::Blank);
-                }
-                self.inline = Inline::default();
-            }
-        }
-    }
-
-    fn leave_pre(&mut self, id: u32) {
-        self.pre_end = 0;
-        let text = self.inline.text.trim_matches('\n').trim_end().to_owned();
-        self.inline.text.clear();
-        if text.trim().is_empty() {
-            self.inline = Inline::default();
-            return;
-        }
-        if self.style.markdown {
-            let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
-            let fence = "`".repeat(longest.max(2) + 1);
-            let language = code_language(self.page, id).unwrap_or_default();
-            self.put(Kind::Code, format!("{fence}{language}\n{text}\n{fence}"));
-        } else {
-            self.put(Kind::Code, text);
-        }
-        self.want(Gap::Blank);
     }
 
     /// Ends the block that is being put together.
@@ -502,24 +371,4 @@ fn trimmed(mut text: String) -> String {
     let start = text.len() - text.trim_start_matches([' ', '\n']).len();
     text.drain(..start);
     text
-}
-
-/// The language of a code block, from the classes that highlighters write on it, its code element or its parents.
-fn code_language(page: &Page<'_>, pre: u32) -> Option<String> {
-    let dom = &page.dom;
-    let code = dom.children(pre).find(|child| dom.tag(*child) == Tag::Code);
-    let around = dom.ancestors(pre).take(2);
-    code.into_iter().chain([pre]).chain(around).find_map(|id| {
-        let class = dom.attr(id, &local_name!("class"))?;
-        class.split_ascii_whitespace().find_map(|class| {
-            let language = ["language-", "lang-", "highlight-source-", "highlight-", "sourceCode-"]
-                .iter()
-                .find_map(|prefix| class.strip_prefix(prefix))?;
-            let known = !language.is_empty()
-                && language.len() <= 20
-                && language.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'#' | b'-'))
-                && !matches!(language, "none" | "default" | "text" | "plaintext" | "no-highlight");
-            known.then(|| language.to_ascii_lowercase())
-        })
-    })
 }
