@@ -67,13 +67,13 @@ fn read<'a>(text: &'a str, rules: &LastPass) -> Vec<Line<'a>> {
     text.split('\n')
         .map(|text| {
             let start = text.trim_start();
-            let mark = ["```", "~~~"].into_iter().find(|mark| start.starts_with(mark));
-            let in_code = fence.is_some() || mark.is_some();
-            match (fence, mark) {
-                (None, Some(_)) => fence = mark,
-                (Some(open), Some(mark)) if open == mark => fence = None,
-                _ => {}
-            }
+            let before = fence;
+            fence = match (before, marks(start)) {
+                (None, Some((marks, behind))) if !behind.contains('`') => Some(marks),
+                (Some(open), Some((marks, behind))) if marks.starts_with(open) && behind.is_empty() => None,
+                _ => before,
+            };
+            let in_code = before.is_some() || fence.is_some();
             let mut line = Line {
                 text,
                 kind: if in_code { Kind::Other } else { kind(start) },
@@ -89,6 +89,15 @@ fn read<'a>(text: &'a str, rules: &LastPass) -> Vec<Line<'a>> {
             line
         })
         .collect()
+}
+
+/// The marks of a fence of code, and what stands behind them. One ends at marks that are no fewer than those that it began
+/// with (CommonMark §4.5), so that code may have fences in it.
+fn marks(line: &str) -> Option<(&str, &str)> {
+    let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
+    let behind = line.trim_start_matches(mark);
+    let marks = &line[..line.len() - behind.len()];
+    (marks.len() >= 3).then(|| (marks, behind.trim()))
 }
 
 fn kind(line: &str) -> Kind {

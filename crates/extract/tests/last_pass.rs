@@ -77,6 +77,8 @@ fn links_of_a_sentence_an_item_a_heading_or_code_stay() {
         "**[North quay](/n)**",
         "> [North quay](/n)",
         "```\n[North quay](/n)\n```",
+        "````\n```\n\n[North quay](/n)\n\n```\n````",
+        "```\n```sh\n\n[North quay](/n)\n\n```",
         "| [North quay](/n) | 6:00 |",
         "Write to\n[the harbour](/h)",
     ] {
