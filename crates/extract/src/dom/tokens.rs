@@ -5,18 +5,21 @@
 //! token is, is the HTML standard's word (§13.2.5), and a test holds the two tokenizers against each other. Comments
 //! come without their text, which nobody reads.
 
+mod names;
+mod raw;
+
 use super::references;
 use crate::{budget::Budget, text::head};
 use html5ever::{
-    Attribute, LocalName, QualName,
+    Attribute, QualName,
     buffer_queue::BufferQueue,
     ns,
     tendril::StrTendril,
-    tokenizer::{Tag, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts, states::RawKind},
+    tokenizer::{Tag, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts},
 };
-use memchr::{memchr, memchr2, memmem};
-use rustc_hash::FxHasher;
-use std::{borrow::Cow, hash::Hasher};
+use memchr::{memchr, memmem};
+use names::Names;
+use std::borrow::Cow;
 
 /// Sends the tokens of a page to a sink, the end of the file after them. Of a tag's attributes those behind the first
 /// `max_attributes` are left out, since looking for duplicates is quadratic; says whether there were any. Ends early when
@@ -203,34 +206,6 @@ impl<S: TokenSink> Scan<'_, S> {
             attrs.push(Attribute { name: QualName::new(None, ns!(), name), value });
         }
     }
-
-    /// The contents of an element that holds no markup, up to its end tag.
-    fn raw(&mut self, name: &str, kind: RawKind) {
-        let rest = &self.html[self.at..];
-        // Where scripts run, the contents of a noscript are one text up to its end tag, and so an iframe that nobody
-        // closed ends there as well (`<iframe src=… />` of tag managers). It must not swallow the page here.
-        let outer = self.noscript && name == "iframe";
-        let outer: &[u8] = if outer { b"noscript" } else { name.as_bytes() };
-        let end = raw_end(rest.as_bytes(), name.as_bytes(), outer, kind == RawKind::ScriptData);
-        let text = &rest[..end];
-        match kind {
-            RawKind::Rcdata => self.chars(&no_nulls(&references::in_text(text))),
-            _ => self.chars(&no_nulls(text)),
-        }
-        self.at += end;
-        let own = rest.get(end + 2..end + 2 + name.len());
-        if end < rest.len() && own.is_none_or(|own| !own.eq_ignore_ascii_case(name)) {
-            // The tree builder has to hear of the end before anything else, and the tag around it may not reach it.
-            let name = self.names.get(name);
-            self.send(Token::TagToken(Tag {
-                kind: TagKind::EndTag,
-                name,
-                self_closing: false,
-                attrs: Vec::new(),
-                had_duplicate_attributes: false,
-            }));
-        }
-    }
 }
 
 /// Passes tokens on, but not the end of a slice as the end of the page.
@@ -323,80 +298,10 @@ fn attribute(html: &str, at: usize) -> Option<(&str, &str, usize)> {
     }
 }
 
-/// Where the end tag of a raw text element, or of an element around it, begins. In a script, not one inside of
-/// `<!-- <script>` (§13.2.5.20 on).
-fn raw_end(bytes: &[u8], name: &[u8], outer: &[u8], script: bool) -> usize {
-    #[derive(PartialEq)]
-    enum In {
-        Plain,
-        Comment,
-        Nested,
-    }
-    // A tag's name, and behind it what ends a name.
-    let named = |at: usize, name: &[u8]| {
-        bytes.get(at..at + name.len()).is_some_and(|found| found.eq_ignore_ascii_case(name))
-            && bytes.get(at + name.len()).is_some_and(|b| is_space(*b) || matches!(b, b'/' | b'>'))
-    };
-    let (mut at, mut state) = (0, In::Plain);
-    loop {
-        let rest = &bytes[at..];
-        let found = if state == In::Plain { memchr(b'<', rest) } else { memchr2(b'<', b'-', rest) };
-        let Some(found) = found else { return bytes.len() };
-        let here = at + found;
-        at = here + 1;
-        let rest = &bytes[here..];
-        if rest.starts_with(b"</") && (named(here + 2, name) || named(here + 2, outer)) {
-            if state != In::Nested {
-                return here;
-            }
-            state = In::Comment;
-        } else if state == In::Plain {
-            if script && rest.starts_with(b"<!--") {
-                state = In::Comment;
-                at = here + 2;
-            }
-        } else if rest.starts_with(b"-->") {
-            state = In::Plain;
-        } else if state == In::Comment && rest[0] == b'<' && named(here + 1, name) {
-            state = In::Nested;
-        }
-    }
-}
-
-/// Names that were seen on this page, by their hash: html5ever's table of names is dear to ask.
-struct Names {
-    slots: Vec<LocalName>,
-}
-
-const SLOTS: usize = 256;
-
-impl Default for Names {
-    fn default() -> Self {
-        Self { slots: vec![LocalName::from(""); SLOTS] }
-    }
-}
-
-impl Names {
-    /// The name, in lower case.
-    fn get(&mut self, text: &str) -> LocalName {
-        let lower = if text.bytes().any(|b| b.is_ascii_uppercase() || b == 0) {
-            Cow::Owned(no_nulls(text).to_ascii_lowercase())
-        } else {
-            Cow::Borrowed(text)
-        };
-        let mut hasher = FxHasher::default();
-        hasher.write(lower.as_bytes());
-        let slot = &mut self.slots[hasher.finish() as usize % SLOTS];
-        if **slot != *lower {
-            *slot = LocalName::from(&*lower);
-        }
-        slot.clone()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use html5ever::tokenizer::states::RawKind;
     use std::cell::RefCell;
 
     /// Writes tokens down; runs of text as one, comments without their text.
