@@ -37,13 +37,12 @@ const MAX_META: u32 = 200;
 pub(super) fn boilerplate(page: &Page<'_>, options: &Options, how: How) -> Vec<bool> {
     let mut unwanted = if how.article { UNWANTED.and(Roles::CALL) } else { UNWANTED };
     loop {
-        let (mask, taken) = mask(page, options, unwanted);
+        let (mut mask, taken) = mask(page, options, unwanted);
         let whole = page.amount(page.body).prose as f32;
         let limit = (whole * page.rules.extraction.prune.prose_share).max(WRAPPER_PROSE);
         let believed = taken.iter().filter(|(_, prose)| *prose as f32 <= limit);
         let next = believed.fold(Roles::NONE, |all, (role, _)| all.and(*role));
         if next == unwanted {
-            let mut mask = mask;
             if how.article && !options.images && options.favor != Favor::Recall {
                 drop_captions(page, &mut mask);
             }
@@ -106,6 +105,9 @@ fn drop_captions(page: &Page<'_>, mask: &mut [bool]) {
         } else {
             id += 1;
         }
+    }
+    if captions.is_empty() {
+        return;
     }
     let whole = kept(page, page.body, mask).chars;
     if chars as f32 <= whole as f32 * page.rules.extraction.prune.caption_share {
@@ -240,9 +242,8 @@ pub(super) fn drop_link_lists(page: &Page<'_>, roots: &[u32], drop: &mut [bool],
     };
     let link_chars = if how.article { rules.article_link_chars } else { rules.link_chars };
     let mut lists = Vec::new();
-    let (mut listed, mut whole) = (0, 0);
+    let mut listed = 0;
     for &root in roots {
-        whole += kept(page, root, drop).chars;
         let mut id = root + 1;
         while id < dom.end(root) && !page.budget.is_over() {
             if drop[id as usize] || !page.is_visible(id) {
@@ -258,6 +259,10 @@ pub(super) fn drop_link_lists(page: &Page<'_>, roots: &[u32], drop: &mut [bool],
             }
         }
     }
+    if lists.is_empty() {
+        return;
+    }
+    let whole: u32 = roots.iter().map(|root| kept(page, *root, drop).chars).sum();
     if listed as f32 <= whole as f32 * rules.list_share {
         for id in lists {
             drop[id as usize] = true;

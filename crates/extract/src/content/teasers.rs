@@ -14,6 +14,9 @@ const LINKED: f32 = 0.8;
 /// Masks teasers, unless they are so much of the page that it is a list of them.
 pub(super) fn mask(page: &Page<'_>, mask: &mut [bool], max_share: f32) {
     let cards = cards(page, mask);
+    if cards.is_empty() {
+        return;
+    }
     let words: u32 = cards.iter().map(|id| page.amount(*id).words).sum();
     let whole = super::prune::kept(page, page.body, mask).words;
     if words as f32 <= whole as f32 * max_share {
