@@ -2,6 +2,7 @@
 //!
 //! `extract_jsonl IN.jsonl OUT.jsonl [--time] [--markdown] [--favor precision|recall|balanced]`
 
+use base64::{Engine, engine::general_purpose::STANDARD};
 use cpu_time::ThreadTime;
 use crawl_extract::{Format, Input, Options, PageExtractor};
 use std::{
@@ -34,7 +35,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let body = match row["html"].as_str() {
             Some(html) => html.as_bytes(),
             None => {
-                decoded = base64(row["html_base64"].as_str().unwrap_or_default());
+                decoded = STANDARD.decode(row["html_base64"].as_str().unwrap_or_default())?;
                 &decoded
             }
         };
@@ -63,25 +64,4 @@ fn main() -> Result<(), Box<dyn Error>> {
         std::io::stdout().write_all(text.as_bytes())?;
     }
     Ok(())
-}
-
-fn base64(text: &str) -> Vec<u8> {
-    let value = |c: u8| match c {
-        b'A'..=b'Z' => Some(u32::from(c - b'A')),
-        b'a'..=b'z' => Some(u32::from(c - b'a') + 26),
-        b'0'..=b'9' => Some(u32::from(c - b'0') + 52),
-        b'+' => Some(62),
-        b'/' => Some(63),
-        _ => None,
-    };
-    let (mut out, mut bits, mut count) = (Vec::new(), 0u32, 0);
-    for digit in text.bytes().filter_map(value) {
-        bits = bits << 6 | digit;
-        count += 6;
-        if count >= 8 {
-            count -= 8;
-            out.push((bits >> count) as u8);
-        }
-    }
-    out
 }
