@@ -45,7 +45,7 @@ pub enum Command {
     /// Remove what each domain repeats from a finished JSONL (the batch algorithm).
     Dedup(DedupArgs),
     /// Explain one decision: what robots.txt says of a URL, what a URL canonicalises to, how bytes are decoded, what a
-    /// sitemap lists.
+    /// sitemap lists, what is wrong with rules of your own or a filter list.
     Check(CheckArgs),
     /// Print shell completions.
     Completions {
@@ -73,7 +73,7 @@ pub struct RunArgs {
         conflicts_with = "replace"
     )]
     pub append: Option<PathBuf>,
-    /// Replace FILE by the records of this round
+    /// Replace FILE by the records of this round (emptied when the round starts)
     #[arg(short = 'O', long = "replace-output", value_name = "FILE", help_heading = "Output")]
     pub replace: Option<PathBuf>,
     /// Where frontier, lock and errors.jsonl are kept
@@ -138,7 +138,8 @@ pub struct RunArgs {
     /// Keep cookies, each for the host that set it
     #[arg(long, help_heading = "Fetching")]
     pub cookies: bool,
-    /// Send requests through this proxy, or none (default: HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY)
+    /// Send requests through this proxy, but for addresses that are not public; or none (default: HTTP_PROXY, HTTPS_PROXY,
+    /// ALL_PROXY, NO_PROXY)
     #[arg(long, value_name = "URL", help_heading = "Fetching")]
     pub proxy: Option<String>,
     /// Do not obey robots.txt, meta robots, X-Robots-Tag and nofollow

@@ -30,13 +30,13 @@ pub struct RulesArgs {
 pub struct ExtractArgs {
     /// The page, or with --jsonl the lines; - or none for standard input
     pub file: Option<PathBuf>,
-    /// The page's address, for links and dates
+    /// The page's address, for dates and for links that are relative, which have no target without it
     #[arg(long)]
     pub url: Option<url::Url>,
     /// The Content-Type header, for the charset
     #[arg(long, value_name = "VALUE")]
     pub content_type: Option<String>,
-    /// Lines {"id","url","html" or "html_base64"} in, a record a line out, in the same order
+    /// Lines {"id","url","content_type","html" or "html_base64"} in, a record a line out, in the same order
     #[arg(long)]
     pub jsonl: bool,
     /// json (the default) prints a record; with --jsonl every line is a record, and markdown or text says what its `text`
@@ -74,7 +74,7 @@ pub struct ClassifyArgs {
     /// The page's address
     #[arg(long)]
     pub url: Option<url::Url>,
-    /// Lines {"id","url","html" or "html_base64"} in, {"id","pageType","strategy","confidence","reason","signals"} out
+    /// Lines {"id","url","content_type","html" or "html_base64"} in, {"id","pageType","strategy","confidence","reason","signals"} out
     #[arg(long)]
     pub jsonl: bool,
     /// Whose rules decide
@@ -134,8 +134,8 @@ pub struct CheckArgs {
     /// The Content-Type header (charset)
     #[arg(long, value_name = "VALUE")]
     pub content_type: Option<String>,
-    /// A JSON object a line in, an answer a line out; the fields are those of the answers' questions: robots or
-    /// robots_b64, url, user_agent; in; bytes_b64, content_type; bytes_b64, url, strict_location
+    /// A JSON object a line in, an answer a line out. For robots: robots or robots_b64, url, user_agent; for url: in; for
+    /// charset: bytes_b64, content_type; for sitemap: bytes_b64, url, strict_location; not for rules and list
     #[arg(long)]
     pub jsonl: bool,
 }
