@@ -325,6 +325,69 @@ fn a_maze_that_leads_on_for_ever_is_left() {
     assert!((50..1_000).contains(&fetched), "{fetched} pages");
 }
 
+/// A site whose `ai.txt` fails so many times before it says that /art/ is reserved, crawled with these settings: the paths of
+/// its records, what the kinds of its errors are, and how often the file was asked for.
+fn failing_ai_txt(fails: usize, how: Response, settings: &[(&str, &str)]) -> (Vec<Value>, Vec<Value>, usize) {
+    let asked = std::sync::atomic::AtomicUsize::new(0);
+    let handler = move |request: &Request| match request.path() {
+        "/ai.txt" => match asked.fetch_add(1, std::sync::atomic::Ordering::SeqCst) {
+            n if n < fails => how.clone(),
+            _ => Response::redirect(301, "/texts/ai.txt"),
+        },
+        "/texts/ai.txt" => Response::new(200, "text/plain", "User-agent: *\nDisallow: /art/\n"),
+        "/" => Response::html(page("the start", &["/art/1".into(), "/open".into()])),
+        path @ ("/art/1" | "/open") => Response::html(page(path, &[])),
+        _ => Response::status(404),
+    };
+    let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());
+    let mut command = sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl"]);
+    command.env("CRAWL_CRAWL_AI_OPTOUT_FILES", "true").env("CRAWL_POLITENESS_MAX_SLOW_DELAY", "50ms");
+    command.env("CRAWL_FETCH_CONNECT_TIMEOUT", "2s").env("CRAWL_FETCH_READ_TIMEOUT", "2s");
+    run(command.envs(settings.iter().copied())).expect(0);
+    let asked = server.targets().iter().filter(|target| *target == "/ai.txt").count();
+    (sandbox.records("out.jsonl"), sandbox.errors(), asked)
+}
+
+fn paths(lines: &[Value]) -> Vec<String> {
+    let path = |line: &Value| url::Url::parse(line["url"].as_str().unwrap()).unwrap().path().to_owned();
+    let mut paths: Vec<String> = lines.iter().map(path).collect();
+    paths.sort();
+    paths
+}
+
+/// A file that gives no answer for now does not say that nothing is reserved: the pages wait for it.
+#[test]
+fn opt_out_files_are_asked_for_again() {
+    let hangs = || Response::status(404).after(Duration::from_secs(20));
+    for (fails, how) in [(2, Response::status(500)), (3, Response::status(429)), (1, hangs())] {
+        let (records, errors, asked) = failing_ai_txt(fails, how.clone(), &[]);
+        assert_eq!(paths(&records), ["/", "/open"], "{how:?}");
+        assert!(errors.is_empty() && asked == fails + 1, "{asked} requests: {errors:?}");
+        assert!(records.iter().all(|record| record["metadata"]["aiOptOut"].is_null()));
+    }
+    // one that is refused is none
+    let (records, _, asked) = failing_ai_txt(1, Response::status(403), &[]);
+    assert_eq!((records.len(), asked), (3, 1));
+}
+
+/// One that never answers keeps nobody waiting for ever, and its pages are not said to be free.
+#[test]
+fn opt_out_files_that_never_answer_leave_it_unknown() {
+    let never = || Response::status(503);
+    let (records, errors, asked) = failing_ai_txt(usize::MAX, never(), &[]);
+    assert!(records.is_empty() && asked == 4, "{asked} requests, {records:?}");
+    assert_eq!(paths(&errors), ["/", "/art/1", "/open"], "their links are followed");
+    assert!(errors.iter().all(|line| line["kind"] == "ai_optout_unknown"), "{errors:?}");
+    for settings in [("CRAWL_CRAWL_AI_OPTOUT_UNKNOWN", "keep"), ("CRAWL_CRAWL_RESPECT_AI_OPTOUT", "false")] {
+        let (records, errors, asked) = failing_ai_txt(usize::MAX, never(), &[settings]);
+        assert_eq!((records.len(), errors.len(), asked), (3, 0, 4), "{settings:?}");
+        for record in &records {
+            assert_eq!(record["metadata"]["aiOptOut"], serde_json::json!(["unknown"]));
+            assert!(record["warnings"].to_string().contains("opt_out_unknown"), "{}", record["warnings"]);
+        }
+    }
+}
+
 /// Opt-outs by header, meta tag and files: recorded, and obeyed unless told otherwise; links are followed all the same.
 #[test]
 fn opt_outs_are_obeyed_and_recorded() {

@@ -1,7 +1,7 @@
 //! The extract stage: bodies in, text and links out. The body is dropped here, and its memory freed.
 
 use crate::{
-    config::StrategyChoice,
+    config::{OptOutUnknown, StrategyChoice},
     context::{Context, Finished, Share, StageError},
     feeds,
     fetch_stage::failed_page,
@@ -187,6 +187,29 @@ fn follow(
     Ok(found)
 }
 
+/// Why a page that was fetched is not written, by the name that it is counted by.
+fn unwanted(context: &Context, directives: Directives, ai_opt_out: &[String]) -> Option<&'static str> {
+    let settings = &context.config.crawl;
+    let obeyed = settings.respect_ai_optout && !ai_opt_out.is_empty();
+    match () {
+        () if settings.obey_robots && directives.noindex => Some("noindex"),
+        () if obeyed && opt_outs::is_reserved(ai_opt_out) => Some("ai_optout"),
+        () if obeyed && settings.ai_optout_unknown == OptOutUnknown::Skip => Some(opt_outs::UNKNOWN_KIND),
+        () => None,
+    }
+}
+
+/// The end of such a page. That its site could not say whether it opts out is a failure; what it says is none.
+fn left_out(page: &FetchedPage, kind: &'static str) -> Finished {
+    let (history, lease) = (history_of(page), LeaseRef::from(&page.request));
+    if kind != opt_outs::UNKNOWN_KIND {
+        return Finished::Other { lease, outcome: Outcome::Skipped, kind, history };
+    }
+    let message = "its site may opt out of mining, but the file that would say so cannot be had".to_owned();
+    let failed = failed_page(&page.request, Stage::Robots, kind, Some(page.status), message);
+    Finished::Failed(Box::new(failed), history)
+}
+
 fn extract(context: &Context, page: FetchedPage) -> Result<Extracted, StoreError> {
     let content_type = page.headers.get("content-type");
     let input = Input { bytes: &page.body.bytes, url: Some(&page.final_url), content_type };
@@ -203,20 +226,15 @@ fn extract(context: &Context, page: FetchedPage) -> Result<Extracted, StoreError
     context.stats.pages.add(u64::from(!probe));
     context.stats.wire_bytes.add(page.wire_bytes);
     context.stats.body_bytes.add(page.body.bytes.len() as u64);
-    let ai_opt_out = opt_outs::of_page(context, &page, directives.noai);
-    let unwanted = match () {
-        () if probe => None,
-        () if context.config.crawl.obey_robots && directives.noindex => Some("noindex"),
-        () if context.config.crawl.respect_ai_optout && !ai_opt_out.is_empty() => Some("ai_optout"),
-        () => None,
-    };
-    if let Some(kind) = unwanted {
-        let (history, lease) = (history_of(&page), LeaseRef::from(&page.request));
+    let ai_opt_out = opt_outs::of_page(&page, directives.noai);
+    if let Some(kind) = unwanted(context, directives, &ai_opt_out).filter(|_| !probe) {
         // it may lead to pages that are wanted, so its words count; what it says is not compared
         let worth = traps::worth(&context.traps, &page.final_url, &extraction.content, found.leads_on);
         traps::learn(context, &page.request, &page.final_url, worth);
-        let end = Finished::Other { lease, outcome: Outcome::Skipped, kind, history };
-        return Ok(Extracted { end: End::Finished(end), trapped });
+        return Ok(Extracted { end: End::Finished(left_out(&page, kind)), trapped });
+    }
+    if !ai_opt_out.is_empty() && !opt_outs::is_reserved(&ai_opt_out) {
+        extraction.warnings.push(Warning::OptOutUnknown);
     }
     let classification = crawl_fetch::classify(
         &extraction.signals,

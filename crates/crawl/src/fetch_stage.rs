@@ -9,7 +9,7 @@ use crate::{
     links::new_url,
     sitemaps, soft404,
 };
-use crawl_fetch::{FetchError, Fetched, HostSlot, Resource, SlotOutcome};
+use crawl_fetch::{FetchError, Fetched, HostSlot, OptOut, OriginOptOuts, Resource, SlotOutcome, tdm_header};
 use crawl_model::{
     CrawlRequest, Discovery, FailedPage, FetchedPage, HostKey, LeaseRef, Outcome, PageHistory, Stage,
 };
@@ -55,7 +55,7 @@ pub async fn worker(
                 context.stats.requeued.add(1);
                 Answer::Requeued
             }
-            answer = Visit { context: &context, finished: &finished, request, slot }.run() => answer?,
+            answer = Visit { context: &context, finished: &finished, request, slot, opt_outs: None }.run() => answer?,
         };
         match answer {
             Answer::Page(page) => pages.send(*page).await.map_err(|_| StageError::Downstream)?,
@@ -73,6 +73,8 @@ struct Visit<'a> {
     request: CrawlRequest,
     /// Leave to make one request; gone once it is made.
     slot: Option<HostSlot>,
+    /// What the files of the origin reserve, once they were asked for.
+    opt_outs: Option<Arc<OriginOptOuts>>,
 }
 
 impl Visit<'_> {
@@ -103,7 +105,13 @@ impl Visit<'_> {
         }
         loop {
             match self.fetch().await {
-                Fetched::Page(page) => return Ok(Answer::Page(page)),
+                Fetched::Page(mut page) => {
+                    let header = tdm_header(&page.headers);
+                    let found =
+                        self.opt_outs.as_ref().and_then(|files| files.reserves(&page.final_url, header));
+                    page.reserved_by_file = found.map(OptOut::name);
+                    return Ok(Answer::Page(page));
+                }
                 Fetched::Skipped { kind, status, wire_bytes, .. } => {
                     self.context.stats.wire_bytes.add(wire_bytes);
                     return Ok(self.end(Outcome::Skipped, kind.name(), Some(status)));

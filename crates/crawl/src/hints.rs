@@ -9,6 +9,7 @@ pub fn of(kind: &str) -> &'static str {
 
 /// Every kind that is not a [`crawl_fetch::FetchError`]'s, with its hint.
 const KINDS: &[(&str, &str)] = &[
+    ("ai_optout_unknown", "try again later, or set crawl.ai_optout_unknown to keep"),
     ("crawl_delay", "leave the host out, or use --ignore-robots if the site is yours"),
     ("host_dead", "see what the host's first failures say, and run the same command again when it is back"),
     ("internal", "please report it with the URL: no page should be able to do that"),

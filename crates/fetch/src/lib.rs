@@ -28,7 +28,9 @@ pub use http::{
     AddressPolicy, Fetched, HostAuth, HttpClient, HttpSettings, ProxyChoice, RequestHeader, ResolveRule,
     Resource, SkipKind,
 };
-pub use optout::{AI_TXT_PATH, OPT_OUT_MAX_BYTES, OptOut, OriginOptOuts, TDMREP_PATH, tdm_header};
+pub use optout::{
+    AI_TXT_PATH, OPT_OUT_MAX_BYTES, OptOut, OptOutFile, OriginOptOuts, TDMREP_PATH, tdm_header,
+};
 pub use politeness::{AddressBook, Gate, HostSlot, NotYet, PolitenessSettings, SlotOutcome};
 pub use retry::RetrySettings;
 pub use robots::{ROBOTS_MAX_BYTES, RobotsPolicy, RobotsTxt, RobotsVerdict, RuleSet};

@@ -27,6 +27,8 @@ pub enum OptOut {
     TdmFile,
     /// `/ai.txt`.
     AiTxt,
+    /// One of the two files cannot be had for now, and the other one reserves nothing: nobody knows.
+    Unknown,
 }
 
 impl OptOut {
@@ -38,6 +40,7 @@ impl OptOut {
             Self::TdmHeader => "tdm_header",
             Self::TdmFile => "tdm_file",
             Self::AiTxt => "ai_txt",
+            Self::Unknown => "unknown",
         }
     }
 }
@@ -59,20 +62,43 @@ struct TdmEntry {
     reservation: serde_json::Value,
 }
 
+/// What asking for one of an origin's files came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OptOutFile<'a> {
+    /// There is none, or it may not be asked for: nothing is reserved by it.
+    #[default]
+    Missing,
+    /// Its bytes.
+    Found(&'a [u8]),
+    /// No answer that says whether there is one: 429, 5xx, a timeout, no connection.
+    Unknown,
+}
+
+impl<'a> OptOutFile<'a> {
+    const fn bytes(self) -> Option<&'a [u8]> {
+        match self {
+            Self::Found(bytes) => Some(bytes),
+            Self::Missing | Self::Unknown => None,
+        }
+    }
+}
+
 /// The opt-outs that an origin has put into files; empty where it has none.
 #[derive(Clone, Debug, Default)]
 pub struct OriginOptOuts {
     /// Patterns of `tdmrep.json` in order, with what they say.
     tdm: Vec<(RuleSet, bool)>,
     ai: Option<RuleSet>,
+    tdm_unknown: bool,
+    ai_unknown: bool,
 }
 
 impl OriginOptOuts {
-    /// From the bodies of the two files, where they were found. A file that is not what it should be says nothing.
+    /// From the two files. One that was found and is not what it should be says nothing.
     #[must_use]
-    pub fn parse(tdmrep: Option<&[u8]>, ai_txt: Option<&[u8]>, product_token: &str) -> Self {
+    pub fn parse(tdmrep: OptOutFile<'_>, ai_txt: OptOutFile<'_>, product_token: &str) -> Self {
         let entries: Vec<TdmEntry> =
-            tdmrep.and_then(|bytes| serde_json::from_slice(bytes).ok()).unwrap_or_default();
+            tdmrep.bytes().and_then(|bytes| serde_json::from_slice(bytes).ok()).unwrap_or_default();
         let tdm = entries
             .iter()
             .filter(|entry| entry.location.starts_with(['/', '*']))
@@ -83,7 +109,12 @@ impl OriginOptOuts {
                 (pattern(&entry.location), reserved)
             })
             .collect();
-        Self { tdm, ai: ai_txt.map(|bytes| RobotsTxt::parse(bytes).rules(product_token)) }
+        Self {
+            tdm,
+            ai: ai_txt.bytes().map(|bytes| RobotsTxt::parse(bytes).rules(product_token)),
+            tdm_unknown: tdmrep == OptOutFile::Unknown,
+            ai_unknown: ai_txt == OptOutFile::Unknown,
+        }
     }
 
     /// Bytes that this holds in memory, roughly.
@@ -94,14 +125,19 @@ impl OriginOptOuts {
     }
 
     /// What the files say about a page; `None` for no reservation. In `tdmrep.json` the first location that matches
-    /// decides (protocol, §6).
+    /// decides (protocol, §6). What the response itself says (`header`, see [`tdm_header`]) speaks for one page and so
+    /// overrules that file, which speaks for many.
     #[must_use]
-    pub fn reserves(&self, url: &Url) -> Option<OptOut> {
-        let tdm = self.tdm.iter().find(|(pattern, _)| !pattern.verdict(url).allowed);
-        match (tdm, &self.ai) {
-            (Some((_, true)), _) => Some(OptOut::TdmFile),
-            (_, Some(ai)) if !ai.verdict(url).allowed => Some(OptOut::AiTxt),
-            _ => None,
+    pub fn reserves(&self, url: &Url, header: Option<bool>) -> Option<OptOut> {
+        let tdm = || self.tdm.iter().find(|(pattern, _)| !pattern.verdict(url).allowed);
+        let ai = || self.ai.as_ref().is_some_and(|ai| !ai.verdict(url).allowed);
+        match () {
+            () if header != Some(false) && tdm().is_some_and(|(_, reserved)| *reserved) => {
+                Some(OptOut::TdmFile)
+            }
+            () if ai() => Some(OptOut::AiTxt),
+            () if self.ai_unknown || (self.tdm_unknown && header.is_none()) => Some(OptOut::Unknown),
+            () => None,
         }
     }
 }
@@ -132,22 +168,40 @@ mod tests {
         let file = br#"[{"location": "/free/*", "tdm-reservation": 0},
                         {"location": "/*.jpg$", "tdm-reservation": 1},
                         {"location": "/", "tdm-reservation": "1", "tdm-policy": "https://h.test/p.json"}]"#;
-        let found = OriginOptOuts::parse(Some(file), None, "crawl");
-        assert_eq!(found.reserves(&url("/free/a")), None);
-        assert_eq!(found.reserves(&url("/a")), Some(OptOut::TdmFile));
-        assert!(OriginOptOuts::parse(Some(b"<html>"), None, "crawl").reserves(&url("/a")).is_none());
+        let found = OriginOptOuts::parse(OptOutFile::Found(file), OptOutFile::Missing, "crawl");
+        assert_eq!(found.reserves(&url("/free/a"), None), None);
+        assert_eq!(found.reserves(&url("/a"), None), Some(OptOut::TdmFile));
+        assert_eq!(found.reserves(&url("/a"), Some(false)), None, "the response overrules the file");
+        let broken = OriginOptOuts::parse(OptOutFile::Found(b"<html>"), OptOutFile::Missing, "crawl");
+        assert!(broken.reserves(&url("/a"), None).is_none());
+    }
+
+    #[test]
+    fn what_cannot_be_had_is_no_leave() {
+        let of = |tdm, ai, header| OriginOptOuts::parse(tdm, ai, "crawl").reserves(&url("/a"), header);
+        let (missing, unknown) = (OptOutFile::Missing, OptOutFile::Unknown);
+        let (tdm, ai) = (
+            OptOutFile::Found(br#"[{"location": "/", "tdm-reservation": 1}]"#),
+            OptOutFile::Found(b"User-agent: *\nDisallow: /\n"),
+        );
+        assert_eq!(of(unknown, missing, None), Some(OptOut::Unknown));
+        assert_eq!(of(missing, unknown, None), Some(OptOut::Unknown));
+        assert_eq!(of(unknown, missing, Some(false)), None, "the response says it");
+        assert_eq!(of(missing, unknown, Some(false)), Some(OptOut::Unknown), "of ai.txt it says nothing");
+        assert_eq!(of(tdm, unknown, None), Some(OptOut::TdmFile));
+        assert_eq!(of(unknown, ai, None), Some(OptOut::AiTxt));
     }
 
     #[test]
     fn ai_txt_reads_as_robots_txt_does() {
         let file = b"User-Agent: *\nDisallow: /art/\nDisallow: *.txt$\nUser-Agent: crawl\nDisallow: /ours\n";
-        let ours = OriginOptOuts::parse(None, Some(file), "crawl");
+        let ours = OriginOptOuts::parse(OptOutFile::Missing, OptOutFile::Found(file), "crawl");
         assert_eq!(
-            (ours.reserves(&url("/ours")), ours.reserves(&url("/art/x"))),
+            (ours.reserves(&url("/ours"), None), ours.reserves(&url("/art/x"), None)),
             (Some(OptOut::AiTxt), None)
         );
-        let other = OriginOptOuts::parse(None, Some(file), "other");
-        assert_eq!(other.reserves(&url("/a.txt")), Some(OptOut::AiTxt));
-        assert_eq!(OriginOptOuts::default().reserves(&url("/")), None);
+        let other = OriginOptOuts::parse(OptOutFile::Missing, OptOutFile::Found(file), "other");
+        assert_eq!(other.reserves(&url("/a.txt"), None), Some(OptOut::AiTxt));
+        assert_eq!(OriginOptOuts::default().reserves(&url("/"), None), None);
     }
 }

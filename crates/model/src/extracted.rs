@@ -56,6 +56,8 @@ pub enum Warning {
     DeadlineExceeded,
     /// Links were left out: resolved, they would have been many times as long as the page.
     AddressesCapped,
+    /// A file that may opt out of mining could not be had: whether the page is reserved is not known.
+    OptOutUnknown,
 }
 
 /// What kind of link it is.

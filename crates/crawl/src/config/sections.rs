@@ -47,8 +47,19 @@ pub struct CrawlSection {
     pub obey_robots: bool,
     pub respect_ai_optout: bool,
     pub ai_optout_files: bool,
+    pub ai_optout_unknown: OptOutUnknown,
     pub project: String,
     pub source_group: String,
+}
+
+/// What becomes of pages whose site does not say, for now, whether it opts out of mining.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OptOutUnknown {
+    /// They are left out, as under a robots.txt that cannot be had.
+    Skip,
+    /// They are written, and say so.
+    Keep,
 }
 
 /// The strategies that a user may ask for.

@@ -100,7 +100,11 @@ impl Visit<'_> {
             false => None,
         };
         let policy = looked.as_ref().map(|looked| &looked.robots.policy);
-        opt_outs.learn(self.context, &origin, policy, &mut self.slot).await;
+        // a page that has to wait lets its turn pass, so that a host in trouble is not asked for one after the other
+        match opt_outs.learn(self.context, &origin, policy, &mut self.slot).await {
+            Ok(files) => self.opt_outs = Some(files),
+            Err(wait) => return self.requeue(spread(wait), self.request.attempt).map(Some),
+        }
         self.another_turn(&host)
     }
 

@@ -237,6 +237,7 @@ impl HttpClient {
                 total_ms: millis(started.elapsed()),
             },
             wire_bytes,
+            reserved_by_file: None,
             request,
         }))
     }
