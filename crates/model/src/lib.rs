@@ -10,6 +10,7 @@
 mod extracted;
 mod keys;
 mod page;
+mod projects;
 mod record;
 mod request;
 mod signals;
@@ -20,6 +21,10 @@ pub use extracted::{
 };
 pub use keys::{ContentHash, HostKey, LeaseToken, Origin, RequestId, UrlKey};
 pub use page::{Body, BodyGuard, FetchedPage, Headers, Timings};
+pub use projects::{
+    Analysis, AnalysisPage, DomainBoilerplate, DomainFindings, DomainPages, NewSource, Project, ProjectId,
+    ProjectStore, Source, SourceQuery,
+};
 pub use record::{
     Attempt, BoilerplateInfo, BoilerplateStatus, CleanPage, FailedPage, Record, RecordMetadata,
     RemovalReason, RemovedSpan, SCHEMA_VERSION, Stage,

@@ -15,6 +15,9 @@
 //!
 //! One process writes a state directory at a time, and takes a [`StateLock`] for it: the counters and the cache of
 //! known URLs live in that process.
+//!
+//! Pages that are kept beyond a run live apart, in a database of projects ([`SqliteProjects`], [`MemoryProjects`]), which
+//! several processes may write.
 
 mod ledger;
 mod lock;
@@ -22,5 +25,5 @@ mod memory;
 mod sqlite;
 
 pub use lock::StateLock;
-pub use memory::MemoryStore;
-pub use sqlite::{SqliteStore, StoreOptions};
+pub use memory::{MemoryProjects, MemoryStore};
+pub use sqlite::{SqliteProjects, SqliteStore, StoreOptions};

@@ -1,6 +1,9 @@
 //! The storage traits in memory: for tests, for runs that keep nothing, and as the yardstick of the contract.
 
 mod frontier;
+mod projects;
+
+pub use projects::MemoryProjects;
 
 use crate::ledger::{HostId, Ledger, Place};
 use crawl_model::{

@@ -13,16 +13,20 @@ mod error;
 mod frontier;
 mod known;
 mod memory;
+mod migrate;
+mod projects;
 mod run;
 mod settle;
 
 pub(crate) use error::io_error;
+pub use projects::SqliteProjects;
 
 use crawl_model::StoreError;
 use error::sql;
 use memory::Memory;
+use migrate::{Migrations, migrate, newest, version};
 use run::Run;
-use rusqlite::{Connection, OpenFlags, TransactionBehavior, config::DbConfig};
+use rusqlite::{Connection, OpenFlags, config::DbConfig};
 use std::{
     fs, io,
     path::Path,
@@ -33,8 +37,7 @@ use std::{
 /// Name of the database in the state directory.
 const FILE: &str = "crawl.sqlite";
 
-/// One entry a version: `PRAGMA user_version` counts those that have been applied. Entries are never edited, only added.
-const MIGRATIONS: &[&str] =
+const MIGRATIONS: Migrations =
     &[include_str!("migrations/0001_frontier.sql"), include_str!("migrations/0002_lastmod.sql")];
 
 /// Pages in the write-ahead log at which it is copied into the database: at 4 KiB a page the log stays about 8 MiB.
@@ -113,7 +116,7 @@ impl SqliteStore {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
         let mut conn = connect(dir, flags, options).map_err(sql)?;
         set_up_log(&conn, options).map_err(sql)?;
-        migrate(&mut conn)?;
+        migrate(&mut conn, MIGRATIONS)?;
         Self::with(conn)
     }
 
@@ -127,8 +130,8 @@ impl SqliteStore {
             return Err(StoreError::Other(format!("{} holds no state of a crawl", dir.display())));
         }
         let conn = connect(dir, OpenFlags::SQLITE_OPEN_READ_ONLY, StoreOptions::default()).map_err(sql)?;
-        let found = version(&conn)?;
-        if found < newest() {
+        let found = version(&conn, MIGRATIONS)?;
+        if found < newest(MIGRATIONS) {
             return Err(StoreError::Other(format!(
                 "storage has version {found}: a crawl has to bring it up to date"
             )));
@@ -280,31 +283,6 @@ fn set_up_log(conn: &Connection, options: StoreOptions) -> rusqlite::Result<()> 
     conn.pragma_update(None, "synchronous", if options.power_safe { "full" } else { "normal" })?;
     conn.pragma_update_and_check(None, "wal_autocheckpoint", WAL_PAGES, |_| Ok(()))?;
     conn.pragma_update_and_check(None, "journal_size_limit", WAL_LIMIT, |_| Ok(()))
-}
-
-fn newest() -> u32 {
-    u32::try_from(MIGRATIONS.len()).unwrap_or(u32::MAX)
-}
-
-/// The version of a database, if this program can read it.
-fn version(conn: &Connection) -> Result<u32, StoreError> {
-    let found: u32 = conn.pragma_query_value(None, "user_version", |row| row.get(0)).map_err(sql)?;
-    if found > newest() {
-        return Err(StoreError::Version { found, known: newest() });
-    }
-    Ok(found)
-}
-
-/// Applies what the database has not seen yet, each migration in a transaction of its own.
-fn migrate(conn: &mut Connection) -> Result<(), StoreError> {
-    loop {
-        let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sql)?;
-        let done = version(&tx)?;
-        let Some(migration) = MIGRATIONS.get(done as usize) else { return Ok(()) };
-        tx.execute_batch(migration).map_err(sql)?;
-        tx.pragma_update(None, "user_version", done + 1).map_err(sql)?;
-        tx.commit().map_err(sql)?;
-    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,293 @@
+//! [`ProjectStore`] on SQLite: one file that several processes may write, a crawl beside a server.
+
+mod analysis;
+mod rows;
+
+use super::{
+    error::{io_error, sql},
+    migrate::{Migrations, migrate},
+};
+use crawl_model::{
+    Analysis, DomainBoilerplate, DomainPages, NewSource, Project, ProjectId, ProjectStore, Source,
+    SourceQuery, StoreError, UrlKey,
+};
+use rows::{groups_json, project_of, source_of};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior, config::DbConfig, params};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+use uuid::Uuid;
+
+const MIGRATIONS: Migrations = &[include_str!("../migrations/projects/0001_projects.sql")];
+
+/// Marks the file as ours (`PRAGMA application_id`), so that another program's database is not written to: "crwl".
+const APPLICATION_ID: i32 = 0x6372_776c;
+
+/// How long to wait for another process that is writing. The longest write is the commit of an analysis.
+const BUSY: Duration = Duration::from_secs(60);
+
+/// Projects in a database of their own.
+///
+/// What has returned is on disk, through a loss of power too: a crawl settles its pages after they are kept here, and
+/// they must not be lost then. Readers never wait; who writes waits up to a minute for another writer.
+pub struct SqliteProjects {
+    path: PathBuf,
+    conn: Mutex<Connection>,
+}
+
+impl SqliteProjects {
+    /// Opens a database of projects; it and its folder are made if they do not exist, and an older version is brought up
+    /// to date.
+    ///
+    /// # Errors
+    /// [`StoreError::Version`] when a newer program wrote it, [`StoreError::Corrupt`] when it is no database of ours,
+    /// [`StoreError::Full`] when it cannot be written, [`StoreError::Busy`] when another process is writing for long.
+    pub fn open(path: &Path) -> Result<Self, StoreError> {
+        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            fs::create_dir_all(folder).map_err(|e| io_error(folder, &e))?;
+        }
+        let mut conn = connect(path).map_err(sql)?;
+        claim(&conn, path)?;
+        conn.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(())).map_err(sql)?;
+        migrate(&mut conn, MIGRATIONS)?;
+        Ok(Self { path: path.to_owned(), conn: Mutex::new(conn) })
+    }
+
+    /// A panic in the middle of a call has rolled its transaction back when it was dropped.
+    fn conn(&self) -> MutexGuard<'_, Connection> {
+        self.conn.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn find(&self, column: &str, value: &str) -> Result<Option<Project>, StoreError> {
+        let text = format!("{} WHERE projects.{column} = ?1", rows::PROJECT);
+        let conn = self.conn();
+        let mut select = conn.prepare_cached(&text).map_err(sql)?;
+        select.query_row([value], project_of).optional().map_err(sql)
+    }
+}
+
+fn connect(path: &Path) -> rusqlite::Result<Connection> {
+    let flags =
+        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let conn = Connection::open_with_flags(path, flags)?;
+    conn.busy_timeout(BUSY)?;
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    conn.pragma_update(None, "foreign_keys", true)?;
+    conn.pragma_update(None, "synchronous", "full")?;
+    Ok(conn)
+}
+
+/// Takes a new file, refuses one that something else has been written to.
+fn claim(conn: &Connection, path: &Path) -> Result<(), StoreError> {
+    let found: i32 = conn.pragma_query_value(None, "application_id", |row| row.get(0)).map_err(sql)?;
+    let tables: i64 =
+        conn.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).map_err(sql)?;
+    match (found, tables) {
+        (APPLICATION_ID, _) => Ok(()),
+        (0, 0) => conn.pragma_update(None, "application_id", APPLICATION_ID).map_err(sql),
+        _ => Err(StoreError::Corrupt(format!("{} is no database of projects", path.display()))),
+    }
+}
+
+impl ProjectStore for SqliteProjects {
+    fn create_project(&self, name: &str, now_ms: i64) -> Result<Option<Project>, StoreError> {
+        let id = ProjectId(Uuid::new_v4());
+        let conn = self.conn();
+        let mut insert = conn
+            .prepare_cached(
+                "INSERT INTO projects (id, name, created_at) VALUES (?1, ?2, ?3) \
+                 ON CONFLICT (name) DO NOTHING RETURNING number",
+            )
+            .map_err(sql)?;
+        let number = insert.query_row((id.to_string(), name, now_ms), |row| row.get(0)).optional();
+        let made = |number| Project { number, id, name: name.to_owned(), sources: 0, created_at_ms: now_ms };
+        Ok(number.map_err(sql)?.map(made))
+    }
+
+    fn project(&self, id: ProjectId) -> Result<Option<Project>, StoreError> {
+        self.find("id", &id.to_string())
+    }
+
+    fn project_named(&self, name: &str) -> Result<Option<Project>, StoreError> {
+        self.find("name", name)
+    }
+
+    fn projects(&self, after: i64, limit: usize) -> Result<Vec<Project>, StoreError> {
+        let conn = self.conn();
+        let text = format!("{} WHERE projects.number > ?1 ORDER BY projects.number LIMIT ?2", rows::PROJECT);
+        let mut select = conn.prepare_cached(&text).map_err(sql)?;
+        let found = select.query_map((after, at_most(limit)), project_of).map_err(sql)?;
+        found.collect::<Result<_, _>>().map_err(sql)
+    }
+
+    fn delete_project(&self, id: ProjectId) -> Result<bool, StoreError> {
+        let deleted = self.conn().execute("DELETE FROM projects WHERE id = ?1", [id.to_string()]);
+        deleted.map(|rows| rows > 0).map_err(sql)
+    }
+
+    fn save_sources(
+        &self,
+        project: ProjectId,
+        sources: &[NewSource],
+        now_ms: i64,
+    ) -> Result<bool, StoreError> {
+        let mut conn = self.conn();
+        let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sql)?;
+        if !exists(&tx, project)? {
+            return Ok(false);
+        }
+        {
+            let (project, mut upsert) = (project.to_string(), tx.prepare_cached(UPSERT).map_err(sql)?);
+            for page in sources {
+                upsert
+                    .execute(params![
+                        project,
+                        UrlKey::of(&page.url).to_string(),
+                        page.url,
+                        page.domain,
+                        page.source_group,
+                        now_ms,
+                        page.metadata,
+                        page.content,
+                        page.cleaned_content,
+                    ])
+                    .map_err(sql)?;
+            }
+        }
+        tx.commit().map_err(sql)?;
+        Ok(true)
+    }
+
+    fn sources(&self, project: ProjectId, query: &SourceQuery) -> Result<Vec<Source>, StoreError> {
+        let conn = self.conn();
+        let mut select = conn.prepare_cached(rows::SOURCES).map_err(sql)?;
+        let mut found = select
+            .query(params![
+                project.to_string(),
+                query.after,
+                query.domain,
+                groups_json(&query.groups)?,
+                at_most(query.limit),
+            ])
+            .map_err(sql)?;
+        let (mut sources, mut bytes) = (Vec::new(), 0_usize);
+        while let Some(row) = found.next().map_err(sql)? {
+            let source = source_of(row).map_err(sql)?;
+            bytes += source.page.content.len() + source.page.cleaned_content.as_ref().map_or(0, String::len);
+            sources.push(source);
+            if bytes >= query.max_bytes {
+                break;
+            }
+        }
+        Ok(sources)
+    }
+
+    fn source(&self, project: ProjectId, id: UrlKey) -> Result<Option<Source>, StoreError> {
+        let conn = self.conn();
+        let mut select = conn.prepare_cached(rows::SOURCE).map_err(sql)?;
+        select.query_row((project.to_string(), id.to_string()), source_of).optional().map_err(sql)
+    }
+
+    fn domains(&self, project: ProjectId, groups: &[String]) -> Result<Vec<DomainPages>, StoreError> {
+        rows::domains(&self.conn(), project, groups)
+    }
+
+    fn boilerplate(
+        &self,
+        project: ProjectId,
+        domain: Option<&str>,
+    ) -> Result<Vec<DomainBoilerplate>, StoreError> {
+        let conn = self.conn();
+        let mut select = conn.prepare_cached(rows::BOILERPLATE).map_err(sql)?;
+        let found = select.query_map((project.to_string(), domain), rows::boilerplate_of).map_err(sql)?;
+        found.collect::<Result<_, _>>().map_err(sql)
+    }
+
+    fn begin_analysis(
+        &self,
+        project: ProjectId,
+        groups: &[String],
+    ) -> Result<Box<dyn Analysis + '_>, StoreError> {
+        // a connection of its own: its view of the project stays the same while others write
+        let conn = connect(&self.path).map_err(sql)?;
+        Ok(Box::new(analysis::SqliteAnalysis::begin(conn, project, groups.to_vec())?))
+    }
+}
+
+fn exists(conn: &Connection, project: ProjectId) -> Result<bool, StoreError> {
+    let mut select = conn.prepare_cached("SELECT 1 FROM projects WHERE id = ?1").map_err(sql)?;
+    select.exists([project.to_string()]).map_err(sql)
+}
+
+fn at_most(limit: usize) -> i64 {
+    i64::try_from(limit).unwrap_or(i64::MAX)
+}
+
+/// What is on the left side of an assignment's `sources.` is the row as it was.
+const UPSERT: &str = "\
+INSERT INTO sources (project_id, id, url, domain, source_group, created_at, updated_at, metadata, content, cleaned_content)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7, ?8, ?9)
+ON CONFLICT (project_id, id) DO UPDATE SET
+    source_group = excluded.source_group,
+    updated_at = excluded.updated_at,
+    metadata = excluded.metadata,
+    revision = sources.revision + (sources.content <> excluded.content),
+    cleaned_content = CASE WHEN sources.content = excluded.content
+        THEN coalesce(sources.cleaned_content, excluded.cleaned_content) ELSE excluded.cleaned_content END,
+    content = excluded.content";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_of_something_else_is_left_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("other.sqlite");
+        Connection::open(&path).unwrap().execute_batch("CREATE TABLE t (x)").unwrap();
+        let before = fs::read(&path).unwrap();
+        assert!(matches!(SqliteProjects::open(&path), Err(StoreError::Corrupt(_))));
+        assert_eq!(fs::read(&path).unwrap(), before);
+        fs::write(&path, "no database at all, but long enough to be taken for the head of one".repeat(20))
+            .unwrap();
+        assert!(matches!(SqliteProjects::open(&path), Err(StoreError::Corrupt(_))));
+    }
+
+    #[test]
+    fn versions_are_counted_and_newer_ones_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("deeper/projects.sqlite");
+        let store = SqliteProjects::open(&path).unwrap();
+        store.create_project("kept", 1).unwrap().unwrap();
+        let version = |conn: &Connection| -> u32 {
+            conn.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap()
+        };
+        assert_eq!(version(&store.conn()), 1);
+        store.conn().pragma_update(None, "user_version", 2).unwrap();
+        drop(store);
+        assert!(matches!(SqliteProjects::open(&path), Err(StoreError::Version { found: 2, known: 1 })));
+        Connection::open(&path).unwrap().pragma_update(None, "user_version", 1).unwrap();
+        assert!(SqliteProjects::open(&path).unwrap().project_named("kept").unwrap().is_some());
+    }
+
+    #[test]
+    fn no_question_scans_pages() {
+        let store = SqliteProjects::open(&tempfile::tempdir().unwrap().path().join("p.sqlite")).unwrap();
+        let conn = store.conn();
+        let by_domain = rows::SOURCES.replace("?3 IS NULL OR domain = ?3", "domain = ?3");
+        for text in [rows::SOURCES, &by_domain, rows::SOURCE, rows::DOMAINS, rows::PROJECT, analysis::PAGES] {
+            let mut plan = conn.prepare(&format!("EXPLAIN QUERY PLAN {text}")).unwrap();
+            for n in 1..=plan.parameter_count() {
+                plan.raw_bind_parameter(n, 1).unwrap();
+            }
+            let mut rows = plan.raw_query();
+            while let Some(row) = rows.next().unwrap() {
+                let step: String = row.get(3).unwrap();
+                assert!(!step.contains("SCAN sources"), "{step}: {text}");
+            }
+        }
+    }
+}
