@@ -121,12 +121,29 @@ fn retry_after_is_waited_for() {
     assert!(waited >= Duration::from_secs(2), "the host was asked again after {waited:?}");
 }
 
-/// A host that asks for an hour is not waited for longer than the settings allow, nor is its URL.
+/// A host that asks for more than a run waits for is left: nothing is asked of it before, by the next run neither.
 #[test]
-fn retry_after_is_waited_for_up_to_its_limit() {
-    let limits = [("CRAWL_POLITENESS_MAX_RETRY_AFTER", "1s"), ("CRAWL_POLITENESS_MAX_SLOW_DELAY", "100ms")];
-    let waited = wait_after_refusal(&limits, "3600");
-    assert!(waited >= Duration::from_secs(1) && waited < Duration::from_secs(30), "{waited:?}");
+fn a_host_that_asks_for_longer_than_a_run_waits_is_left() {
+    let tree = Tree::of(7);
+    let handler = move |request: &Request| match request.path() {
+        "/p/2.html" => Response::status(429).header("Retry-After", "3600"),
+        _ => tree.answer(request),
+    };
+    let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());
+    let mut command = crawl(&sandbox, &server, &["--delay", "0s"]);
+    let command = command.env("CRAWL_FETCH_BACKOFF", "20ms").env("CRAWL_POLITENESS_MAX_RETRY_AFTER", "30m");
+    run(command).expect(0);
+    let targets = server.targets();
+    assert_eq!(targets.last().map(String::as_str), Some("/p/2.html"), "nothing after it: {targets:?}");
+    let errors = sandbox.errors();
+    assert!(errors.iter().any(|line| line["url"] == server.url("/p/2.html")), "{errors:?}");
+    assert!(errors.iter().all(|line| line["kind"] == "retry_after"), "{errors:?}");
+    let message = errors[0]["message"].as_str().unwrap();
+    assert!(message.contains("politeness.max_retry_after"), "{message}");
+
+    // the next round knows it still
+    run(command).expect(4);
+    assert_eq!(server.targets(), targets, "the host is not asked");
 }
 
 #[test]

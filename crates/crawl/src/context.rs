@@ -6,11 +6,13 @@ use crate::{
 };
 use crawl_extract::PageExtractor;
 use crawl_fetch::{ByteBudget, Gate, HttpClient, RetrySettings, Traps};
-use crawl_model::{CleanPage, FailedPage, LeaseRef, Outcome, PageHistory, StoreError};
+use crawl_model::{CleanPage, FailedPage, HostKey, LeaseRef, Outcome, PageHistory, StoreError};
 use std::{
+    collections::BTreeMap,
     hash::{BuildHasher, RandomState},
     io,
     sync::{Arc, Mutex, OnceLock, PoisonError},
+    time::Duration,
 };
 use tokio_util::sync::CancellationToken;
 use url::Url;
@@ -61,6 +63,9 @@ pub struct Context {
     pub worker: String,
 }
 
+/// Name in the store of the hosts that asked to be left alone, each with the time until which.
+const TOLD_KEY: &str = "retry_after";
+
 /// Name in the store of the hosts that seeds redirected to.
 const SCOPE_KEY: &str = "scope_extensions";
 
@@ -93,6 +98,35 @@ impl Context {
         }
         for url in self.scope_extensions()?.iter().filter_map(|site| Url::parse(site).ok()) {
             self.links.extend_scope(&url);
+        }
+        Ok(())
+    }
+
+    /// Writes down which hosts asked to be left alone, and until when.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub fn save_told(&self) -> Result<(), StoreError> {
+        let now = now_ms();
+        let until = |wait: Duration| now.saturating_add(i64::try_from(wait.as_millis()).unwrap_or(i64::MAX));
+        let told: BTreeMap<String, i64> =
+            self.gate.told().into_iter().map(|(host, wait)| (host.to_string(), until(wait))).collect();
+        let text = serde_json::to_string(&told).map_err(|e| StoreError::Other(e.to_string()))?;
+        self.store.put(TOLD_KEY, &text)
+    }
+
+    /// Takes up what hosts asked of earlier runs.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub fn recall_told(&self) -> Result<(), StoreError> {
+        let Some(text) = self.store.get(TOLD_KEY)? else { return Ok(()) };
+        let told: BTreeMap<String, i64> =
+            serde_json::from_str(&text).map_err(|e| StoreError::Corrupt(format!("{TOLD_KEY}: {e}")))?;
+        for (host, until) in told {
+            if let Ok(left) = u64::try_from(until.saturating_sub(now_ms())) {
+                self.gate.tell(&HostKey::from_stored(&host), Duration::from_millis(left));
+            }
         }
         Ok(())
     }

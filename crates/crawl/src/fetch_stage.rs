@@ -9,13 +9,18 @@ use crate::{
     links::new_url,
     sitemaps, soft404,
 };
-use crawl_fetch::{FetchError, Fetched, HostSlot, OptOut, OriginOptOuts, Resource, SlotOutcome, tdm_header};
+use crawl_fetch::{
+    FetchError, Fetched, HostSlot, OptOut, OriginOptOuts, Phase, Resource, SlotOutcome, tdm_header,
+};
 use crawl_model::{
     CrawlRequest, Discovery, FailedPage, FetchedPage, HostKey, LeaseRef, Outcome, PageHistory, Stage,
 };
 use std::{sync::Arc, time::Duration};
 use tokio::sync::{Mutex, OwnedSemaphorePermit, mpsc};
 use url::Url;
+
+/// How long a further request of a page waits for its turn.
+const MAX_TURN: Duration = Duration::from_secs(10);
 
 /// A lease with the host's leave to make one request.
 pub struct Job {
@@ -83,9 +88,7 @@ impl Visit<'_> {
             return self.probe().await;
         }
         if self.slot.is_none() {
-            let message = "the host did not answer again and again; its other URLs are not tried in this run"
-                .to_owned();
-            return Ok(self.fail(Stage::Fetch, "host_dead", None, message));
+            return Ok(self.given_up());
         }
         if self.context.config.crawl.obey_robots
             && let Some(answer) = self.ask_robots().await?
@@ -131,6 +134,26 @@ impl Visit<'_> {
         }
     }
 
+    /// How much longer the host has asked to be left alone, where that is more than a run waits for.
+    fn host_left(&self) -> Option<Duration> {
+        HostKey::of(&self.request.url).and_then(|host| self.context.gate.left(&host))
+    }
+
+    /// The end of a URL of a host that is not asked any more in this run.
+    fn given_up(&self) -> Answer {
+        let Some(left) = self.host_left() else {
+            let message = "the host did not answer again and again; its other URLs are not tried in this run";
+            return self.fail(Stage::Fetch, "host_dead", None, message.to_owned());
+        };
+        let until = now_ms().saturating_add(i64::try_from(left.as_millis()).unwrap_or(i64::MAX));
+        let message = format!(
+            "the host asks not to be asked again before {}, which is more than politeness.max_retry_after from when it \
+             said so; its URLs are not tried in this run",
+            rfc3339(until)
+        );
+        self.fail(Stage::Fetch, "retry_after", None, message)
+    }
+
     /// Asks for a page that cannot exist, once; only an answer with status 200 is looked at. None is an error, nor is it
     /// one that robots.txt forbids asking.
     async fn probe(mut self) -> Result<Answer, StageError> {
@@ -168,34 +191,44 @@ impl Visit<'_> {
 
     /// One request for the URL, by which the host's slot is used up.
     async fn fetch(&mut self) -> Fetched {
-        let slot = self.take_slot().await;
+        let slot = match self.take_slot().await {
+            Ok(slot) => slot,
+            Err(error) => {
+                return Fetched::Failed {
+                    request: self.request.clone(),
+                    error,
+                    status: None,
+                    retry_after: None,
+                };
+            }
+        };
         let fetched = self.context.client.fetch(self.request.clone()).await;
         self.count(&fetched);
-        if let Some(slot) = slot {
-            slot.finish(SlotOutcome::of(&fetched).of_url(&self.request.url));
-        }
+        slot.finish(SlotOutcome::of(&fetched).of_url(&self.request.url));
         fetched
     }
 
-    /// The slot of the lease for the first request; for the rare redirect that stays on the page another one.
-    async fn take_slot(&mut self) -> Option<HostSlot> {
-        match self.slot.take() {
-            Some(slot) => Some(slot),
-            None => match HostKey::of(&self.request.url) {
-                Some(host) => Some(self.context.gate.acquire(&host).await),
-                None => None,
-            },
+    /// The slot of the lease for the first request; for the rare redirect that stays on the page another one. That is not
+    /// waited for long: the host may have asked for hours, and the URL can come again.
+    async fn take_slot(&mut self) -> Result<HostSlot, FetchError> {
+        if let Some(slot) = self.slot.take() {
+            return Ok(slot);
         }
+        let host = HostKey::of(&self.request.url)
+            .ok_or_else(|| FetchError::Url(format!("the scheme is {}", self.request.url.scheme())))?;
+        let slot = self.context.gate.acquire_within(&host, MAX_TURN).await;
+        slot.map_err(|_| FetchError::Timeout { phase: Phase::Turn, limit: MAX_TURN })
     }
 
     /// A sitemap: its URLs go to the frontier, and it is done. Redirects are followed as those of pages are.
     async fn read_sitemap(mut self) -> Result<Answer, StageError> {
-        let slot = self.take_slot().await;
+        let slot = match self.take_slot().await {
+            Ok(slot) => slot,
+            Err(error) => return self.failed(&error, None, None),
+        };
         let cap = self.context.config.fetch.max_sitemap.as_u64();
         let answer = self.context.client.fetch_large_resource(&self.request.url, cap).await;
-        if let Some(slot) = slot {
-            slot.finish(SlotOutcome::of_resource(&answer).of_url(&self.request.url));
-        }
+        slot.finish(SlotOutcome::of_resource(&answer).of_url(&self.request.url));
         match answer {
             Err(error) => self.failed(&error, None, None),
             Ok(Resource { redirect: Some(to), status, .. })
@@ -313,9 +346,10 @@ impl Visit<'_> {
         if let Some(answer) = self.fall_back_to_http(error.is_unreachable())? {
             return Ok(answer);
         }
+        if self.host_left().is_some() {
+            return Ok(self.given_up());
+        }
         let attempts = self.request.attempt + 1;
-        // the URL waits no longer than its host is made to
-        let retry_after = retry_after.map(|wait| wait.min(self.context.config.politeness.max_retry_after));
         if error.is_transient()
             && let Some(pause) = self.context.retry.pause(attempts, retry_after, error.is_timeout())
         {

@@ -14,6 +14,7 @@ const KINDS: &[(&str, &str)] = &[
     ("host_dead", "see what the host's first failures say, and run the same command again when it is back"),
     ("internal", "please report it with the URL: no page should be able to do that"),
     ("redirect_loop", "try --cookies; if a browser loops as well, the site's owner has to fix it"),
+    ("retry_after", "run the same command again after that time, or raise politeness.max_retry_after"),
     ("robots_disallowed", "leave it out, or use --ignore-robots if the site is yours"),
     ("robots_unreachable", "try again later, or use --ignore-robots if the site is yours"),
     ("sitemap", "the site's owner has to fix the file; crawl check sitemap says what is read of it"),

@@ -4,8 +4,8 @@
 
 use crate::{context::Context, origin_cache::OriginCache};
 use crawl_fetch::{
-    AI_TXT_PATH, FetchError, HostSlot, OPT_OUT_MAX_BYTES, OptOut, OptOutFile, OriginOptOuts, Resource,
-    RobotsPolicy, SlotOutcome, TDMREP_PATH, tdm_header,
+    AI_TXT_PATH, FetchError, HostSlot, NotYet, OPT_OUT_MAX_BYTES, OptOut, OptOutFile, OriginOptOuts,
+    Resource, RobotsPolicy, SlotOutcome, TDMREP_PATH, tdm_header,
 };
 use crawl_model::{FetchedPage, HostKey, Origin};
 use std::{sync::Arc, time::Duration};
@@ -182,7 +182,7 @@ impl Asking<'_> {
             let Context { gate, client, .. } = self.context;
             let turn = match self.slot.take() {
                 Some(slot) => slot,
-                None => gate.acquire_within(&host, MAX_TURN).await.map_err(|no| Trouble::NoTurn(no.at))?,
+                None => gate.acquire_within(&host, MAX_TURN).await.map_err(no_turn)?,
             };
             let answer = client.fetch_resource(&url, OPT_OUT_MAX_BYTES).await;
             turn.finish(SlotOutcome::of_resource(&answer));
@@ -200,6 +200,11 @@ impl Asking<'_> {
         }
         Ok(Answer::Missing)
     }
+}
+
+/// A host that is given up fails its pages when they are leased again, which need not wait.
+fn no_turn(not_yet: NotYet) -> Trouble {
+    Trouble::NoTurn(not_yet.at.filter(|_| !not_yet.dead))
 }
 
 /// Statuses that say nothing about the file, as of robots.txt: the server's own trouble, and that it wants fewer requests.

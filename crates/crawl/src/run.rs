@@ -71,6 +71,7 @@ fn read_seeds(file: &Path) -> Result<Vec<Seed>, Failure> {
 async fn crawl(config: Config, seeds: &[Seed], state: &State, quiet: bool) -> Result<Exit, Failure> {
     let context = Arc::new(context(config, Arc::clone(&state.store) as Arc<dyn Store>)?);
     context.recall_scope(state.new_round)?;
+    context.recall_told()?;
     plant(&context, seeds)?;
     let [records, errors] = outputs(&context, state)?;
     let names = (records.name().to_owned(), errors.name().to_owned());
@@ -90,6 +91,9 @@ async fn crawl(config: Config, seeds: &[Seed], state: &State, quiet: bool) -> Re
         let _ = shown.await;
     }
     signals.abort();
+    if outcome.is_ok() {
+        context.save_told()?;
+    }
 
     for name in [&names.0, &names.1] {
         // after an error the file may hold lines that were not settled: those are for the next run to cut off

@@ -92,6 +92,7 @@ impl Scheduler {
             }
             if self.hosts_forgotten.elapsed() > FORGET_HOSTS {
                 self.context.gate.evict_idle(FORGET_HOSTS);
+                self.context.save_told()?;
                 self.hosts_forgotten = Instant::now();
             }
             let Some(place) = self.place().await else { continue };

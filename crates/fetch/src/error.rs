@@ -7,7 +7,7 @@ use std::{net::IpAddr, time::Duration};
 pub enum Phase {
     /// Name resolution, TCP and TLS.
     Connect,
-    /// The wait for a turn at the host that a redirect of robots.txt leads to.
+    /// The wait for a turn at a host: that of a redirect of robots.txt, or for one more request of the same page.
     Turn,
     /// From the request to the end of the response headers.
     Headers,
@@ -21,7 +21,7 @@ impl Phase {
     const fn words(self) -> &'static str {
         match self {
             Self::Connect => "connecting",
-            Self::Turn => "waiting for a turn at the host of robots.txt",
+            Self::Turn => "waiting for a turn at the host",
             Self::Headers => "waiting for the response headers",
             Self::Body => "waiting for more of the body",
             Self::Total => "the whole request",

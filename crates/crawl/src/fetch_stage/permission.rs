@@ -114,6 +114,9 @@ impl Visit<'_> {
         if let Some(error) = &robots.error {
             return self.failed(error, None, None);
         }
+        if self.host_left().is_some() {
+            return Ok(self.given_up());
+        }
         let attempts = self.request.attempt + 1;
         if let Some(pause) = self.context.retry.pause(attempts, None, false) {
             return self.requeue(spread(pause), attempts);

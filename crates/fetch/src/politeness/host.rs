@@ -36,6 +36,14 @@ impl Clock for TokioClock {
 pub(super) type Limiter =
     RateLimiter<NotKeyed, InMemoryState, TokioClock, NoOpMiddleware<std::time::Instant>>;
 
+/// What a host has asked for by `Retry-After`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Told {
+    pub(super) until: Instant,
+    /// It is more than a run waits for.
+    pub(super) left: bool,
+}
+
 /// What is known of a host. Dropped when idle, unless it says more than a fresh one would.
 pub(super) struct Host {
     /// One request a pause; `None` where nothing has to be waited for.
@@ -55,6 +63,8 @@ pub(super) struct Host {
     pub(super) refused: FxHashSet<u64>,
     /// Not before this: `Retry-After`, or the break of a host that does not answer.
     pub(super) not_before: Option<Instant>,
+    /// What its last `Retry-After` asked for, if that is not over.
+    pub(super) told: Option<Told>,
     /// Requests without any answer in a row.
     pub(super) failures: u32,
     pub(super) last_used: Instant,
@@ -72,9 +82,23 @@ impl Host {
             asked_for_less: false,
             refused: FxHashSet::default(),
             not_before: None,
+            told: None,
             failures: 0,
             last_used: now,
         }
+    }
+
+    /// Leaves it alone for so long, because it says so.
+    pub(super) fn tell(&mut self, wait: Duration, settings: &PolitenessSettings, now: Instant) {
+        let Some(until) = now.checked_add(wait) else { return };
+        self.not_before = Some(self.not_before.map_or(until, |at| at.max(until)));
+        let told = Told { until, left: wait > settings.max_retry_after };
+        self.told = Some(self.told.filter(|before| before.until > until).unwrap_or(told));
+    }
+
+    /// How much longer it is left for this run, as it asks for more than a run waits for.
+    pub(super) fn left(&self, now: Instant) -> Option<Duration> {
+        self.told.filter(|told| told.left && told.until > now).map(|told| told.until - now)
     }
 
     /// Begins a pause, with the request of slot `begun_by` or, for 0, after an answer.
@@ -93,8 +117,7 @@ pub(super) fn learn(
     now: Instant,
 ) {
     if let Some(wait) = outcome.retry_after.filter(|_| outcome.status.is_some_and(|s| s >= 300)) {
-        let until = now + wait.min(settings.max_retry_after);
-        host.not_before = Some(host.not_before.map_or(until, |at| at.max(until)));
+        host.tell(wait, settings, now);
     }
     pace(host, outcome, started, settings, now);
     if outcome.unanswered {

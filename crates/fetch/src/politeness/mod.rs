@@ -32,7 +32,7 @@ const REMEMBER_FAILURES: Duration = Duration::from_secs(3_600);
 pub struct NotYet {
     /// When to try again; `None` if all its slots are taken and one has to be freed first.
     pub at: Option<Instant>,
-    /// The host did not answer again and again, and no longer counts as alive: its URLs can be failed.
+    /// The host did not answer again and again, or asks to be left alone for longer than a run waits: its URLs can be failed.
     pub dead: bool,
 }
 
@@ -83,7 +83,8 @@ impl Gate {
             Some(host) => host,
             None => hosts.entry(key.clone()).or_insert_with(|| Host::new(now)),
         };
-        let dead = host.failures >= settings.break_after.saturating_add(settings.break_tries);
+        let silent = host.failures >= settings.break_after.saturating_add(settings.break_tries);
+        let dead = silent || host.left(now).is_some();
         // after a break one request finds out whether the host is back
         let slots = if host.failures >= settings.break_after { 1 } else { settings.host_concurrency.max(1) };
         if host.in_flight >= slots {
@@ -176,6 +177,30 @@ impl Gate {
     pub fn delay(&self, key: &HostKey) -> Duration {
         let state = self.0.lock();
         state.hosts.get(key).map_or(self.0.settings.delay, |host| base_pause(host, &self.0.settings))
+    }
+
+    /// How much longer a host has asked to be left alone, where that is more than `max_retry_after`, so that it is left for
+    /// this run.
+    #[must_use]
+    pub fn left(&self, key: &HostKey) -> Option<Duration> {
+        self.0.lock().hosts.get(key).and_then(|host| host.left(Instant::now()))
+    }
+
+    /// What hosts have asked for by `Retry-After` and is not over, for the next run.
+    #[must_use]
+    pub fn told(&self) -> Vec<(HostKey, Duration)> {
+        let now = Instant::now();
+        let state = self.0.lock();
+        let told = state.hosts.iter().filter_map(|(key, host)| Some((key, host.told?.until)));
+        told.filter(|(_, until)| *until > now).map(|(key, until)| (key.clone(), until - now)).collect()
+    }
+
+    /// Leaves a host alone for so long, because it said so to an earlier run.
+    pub fn tell(&self, key: &HostKey, wait: Duration) {
+        let now = Instant::now();
+        let mut state = self.0.lock();
+        let host = state.hosts.entry(key.clone()).or_insert_with(|| Host::new(now));
+        host.tell(wait, &self.0.settings, now);
     }
 
     /// Hosts that are remembered.

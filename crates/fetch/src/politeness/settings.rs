@@ -18,7 +18,7 @@ pub struct PolitenessSettings {
     pub address_share: f64,
     /// The most that a robots.txt may ask for by `Crawl-delay`.
     pub max_crawl_delay: Duration,
-    /// The most that a `Retry-After` may ask for.
+    /// The longest `Retry-After` that is waited for. A host that asks for more is left.
     pub max_retry_after: Duration,
     /// A host that answers 429, or 503 twice in a row or with `Retry-After`, gets its pause doubled, or with `Retry-After` half
     /// as long again, up to this. A URL that is tried again does not count.
@@ -41,7 +41,7 @@ impl Default for PolitenessSettings {
             host_concurrency: 1,
             address_share: 0.25,
             max_crawl_delay: Duration::from_secs(30),
-            max_retry_after: Duration::from_secs(300),
+            max_retry_after: Duration::from_secs(3_600),
             max_slow_delay: Duration::from_secs(60),
             forgiveness: 0.2,
             break_after: 5,

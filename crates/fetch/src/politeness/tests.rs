@@ -117,7 +117,7 @@ async fn a_freed_slot_wakes_whoever_asked_before() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn retry_after_is_obeyed_up_to_its_cap() {
+async fn retry_after_is_obeyed_and_beyond_what_is_waited_for_the_host_is_left() {
     let gate = Gate::new(exact(0));
     let busy = |seconds| SlotOutcome {
         status: Some(429),
@@ -126,8 +126,44 @@ async fn retry_after_is_obeyed_up_to_its_cap() {
     };
     gate.try_acquire(&key("a")).ok().unwrap().finish(busy(2));
     assert_eq!(wait(&gate, "a"), Duration::from_secs(2));
-    gate.try_acquire(&key("b")).ok().unwrap().finish(busy(99_999_999_999));
-    assert_eq!(wait(&gate, "b"), Duration::from_secs(300));
+    gate.try_acquire(&key("b")).ok().unwrap().finish(busy(3_600));
+    assert_eq!(wait(&gate, "b"), Duration::from_secs(3_600));
+    assert_eq!(gate.left(&key("b")), None);
+    // 20 hours: what one more answer says on the way does not shorten it
+    let (first, second) = (gate.acquire(&key("c")).await, gate.try_acquire(&key("c")));
+    assert!(second.is_err());
+    first.finish(busy(72_000));
+    let told = gate.try_acquire(&key("c")).err().unwrap();
+    assert!(told.dead && told.at == Some(Instant::now() + Duration::from_secs(72_000)));
+    assert!(
+        gate.acquire_within(&key("c"), Duration::from_secs(80_000)).await.is_err(),
+        "it is not waited for"
+    );
+    assert_eq!(gate.left(&key("c")), Some(Duration::from_secs(72_000)));
+    gate.evict_idle(Duration::ZERO);
+    advance(Duration::from_secs(71_999)).await;
+    assert!(gate.try_acquire(&key("c")).err().unwrap().dead);
+    advance(Duration::from_secs(1)).await;
+    assert!(gate.try_acquire(&key("c")).is_ok() && gate.left(&key("c")).is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_hosts_asked_for_outlives_the_gate() {
+    let gate = Gate::new(exact(0));
+    let busy = |seconds| SlotOutcome { retry_after: Some(Duration::from_secs(seconds)), ..status(503) };
+    gate.try_acquire(&key("a")).ok().unwrap().finish(busy(100));
+    gate.try_acquire(&key("b")).ok().unwrap().finish(busy(7_200));
+    gate.try_acquire(&key("c")).ok().unwrap().finish(busy(5));
+    gate.try_acquire(&key("d"))
+        .ok()
+        .unwrap()
+        .finish(SlotOutcome { unanswered: true, ..SlotOutcome::default() });
+    advance(Duration::from_secs(10)).await;
+    let next = Gate::new(exact(0));
+    gate.told().iter().for_each(|(host, wait)| next.tell(host, *wait));
+    assert_eq!(wait(&next, "a"), Duration::from_secs(90));
+    assert_eq!(next.left(&key("b")), Some(Duration::from_secs(7_190)));
+    assert!(next.try_acquire(&key("c")).is_ok() && next.try_acquire(&key("d")).is_ok());
 }
 
 /// The pause of host `a` after each of these answers to one request after the other.

@@ -38,9 +38,10 @@ impl HttpClient {
             let Some(host) = HostKey::of(&url) else { break };
             let slot = match slot.take() {
                 Some(slot) => slot,
-                None => {
-                    gate.acquire_within(&host, MAX_TURN).await.map_err(|not_yet| no_turn(&url, not_yet))?
-                }
+                None => gate
+                    .acquire_within(&host, MAX_TURN)
+                    .await
+                    .map_err(|not_yet| no_turn(gate, &host, not_yet))?,
             };
             let answer = self.fetch_resource(&url, ROBOTS_MAX_BYTES).await;
             slot.finish(SlotOutcome::of_resource(&answer));
@@ -69,11 +70,14 @@ impl HttpClient {
 }
 
 /// Why a hop was not made. Nothing is known of the robots.txt then, so that it is tried again as if its host were down.
-fn no_turn(url: &Url, not_yet: NotYet) -> FetchError {
-    tracing::debug!(%url, ?not_yet, "robots.txt leads to a host that cannot be asked now");
+fn no_turn(gate: &Gate, host: &HostKey, not_yet: NotYet) -> FetchError {
+    tracing::debug!(%host, ?not_yet, "robots.txt leads to a host that cannot be asked now");
     if not_yet.dead {
-        let host = url.host_str().unwrap_or_default().to_owned();
-        FetchError::Connect { host, reason: "it did not answer again and again".to_owned() }
+        let reason = match gate.left(host) {
+            Some(_) => "it asks to be left alone for longer than a run waits",
+            None => "it did not answer again and again",
+        };
+        FetchError::Connect { host: host.to_string(), reason: reason.to_owned() }
     } else {
         FetchError::Timeout { phase: Phase::Turn, limit: MAX_TURN }
     }
