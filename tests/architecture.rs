@@ -9,15 +9,30 @@ use std::{
 };
 
 /// Crates of the workspace, and those among them that each may depend on, in whatever section of its manifest.
-const ALLOWED: [(&str, &[&str]); 7] = [
+const ALLOWED: [(&str, &[&str]); 9] = [
     ("crawl-model", &[]),
     ("crawl-fetch", &["crawl-model"]),
     ("crawl-extract", &["crawl-model"]),
     ("crawl-dedup", &["crawl-model"]),
     ("crawl-store", &["crawl-model"]),
+    // any archive and any corpus: they know nothing of crawls, nor of each other
+    ("crawl-archive", &[]),
+    ("crawl-corpus", &[]),
     // the address policy; and, in its tests, the consent rules of the static path
     ("crawl-chrome", &["crawl-fetch", "crawl-extract"]),
-    ("crawl", &["crawl-model", "crawl-fetch", "crawl-extract", "crawl-dedup", "crawl-store", "crawl-chrome"]),
+    (
+        "crawl",
+        &[
+            "crawl-model",
+            "crawl-fetch",
+            "crawl-extract",
+            "crawl-dedup",
+            "crawl-archive",
+            "crawl-corpus",
+            "crawl-store",
+            "crawl-chrome",
+        ],
+    ),
 ];
 
 /// Name of a crate of the workspace → names of everything that it depends on.

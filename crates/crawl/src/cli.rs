@@ -1,9 +1,11 @@
 //! The command line as plain data.
 
+mod duplicates;
 mod jobs;
 
 use crate::config::Override;
 use clap::{Args, Parser, Subcommand};
+pub use duplicates::DuplicatesArgs;
 pub use jobs::{
     CheckArgs, CheckWhat, ClassifyArgs, DedupArgs, DedupMode, ExtractArgs, RulesArgs, TextFormat,
 };
@@ -44,6 +46,8 @@ pub enum Command {
     Classify(ClassifyArgs),
     /// Remove what each domain repeats from a finished JSONL (the batch algorithm).
     Dedup(DedupArgs),
+    /// Group exact and near duplicates of a corpus and choose a canonical document of each group.
+    Duplicates(DuplicatesArgs),
     /// Explain one decision: what robots.txt says of a URL, what a URL canonicalises to, how bytes are decoded, what a
     /// sitemap lists, what is wrong with rules of your own or a filter list.
     Check(CheckArgs),
@@ -278,6 +282,12 @@ impl Overrides {
     fn number(&mut self, flag: &'static str, key: &'static str, value: Option<u32>) {
         if let Some(value) = value {
             self.set(flag, key, i64::from(value));
+        }
+    }
+
+    fn share(&mut self, flag: &'static str, key: &'static str, value: Option<f64>) {
+        if let Some(value) = value {
+            self.set(flag, key, value);
         }
     }
 

@@ -3,6 +3,7 @@
 mod check;
 mod classify;
 mod dedup;
+mod duplicates;
 mod explain;
 mod extract;
 mod jsonl;
@@ -29,6 +30,7 @@ pub fn dispatch(cli: Cli) -> Exit {
         Some(Command::Extract(args)) => extract::run(&args),
         Some(Command::Classify(args)) => classify::run(&args),
         Some(Command::Dedup(args)) => dedup::run(&args),
+        Some(Command::Duplicates(args)) => duplicates::run(&args),
         Some(Command::Check(args)) => check::run(&args),
         Some(Command::Completions { shell }) => {
             clap_complete::generate(shell, &mut Cli::command(), "crawl", &mut io::stdout());

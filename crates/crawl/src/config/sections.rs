@@ -3,6 +3,7 @@
 use super::http::{AuthEntry, headers, proxy};
 use super::values::{Limit, duration, from_text, list_from_text, pause, positive, share};
 use crate::traps::TrapsSection;
+use crawl_corpus::ClusterAlgorithm;
 use crawl_extract::{Favor, LinkStyle};
 use crawl_fetch::{PolitenessSettings, ProxyChoice, RequestHeader, Scope};
 use serde::Deserialize;
@@ -19,6 +20,7 @@ pub struct Config {
     pub traps: TrapsSection,
     pub extract: ExtractSection,
     pub dedup: DedupSection,
+    pub duplicates: DuplicatesSection,
     pub output: OutputSection,
     pub state: StateSection,
     pub log: LogSection,
@@ -241,4 +243,26 @@ pub struct ChannelsSection {
     pub extracted: usize,
     #[serde(deserialize_with = "positive")]
     pub cleaned: usize,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "see config/crawl.toml")]
+pub struct DuplicatesSection {
+    pub language: String,
+    pub shingle_words: usize,
+    pub permutations: usize,
+    pub jaccard: f64,
+    pub cosine: f64,
+    pub tfidf: bool,
+    pub vocabulary: usize,
+    pub min_df: u32,
+    pub max_lemma_chars: usize,
+    pub cluster_algorithm: ClusterAlgorithm,
+    pub clusters: usize,
+    pub seed: u64,
+    pub pairs_per_group: u64,
+    pub run_records: usize,
+    pub work_dir: String,
+    pub max_record: bytesize::ByteSize,
 }

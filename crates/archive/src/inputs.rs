@@ -1,0 +1,46 @@
+//! Which files are read, and as what.
+
+use crate::ArchiveError;
+use std::path::{Path, PathBuf};
+
+/// Formats of files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// A JSON object a line.
+    Jsonl,
+}
+
+impl Format {
+    /// The format by the ending of the name, less `.gz`.
+    #[must_use]
+    pub fn of(_path: &Path) -> Self {
+        Self::Jsonl
+    }
+}
+
+/// The files that names and patterns (`*`, `?`, `[…]`, `**`) stand for: in the order given, those of a pattern by name. A
+/// file that exists under a name with such marks is meant itself.
+///
+/// # Errors
+/// When a name or pattern stands for no file, or is no pattern.
+pub fn expand(inputs: &[PathBuf]) -> Result<Vec<PathBuf>, ArchiveError> {
+    let mut files = Vec::new();
+    for input in inputs {
+        if input.is_file() {
+            files.push(input.clone());
+            continue;
+        }
+        let pattern = input.to_string_lossy();
+        let found = glob::glob(&pattern).map_err(|e| ArchiveError::Pattern {
+            pattern: pattern.clone().into_owned(),
+            problem: e.to_string(),
+        })?;
+        let mut found: Vec<PathBuf> = found.filter_map(Result::ok).filter(|path| path.is_file()).collect();
+        if found.is_empty() {
+            return Err(ArchiveError::NoFile(pattern.into_owned()));
+        }
+        found.sort();
+        files.extend(found);
+    }
+    Ok(files)
+}

@@ -1,0 +1,77 @@
+//! Lines of JSON: records of `crawl`, pages for `crawl extract --jsonl`, and others that use these names.
+
+use crate::{
+    Body, Document, Item, ReadOptions, RecordError,
+    lines::{Line, next_line},
+};
+use base64::{Engine, prelude::BASE64_STANDARD};
+use serde_json::{Map, Value};
+use std::{io::BufRead, ops::ControlFlow};
+
+/// Reads all lines; empty ones are passed over.
+pub(crate) fn read(
+    input: &mut dyn BufRead,
+    options: &ReadOptions,
+    each: &mut dyn FnMut(Item) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    let mut line = Vec::new();
+    let mut number = 0;
+    loop {
+        number += 1;
+        let item = match next_line(input, &mut line, options.max_record) {
+            Ok(Line::End) => return ControlFlow::Continue(()),
+            Ok(Line::Whole) if line.trim_ascii().is_empty() => continue,
+            Ok(Line::Whole) => match document(&line) {
+                Ok(document) => Item::Document(document),
+                Err(error) => Item::Unreadable { number, error },
+            },
+            Ok(Line::TooLong) => {
+                Item::Unreadable { number, error: RecordError::TooLarge(options.max_record as u64) }
+            }
+            Err(e) => {
+                // what follows cannot be found again
+                let _ = each(Item::Unreadable { number, error: crate::read_error(&e) });
+                return ControlFlow::Continue(());
+            }
+        };
+        each(item)?;
+    }
+}
+
+/// The document of a line. `text` goes before `content`, both before `html` and `html_base64`.
+fn document(line: &[u8]) -> Result<Document, RecordError> {
+    let record: Map<String, Value> =
+        serde_json::from_slice(line).map_err(|e| RecordError::Json(e.to_string()))?;
+    let own = |key: &str| record.get(key);
+    let said = |key: &str| record.get("metadata").and_then(|m| m.get(key));
+    let text = |found: Option<&Value>| match found {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Number(number)) => number.to_string(),
+        _ => String::new(),
+    };
+    let first = |all: &[Option<&Value>]| {
+        all.iter().map(|found| text(*found)).find(|text| !text.is_empty()).unwrap_or_default()
+    };
+    let body = ["text", "content"].iter().find_map(|key| own(key).and_then(Value::as_str));
+    let body = match (body, own("html").and_then(Value::as_str), own("html_base64").and_then(Value::as_str)) {
+        (Some(text), ..) => Body::Text(text.to_owned()),
+        (None, Some(html), _) => Body::Html(html.as_bytes().to_vec()),
+        (None, None, Some(bytes)) => Body::Html(
+            BASE64_STANDARD.decode(bytes).map_err(|e| RecordError::Encoding(format!("html_base64: {e}")))?,
+        ),
+        (None, None, None) => {
+            return Err(RecordError::NoText("none of text, content, html, html_base64"));
+        }
+    };
+    let content_type = first(&[own("content_type"), said("contentType")]);
+    let is_html = matches!(body, Body::Html(_)) && own("html").is_some();
+    Ok(Document {
+        id: first(&[own("id"), own("url")]),
+        url: first(&[own("url"), said("sourceURL")]),
+        date: first(&[own("warc_date"), own("date"), said("fetchedAt")]),
+        // the line was UTF-8: whatever the page declares, its bytes are no longer in that charset
+        content_type: if is_html { "text/html; charset=utf-8".to_owned() } else { content_type },
+        title: first(&[own("title"), said("title")]),
+        body,
+    })
+}

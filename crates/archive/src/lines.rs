@@ -1,0 +1,71 @@
+//! Lines of a stream, none of them longer in memory than it may be.
+
+use std::io::{self, BufRead};
+
+/// A line, or that one was too long.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Line {
+    /// In the buffer, without its line feed.
+    Whole,
+    /// Longer than allowed: read to its end and dropped.
+    TooLong,
+    /// There is none any more.
+    End,
+}
+
+/// Reads a line into a buffer.
+pub(crate) fn next_line(input: &mut dyn BufRead, line: &mut Vec<u8>, most: usize) -> io::Result<Line> {
+    line.clear();
+    let (mut read, mut too_long) = (false, false);
+    loop {
+        let available = match input.fill_buf() {
+            Ok(available) => available,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+            Err(e) => return Err(e),
+        };
+        if available.is_empty() {
+            return Ok(if too_long {
+                Line::TooLong
+            } else if read {
+                Line::Whole
+            } else {
+                Line::End
+            });
+        }
+        read = true;
+        let end = memchr::memchr(b'\n', available);
+        let part = available.get(..end.unwrap_or(available.len())).unwrap_or_default();
+        if line.len() + part.len() > most {
+            too_long = true;
+            *line = Vec::new();
+        } else if !too_long {
+            line.extend_from_slice(part);
+        }
+        let used = part.len() + usize::from(end.is_some());
+        input.consume(used);
+        if end.is_some() {
+            return Ok(if too_long { Line::TooLong } else { Line::Whole });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::BufReader;
+
+    #[test]
+    fn long_lines_are_told_and_passed_over() {
+        let mut input = BufReader::with_capacity(3, &b"ab\n\nlonger than eight\nlast"[..]);
+        let mut line = Vec::new();
+        let mut next = || {
+            let kind = next_line(&mut input, &mut line, 8).unwrap();
+            (kind, String::from_utf8(line.clone()).unwrap())
+        };
+        assert_eq!(next(), (Line::Whole, "ab".into()));
+        assert_eq!(next(), (Line::Whole, String::new()));
+        assert_eq!(next(), (Line::TooLong, String::new()));
+        assert_eq!(next(), (Line::Whole, "last".into()));
+        assert_eq!(next(), (Line::End, String::new()));
+    }
+}

@@ -1,0 +1,183 @@
+//! Cleaning (specification, "Clean + normalize text"): what is left decides whether two documents are the same.
+
+mod markup;
+
+use std::borrow::Cow;
+use unicode_normalization::{UnicodeNormalization, is_nfkc_quick};
+
+/// What a number becomes.
+pub const NUMBER: &str = "<num>";
+
+/// Schemes after which a URL runs to the next space or closing mark.
+const SCHEMES: [&str; 4] = ["https://", "http://", "ftp://", "www."];
+
+/// A text without HTML, URLs and e-mail addresses, in Unicode's NFKC and lower case, its numbers as [`NUMBER`] and single
+/// spaces between its words.
+///
+/// Numbers are marked where they stand alone (`3`, `1,024.5`, the parts of `2024-05-01`), not inside names (`utf8`,
+/// `x86_64`). Characters of Chinese and Japanese, which are written without spaces, are set apart by spaces, as BERT's
+/// basic tokenizer does; otherwise a whole sentence would be one word and one changed character would change all of it.
+/// The result holds no control characters and no white space but U+0020. Linear in the text.
+#[must_use]
+pub fn clean(text: &str) -> String {
+    let text = markup::strip(text);
+    let lower = normalized(&text).to_lowercase();
+    let mut out = String::with_capacity(lower.len());
+    for word in lower.split(is_space) {
+        if !word.is_empty() {
+            push_word(word, &mut out);
+        }
+    }
+    out.truncate(out.trim_end_matches(' ').len());
+    out
+}
+
+/// White space, and control characters, which other readers of the text (Python's `split`) take for it.
+fn is_space(c: char) -> bool {
+    c.is_whitespace() || c.is_control() || c == '\u{feff}'
+}
+
+fn normalized(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() || is_nfkc_quick(text.chars()) == unicode_normalization::IsNormalized::Yes {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.nfkc().collect())
+}
+
+/// Writes what is left of a word and a space; of a URL or an address nothing is left.
+fn push_word(word: &str, out: &mut String) {
+    if word.bytes().all(|b| b.is_ascii_alphabetic()) {
+        out.push_str(word);
+        out.push(' ');
+        return;
+    }
+    let start = out.len();
+    match url_in(word) {
+        Some((from, to)) => {
+            push_marked(word.get(..from).unwrap_or_default(), out);
+            push_marked(word.get(to..).unwrap_or_default(), out);
+        }
+        None if is_address(word) => {}
+        None => push_marked(word, out),
+    }
+    if out.len() > start && !out.ends_with(' ') {
+        out.push(' ');
+    }
+}
+
+/// Where a URL stands in a word: from its scheme to a mark that closes it (`)` of a Markdown link) or the word's end.
+fn url_in(word: &str) -> Option<(usize, usize)> {
+    if !word.contains("://") && !word.contains("www.") {
+        return None;
+    }
+    let from = SCHEMES.iter().filter_map(|scheme| word.find(scheme)).min()?;
+    let after = word.get(from..)?;
+    let end = after.find([')', ']', '>', '<', '"', '\'', '}', '|', '`']).unwrap_or(after.len());
+    Some((from, from + end))
+}
+
+/// `name@host.tld`, with punctuation around it.
+fn is_address(word: &str) -> bool {
+    let Some((name, host)) = word.split_once('@') else { return false };
+    let host = host.trim_end_matches(|c: char| !c.is_alphanumeric());
+    let name = name.trim_start_matches(|c: char| !c.is_alphanumeric()).trim_start_matches("mailto:");
+    !name.is_empty()
+        && host.contains('.')
+        && !host.starts_with('.')
+        && name.chars().all(|c| c.is_alphanumeric() || "._%+-".contains(c))
+        && host.chars().all(|c| c.is_alphanumeric() || ".-".contains(c))
+}
+
+fn is_of_name(c: char) -> bool {
+    c.is_alphabetic() || c == '_'
+}
+
+/// Chinese characters and Japanese syllables.
+fn stands_alone(c: char) -> bool {
+    matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3134f}')
+}
+
+/// Writes a word with its numbers marked and its ideographs set apart.
+fn push_marked(word: &str, out: &mut String) {
+    let mut rest = word;
+    let mut before = None;
+    while let Some(c) = rest.chars().next() {
+        if c.is_numeric() && !stands_alone(c) {
+            let end = number_end(rest);
+            let (number, after) = rest.split_at(end);
+            let in_name = before.is_some_and(is_of_name) || after.chars().next().is_some_and(is_of_name);
+            out.push_str(if in_name { number } else { NUMBER });
+            // a number in a name makes what follows a part of that name
+            before = if in_name { Some('_') } else { number.chars().next_back() };
+            rest = after;
+            continue;
+        }
+        if stands_alone(c) {
+            if !out.is_empty() && !out.ends_with(' ') {
+                out.push(' ');
+            }
+            out.push(c);
+            out.push(' ');
+            before = None;
+        } else {
+            out.push(c);
+            before = Some(c);
+        }
+        rest = rest.get(c.len_utf8()..).unwrap_or_default();
+    }
+}
+
+/// Bytes of the number that a text begins with: digits, and single `.`, `,` or `:` between digits.
+fn number_end(text: &str) -> usize {
+    let mut end = 0;
+    let mut mark = None;
+    for (at, c) in text.char_indices() {
+        if c.is_numeric() && !stands_alone(c) {
+            end = at + c.len_utf8();
+            mark = None;
+        } else if mark.is_none() && matches!(c, '.' | ',' | ':') {
+            mark = Some(c);
+        } else {
+            break;
+        }
+    }
+    end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn what_is_removed_and_what_stays() {
+        for (given, want) in [
+            ("  The   Quick\n\tFox ", "the quick fox"),
+            ("<p class=\"x\">One</p><br/>two &amp; three", "one two & three"),
+            ("a < b and List<String> stays", "a < b and list<string> stays"),
+            ("<script>var x = '<b>';</script>text<!-- note <i> -->s", "text s"),
+            ("see https://example.org/a?b=c. now", "see now"),
+            ("see [here](https://example.org/x), and www.example.org", "see [here](), and"),
+            ("write to Jane.Doe+x@mail.example.org, please", "write to please"),
+            ("@Override foo@ a@b", "@override foo@ a@b"),
+            ("In 2024-05-01 were 1,024.5 of 3.", "in <num>-<num>-<num> were <num> of <num>."),
+            ("utf8 x86_64 v1.2 1.2.3-rc1 50% 10kg", "utf8 x86_64 v1.2 <num>-rc1 <num>% 10kg"),
+            ("ﬁne Ｆｕｌｌ", "fine full"),
+            ("東京 Tower", "東 京 tower"),
+            ("a\u{1f}b\u{85}c\u{a0}d\u{0}e", "a b c d e"),
+            ("", ""),
+            (" https://example.org ", ""),
+        ] {
+            assert_eq!(clean(given), want, "{given:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_ends_as_words_between_single_spaces(text in "\\PC{0,60}|[a-z0-9<>&;:/@. \\n一\u{85}İ]{0,80}") {
+            let cleaned = clean(&text);
+            prop_assert!(!cleaned.contains(|c: char| c != ' ' && is_space(c)), "{cleaned:?}");
+            prop_assert!(!cleaned.contains("  ") && !cleaned.starts_with(' ') && !cleaned.ends_with(' '), "{cleaned:?}");
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! What was found, for the outputs.
+
+use crate::{
+    CorpusError, Page, Settings,
+    analysis::Model,
+    cluster::Clusters,
+    documents::{Documents, Members},
+    groups::Groups,
+    minhash::Banding,
+    spool::Entries,
+    tfidf::Vocabulary,
+    verify::Pair,
+};
+
+/// Everything that the outputs are written from. Texts lie in files.
+pub struct Findings {
+    /// What was asked for.
+    pub settings: Settings,
+    /// How signatures were cut.
+    pub banding: Banding,
+    /// Documents left out for their language.
+    pub other_languages: u64,
+    /// Pairs of texts that were compared exactly.
+    pub candidates: u64,
+    /// Buckets that were too large for all of their pairs to be compared.
+    pub thinned: u64,
+    /// All documents.
+    pub documents: Documents,
+    /// Pairs of different texts, by their numbers.
+    pub pairs: Vec<Pair>,
+    /// Groups of documents.
+    pub groups: Groups,
+    /// Topics, if they were asked for.
+    pub clusters: Option<Clusters>,
+    pub(crate) model: Option<Model>,
+    pub(crate) signatures: Entries,
+    pub(crate) lemmas: Entries,
+    pub(crate) texts: Entries,
+    pub(crate) pages: Entries,
+}
+
+/// Two documents that are near duplicates.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DocumentPair {
+    /// Place of the one document.
+    pub i: u32,
+    /// Place of the other, which comes later.
+    pub j: u32,
+    /// How alike their texts are.
+    pub scores: Pair,
+}
+
+/// Pairs of documents, made of the pairs of their texts.
+#[derive(Debug, Default)]
+pub struct DocumentPairs {
+    /// By `i`, then `j`.
+    pub pairs: Vec<DocumentPair>,
+    /// Pairs of copies that large groups have beyond those.
+    pub not_listed: u64,
+}
+
+impl Findings {
+    /// The terms that documents were compared by.
+    #[must_use]
+    pub fn vocabulary(&self) -> Option<&Vocabulary> {
+        self.model.as_ref().map(|model| &model.vocabulary)
+    }
+
+    /// The cleaned text with a number; empty unless texts were kept.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn text(&self, text: u32) -> Result<String, CorpusError> {
+        self.texts.text(text as usize)
+    }
+
+    /// The lemmas of the text with a number; empty without TF-IDF.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn lemmas(&self, text: u32) -> Result<String, CorpusError> {
+        if self.model.is_some() { self.lemmas.text(text as usize) } else { Ok(String::new()) }
+    }
+
+    /// A document as it came; empty unless pages were kept.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn page(&self, document: u32) -> Result<Page, CorpusError> {
+        let bytes = self.pages.read(document as usize)?;
+        Ok(serde_json::from_slice(&bytes).unwrap_or_default())
+    }
+
+    /// The bands of a text's signature as they were compared: hash of each band.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn bands(&self, text: u32) -> Result<Vec<u64>, CorpusError> {
+        let bytes = self.signatures.read(text as usize)?;
+        let signature: Vec<u32> =
+            bytes.as_chunks::<4>().0.iter().map(|row| u32::from_le_bytes(*row)).collect();
+        Ok(self.banding.hashes(&signature).collect())
+    }
+
+    /// All pairs of documents. A pair of texts stands for each document of the one with each of the other, and copies of a
+    /// text are pairs too. Of groups with more than [`Settings::pairs_per_group`] pairs only those between the first
+    /// documents of the texts are listed, and one from there to each copy.
+    #[must_use]
+    pub fn document_pairs(&self) -> DocumentPairs {
+        let members = self.documents.members();
+        let sizes = self.pairs_by_group();
+        let full = |document: u32| {
+            sizes.get(self.groups.of(document) as usize).is_some_and(|n| *n <= self.settings.pairs_per_group)
+        };
+        let mut found = DocumentPairs::default();
+        for pair in &self.pairs {
+            let (a, b) = (members.of(pair.a), members.of(pair.b));
+            found.cross(a, b, *pair, a.first().is_some_and(|d| full(*d)));
+        }
+        for (text, _) in
+            (0..).zip(self.documents.distinct()).filter(|(t, d)| self.copies_count(*t, d.documents))
+        {
+            found.copies(&members, text, members.of(text).first().is_some_and(|d| full(*d)));
+        }
+        found.pairs.sort_unstable_by_key(|pair| (pair.i, pair.j));
+        found
+    }
+
+    /// Whether documents with the same text are strong pairs: without a term of the vocabulary their cosine is 0.
+    fn copies_count(&self, text: u32, documents: u32) -> bool {
+        let has_vector = |model: &Model| model.norms.get(text as usize).is_some_and(|norm| *norm > 0.0);
+        documents > 1 && self.model.as_ref().is_none_or(has_vector)
+    }
+
+    /// Number of pairs of documents of each group.
+    fn pairs_by_group(&self) -> Vec<u64> {
+        let mut sizes = vec![0_u64; self.documents.len() as usize];
+        let distinct = self.documents.distinct();
+        let mut add = |document: u32, pairs: u64| {
+            if let Some(size) = sizes.get_mut(self.groups.of(document) as usize) {
+                *size = size.saturating_add(pairs);
+            }
+        };
+        for pair in &self.pairs {
+            if let Some((a, b)) = distinct.get(pair.a as usize).zip(distinct.get(pair.b as usize)) {
+                add(a.first, u64::from(a.documents) * u64::from(b.documents));
+            }
+        }
+        for text in distinct {
+            let n = u64::from(text.documents);
+            add(text.first, n * (n - n.min(1)) / 2);
+        }
+        sizes
+    }
+}
+
+impl DocumentPairs {
+    fn push(&mut self, a: u32, b: u32, scores: Pair) {
+        self.pairs.push(DocumentPair { i: a.min(b), j: a.max(b), scores });
+    }
+
+    fn cross(&mut self, a: &[u32], b: &[u32], scores: Pair, full: bool) {
+        let some = |all: &[u32]| if full { all.len() } else { all.len().min(1) };
+        for x in a.iter().take(some(a)) {
+            for y in b.iter().take(some(b)) {
+                self.push(*x, *y, scores);
+            }
+        }
+        self.not_listed += (a.len() * b.len() - some(a) * some(b)) as u64;
+    }
+
+    fn copies(&mut self, members: &Members, text: u32, full: bool) {
+        let same = Pair { a: text, b: text, jaccard: 1.0, estimate: 1.0, cosine: 1.0 };
+        let documents = members.of(text);
+        let listed = self.pairs.len();
+        for (at, x) in documents.iter().enumerate().take(if full { documents.len() } else { 1 }) {
+            for y in documents.iter().skip(at + 1) {
+                self.push(*x, *y, same);
+            }
+        }
+        let all = documents.len() * documents.len().saturating_sub(1) / 2;
+        self.not_listed += (all - (self.pairs.len() - listed)) as u64;
+    }
+}

@@ -1,0 +1,127 @@
+//! Base forms of words: a dictionary for English, Snowball's stemmers for 17 other languages, the word itself elsewhere.
+
+mod english;
+
+use crate::words::words;
+use rust_stemmers::{Algorithm, Stemmer};
+
+/// Words longer than this are names of machines' making; they are left as they are.
+const MAX_WORD_CHARS: usize = 48;
+
+/// Reduces words of one language to their base forms.
+///
+/// It differs from spaCy's pipeline, which the specification names, in that nothing tags parts of speech: a word has one
+/// base form whatever its sentence (`left` is always `leave`). For English dictionary and suffix rules are those of
+/// spaCy's rule-based lemmatiser (WordNet 3.0); other languages get stems (`häuser` → `haus`, but also `universität` →
+/// `universitat`), which serve for comparing documents and are no words of a dictionary.
+pub struct Lemmatizer(Kind);
+
+enum Kind {
+    English,
+    Stems(Stemmer),
+    AsWritten,
+}
+
+impl std::fmt::Debug for Lemmatizer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self.0 {
+            Kind::English => "Lemmatizer(English)",
+            Kind::Stems(_) => "Lemmatizer(Stems)",
+            Kind::AsWritten => "Lemmatizer(AsWritten)",
+        })
+    }
+}
+
+impl Lemmatizer {
+    /// The one for a language (ISO 639-1); words of languages that it does not know stay as they are.
+    #[must_use]
+    pub fn new(language: &str) -> Self {
+        if language == "en" {
+            return Self(Kind::English);
+        }
+        let of = STEMMERS.iter().find(|(code, _)| *code == language);
+        Self(of.map_or(Kind::AsWritten, |(_, algorithm)| Kind::Stems(Stemmer::create(*algorithm))))
+    }
+
+    /// Base forms of all words of a cleaned text, in order, separated by single spaces. Only the first `max_chars`
+    /// characters are read.
+    #[must_use]
+    pub fn lemmas(&self, cleaned: &str, max_chars: usize) -> String {
+        let text =
+            cleaned.char_indices().nth(max_chars).and_then(|(at, _)| cleaned.get(..at)).unwrap_or(cleaned);
+        let mut out = String::with_capacity(text.len());
+        for word in words(text) {
+            if !out.is_empty() {
+                out.push(' ');
+            }
+            self.push(word, &mut out);
+        }
+        out
+    }
+
+    fn push(&self, word: &str, out: &mut String) {
+        match &self.0 {
+            Kind::English => out.push_str(english::lemma(word)),
+            Kind::Stems(stemmer) if is_plain(word) => {
+                let stem = stemmer.stem(word);
+                out.push_str(if stem.is_empty() { word } else { &stem });
+            }
+            Kind::Stems(_) | Kind::AsWritten => out.push_str(word),
+        }
+    }
+}
+
+fn is_plain(word: &str) -> bool {
+    word.chars().all(char::is_alphabetic) && word.chars().nth(MAX_WORD_CHARS).is_none()
+}
+
+/// English is not among them: it has a dictionary.
+const STEMMERS: [(&str, Algorithm); 18] = [
+    ("ar", Algorithm::Arabic),
+    ("da", Algorithm::Danish),
+    ("nl", Algorithm::Dutch),
+    ("fi", Algorithm::Finnish),
+    ("fr", Algorithm::French),
+    ("de", Algorithm::German),
+    ("el", Algorithm::Greek),
+    ("hu", Algorithm::Hungarian),
+    ("it", Algorithm::Italian),
+    ("nb", Algorithm::Norwegian),
+    ("no", Algorithm::Norwegian),
+    ("pt", Algorithm::Portuguese),
+    ("ro", Algorithm::Romanian),
+    ("ru", Algorithm::Russian),
+    ("es", Algorithm::Spanish),
+    ("sv", Algorithm::Swedish),
+    ("ta", Algorithm::Tamil),
+    ("tr", Algorithm::Turkish),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn each_language_by_its_means() {
+        let lemmas = |language: &str, text: &str| Lemmatizer::new(language).lemmas(text, usize::MAX);
+        assert_eq!(
+            lemmas("en", "the children's boxes were running, <num> times."),
+            "the child box be run <num> time"
+        );
+        assert_eq!(lemmas("de", "die häuser der städte"), "die haus der stadt");
+        assert_eq!(lemmas("xx", "die häuser der städte"), "die häuser der städte");
+        assert_eq!(Lemmatizer::new("en").lemmas("größere houses", 11), "größere hou");
+        assert_eq!(lemmas("en", ""), "");
+    }
+
+    proptest! {
+        #[test]
+        fn no_word_makes_a_stemmer_fail(word in "\\p{L}{1,20}|[a-zäöüßéèêçñåøæığşİ]{1,30}|[ء-ي]{1,12}|[α-ώ]{1,12}|[а-я]{1,14}|[஀-௿]{1,12}") {
+            for (code, _) in STEMMERS {
+                let lemmas = Lemmatizer::new(code).lemmas(&word, usize::MAX);
+                prop_assert_eq!(lemmas.is_empty(), words(&word).next().is_none());
+            }
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! Base forms of English words by WordNet's dictionary, its lists of irregular forms and its suffix rules ("morphy").
+
+use rustc_hash::FxHashMap;
+use std::sync::LazyLock;
+
+/// See `data/english.py`.
+const DICTIONARY: &str = include_str!("../../data/english.txt");
+
+const NOUN: u8 = 1;
+const VERB: u8 = 2;
+const ADJECTIVE: u8 = 4;
+
+/// Suffix and what stands for it in the base form, in the order of WordNet.
+type Rules = &'static [(&'static str, &'static str)];
+
+const NOUN_RULES: Rules = &[
+    ("s", ""),
+    ("ses", "s"),
+    ("ves", "f"),
+    ("xes", "x"),
+    ("zes", "z"),
+    ("ches", "ch"),
+    ("shes", "sh"),
+    ("men", "man"),
+    ("ies", "y"),
+];
+const VERB_RULES: Rules =
+    &[("s", ""), ("ies", "y"), ("es", "e"), ("es", ""), ("ed", "e"), ("ed", ""), ("ing", "e"), ("ing", "")];
+const ADJECTIVE_RULES: Rules = &[("er", ""), ("est", ""), ("er", "e"), ("est", "e")];
+
+/// Forms of auxiliary verbs, which WordNet lists in part only.
+const AUXILIARIES: [(&str, &str); 13] = [
+    ("am", "be"),
+    ("are", "be"),
+    ("been", "be"),
+    ("being", "be"),
+    ("did", "do"),
+    ("does", "do"),
+    ("doing", "do"),
+    ("done", "do"),
+    ("had", "have"),
+    ("has", "have"),
+    ("is", "be"),
+    ("was", "be"),
+    ("were", "be"),
+];
+
+/// Words of grammar that look like inflected forms: they are their own base forms. Sorted.
+const GRAMMAR: [&str; 22] = [
+    "as",
+    "during",
+    "every",
+    "further",
+    "her",
+    "his",
+    "its",
+    "less",
+    "nothing",
+    "other",
+    "others",
+    "ours",
+    "rather",
+    "something",
+    "theirs",
+    "this",
+    "thus",
+    "unless",
+    "us",
+    "whether",
+    "yes",
+    "yours",
+];
+
+struct Dictionary {
+    bases: FxHashMap<&'static str, u8>,
+    irregular: FxHashMap<&'static str, (&'static str, u8)>,
+}
+
+static LOADED: LazyLock<Dictionary> = LazyLock::new(|| {
+    let mut dictionary = Dictionary { bases: FxHashMap::default(), irregular: FxHashMap::default() };
+    for (entry, parts) in DICTIONARY.lines().filter_map(|line| line.split_once(' ')) {
+        let parts = parts.bytes().fold(0, |all, b| {
+            all | match b {
+                b'n' => NOUN,
+                b'v' => VERB,
+                b'a' => ADJECTIVE,
+                _ => 0,
+            }
+        });
+        match entry.split_once('=') {
+            None => {
+                dictionary.bases.insert(entry, parts);
+            }
+            // of two bases (`axes`: axe, axis) a verb's goes first, as it does below, then the first by the alphabet
+            Some((form, base)) => {
+                let known =
+                    dictionary.irregular.get(form).is_some_and(|(_, p)| p & VERB != 0 || parts & VERB == 0);
+                if !known {
+                    dictionary.irregular.insert(form, (base, parts));
+                }
+            }
+        }
+    }
+    dictionary.irregular.extend(AUXILIARIES.map(|(form, base)| (form, (base, VERB))));
+    dictionary
+});
+
+/// The base form of a lower-cased word; the word itself where the dictionary knows none.
+///
+/// Without a tagger the first of these that holds decides: an irregular form of a verb or noun; `-ing` and `-ed` of a verb;
+/// `-s` of a noun, then of a verb (a word of the dictionary in `-ss`, `-us`, `-is`, or of three letters, is no plural:
+/// `class`, `gas`); comparison, unless the word is a noun or verb itself (`better`, `number`).
+pub(super) fn lemma(word: &str) -> &str {
+    if word.len() < 2 || !word.is_ascii() || GRAMMAR.binary_search(&word).is_ok() {
+        return word;
+    }
+    let dictionary = &*LOADED;
+    let itself = dictionary.bases.get(word).copied().unwrap_or(0);
+    if let Some((base, parts)) = dictionary.irregular.get(word)
+        && (parts & (NOUN | VERB) != 0 || itself & (NOUN | VERB) == 0)
+    {
+        return base;
+    }
+    let by = |part: u8, rules: Rules| dictionary.by_rules(word, part, rules);
+    let found = match word.as_bytes().last() {
+        Some(b'g' | b'd') if itself & VERB == 0 => by(VERB, VERB_RULES),
+        Some(b's') if itself == 0 || may_be_plural(word) => {
+            by(NOUN, NOUN_RULES).or_else(|| by(VERB, VERB_RULES))
+        }
+        Some(b'n') if itself == 0 => by(NOUN, NOUN_RULES),
+        Some(b'r' | b't') if itself & (NOUN | VERB) == 0 => by(ADJECTIVE, ADJECTIVE_RULES),
+        _ => None,
+    };
+    found.unwrap_or(word)
+}
+
+/// Whether a word that stands in the dictionary with its `-s` (`times`) may be the plural of another.
+fn may_be_plural(word: &str) -> bool {
+    word.len() > 3 && !["ss", "us", "is"].iter().any(|end| word.ends_with(end))
+}
+
+impl Dictionary {
+    /// The first base form of a part of speech that a rule leads to.
+    fn by_rules(&self, word: &str, part: u8, rules: Rules) -> Option<&'static str> {
+        let mut longer = String::new();
+        rules.iter().find_map(|(suffix, instead)| {
+            let stem = word.strip_suffix(suffix).filter(|stem| stem.len() > 1)?;
+            let base = if instead.is_empty() {
+                stem
+            } else {
+                longer.clear();
+                longer.extend([stem, instead]);
+                &longer
+            };
+            let (known, parts) = self.bases.get_key_value(base)?;
+            (parts & part != 0).then_some(*known)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_and_their_bases() {
+        assert!(GRAMMAR.is_sorted());
+        for (word, base) in [
+            ("running", "run"),
+            ("houses", "house"),
+            ("cities", "city"),
+            ("boxes", "box"),
+            ("women", "woman"),
+            ("was", "be"),
+            ("does", "do"),
+            ("left", "leave"),
+            ("data", "datum"),
+            ("news", "news"),
+            ("series", "series"),
+            ("times", "time"),
+            ("class", "class"),
+            ("gas", "gas"),
+            ("status", "status"),
+            ("means", "mean"),
+            ("implementing", "implement"),
+            ("used", "use"),
+            ("goes", "go"),
+            ("string", "string"),
+            ("king", "king"),
+            ("number", "number"),
+            ("faster", "fast"),
+            ("better", "better"),
+            ("this", "this"),
+            ("as", "as"),
+            ("a", "a"),
+            ("utf8", "utf8"),
+            ("frobnicates", "frobnicates"),
+            ("über", "über"),
+        ] {
+            assert_eq!(lemma(word), base, "{word}");
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! What the specification's table of parameters lets be chosen.
+
+use crate::CorpusError;
+use serde::{Deserialize, Serialize};
+
+/// Parameters of the pipeline; the values in force are written into the report as `meta.params`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Settings {
+    /// Only documents in this language (ISO 639-1), or `all`.
+    pub language: String,
+    /// Words in a shingle (`K`).
+    pub shingle_words: usize,
+    /// Permutations of a MinHash signature (`NUM_PERM`).
+    pub permutations: usize,
+    /// Least exact Jaccard similarity of shingles, 0 to 1 (`JACCARD_T`).
+    pub jaccard: f64,
+    /// TF-IDF: lemmas, cosine, clusters. Without it Jaccard alone decides.
+    pub tfidf: Option<TfIdfSettings>,
+    /// Pairs of documents that are listed of one group; of larger groups only those between different texts are, and one to each copy.
+    pub pairs_per_group: u64,
+    /// Seed of the permutations and of the clustering.
+    pub seed: u64,
+    /// Records sorted in memory at a time, of 8 to 24 bytes; more are sorted in files.
+    pub run_records: usize,
+}
+
+/// Lemmas and the vectors made of them.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TfIdfSettings {
+    /// Least cosine of two documents' TF-IDF vectors, 0 to 1 (`NEAR_TFIDF_SIM`).
+    pub cosine: f64,
+    /// Most terms.
+    pub vocabulary: usize,
+    /// Documents that a term must stand in.
+    pub min_df: u32,
+    /// Characters of a document that are lemmatised.
+    pub max_lemma_chars: usize,
+    /// Topic clusters.
+    pub clusters: ClusterSettings,
+}
+
+/// How topic clusters are found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ClusterSettings {
+    /// The algorithm.
+    pub algorithm: ClusterAlgorithm,
+    /// Clusters; 0 takes the square root of the number of documents, 200 at most.
+    pub number: usize,
+}
+
+/// Algorithms of clustering.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ClusterAlgorithm {
+    /// Spherical k-means (Dhillon and Modha 2001) with seeds spread by k-means++.
+    KMeans,
+    /// The same, learnt from random batches (Sculley 2010): cheaper on large corpora, a little coarser.
+    MiniBatch,
+    /// No clusters.
+    None,
+}
+
+impl Settings {
+    /// Checks the ranges.
+    ///
+    /// # Errors
+    /// Names the first setting that is out of its range.
+    pub fn check(&self) -> Result<(), CorpusError> {
+        within("shingle_words", self.shingle_words, 1, 100, "1 to 100")?;
+        within("permutations", self.permutations, 8, 4096, "8 to 4096")?;
+        within("jaccard", self.jaccard, 0.05, 1.0, "0.05 to 1")?;
+        within("run_records", self.run_records, 1 << 10, 1 << 30, "1,024 to 1,073,741,824")?;
+        if let Some(tfidf) = &self.tfidf {
+            within("cosine", tfidf.cosine, 0.0, 1.0, "0 to 1")?;
+            within("vocabulary", tfidf.vocabulary, 1, 10_000_000, "1 to 10,000,000")?;
+            within("min_df", tfidf.min_df, 1, u32::MAX, "1 or more")?;
+            within("clusters", tfidf.clusters.number, 0, 1000, "0 to 1,000")?;
+        }
+        Ok(())
+    }
+}
+
+fn within<T: PartialOrd + std::fmt::Display + Copy>(
+    name: &'static str,
+    given: T,
+    least: T,
+    most: T,
+    range: &'static str,
+) -> Result<(), CorpusError> {
+    if given >= least && given <= most {
+        return Ok(());
+    }
+    Err(CorpusError::Setting { name, given: given.to_string(), range })
+}

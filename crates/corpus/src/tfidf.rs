@@ -1,0 +1,172 @@
+//! TF-IDF of uni- and bigrams of lemmas, computed as scikit-learn's `TfidfVectorizer(ngram_range=(1, 2))` does: terms by
+//! their number in the corpus among those in `min_df` documents, idf = ln((1 + n) / (1 + df)) + 1, rows of length one.
+
+mod count;
+
+use crate::{CorpusError, settings::TfIdfSettings, spool};
+use count::TermCount;
+use rustc_hash::FxHashMap;
+use std::{cmp::Reverse, collections::BinaryHeap, sync::OnceLock};
+use xxhash_rust::xxh3::xxh3_64;
+
+pub(crate) use count::TermCounter;
+
+/// The terms that documents are compared by.
+#[derive(Debug)]
+pub struct Vocabulary {
+    /// Hash of a term → its number.
+    numbers: FxHashMap<u64, u32>,
+    terms: Vec<Term>,
+    /// Counting knows hashes alone: the texts are kept when the vectors are made.
+    texts: Vec<OnceLock<Box<str>>>,
+}
+
+/// A term of the vocabulary.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Term {
+    /// Times in the corpus.
+    pub count: u64,
+    /// Documents it stands in.
+    pub documents: u32,
+    /// Its inverse document frequency.
+    pub idf: f64,
+}
+
+impl Vocabulary {
+    /// The most frequent terms; of equally frequent ones those with the lesser hash.
+    pub(crate) fn most_frequent(
+        counts: impl Iterator<Item = Result<TermCount, CorpusError>>,
+        documents: u32,
+        settings: &TfIdfSettings,
+    ) -> Result<Self, CorpusError> {
+        let mut best: BinaryHeap<Reverse<(u64, Reverse<u64>, u32)>> = BinaryHeap::new();
+        for term in counts {
+            let term = term?;
+            if term.documents >= settings.min_df {
+                best.push(Reverse((term.count, Reverse(term.hash), term.documents)));
+                if best.len() > settings.vocabulary {
+                    best.pop();
+                }
+            }
+        }
+        let mut chosen: Vec<_> =
+            best.into_iter().map(|Reverse((c, Reverse(hash), d))| (hash, c, d)).collect();
+        chosen.sort_unstable();
+        let idf = |df: u32| ((1.0 + f64::from(documents)) / (1.0 + f64::from(df))).ln() + 1.0;
+        Ok(Self {
+            numbers: chosen.iter().map(|(hash, ..)| *hash).zip(0..).collect(),
+            texts: chosen.iter().map(|_| OnceLock::new()).collect(),
+            terms: chosen
+                .into_iter()
+                .map(|(_, count, documents)| Term { count, documents, idf: idf(documents) })
+                .collect(),
+        })
+    }
+
+    /// Number of terms.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.terms.len()
+    }
+
+    /// Whether no term is in enough documents.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.terms.is_empty()
+    }
+
+    /// The terms with their texts, in the order of their numbers.
+    pub fn terms(&self) -> impl Iterator<Item = (&str, Term)> {
+        (0..).map_while(|number| Some((self.text(number)?, *self.terms.get(number as usize)?)))
+    }
+
+    /// The text of a term; empty until a vector with it was made.
+    #[must_use]
+    pub fn text(&self, number: u32) -> Option<&str> {
+        self.texts.get(number as usize).map(|text| text.get().map_or("", |t| t))
+    }
+
+    /// The vector of a document: its terms with their numbers of occurrences.
+    pub(crate) fn vector(&self, lemmas: &str) -> Vector {
+        let mut numbers: Vec<u32> = Vec::new();
+        for term in terms_of(lemmas) {
+            if let Some(number) = self.numbers.get(&xxh3_64(term.as_bytes())) {
+                numbers.push(*number);
+                if let Some(text) = self.texts.get(*number as usize) {
+                    text.get_or_init(|| term.into());
+                }
+            }
+        }
+        numbers.sort_unstable();
+        let runs = numbers.chunk_by(|a, b| a == b);
+        Vector(
+            runs.filter_map(|run| Some((*run.first()?, u32::try_from(run.len()).unwrap_or(u32::MAX))))
+                .collect(),
+        )
+    }
+
+    /// Weight of a term that stands in a document so many times, before the vector is brought to length one.
+    pub(crate) fn weight(&self, number: u32, count: u32) -> f64 {
+        f64::from(count) * self.terms.get(number as usize).map_or(0.0, |term| term.idf)
+    }
+
+    pub(crate) fn norm(&self, vector: &Vector) -> f64 {
+        vector.0.iter().map(|(term, count)| self.weight(*term, *count).powi(2)).sum::<f64>().sqrt()
+    }
+
+    /// Cosine of two vectors with their norms; 0 if one has no term.
+    pub(crate) fn cosine(&self, a: (&Vector, f64), b: (&Vector, f64)) -> f64 {
+        if a.1 <= 0.0 || b.1 <= 0.0 {
+            return 0.0;
+        }
+        let (mut left, mut right) = (a.0.0.iter().peekable(), b.0.0.iter().peekable());
+        let mut sum = 0.0;
+        while let (Some((x, x_count)), Some((y, y_count))) = (left.peek(), right.peek()) {
+            if x == y {
+                sum += self.weight(*x, *x_count) * self.weight(*y, *y_count);
+            }
+            let (x, y) = (*x, *y);
+            if x <= y {
+                left.next();
+            }
+            if y <= x {
+                right.next();
+            }
+        }
+        sum / (a.1 * b.1)
+    }
+}
+
+/// Terms of a document with their numbers of occurrences, by number.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Vector(pub Vec<(u32, u32)>);
+
+impl Vector {
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let packed: Vec<u64> = self.0.iter().map(|(t, c)| (u64::from(*t) << 32) | u64::from(*c)).collect();
+        spool::to_bytes(&packed)
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "the halves of 64 bits")]
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Self {
+        let mut packed = Vec::new();
+        spool::from_bytes(bytes, &mut packed);
+        Self(packed.into_iter().map(|both| ((both >> 32) as u32, both as u32)).collect())
+    }
+}
+
+/// Uni- and bigrams of words that single spaces separate.
+fn terms_of(lemmas: &str) -> impl Iterator<Item = &str> {
+    let mut starts = std::iter::once(0).chain(lemmas.match_indices(' ').map(|(at, _)| at + 1)).peekable();
+    let mut previous = None;
+    std::iter::from_fn(move || {
+        let start = starts.next()?;
+        let end = starts.peek().map_or(lemmas.len(), |next| next - 1);
+        let bigram = previous.and_then(|from: usize| lemmas.get(from..end));
+        previous = Some(start);
+        Some([lemmas.get(start..end), bigram])
+    })
+    .flatten()
+    .flatten()
+    .filter(|term| !term.is_empty())
+}

@@ -1,0 +1,112 @@
+//! What candidates are worth: the exact similarity of their shingles, then the cosine of their vectors.
+
+use crate::{
+    CorpusError, Settings,
+    analysis::Model,
+    documents::Documents,
+    minhash::estimate,
+    sorter::{Candidate, Sorted},
+    spool::{self, Entries},
+    tfidf::Vector,
+    words::jaccard,
+};
+use rayon::prelude::*;
+
+/// Candidates that are verified at a time.
+const BATCH: usize = 1 << 14;
+
+/// Two texts that are near duplicates.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pair {
+    /// Number of the one text.
+    pub a: u32,
+    /// Number of the other, which is greater.
+    pub b: u32,
+    /// Exact similarity of their shingles.
+    pub jaccard: f64,
+    /// What MinHash estimates it as.
+    pub estimate: f64,
+    /// Cosine of their TF-IDF vectors; 1 where there are none.
+    pub cosine: f64,
+}
+
+pub(crate) struct Verifier<'a> {
+    pub settings: &'a Settings,
+    pub documents: &'a Documents,
+    pub shingles: &'a Entries,
+    pub signatures: &'a Entries,
+    pub model: Option<&'a Model>,
+}
+
+/// What was kept, and of how many.
+pub(crate) struct Verified {
+    pub pairs: Vec<Pair>,
+    pub candidates: u64,
+}
+
+/// Buffers of a thread.
+#[derive(Default)]
+struct Buffers {
+    bytes: Vec<u8>,
+    /// Of the text whose number is kept with them: candidates come sorted, so it is often the one before.
+    a: (Option<u32>, Vec<u64>),
+    b: Vec<u64>,
+}
+
+impl Verifier<'_> {
+    pub(crate) fn verify(&self, mut candidates: Sorted<Candidate>) -> Result<Verified, CorpusError> {
+        let mut verified = Verified { pairs: Vec::new(), candidates: 0 };
+        loop {
+            let batch: Vec<Candidate> = candidates.by_ref().take(BATCH).collect::<Result<_, _>>()?;
+            if batch.is_empty() {
+                return Ok(verified);
+            }
+            verified.candidates += batch.len() as u64;
+            let kept: Result<Vec<Option<Pair>>, CorpusError> = batch
+                .par_chunks(256)
+                .flat_map_iter(|chunk| {
+                    let mut buffers = Buffers::default();
+                    chunk.iter().map(move |pair| self.pair(*pair, &mut buffers))
+                })
+                .collect();
+            verified.pairs.extend(kept?.into_iter().flatten());
+        }
+    }
+
+    fn pair(&self, (a, b): Candidate, buffers: &mut Buffers) -> Result<Option<Pair>, CorpusError> {
+        let least = self.settings.jaccard;
+        let size = |text: u32| self.documents.distinct().get(text as usize).map_or(0, |t| t.shingles);
+        let (small, large) = (size(a).min(size(b)), size(a).max(size(b)));
+        if f64::from(small) < least * f64::from(large) {
+            return Ok(None);
+        }
+        if buffers.a.0 != Some(a) {
+            self.shingles.read_into(a as usize, &mut buffers.bytes)?;
+            spool::from_bytes(&buffers.bytes, &mut buffers.a.1);
+            buffers.a.0 = Some(a);
+        }
+        self.shingles.read_into(b as usize, &mut buffers.bytes)?;
+        spool::from_bytes(&buffers.bytes, &mut buffers.b);
+        let Some(jaccard) = jaccard(&buffers.a.1, &buffers.b, least) else { return Ok(None) };
+        let Some(cosine) = self.cosine(a, b)? else { return Ok(None) };
+        let estimate = estimate(&self.signature(a)?, &self.signature(b)?);
+        Ok(Some(Pair { a, b, jaccard, estimate, cosine }))
+    }
+
+    /// The cosine if it is high enough; 1 where lemmas are not looked at.
+    fn cosine(&self, a: u32, b: u32) -> Result<Option<f64>, CorpusError> {
+        let Some((model, tfidf)) = self.model.zip(self.settings.tfidf.as_ref()) else { return Ok(Some(1.0)) };
+        let vector = |text: u32| -> Result<(Vector, f64), CorpusError> {
+            let norm = model.norms.get(text as usize).copied().unwrap_or(0.0);
+            Ok((Vector::from_bytes(&model.vectors.read(text as usize)?), norm))
+        };
+        let (x, y) = (vector(a)?, vector(b)?);
+        let cosine = model.vocabulary.cosine((&x.0, x.1), (&y.0, y.1));
+        Ok((cosine >= tfidf.cosine).then_some(cosine))
+    }
+
+    fn signature(&self, text: u32) -> Result<Vec<u32>, CorpusError> {
+        let bytes = self.signatures.read(text as usize)?;
+        Ok(bytes.as_chunks::<4>().0.iter().map(|row| u32::from_le_bytes(*row)).collect())
+    }
+}

@@ -1,0 +1,144 @@
+//! Words of a cleaned text, and the shingles that documents are compared by.
+
+use xxhash_rust::xxh3::xxh3_64;
+
+/// The words of a cleaned text: runs of letters, digits and `_`, with apostrophes between letters (`don't`) but without a
+/// possessive `'s`; the mark of a number, [`NUMBER`](crate::NUMBER), is a word.
+pub fn words(cleaned: &str) -> impl Iterator<Item = &str> {
+    let mut rest = cleaned;
+    std::iter::from_fn(move || {
+        let start = rest.find(|c: char| is_of_word(c) || c == '<')?;
+        let from = rest.get(start..)?;
+        if from.starts_with('<') {
+            let word = if from.starts_with(crate::NUMBER) { crate::NUMBER } else { "<" };
+            rest = from.get(word.len()..)?;
+            return Some(word).filter(|w| *w != "<").or(Some(""));
+        }
+        let end = word_end(from);
+        rest = from.get(end..)?;
+        let word = from.get(..end)?;
+        Some(word.strip_suffix("'s").or_else(|| word.strip_suffix("’s")).unwrap_or(word))
+    })
+    .filter(|word| !word.is_empty())
+}
+
+fn is_of_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+/// Bytes of the word that a text begins with.
+fn word_end(text: &str) -> usize {
+    let mut chars = text.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        let inner = matches!(c, '\'' | '’') && chars.peek().is_some_and(|(_, next)| next.is_alphabetic());
+        // marks that combine (vowel signs of Indic scripts, accents) belong to the letter before them
+        if !is_of_word(c) && !inner && !is_combining(c) {
+            return at;
+        }
+    }
+    text.len()
+}
+
+fn is_combining(c: char) -> bool {
+    !c.is_ascii() && unicode_normalization::char::is_combining_mark(c)
+}
+
+/// The distinct shingles of a cleaned text as 64-bit hashes (XXH3 of the words with a space between them), sorted.
+///
+/// Words are what stands between spaces. A text of fewer words than a shingle has is one shingle, also the empty one.
+#[must_use]
+pub fn shingles(cleaned: &str, length: usize) -> Vec<u64> {
+    let length = length.max(1);
+    let mut starts: Vec<usize> = Vec::with_capacity(cleaned.len() / 6 + 2);
+    starts.push(0);
+    starts.extend(cleaned.bytes().enumerate().filter(|(_, b)| *b == b' ').map(|(at, _)| at + 1));
+    // where a further word would start, so that every shingle ends a space before a start
+    starts.push(cleaned.len() + 1);
+    let bytes = cleaned.as_bytes();
+    let mut hashes: Vec<u64> = if starts.len() <= length {
+        vec![xxh3_64(bytes)]
+    } else {
+        let ends = starts.get(length..).unwrap_or_default();
+        starts.iter().zip(ends).filter_map(|(from, end)| bytes.get(*from..end - 1)).map(xxh3_64).collect()
+    };
+    hashes.sort_unstable();
+    hashes.dedup();
+    hashes
+}
+
+/// Exact Jaccard similarity of two sets of [`shingles`], if it is at least `least`; two sets of which one is empty have 0.
+#[must_use]
+pub fn jaccard(a: &[u64], b: &[u64], least: f64) -> Option<f64> {
+    let (mut i, mut j, mut common) = (0, 0, 0_usize);
+    let similarity = |common: usize| {
+        let union = a.len() + b.len() - common;
+        if union == 0 { 0.0 } else { ratio(common, union) }
+    };
+    // what is left over on both sides for the similarity that is asked for: |a∩b| ≥ least/(1+least) · (|a|+|b|)
+    let needed = (least / (1.0 + least) * to_f64(a.len() + b.len()) - 1e-6).ceil();
+    while let (Some(x), Some(y)) = (a.get(i), b.get(j)) {
+        common += usize::from(x == y);
+        i += usize::from(x <= y);
+        j += usize::from(y <= x);
+        if i & 63 == 0 && to_f64(common + (a.len() - i).min(b.len() - j)) < needed {
+            return None;
+        }
+    }
+    Some(similarity(common)).filter(|s| *s >= least)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts of words lie far below 2^53")]
+fn to_f64(n: usize) -> f64 {
+    n as f64
+}
+
+pub(crate) fn ratio(part: usize, of: usize) -> f64 {
+    to_f64(part) / to_f64(of)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn words_of_a_text() {
+        let of = |text: &str| words(text).map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(
+            of("don't <num>% x_1, jane’s (a<b) <num>-<num>"),
+            ["don't", "<num>", "x_1", "jane", "a", "b", "<num>", "<num>"]
+        );
+        assert_eq!(of("हिन्दी में"), ["हिन्दी", "में"]);
+        assert_eq!(of("'' — <"), [""; 0]);
+    }
+
+    #[test]
+    fn a_short_text_is_one_shingle() {
+        assert_eq!(shingles("", 5), [xxh3_64(b"")]);
+        assert_eq!(shingles("a b c d", 5), [xxh3_64(b"a b c d")]);
+        assert_eq!(shingles("a b c d e", 5), [xxh3_64(b"a b c d e")]);
+        assert_eq!(shingles("a b c", 2).len(), 2);
+        assert_eq!(shingles("a a a a a a a a", 5).len(), 1);
+    }
+
+    proptest! {
+        #[test]
+        fn jaccard_is_that_of_sets(a in prop::collection::btree_set(0_u64..60, 0..60), b in prop::collection::btree_set(0_u64..60, 0..60), least in 0.05..0.99_f64) {
+            let union = a.union(&b).count();
+            let exact = if union == 0 { 0.0 } else { ratio(a.intersection(&b).count(), union) };
+            let of = |set: &BTreeSet<u64>| set.iter().copied().collect::<Vec<_>>();
+            prop_assert_eq!(jaccard(&of(&a), &of(&b), least), Some(exact).filter(|e| *e >= least));
+            prop_assert_eq!(jaccard(&of(&a), &of(&b), 0.0), Some(exact));
+        }
+
+        #[test]
+        fn shingles_are_those_of_a_plain_reading(text in "[ab]{1,2}( [ab]{1,2}){0,12}", length in 1_usize..6) {
+            let all: Vec<_> = text.split(' ').collect();
+            let plain: BTreeSet<u64> = if all.len() < length { [xxh3_64(text.as_bytes())].into() } else {
+                all.windows(length).map(|w| xxh3_64(w.join(" ").as_bytes())).collect()
+            };
+            prop_assert_eq!(shingles(&text, length), plain.into_iter().collect::<Vec<_>>());
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Flags of `crawl duplicates`.
+
+use super::Overrides;
+use crate::config::Override;
+use clap::Args;
+use std::path::PathBuf;
+
+/// `crawl duplicates`
+#[derive(Debug, Args)]
+pub struct DuplicatesArgs {
+    /// JSONL of records with `text` (or `content`), also .gz; files or patterns such as 'pages/*.jsonl'
+    #[arg(required = true, value_name = "INPUT")]
+    pub inputs: Vec<PathBuf>,
+    /// Write the report (JSON: documents, pairs, groups, clusters) to FILE
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub report: Option<PathBuf>,
+    /// Write the table (CSV: a row a document) to FILE
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub table: Option<PathBuf>,
+    /// Only documents in this language (ISO 639-1), or all [default: all]
+    #[arg(long, value_name = "CODE", help_heading = "Parameters")]
+    pub language: Option<String>,
+    /// Words in a shingle [default: 5]
+    #[arg(long, value_name = "N", help_heading = "Parameters")]
+    pub shingle_words: Option<u32>,
+    /// Permutations of a MinHash signature [default: 128]
+    #[arg(long, value_name = "N", help_heading = "Parameters")]
+    pub permutations: Option<u32>,
+    /// Least exact Jaccard similarity of shingles [default: 0.85]
+    #[arg(long, value_name = "SHARE", help_heading = "Parameters")]
+    pub jaccard: Option<f64>,
+    /// Least cosine of TF-IDF vectors [default: 0.92]
+    #[arg(long, value_name = "SHARE", help_heading = "Parameters")]
+    pub cosine: Option<f64>,
+    /// Without lemmas, TF-IDF and clusters: Jaccard alone decides
+    #[arg(long, help_heading = "Parameters")]
+    pub no_tfidf: bool,
+    /// Most terms of the TF-IDF vectors [default: 50000]
+    #[arg(long, value_name = "N", help_heading = "Parameters")]
+    pub vocabulary: Option<u32>,
+    /// Documents that a term must stand in [default: 3]
+    #[arg(long, value_name = "N", help_heading = "Parameters")]
+    pub min_df: Option<u32>,
+    /// Characters of a document that are lemmatised [default: 300000]
+    #[arg(long, value_name = "N", help_heading = "Parameters")]
+    pub max_lemma_chars: Option<u32>,
+    /// How topics are found: k-means, mini-batch, none [default: k-means]
+    #[arg(long, value_name = "NAME", help_heading = "Parameters")]
+    pub cluster_algorithm: Option<String>,
+    /// Topic clusters [default: the square root of the number of documents, 200 at most]
+    #[arg(long, value_name = "N", help_heading = "Parameters")]
+    pub clusters: Option<u32>,
+    /// Seed of the permutations and of the clustering [default: 42]
+    #[arg(long, value_name = "N", help_heading = "Parameters")]
+    pub seed: Option<u32>,
+    /// Pairs listed of one group of documents [default: 10000]
+    #[arg(long, value_name = "N", help_heading = "Parameters")]
+    pub pairs_per_group: Option<u32>,
+    /// Directory for temporary files [default: that of the system]
+    #[arg(long, value_name = "DIR", help_heading = "Parameters")]
+    pub work_dir: Option<PathBuf>,
+    /// Configuration file, section [duplicates]
+    #[arg(long, value_name = "FILE", help_heading = "Parameters")]
+    pub config: Option<PathBuf>,
+}
+
+impl DuplicatesArgs {
+    /// The flags as settings.
+    #[must_use]
+    pub fn overrides(&self) -> Vec<Override> {
+        let mut out = Overrides(Vec::new());
+        out.text("--language", "duplicates.language", self.language.as_ref());
+        out.number("--shingle-words", "duplicates.shingle_words", self.shingle_words);
+        out.number("--permutations", "duplicates.permutations", self.permutations);
+        out.share("--jaccard", "duplicates.jaccard", self.jaccard);
+        out.share("--cosine", "duplicates.cosine", self.cosine);
+        out.switch("--no-tfidf", "duplicates.tfidf", self.no_tfidf, false);
+        out.number("--vocabulary", "duplicates.vocabulary", self.vocabulary);
+        out.number("--min-df", "duplicates.min_df", self.min_df);
+        out.number("--max-lemma-chars", "duplicates.max_lemma_chars", self.max_lemma_chars);
+        out.text("--cluster-algorithm", "duplicates.cluster_algorithm", self.cluster_algorithm.as_ref());
+        out.number("--clusters", "duplicates.clusters", self.clusters);
+        out.number("--seed", "duplicates.seed", self.seed);
+        out.number("--pairs-per-group", "duplicates.pairs_per_group", self.pairs_per_group);
+        out.path("--work-dir", "duplicates.work_dir", self.work_dir.as_ref());
+        out.0
+    }
+}
