@@ -7,11 +7,11 @@ use crate::{
     soft404::{self, Witness},
     traps,
 };
-use crawl_dedup::{Cleaned, Fingerprint, FingerprintSettings, Mode, PageText, exact_hash};
+use crawl_dedup::{Cleaned, Fingerprint, FingerprintSettings, HostStream, Mode, PageText, exact_hash};
 use crawl_fetch::PageWorth;
 use crawl_model::{
-    BoilerplateStatus, CleanPage, ContentHash, ExtractedPage, Extractor, HostKey, LeaseRef, StoreError,
-    UrlKey, Warning,
+    BoilerplateStatus, CleanPage, ContentHash, ExtractedPage, Extractor, HeldPage, HostKey, LeaseRef,
+    StoreError, UrlKey, Warning,
 };
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -28,7 +28,8 @@ const SAVE_EVERY_SHARE: u64 = 8;
 const SAVE_EVERY_AT_LEAST: u64 = 256;
 
 struct Host {
-    fingerprint: Fingerprint,
+    /// Names of held pages are their orders in the store.
+    stream: HostStream<i64>,
     witness: Witness,
     saved_at_pages: u64,
     used: u64,
@@ -89,8 +90,9 @@ impl Shard {
     /// Lets go what an earlier process held of hosts that it had settled already.
     fn release_leftovers(&mut self) -> Result<(), StageError> {
         for host in self.hosts_with_held()? {
-            if self.host(&host)?.fingerprint.state().is_settled() || !self.context.config.dedup.enabled {
-                self.release(&host)?;
+            let settled = self.host(&host)?.stream.fingerprint().state().is_settled();
+            if settled || !self.context.config.dedup.enabled {
+                self.each_held(&host, |page| self.let_go(&host, page))?;
             }
         }
         Ok(())
@@ -109,27 +111,26 @@ impl Shard {
             let content = page.extraction.content.clone();
             return self.send(page, Cleaned::untouched(content, BoilerplateStatus::Off), claim, share);
         }
-        let settle_pages = self.context.config.dedup.settle_pages;
-        let state = self.host(&host)?;
-        let read = state.fingerprint.read(&text_of(&page));
-        state.fingerprint.observe(&text_of(&page), &read);
-        if state.fingerprint.state().is_settled() {
-            let cleaned = state.fingerprint.clean(&text_of(&page), &read);
+        let stream = &mut self.host(&host)?.stream;
+        let read = stream.fingerprint().read(&text_of(&page));
+        if !stream.observe(&text_of(&page), &read) {
+            let cleaned = stream.judge(&text_of(&page), &read);
             self.save_now_and_then(&host)?;
-            return self.send(page, cleaned, claim, share);
+            self.send(page, cleaned, claim, share)?;
+            return self.release_due(&host);
         }
-        let full = state.fingerprint.state().ready(settle_pages);
         // a buffer that grows by doubling would take a large page's memory three times
         let mut stored = Vec::with_capacity(page.extraction.content.len() / 16 * 17 + 4096);
         serde_json::to_writer(&mut stored, &page).map_err(|e| StoreError::Other(e.to_string()))?;
-        if self.context.store.hold((&page.request).into(), &host, &stored)? {
+        if let Some(order) = self.context.store.hold((&page.request).into(), &host, &stored)? {
+            self.host(&host)?.stream.hold(&text_of(&page), &read, order);
             self.context.stats.held.add(1);
         } else {
             // the lease had run out: the URL is pending again
             self.context.stats.requeued.add(1);
         }
         self.context.stats.changed.notify_one();
-        if full { self.settle(&host) } else { Ok(()) }
+        self.release_due(&host)
     }
 
     /// The state of a host: from memory, else from the store, else from the pages that are held of it.
@@ -139,10 +140,10 @@ impl Shard {
             if self.hosts.len() >= MAX_HOSTS {
                 self.evict()?;
             }
-            let fingerprint = self.load(host)?;
-            let saved_at_pages = fingerprint.state().pages();
+            let stream = self.load(host)?;
+            let saved_at_pages = stream.fingerprint().state().pages();
             let witness = Witness::default();
-            self.hosts.insert(host.clone(), Host { fingerprint, witness, saved_at_pages, used: 0 });
+            self.hosts.insert(host.clone(), Host { stream, witness, saved_at_pages, used: 0 });
         }
         let clock = self.clock;
         let state =
@@ -151,96 +152,127 @@ impl Shard {
         Ok(state)
     }
 
-    fn load(&self, host: &HostKey) -> Result<Fingerprint, StageError> {
+    fn load(&self, host: &HostKey) -> Result<HostStream<i64>, StageError> {
+        let settle_pages = self.context.config.dedup.settle_pages;
         if let Some(bytes) = self.context.store.load_host(host)? {
             match Fingerprint::from_bytes(self.mode, &bytes, self.settings) {
-                Ok(fingerprint) => return Ok(fingerprint),
+                Ok(fingerprint) => return Ok(HostStream::new(fingerprint, settle_pages)),
                 Err(error) => {
                     tracing::warn!(%host, %error, "the saved fingerprint is unusable, starting anew");
                 }
             }
         }
-        let mut fingerprint = Fingerprint::new(self.mode, self.settings);
+        let mut stream = HostStream::new(Fingerprint::new(self.mode, self.settings), settle_pages);
         self.each_held(host, |page| {
-            let read = fingerprint.read(&text_of(&page));
-            fingerprint.observe(&text_of(&page), &read);
+            let (text, order) = (text_of(&page.page), page.order);
+            let read = stream.fingerprint().read(&text);
+            stream.observe(&text, &read);
+            stream.hold(&text, &read, order);
             Ok(())
         })?;
-        Ok(fingerprint)
+        Ok(stream)
     }
 
     fn each_held(
         &self,
         host: &HostKey,
-        mut visit: impl FnMut(ExtractedPage) -> Result<(), StageError>,
+        mut visit: impl FnMut(Held) -> Result<(), StageError>,
     ) -> Result<(), StageError> {
         let mut after = 0;
         loop {
             let held = self.context.store.held(host, after, RELEASE_BATCH)?;
             let Some(last) = held.last() else { return Ok(()) };
             after = last.order;
-            for entry in held {
-                let mut page: ExtractedPage = serde_json::from_slice(&entry.page)
-                    .map_err(|e| StoreError::Corrupt(format!("held page {}: {e}", entry.lease.id.0)))?;
-                // the token may have moved on since the page was stored
-                (page.request.id, page.request.token) = (entry.lease.id, entry.lease.token);
-                visit(page)?;
+            for entry in &held {
+                visit(Held::of(entry)?)?;
             }
         }
     }
 
-    /// Fixes the fingerprint and lets the held pages go.
+    /// The host has no more pages: fixes the fingerprint and lets the held pages go.
     fn settle(&mut self, host: &HostKey) -> Result<(), StageError> {
         if !self.context.config.dedup.enabled {
             return Ok(());
         }
+        let stream = &mut self.host(host)?.stream;
+        let settled = stream.fingerprint().state().is_settled();
+        let due = stream.end();
+        self.release(host, settled, &due)
+    }
+
+    /// Lets go what has waited long enough.
+    fn release_due(&mut self, host: &HostKey) -> Result<(), StageError> {
+        let stream = &mut self.host(host)?.stream;
+        let settled = stream.fingerprint().state().is_settled();
+        let due = stream.due();
+        self.release(host, settled, &due)
+    }
+
+    /// Lets held pages go, by their orders. A host that was not settled until now is saved first.
+    fn release(&mut self, host: &HostKey, was_settled: bool, due: &[i64]) -> Result<(), StageError> {
         let state = self.host(host)?;
-        if state.fingerprint.state().is_settled() {
-            return Ok(());
+        let counted = state.stream.fingerprint();
+        if !was_settled && counted.state().is_settled() {
+            let bytes = counted.to_bytes();
+            state.saved_at_pages = state.stream.fingerprint().state().pages();
+            self.context.store.save_host(host, &bytes)?;
         }
-        state.fingerprint.settle();
-        self.release(host)
-    }
-
-    fn release(&mut self, host: &HostKey) -> Result<(), StageError> {
-        let state = self.host(host)?;
-        let bytes = state.fingerprint.to_bytes();
-        state.saved_at_pages = state.fingerprint.state().pages();
-        self.context.store.save_host(host, &bytes)?;
-        let Some(state) = self.hosts.get(host) else { return Ok(()) };
-        self.each_held(host, |page| {
-            let cleaned = if self.context.config.dedup.enabled {
-                let text = text_of(&page);
-                state.fingerprint.clean(&text, &state.fingerprint.read(&text))
-            } else {
-                // held by a run that had it on
-                Cleaned::untouched(page.extraction.content.clone(), BoilerplateStatus::Off)
-            };
-            self.context.stats.released.add(1);
-            // made when it came; asked for again, it is the same
-            let claim = self.claim(&page)?;
-            self.send(page, cleaned, claim, None)
-        })
-    }
-
-    fn save_now_and_then(&mut self, host: &HostKey) -> Result<(), StageError> {
-        let Some(state) = self.hosts.get_mut(host) else { return Ok(()) };
-        let pages = state.fingerprint.state().pages();
-        let due = (state.saved_at_pages / SAVE_EVERY_SHARE).max(SAVE_EVERY_AT_LEAST);
-        if pages - state.saved_at_pages >= due {
-            state.saved_at_pages = pages;
-            self.context.store.save_host(host, &state.fingerprint.to_bytes())?;
+        for &order in due {
+            let held = self.context.store.held(host, order - 1, 1)?;
+            if let Some(entry) = held.first().filter(|entry| entry.order == order) {
+                self.let_go(host, Held::of(entry)?)?;
+            }
         }
         Ok(())
     }
 
-    /// Drops the quarter of the hosts that were idle longest. Unsettled ones need no saving: their pages are held.
+    /// Cleans a held page of a settled host and sends it on.
+    fn let_go(&self, host: &HostKey, held: Held) -> Result<(), StageError> {
+        let page = held.page;
+        let stream = self.hosts.get(host).map(|state| &state.stream);
+        let cleaned = match stream.filter(|_| self.context.config.dedup.enabled) {
+            Some(stream) => stream.judge(&text_of(&page), &stream.fingerprint().read(&text_of(&page))),
+            // held by a run that had it on
+            None => Cleaned::untouched(page.extraction.content.clone(), BoilerplateStatus::Off),
+        };
+        self.context.stats.released.add(1);
+        // made when it came; asked for again, it is the same
+        let claim = self.claim(&page)?;
+        self.send(page, cleaned, claim, None)
+    }
+
+    fn save_now_and_then(&mut self, host: &HostKey) -> Result<(), StageError> {
+        let Some(state) = self.hosts.get_mut(host) else { return Ok(()) };
+        let pages = state.stream.fingerprint().state().pages();
+        let due = (state.saved_at_pages / SAVE_EVERY_SHARE).max(SAVE_EVERY_AT_LEAST);
+        if pages - state.saved_at_pages >= due {
+            state.saved_at_pages = pages;
+            self.context.store.save_host(host, &state.stream.fingerprint().to_bytes())?;
+        }
+        Ok(())
+    }
+
+    /// Drops the quarter of the hosts that were idle longest. Unsettled ones need no saving: their pages are held. What waits of
+    /// a settled one is let go.
     fn evict(&mut self) -> Result<(), StageError> {
         let mut ages: Vec<u64> = self.hosts.values().map(|h| h.used).collect();
         ages.sort_unstable();
         let limit = ages.get(ages.len() / 4).copied().unwrap_or(0);
-        for (host, state) in self.hosts.extract_if(|_, state| state.used <= limit) {
-            save_settled(&self.context, &host, &state)?;
+        let idle: Vec<HostKey> = self
+            .hosts
+            .iter()
+            .filter(|(_, state)| state.used <= limit)
+            .map(|(host, _)| host.clone())
+            .collect();
+        for host in idle {
+            let Some(state) = self.hosts.get_mut(&host) else { continue };
+            if state.stream.fingerprint().state().is_settled() {
+                let due = state.stream.end();
+                self.release(&host, true, &due)?;
+            }
+            if let Some(state) = self.hosts.remove(&host) {
+                save_settled(&self.context, &host, &state)?;
+            }
         }
         Ok(())
     }
@@ -251,7 +283,7 @@ impl Shard {
             let mut waiting: Vec<HostKey> = self
                 .hosts
                 .iter()
-                .filter(|(_, s)| !s.fingerprint.state().is_settled())
+                .filter(|(_, s)| s.stream.waiting() > 0 || !s.stream.fingerprint().state().is_settled())
                 .map(|(h, _)| h.clone())
                 .collect();
             waiting.extend(self.hosts_with_held()?);
@@ -343,17 +375,34 @@ impl Shard {
     }
 }
 
+/// A page that was put aside, read back.
+struct Held {
+    page: ExtractedPage,
+    order: i64,
+}
+
+impl Held {
+    fn of(entry: &HeldPage) -> Result<Self, StoreError> {
+        let mut page: ExtractedPage = serde_json::from_slice(&entry.page)
+            .map_err(|e| StoreError::Corrupt(format!("held page {}: {e}", entry.lease.id.0)))?;
+        // the token may have moved on since the page was stored
+        (page.request.id, page.request.token) = (entry.lease.id, entry.lease.token);
+        Ok(Self { page, order: entry.order })
+    }
+}
+
 /// What a fingerprint looks at.
 fn text_of(page: &ExtractedPage) -> PageText<'_> {
     let title = page.extraction.metadata.title.as_deref();
-    let whole = matches!(page.extraction.extractor, Extractor::BodyFallback | Extractor::PlainText);
-    PageText { content: &page.extraction.content, url: page.final_url.as_str(), title, extracted: !whole }
+    // plain text comes without a frame
+    let extracted = page.extraction.extractor != Extractor::BodyFallback;
+    PageText { content: &page.extraction.content, url: page.final_url.as_str(), title, extracted }
 }
 
 fn save_settled(context: &Context, host: &HostKey, state: &Host) -> Result<(), StageError> {
-    let counted = state.fingerprint.state();
+    let counted = state.stream.fingerprint().state();
     if counted.is_settled() && counted.pages() != state.saved_at_pages {
-        context.store.save_host(host, &state.fingerprint.to_bytes())?;
+        context.store.save_host(host, &state.stream.fingerprint().to_bytes())?;
     }
     Ok(())
 }

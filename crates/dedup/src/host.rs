@@ -1,6 +1,6 @@
 //! The fingerprint of one host in a stream of pages.
 
-use crate::{Cleaned, FingerprintSettings, HostState, PageBlocks, clean::digest};
+use crate::{Cleaned, FingerprintSettings, HostState, PageBlocks, clean::digest, counts::Counts};
 use rustc_hash::FxHashSet;
 use std::sync::OnceLock;
 
@@ -23,6 +23,7 @@ pub const MAX_BLOCKS: usize = 7 << 15;
 #[derive(Clone, Debug)]
 pub struct HostFingerprint {
     pub(crate) state: HostState,
+    pub(crate) counts: Counts,
     /// Blocks whose count is at or over the threshold, kept up with every page: they are few, the counts are many.
     boilerplate: FxHashSet<u64>,
     /// Name of that set, made when it is asked for.
@@ -40,7 +41,8 @@ impl HostFingerprint {
     #[must_use]
     pub fn with_capacity(settings: FingerprintSettings, max_blocks: usize) -> Self {
         Self {
-            state: HostState::new(settings, max_blocks),
+            state: HostState::new(settings),
+            counts: Counts::new(max_blocks),
             boilerplate: FxHashSet::default(),
             digest: OnceLock::new(),
         }
@@ -80,7 +82,7 @@ impl HostFingerprint {
             return Cleaned::too_few_pages(content.to_owned(), self.state.pages);
         }
         let fingerprint = self.digest.get_or_init(|| digest(self.boilerplate.iter().copied())).clone();
-        let found = |hash| self.boilerplate.contains(&hash).then(|| u64::from(self.state.counts.get(hash)));
+        let found = |hash| self.boilerplate.contains(&hash).then(|| u64::from(self.counts.get(hash)));
         Cleaned::judged(content, blocks, found, fingerprint, self.state.pages)
     }
 
@@ -108,8 +110,9 @@ impl HostFingerprint {
     }
 
     fn count(&mut self, hash: u64, threshold: u64) {
-        let (count, lowered) = self.state.counts.add(hash);
+        let (count, lowered) = self.counts.add(hash);
         if lowered {
+            self.state.undercount = self.counts.undercount;
             self.drop_below(threshold);
         }
         if u64::from(count) >= threshold && self.boilerplate.insert(hash) {
@@ -119,7 +122,7 @@ impl HostFingerprint {
 
     fn drop_below(&mut self, threshold: u64) {
         let before = self.boilerplate.len();
-        let counts = &self.state.counts;
+        let counts = &self.counts;
         self.boilerplate.retain(|&hash| u64::from(counts.get(hash)) >= threshold);
         if self.boilerplate.len() != before {
             self.digest = OnceLock::new();
@@ -129,7 +132,7 @@ impl HostFingerprint {
     /// Finds the boilerplate anew, after counts were read back.
     pub(crate) fn judge_all(&mut self) {
         let threshold = self.threshold();
-        let over = self.state.counts.map.iter().filter(|&(_, &count)| u64::from(count) >= threshold);
+        let over = self.counts.map.iter().filter(|&(_, &count)| u64::from(count) >= threshold);
         self.boilerplate = over.map(|(&hash, _)| hash).collect();
         self.digest = OnceLock::new();
     }

@@ -3,6 +3,7 @@
 //! - [`fingerprint`]: phase A of the boilerplate spec, exact, as pure functions.
 //! - [`HostFingerprint`]: the same for one host in a stream of pages, in bounded memory.
 //! - [`site`]: the mode that looks at where a block stands; [`Fingerprint`] is either of the two.
+//! - [`HostStream`]: which pages of a host wait until more is known of it.
 //! - [`batch`]: the same over all pages of a domain at once, the yardstick of the stream.
 //! - [`exact_hash`]: what decides that two pages have the same content.
 //!
@@ -21,6 +22,7 @@ mod saved;
 mod settings;
 pub mod site;
 mod state;
+mod stream;
 
 pub use blocks::{BlockSpan, PageBlocks};
 pub use clean::Cleaned;
@@ -31,3 +33,4 @@ pub use saved::StateError;
 pub use settings::{FingerprintSettings, SettingsError};
 pub use site::{PageText, SiteFingerprint};
 pub use state::HostState;
+pub use stream::HostStream;

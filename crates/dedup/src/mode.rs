@@ -76,6 +76,22 @@ impl Fingerprint {
         }
     }
 
+    /// The section whose template a page may have; `None` where sections have no say.
+    pub(crate) fn section(&self, page: &PageText<'_>, read: &ReadPage) -> Option<u64> {
+        match read {
+            ReadPage::Site(read) if !page.extracted => Some(read.section()),
+            _ => None,
+        }
+    }
+
+    /// Pages that have come of a section.
+    pub(crate) fn pages_of(&self, section: u64) -> u64 {
+        match self {
+            Self::Exact(_) => 0,
+            Self::Site(host) => host.pages_of(section),
+        }
+    }
+
     /// How far it has come.
     #[must_use]
     pub const fn state(&self) -> &HostState {

@@ -1,16 +1,18 @@
 //! The state of a host as bytes.
 //!
 //! Two letters for the mode (`HF` exact, `SF` site), the version, a byte that is 1 when settled; then as LEB128 numbers
-//! `min_block_chars`, the pages, the undercount, in the mode `site` the sum that names the state, and the number of counts; the
-//! counts, ascending by hash, each eight bytes of hash (big endian) and a LEB128 count; at last the first eight bytes of
-//! the SHA-256 of all that.
+//! `min_block_chars`, the pages and the undercount. In the mode `exact` the number of counts, and the counts, ascending by hash: eight
+//! bytes of hash (big endian) and a LEB128 count. In the mode `site` the sum that names the state; the number of sections, and of each
+//! four bytes of name and its pages; the number of pieces, and of each eight bytes of hash, its pages and its section. At last the
+//! first eight bytes of the SHA-256 of all that.
 
 use crate::{
     FingerprintSettings, HostFingerprint, HostState,
-    site::{ALGORITHM, SiteFingerprint},
+    site::{ALGORITHM, Piece, SiteFingerprint},
 };
 use rustc_hash::FxHashMap;
 use sha2::{Digest, Sha256};
+use std::hash::Hash;
 
 const EXACT: Kind = Kind { magic: b"HF", version: 1 };
 const SITE: Kind = Kind { magic: b"SF", version: ALGORITHM };
@@ -54,7 +56,16 @@ impl HostFingerprint {
     /// The state as bytes: nine to twelve a distinct block. The same state gives the same bytes.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        encode(EXACT, &self.state, &[])
+        let mut sorted: Vec<(u64, u32)> =
+            self.counts.map.iter().map(|(&hash, &count)| (hash, count)).collect();
+        sorted.sort_unstable();
+        let mut out = begin(EXACT, &self.state, sorted.len() * 10);
+        put_number(&mut out, sorted.len() as u64);
+        for (hash, count) in sorted {
+            out.extend(hash.to_be_bytes());
+            put_number(&mut out, u64::from(count));
+        }
+        signed(out)
     }
 
     /// The state that [`to_bytes`](Self::to_bytes) gave. `threshold_pct` and `min_pages` may have changed since.
@@ -63,7 +74,10 @@ impl HostFingerprint {
     /// When the bytes are damaged, of another mode or version, or counted with another `min_block_chars`.
     pub fn from_bytes(bytes: &[u8], settings: FingerprintSettings) -> Result<Self, StateError> {
         let mut host = Self::new(settings);
-        let [] = decode(EXACT, bytes, &mut host.state)?;
+        let mut reader = read(EXACT, bytes, &mut host.state)?;
+        host.counts.undercount = host.state.undercount;
+        host.counts.map = reader.map(|reader| Ok((u64::from_be_bytes(reader.bytes()?), reader.count()?)))?;
+        reader.end()?;
         host.judge_all();
         Ok(host)
     }
@@ -73,7 +87,25 @@ impl SiteFingerprint {
     /// The state as bytes, as [`HostFingerprint::to_bytes`].
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        encode(SITE, &self.state, &[self.sum])
+        let mut sections: Vec<(u32, u32)> = self.table.sections.iter().map(|(&name, &n)| (name, n)).collect();
+        let mut pieces: Vec<(u64, Piece)> =
+            self.table.pieces.iter().map(|(&key, &piece)| (key, piece)).collect();
+        sections.sort_unstable();
+        pieces.sort_unstable();
+        let mut out = begin(SITE, &self.state, sections.len() * 6 + pieces.len() * 14);
+        put_number(&mut out, self.sum);
+        put_number(&mut out, sections.len() as u64);
+        for (name, pages) in sections {
+            out.extend(name.to_be_bytes());
+            put_number(&mut out, u64::from(pages));
+        }
+        put_number(&mut out, pieces.len() as u64);
+        for (key, piece) in pieces {
+            out.extend(key.to_be_bytes());
+            put_number(&mut out, u64::from(piece.pages));
+            out.extend(piece.section.to_be_bytes());
+        }
+        signed(out)
     }
 
     /// The state that [`to_bytes`](Self::to_bytes) gave. `threshold_pct` and `min_pages` may have changed since.
@@ -82,37 +114,40 @@ impl SiteFingerprint {
     /// As [`HostFingerprint::from_bytes`].
     pub fn from_bytes(bytes: &[u8], settings: FingerprintSettings) -> Result<Self, StateError> {
         let mut host = Self::new(settings);
-        [host.sum] = decode(SITE, bytes, &mut host.state)?;
+        let mut reader = read(SITE, bytes, &mut host.state)?;
+        host.sum = reader.number()?;
+        host.table.undercount = host.state.undercount;
+        host.table.sections =
+            reader.map(|reader| Ok((u32::from_be_bytes(reader.bytes()?), reader.count()?)))?;
+        host.table.pieces = reader.map(|reader| {
+            let (key, pages) = (u64::from_be_bytes(reader.bytes()?), reader.count()?);
+            Ok((key, Piece { pages, section: u32::from_be_bytes(reader.bytes()?) }))
+        })?;
+        reader.end()?;
         Ok(host)
     }
 }
 
-/// `more` are the numbers that this kind has besides those of every state.
-fn encode(kind: Kind, state: &HostState, more: &[u64]) -> Vec<u8> {
-    let mut sorted: Vec<(u64, u32)> = state.counts.map.iter().map(|(&hash, &count)| (hash, count)).collect();
-    sorted.sort_unstable();
-    let mut out = Vec::with_capacity(sorted.len() * 9 + 48);
+/// What every state begins with; so many bytes will follow.
+fn begin(kind: Kind, state: &HostState, more: usize) -> Vec<u8> {
+    let mut out = Vec::with_capacity(more + 64);
     out.extend_from_slice(kind.magic);
     out.extend([kind.version, u8::from(state.settled)]);
-    for number in [state.settings.min_block_chars() as u64, state.pages, state.undercount()] {
+    for number in [state.settings.min_block_chars() as u64, state.pages, state.undercount] {
         put_number(&mut out, number);
     }
-    for &number in more {
-        put_number(&mut out, number);
-    }
-    put_number(&mut out, sorted.len() as u64);
-    for (hash, count) in sorted {
-        out.extend(hash.to_be_bytes());
-        put_number(&mut out, u64::from(count));
-    }
+    out
+}
+
+fn signed(mut out: Vec<u8>) -> Vec<u8> {
     let check = Sha256::digest(&out);
     out.extend_from_slice(&check[..CHECK]);
     out
 }
 
-/// Fills a new state, whose settings say what is wanted; returns the numbers that this kind has besides. After an error
-/// the state is of no use.
-fn decode<const N: usize>(kind: Kind, bytes: &[u8], state: &mut HostState) -> Result<[u64; N], StateError> {
+/// Fills a new state, whose settings say what is wanted, with what every state begins with; the rest is still to be read. After
+/// an error the state is of no use.
+fn read<'a>(kind: Kind, bytes: &'a [u8], state: &mut HostState) -> Result<Reader<'a>, StateError> {
     let (body, check) = bytes.split_at_checked(bytes.len().wrapping_sub(CHECK)).ok_or(StateError::Damaged)?;
     if Sha256::digest(body)[..CHECK] != *check {
         return Err(StateError::Damaged);
@@ -123,29 +158,20 @@ fn decode<const N: usize>(kind: Kind, bytes: &[u8], state: &mut HostState) -> Re
         return Err(if known { StateError::Mode } else { StateError::Damaged });
     }
     let mut reader = Reader(rest);
-    let found = reader.byte()?;
+    let [found, settled] = reader.bytes()?;
     if found != kind.version {
         return Err(StateError::Version { found, known: kind.version });
     }
-    state.settled = match reader.byte()? {
+    state.settled = match settled {
         0 => false,
         1 => true,
         _ => return Err(StateError::Damaged),
     };
     let saved = reader.number()?;
     state.pages = reader.number()?;
-    state.counts.undercount = reader.number()?;
-    let mut more = [0; N];
-    for number in &mut more {
-        *number = reader.number()?;
-    }
-    state.counts.map = reader.counts()?;
+    state.undercount = reader.number()?;
     let wanted = state.settings.min_block_chars() as u64;
-    match () {
-        () if !reader.0.is_empty() => Err(StateError::Damaged),
-        () if saved != wanted => Err(StateError::BlockChars { saved, wanted }),
-        () => Ok(more),
-    }
+    if saved == wanted { Ok(reader) } else { Err(StateError::BlockChars { saved, wanted }) }
 }
 
 fn put_number(out: &mut Vec<u8>, mut number: u64) {
@@ -159,16 +185,16 @@ fn put_number(out: &mut Vec<u8>, mut number: u64) {
 struct Reader<'a>(&'a [u8]);
 
 impl Reader<'_> {
-    fn byte(&mut self) -> Result<u8, StateError> {
-        let (&first, rest) = self.0.split_first().ok_or(StateError::Damaged)?;
+    fn bytes<const N: usize>(&mut self) -> Result<[u8; N], StateError> {
+        let (first, rest) = self.0.split_first_chunk().ok_or(StateError::Damaged)?;
         self.0 = rest;
-        Ok(first)
+        Ok(*first)
     }
 
     fn number(&mut self) -> Result<u64, StateError> {
         let mut number = 0;
         for shift in (0..64).step_by(7) {
-            let byte = self.byte()?;
+            let [byte] = self.bytes()?;
             number |= u64::from(byte & 0x7f) << shift;
             if byte < 0x80 {
                 return Ok(number);
@@ -177,19 +203,29 @@ impl Reader<'_> {
         Err(StateError::Damaged)
     }
 
-    fn counts(&mut self) -> Result<FxHashMap<u64, u32>, StateError> {
+    fn count(&mut self) -> Result<u32, StateError> {
+        u32::try_from(self.number()?).map_err(|_| StateError::Damaged)
+    }
+
+    /// So many entries as the number before them says, none twice.
+    fn map<K: Eq + Hash, V>(
+        &mut self,
+        mut entry: impl FnMut(&mut Self) -> Result<(K, V), StateError>,
+    ) -> Result<FxHashMap<K, V>, StateError> {
         let n = usize::try_from(self.number()?).map_err(|_| StateError::Damaged)?;
-        // nine bytes a count: a number that the bytes cannot hold must not make a huge table
-        if n > self.0.len() / 9 {
+        // five bytes an entry at least: a number that the bytes cannot hold must not make a huge table
+        if n > self.0.len() / 5 {
             return Err(StateError::Damaged);
         }
-        let mut counts = FxHashMap::with_capacity_and_hasher(n, Default::default());
+        let mut map = FxHashMap::with_capacity_and_hasher(n, Default::default());
         for _ in 0..n {
-            let (hash, rest) = self.0.split_first_chunk().ok_or(StateError::Damaged)?;
-            self.0 = rest;
-            let count = u32::try_from(self.number()?).map_err(|_| StateError::Damaged)?;
-            counts.insert(u64::from_be_bytes(*hash), count);
+            let (key, value) = entry(self)?;
+            map.insert(key, value);
         }
-        if counts.len() == n { Ok(counts) } else { Err(StateError::Damaged) }
+        if map.len() == n { Ok(map) } else { Err(StateError::Damaged) }
+    }
+
+    const fn end(&self) -> Result<(), StateError> {
+        if self.0.is_empty() { Ok(()) } else { Err(StateError::Damaged) }
     }
 }

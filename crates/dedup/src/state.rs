@@ -1,20 +1,20 @@
 //! What the states of a host have in common in both modes.
 
-use crate::{FingerprintSettings, counts::Counts};
+use crate::FingerprintSettings;
 
-/// How far a host has come: its pages, what was counted of them, and whether it is settled.
+/// How far a host has come: its pages, and whether it is settled.
 #[derive(Clone, Debug)]
 pub struct HostState {
     pub(crate) settings: FingerprintSettings,
     pub(crate) pages: u64,
-    pub(crate) counts: Counts,
     pub(crate) settled: bool,
+    pub(crate) undercount: u64,
 }
 
 impl HostState {
-    /// A host of which no page has come yet, with a bound on the distinct hashes counted.
-    pub(crate) fn new(settings: FingerprintSettings, max_counts: usize) -> Self {
-        Self { settings, pages: 0, counts: Counts::new(max_counts), settled: false }
+    /// A host of which no page has come yet.
+    pub(crate) const fn new(settings: FingerprintSettings) -> Self {
+        Self { settings, pages: 0, settled: false, undercount: 0 }
     }
 
     /// Pages counted so far.
@@ -43,7 +43,7 @@ impl HostState {
     /// By how much a count may be too low; 0 while no more distinct hashes have come than are counted at a time.
     #[must_use]
     pub const fn undercount(&self) -> u64 {
-        self.counts.undercount
+        self.undercount
     }
 
     /// The settings it was made with.

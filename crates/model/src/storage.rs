@@ -223,11 +223,11 @@ pub trait Frontier: Send + Sync {
     ) -> Result<bool, StoreError>;
 
     /// Keeps a page until its host's fingerprint settles: the lease ends, `page` is stored, the state is `held`. One
-    /// transaction. False if the lease was no longer held (nothing is stored then).
+    /// transaction. Its [`HeldPage::order`], or none if the lease was no longer held (nothing is stored then).
     ///
     /// # Errors
     /// When storage fails.
-    fn hold(&self, lease: LeaseRef, host: &HostKey, page: &[u8]) -> Result<bool, StoreError>;
+    fn hold(&self, lease: LeaseRef, host: &HostKey, page: &[u8]) -> Result<Option<i64>, StoreError>;
 
     /// Held pages of a host in the order in which they were held, from after
     /// `after` (a [`HeldPage::order`]; 0 for the start), `limit` at most.

@@ -130,7 +130,7 @@ fn crawl(case: Case, store: &dyn Store) -> [(&'static str, Duration); 6] {
                 });
                 if case.hold {
                     held += usize::from(
-                        clock.time(4, || store.hold((&request).into(), &host.host, &page).unwrap()),
+                        clock.time(4, || store.hold((&request).into(), &host.host, &page).unwrap().is_some()),
                     );
                 }
                 ended.push(ended_by(&request, done));

@@ -68,9 +68,8 @@ impl Line {
 
     fn text(&self) -> PageText<'_> {
         let said = |key| self.record.get("metadata").and_then(|m| m.get(key)).and_then(Value::as_str);
-        // a record of a crawl names what chose its content; the last two chose nothing, and other texts may be whole pages
-        let extracted =
-            said("extractor").is_some_and(|name| !matches!(name, "" | "body_fallback" | "plain_text"));
+        // a record of a crawl names what chose its content; the fallback chose nothing, and other texts may be whole pages
+        let extracted = said("extractor").is_some_and(|name| !matches!(name, "" | "body_fallback"));
         PageText { content: self.get("content"), url: self.get("url"), title: said("title"), extracted }
     }
 }

@@ -1,8 +1,8 @@
 //! What is counted of a page: hashes of different kinds, each once a page.
 
 use super::{
-    PageText, RUN, TITLE_BLOCKS, ZONE,
-    read::{SitePage, title_hash},
+    LABEL_WORDS, PageText, RUN, TITLE_BLOCKS, ZONE,
+    read::{Block, SitePage, title_hash},
     words::{Scratch, Word, mix, words},
 };
 
@@ -38,16 +38,6 @@ pub(super) const fn title(hash: u64) -> u64 {
     mix(hash, 6)
 }
 
-/// The section itself.
-pub(super) const fn section(hash: u64) -> u64 {
-    mix(hash, 7)
-}
-
-/// A feature as a section counts it.
-pub(super) const fn within(feature: u64, section: u64) -> u64 {
-    mix(feature, section)
-}
-
 /// What a page is counted by.
 #[derive(Default)]
 pub(super) struct Features {
@@ -57,35 +47,49 @@ pub(super) struct Features {
     pub(super) host: Vec<u64>,
 }
 
-/// All features of a page; blocks shorter than `min_block_chars` are not counted as wholes.
+/// All features of a page; blocks shorter than `min_block_chars` are not counted as wholes. Of an extracted text only what it is
+/// judged by.
 pub(super) fn of(page: &PageText<'_>, read: &SitePage, min_block_chars: usize) -> Features {
     let n = read.blocks.len();
     let mut out = Features::default();
     let mut scratch = Scratch::default();
-    for i in 0..n {
-        let text = read.text_of(i, page);
-        if read.blocks[i].chars >= min_block_chars {
-            out.host.push(block(read.blocks[i].key));
+    for (i, this) in read.blocks.iter().enumerate() {
+        if this.chars >= min_block_chars {
+            out.both.push(block(this.key));
         }
         if i >= RUN && i + RUN < n {
             continue;
         }
         out.both.extend(read.lines_of(i).iter().map(|l| line(l.key)));
-        out.both.extend(surroundings_of(read, i));
-        if i < ZONE || i + ZONE >= n {
-            let words = words(text, &mut scratch);
+        if !page.extracted && may_be_slot(this) {
+            out.both.extend(surroundings_of(read, i));
+        }
+        if (i < ZONE || i + ZONE >= n) && may_be_pattern(read, i) {
+            let words = words(read.text_of(i, page), &mut scratch);
             for (a, b) in words.iter().zip(words.iter().skip(1)) {
                 out.both.extend((i < ZONE).then(|| pair(Zone::Head, *a, *b)));
                 out.both.extend((i + ZONE >= n).then(|| pair(Zone::Foot, *a, *b)));
             }
         }
     }
-    out.host.extend(titles(page, read).into_iter().map(title));
+    if !page.extracted {
+        out.host.extend(titles(page, read).into_iter().map(title));
+    }
     for list in [&mut out.both, &mut out.host] {
         list.sort_unstable();
         list.dedup();
     }
     out
+}
+
+/// A label rather than what a page says: something else may stand in its place on other pages.
+pub(super) const fn may_be_slot(block: &Block) -> bool {
+    !block.heading && !block.prose && !block.fenced
+}
+
+/// Short lines, which may have a word of the page's own among those of the template.
+pub(super) fn may_be_pattern(read: &SitePage, i: usize) -> bool {
+    !read.blocks[i].prose && read.lines_of(i).iter().all(|line| line.words <= LABEL_WORDS)
 }
 
 /// The lines next to a block, if it has some on both sides.

@@ -1,12 +1,18 @@
 //! The state of one host in the mode `site`.
 
-use super::{PageText, SECTION_WEIGHT, SitePage, features, judge, words::mix};
+use super::{
+    PageText, SECTION_WEIGHT, SitePage,
+    features::{self, Features},
+    judge,
+    table::{NO_SECTION, Table},
+    words::mix,
+};
 use crate::{Cleaned, FingerprintSettings, HostState};
 
-/// Distinct pieces of evidence that are counted of a host at a time: what a hash table of 2^19 slots takes, 9 MB.
-pub const MAX_FEATURES: usize = 7 << 16;
+/// Distinct pieces of evidence that are counted of a host at a time: what a hash table of 2^20 slots takes, 18 MB.
+pub const MAX_FEATURES: usize = 7 << 17;
 /// Of the way evidence is counted and judged; part of the fingerprint's name and of the saved state.
-pub(crate) const ALGORITHM: u8 = 1;
+pub(crate) const ALGORITHM: u8 = 2;
 
 /// Counts what the pages of one host have in common and judges pages by it; see the [module](super).
 ///
@@ -20,6 +26,7 @@ pub(crate) const ALGORITHM: u8 = 1;
 #[derive(Clone, Debug)]
 pub struct SiteFingerprint {
     pub(crate) state: HostState,
+    pub(crate) table: Table,
     /// Sum over all that was counted, which names the state whatever the order.
     pub(crate) sum: u64,
 }
@@ -43,26 +50,27 @@ impl SiteFingerprint {
     /// With another bound than [`MAX_FEATURES`] (at least 2).
     #[must_use]
     pub fn with_capacity(settings: FingerprintSettings, max_features: usize) -> Self {
-        Self { state: HostState::new(settings, max_features), sum: 0 }
+        Self { state: HostState::new(settings), table: Table::new(max_features), sum: 0 }
     }
 
     /// Counts a page that has been read.
     pub fn observe(&mut self, page: &PageText<'_>, read: &SitePage) {
         self.state.pages += 1;
-        let features = features::of(page, read, self.state.settings.min_block_chars());
-        self.count(features::section(read.section));
-        for feature in features.both {
-            self.count(feature);
-            self.count(features::within(feature, read.section));
+        let section = if page.extracted { NO_SECTION } else { self.table.page(read.section) };
+        let Features { both, host } = features::of(page, read, self.state.settings.min_block_chars());
+        for feature in both {
+            self.count(feature, section);
         }
-        for feature in features.host {
-            self.count(feature);
+        for feature in host {
+            self.count(feature, NO_SECTION);
         }
+        self.sum = self.sum.wrapping_add(mix(u64::from(section), u64::from(ALGORITHM)));
+        self.state.undercount = self.table.undercount;
     }
 
-    fn count(&mut self, feature: u64) {
-        self.state.counts.add(feature);
-        self.sum = self.sum.wrapping_add(mix(feature, u64::from(ALGORITHM)));
+    fn count(&mut self, feature: u64, section: u32) {
+        self.table.add(feature, section);
+        self.sum = self.sum.wrapping_add(mix(feature, u64::from(section) ^ u64::from(ALGORITHM)));
     }
 
     /// Judges a page that has been read and counted. Below `min_pages` nothing is judged. A page of which nothing but
@@ -83,33 +91,52 @@ impl SiteFingerprint {
 
     /// What speaks for a feature, on the host and in a section of it.
     pub(super) fn evidence(&self, feature: u64, section: Option<u64>) -> Evidence {
-        let host = self.share(self.state.counts.get(feature), self.state.pages);
-        let Some(section) = section else { return host };
-        let within = self.state.counts.get(features::within(feature, section));
-        let pages = u64::from(self.state.counts.get(features::section(section)));
-        let within = self.share(within, pages);
-        let within = Evidence { share: within.share * SECTION_WEIGHT, ..within };
+        let (pages, within) = self.table.get(feature, section);
+        let host = self.enough(pages, self.share(pages));
+        let Some(section) = section.filter(|_| within > 0) else { return host };
+        let within = self.enough(within, self.share_within(pages, within, section));
         if within.share > host.share { within } else { host }
     }
 
+    fn share(&self, pages: u64) -> f64 {
+        pages as f64 / self.state.pages as f64
+    }
+
+    /// The share of a section's pages is drawn towards that of the host as if `min_pages` more of its pages were known, which are as the
+    /// host's are on average (the m-estimate of Cestnik 1990): what stands on five of eight pages is not yet a template, and what is
+    /// said of a section changes less with its next pages.
+    fn share_within(&self, pages: u64, within: u64, section: u64) -> f64 {
+        let imagined = self.state.settings.min_pages() as f64;
+        let of = self.table.pages_of(section) as f64;
+        SECTION_WEIGHT * (within as f64 + imagined * self.share(pages)) / (of + imagined)
+    }
+
     /// Below `min_pages` a count says nothing.
-    fn share(&self, count: u32, of: u64) -> Evidence {
-        let count = u64::from(count);
-        if count == 0 || of == 0 || count < self.state.settings.min_pages() as u64 {
+    fn enough(&self, pages: u64, share: f64) -> Evidence {
+        if pages < self.state.settings.min_pages() as u64 {
             return Evidence::default();
         }
-        Evidence { share: count as f64 / of as f64, pages: count }
+        Evidence { share, pages }
+    }
+
+    /// Pages that have come of a section.
+    pub(crate) fn pages_of(&self, section: u64) -> u64 {
+        self.table.pages_of(section)
     }
 
     /// Pages that have this title or line at their head.
     pub(super) fn titled(&self, hash: u64) -> u64 {
-        u64::from(self.state.counts.get(features::title(hash)))
+        self.table.get(features::title(hash), None).0
     }
 
-    /// Pages that have this block, if those are as many as the settings ask for.
-    pub(super) fn block(&self, key: u64) -> Option<u64> {
-        let pages = u64::from(self.state.counts.get(features::block(key)));
-        (pages >= self.state.settings.threshold(self.state.pages)).then_some(pages)
+    /// Pages that have this block, if those are as many as the settings ask for, of the host or of a section.
+    pub(super) fn block(&self, key: u64, section: Option<u64>) -> Option<u64> {
+        let (pages, within) = self.table.get(features::block(key), section);
+        if pages >= self.state.settings.threshold(self.state.pages) {
+            return Some(pages);
+        }
+        let within = self.enough(within, self.share_within(pages, within, section?));
+        (within.share >= self.state.settings.threshold_pct()).then_some(within.pages)
     }
 
     /// How far it has come.

@@ -2,7 +2,7 @@
 
 use super::{
     MARGIN, PROSE, PageText, RUN, SiteFingerprint, SitePage,
-    features::{Zone, surroundings_of, titles},
+    features::{Zone, may_be_slot, surroundings_of, titles},
     host::Evidence,
     margin::Margin,
     section::file_name,
@@ -124,7 +124,8 @@ impl Judge<'_> {
             if let Some(&(_, pages)) = twin {
                 self.gone[i] = Some((RemovalReason::Twin, pages));
             } else if block.chars >= self.host.state().settings().min_block_chars() {
-                self.gone[i] = self.host.block(block.key).map(|pages| (RemovalReason::Block, pages));
+                self.gone[i] =
+                    self.host.block(block.key, self.section).map(|pages| (RemovalReason::Block, pages));
             }
         }
     }
@@ -177,7 +178,7 @@ impl Judge<'_> {
     fn slot(&self, at: usize) -> Option<Verdict> {
         let block = &self.read.blocks[at];
         let beside_gone = at > 0 && !self.heading(at - 1);
-        if self.page.extracted || !beside_gone || block.heading || block.prose || block.fenced {
+        if self.page.extracted || !beside_gone || !may_be_slot(block) {
             return None;
         }
         let evidence = self.evidence(surroundings_of(self.read, at)?);

@@ -2,9 +2,8 @@
 
 use super::{
     TITLE_WORDS,
-    features::{Zone, line as line_feature, pair},
+    features::{Zone, line as line_feature, may_be_pattern, pair},
     judge::{Judge, Verdict},
-    read::Line,
     words::{Scratch, Word, mix, words},
 };
 use crawl_model::RemovalReason;
@@ -16,8 +15,6 @@ const LIST_COVERED: f64 = 0.75;
 const LIST_LINES: usize = 4;
 /// Words that pairs have to cover at least: two or three are a phrase that content has too.
 const PATTERN_WORDS: usize = 4;
-/// Words of the longest line that may be a pattern: a longer one is a sentence, and what changes in it is what it says.
-const LABEL_WORDS: u32 = 16;
 /// Share of the words, where titles of other pages are among what covers them.
 const TITLES_COVERED: f64 = 0.8;
 const TITLES_LINES: usize = 3;
@@ -63,8 +60,7 @@ impl Margin<'_, '_> {
     fn by_words(&self) -> Option<Verdict> {
         let read = self.judge.read;
         let lines = read.lines_of(self.at);
-        let own = |line: &Line| line.words > LABEL_WORDS || self.repeated_here(line.key);
-        if read.blocks[self.at].prose || lines.iter().any(own) {
+        if !may_be_pattern(read, self.at) || lines.iter().any(|line| self.repeated_here(line.key)) {
             return None;
         }
         let words = words(read.text_of(self.at, &self.judge.page), &mut Scratch::default());

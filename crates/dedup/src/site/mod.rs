@@ -24,11 +24,13 @@ mod judge;
 mod margin;
 mod read;
 mod section;
+mod table;
 mod words;
 
 pub(crate) use host::ALGORITHM;
 pub use host::{MAX_FEATURES, SiteFingerprint};
 pub use read::SitePage;
+pub(crate) use table::Piece;
 
 /// A page as text, and what is known of it beside.
 #[derive(Clone, Copy, Debug, Default)]
@@ -50,6 +52,8 @@ pub const MARGIN: f64 = 0.3;
 pub const PROSE: f64 = 0.7;
 /// What a share of a section's pages counts beside one of the host's: sections are many and small, and chance is larger.
 const SECTION_WEIGHT: f64 = 0.8;
+/// Words of the longest line that may be a pattern: a longer one is a sentence, and what changes in it is what it says.
+const LABEL_WORDS: u32 = 16;
 /// Words in a line that make a paragraph of it, unless they are links.
 const PROSE_WORDS: u32 = 25;
 /// Blocks from either end that a run may reach over.

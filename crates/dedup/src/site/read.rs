@@ -84,6 +84,10 @@ impl SitePage {
         self.blocks.push(Block { bytes, lines, key, words, chars: shown + breaks, prose, heading, fenced });
     }
 
+    pub(crate) const fn section(&self) -> u64 {
+        self.section
+    }
+
     pub(super) fn lines_of(&self, block: usize) -> &[Line] {
         &self.lines[self.blocks[block].lines.clone()]
     }

@@ -78,10 +78,10 @@ impl Frontier for MemoryStore {
         Ok(true)
     }
 
-    fn hold(&self, lease: LeaseRef, host: &HostKey, page: &[u8]) -> Result<bool, StoreError> {
+    fn hold(&self, lease: LeaseRef, host: &HostKey, page: &[u8]) -> Result<Option<i64>, StoreError> {
         let mut inner = self.lock();
         if !inner.end_lease(lease) {
-            return Ok(false);
+            return Ok(None);
         }
         let held_for = inner.host(host);
         let leased_from = inner.rows[index(lease.id.0)].host;
@@ -91,7 +91,7 @@ impl Frontier for MemoryStore {
         now.held.insert(now.held_order, Held { lease, host: held_for, page: page.to_vec() });
         now.ledger.take(leased_from, Place::Leased, 1);
         now.ledger.add(held_for, host, Place::Held, 1);
-        Ok(true)
+        Ok(Some(now.held_order))
     }
 
     fn held(&self, host: &HostKey, after: i64, limit: usize) -> Result<Vec<HeldPage>, StoreError> {

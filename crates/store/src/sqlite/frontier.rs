@@ -68,9 +68,9 @@ impl Frontier for SqliteStore {
         })
     }
 
-    fn hold(&self, lease: LeaseRef, host: &HostKey, page: &[u8]) -> Result<bool, StoreError> {
+    fn hold(&self, lease: LeaseRef, host: &HostKey, page: &[u8]) -> Result<Option<i64>, StoreError> {
         self.ready()?.write(|conn, memory| {
-            let Some(leased_from) = end_lease(conn, lease).map_err(sql)? else { return Ok(false) };
+            let Some(leased_from) = end_lease(conn, lease).map_err(sql)? else { return Ok(None) };
             let held_for = memory.host(conn, host).map_err(sql)?;
             let order = memory.next_order;
             conn.prepare_cached("INSERT INTO held (id, token, host, ord, page) VALUES (?1, ?2, ?3, ?4, ?5)")
@@ -79,7 +79,7 @@ impl Frontier for SqliteStore {
             memory.next_order += 1;
             memory.ledger.take(leased_from, Place::Leased, 1);
             memory.ledger.add(held_for, host, Place::Held, 1);
-            Ok(true)
+            Ok(Some(order))
         })
     }
 

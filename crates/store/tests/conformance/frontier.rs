@@ -77,7 +77,7 @@ pub fn levels_wait_for_what_is_nearer(store: &impl Store) {
     assert_eq!(paths(&level(0)), [""; 0], "one waits to be tried again");
     let again = level(50);
     assert_eq!(paths(&again), ["/1b"]);
-    assert!(store.hold((&again[0]).into(), &host("a"), b"page").unwrap());
+    assert!(store.hold((&again[0]).into(), &host("a"), b"page").unwrap().is_some());
     assert_eq!(paths(&level(50)), ["/2"], "a held page has been read");
     assert_eq!(
         paths(&store.lease_by_level(&host("b"), 9, "w", 0, 100).unwrap()),
@@ -135,7 +135,7 @@ pub fn tokens_grow_and_old_ones_do_nothing(store: &impl Store) {
     assert_eq!(second.id, first.id);
     assert!(second.token > first.token);
     assert!(!store.requeue((&first).into(), 0, 1, None).unwrap());
-    assert!(!store.hold((&first).into(), &host("a"), b"x").unwrap());
+    assert!(store.hold((&first).into(), &host("a"), b"x").unwrap().is_none());
     assert!(store.held(&host("a"), 0, 9).unwrap().is_empty(), "nothing was stored");
     assert_eq!(settle(store, &[first], Outcome::Record), 1);
     assert_eq!(settle(store, &[second], Outcome::Record), 0);
@@ -207,10 +207,11 @@ pub fn held_pages_come_in_order_and_by_pages(store: &impl Store) {
     let mut leased = lease(store, "a", 9);
     leased.reverse();
     leased.insert(1, one(store, "b"));
+    let mut orders = Vec::new();
     for request in &leased {
         let name = HostKey::of(&request.url).unwrap();
-        assert!(store.hold(request.into(), &name, request.url.path().as_bytes()).unwrap());
-        assert!(!store.hold(request.into(), &name, b"again").unwrap(), "the lease has ended");
+        orders.push(store.hold(request.into(), &name, request.url.path().as_bytes()).unwrap().unwrap());
+        assert!(store.hold(request.into(), &name, b"again").unwrap().is_none(), "the lease has ended");
     }
     let bodies = |after, limit| -> Vec<(i64, String)> {
         let held = store.held(&host("a"), after, limit).unwrap();
@@ -219,6 +220,8 @@ pub fn held_pages_come_in_order_and_by_pages(store: &impl Store) {
     let all = bodies(0, 9);
     assert_eq!(all.iter().map(|(_, page)| page.as_str()).collect::<Vec<_>>(), ["/3", "/2", "/1"]);
     assert!(all.is_sorted());
+    orders.remove(1);
+    assert_eq!(all.iter().map(|(order, _)| *order).collect::<Vec<_>>(), orders);
     assert_eq!(bodies(0, 2), all[..2]);
     assert_eq!(bodies(all[1].0, 2), all[2..]);
     assert_eq!(bodies(all[2].0, 2), []);
@@ -228,7 +231,7 @@ pub fn held_pages_come_in_order_and_by_pages(store: &impl Store) {
 pub fn a_page_can_be_held_for_another_host(store: &impl Store) {
     enqueue(store, &["https://a/1"]);
     let request = one(store, "a");
-    assert!(store.hold((&request).into(), &host("b"), b"page").unwrap());
+    assert!(store.hold((&request).into(), &host("b"), b"page").unwrap().is_some());
     assert_eq!(store.hosts_with_held().unwrap(), [load("b", 1)]);
     assert_eq!(store.counts().unwrap(), FrontierCounts { held: 1, hosts: 1, ..Default::default() });
     settle(store, &[request], Outcome::Record);
@@ -277,7 +280,7 @@ pub fn nothing_is_known_of_strangers(store: &impl Store) {
     assert!(store.host_drained(&host("a")).unwrap());
     assert!(store.held(&host("a"), 0, 9).unwrap().is_empty());
     assert!(!store.requeue(stranger, 0, 0, None).unwrap());
-    assert!(!store.hold(stranger, &host("a"), b"").unwrap());
+    assert!(store.hold(stranger, &host("a"), b"").unwrap().is_none());
     assert_eq!(store.output_mark("o").unwrap(), None);
     assert_eq!(store.history_of("https://a/"), None);
     assert_eq!(store.counts().unwrap(), FrontierCounts::default());

@@ -1,0 +1,180 @@
+//! How much of what the batch removes a stream removes too, in the order of a file and in random ones:
+//! `cargo run --release -p crawl-dedup --example dedup_stream FILE.jsonl [SETTLE_PAGES [HOST]]`.
+//!
+//! The file has records with `url` and `content`, as a crawl wrote them, or any other JSON lines with these. A span of a page counts
+//! as the same if both remove it from the same byte to the same byte. With a part of a host's name the first differences there are
+//! shown.
+#![expect(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "it prints its figures, and ends where anything fails"
+)]
+
+use crawl_dedup::{
+    Cleaned, Fingerprint, FingerprintSettings, HostStream, Mode, PageText, batch::clean_project,
+};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+
+struct Page {
+    host: String,
+    url: String,
+    content: String,
+    title: Option<String>,
+    extracted: bool,
+}
+
+impl Page {
+    fn of(line: &str) -> Self {
+        let row: Value = serde_json::from_str(line).unwrap();
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        let url = text(&row["url"]).unwrap();
+        let extractor = row["metadata"]["extractor"].as_str().unwrap_or_default();
+        Self {
+            host: url.split('/').nth(2).unwrap().to_owned(),
+            content: text(&row["content"]).unwrap(),
+            title: text(&row["metadata"]["title"]),
+            extracted: !matches!(extractor, "" | "body_fallback"),
+            url,
+        }
+    }
+
+    fn text(&self) -> PageText<'_> {
+        let title = self.title.as_deref();
+        PageText { content: &self.content, url: &self.url, title, extracted: self.extracted }
+    }
+}
+
+/// Bytes that both remove, that the stream alone removes, that the batch alone removes; pages that waited.
+#[derive(Clone, Copy, Default)]
+struct Agreement {
+    both: u64,
+    stream: u64,
+    batch: u64,
+    held: usize,
+}
+
+fn main() {
+    let mut args = std::env::args().skip(1);
+    let text = std::fs::read_to_string(args.next().unwrap()).unwrap();
+    let settle_pages = args.next().map_or(200, |n| n.parse().unwrap());
+    let shown = args.next();
+    let pages: Vec<Page> = text.lines().map(Page::of).collect();
+    drop(text);
+    let texts: Vec<_> = pages.iter().map(|page| (page.host.as_str(), page.text())).collect();
+    let (batch, _) = clean_project(&texts, Mode::Site, &FingerprintSettings::default());
+    let mut order: Vec<usize> = (0..pages.len()).collect();
+    for seed in 0..4 {
+        println!("{}", if seed == 0 { "as in the file".into() } else { format!("random order {seed}") });
+        if seed > 0 {
+            shuffle(&mut order, seed);
+        }
+        let (stream, held) = streamed(&texts, &order, settle_pages);
+        compare(&pages, &stream, &batch, &held);
+        if let Some(host) = shown.as_deref().filter(|_| seed == 0) {
+            show(host, &pages, &stream, &batch);
+        }
+        let (ended, _) = streamed(&texts, &order, u64::MAX);
+        println!("  settled at the end: {}", if ended == batch { "identical" } else { "DIFFERENT" });
+    }
+}
+
+/// Fisher and Yates, by xorshift64 (Marsaglia 2003).
+fn shuffle(order: &mut [usize], seed: u64) {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    for i in (1..order.len()).rev() {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        order.swap(i, (state % (i as u64 + 1)) as usize);
+    }
+}
+
+/// The pages cleaned in an order, and of each host how many waited.
+fn streamed<'a>(
+    texts: &[(&'a str, PageText<'_>)],
+    order: &[usize],
+    settle_pages: u64,
+) -> (Vec<Cleaned>, BTreeMap<&'a str, usize>) {
+    let mut cleaned: Vec<Option<Cleaned>> = vec![None; texts.len()];
+    let (mut hosts, mut held) = (BTreeMap::new(), BTreeMap::new());
+    for &at in order {
+        let (name, page) = &texts[at];
+        let host = hosts.entry(*name).or_insert_with(|| {
+            HostStream::new(Fingerprint::new(Mode::Site, FingerprintSettings::default()), settle_pages)
+        });
+        let read = host.fingerprint().read(page);
+        if host.observe(page, &read) {
+            host.hold(page, &read, at);
+            *held.entry(*name).or_default() += 1;
+        } else {
+            cleaned[at] = Some(host.judge(page, &read));
+        }
+        for at in host.due() {
+            cleaned[at] = Some(judged(host, &texts[at].1));
+        }
+    }
+    for host in hosts.values_mut() {
+        for at in host.end() {
+            cleaned[at] = Some(judged(host, &texts[at].1));
+        }
+    }
+    (cleaned.into_iter().map(Option::unwrap).collect(), held)
+}
+
+fn judged(host: &HostStream<usize>, page: &PageText<'_>) -> Cleaned {
+    host.judge(page, &host.fingerprint().read(page))
+}
+
+fn spans(cleaned: &Cleaned) -> BTreeSet<(u64, u64)> {
+    cleaned.removed.iter().map(|span| (span.start, span.end)).collect()
+}
+
+fn compare(pages: &[Page], stream: &[Cleaned], batch: &[Cleaned], held: &BTreeMap<&str, usize>) {
+    let mut hosts: BTreeMap<&str, Agreement> = BTreeMap::new();
+    let bytes = |spans: &BTreeSet<(u64, u64)>| spans.iter().map(|(start, end)| end - start).sum::<u64>();
+    for (page, (stream, batch)) in pages.iter().zip(stream.iter().zip(batch)) {
+        let (stream, batch) = (spans(stream), spans(batch));
+        let both = bytes(&stream.intersection(&batch).copied().collect());
+        let host = hosts.entry(&page.host).or_default();
+        host.both += both;
+        host.stream += bytes(&stream) - both;
+        host.batch += bytes(&batch) - both;
+    }
+    let mut all = Agreement::default();
+    for (name, host) in &mut hosts {
+        host.held = held.get(name).copied().unwrap_or(0);
+        print(name, host);
+        all.both += host.both;
+        all.stream += host.stream;
+        all.batch += host.batch;
+        all.held += host.held;
+    }
+    print("all", &all);
+}
+
+fn print(name: &str, found: &Agreement) {
+    let Agreement { both, stream, batch, held } = found;
+    let of = both + stream + batch;
+    let share = if of == 0 { 1.0 } else { *both as f64 / of as f64 };
+    println!(
+        "  {name:34} both {both:9} bytes, stream alone {stream:7}, batch alone {batch:7}: {share:.4}; {held} pages waited"
+    );
+}
+
+fn show(host: &str, pages: &[Page], stream: &[Cleaned], batch: &[Cleaned]) {
+    let of_host = pages.iter().zip(stream.iter().zip(batch)).filter(|(page, _)| page.host.contains(host));
+    let mut left = 200;
+    for (page, (stream, batch)) in of_host {
+        for (who, cleaned, other) in [("stream", stream, spans(batch)), ("batch", batch, spans(stream))] {
+            for span in cleaned.removed.iter().filter(|span| !other.contains(&(span.start, span.end))) {
+                left -= 1;
+                let text = &page.content[span.start as usize..span.end as usize];
+                println!("  {who} {:?} {}/{} {} {text:?}", span.reason, span.pages, cleaned.pages, page.url);
+                if left == 0 {
+                    return;
+                }
+            }
+        }
+    }
+}
