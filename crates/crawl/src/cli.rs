@@ -2,6 +2,7 @@
 
 mod duplicates;
 mod jobs;
+mod projects;
 
 use crate::config::Override;
 use clap::{Args, Parser, Subcommand};
@@ -9,6 +10,7 @@ pub use duplicates::DuplicatesArgs;
 pub use jobs::{
     CheckArgs, CheckWhat, ClassifyArgs, DedupArgs, DedupMode, ExtractArgs, RulesArgs, TextFormat,
 };
+pub use projects::{AnalyzeArgs, DatabaseArgs, McpArgs, ProjectsArgs, ProjectsWhat, ServeArgs};
 use std::path::PathBuf;
 use toml::Value;
 
@@ -51,6 +53,8 @@ pub enum Command {
     /// Explain one decision: what robots.txt says of a URL, what a URL canonicalises to, how bytes are decoded, what a
     /// sitemap lists, what is wrong with rules of your own or a filter list.
     Check(CheckArgs),
+    /// List, show, analyse and delete projects: what crawls with --project have kept.
+    Projects(ProjectsArgs),
     /// Print shell completions.
     Completions {
         /// The shell to complete for.
@@ -111,12 +115,15 @@ pub struct RunArgs {
     /// Do not read the feeds that pages name
     #[arg(long, help_heading = "Scope")]
     pub no_feeds: bool,
-    /// Name of the project that pages are counted and compared in
+    /// Keep the pages in the project of this name too, where they are compared with each other (see crawl projects)
     #[arg(long, value_name = "NAME", help_heading = "Scope")]
     pub project: Option<String>,
     /// Label of these seeds within the project
     #[arg(long, value_name = "NAME", help_heading = "Scope")]
     pub source_group: Option<String>,
+    /// Database of projects [default: $XDG_DATA_HOME/crawl/projects.sqlite]
+    #[arg(long, value_name = "FILE", help_heading = "Scope")]
+    pub database: Option<PathBuf>,
 
     /// Requests in flight over all hosts
     #[arg(short = 'c', long, value_name = "N", help_heading = "Fetching")]
@@ -224,6 +231,7 @@ impl RunArgs {
         }
         out.text("--project", "crawl.project", self.project.as_ref());
         out.text("--source-group", "crawl.source_group", self.source_group.as_ref());
+        out.path("--database", "projects.database", self.database.as_ref());
         out.number("--concurrency", "fetch.concurrency", self.concurrency);
         out.number("--host-concurrency", "fetch.host_concurrency", self.host_concurrency);
         out.text("--delay", "fetch.delay", self.delay.as_ref());

@@ -1,8 +1,16 @@
 //! What all stages share.
 
 use crate::{
-    config::Config, cpu::CpuPool, feeds::FeedBook, links::LinkPolicy, opt_outs::OptOutCache,
-    robots_cache::RobotsCache, sitemap_book::SitemapBook, stats::Stats, store::Store,
+    config::Config,
+    cpu::CpuPool,
+    feeds::FeedBook,
+    links::LinkPolicy,
+    opt_outs::OptOutCache,
+    projects::{KeepError, Keeper},
+    robots_cache::RobotsCache,
+    sitemap_book::SitemapBook,
+    stats::Stats,
+    store::Store,
 };
 use crawl_extract::PageExtractor;
 use crawl_fetch::{ByteBudget, Gate, HttpClient, RetrySettings, Traps};
@@ -47,6 +55,8 @@ pub struct Context {
     pub cpu: CpuPool,
     /// Pages to text.
     pub extractor: PageExtractor,
+    /// Where records are kept besides the output: the project of the run, if it names one.
+    pub keeper: Option<Keeper>,
     /// Counts.
     pub stats: Stats,
     /// Told to stop; only the scheduler and requests in flight look at it.
@@ -186,6 +196,14 @@ pub enum StageError {
         name: String,
         /// Why.
         source: io::Error,
+    },
+    /// The project's database cannot be written.
+    #[error("{name}: {source}")]
+    Project {
+        /// The database.
+        name: String,
+        /// Why.
+        source: KeepError,
     },
     /// The reader of standard output has gone.
     #[error("the reader of standard output has closed it")]

@@ -87,7 +87,9 @@ impl From<StageError> for Failure {
     fn from(error: StageError) -> Self {
         match error {
             StageError::Store(error) => error.into(),
-            StageError::Output { .. } => Self { exit: Exit::Storage, error: error.into() },
+            StageError::Output { .. } | StageError::Project { .. } => {
+                Self { exit: Exit::Storage, error: error.into() }
+            }
             // the reader has what it wanted
             StageError::ClosedPipe => Self { exit: Exit::Done, error: error.into() },
             _ => Self { exit: Exit::Internal, error: error.into() },

@@ -20,6 +20,7 @@ pub mod output;
 mod page_rules;
 pub mod pipeline;
 pub mod progress;
+pub mod projects;
 pub mod record;
 pub mod robots_cache;
 pub mod run;

@@ -12,6 +12,7 @@ use crate::{
     output::{FileOutput, Output, StdoutOutput},
     page_rules, pipeline,
     progress::{self, Places, say},
+    projects::Keeper,
     robots_cache::RobotsCache,
     seeds,
     sitemap_book::SitemapBook,
@@ -19,7 +20,6 @@ use crate::{
     stats::Stats,
     store::Store,
 };
-use crawl_dedup::FingerprintSettings;
 use crawl_extract::{Options, PageExtractor};
 use crawl_fetch::{
     ByteBudget, Canonicalizer, Gate, HttpClient, RetrySettings, ScopeSet, Seed, Traps, UrlFilter,
@@ -38,7 +38,6 @@ const SEED_BATCH: usize = 1_000;
 pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let config = config::load(args.config.as_deref(), config::environment()?, args.overrides())?;
     crate::logging::start(&config.log)?;
-    check_dedup(&config)?;
     let seed_file = args
         .seed
         .as_deref()
@@ -69,7 +68,10 @@ fn read_seeds(file: &Path) -> Result<Vec<Seed>, Failure> {
 }
 
 async fn crawl(config: Config, seeds: &[Seed], state: &State, quiet: bool) -> Result<Exit, Failure> {
-    let context = Arc::new(context(config, Arc::clone(&state.store) as Arc<dyn Store>)?);
+    let keeper = Keeper::open(&config)?;
+    let mut context = context(config, Arc::clone(&state.store) as Arc<dyn Store>)?;
+    context.keeper = keeper;
+    let context = Arc::new(context);
     context.recall_scope(state.new_round)?;
     context.recall_told()?;
     plant(&context, seeds)?;
@@ -128,14 +130,6 @@ async fn crawl(config: Config, seeds: &[Seed], state: &State, quiet: bool) -> Re
     }
 }
 
-/// Checks what the shards would otherwise refuse once the run is on.
-fn check_dedup(config: &Config) -> Result<(), Failure> {
-    let dedup = &config.dedup;
-    FingerprintSettings::new(dedup.threshold_pct, dedup.min_pages, dedup.min_block_chars)
-        .map(drop)
-        .map_err(|e| Failure::usage(e.to_string()))
-}
-
 /// Builds what the stages share.
 ///
 /// # Errors
@@ -183,6 +177,7 @@ pub fn context(config: Config, store: Arc<dyn Store>) -> Result<Context, Failure
         extractor: PageExtractor::from_rules(rules, options),
         robots: RobotsCache::new(config.fetch.robots_max_age, config.fetch.backoff, &product_token),
         gate,
+        keeper: None,
         stats: Stats::default(),
         cancel: CancellationToken::new(),
         ending: OnceLock::new(),

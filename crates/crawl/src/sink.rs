@@ -1,4 +1,4 @@
-//! The sink: writes a batch, makes it durable, then settles its leases and the outputs' lengths in one transaction. A
+//! The sink: writes a batch, makes it durable, keeps its pages in the project of the run, then settles its leases and the outputs' lengths in one transaction. A
 //! process killed between the two leaves lines behind the settled length; the next run cuts them off and, since their
 //! leases were not settled, writes them again: each record once.
 
@@ -6,12 +6,14 @@ use crate::{
     context::{Context, Finished, StageError},
     memory::{self, LargeShare},
     output::Output,
+    projects::source_of,
     record::record,
     shard::lease_of,
     soft404,
 };
 use crawl_model::{
-    CleanPage, FailedPage, LeaseRef, Outcome, OutputMark, PageHistory, Settlement, StoreError, Warning,
+    CleanPage, FailedPage, LeaseRef, NewSource, Outcome, OutputMark, PageHistory, Settlement, StoreError,
+    Warning,
 };
 use std::sync::Arc;
 use tokio::sync::mpsc::Receiver;
@@ -24,6 +26,8 @@ pub struct Sink {
     lines: Vec<u8>,
     error_lines: Vec<u8>,
     settlements: Vec<Settlement>,
+    /// Of the records in this batch, for the project of the run.
+    sources: Vec<NewSource>,
     /// Of the large pages in this batch.
     shares: Vec<LargeShare>,
     tally: Tally,
@@ -54,6 +58,7 @@ impl Sink {
             lines: Vec::new(),
             error_lines: Vec::new(),
             settlements: Vec::new(),
+            sources: Vec::new(),
             shares: Vec::new(),
             tally: Tally::default(),
         }
@@ -116,7 +121,11 @@ impl Sink {
         let record = record(page);
         // Of a large page; a buffer that grows by doubling would take its memory three times.
         self.lines.reserve((record.text.len() + record.content.len()) / 16 * 17 + 1024);
-        push_line(&mut self.lines, &record)
+        push_line(&mut self.lines, &record)?;
+        if self.context.keeper.is_some() {
+            self.sources.push(source_of(record)?);
+        }
+        Ok(())
     }
 
     fn failed(&mut self, failed: &FailedPage, history: PageHistory) -> Result<(), StageError> {
@@ -151,6 +160,13 @@ impl Sink {
             self.context.stats.written_bytes.add(lines.len() as u64);
             lines.clear();
             lines.shrink_to(KEEP_BUFFER);
+        }
+        if let Some(keeper) = &self.context.keeper {
+            // before the leases end: what is written again after a crash replaces itself
+            keeper
+                .keep(&self.sources)
+                .map_err(|source| StageError::Project { name: keeper.name.clone(), source })?;
+            self.sources.clear();
         }
         let stale = self.context.store.settle(&self.settlements, &marks)?;
         if stale > 0 {

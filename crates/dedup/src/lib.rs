@@ -30,7 +30,7 @@ pub use exact::{MIN_CHARS, exact_hash};
 pub use host::{HostFingerprint, MAX_BLOCKS};
 pub use mode::{Fingerprint, Mode, ReadPage};
 pub use saved::StateError;
-pub use settings::{FingerprintSettings, SettingsError};
+pub use settings::{FingerprintSettings, SettingRange, SettingsError};
 pub use site::{PageText, SiteFingerprint};
 pub use state::HostState;
 pub use stream::HostStream;

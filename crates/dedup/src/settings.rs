@@ -9,6 +9,29 @@ pub struct FingerprintSettings {
     min_block_chars: usize,
 }
 
+/// The values that a setting may have. The spec states them for configuration, flags, REST and MCP alike; all of them
+/// ask here.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SettingRange {
+    /// Name of the setting, as in the configuration.
+    pub name: &'static str,
+    /// Least value that is allowed.
+    pub least: f64,
+    /// Greatest value that is allowed.
+    pub most: f64,
+}
+
+impl SettingRange {
+    /// Whether a value may be had.
+    ///
+    /// # Errors
+    /// When it is out of the range.
+    pub fn check(&self, given: f64) -> Result<(), SettingsError> {
+        let Self { name, least, most } = *self;
+        if (least..=most).contains(&given) { Ok(()) } else { Err(SettingsError { name, given, least, most }) }
+    }
+}
+
 /// A setting that is out of its range.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[error("{name} is {given}, but has to be from {least} to {most}")]
@@ -24,16 +47,24 @@ pub struct SettingsError {
 }
 
 impl FingerprintSettings {
-    /// Share of the pages that a block must stand on: 0.1 to 1. Pages needed before anything is judged: 2 to 100.
-    /// Characters that a block must have: 10 to 500.
+    /// Share of the pages that a block must stand on.
+    pub const THRESHOLD_PCT: SettingRange = SettingRange { name: "threshold_pct", least: 0.1, most: 1.0 };
+    /// Pages needed before anything is judged.
+    pub const MIN_PAGES: SettingRange = SettingRange { name: "min_pages", least: 2.0, most: 100.0 };
+    /// Characters that a block must have.
+    pub const MIN_BLOCK_CHARS: SettingRange =
+        SettingRange { name: "min_block_chars", least: 10.0, most: 500.0 };
+
+    /// Settings within [`THRESHOLD_PCT`](Self::THRESHOLD_PCT), [`MIN_PAGES`](Self::MIN_PAGES) and
+    /// [`MIN_BLOCK_CHARS`](Self::MIN_BLOCK_CHARS).
     ///
     /// # Errors
     /// The first setting that is out of its range.
     pub fn new(threshold_pct: f64, min_pages: usize, min_block_chars: usize) -> Result<Self, SettingsError> {
         // past 2^52 the conversion rounds, far out of every range
-        check("threshold_pct", threshold_pct, 0.1, 1.0)?;
-        check("min_pages", min_pages as f64, 2.0, 100.0)?;
-        check("min_block_chars", min_block_chars as f64, 10.0, 500.0)?;
+        Self::THRESHOLD_PCT.check(threshold_pct)?;
+        Self::MIN_PAGES.check(min_pages as f64)?;
+        Self::MIN_BLOCK_CHARS.check(min_block_chars as f64)?;
         Ok(Self { threshold_pct, min_pages, min_block_chars })
     }
 
@@ -68,10 +99,6 @@ impl Default for FingerprintSettings {
     fn default() -> Self {
         Self { threshold_pct: 0.7, min_pages: 5, min_block_chars: 50 }
     }
-}
-
-fn check(name: &'static str, given: f64, least: f64, most: f64) -> Result<(), SettingsError> {
-    if (least..=most).contains(&given) { Ok(()) } else { Err(SettingsError { name, given, least, most }) }
 }
 
 #[cfg(test)]

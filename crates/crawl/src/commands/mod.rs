@@ -7,6 +7,7 @@ mod duplicates;
 mod explain;
 mod extract;
 mod jsonl;
+mod projects;
 
 use crate::{
     cli::{Cli, Command, RulesArgs},
@@ -32,6 +33,7 @@ pub fn dispatch(cli: Cli) -> Exit {
         Some(Command::Dedup(args)) => dedup::run(&args),
         Some(Command::Duplicates(args)) => duplicates::run(&args),
         Some(Command::Check(args)) => check::run(&args),
+        Some(Command::Projects(args)) => projects::run(&args),
         Some(Command::Completions { shell }) => {
             clap_complete::generate(shell, &mut Cli::command(), "crawl", &mut io::stdout());
             Ok(Exit::Done)

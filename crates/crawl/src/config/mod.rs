@@ -9,7 +9,7 @@ mod values;
 
 pub use http::AuthEntry;
 pub use sections::*;
-pub use values::Limit;
+pub use values::{Limit, Secret};
 
 use std::{
     fmt::{self, Display},

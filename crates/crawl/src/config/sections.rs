@@ -1,7 +1,10 @@
 //! The sections of `config/crawl.toml` as types.
 
 use super::http::{AuthEntry, headers, proxy};
-use super::values::{Limit, duration, from_text, list_from_text, pause, positive, share};
+use super::values::{
+    Limit, Secret, duration, from_text, list_from_text, min_block_chars, min_pages, pause, positive, share,
+    threshold_pct,
+};
 use crate::traps::TrapsSection;
 use crawl_corpus::ClusterAlgorithm;
 use crawl_extract::{Favor, LinkStyle};
@@ -21,6 +24,8 @@ pub struct Config {
     pub extract: ExtractSection,
     pub dedup: DedupSection,
     pub duplicates: DuplicatesSection,
+    pub projects: ProjectsSection,
+    pub serve: ServeSection,
     pub output: OutputSection,
     pub state: StateSection,
     pub log: LogSection,
@@ -189,12 +194,39 @@ pub struct ExtractSection {
 pub struct DedupSection {
     pub enabled: bool,
     pub mode: crawl_dedup::Mode,
+    #[serde(deserialize_with = "threshold_pct")]
     pub threshold_pct: f64,
+    #[serde(deserialize_with = "min_pages")]
     pub min_pages: usize,
+    #[serde(deserialize_with = "min_block_chars")]
     pub min_block_chars: usize,
     pub settle_pages: u64,
     #[serde(deserialize_with = "positive")]
     pub shards: usize,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "see config/crawl.toml")]
+pub struct ProjectsSection {
+    pub database: String,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "see config/crawl.toml")]
+pub struct ServeSection {
+    pub listen: std::net::SocketAddr,
+    pub token: Secret,
+    pub token_file: String,
+    pub hosts: Vec<String>,
+    pub max_body: bytesize::ByteSize,
+    #[serde(deserialize_with = "duration")]
+    pub timeout: Duration,
+    #[serde(deserialize_with = "positive")]
+    pub connections: usize,
+    #[serde(deserialize_with = "positive")]
+    pub analyses: usize,
 }
 
 #[derive(Clone, Debug, Deserialize)]

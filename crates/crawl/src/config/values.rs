@@ -1,5 +1,6 @@
 //! How the values of settings are written.
 
+use crawl_dedup::FingerprintSettings;
 use serde::{Deserialize, Deserializer, de::Error as _};
 use std::{fmt::Display, str::FromStr, time::Duration};
 use toml::Value;
@@ -34,6 +35,17 @@ impl<'de> Deserialize<'de> for Limit {
     }
 }
 
+/// A text that is not shown by accident.
+#[derive(Clone, Deserialize)]
+#[serde(transparent)]
+pub struct Secret(pub String);
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Secret(…)")
+    }
+}
+
 pub(super) fn from_text<'de, T: FromStr<Err: Display>, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<T, D::Error> {
@@ -64,6 +76,22 @@ pub(super) fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D
         n => Err(D::Error::custom(format!("{n} is not between 0 and 1"))),
     }
 }
+
+/// A value of a setting of cleaning, whose ranges the dedup crate states.
+macro_rules! ranged {
+    ($name:ident, $type:ty, $range:ident) => {
+        pub(super) fn $name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<$type, D::Error> {
+            let given = <$type>::deserialize(deserializer)?;
+            FingerprintSettings::$range.check(given as f64).map_err(|e| {
+                D::Error::custom(format!("{} is not from {} to {}", e.given, e.least, e.most))
+            })?;
+            Ok(given)
+        }
+    };
+}
+ranged!(threshold_pct, f64, THRESHOLD_PCT);
+ranged!(min_pages, usize, MIN_PAGES);
+ranged!(min_block_chars, usize, MIN_BLOCK_CHARS);
 
 pub(super) fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
     let text = String::deserialize(deserializer)?;

@@ -1,0 +1,122 @@
+//! Flags of the jobs around projects: the command line over them, the server, the tools for agents.
+
+use super::{DedupMode, Overrides};
+use crate::config::Override;
+use clap::{Args, Subcommand};
+use std::{net::SocketAddr, path::PathBuf};
+
+/// Which database, and which settings.
+#[derive(Debug, Args)]
+pub struct DatabaseArgs {
+    /// Database of projects [default: $XDG_DATA_HOME/crawl/projects.sqlite]
+    #[arg(long, value_name = "FILE", global = true)]
+    pub database: Option<PathBuf>,
+    /// Configuration file (TOML; see config/crawl.toml for every key)
+    #[arg(long, value_name = "FILE", global = true)]
+    pub config: Option<PathBuf>,
+}
+
+impl DatabaseArgs {
+    /// The flags as settings.
+    #[must_use]
+    pub fn overrides(&self) -> Vec<Override> {
+        let mut out = Overrides(Vec::new());
+        out.path("--database", "projects.database", self.database.as_ref());
+        out.0
+    }
+}
+
+/// `crawl projects`
+#[derive(Debug, Args)]
+pub struct ProjectsArgs {
+    /// What to do
+    #[command(subcommand)]
+    pub what: ProjectsWhat,
+    /// Where they are
+    #[command(flatten)]
+    pub database: DatabaseArgs,
+    /// Print JSON
+    #[arg(long, global = true)]
+    pub json: bool,
+}
+
+/// What can be done with projects; a project is given by its name or its id.
+#[derive(Debug, Subcommand)]
+pub enum ProjectsWhat {
+    /// List all projects with their pages.
+    List,
+    /// Make an empty project; a crawl with --project makes its own.
+    Create {
+        /// Its name
+        name: String,
+    },
+    /// Show a project: its domains, their pages, and what the last analysis found they repeat.
+    Show {
+        /// Name or id
+        project: String,
+    },
+    /// Remove a project with all its pages.
+    Delete {
+        /// Name or id
+        project: String,
+    },
+    /// Find what the domains of a project repeat, and clean its pages of it.
+    Analyze(AnalyzeArgs),
+}
+
+/// `crawl projects analyze`
+#[derive(Debug, Args)]
+pub struct AnalyzeArgs {
+    /// Name or id
+    pub project: String,
+    /// Analyse the pages of this group alone (repeatable)
+    #[arg(long, value_name = "NAME")]
+    pub source_group: Vec<String>,
+    /// How blocks are judged [default: from the configuration]
+    #[arg(long, value_enum)]
+    pub mode: Option<DedupMode>,
+    /// Share of a domain's pages that a block must stand on, 0.1 to 1 [default: from the configuration]
+    #[arg(long, value_name = "SHARE")]
+    pub threshold_pct: Option<f64>,
+    /// Least pages of a domain, 2 to 100 [default: from the configuration]
+    #[arg(long, value_name = "N")]
+    pub min_pages: Option<i64>,
+    /// Shortest block looked at, in characters, 10 to 500 [default: from the configuration]
+    #[arg(long, value_name = "N")]
+    pub min_block_chars: Option<i64>,
+}
+
+/// `crawl serve`
+#[derive(Debug, Args)]
+pub struct ServeArgs {
+    /// Address and port; port 0 takes a free one
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub listen: Option<SocketAddr>,
+    /// File with the token that callers must send
+    #[arg(long, value_name = "FILE")]
+    pub token_file: Option<PathBuf>,
+    /// Where the projects are
+    #[command(flatten)]
+    pub database: DatabaseArgs,
+}
+
+impl ServeArgs {
+    /// The flags as settings.
+    #[must_use]
+    pub fn overrides(&self) -> Vec<Override> {
+        let mut out = Overrides(self.database.overrides());
+        out.path("--token-file", "serve.token_file", self.token_file.as_ref());
+        if let Some(listen) = self.listen {
+            out.set("--listen", "serve.listen", listen.to_string());
+        }
+        out.0
+    }
+}
+
+/// `crawl mcp`
+#[derive(Debug, Args)]
+pub struct McpArgs {
+    /// Where the projects are
+    #[command(flatten)]
+    pub database: DatabaseArgs,
+}

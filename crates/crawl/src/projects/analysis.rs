@@ -1,0 +1,186 @@
+//! The analysis of a project: each domain's pages are read twice, to count what they repeat and to take it away.
+
+use super::{DomainAnalysisResult, ProjectAnalysisResult, ProjectError};
+use crawl_dedup::{Fingerprint, FingerprintSettings, Mode, PageBlocks, PageText, fingerprint::hash_digits};
+use crawl_model::{
+    Analysis as Reading, AnalysisPage, BoilerplateStatus, DomainFindings, ProjectId, ProjectStore,
+};
+use rustc_hash::FxHashSet;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+/// Distinct blocks of a domain that are told apart in the statistics, 64 MB of hashes; beyond it `blocks_total` is a lower
+/// bound.
+const MAX_BLOCKS_TOLD: usize = 7 << 19;
+
+/// An analysis that may begin: its parameters are within their ranges.
+#[derive(Clone, Debug)]
+pub struct Analysis {
+    /// Of which project.
+    pub project: ProjectId,
+    /// Of these groups; none: all.
+    pub groups: Vec<String>,
+    /// By which numbers.
+    pub settings: FingerprintSettings,
+    /// In which way.
+    pub mode: Mode,
+}
+
+/// How far an analysis has come, for whoever waits, and the word to stop.
+#[derive(Debug, Default)]
+pub struct Progress {
+    /// Domains to look at.
+    pub domains_total: AtomicU64,
+    /// Domains done.
+    pub domains_done: AtomicU64,
+    /// Pages to clean.
+    pub pages_total: AtomicU64,
+    /// Pages cleaned.
+    pub pages_done: AtomicU64,
+    stop: AtomicBool,
+}
+
+impl Progress {
+    /// Ends the analysis soon, with nothing changed, unless its result is being written already.
+    pub fn stop(&self) {
+        self.stop.store(true, Relaxed);
+    }
+
+    fn go_on(&self) -> Result<(), ProjectError> {
+        if self.stop.load(Relaxed) { Err(ProjectError::Stopped) } else { Ok(()) }
+    }
+}
+
+/// Analyses a project and keeps the result: for each domain what it repeats, for each page what is left of it, all in one
+/// transaction at the end. Memory is that of one domain's counts and a few pages, however many there are. A page of a domain
+/// below `min_pages` is not judged and has no cleaned content afterwards.
+///
+/// # Errors
+/// When storage fails, the project has gone, or it was told to stop; then everything is as it was.
+pub fn analyze(
+    store: &dyn ProjectStore,
+    asked: &Analysis,
+    progress: &Progress,
+) -> Result<ProjectAnalysisResult, ProjectError> {
+    let mut reading = store.begin_analysis(asked.project, &asked.groups)?;
+    let domains = reading.domains()?;
+    progress.domains_total.store(domains.len() as u64, Relaxed);
+    progress.pages_total.store(domains.iter().map(|domain| domain.pages).sum(), Relaxed);
+    let mut result = ProjectAnalysisResult::default();
+    for domain in domains {
+        let done = analyze_domain(&mut *reading, &domain.domain, asked, progress)?;
+        progress.domains_done.fetch_add(1, Relaxed);
+        result.domains_analyzed += 1;
+        result.domains_with_boilerplate += u64::from(done.blocks_boilerplate > 0);
+        result.total_pages_cleaned += done.pages_cleaned;
+        result.total_bytes_removed += done.bytes_removed_total;
+        result.domain_results.push(done);
+    }
+    progress.go_on()?;
+    if reading.commit(crate::context::now_ms())? {
+        Ok(result)
+    } else {
+        Err(ProjectError::NoProject(asked.project.to_string()))
+    }
+}
+
+fn analyze_domain(
+    reading: &mut dyn Reading,
+    domain: &str,
+    asked: &Analysis,
+    progress: &Progress,
+) -> Result<DomainAnalysisResult, ProjectError> {
+    let mut host = Fingerprint::new(asked.mode, asked.settings);
+    let mut distinct = FxHashSet::default();
+    each_page(reading, domain, progress, |_, page| {
+        let text = text_of(page);
+        let read = host.read(&text);
+        host.observe(&text, &read);
+        if distinct.len() < MAX_BLOCKS_TOLD {
+            distinct.extend(PageBlocks::of(text.content, asked.settings.min_block_chars()).distinct());
+        }
+        Ok(())
+    })?;
+    host.settle();
+
+    let mut done = DomainAnalysisResult { domain: domain.to_owned(), ..DomainAnalysisResult::default() };
+    let mut removed = FxHashSet::default();
+    each_page(reading, domain, progress, |reading, page| {
+        let text = text_of(page);
+        let cleaned = host.clean(&text, &host.read(&text));
+        done.pages_analyzed += 1;
+        done.pages_cleaned += u64::from(cleaned.blocks_removed > 0);
+        done.bytes_removed_total += cleaned.bytes_removed;
+        removed.extend(cleaned.removed.iter().map(|span| span.hash));
+        let judged = cleaned.status == BoilerplateStatus::Applied;
+        reading.put_page(page, judged.then_some(cleaned.text.as_str()))?;
+        progress.pages_done.fetch_add(1, Relaxed);
+        Ok(())
+    })?;
+    let hashes = match &host {
+        Fingerprint::Exact(host) => host.boilerplate(),
+        Fingerprint::Site(_) => ascending(&removed),
+    };
+    done.blocks_boilerplate = hashes.len() as u64;
+    let judged = done.pages_analyzed >= asked.settings.min_pages() as u64;
+    // in the mode `site` lines and short blocks go too, which are no blocks of the specification
+    let blocks_total = if judged { (distinct.len() as u64).max(done.blocks_boilerplate) } else { 0 };
+    reading.put_domain(findings(asked, &done, hashes, blocks_total))?;
+    Ok(done)
+}
+
+fn ascending(hashes: &FxHashSet<u64>) -> Vec<u64> {
+    let mut hashes: Vec<u64> = hashes.iter().copied().collect();
+    hashes.sort_unstable();
+    hashes
+}
+
+fn each_page(
+    reading: &mut dyn Reading,
+    domain: &str,
+    progress: &Progress,
+    mut visit: impl FnMut(&mut dyn Reading, &AnalysisPage) -> Result<(), ProjectError>,
+) -> Result<(), ProjectError> {
+    let mut after = 0;
+    loop {
+        progress.go_on()?;
+        let pages = reading.pages(domain, after)?;
+        let Some(last) = pages.last() else { return Ok(()) };
+        after = last.number;
+        for page in &pages {
+            visit(reading, page)?;
+        }
+    }
+}
+
+/// What a fingerprint looks at; as in the stream, a text that nothing has chosen may be a whole page.
+fn text_of(page: &AnalysisPage) -> PageText<'_> {
+    let chosen = page.extractor.as_deref();
+    let extracted = chosen.is_some_and(|name| !matches!(name, "" | "body_fallback" | "plain_text"));
+    PageText { content: &page.content, url: &page.url, title: page.title.as_deref(), extracted }
+}
+
+fn findings(
+    asked: &Analysis,
+    done: &DomainAnalysisResult,
+    boilerplate_hashes: Vec<u64>,
+    blocks_total: u64,
+) -> DomainFindings {
+    DomainFindings {
+        domain: done.domain.clone(),
+        pages_analyzed: done.pages_analyzed,
+        blocks_total,
+        blocks_boilerplate: boilerplate_hashes.len() as u64,
+        boilerplate_hashes,
+        bytes_removed_avg: done.bytes_removed_total.checked_div(done.pages_analyzed).unwrap_or(0),
+        threshold_pct: asked.settings.threshold_pct(),
+        min_pages: asked.settings.min_pages() as u64,
+        min_block_chars: asked.settings.min_block_chars() as u64,
+        mode: super::AnalysisMode::from(asked.mode).name().to_owned(),
+        source_groups: asked.groups.clone(),
+    }
+}
+
+/// Hashes as the specification writes them.
+pub(super) fn digits(hashes: &[u64]) -> Vec<String> {
+    hashes.iter().copied().map(hash_digits).collect()
+}

@@ -1,0 +1,85 @@
+//! Keeps the records of a run as pages of its project.
+
+use super::{check_name, open};
+use crate::{
+    config::Config,
+    context::now_ms,
+    exit::{Exit, Failure},
+    record::DEFAULT_PROJECT,
+};
+use crawl_model::{BoilerplateStatus, NewSource, ProjectId, ProjectStore, Record, StoreError};
+
+/// Pages could not be kept.
+#[derive(Debug, thiserror::Error)]
+pub enum KeepError {
+    /// The database failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Somebody has deleted the project.
+    #[error("the project was deleted while its pages were being crawled")]
+    Gone,
+}
+
+/// The project of a run. Pages are kept before their leases are settled, by URL: a page that is crawled again after a
+/// crash is kept again and stands there once.
+pub struct Keeper {
+    store: Box<dyn ProjectStore>,
+    project: ProjectId,
+    /// The database, for messages.
+    pub name: String,
+}
+
+impl Keeper {
+    /// Opens the project of a run, which is made if it does not exist; `None` for a run that names none.
+    ///
+    /// # Errors
+    /// When the name or the database cannot be used.
+    pub fn open(config: &Config) -> Result<Option<Self>, Failure> {
+        let name = config.crawl.project.as_str();
+        if name == DEFAULT_PROJECT {
+            return Ok(None);
+        }
+        check_name(name).map_err(|e| Failure::usage(format!("crawl.project: {e}")))?;
+        let (store, path) = open(config)?;
+        let at = |e: StoreError| Failure::new(Exit::Storage, format!("{}: {e}", path.display()));
+        let made = store.create_project(name, now_ms()).map_err(at)?;
+        let found = made.map_or_else(|| store.project_named(name).map_err(at), |made| Ok(Some(made)))?;
+        let project = found.ok_or_else(|| at(StoreError::Other("the project was deleted".into())))?.id;
+        Ok(Some(Self { store: Box::new(store), project, name: path.display().to_string() }))
+    }
+
+    /// Into a store that is open already.
+    #[must_use]
+    pub fn new(store: Box<dyn ProjectStore>, project: ProjectId) -> Self {
+        Self { store, project, name: "the database of projects".into() }
+    }
+
+    /// Keeps pages in one transaction.
+    ///
+    /// # Errors
+    /// When the database fails, or the project is gone.
+    pub fn keep(&self, sources: &[NewSource]) -> Result<(), KeepError> {
+        if sources.is_empty() || self.store.save_sources(self.project, sources, now_ms())? {
+            return Ok(());
+        }
+        Err(KeepError::Gone)
+    }
+}
+
+/// A record as a page to keep. What the run left of it is its cleaned content, if the run judged it, until an analysis of
+/// the project says otherwise.
+///
+/// # Errors
+/// When the metadata cannot be written, which is a bug.
+pub fn source_of(record: Record) -> Result<NewSource, StoreError> {
+    let metadata = serde_json::to_string(&record.metadata).map_err(|e| StoreError::Other(e.to_string()))?;
+    let judged = record.boilerplate.status == BoilerplateStatus::Applied;
+    Ok(NewSource {
+        url: record.url,
+        domain: record.metadata.domain,
+        source_group: record.metadata.source_group,
+        metadata,
+        content: record.content,
+        cleaned_content: judged.then_some(record.text),
+    })
+}

@@ -1,0 +1,249 @@
+//! Projects: pages that are kept beyond a run, and what their domains repeat. All that the command line, REST and MCP
+//! can do with them stands here; those three only translate.
+
+mod analysis;
+mod keeper;
+mod place;
+mod types;
+
+pub use analysis::{Analysis, Progress, analyze};
+pub use keeper::{KeepError, Keeper, source_of};
+pub use place::{default_database, open};
+pub use types::*;
+
+use crate::{config::DedupSection, context::now_ms};
+use crawl_dedup::{FingerprintSettings, Mode, SettingsError};
+use crawl_model::{ProjectId, ProjectStore, SourceQuery, StoreError, UrlKey};
+use regex::Regex;
+use std::{
+    str::FromStr,
+    sync::{Arc, LazyLock},
+};
+use url::Url;
+use uuid::Uuid;
+
+/// Pages of text that one answer holds at most, in bytes: what a listing breaks off at.
+const LISTING_BYTES: usize = 16 << 20;
+
+/// Names of projects: 1 to 200 characters, no control characters, no space at either end. As a regular expression that
+/// ECMA 262 reads the same way, since it stands in the OpenAPI document.
+pub const NAME_PATTERN: &str =
+    r"^[^\u0000-\u0020\u007F-\u00A0]([^\u0000-\u001F\u007F-\u009F]{0,198}[^\u0000-\u0020\u007F-\u00A0])?$";
+
+static NAME: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(NAME_PATTERN).ok());
+
+/// Why something could not be done with a project.
+#[derive(Debug, thiserror::Error)]
+pub enum ProjectError {
+    /// There is no such project.
+    #[error("there is no project {0}")]
+    NoProject(String),
+    /// There is no such page in the project.
+    #[error("the project has no source {0}")]
+    NoSource(String),
+    /// The name is another project's.
+    #[error("there is a project \"{0}\" already")]
+    NameTaken(String),
+    /// A parameter cannot be used.
+    #[error("{field}: {problem}")]
+    Invalid {
+        /// Its name.
+        field: &'static str,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// The analysis was told to stop.
+    #[error("the analysis was stopped; nothing was changed")]
+    Stopped,
+    /// Storage failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl From<SettingsError> for ProjectError {
+    fn from(error: SettingsError) -> Self {
+        let SettingsError { name, given, least, most } = error;
+        Self::Invalid { field: name, problem: format!("{given} is not from {least} to {most}") }
+    }
+}
+
+/// Checks a project's name.
+///
+/// # Errors
+/// When it cannot be used.
+pub fn check_name(name: &str) -> Result<(), ProjectError> {
+    let invalid = |problem: &str| Err(ProjectError::Invalid { field: "name", problem: problem.into() });
+    if !NAME.as_ref().is_some_and(|pattern| pattern.is_match(name)) {
+        return invalid(
+            "must be 1 to 200 characters without control characters, and without space at either end",
+        );
+    }
+    if Uuid::try_parse(name).is_ok() {
+        return invalid("must not look like the id of a project");
+    }
+    Ok(())
+}
+
+/// What can be done with projects. Calls block: they read and write a database.
+#[derive(Clone)]
+pub struct Projects {
+    store: Arc<dyn ProjectStore>,
+    defaults: DedupSection,
+}
+
+impl Projects {
+    /// Over a store; `defaults` are what an analysis takes where its parameters say nothing.
+    #[must_use]
+    pub fn new(store: Arc<dyn ProjectStore>, defaults: DedupSection) -> Self {
+        Self { store, defaults }
+    }
+
+    /// Where they are kept.
+    #[must_use]
+    pub fn store(&self) -> &dyn ProjectStore {
+        &*self.store
+    }
+
+    /// A project by its id, or else by its name.
+    ///
+    /// # Errors
+    /// When there is none, or storage fails.
+    pub fn find(&self, id_or_name: &str) -> Result<Project, ProjectError> {
+        let found = match Uuid::try_parse(id_or_name) {
+            Ok(id) => self.store.project(ProjectId(id))?,
+            Err(_) => self.store.project_named(id_or_name)?,
+        };
+        found.map(Project::from).ok_or_else(|| ProjectError::NoProject(format!("\"{id_or_name}\"")))
+    }
+
+    /// A project by its id.
+    ///
+    /// # Errors
+    /// When there is none, or storage fails.
+    pub fn get(&self, id: Uuid) -> Result<Project, ProjectError> {
+        let found = self.store.project(ProjectId(id))?;
+        found.map(Project::from).ok_or_else(|| ProjectError::NoProject(id.to_string()))
+    }
+
+    /// Projects in the order in which they were made.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub fn list(&self, page: &Paging) -> Result<ProjectList, ProjectError> {
+        let found = self.store.projects(page.after(), page.limit())?;
+        let next = (found.len() == page.limit()).then(|| found.last().map(|p| p.number)).flatten();
+        Ok(ProjectList { projects: found.into_iter().map(Project::from).collect(), next })
+    }
+
+    /// Makes a project.
+    ///
+    /// # Errors
+    /// When its name cannot be used or is taken, or storage fails.
+    pub fn create(&self, name: &str) -> Result<Project, ProjectError> {
+        check_name(name)?;
+        let made = self.store.create_project(name, now_ms())?;
+        made.map(Project::from).ok_or_else(|| ProjectError::NameTaken(name.to_owned()))
+    }
+
+    /// Removes a project with all that is its own.
+    ///
+    /// # Errors
+    /// When there is none, or storage fails.
+    pub fn delete(&self, id: Uuid) -> Result<(), ProjectError> {
+        if self.store.delete_project(ProjectId(id))? {
+            Ok(())
+        } else {
+            Err(ProjectError::NoProject(id.to_string()))
+        }
+    }
+
+    /// The domains of a project with their pages.
+    ///
+    /// # Errors
+    /// When there is no such project, or storage fails.
+    pub fn domains(&self, id: Uuid, groups: &[String]) -> Result<Vec<DomainCount>, ProjectError> {
+        self.get(id)?;
+        let found = self.store.domains(ProjectId(id), groups)?;
+        Ok(found.into_iter().map(DomainCount::from).collect())
+    }
+
+    /// Pages of a project, in the order in which they first came.
+    ///
+    /// # Errors
+    /// When there is no such project, or storage fails.
+    pub fn sources(&self, id: Uuid, filter: &SourceFilter) -> Result<SourceList, ProjectError> {
+        self.get(id)?;
+        let query = SourceQuery {
+            domain: filter.domain.clone(),
+            groups: filter.source_groups.clone(),
+            after: filter.paging().after(),
+            limit: filter.paging().limit(),
+            max_bytes: LISTING_BYTES,
+        };
+        let found = self.store.sources(ProjectId(id), &query)?;
+        let text = |s: &crawl_model::Source| {
+            s.page.content.len() + s.page.cleaned_content.as_ref().map_or(0, String::len)
+        };
+        let broke_off = found.len() == query.limit || found.iter().map(text).sum::<usize>() >= LISTING_BYTES;
+        let next = broke_off.then(|| found.last().map(|s| s.number)).flatten();
+        Ok(SourceList { sources: found.into_iter().map(|s| Source::new(id, s)).collect(), next })
+    }
+
+    /// One page of a project, by its id (32 hex digits, that of its record) or its URL.
+    ///
+    /// # Errors
+    /// When there is no such project or page, or storage fails.
+    pub fn source(&self, id: Uuid, id_or_url: &str) -> Result<Source, ProjectError> {
+        self.get(id)?;
+        let key = match Uuid::try_parse(id_or_url) {
+            Ok(digits) => UrlKey(digits.into_bytes()),
+            Err(_) => UrlKey::of(&canonical(id_or_url)),
+        };
+        let found = self.store.source(ProjectId(id), key)?;
+        found.map(|s| Source::new(id, s)).ok_or_else(|| ProjectError::NoSource(id_or_url.to_owned()))
+    }
+
+    /// What the last analyses found out about the domains of a project, or about one of them.
+    ///
+    /// # Errors
+    /// When there is no such project, or storage fails.
+    pub fn stats(&self, id: Uuid, domain: Option<&str>) -> Result<Vec<DomainStats>, ProjectError> {
+        self.get(id)?;
+        let found = self.store.boilerplate(ProjectId(id), domain)?;
+        Ok(found.into_iter().map(DomainStats::from).collect())
+    }
+
+    /// An analysis with these parameters, the configuration's where they say nothing.
+    ///
+    /// # Errors
+    /// When one is out of its range, or there is no such project, or storage fails.
+    pub fn analysis(&self, id: Uuid, asked: &AnalysisParams) -> Result<Analysis, ProjectError> {
+        let number = |given: Option<i64>, default: usize, range: &crawl_dedup::SettingRange| match given {
+            None => Ok(default),
+            Some(given) => usize::try_from(given).map_err(|_| match range.check(given as f64) {
+                Err(error) => ProjectError::from(error),
+                Ok(()) => ProjectError::Invalid { field: range.name, problem: "is too large".into() },
+            }),
+        };
+        let settings = FingerprintSettings::new(
+            asked.threshold_pct.unwrap_or(self.defaults.threshold_pct),
+            number(asked.min_pages, self.defaults.min_pages, &FingerprintSettings::MIN_PAGES)?,
+            number(
+                asked.min_block_chars,
+                self.defaults.min_block_chars,
+                &FingerprintSettings::MIN_BLOCK_CHARS,
+            )?,
+        )?;
+        let mode = asked.mode.map_or(self.defaults.mode, Mode::from);
+        self.get(id)?;
+        Ok(Analysis { project: ProjectId(id), groups: asked.source_groups.clone(), settings, mode })
+    }
+}
+
+/// A URL as records have it, or the text itself if it is none.
+fn canonical(url: &str) -> String {
+    Url::from_str(url).map_or_else(
+        |_| url.to_owned(),
+        |parsed| String::from(crawl_fetch::Canonicalizer::default().canonical(&parsed)),
+    )
+}

@@ -1,0 +1,40 @@
+//! Where the database of projects is.
+
+use crate::{
+    config::Config,
+    exit::{Exit, Failure},
+};
+use crawl_model::StoreError;
+use crawl_store::SqliteProjects;
+use std::path::{Path, PathBuf};
+
+/// The database where none was named: `$XDG_DATA_HOME/crawl/projects.sqlite`.
+///
+/// # Errors
+/// When neither `XDG_DATA_HOME` nor a home directory is known.
+pub fn default_database() -> Result<PathBuf, Failure> {
+    std::env::var_os("XDG_DATA_HOME")
+        .map(PathBuf::from)
+        .filter(|path| path.is_absolute())
+        .or_else(|| std::env::home_dir().filter(|h| h.is_absolute()).map(|home| home.join(".local/share")))
+        .map(|base| base.join("crawl").join("projects.sqlite"))
+        .ok_or_else(|| Failure::usage("no home directory is known: name a file with --database"))
+}
+
+/// Opens the database that the configuration names, with its path.
+///
+/// # Errors
+/// When it cannot be used, with the exit code of storage.
+pub fn open(config: &Config) -> Result<(SqliteProjects, PathBuf), Failure> {
+    let path = match config.projects.database.as_str() {
+        "" => default_database()?,
+        path => PathBuf::from(path),
+    };
+    let store = SqliteProjects::open(&path).map_err(|error| failure(&path, &error))?;
+    Ok((store, path))
+}
+
+/// An error of the database, which ends a run as one of storage does, whatever it is.
+fn failure(path: &Path, error: &StoreError) -> Failure {
+    Failure::new(Exit::Storage, format!("{}: {error}", path.display()))
+}
