@@ -55,6 +55,8 @@ pub enum Command {
     Check(CheckArgs),
     /// List, show, analyse and delete projects: what crawls with --project have kept.
     Projects(ProjectsArgs),
+    /// Serve projects over HTTP: a REST API (docs/api.md).
+    Serve(ServeArgs),
     /// Print shell completions.
     Completions {
         /// The shell to complete for.

@@ -26,6 +26,14 @@ impl CpuPool {
     /// # Errors
     /// When the threads cannot be started.
     pub fn new(threads: usize) -> Result<Self, rayon::ThreadPoolBuildError> {
+        Self::named("extract", threads)
+    }
+
+    /// As [`CpuPool::new`], with threads called so: for other work that must not hold up tokio.
+    ///
+    /// # Errors
+    /// When the threads cannot be started.
+    pub fn named(name: &'static str, threads: usize) -> Result<Self, rayon::ThreadPoolBuildError> {
         let threads = match threads {
             0 => std::thread::available_parallelism().map_or(1, NonZero::get),
             n => n,
@@ -33,7 +41,7 @@ impl CpuPool {
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
             .stack_size(STACK_BYTES)
-            .thread_name(|i| format!("extract-{i}"))
+            .thread_name(move |i| format!("{name}-{i}"))
             .build()?;
         Ok(Self { pool: Arc::new(pool), free: Arc::new(Semaphore::new(threads)), threads })
     }

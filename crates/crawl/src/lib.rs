@@ -26,6 +26,7 @@ pub mod robots_cache;
 pub mod run;
 pub mod scheduler;
 pub mod seeds;
+pub mod serve;
 pub mod shard;
 pub mod sink;
 pub mod sitemap_book;

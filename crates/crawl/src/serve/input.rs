@@ -1,0 +1,93 @@
+//! What a request says, with errors that are problems and name the field.
+
+use super::problem::Problem;
+use axum::{
+    body::Bytes,
+    extract::{FromRequest, FromRequestParts, Path, Request, rejection::BytesRejection},
+    http::{StatusCode, header, request::Parts},
+    response::IntoResponse,
+};
+use serde::de::DeserializeOwned;
+use uuid::Uuid;
+
+/// The query string as a type; an unknown parameter is an error.
+pub struct Query<T>(pub T);
+
+impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Query<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        let text = parts.uri.query().unwrap_or_default();
+        let read = serde_html_form::Deserializer::from_bytes(text.as_bytes());
+        serde_path_to_error::deserialize(read).map(Self).map_err(|e| field_problem(&e))
+    }
+}
+
+/// A JSON body as a type; an unknown key is an error.
+pub struct Body<T>(pub T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        let declared = request.headers().get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok());
+        let media = declared.unwrap_or_default().split(';').next().unwrap_or_default().trim();
+        if !media.eq_ignore_ascii_case("application/json") {
+            let detail = "send the body as application/json";
+            return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail));
+        }
+        let bytes = Bytes::from_request(request, state).await.map_err(|e| unread(&e))?;
+        let mut read = serde_json::Deserializer::from_slice(&bytes);
+        let value = serde_path_to_error::deserialize(&mut read).map_err(|e| {
+            if e.inner().is_data() {
+                field_problem(&e)
+            } else {
+                Problem::new(StatusCode::BAD_REQUEST, format!("the body is not JSON: {}", e.inner()))
+            }
+        })?;
+        let rest = read.end();
+        rest.map_err(|e| Problem::new(StatusCode::BAD_REQUEST, format!("the body is not JSON: {e}")))?;
+        Ok(Self(value))
+    }
+}
+
+/// A body that was too long, or that broke off.
+fn unread(error: &BytesRejection) -> Problem {
+    Problem::new(error.status(), error.body_text())
+}
+
+/// `{id}` of the path.
+pub struct Id(pub Uuid);
+
+impl<S: Send + Sync> FromRequestParts<S> for Id {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let Path(text) = Path::<String>::from_request_parts(parts, state)
+            .await
+            .map_err(|e| Problem::new(e.into_response().status(), "the path cannot be read"))?;
+        parse_id(&text).map(Self)
+    }
+}
+
+/// A project's or job's id.
+///
+/// # Errors
+/// 422 if it is no UUID.
+pub fn parse_id(text: &str) -> Result<Uuid, Problem> {
+    Uuid::try_parse(text).map_err(|_| Problem::field("id", "is not a UUID"))
+}
+
+fn field_problem<E: std::fmt::Display>(error: &serde_path_to_error::Error<E>) -> Problem {
+    let said = error.inner().to_string();
+    let path = error.path().to_string();
+    let named =
+        said.split('`').nth(1).filter(|_| said.starts_with("unknown field") || said.starts_with("missing"));
+    let field = match (named, path.as_str()) {
+        (Some(name), _) => name.to_owned(),
+        (None, "." | "?") => "body".to_owned(),
+        // the entry of a list: the list is what was given
+        (None, path) => path.split('[').next().unwrap_or(path).to_owned(),
+    };
+    Problem::field(field, said)
+}

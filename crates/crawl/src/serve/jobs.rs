@@ -1,0 +1,211 @@
+//! Analyses that are under way, and the last that were.
+
+use super::problem::Problem;
+use crate::{
+    context::{now_ms, rfc3339},
+    cpu::CpuPool,
+    projects::{Analysis, Progress, ProjectAnalysisResult, ProjectError, Projects, analyze},
+};
+use axum::http::StatusCode;
+use serde::Serialize;
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+};
+use tokio::sync::watch;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+/// Jobs that have ended are known as long as there are no more than this many.
+const REMEMBERED: usize = 100;
+/// Jobs that may wait or run; who asks for more is told to come back.
+const MAX_ACTIVE: usize = 32;
+
+type Outcome = Result<ProjectAnalysisResult, Problem>;
+
+/// Where a job stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum JobStatus {
+    /// Other analyses come first.
+    Queued,
+    /// Under way.
+    Running,
+    /// Done: `result` says what it came to.
+    Done,
+    /// It came to nothing, and nothing was changed: `error` says why.
+    Failed,
+}
+
+/// How far an analysis has come.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct JobProgress {
+    /// Domains to look at.
+    pub domains_total: u64,
+    /// Domains done.
+    pub domains_done: u64,
+    /// Pages to clean.
+    pub pages_total: u64,
+    /// Pages cleaned.
+    pub pages_done: u64,
+}
+
+/// An analysis in the background. A server that is started again knows none of before.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct Job {
+    /// Its identity.
+    pub id: Uuid,
+    /// The project that is analysed.
+    pub project_id: Uuid,
+    /// Where it stands.
+    pub status: JobStatus,
+    /// How far it has come.
+    pub progress: JobProgress,
+    /// What it came to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub result: Option<ProjectAnalysisResult>,
+    /// Why it came to nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub error: Option<Problem>,
+    /// When it was asked for, RFC 3339.
+    #[schema(format = DateTime)]
+    pub created_at: String,
+}
+
+/// A job as it is known here.
+pub struct Entry {
+    id: Uuid,
+    project: Uuid,
+    created_at_ms: i64,
+    progress: Progress,
+    running: AtomicBool,
+    outcome: watch::Sender<Option<Outcome>>,
+}
+
+impl Entry {
+    /// What can be told of it now.
+    pub fn told(&self) -> Job {
+        let outcome = self.outcome.borrow().clone();
+        let status = match &outcome {
+            Some(Ok(_)) => JobStatus::Done,
+            Some(Err(_)) => JobStatus::Failed,
+            None if self.running.load(Relaxed) => JobStatus::Running,
+            None => JobStatus::Queued,
+        };
+        let (result, error) =
+            outcome.map_or((None, None), |o| o.map_or_else(|e| (None, Some(e)), |r| (Some(r), None)));
+        let Progress { domains_total, domains_done, pages_total, pages_done, .. } = &self.progress;
+        Job {
+            id: self.id,
+            project_id: self.project,
+            status,
+            progress: JobProgress {
+                domains_total: domains_total.load(Relaxed),
+                domains_done: domains_done.load(Relaxed),
+                pages_total: pages_total.load(Relaxed),
+                pages_done: pages_done.load(Relaxed),
+            },
+            result,
+            error,
+            created_at: rfc3339(self.created_at_ms),
+        }
+    }
+
+    /// Waits for the end.
+    pub async fn ended(&self) -> Outcome {
+        let mut outcome = self.outcome.subscribe();
+        match outcome.wait_for(Option::is_some).await {
+            Ok(found) => found.clone().unwrap_or_else(|| Err(Problem::internal(&"a job without an end"))),
+            Err(error) => Err(Problem::internal(&error)),
+        }
+    }
+
+    /// Ends it soon, with nothing changed.
+    pub fn stop(&self) {
+        self.progress.stop();
+    }
+}
+
+/// The jobs of a server. Analyses run on threads of their own, so many at a time as those are.
+#[derive(Clone)]
+pub struct Jobs {
+    book: Arc<Mutex<BTreeMap<(i64, Uuid), Arc<Entry>>>>,
+    pool: CpuPool,
+}
+
+impl Jobs {
+    /// No jobs yet.
+    #[must_use]
+    pub fn new(pool: CpuPool) -> Self {
+        Self { book: Arc::default(), pool }
+    }
+
+    fn book(&self) -> MutexGuard<'_, BTreeMap<(i64, Uuid), Arc<Entry>>> {
+        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A job that is known.
+    pub fn get(&self, id: Uuid) -> Option<Arc<Entry>> {
+        self.book().values().find(|entry| entry.id == id).cloned()
+    }
+
+    /// Ends all jobs soon.
+    pub fn stop_all(&self) {
+        self.book().values().for_each(|entry| entry.stop());
+    }
+
+    /// Starts an analysis, or puts it in the queue.
+    ///
+    /// # Errors
+    /// 409 while another one of the same project is under way, 503 while too many are.
+    pub fn start(&self, projects: &Projects, analysis: Analysis) -> Result<Arc<Entry>, Problem> {
+        let entry = self.enter(analysis.project.0)?;
+        let (projects, pool, started) = (projects.clone(), self.pool.clone(), Arc::clone(&entry));
+        tokio::spawn(async move {
+            let Some(_place) = pool.ready().await else { return };
+            started.running.store(true, Relaxed);
+            let job = Arc::clone(&started);
+            let done = pool.run(move || analyze(projects.store(), &analysis, &job.progress)).await;
+            let outcome = match done {
+                Ok(Err(ProjectError::Stopped)) => Err(Problem::from(ProjectError::Stopped)),
+                Ok(result) => result.map_err(Problem::from),
+                Err(panicked) => Err(Problem::internal(&panicked)),
+            };
+            started.outcome.send_replace(Some(outcome));
+        });
+        Ok(entry)
+    }
+
+    fn enter(&self, project: Uuid) -> Result<Arc<Entry>, Problem> {
+        let mut book = self.book();
+        let active: Vec<&Arc<Entry>> =
+            book.values().filter(|entry| entry.outcome.borrow().is_none()).collect();
+        if let Some(other) = active.iter().find(|entry| entry.project == project) {
+            let detail = format!("an analysis of this project is under way: /api/v1/jobs/{}", other.id);
+            return Err(Problem::new(StatusCode::CONFLICT, detail));
+        }
+        if active.len() >= MAX_ACTIVE {
+            return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "too many analyses are waiting"));
+        }
+        let ended = book.len() - active.len();
+        if ended >= REMEMBERED {
+            let oldest = book.iter().find(|(_, entry)| entry.outcome.borrow().is_some()).map(|(key, _)| *key);
+            oldest.and_then(|key| book.remove(&key));
+        }
+        let entry = Arc::new(Entry {
+            id: Uuid::new_v4(),
+            project,
+            created_at_ms: now_ms(),
+            progress: Progress::default(),
+            running: AtomicBool::new(false),
+            outcome: watch::Sender::new(None),
+        });
+        book.insert((entry.created_at_ms, entry.id), Arc::clone(&entry));
+        Ok(entry)
+    }
+}

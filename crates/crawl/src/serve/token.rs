@@ -1,0 +1,109 @@
+//! The token that callers must send.
+
+use crate::{
+    config::ServeSection,
+    exit::{Exit, Failure},
+    progress::say,
+};
+use std::{
+    fs,
+    io::{ErrorKind, Write},
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+};
+use subtle::ConstantTimeEq;
+
+/// Shortest token, in bytes: what is shorter can be tried out.
+const LEAST: usize = 16;
+
+/// A secret that a caller must know.
+pub struct Token(Vec<u8>);
+
+impl Token {
+    /// The token of the configuration; else that of its file; else the one that was made at the first start, or a new one.
+    ///
+    /// # Errors
+    /// When it is too short, or its file cannot be read or written.
+    pub fn of(serve: &ServeSection) -> Result<Self, Failure> {
+        match (serve.token.0.as_str(), serve.token_file.as_str()) {
+            ("", "") => made(&default_file()?),
+            (token, "") => checked(token, "serve.token"),
+            ("", file) => {
+                let text = fs::read_to_string(file).map_err(|e| Failure::usage(format!("{file}: {e}")))?;
+                checked(text.trim(), file)
+            }
+            _ => Err(Failure::usage("serve.token and serve.token_file are both set: name one token")),
+        }
+    }
+
+    /// Whether this is it. Takes as long for every token of its length.
+    #[must_use]
+    pub fn is(&self, given: &[u8]) -> bool {
+        self.0.ct_eq(given).into()
+    }
+}
+
+fn checked(token: &str, place: &str) -> Result<Token, Failure> {
+    if token.len() < LEAST || !token.bytes().all(|b| b.is_ascii_graphic()) {
+        return Err(Failure::usage(format!(
+            "{place}: a token has {LEAST} characters or more, which are printable ASCII without spaces"
+        )));
+    }
+    Ok(Token(token.as_bytes().to_vec()))
+}
+
+fn default_file() -> Result<PathBuf, Failure> {
+    std::env::var_os("XDG_STATE_HOME")
+        .map(PathBuf::from)
+        .filter(|path| path.is_absolute())
+        .or_else(|| std::env::home_dir().filter(|h| h.is_absolute()).map(|home| home.join(".local/state")))
+        .map(|base| base.join("crawl").join("serve-token"))
+        .ok_or_else(|| Failure::usage("no home directory is known: name a file with --token-file"))
+}
+
+/// Reads the token of a file that is ours, or makes both; a new one is shown once.
+fn made(file: &Path) -> Result<Token, Failure> {
+    let at = |e: &dyn std::fmt::Display| Failure::new(Exit::Storage, format!("{}: {e}", file.display()));
+    if let Some(folder) = file.parent() {
+        fs::create_dir_all(folder).map_err(|e| at(&e))?;
+    }
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes).map_err(|e| at(&e))?;
+    let token: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    // readable by its owner alone from the first moment on
+    match fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(file) {
+        Ok(mut made) => {
+            writeln!(made, "{token}").and_then(|()| made.sync_all()).map_err(|e| at(&e))?;
+            say(&format!("token (shown once, kept in {}): {token}", file.display()));
+            checked(&token, "token")
+        }
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            let text = fs::read_to_string(file).map_err(|e| at(&e))?;
+            checked(text.trim(), &file.display().to_string())
+        }
+        Err(error) => Err(at(&error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_made_once_and_readable_by_its_owner_alone() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("deeper/serve-token");
+        let first = made(&file).unwrap_or_else(|_| panic!("cannot be made"));
+        let text = fs::read_to_string(&file).unwrap();
+        assert_eq!(
+            (text.trim().len(), fs::metadata(&file).unwrap().permissions().mode() & 0o777),
+            (64, 0o600)
+        );
+        assert!(first.is(text.trim().as_bytes()));
+        let again = made(&file).unwrap_or_else(|_| panic!("cannot be read"));
+        assert!(again.is(text.trim().as_bytes()) && !again.is(b"") && !again.is(&text.as_bytes()[..63]));
+        fs::write(&file, "short").unwrap();
+        assert!(made(&file).is_err());
+    }
+}
