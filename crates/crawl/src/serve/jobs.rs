@@ -24,6 +24,8 @@ const REMEMBERED: usize = 100;
 /// Jobs that may wait or run; who asks for more is told to come back.
 const MAX_ACTIVE: usize = 32;
 
+/// Jobs in the order in which they were asked for.
+type Book = BTreeMap<(i64, Uuid), Arc<Entry>>;
 type Outcome = Result<ProjectAnalysisResult, Problem>;
 
 /// Where a job stands.
@@ -134,7 +136,7 @@ impl Entry {
 /// The jobs of a server. Analyses run on threads of their own, so many at a time as those are.
 #[derive(Clone)]
 pub struct Jobs {
-    book: Arc<Mutex<BTreeMap<(i64, Uuid), Arc<Entry>>>>,
+    book: Arc<Mutex<Book>>,
     pool: CpuPool,
 }
 
@@ -145,7 +147,7 @@ impl Jobs {
         Self { book: Arc::default(), pool }
     }
 
-    fn book(&self) -> MutexGuard<'_, BTreeMap<(i64, Uuid), Arc<Entry>>> {
+    fn book(&self) -> MutexGuard<'_, Book> {
         self.book.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -207,5 +209,78 @@ impl Jobs {
         });
         book.insert((entry.created_at_ms, entry.id), Arc::clone(&entry));
         Ok(entry)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::projects::{AnalysisMode, AnalysisParams};
+    use crawl_model::{NewSource, ProjectId, ProjectStore};
+    use crawl_store::MemoryProjects;
+
+    fn projects(names: &[&str]) -> (Projects, Vec<Uuid>) {
+        let store = MemoryProjects::new();
+        let ids: Vec<Uuid> =
+            names.iter().map(|name| store.create_project(name, 1).unwrap().unwrap().id.0).collect();
+        let page = |n| NewSource {
+            url: format!("https://a.example/{n}"),
+            domain: "a.example".into(),
+            source_group: None,
+            metadata: "{}".into(),
+            content: format!(
+                "Own words of page {n}.\n\nThe same fifty characters and more stand on every page."
+            ),
+            cleaned_content: None,
+        };
+        for id in &ids {
+            store.save_sources(ProjectId(*id), &(0..6).map(page).collect::<Vec<_>>(), 1).unwrap();
+        }
+        let dedup = crate::config::load(None, std::iter::empty(), Vec::new()).unwrap().dedup;
+        (Projects::new(Arc::new(store), dedup), ids)
+    }
+
+    #[tokio::test]
+    async fn one_analysis_of_a_project_at_a_time_and_a_stopped_one_changes_nothing() {
+        let (projects, ids) = projects(&["one", "two"]);
+        let pool = CpuPool::named("analysis", 1).unwrap();
+        let jobs = Jobs::new(pool.clone());
+        let params = AnalysisParams { mode: Some(AnalysisMode::Exact), ..AnalysisParams::default() };
+        let analysis = |id| projects.analysis(id, &params).unwrap();
+        // nothing can run yet
+        let place = pool.ready().await;
+        let first = jobs.start(&projects, analysis(ids[0])).unwrap();
+        assert_eq!(first.told().status, JobStatus::Queued);
+        let refused = jobs.start(&projects, analysis(ids[0])).err().unwrap();
+        assert_eq!(refused.status, 409);
+        assert!(refused.detail.contains(&first.told().id.to_string()), "{refused:?}");
+        let second = jobs.start(&projects, analysis(ids[1])).unwrap();
+        first.stop();
+        drop(place);
+        assert_eq!(first.ended().await.unwrap_err().status, 503);
+        assert_eq!(first.told().status, JobStatus::Failed);
+        assert!(projects.stats(ids[0], None).unwrap().is_empty(), "nothing was changed");
+        let result = second.ended().await.unwrap();
+        assert_eq!((result.domains_analyzed, result.total_pages_cleaned), (1, 6));
+        let told = jobs.get(second.told().id).unwrap().told();
+        assert_eq!(
+            (told.status, told.progress.pages_done, told.progress.pages_total),
+            (JobStatus::Done, 6, 6)
+        );
+        assert!(jobs.start(&projects, analysis(ids[0])).unwrap().ended().await.is_ok(), "it has ended");
+    }
+
+    #[tokio::test]
+    async fn old_jobs_are_forgotten() {
+        let (projects, ids) = projects(&["one"]);
+        let jobs = Jobs::new(CpuPool::named("analysis", 1).unwrap());
+        let analysis = projects.analysis(ids[0], &AnalysisParams::default()).unwrap();
+        let first = jobs.start(&projects, analysis.clone()).unwrap();
+        first.ended().await.unwrap();
+        for _ in 0..REMEMBERED {
+            jobs.start(&projects, analysis.clone()).unwrap().ended().await.unwrap();
+        }
+        assert_eq!(jobs.book().len(), REMEMBERED);
+        assert!(jobs.get(first.told().id).is_none());
     }
 }
