@@ -392,7 +392,7 @@ fn a_server_that_is_told_to_stop_answers_what_was_asked() {
     match status {
         Ok(200) => assert_eq!(store.boilerplate(id, None).unwrap().len(), 2),
         Ok(503) => {
-            assert!(store.boilerplate(id, None).unwrap().is_empty(), "stopped, and nothing was changed")
+            assert!(store.boilerplate(id, None).unwrap().is_empty(), "stopped, and nothing was changed");
         }
         // the signal came before the connection was made
         Err(_) => {}
