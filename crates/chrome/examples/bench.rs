@@ -1,6 +1,6 @@
-//! Pages a second over pages that only a script fills, and the memory of the browser over many of them:
-//! `cargo run --release -p crawl-chrome --example bench -- [PAGES [TABS]]`. The pages are served on loopback from here.
-//! Prints a line of JSON for the speed, and one for each hundred pages with the memory after it.
+//! Renders what it is told to, for `benches/compare_chrome.py`: `bench CHROMIUM TABS`. Reads lines of JSON, each a list
+//! of `[url, text]`, renders them at `TABS` at a time and answers with a line of JSON: how many pages held their text,
+//! which did not, the seconds, and what the renderer says of itself.
 
 #![allow(
     clippy::print_stdout,
@@ -8,60 +8,50 @@
     reason = "a tool for measuring: it prints, and fails where it stands"
 )]
 
-#[path = "../tests/support/mod.rs"]
-mod support;
-
-use crawl_chrome::Renderer;
+use crawl_chrome::{ChromeSettings, Renderer};
 use futures::StreamExt;
-use std::time::Instant;
-use support::Server;
-
-/// A page that asks for its text and puts up a list from it, as small frameworks do.
-const PAGE: &str = "<!doctype html><title>page</title><div id=app></div><script>fetch('/data').then(r => r.json()).then(d => {\
-    app.innerHTML = d.items.map(i => `<article><h2>${i}</h2><p>${d.text}</p></article>`).join('') })</script>";
+use std::{io::BufRead, time::Instant};
+use url::Url;
 
 fn main() {
-    let arguments: Vec<usize> = std::env::args().skip(1).filter_map(|text| text.parse().ok()).collect();
-    let (pages, tabs) = (arguments.first().copied().unwrap_or(60), arguments.get(1).copied().unwrap_or(4));
-    let profiles = tempfile::tempdir().unwrap();
-    let Some(mut settings) = support::settings(&profiles) else { return };
-    settings.tabs = tabs;
-    settings.recycle_pages = u32::MAX;
-    let data =
-        serde_json::json!({ "items": (0..20).collect::<Vec<_>>(), "text": "Text of an item. ".repeat(20) });
-    let served = [
-        ("/page", ("", PAGE.to_owned())),
-        ("/data", ("Content-Type: application/json\r\n", data.to_string())),
-    ];
-    let server = Server::start("127.0.0.1", served.into_iter().collect());
+    let mut arguments = std::env::args().skip(1);
+    let path = arguments.next().map(Into::into);
+    let tabs = arguments.next().and_then(|tabs| tabs.parse().ok()).unwrap_or(4);
+    let mut settings = ChromeSettings { path, tabs, ..ChromeSettings::default() };
+    // containers run this as root, and the pages are the bench's own on loopback
+    settings.sandbox = false;
+    settings.addresses.allow = vec!["127.0.0.0/8".parse().unwrap()];
     let renderer = Renderer::new(settings);
-    support::block_on(async {
-        // the start of the browser and of its tabs is not measured
-        run(&renderer, &server, 2 * tabs, tabs).await;
-        let start = Instant::now();
-        let mut done = 0;
-        while done < pages {
-            let part = (pages - done).min(100);
-            run(&renderer, &server, part, tabs).await;
-            done += part;
-            let stats = renderer.stats();
-            println!(
-                "{}",
-                serde_json::json!({ "pages": done, "memory_mb": stats.memory >> 20, "tabs": stats.tabs })
-            );
-        }
-        let seconds = start.elapsed().as_secs_f64();
-        println!(
-            "{}",
-            serde_json::json!({ "pages": pages, "tabs": tabs, "seconds": seconds, "pages_per_second": pages as f64 / seconds })
-        );
-    });
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    for line in std::io::stdin().lock().lines() {
+        let pages: Vec<(Url, String)> = serde_json::from_str(&line.unwrap()).unwrap();
+        println!("{}", runtime.block_on(run(&renderer, &pages, tabs)));
+    }
 }
 
-async fn run(renderer: &Renderer, server: &Server, pages: usize, tabs: usize) {
-    let urls: Vec<_> = (0..pages).map(|n| server.url(&format!("/page?{n}"))).collect();
-    let mut results = futures::stream::iter(&urls).map(|url| renderer.render(url)).buffer_unordered(tabs);
-    while let Some(page) = results.next().await {
-        assert!(page.unwrap().html.contains("<h2>19</h2>"));
+async fn run(renderer: &Renderer, pages: &[(Url, String)], tabs: usize) -> serde_json::Value {
+    let start = Instant::now();
+    let (mut found, mut chars, mut missed) = (0, 0, Vec::new());
+    let mut results = futures::stream::iter(pages)
+        .map(|(url, text)| async move { (url, text, renderer.render(url).await) })
+        .buffer_unordered(tabs);
+    while let Some((url, text, result)) = results.next().await {
+        match result {
+            Ok(page) => {
+                chars += page.html.len();
+                if page.html.contains(text) {
+                    found += 1;
+                } else {
+                    missed.push(format!("{url}: {:?}", page.timings));
+                }
+            }
+            Err(error) => missed.push(format!("{url}: {error}")),
+        }
     }
+    let seconds = start.elapsed().as_secs_f64();
+    let stats = renderer.stats();
+    serde_json::json!({
+        "found": found, "missed": missed, "chars": chars, "seconds": seconds,
+        "memory": stats.memory, "tabs": stats.tabs, "browsers": stats.browsers,
+    })
 }

@@ -4,7 +4,7 @@
 //! [`Renderer::render`] is called from async code. Nothing starts before the first page is asked for.
 //!
 //! What a page costs in messages decides the speed, since the crate's reader holds the lock of its connection for up to
-//! 100 ms at a time: a page takes one navigation and one awaited call, in which a script inside the page (`js/page.js`)
+//! 100 ms at a time: a page takes one navigation and one awaited call, in which a script inside the page (`js/`)
 //! waits for rest, dismisses consent, scrolls, and hands the HTML over. A spare tab that says something every few
 //! milliseconds keeps the reader from holding the lock for long.
 //!
@@ -20,7 +20,10 @@ mod process;
 mod proxy;
 mod renderer;
 mod rules;
+mod script;
+mod seen;
 mod settings;
+mod tab;
 mod watch;
 
 pub use error::{RenderError, RenderPhase};

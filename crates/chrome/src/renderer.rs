@@ -3,10 +3,12 @@
 use crate::{
     browser::Chrome,
     error::RenderError,
-    page::{PageTab, Rendered, page_script},
+    page::Rendered,
     process,
     proxy::Proxy,
+    script::page_script,
     settings::ChromeSettings,
+    tab::{PageTab, Tools},
     watch::{Step, Watch},
 };
 use std::{
@@ -221,7 +223,12 @@ impl Worker {
         let counts = &self.shared.counts;
         let count = if result.is_ok() { &counts.pages } else { &counts.errors };
         count.fetch_add(1, Ordering::Relaxed);
-        let Err(error) = result else { return };
+        let error = match result {
+            // what kept the page once may do so again
+            Ok(page) if page.stopped => return self.close_tab(),
+            Ok(_) => return,
+            Err(error) => error,
+        };
         match error {
             RenderError::BrowserLost(_) => self.lose_browser(),
             RenderError::Hung | RenderError::Crashed | RenderError::Protocol(_) => self.close_tab(),
@@ -261,6 +268,11 @@ impl Worker {
         let shared = Arc::clone(&self.shared);
         let chrome = shared.chrome()?;
         let lost = |error: anyhow::Error| RenderError::BrowserLost(error.to_string());
+        if self.tab.as_ref().is_some_and(|(_, tab)| tab.is_crashed()) {
+            // a tab without a process does not answer before it has left its page
+            self.leave();
+            self.close_tab();
+        }
         let tab = match self.tab.take() {
             Some((owner, tab)) if std::ptr::eq(owner.as_ptr(), Arc::as_ptr(&chrome)) => tab,
             _ => {
@@ -275,7 +287,9 @@ impl Worker {
             }
         };
         let fresh = self.tab.insert((Arc::downgrade(&chrome), tab));
-        let result = fresh.1.render(url, &chrome, &shared.settings, &shared.proxy, &shared.watch);
+        let tools =
+            Tools { chrome: &chrome, settings: &shared.settings, proxy: &shared.proxy, watch: &shared.watch };
+        let result = fresh.1.render(url, &tools);
         shared.recycle(&chrome, fresh.1.is_restless());
         result
     }

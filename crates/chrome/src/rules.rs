@@ -10,6 +10,7 @@ const TEXT: &str = include_str!("../../../config/rules/browser.toml");
 #[serde(deny_unknown_fields)]
 pub(crate) struct Rules {
     tracker: Vec<Tracker>,
+    pub(crate) images: Patterns,
     pub(crate) media: Patterns,
     pub(crate) fonts: Patterns,
     pub(crate) consent: Consent,

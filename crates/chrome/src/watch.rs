@@ -2,7 +2,10 @@
 //! crate closes the whole connection when an answer comes that nobody waits for), so what it waits for is ended.
 
 use crate::process::Group;
-use headless_chrome::{Tab, protocol::cdp::Page};
+use headless_chrome::{
+    Tab,
+    protocol::cdp::{Page, Runtime},
+};
 use std::{
     sync::{
         Arc, Condvar, Mutex, MutexGuard, PoisonError,
@@ -21,17 +24,19 @@ pub(crate) enum Step {
     None = 0,
     /// The navigation is stopped.
     Stop = 1,
+    /// The script that runs is ended.
+    Terminate = 2,
     /// The tab's process is ended.
-    Crash = 2,
+    Crash = 3,
     /// The browser is killed.
-    Kill = 3,
+    Kill = 4,
 }
 
 impl Step {
     const fn next(self) -> Option<Self> {
         match self {
             Self::None => Some(Self::Stop),
-            Self::Stop => Some(Self::Crash),
+            Self::Stop | Self::Terminate => Some(Self::Crash),
             Self::Crash => Some(Self::Kill),
             Self::Kill => None,
         }
@@ -128,6 +133,7 @@ impl Entry {
         let act = move || {
             let _ = match step {
                 Step::Stop => tab.call_method(Page::StopLoading(None)).map(drop),
+                Step::Terminate => tab.call_method(Runtime::TerminateExecution(None)).map(drop),
                 _ => tab.call_method(Page::Crash(None)).map(drop),
             };
         };
@@ -143,7 +149,8 @@ impl Guard<'_> {
         match self.taken.load(Ordering::SeqCst) {
             0 => Step::None,
             1 => Step::Stop,
-            2 => Step::Crash,
+            2 => Step::Terminate,
+            3 => Step::Crash,
             _ => Step::Kill,
         }
     }

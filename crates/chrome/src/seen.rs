@@ -1,0 +1,178 @@
+//! What the events of a tab tell of its page.
+
+use anyhow::Result;
+use headless_chrome::{
+    Tab,
+    protocol::cdp::{Network, Page, types::Event},
+};
+use std::{
+    collections::HashSet,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+/// Response headers that say something of the page: what it is, and what may be done with it.
+const HEADERS: [&str; 8] = [
+    "content-type",
+    "content-language",
+    "last-modified",
+    "link",
+    "retry-after",
+    "tdm-policy",
+    "tdm-reservation",
+    "x-robots-tag",
+];
+/// Scripts of a page that are kept in mind while they load; what is beyond is not waited for.
+const MAX_SCRIPTS: usize = 1000;
+
+/// What events have told of the page so far.
+#[derive(Default)]
+pub(crate) struct Seen {
+    document: Option<Network::Response>,
+    encoded: f64,
+    decoded: u64,
+    /// The request of a document for the page's frame that is under way.
+    loading: Option<String>,
+    /// Scripts that scripts have asked for and that are loading.
+    scripts: HashSet<String>,
+    /// When one of them last came.
+    script_came: Option<Instant>,
+    /// It loaded more than it may.
+    pub(crate) over: bool,
+    pub(crate) crashed: bool,
+    /// It is being rendered.
+    pub(crate) busy: bool,
+    /// It has, or may have, cookies.
+    pub(crate) cookies: bool,
+    /// It goes on after it was taken.
+    pub(crate) restless: bool,
+}
+
+impl Seen {
+    /// At the start of a page.
+    pub(crate) fn begin() -> Self {
+        Self { busy: true, ..Self::default() }
+    }
+
+    /// Status of the document's response; 0 where there was none.
+    pub(crate) fn status(&self) -> u16 {
+        self.document.as_ref().map_or(0, |document| u16::try_from(document.status).unwrap_or(0))
+    }
+
+    /// Headers of the document's response, by name.
+    pub(crate) fn headers(&self) -> Vec<(String, String)> {
+        let all = self.document.as_ref().and_then(|document| document.headers.0.as_ref());
+        let mut found: Vec<_> = names_and_values(all)
+            .map(|(name, value)| (name.to_ascii_lowercase(), value))
+            .filter(|(name, _)| HEADERS.contains(&name.as_str()))
+            .map(|(name, value)| (name, value.to_owned()))
+            .collect();
+        found.sort();
+        found
+    }
+
+    /// Bytes that came over the network.
+    pub(crate) const fn bytes(&self) -> u64 {
+        self.encoded as u64
+    }
+
+    /// Whether the page leads elsewhere, or scripts of scripts are loading or have come within `quiet`, so may not have run yet:
+    /// nobody sees these inside the page.
+    pub(crate) fn is_loading(&self, quiet: Duration) -> bool {
+        self.loading.is_some()
+            || !self.scripts.is_empty()
+            || self.script_came.is_some_and(|came| came.elapsed() < quiet)
+    }
+
+    fn came(&mut self, id: &str) {
+        if self.scripts.remove(id) {
+            self.script_came = Some(Instant::now());
+        }
+        if self.loading.as_deref() == Some(id) {
+            self.loading = None;
+        }
+    }
+
+    fn note(&mut self, event: &Event, frame: &str) {
+        match event {
+            Event::NetworkRequestWillBeSent(event) if event.params.frame_id.as_deref() == Some(frame) => {
+                let params = &event.params;
+                let of_script = params.initiator.Type == Network::InitiatorType::Script;
+                match params.Type {
+                    Some(Network::ResourceType::Document) => self.loading = Some(params.request_id.clone()),
+                    Some(Network::ResourceType::Script) if of_script && self.scripts.len() < MAX_SCRIPTS => {
+                        self.scripts.insert(params.request_id.clone());
+                    }
+                    _ => {}
+                }
+            }
+            Event::NetworkResponseReceived(event) => {
+                let params = &event.params;
+                if params.Type == Network::ResourceType::Document && params.frame_id.as_deref() == Some(frame)
+                {
+                    self.document = Some(params.response.clone());
+                }
+            }
+            Event::NetworkResponseReceivedExtraInfo(event) => {
+                let mut headers = names_and_values(event.params.headers.0.as_ref());
+                self.cookies |= headers.any(|(name, _)| name.eq_ignore_ascii_case("set-cookie"));
+            }
+            Event::NetworkLoadingFinished(event) => {
+                self.encoded += event.params.encoded_data_length;
+                self.came(&event.params.request_id);
+            }
+            Event::NetworkLoadingFailed(event) => self.came(&event.params.request_id),
+            _ => {}
+        }
+    }
+}
+
+fn names_and_values(headers: Option<&serde_json::Value>) -> impl Iterator<Item = (&str, &str)> {
+    let all = headers.and_then(serde_json::Value::as_object);
+    all.into_iter().flatten().filter_map(|(name, value)| Some((name.as_str(), value.as_str()?)))
+}
+
+pub(crate) fn lock(seen: &Mutex<Seen>) -> MutexGuard<'_, Seen> {
+    seen.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Keeps what the tab's events tell, closes dialogs, and stops pages that load too much.
+pub(crate) fn listen(tab: &Arc<Tab>, seen: &Arc<Mutex<Seen>>, max_bytes: u64) -> Result<()> {
+    let seen = Arc::clone(seen);
+    let frame = tab.get_target_id().clone();
+    // weak: the tab holds its listeners
+    let weak = Arc::downgrade(tab);
+    let on_event = move |event: &Event| match event {
+        Event::NetworkDataReceived(event) => {
+            let mut seen = lock(&seen);
+            seen.decoded += u64::from(event.params.data_length);
+            if seen.decoded > max_bytes && !seen.over {
+                seen.over = true;
+                drop(seen);
+                if let Some(tab) = weak.upgrade() {
+                    let _ = tab.call_method(Page::StopLoading(None));
+                }
+            }
+        }
+        Event::InspectorTargetCrashed(_) => {
+            let mut seen = lock(&seen);
+            seen.crashed = true;
+            let busy = seen.busy;
+            drop(seen);
+            // calls that the dead process owes are answered (with an error) when the tab gets another one
+            if let Some(tab) = weak.upgrade().filter(|_| busy) {
+                let _ = tab.call_method(crate::tab::navigation("about:blank"));
+            }
+        }
+        Event::PageJavascriptDialogOpening(event) => {
+            // a page may be left; everything else is answered with no
+            let accept = event.params.Type == Page::DialogType::Beforeunload;
+            if let Some(tab) = weak.upgrade() {
+                let _ = tab.call_method(Page::HandleJavaScriptDialog { accept, prompt_text: None });
+            }
+        }
+        event => lock(&seen).note(event, &frame),
+    };
+    tab.add_event_listener(Arc::new(on_event))?;
+    Ok(())
+}

@@ -1,0 +1,276 @@
+//! A tab, and the four phases of a page in it.
+
+use crate::{
+    browser::Chrome,
+    error::{RenderError, RenderPhase},
+    page::{Rendered, Timings},
+    proxy::{Proxy, Refusal},
+    rules::RULES,
+    script::{Taken, take_call},
+    seen::{Seen, listen, lock},
+    settings::{Blocked, ChromeSettings},
+    watch::{Step, Watch},
+};
+use anyhow::Result;
+use headless_chrome::{
+    Tab,
+    protocol::cdp::{Emulation, Network, Page, Runtime},
+    types::RemoteError,
+};
+use std::{
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
+};
+use url::Url;
+
+/// Time that the page's own clock is given over its budgets before its script is ended.
+const MARGIN: Duration = Duration::from_secs(2);
+/// Documents that a page may lead to by script, one after the other.
+const MAX_HOPS: u32 = 10;
+
+/// A tab that renders pages, one after the other.
+pub(crate) struct PageTab {
+    tab: Arc<Tab>,
+    seen: Arc<Mutex<Seen>>,
+}
+
+/// What a page is rendered with.
+pub(crate) struct Tools<'a> {
+    pub(crate) chrome: &'a Chrome,
+    pub(crate) settings: &'a ChromeSettings,
+    pub(crate) proxy: &'a Proxy,
+    pub(crate) watch: &'a Watch,
+}
+
+impl PageTab {
+    /// Opens a tab of a browser and tells it what holds for every page.
+    pub(crate) fn open(chrome: &Chrome, settings: &ChromeSettings, script: &str) -> Result<Self> {
+        let tab = chrome.open_tab()?;
+        tab.call_method(Network::Enable {
+            // bodies are not asked for
+            max_total_buffer_size: Some(0),
+            max_resource_buffer_size: Some(0),
+            max_post_data_size: Some(0),
+            report_direct_socket_traffic: None,
+            enable_durable_messages: None,
+        })?;
+        let urls = blocked_urls(settings);
+        if !urls.is_empty() {
+            tab.call_method(Network::SetBlockedURLs { urls })?;
+        }
+        tab.call_method(Network::SetBypassServiceWorker { bypass: true })?;
+        let behavior = Page::SetDownloadBehaviorBehaviorOption::Deny;
+        tab.call_method(Page::SetDownloadBehavior { behavior, download_path: None })?;
+        tab.call_method(Emulation::SetFocusEmulationEnabled { enabled: true })?;
+        tab.call_method(Page::AddScriptToEvaluateOnNewDocument {
+            source: script.to_owned(),
+            world_name: None,
+            include_command_line_api: None,
+            run_immediately: None,
+        })?;
+        let seen = Arc::new(Mutex::new(Seen::default()));
+        listen(&tab, &seen, settings.max_page_bytes)?;
+        Ok(Self { tab, seen })
+    }
+
+    /// Renders a page.
+    pub(crate) fn render(&self, url: &Url, tools: &Tools<'_>) -> Result<Rendered, RenderError> {
+        let before = std::mem::replace(&mut *lock(&self.seen), Seen::begin());
+        let result = self.phases(url, tools, before.cookies);
+        lock(&self.seen).busy = false;
+        result
+    }
+
+    fn phases(&self, url: &Url, tools: &Tools<'_>, forget: bool) -> Result<Rendered, RenderError> {
+        let start = Instant::now();
+        let limit = tools.settings.budgets.navigate;
+        let guard = tools.watch.arm(Some(&self.tab), tools.chrome.group(), Step::Stop, limit);
+        let navigated = if forget { self.forget() } else { Ok(()) }.and_then(|()| self.navigate(url));
+        let step = guard.taken();
+        drop(guard);
+        match navigated {
+            Ok(None) => {}
+            Ok(Some(_)) | Err(_) if step == Step::Stop => {
+                return Err(RenderError::Timeout { phase: RenderPhase::Navigate, limit });
+            }
+            Ok(Some(reason)) => return Err(refused(url, reason, tools.proxy)),
+            Err(error) => return Err(self.why(&error, step, tools.chrome)),
+        }
+        let navigate = start.elapsed();
+        let (taken, stopped) = self.take(tools)?;
+        let [settle, consent, scroll] = taken.phases();
+        let timings = Timings { navigate, settle, consent, scroll, total: start.elapsed() };
+        let mut seen = lock(&self.seen);
+        seen.restless = taken.goes_on || stopped;
+        seen.cookies |= taken.cookies;
+        Ok(Rendered {
+            url: taken.address()?,
+            status: seen.status(),
+            headers: seen.headers(),
+            bytes: seen.bytes(),
+            truncated: taken.truncated || seen.over,
+            html: taken.html,
+            timings,
+            settled: taken.settled && !stopped,
+            stopped,
+            banners: taken.dismissed,
+            scrolls: taken.scrolls,
+        })
+    }
+
+    /// Sends the tab to a URL and waits for the document's first byte. Gives the browser's reason where none came.
+    fn navigate(&self, url: &Url) -> Result<Option<String>> {
+        let answer = self.tab.call_method(navigation(url.as_str()))?;
+        let download = answer.is_download.unwrap_or(false).then(|| "it is a download".to_owned());
+        Ok(answer.error_text.filter(|text| !text.is_empty()).or(download))
+    }
+
+    /// Waits for rest, dismisses consent, scrolls and takes the HTML: in one call, unless the page leads elsewhere or loads
+    /// what cannot be seen from inside. Says as well whether its script had to be ended.
+    fn take(&self, tools: &Tools<'_>) -> Result<(Taken, bool), RenderError> {
+        let budgets = tools.settings.budgets;
+        let limit = budgets.inside() + MARGIN;
+        let guard = tools.watch.arm(Some(&self.tab), tools.chrome.group(), Step::Terminate, limit);
+        let start = Instant::now();
+        let (mut hops, mut silent) = (0, false);
+        loop {
+            let left = budgets.settle.saturating_sub(start.elapsed());
+            let error = match self.call(take_call(tools.settings, left, silent)) {
+                // the document in the place of one that crashed is not the page
+                Ok(_) if lock(&self.seen).crashed => return Err(RenderError::Crashed),
+                Ok(taken)
+                    if taken.settled && !left.is_zero() && lock(&self.seen).is_loading(budgets.quiet) =>
+                {
+                    silent = true;
+                    continue;
+                }
+                Ok(taken) => return Ok((taken, guard.taken() != Step::None)),
+                Err(error) => error,
+            };
+            hops += 1;
+            let ended = guard.taken() > Step::Terminate || lock(&self.seen).crashed;
+            if !ended && hops > MAX_HOPS && leads_elsewhere(&error) {
+                lock(&self.seen).restless = true;
+                return Err(RenderError::Navigation("its script leads on without end".into()));
+            }
+            if ended || !(leads_elsewhere(&error) || was_terminated(&error)) {
+                return Err(self.why(&error, guard.taken(), tools.chrome));
+            }
+        }
+    }
+
+    /// What a failed call means, given what was done to end it.
+    fn why(&self, error: &anyhow::Error, taken: Step, chrome: &Chrome) -> RenderError {
+        if taken == Step::Kill {
+            chrome.lose();
+        }
+        if taken >= Step::Crash {
+            return RenderError::Hung;
+        }
+        if lock(&self.seen).crashed {
+            return RenderError::Crashed;
+        }
+        match error.downcast_ref::<RemoteError>() {
+            Some(remote) => RenderError::Protocol(remote.message.clone()),
+            None if error.is::<serde_json::Error>() => RenderError::Protocol(error.to_string()),
+            // every other error is one of the connection
+            None => RenderError::BrowserLost(error.to_string()),
+        }
+    }
+
+    fn call(&self, expression: String) -> Result<Taken> {
+        let answer = self.tab.call_method(Runtime::Evaluate {
+            expression,
+            return_by_value: Some(true),
+            await_promise: Some(true),
+            silent: Some(true),
+            object_group: None,
+            include_command_line_api: None,
+            context_id: None,
+            generate_preview: None,
+            user_gesture: None,
+            throw_on_side_effect: None,
+            timeout: None,
+            disable_breaks: None,
+            repl_mode: None,
+            allow_unsafe_eval_blocked_by_csp: None,
+            unique_context_id: None,
+            serialization_options: None,
+        })?;
+        if let Some(exception) = answer.exception_details {
+            let text = answer.result.description.unwrap_or(exception.text);
+            return Err(RemoteError { code: 0, message: text }.into());
+        }
+        Ok(serde_json::from_value(answer.result.value.unwrap_or_default())?)
+    }
+
+    /// Forgets the cookies of the browser: no page is told that another was read. The tabs share them, so a page may
+    /// lose its own while it is rendered, as with a reader who keeps none.
+    fn forget(&self) -> Result<()> {
+        self.tab.call_method(Network::ClearBrowserCookies(None)).map(drop)
+    }
+
+    /// Whether the tab's process died while nothing was rendered.
+    pub(crate) fn is_crashed(&self) -> bool {
+        lock(&self.seen).crashed
+    }
+
+    /// Whether the tab shows a page that goes on after it was taken.
+    pub(crate) fn is_restless(&self) -> bool {
+        lock(&self.seen).restless
+    }
+
+    /// Leaves the page, so that its scripts end.
+    pub(crate) fn leave(&self, chrome: &Chrome, watch: &Watch) -> Result<()> {
+        lock(&self.seen).restless = false;
+        let _guard = watch.arm(Some(&self.tab), chrome.group(), Step::Crash, MARGIN);
+        self.tab.call_method(navigation("about:blank")).map(drop)
+    }
+
+    /// Closes the tab. What it still waits for is let go by the browser.
+    pub(crate) fn close(&self, chrome: &Chrome, watch: &Watch) {
+        let _guard = watch.arm(None, chrome.group(), Step::Kill, MARGIN);
+        let _ = self.tab.close_target();
+    }
+}
+
+pub(crate) fn navigation(url: &str) -> Page::Navigate {
+    Page::Navigate {
+        url: url.to_owned(),
+        referrer: None,
+        transition_Type: None,
+        frame_id: None,
+        referrer_policy: None,
+    }
+}
+
+fn blocked_urls(settings: &ChromeSettings) -> Vec<String> {
+    let Blocked { images, media, fonts, .. } = settings.blocked;
+    let lists = [(images, &RULES.images), (media, &RULES.media), (fonts, &RULES.fonts)];
+    lists.into_iter().filter(|(blocked, _)| *blocked).flat_map(|(_, list)| list.patterns.clone()).collect()
+}
+
+/// Why the document did not come: the proxy knows more than the browser.
+fn refused(url: &Url, reason: String, proxy: &Proxy) -> RenderError {
+    let host = url.host_str().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
+    match proxy.refusal(host, url.port_or_known_default().unwrap_or_default()) {
+        Some(Refusal::Address(address)) => RenderError::AddressBlocked { host: host.to_owned(), address },
+        Some(refusal) => RenderError::Navigation(format!("{reason}: {refusal}")),
+        None => RenderError::Navigation(reason),
+    }
+}
+
+/// Whether the document that was asked is gone because the page leads to another one.
+fn leads_elsewhere(error: &anyhow::Error) -> bool {
+    says(error, &["navigated", "context was destroyed", "Cannot find"])
+}
+
+/// Whether the call itself was ended with the script that kept the page.
+fn was_terminated(error: &anyhow::Error) -> bool {
+    says(error, &["terminated", "Terminated"])
+}
+
+fn says(error: &anyhow::Error, words: &[&str]) -> bool {
+    let remote = error.downcast_ref::<RemoteError>();
+    remote.is_some_and(|error| words.iter().any(|words| error.message.contains(words)))
+}
