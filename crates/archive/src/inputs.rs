@@ -8,12 +8,29 @@ use std::path::{Path, PathBuf};
 pub enum Format {
     /// A JSON object a line.
     Jsonl,
+    /// WARC, and WET, which is the same.
+    Warc,
+    /// CSV with a header.
+    Csv,
+    /// Parquet.
+    Parquet,
 }
 
 impl Format {
-    /// The format by the ending of the name, less `.gz`.
+    /// The format by the endings of the name; a name that says nothing is taken for JSONL.
     #[must_use]
-    pub fn of(_path: &Path) -> Self {
+    pub fn of(path: &Path) -> Self {
+        let name =
+            path.file_name().map(|name| name.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
+        for ending in name.rsplit('.') {
+            match ending {
+                "warc" | "wet" => return Self::Warc,
+                "csv" => return Self::Csv,
+                "parquet" => return Self::Parquet,
+                "jsonl" | "json" | "ndjson" => return Self::Jsonl,
+                _ => {}
+            }
+        }
         Self::Jsonl
     }
 }

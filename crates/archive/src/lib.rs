@@ -3,15 +3,22 @@
 //! A file is read as a stream: what is in memory is one record, never longer than [`ReadOptions::max_record`]. A record
 //! that cannot be read is an [`Item`] like others, and reading goes on behind it.
 
+mod columns;
 mod document;
 mod error;
 mod inputs;
 mod jsonl;
 mod lines;
+mod parquet_read;
+mod parquet_write;
+mod table;
+mod warc;
 
 pub use document::{Body, Document, Item};
 pub use error::{ArchiveError, RecordError};
 pub use inputs::{Format, expand};
+pub use parquet_write::{ColumnKind, ParquetTable, Value};
+pub use warc::{WarcReader, WarcRecord};
 
 use flate2::bufread::MultiGzDecoder;
 use std::{
@@ -52,17 +59,24 @@ pub fn read_file(
             item => item,
         })
     };
-    let mut raw = BufReader::with_capacity(1 << 18, file);
-    let compressed = raw.fill_buf().map_err(fail)?.starts_with(&[0x1f, 0x8b]);
-    let mut plain: Box<dyn BufRead> = if compressed {
-        Box::new(BufReader::with_capacity(1 << 18, MultiGzDecoder::new(raw)))
-    } else {
-        Box::new(raw)
-    };
+    // `each` says when to stop, and nobody here has more to do then
     let _ = match Format::of(path) {
-        Format::Jsonl => jsonl::read(&mut *plain, options, &mut named),
+        Format::Warc => warc::read(file, options, &mut named).map_err(fail)?,
+        Format::Parquet => parquet_read::read(file, options.max_record, &mut named),
+        Format::Jsonl => jsonl::read(&mut *unpacked(file).map_err(fail)?, options, &mut named),
+        Format::Csv => table::read(&mut *unpacked(file).map_err(fail)?, options, &mut named),
     };
     Ok(())
+}
+
+/// The file's bytes, or what they are compressed from.
+fn unpacked(file: File) -> io::Result<Box<dyn BufRead>> {
+    let mut raw = BufReader::with_capacity(1 << 18, file);
+    if raw.fill_buf()?.starts_with(&[0x1f, 0x8b]) {
+        Ok(Box::new(BufReader::with_capacity(1 << 18, MultiGzDecoder::new(raw))))
+    } else {
+        Ok(Box::new(raw))
+    }
 }
 
 /// What an error of reading says about the file.

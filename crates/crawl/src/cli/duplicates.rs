@@ -1,6 +1,6 @@
 //! Flags of `crawl duplicates`.
 
-use super::Overrides;
+use super::{Overrides, RulesArgs};
 use crate::config::Override;
 use clap::Args;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use std::path::PathBuf;
 /// `crawl duplicates`
 #[derive(Debug, Args)]
 pub struct DuplicatesArgs {
-    /// JSONL of records with `text` (or `content`), also .gz; files or patterns such as 'pages/*.jsonl'
+    /// JSONL (`text`, `content` or `html`), WARC, WET, CSV (all also .gz), Parquet; files, or patterns such as 'crawl/*.warc.gz'
     #[arg(required = true, value_name = "INPUT")]
     pub inputs: Vec<PathBuf>,
     /// Write the report (JSON: documents, pairs, groups, clusters) to FILE
@@ -17,6 +17,18 @@ pub struct DuplicatesArgs {
     /// Write the table (CSV: a row a document) to FILE
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub table: Option<PathBuf>,
+    /// Write the table as Parquet too, beside the CSV
+    #[arg(long, requires = "table", help_heading = "Output")]
+    pub parquet: bool,
+    /// Write the bands (Parquet: doc_id, band, hash), for a join on many machines, to FILE
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub bands: Option<PathBuf>,
+    /// Write the terms that documents are compared by (TSV: term, count, documents, idf) to FILE
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub terms: Option<PathBuf>,
+    /// Rules for extracting pages
+    #[command(flatten)]
+    pub rules: RulesArgs,
     /// Only documents in this language (ISO 639-1), or all [default: all]
     #[arg(long, value_name = "CODE", help_heading = "Parameters")]
     pub language: Option<String>,

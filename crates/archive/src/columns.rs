@@ -1,0 +1,105 @@
+//! Tables of documents: which column is what.
+
+use crate::{Body, Document, RecordError};
+
+/// Names that a column may have, in the order of preference, for each field.
+const NAMES: [(Field, &[&str]); 7] = [
+    (Field::Id, &["id", "doc_id"]),
+    (Field::Url, &["url", "warc_target_uri"]),
+    (Field::Date, &["warc_date", "date"]),
+    (Field::ContentType, &["content_type"]),
+    (Field::Title, &["title"]),
+    (Field::Text, &["text", "content"]),
+    (Field::Html, &["html"]),
+];
+
+/// A field of a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Field {
+    Id,
+    Url,
+    Date,
+    ContentType,
+    Title,
+    Text,
+    Html,
+}
+
+/// Column by column the field that it holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Columns(Vec<Option<Field>>);
+
+impl Columns {
+    /// Names are compared without regard to case.
+    pub(crate) fn of_header(names: &[String]) -> Result<Self, RecordError> {
+        let mut columns = vec![None; names.len()];
+        for (field, known) in NAMES {
+            let place =
+                known.iter().find_map(|k| names.iter().position(|n| n.trim().eq_ignore_ascii_case(k)));
+            if let Some(column) = place.and_then(|place| columns.get_mut(place)) {
+                *column = Some(field);
+            }
+        }
+        if columns.iter().any(|c| matches!(c, Some(Field::Text | Field::Html))) {
+            Ok(Self(columns))
+        } else {
+            Err(RecordError::NoText("no column text, content or html"))
+        }
+    }
+
+    pub(crate) fn field(&self, column: usize) -> Option<Field> {
+        self.0.get(column).copied().flatten()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
+/// A row's fields as they are read.
+#[derive(Debug, Default)]
+pub(crate) struct Row {
+    document: Document,
+    text: Option<String>,
+    html: Option<Vec<u8>>,
+}
+
+impl Row {
+    pub(crate) fn set(&mut self, field: Field, bytes: Vec<u8>) {
+        if field == Field::Html {
+            self.html = Some(bytes);
+            return;
+        }
+        let text =
+            String::from_utf8(bytes).unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned());
+        match field {
+            Field::Id => self.document.id = text,
+            Field::Url => self.document.url = text,
+            Field::Date => self.document.date = text,
+            Field::ContentType => self.document.content_type = text,
+            Field::Title => self.document.title = text,
+            Field::Text => self.text = Some(text),
+            Field::Html => {}
+        }
+    }
+
+    /// The document: its text, or if there is none its page.
+    pub(crate) fn document(self) -> Result<Document, RecordError> {
+        let Self { mut document, text, html } = self;
+        document.body = match (text, html) {
+            (Some(text), html) if !text.is_empty() || html.as_ref().is_none_or(Vec::is_empty) => {
+                Body::Text(text)
+            }
+            (_, Some(html)) => {
+                // the table was text: whatever the page declares, its bytes are no longer in that charset
+                document.content_type = "text/html; charset=utf-8".to_owned();
+                Body::Html(html)
+            }
+            (_, None) => return Err(RecordError::NoText("the row has neither text nor html")),
+        };
+        if document.id.is_empty() {
+            document.id.clone_from(&document.url);
+        }
+        Ok(document)
+    }
+}

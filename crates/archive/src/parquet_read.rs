@@ -1,0 +1,101 @@
+//! Parquet files with a column of texts, read row by row.
+
+use crate::{
+    Item, RecordError,
+    columns::{Columns, Row},
+};
+use parquet::{
+    file::{reader::FileReader, serialized_reader::SerializedFileReader},
+    record::{Field, reader::RowIter},
+    schema::types::Type,
+};
+use std::{
+    fs::File,
+    ops::ControlFlow,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
+
+/// Rows of a column that are decoded at a time.
+const BATCH: usize = 16;
+
+/// Reads all rows. The file's pages decide what is in memory: they are read one a column, and a row longer than a record
+/// may be is left out only after it was decoded.
+pub(crate) fn read(
+    file: File,
+    most: usize,
+    each: &mut dyn FnMut(Item) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    let mut number = 1;
+    // the decoder indexes by what a file says of itself, and a damaged file may say anything: a panic is damage too
+    let opened = catch_unwind(|| open(file)).unwrap_or_else(|_| Err(damaged()));
+    let (reader, projection, columns) = match opened {
+        Ok(opened) => opened,
+        Err(error) => return each(Item::Unreadable { number, error }),
+    };
+    let rows = catch_unwind(AssertUnwindSafe(|| RowIter::from_file(Some(projection), &reader)));
+    let mut rows = match rows.map(|rows| rows.map_err(|e| RecordError::Parquet(e.to_string()))) {
+        Ok(Ok(rows)) => rows.with_batch_size(BATCH),
+        Ok(Err(error)) => return each(Item::Unreadable { number, error }),
+        Err(_) => return each(Item::Unreadable { number, error: damaged() }),
+    };
+    loop {
+        let item = match catch_unwind(AssertUnwindSafe(|| rows.next())) {
+            Ok(None) => return ControlFlow::Continue(()),
+            Ok(Some(Ok(row))) => match document(&columns, row.into_columns()) {
+                Ok(document) if document.body.len() > most => {
+                    Item::Unreadable { number, error: RecordError::TooLarge(most as u64) }
+                }
+                Ok(document) => Item::Document(document),
+                Err(error) => Item::Unreadable { number, error },
+            },
+            // where the next row would begin is not known any more
+            Ok(Some(Err(e))) => {
+                return each(Item::Unreadable { number, error: RecordError::Parquet(e.to_string()) });
+            }
+            Err(_) => return each(Item::Unreadable { number, error: damaged() }),
+        };
+        each(item)?;
+        number += 1;
+    }
+}
+
+fn damaged() -> RecordError {
+    RecordError::Parquet("what it says of itself is wrong".into())
+}
+
+/// The reader, the columns that are used as a schema, and what each of these is.
+fn open(file: File) -> Result<(SerializedFileReader<File>, Type, Columns), RecordError> {
+    let fail = |e: parquet::errors::ParquetError| RecordError::Parquet(e.to_string());
+    let reader = SerializedFileReader::new(file).map_err(fail)?;
+    let schema = reader.metadata().file_metadata().schema();
+    let primitive: Vec<Arc<Type>> =
+        schema.get_fields().iter().filter(|f| f.is_primitive()).cloned().collect();
+    let names: Vec<String> = primitive.iter().map(|f| f.name().to_owned()).collect();
+    let all = Columns::of_header(&names)?;
+    let used: Vec<Arc<Type>> = primitive
+        .into_iter()
+        .enumerate()
+        .filter(|(at, _)| all.field(*at).is_some())
+        .map(|(_, f)| f)
+        .collect();
+    let names: Vec<String> = used.iter().map(|f| f.name().to_owned()).collect();
+    let columns = Columns::of_header(&names)?;
+    let projection = Type::group_type_builder(schema.name()).with_fields(used).build().map_err(fail)?;
+    Ok((reader, projection, columns))
+}
+
+fn document(columns: &Columns, values: Vec<(String, Field)>) -> Result<crate::Document, RecordError> {
+    let mut row = Row::default();
+    for (at, (_, value)) in values.into_iter().enumerate() {
+        let Some(field) = columns.field(at) else { continue };
+        match value {
+            Field::Null => {}
+            Field::Str(text) => row.set(field, text.into_bytes()),
+            Field::Bytes(bytes) => row.set(field, bytes.data().to_vec()),
+            // numbers and times, as ids and dates are
+            other => row.set(field, other.to_string().into_bytes()),
+        }
+    }
+    row.document()
+}

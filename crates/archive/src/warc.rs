@@ -1,0 +1,255 @@
+//! WARC 1.0 and 1.1 (ISO 28500), and WET, which is WARC with records of the type `conversion`.
+
+mod document;
+mod http;
+mod stream;
+
+use crate::{
+    Item, ReadOptions, RecordError,
+    lines::{Line, next_line},
+    read_error,
+};
+use std::{
+    io::{BufRead, Read, Seek},
+    ops::ControlFlow,
+};
+use stream::Stream;
+
+/// Most bytes of a line of a header, and of a whole header.
+const HEADER_LINE: usize = 1 << 16;
+const HEADER: usize = 1 << 18;
+
+/// Characters shown of a line that is no header.
+const EXCERPT: usize = 60;
+
+/// A record as it stands in the file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WarcRecord {
+    /// Names as written, and values, in their order.
+    pub headers: Vec<(String, String)>,
+    /// The block: for a response the whole HTTP message.
+    pub block: Vec<u8>,
+}
+
+impl WarcRecord {
+    /// The value of a header, whatever the case of its name; empty if there is none.
+    #[must_use]
+    pub fn header(&self, name: &str) -> &str {
+        let found = self.headers.iter().find(|(n, _)| n.eq_ignore_ascii_case(name));
+        found.map_or("", |(_, value)| value.as_str())
+    }
+
+    /// `WARC-Type`: `response`, `conversion`, `request`, …
+    #[must_use]
+    pub fn record_type(&self) -> &str {
+        self.header("WARC-Type")
+    }
+
+    /// `WARC-Target-URI`, without the angle brackets that old versions of wget put around it, its spaces as `%20`.
+    #[must_use]
+    pub fn target_uri(&self) -> String {
+        self.header("WARC-Target-URI").trim_start_matches('<').trim_end_matches('>').replace(' ', "%20")
+    }
+
+    /// The payload: of an HTTP message its body with transfer and content encoding undone, of other records the block.
+    ///
+    /// # Errors
+    /// When the block is no HTTP message though it says so, or its encoding cannot be undone, or what comes out is
+    /// longer than `most` bytes.
+    pub fn payload(&self, most: usize) -> Result<Vec<u8>, RecordError> {
+        if !self.is_http() {
+            return Ok(self.block.clone());
+        }
+        http::Message::parse(&self.block)?.payload(most)
+    }
+
+    fn is_http(&self) -> bool {
+        let declared = self.header("Content-Type").to_ascii_lowercase();
+        declared.starts_with("application/http")
+            && matches!(self.record_type(), "response" | "request" | "revisit")
+    }
+}
+
+/// Reads the records of a WARC file one after another.
+///
+/// A file is read as far as it goes: after a record that is damaged, cut off or no record at all the next header is
+/// looked for, in a compressed file at the next gzip member.
+pub struct WarcReader<R: Read + Seek> {
+    stream: Stream<R>,
+    max_record: usize,
+    line: Vec<u8>,
+    /// Whether what is read now belongs to a record that was given up.
+    lost: bool,
+    ended: bool,
+}
+
+impl<R: Read + Seek> WarcReader<R> {
+    /// A reader of a file, plain or gzip, that keeps no record longer than `max_record` bytes in memory.
+    ///
+    /// # Errors
+    /// When the first bytes cannot be read.
+    pub fn new(file: R, max_record: usize) -> std::io::Result<Self> {
+        Ok(Self { stream: Stream::new(file)?, max_record, line: Vec::new(), lost: false, ended: false })
+    }
+
+    /// Goes on after something that cannot be read; for good if nothing follows.
+    fn give_up(&mut self, error: RecordError) -> RecordError {
+        self.lost = false;
+        self.ended = !self.stream.recover().unwrap_or(false);
+        error
+    }
+
+    fn next_member(&mut self) -> Result<bool, RecordError> {
+        match self.stream.next_member() {
+            Ok(found) => {
+                self.lost &= !found;
+                Ok(found)
+            }
+            Err(e) => Err(self.give_up(read_error(&e))),
+        }
+    }
+
+    /// Reads up to the line that begins a record; `false` at the end of the file. What else stands there is an error, once.
+    fn find_record(&mut self) -> Result<bool, RecordError> {
+        loop {
+            match next_line(&mut self.stream, &mut self.line, HEADER_LINE) {
+                Err(e) => return Err(self.give_up(read_error(&e))),
+                Ok(Line::End) if self.next_member()? => {}
+                Ok(Line::End) => return Ok(false),
+                Ok(Line::Whole) if self.line.starts_with(b"WARC/") => {
+                    self.lost = false;
+                    return Ok(true);
+                }
+                Ok(Line::Whole) if self.lost || self.line.trim_ascii().is_empty() => {}
+                Ok(Line::TooLong) if self.lost => {}
+                Ok(Line::Whole | Line::TooLong) => {
+                    self.lost = true;
+                    let line = String::from_utf8_lossy(&self.line);
+                    return Err(RecordError::NoHeader(line.trim().chars().take(EXCERPT).collect()));
+                }
+            }
+        }
+    }
+
+    fn headers(&mut self) -> Result<Vec<(String, String)>, RecordError> {
+        let mut headers: Vec<(String, String)> = Vec::new();
+        let mut bytes = 0;
+        loop {
+            match next_line(&mut self.stream, &mut self.line, HEADER_LINE) {
+                Err(e) => return Err(self.give_up(read_error(&e))),
+                Ok(Line::End) => return Err(RecordError::Truncated),
+                Ok(Line::TooLong) => return Err(self.lose("a line is too long")),
+                Ok(Line::Whole) => {}
+            }
+            bytes += self.line.len();
+            if bytes > HEADER {
+                return Err(self.lose("it is too long"));
+            }
+            let line = String::from_utf8_lossy(&self.line);
+            let text = line.trim_end();
+            if text.is_empty() {
+                return Ok(headers);
+            }
+            match (text.split_once(':'), headers.last_mut()) {
+                (_, Some((_, value))) if text.starts_with([' ', '\t']) => {
+                    value.push(' ');
+                    value.push_str(text.trim());
+                }
+                (Some((name, value)), _) => headers.push((name.trim().to_owned(), value.trim().to_owned())),
+                (None, _) => {
+                    let problem = format!("no field: {:?}", text.chars().take(EXCERPT).collect::<String>());
+                    return Err(self.lose(&problem));
+                }
+            }
+        }
+    }
+
+    /// What follows belongs to no record that can be read.
+    fn lose(&mut self, problem: &str) -> RecordError {
+        self.lost = true;
+        RecordError::Header(problem.to_owned())
+    }
+
+    fn record(&mut self) -> Result<WarcRecord, RecordError> {
+        let headers = self.headers()?;
+        let mut record = WarcRecord { headers, block: Vec::new() };
+        let Ok(length) = record.header("Content-Length").parse::<u64>() else {
+            return Err(self.lose("Content-Length is missing or no number"));
+        };
+        let start = self.stream.position();
+        let keep = length <= self.max_record as u64;
+        let mut missing = length;
+        while missing > 0 {
+            let available = match self.stream.fill_buf() {
+                Ok(available) => available,
+                Err(e) => return Err(self.give_up(read_error(&e))),
+            };
+            if available.is_empty() {
+                if self.next_member()? && !self.starts_record()? {
+                    continue;
+                }
+                self.look_within(start);
+                return Err(RecordError::Truncated);
+            }
+            let n = available.len().min(usize::try_from(missing).unwrap_or(usize::MAX));
+            if keep {
+                record.block.extend_from_slice(available.get(..n).unwrap_or_default());
+            }
+            self.stream.consume(n);
+            missing -= n as u64;
+        }
+        if keep { Ok(record) } else { Err(RecordError::TooLarge(self.max_record as u64)) }
+    }
+
+    fn starts_record(&mut self) -> Result<bool, RecordError> {
+        match self.stream.fill_buf() {
+            Ok(available) => Ok(available.starts_with(b"WARC/")),
+            Err(e) => Err(self.give_up(read_error(&e))),
+        }
+    }
+
+    /// A record that runs beyond the file's end may have a wrong length: other records may stand in what it took.
+    fn look_within(&mut self, start: Option<u64>) {
+        if let Some(start) = start {
+            self.ended = self.stream.go_back(start).is_err();
+            self.lost = true;
+        }
+    }
+}
+
+impl<R: Read + Seek> Iterator for WarcReader<R> {
+    type Item = Result<WarcRecord, RecordError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.ended {
+            return None;
+        }
+        match self.find_record() {
+            Ok(true) => Some(self.record()),
+            Ok(false) => {
+                self.ended = true;
+                None
+            }
+            Err(e) => Some(Err(e)),
+        }
+    }
+}
+
+/// Hands the documents of a file to `each`.
+pub(crate) fn read<R: Read + Seek>(
+    file: R,
+    options: &ReadOptions,
+    each: &mut dyn FnMut(Item) -> ControlFlow<()>,
+) -> std::io::Result<ControlFlow<()>> {
+    for (number, record) in (1..).zip(WarcReader::new(file, options.max_record)?) {
+        let item = match record.and_then(|record| document::of(record, options.max_record)) {
+            Ok(Some(document)) => Item::Document(document),
+            Ok(None) => Item::Skipped,
+            Err(error) => Item::Unreadable { number, error },
+        };
+        if each(item).is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+    }
+    Ok(ControlFlow::Continue(()))
+}

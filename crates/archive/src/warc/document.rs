@@ -1,0 +1,42 @@
+//! Which records are documents.
+
+use super::{WarcRecord, http::Message};
+use crate::{Body, Document, RecordError};
+
+/// The document of a record; none for requests, revisits, metadata, images, and answers that are no success.
+pub(super) fn of(mut record: WarcRecord, most: usize) -> Result<Option<Document>, RecordError> {
+    let (content_type, body) = match record.record_type() {
+        "response" if record.is_http() => {
+            let message = Message::parse(&record.block)?;
+            let content_type = message.field("Content-Type").to_owned();
+            if !message.status().is_some_and(|s| (200..300).contains(&s)) || !is_page(&content_type) {
+                return Ok(None);
+            }
+            (content_type, Body::Html(message.payload(most)?))
+        }
+        "resource" | "response" => {
+            let content_type = record.header("Content-Type").to_owned();
+            if content_type.is_empty() || !is_page(&content_type) {
+                return Ok(None);
+            }
+            (content_type, Body::Html(std::mem::take(&mut record.block)))
+        }
+        "conversion" => {
+            let content_type = record.header("Content-Type").to_owned();
+            (
+                content_type,
+                Body::Text(String::from_utf8_lossy(&std::mem::take(&mut record.block)).into_owned()),
+            )
+        }
+        _ => return Ok(None),
+    };
+    let id = record.header("WARC-Record-ID").trim_start_matches('<').trim_end_matches('>').to_owned();
+    let date = record.header("WARC-Date").to_owned();
+    Ok(Some(Document { id, url: record.target_uri(), date, content_type, title: String::new(), body }))
+}
+
+/// HTML, XHTML, plain text; also what is of no declared type, since the extraction looks itself.
+fn is_page(content_type: &str) -> bool {
+    let media = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    matches!(media.as_str(), "" | "text/html" | "application/xhtml+xml" | "text/plain")
+}

@@ -1,0 +1,175 @@
+//! HTTP messages as archives keep them: the bytes of the connection.
+
+use crate::RecordError;
+use flate2::read::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
+use std::io::Read;
+
+/// A message: first line, fields, body as transferred.
+pub(super) struct Message<'a> {
+    first: String,
+    fields: Vec<(String, String)>,
+    body: &'a [u8],
+}
+
+impl<'a> Message<'a> {
+    /// Reads first line and fields; a message without an empty line is all head.
+    pub(super) fn parse(bytes: &'a [u8]) -> Result<Self, RecordError> {
+        let mut lines = Lines(bytes);
+        let first = lines.next().unwrap_or_default();
+        if !first.contains("HTTP/") {
+            return Err(RecordError::Http("the first line names no version of HTTP"));
+        }
+        let mut fields: Vec<(String, String)> = Vec::new();
+        while let Some(line) = lines.next().filter(|line| !line.is_empty()) {
+            match (line.split_once(':'), fields.last_mut()) {
+                (_, Some((_, value))) if line.starts_with([' ', '\t']) => {
+                    value.push(' ');
+                    value.push_str(line.trim());
+                }
+                (Some((name, value)), _) => fields.push((name.trim().to_owned(), value.trim().to_owned())),
+                // a line that is no field says nothing
+                (None, _) => {}
+            }
+        }
+        Ok(Self { first, fields, body: lines.0 })
+    }
+
+    /// The status of an answer.
+    pub(super) fn status(&self) -> Option<u16> {
+        self.first.strip_prefix("HTTP/")?.split_whitespace().nth(1)?.parse().ok()
+    }
+
+    /// The value of a field; empty if there is none.
+    pub(super) fn field(&self, name: &str) -> &str {
+        self.fields.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map_or("", |(_, value)| value.as_str())
+    }
+
+    /// The body with its encodings undone, if it is no longer than `most`.
+    pub(super) fn payload(&self, most: usize) -> Result<Vec<u8>, RecordError> {
+        let chunked = self.field("Transfer-Encoding").to_ascii_lowercase().contains("chunked");
+        let mut body = if chunked { unchunked(self.body) } else { self.body.to_vec() };
+        let encodings = self.field("Content-Encoding").to_ascii_lowercase();
+        for encoding in encodings.rsplit(',').map(str::trim) {
+            body = decoded(encoding, body, most)?;
+        }
+        Ok(body)
+    }
+}
+
+/// Lines without their ends; what is left is behind the last one taken.
+struct Lines<'a>(&'a [u8]);
+
+impl Iterator for Lines<'_> {
+    type Item = String;
+
+    fn next(&mut self) -> Option<String> {
+        if self.0.is_empty() {
+            return None;
+        }
+        let end = memchr::memchr(b'\n', self.0).unwrap_or(self.0.len());
+        let line = self.0.get(..end).unwrap_or_default();
+        self.0 = self.0.get(end + 1..).unwrap_or_default();
+        Some(String::from_utf8_lossy(line).trim_end_matches('\r').to_owned())
+    }
+}
+
+/// A body without the sizes of its chunks. Archives keep bodies that say so and have none: these stay as they are, and so
+/// does what follows a size that is none.
+fn unchunked(body: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(body.len());
+    let mut rest = body;
+    while let Some((size, after)) = chunk_size(rest) {
+        if size == 0 {
+            return out;
+        }
+        out.extend_from_slice(after.get(..size).unwrap_or(after));
+        let next = after.get(size..).unwrap_or_default();
+        rest = next.strip_prefix(b"\r\n").or_else(|| next.strip_prefix(b"\n")).unwrap_or(next);
+    }
+    out.extend_from_slice(rest);
+    out
+}
+
+/// The size that a chunk begins with, and what follows its line.
+fn chunk_size(bytes: &[u8]) -> Option<(usize, &[u8])> {
+    let end = memchr::memchr(b'\n', bytes.get(..bytes.len().min(128))?)?;
+    let line = std::str::from_utf8(bytes.get(..end)?).ok()?;
+    let size = usize::from_str_radix(line.split(';').next()?.trim(), 16).ok()?;
+    Some((size, bytes.get(end + 1..)?))
+}
+
+fn decoded(encoding: &str, body: Vec<u8>, most: usize) -> Result<Vec<u8>, RecordError> {
+    match encoding {
+        "gzip" | "x-gzip" if body.starts_with(&[0x1f, 0x8b]) => all(MultiGzDecoder::new(&*body), most),
+        // the standard means zlib, some servers send raw deflate
+        "deflate" if body.first().is_some_and(|b| b & 0x0f == 8) => all(ZlibDecoder::new(&*body), most),
+        "deflate" if !body.is_empty() => all(DeflateDecoder::new(&*body), most),
+        "br" => all(brotli_decompressor::Decompressor::new(&*body, 4096), most),
+        // crawlers that undo an encoding leave its name standing: what does not look encoded is taken as it is
+        "" | "identity" | "gzip" | "x-gzip" | "deflate" => Ok(body),
+        other => Err(RecordError::Encoding(format!(
+            "{:?} is not known",
+            other.chars().take(40).collect::<String>()
+        ))),
+    }
+}
+
+/// What a decoder gives. If it fails after a part, that part: a page that was cut off is still a page.
+fn all(decoder: impl Read, most: usize) -> Result<Vec<u8>, RecordError> {
+    let mut out = Vec::new();
+    let result = decoder.take(most as u64 + 1).read_to_end(&mut out);
+    if out.len() > most {
+        return Err(RecordError::TooLarge(most as u64));
+    }
+    match result {
+        Err(e) if out.is_empty() => Err(RecordError::Encoding(e.to_string())),
+        _ => Ok(out),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flate2::{Compression, write::GzEncoder};
+    use std::io::Write;
+
+    fn body(message: &[u8]) -> Result<String, RecordError> {
+        let payload = Message::parse(message)?.payload(100)?;
+        Ok(String::from_utf8(payload).unwrap())
+    }
+
+    #[test]
+    fn bodies_come_out_as_they_were_meant() {
+        for (message, want) in [
+            (&b"HTTP/1.1 200 OK\r\nA: b\r\n\r\nbody"[..], "body"),
+            (
+                b"HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n\n4\r\nwiki\r\n3;x=y\r\nped\r\n0\r\n\r\n",
+                "wikiped",
+            ),
+            (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n<p>not chunked", "<p>not chunked"),
+            (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nff\r\ncut off", "cut off"),
+            (b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\nplain", "plain"),
+            (b"GET / HTTP/1.1\r\nHost: x", ""),
+        ] {
+            assert_eq!(body(message).unwrap(), want);
+        }
+        assert_eq!(body(b"nonsense").unwrap_err().name(), "bad_http");
+        assert_eq!(
+            body(b"HTTP/1.1 200 OK\r\nContent-Encoding: rot13\r\n\r\nx").unwrap_err().name(),
+            "bad_encoding"
+        );
+    }
+
+    #[test]
+    fn a_body_that_expands_too_far_is_refused() {
+        let mut message = b"HTTP/1.0 200 OK\r\nContent-Encoding: gzip\r\n\r\n".to_vec();
+        let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+        packed.write_all(&[b'x'; 101]).unwrap();
+        let packed = packed.finish().unwrap();
+        message.extend_from_slice(&packed);
+        assert_eq!(body(&message).unwrap_err().name(), "too_large");
+        assert_eq!(Message::parse(&message).unwrap().payload(101).unwrap().len(), 101);
+        message.truncate(message.len() - 9);
+        assert!(Message::parse(&message).unwrap().payload(101).is_ok(), "what was had is kept");
+    }
+}

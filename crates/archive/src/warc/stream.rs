@@ -1,0 +1,144 @@
+//! Bytes of a WARC file, plain or compressed record by record, with a way on after damage.
+
+use flate2::bufread::GzDecoder;
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+
+const BUFFER: usize = 1 << 16;
+
+/// How a gzip member begins: magic and the only method there is.
+const MEMBER: [u8; 3] = [0x1f, 0x8b, 8];
+
+/// A file as a sequence of members; a plain file is one. Reading ends at the end of each member.
+pub(super) struct Stream<R: Read + Seek> {
+    source: Source<R>,
+    buffer: Vec<u8>,
+    at: usize,
+    /// Where the present member begins in the file.
+    member: u64,
+    /// Bytes read out of a plain file, less those in the buffer.
+    plain_at: u64,
+}
+
+enum Source<R: Read + Seek> {
+    Plain(BufReader<R>),
+    Member(Box<GzDecoder<BufReader<R>>>),
+    /// While a member is exchanged for the next.
+    None,
+}
+
+impl<R: Read + Seek> Stream<R> {
+    pub(super) fn new(file: R) -> io::Result<Self> {
+        let mut raw = BufReader::with_capacity(BUFFER, file);
+        let compressed = raw.fill_buf()?.starts_with(&MEMBER[..2]);
+        let source =
+            if compressed { Source::Member(Box::new(GzDecoder::new(raw))) } else { Source::Plain(raw) };
+        Ok(Self { source, buffer: Vec::new(), at: 0, member: 0, plain_at: 0 })
+    }
+
+    /// Where the next byte stands, if the file can be read again from there.
+    pub(super) fn position(&self) -> Option<u64> {
+        matches!(self.source, Source::Plain(_)).then_some(self.plain_at + self.at as u64)
+    }
+
+    /// Goes back to a [`position`](Self::position).
+    pub(super) fn go_back(&mut self, position: u64) -> io::Result<()> {
+        if let Source::Plain(raw) = &mut self.source {
+            raw.seek(SeekFrom::Start(position))?;
+            self.buffer.clear();
+            (self.at, self.plain_at) = (0, position);
+        }
+        Ok(())
+    }
+
+    /// Goes to the next member; whether there is one. What lies between members is passed over.
+    pub(super) fn next_member(&mut self) -> io::Result<bool> {
+        match std::mem::replace(&mut self.source, Source::None) {
+            Source::Member(decoder) => self.find_member(decoder.into_inner()),
+            other => {
+                self.source = other;
+                Ok(false)
+            }
+        }
+    }
+
+    /// After damage: looks for a member that begins behind the start of the damaged one.
+    pub(super) fn recover(&mut self) -> io::Result<bool> {
+        match std::mem::replace(&mut self.source, Source::None) {
+            Source::Member(decoder) => {
+                let mut raw = decoder.into_inner();
+                raw.seek(SeekFrom::Start(self.member + 1))?;
+                self.find_member(raw)
+            }
+            // a plain file that cannot be read is not damaged, but gone
+            _ => Ok(false),
+        }
+    }
+
+    fn find_member(&mut self, mut raw: BufReader<R>) -> io::Result<bool> {
+        self.buffer.clear();
+        self.at = 0;
+        let mut matched = 0;
+        loop {
+            let available = raw.fill_buf()?;
+            if available.is_empty() {
+                return Ok(false);
+            }
+            let mut used = 0;
+            for byte in available {
+                used += 1;
+                matched = if MEMBER.get(matched) == Some(byte) {
+                    matched + 1
+                } else {
+                    usize::from(*byte == MEMBER[0])
+                };
+                if matched == MEMBER.len() {
+                    break;
+                }
+            }
+            raw.consume(used);
+            if matched == MEMBER.len() {
+                let start = raw.stream_position()? - MEMBER.len() as u64;
+                // within the buffer nearly always, so that nothing is read twice
+                raw.seek_relative(-3)?;
+                self.member = start;
+                self.source = Source::Member(Box::new(GzDecoder::new(raw)));
+                return Ok(true);
+            }
+        }
+    }
+}
+
+impl<R: Read + Seek> Read for Stream<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let available = self.fill_buf()?;
+        let n = available.len().min(out.len());
+        if let (Some(to), Some(from)) = (out.get_mut(..n), available.get(..n)) {
+            to.copy_from_slice(from);
+        }
+        self.consume(n);
+        Ok(n)
+    }
+}
+
+impl<R: Read + Seek> BufRead for Stream<R> {
+    /// Empty at the end of a member.
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        if self.at >= self.buffer.len() {
+            self.plain_at += self.buffer.len() as u64;
+            self.at = 0;
+            self.buffer.resize(BUFFER, 0);
+            let read = match &mut self.source {
+                Source::Plain(raw) => raw.read(&mut self.buffer),
+                Source::Member(decoder) => decoder.read(&mut self.buffer),
+                Source::None => Ok(0),
+            };
+            self.buffer.truncate(*read.as_ref().unwrap_or(&0));
+            read?;
+        }
+        Ok(self.buffer.get(self.at..).unwrap_or_default())
+    }
+
+    fn consume(&mut self, n: usize) {
+        self.at = (self.at + n).min(self.buffer.len());
+    }
+}

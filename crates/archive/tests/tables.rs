@@ -1,0 +1,174 @@
+//! JSONL, CSV, Parquet, and which files are read as what.
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail the test that uses them")]
+
+use crawl_archive::{
+    Body, ColumnKind, Document, Format, Item, ParquetTable, ReadOptions, Value, expand, read_file,
+};
+use flate2::{Compression, write::GzEncoder};
+use std::{
+    fs,
+    io::Write,
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+};
+
+const OPTIONS: ReadOptions = ReadOptions { max_record: 200 };
+
+fn read(path: &Path) -> (Vec<Document>, Vec<(u64, String)>) {
+    let (mut documents, mut bad) = (Vec::new(), Vec::new());
+    read_file(path, &OPTIONS, &mut |item| {
+        match item {
+            Item::Document(document) => documents.push(document),
+            Item::Skipped => {}
+            Item::Unreadable { number, error } => bad.push((number, error.name().to_owned())),
+        }
+        ControlFlow::Continue(())
+    })
+    .unwrap();
+    (documents, bad)
+}
+
+fn texts(documents: &[Document]) -> Vec<String> {
+    documents
+        .iter()
+        .map(|d| match &d.body {
+            Body::Text(text) => format!("{} {text}", d.id),
+            Body::Html(bytes) => format!("{} html {}", d.id, String::from_utf8_lossy(bytes)),
+        })
+        .collect()
+}
+
+fn file(directory: &Path, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+    let path = directory.join(name);
+    fs::write(&path, bytes).unwrap();
+    path
+}
+
+#[test]
+fn lines_of_json() {
+    let directory = tempfile::tempdir().unwrap();
+    let long = format!("{{\"id\":\"long\",\"text\":\"{}\"}}", "x".repeat(300));
+    let lines = [
+        r#"{"id":"a","url":"https://a.test/","text":"cleaned","content":"whole","metadata":{"title":"T","fetchedAt":"2024","contentType":"text/html"}}"#,
+        "",
+        "{broken",
+        r#"{"id":7,"content":"number"}"#,
+        &long,
+        r#"{"url":"https://a.test/h","html":"<p>x"}"#,
+        r#"{"html_base64":"PHA+eQ=="}"#,
+        r#"{"id":"none"}"#,
+        r#"{"id":"bad","html_base64":"%"}"#,
+    ];
+    let path = file(directory.path(), "in.jsonl", lines.join("\n"));
+    let (documents, bad) = read(&path);
+    let own = format!("{}#6 html <p>y", path.display());
+    assert_eq!(texts(&documents), ["a cleaned", "7 number", "https://a.test/h html <p>x", &own]);
+    assert_eq!(
+        (documents[0].title.as_str(), documents[0].date.as_str(), documents[0].content_type.as_str()),
+        ("T", "2024", "text/html")
+    );
+    let bad: Vec<_> = bad.iter().map(|(n, name)| (*n, name.as_str())).collect();
+    assert_eq!(bad, [(3, "not_json"), (5, "too_large"), (8, "no_text"), (9, "bad_encoding")]);
+}
+
+#[test]
+fn gzip_is_seen_and_cut_off_gzip_is_told() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut out = GzEncoder::new(Vec::new(), Compression::default());
+    for n in 0..2000 {
+        writeln!(out, "{{\"id\":\"{n}\",\"text\":\"text {}\"}}", n * 7919 % 1000).unwrap();
+    }
+    let packed = out.finish().unwrap();
+    assert_eq!(read(&file(directory.path(), "a.jsonl.gz", &packed)).0.len(), 2000);
+    let (documents, bad) = read(&file(directory.path(), "cut.jsonl", &packed[..packed.len() / 2]));
+    assert!((500..2000).contains(&documents.len()), "{}", documents.len());
+    assert_eq!(bad.last().unwrap().1, "truncated");
+}
+
+#[test]
+fn rows_of_csv() {
+    let directory = tempfile::tempdir().unwrap();
+    let csv =
+        "\u{feff}URL,id,Text,extra\r\nhttps://a.test/,a,\"two\nlines, \"\"quoted\"\"\",1\r\nshort,row\r\n"
+            .to_owned()
+            + &format!("u,long,{},1\r\nu,,last,1\r\n", "x".repeat(300));
+    let (documents, bad) = read(&file(directory.path(), "in.csv", csv));
+    assert_eq!(texts(&documents), ["a two\nlines, \"quoted\"", "u last"]);
+    assert_eq!(documents[0].url, "https://a.test/");
+    assert_eq!(bad, [(3, "bad_row".to_owned()), (4, "too_large".to_owned())]);
+    assert_eq!(read(&file(directory.path(), "no.csv", "a,b\n1,2\n")).1, [(1, "no_text".to_owned())]);
+    // a quote that never closes takes the rest of the file, but not the memory
+    let open = format!("id,text\na,\"{}", "y\n".repeat(10_000));
+    assert_eq!(read(&file(directory.path(), "open.csv", open)).1, [(2, "too_large".to_owned())]);
+}
+
+#[test]
+fn what_is_written_as_parquet_is_read_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let columns = [
+        ("id", ColumnKind::Text),
+        ("size", ColumnKind::Integer),
+        ("text", ColumnKind::Text),
+        ("score", ColumnKind::Float),
+        ("good", ColumnKind::Boolean),
+    ];
+    let mut table = ParquetTable::new(Vec::new(), &columns).unwrap();
+    let row = |id: &str, text: &str| {
+        [
+            Value::Text(id.into()),
+            Value::Integer(-3),
+            Value::Text(text.into()),
+            Value::Float(0.5),
+            Value::Boolean(true),
+        ]
+    };
+    for n in 0..300 {
+        table.push(row(&format!("d{n}"), "Grüße")).unwrap();
+    }
+    table.push(row("long", &"x".repeat(300))).unwrap();
+    table.push(row("last", "end")).unwrap();
+    assert!(table.push([Value::Boolean(true)]).is_err());
+    let bytes = table.finish().unwrap();
+    let (documents, bad) = read(&file(directory.path(), "in.parquet", &bytes));
+    assert_eq!(documents.len(), 301);
+    assert_eq!(texts(&documents)[299..], ["d299 Grüße", "last end"]);
+    assert_eq!(bad, [(301, "too_large".to_owned())]);
+
+    // damage anywhere is an error of the file, or of nothing that is used, and never a panic of the reader
+    for at in (0..bytes.len()).step_by(7) {
+        let mut damaged = bytes.clone();
+        damaged[at] ^= 0x2a;
+        read(&file(directory.path(), "damaged.parquet", &damaged));
+    }
+    assert_eq!(read(&file(directory.path(), "empty.parquet", b"")).1, [(1, "bad_parquet".to_owned())]);
+    assert_eq!(read(&file(directory.path(), "short.parquet", &bytes[..bytes.len() / 2])).1.len(), 1);
+}
+
+#[test]
+fn names_and_patterns_stand_for_files() {
+    let directory = tempfile::tempdir().unwrap();
+    for name in ["b.jsonl", "a.jsonl", "c.csv", "[x].jsonl"] {
+        file(directory.path(), name, "");
+    }
+    let at = |name: &str| directory.path().join(name);
+    assert_eq!(
+        expand(&[at("c.csv"), at("[ab].jsonl")]).unwrap(),
+        [at("c.csv"), at("a.jsonl"), at("b.jsonl")]
+    );
+    assert_eq!(expand(&[at("[x].jsonl")]).unwrap(), [at("[x].jsonl")]);
+    assert!(expand(&[at("none*")]).unwrap_err().to_string().contains("no such file"));
+    assert!(expand(&[at("a***b")]).unwrap_err().to_string().contains("a***b"));
+    for (name, format) in [
+        ("a.jsonl", Format::Jsonl),
+        ("a.json.gz", Format::Jsonl),
+        ("A.WARC.GZ", Format::Warc),
+        ("x.warc.wet.gz", Format::Warc),
+        ("x.wet", Format::Warc),
+        ("x.warc.gz.bad", Format::Warc),
+        ("t.csv", Format::Csv),
+        ("t.parquet", Format::Parquet),
+        ("plain", Format::Jsonl),
+    ] {
+        assert_eq!(Format::of(Path::new(name)), format, "{name}");
+    }
+}

@@ -1,0 +1,97 @@
+//! Documents of files as pages of a corpus, in batches.
+
+use crate::{exit::Failure, progress::say, record::page_record};
+use crawl_archive::{Body, Document, Item, ReadOptions};
+use crawl_corpus::{Analysis, CorpusError, InputCount, Page};
+use crawl_extract::{Input, PageExtractor};
+use rayon::prelude::*;
+use std::{ops::ControlFlow, path::Path};
+use url::Url;
+
+/// Documents that are worked on together, and bytes of theirs.
+const BATCH_DOCUMENTS: usize = 512;
+const BATCH_BYTES: usize = 16 << 20;
+
+/// Messages about unreadable records of one file; further ones are only counted.
+const TOLD: u64 = 20;
+
+/// Reads a file into the corpus; what cannot be read is told and counted.
+pub(super) fn read(
+    path: &Path,
+    options: &ReadOptions,
+    extractor: &PageExtractor,
+    analysis: &mut Analysis,
+) -> Result<InputCount, Failure> {
+    let mut count = InputCount { name: path.display().to_string(), ..InputCount::default() };
+    let (mut batch, mut bytes) = (Vec::new(), 0);
+    let mut failed: Option<CorpusError> = None;
+    let mut told = 0;
+    let add = |analysis: &mut Analysis, batch: Vec<Document>| {
+        analysis.add(batch.into_par_iter().map(|document| page(document, extractor)).collect())
+    };
+    crawl_archive::read_file(path, options, &mut |item| {
+        match item {
+            Item::Document(document) => {
+                count.documents += 1;
+                bytes += document.body.len();
+                batch.push(document);
+            }
+            Item::Skipped => count.skipped += 1,
+            Item::Unreadable { number, error } => {
+                *count.unreadable.entry(error.name().to_owned()).or_default() += 1;
+                told += 1;
+                if told <= TOLD {
+                    say(&format!("{}: record {number}: {error}; left out", path.display()));
+                }
+            }
+        }
+        if batch.len() < BATCH_DOCUMENTS && bytes < BATCH_BYTES {
+            return ControlFlow::Continue(());
+        }
+        bytes = 0;
+        match add(analysis, std::mem::take(&mut batch)) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                failed = Some(error);
+                ControlFlow::Break(())
+            }
+        }
+    })?;
+    if let Some(error) = failed {
+        return Err(error.into());
+    }
+    add(analysis, batch)?;
+    if told > TOLD {
+        say(&format!("{}: {} more records left out", path.display(), told - TOLD));
+    }
+    Ok(count)
+}
+
+/// A document as a page: its text as it is, or what extraction takes from its bytes.
+fn page(document: Document, extractor: &PageExtractor) -> Page {
+    let mut page = Page {
+        id: document.id,
+        url: document.url,
+        date: document.date,
+        content_type: document.content_type,
+        title: document.title,
+        text: String::new(),
+        text_source: "text".to_owned(),
+    };
+    match document.body {
+        Body::Text(text) => page.text = text,
+        Body::Html(bytes) => {
+            let url = Url::parse(&page.url).ok();
+            let content_type = Some(page.content_type.as_str()).filter(|t| !t.is_empty());
+            let extraction = extractor.extract(&Input { bytes: &bytes, url: url.as_ref(), content_type });
+            let text = extractor.last_pass(extraction.content.clone(), extraction.extractor);
+            let record = page_record(extraction, text, url.as_ref());
+            page.text = record.text;
+            "html".clone_into(&mut page.text_source);
+            if page.title.is_empty() {
+                page.title = record.metadata.title.unwrap_or_default();
+            }
+        }
+    }
+    page
+}

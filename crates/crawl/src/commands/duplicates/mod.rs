@@ -1,0 +1,104 @@
+//! `crawl duplicates`: duplicates of a corpus, grouped and reported.
+
+mod input;
+mod output;
+
+use super::rules;
+use crate::{
+    cli::DuplicatesArgs,
+    config::{self, DuplicatesSection},
+    exit::{Exit, Failure},
+    progress::say,
+};
+use crawl_archive::{ArchiveError, ReadOptions};
+use crawl_corpus::{Analysis, ClusterSettings, CorpusError, Findings, Keep, Origin, Settings, TfIdfSettings};
+use crawl_extract::{Format, Options, PageExtractor};
+use std::path::PathBuf;
+
+pub fn run(args: &DuplicatesArgs) -> Result<Exit, Failure> {
+    let section = config::load(args.config.as_deref(), config::environment()?, args.overrides())?.duplicates;
+    let files = crawl_archive::expand(&args.inputs)?;
+    let keep = if args.table.is_some() { Keep::Pages } else { Keep::Report };
+    let work_dir = match section.work_dir.as_str() {
+        "" => std::env::temp_dir(),
+        dir => PathBuf::from(dir),
+    };
+    let mut analysis = Analysis::new(settings(&section), keep, &work_dir)?;
+    let mut inputs = Vec::new();
+    let max_record = usize::try_from(section.max_record.as_u64()).unwrap_or(usize::MAX);
+    let options = Options { format: Format::Text, ..Options::default() };
+    let extractor = PageExtractor::from_rules(rules(&args.rules)?, options);
+    for file in &files {
+        inputs.push(input::read(file, &ReadOptions { max_record }, &extractor, &mut analysis)?);
+    }
+    if inputs.iter().all(|input| input.documents == 0) {
+        return Err(Failure::usage("no document could be read"));
+    }
+    let findings = analysis.finish()?;
+    let origin = Origin { timestamp: timestamp()?, inputs };
+    output::write(args, &findings, &origin)?;
+    summarize(&findings, &origin);
+    Ok(Exit::Done)
+}
+
+fn settings(section: &DuplicatesSection) -> Settings {
+    Settings {
+        language: section.language.clone(),
+        shingle_words: section.shingle_words,
+        permutations: section.permutations,
+        jaccard: section.jaccard,
+        tfidf: section.tfidf.then_some(TfIdfSettings {
+            cosine: section.cosine,
+            vocabulary: section.vocabulary,
+            min_df: section.min_df,
+            max_lemma_chars: section.max_lemma_chars,
+            clusters: ClusterSettings { algorithm: section.cluster_algorithm, number: section.clusters },
+        }),
+        pairs_per_group: section.pairs_per_group,
+        seed: section.seed,
+        run_records: section.run_records,
+    }
+}
+
+/// Now, or the time that a reproducible build is said to take place at.
+fn timestamp() -> Result<String, Failure> {
+    let now = match std::env::var("SOURCE_DATE_EPOCH") {
+        Ok(seconds) => {
+            let seconds = seconds.parse().ok().and_then(|s| jiff::Timestamp::from_second(s).ok());
+            seconds.ok_or_else(|| Failure::usage("SOURCE_DATE_EPOCH is no number of seconds"))?
+        }
+        Err(_) => jiff::Timestamp::now(),
+    };
+    Ok(now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())
+}
+
+fn summarize(findings: &Findings, origin: &Origin) {
+    let groups = findings.groups.of_several();
+    let redundant: usize = groups.iter().map(|(_, group)| group.members.len() - 1).sum();
+    let unreadable: u64 = origin.inputs.iter().flat_map(|input| input.unreadable.values()).sum();
+    say(&format!(
+        "{} documents, {} different texts; {} groups of duplicates with {redundant} documents beside the canonical ones; \
+         {} in other languages, {unreadable} records unreadable",
+        findings.documents.len(),
+        findings.documents.distinct().len(),
+        groups.len(),
+        findings.other_languages,
+    ));
+}
+
+impl From<CorpusError> for Failure {
+    fn from(error: CorpusError) -> Self {
+        let exit = match error {
+            CorpusError::Work(_) | CorpusError::Output(_) => Exit::Storage,
+            CorpusError::Setting { .. } | CorpusError::TooMany => Exit::Usage,
+        };
+        Self { exit, error: error.into() }
+    }
+}
+
+impl From<ArchiveError> for Failure {
+    fn from(error: ArchiveError) -> Self {
+        let exit = if matches!(error, ArchiveError::Output(_)) { Exit::Storage } else { Exit::Usage };
+        Self { exit, error: error.into() }
+    }
+}
