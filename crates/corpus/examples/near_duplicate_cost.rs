@@ -3,7 +3,11 @@
 //!
 //! Lines {"text"} in; on standard output a line of figures, and with `--pairs FILE` the pairs.
 
-#![allow(clippy::unwrap_used, reason = "a measurement ends where its input is unusable")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a measurement prints, and ends where its input is unusable"
+)]
 
 use crawl_corpus::{Banding, MinHash, jaccard, shingles};
 use std::{

@@ -17,6 +17,9 @@ pub struct DuplicatesArgs {
     /// Write the table (CSV: a row a document) to FILE
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub table: Option<PathBuf>,
+    /// Write a page for reviewers (one HTML file: groups with differences, plots, clusters, filters) to FILE
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub html: Option<PathBuf>,
     /// Write the table as Parquet too, beside the CSV
     #[arg(long, requires = "table", help_heading = "Output")]
     pub parquet: bool,

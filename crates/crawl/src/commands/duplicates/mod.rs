@@ -18,7 +18,11 @@ use std::path::PathBuf;
 pub fn run(args: &DuplicatesArgs) -> Result<Exit, Failure> {
     let section = config::load(args.config.as_deref(), config::environment()?, args.overrides())?.duplicates;
     let files = crawl_archive::expand(&args.inputs)?;
-    let keep = if args.table.is_some() { Keep::Pages } else { Keep::Report };
+    let keep = match (&args.table, &args.html) {
+        (Some(_), _) => Keep::Pages,
+        (None, Some(_)) => Keep::Texts,
+        (None, None) => Keep::Report,
+    };
     let work_dir = match section.work_dir.as_str() {
         "" => std::env::temp_dir(),
         dir => PathBuf::from(dir),

@@ -24,6 +24,9 @@ pub(super) fn write(args: &DuplicatesArgs, findings: &Findings, origin: &Origin)
             parquet_table(findings, create(&path)?).map_err(|e| cannot(&path, &e))?;
         }
     }
+    if let Some(path) = &args.html {
+        crawl_corpus::write_html(findings, origin, &mut create(path)?)?;
+    }
     if let Some(path) = &args.bands {
         bands(findings, create(path)?).map_err(|e| cannot(path, &e))?;
     }
