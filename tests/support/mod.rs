@@ -4,4 +4,5 @@
 
 pub mod made;
 pub mod server;
+pub mod shells;
 pub mod site;

@@ -6,10 +6,12 @@ use crate::{
     rules::Roles,
     text,
 };
+use html5ever::local_name;
 
 impl Page<'_> {
     /// The guarded keyword sweep: widgets whose names are made up, told by a word of their name and a phrase of their
-    /// text, unless they are long, most of the page, or (in) an article.
+    /// text, unless they are long, most of the page, or (in) an article. What is laid over the page and has something
+    /// to press may be most of it: then there is nothing behind, and the page is a consent wall.
     pub(crate) fn sweep_consent(&mut self) -> bool {
         let sweep = &self.rules.consent.sweep;
         let total = self.amount(self.body).words;
@@ -18,11 +20,7 @@ impl Page<'_> {
         let mut id = self.body + 1;
         while id < self.dom.end(self.body) && !self.budget.is_over() {
             let at = id as usize;
-            let candidate = self.gone[at] == Gone::No
-                && self.roles[at].has(Roles::CONSENT)
-                && !matches!(self.dom.tag(id), Tag::Text | Tag::Main | Tag::Article | Tag::A | Tag::Code);
-            let words = if candidate { self.amount(id).words } else { 0 };
-            if words > 0 && words <= limit && !self.in_article(id) {
+            if self.gone[at] == Gone::No && (self.is_named_banner(id, limit) || self.is_overlay(id)) {
                 let text = text::fold_lower(&self.visible_text(id));
                 if self.rules.sweep.is_match(&text) {
                     let end = self.dom.end(id);
@@ -37,10 +35,34 @@ impl Page<'_> {
         changed
     }
 
-    /// Inside of an article, or with one inside, or with a first heading: then it is no banner.
+    fn is_named_banner(&self, id: u32, limit: u32) -> bool {
+        let candidate = self.roles[id as usize].has(Roles::CONSENT)
+            && !matches!(self.dom.tag(id), Tag::Text | Tag::Main | Tag::Article | Tag::A | Tag::Code);
+        let words = if candidate { self.amount(id).words } else { 0 };
+        words > 0
+            && words <= limit
+            && !self.in_article(id)
+            && !self.holds(id, &[Tag::Article, Tag::H1, Tag::Main])
+    }
+
+    /// Laid over the page, with something to press, not too long, and no article.
+    fn is_overlay(&self, id: u32) -> bool {
+        let words = if self.overlays.binary_search(&id).is_ok() { self.amount(id).words } else { 0 };
+        words > 0
+            && words <= self.rules.frameworks.cookie_wall.max_words
+            && !self.in_article(id)
+            && !self.holds(id, &[Tag::Article, Tag::Main])
+            && (id..self.dom.end(id)).any(|down| {
+                matches!(self.dom.tag(down), Tag::Button | Tag::Input | Tag::A)
+                    || self.dom.attr(down, &local_name!("role")) == Some("button")
+            })
+    }
+
     fn in_article(&self, id: u32) -> bool {
         self.dom.ancestors(id).any(|up| self.dom.tag(up) == Tag::Article)
-            || (id..self.dom.end(id))
-                .any(|down| matches!(self.dom.tag(down), Tag::Article | Tag::H1 | Tag::Main))
+    }
+
+    fn holds(&self, id: u32, tags: &[Tag]) -> bool {
+        (id..self.dom.end(id)).any(|down| tags.contains(&self.dom.tag(down)))
     }
 }

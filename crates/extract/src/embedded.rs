@@ -1,17 +1,12 @@
 //! Text that a page carries as data for its scripts: JSON-LD, framework state, preloaded threads.
 
-use crate::{
-    dom::{Dom, Tag},
-    metadata::JsonLd,
-    page::Page,
-};
-use html5ever::local_name;
+mod sources;
+
+use crate::{metadata::JsonLd, page::Page};
 use memchr::memmem;
 use rustc_hash::FxHashSet;
 use serde_json::Value;
 
-/// Data longer than this is not parsed (bytes).
-const MAX_DATA: usize = 8 << 20;
 /// Values beyond this many are not looked at.
 const MAX_VALUES: usize = 200_000;
 /// JSON inside of strings of JSON is opened this often.
@@ -24,43 +19,29 @@ const SEARCHED: usize = 4 << 20;
 /// The texts of the page's embedded data as one piece of HTML, each with author and date in front where its object has
 /// them. `None` if there are none.
 pub(crate) fn find(page: &Page<'_>, json: &JsonLd) -> Option<String> {
-    let mut search =
-        Search { page, html: String::new(), left: MAX_VALUES, search: SEARCHED, texts: FxHashSet::default() };
+    let rules = &page.rules.extraction.embedded;
+    let mut search = Search {
+        page,
+        html: String::new(),
+        left: MAX_VALUES,
+        search: SEARCHED,
+        texts: FxHashSet::default(),
+        min_chars: rules.min_chars,
+    };
     for id in 0..page.dom.len() {
-        for data in sources(&page.dom, id) {
-            if let Ok(value) = serde_json::from_str::<Value>(&data) {
-                search.search += SEARCHED_PER_BYTE * data.len();
-                search.walk(&value, 0);
-            }
+        for data in sources::of(&page.dom, id) {
+            search.search += SEARCHED_PER_BYTE * data.bytes;
+            search.min_chars = if data.assigned { rules.min_assigned_chars } else { rules.min_chars };
+            search.walk(&data.value, 0);
         }
     }
+    search.min_chars = rules.min_chars;
     if search.html.is_empty() {
         for node in json.nodes() {
             search.walk(node, MAX_NESTED);
         }
     }
     (!search.html.is_empty()).then_some(search.html)
-}
-
-/// Data of an element: a script of JSON, or an attribute that carries it.
-fn sources(dom: &Dom, id: u32) -> Vec<String> {
-    match dom.tag(id) {
-        Tag::Script => {
-            let kind = dom.attr(id, &local_name!("type")).unwrap_or_default();
-            let is_json = kind.eq_ignore_ascii_case("application/json");
-            is_json.then(|| dom.raw_text(id)).filter(|t| t.len() <= MAX_DATA).into_iter().collect()
-        }
-        Tag::Text => Vec::new(),
-        _ => dom
-            .attrs(id)
-            .filter(|(name, value)| {
-                matches!(&***name, "data-preloaded" | "data-page" | "data-state" | "data-initial-state")
-                    && value.len() > 200
-                    && value.len() <= MAX_DATA
-            })
-            .map(|(_, value)| value.to_owned())
-            .collect(),
-    }
 }
 
 struct Search<'a> {
@@ -70,6 +51,8 @@ struct Search<'a> {
     /// Bytes that may still be searched for texts that are there already.
     search: usize,
     texts: FxHashSet<String>,
+    /// A shorter value is no text.
+    min_chars: usize,
 }
 
 impl Search<'_> {
@@ -115,7 +98,7 @@ impl Search<'_> {
         let rules = &self.page.rules.extraction.embedded;
         let string = |keys: &[String]| keys.iter().find_map(|key| map.get(key)?.as_str());
         let Some(text) =
-            string(&rules.text).filter(|text| text.len() >= rules.min_chars && text.contains(' '))
+            string(&rules.text).filter(|text| text.len() >= self.min_chars && text.contains(' '))
         else {
             return;
         };

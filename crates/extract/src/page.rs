@@ -109,7 +109,12 @@ pub(crate) struct Page<'a> {
     /// Frameworks whose fingerprint was seen, by index.
     pub(crate) frameworks: Vec<bool>,
     pub(crate) has_js_root: bool,
+    /// A reader sees something that meters content.
     pub(crate) has_paywall: bool,
+    /// Places for content, in order.
+    pub(crate) places: Vec<u32>,
+    /// What is laid over the page, in order.
+    pub(crate) overlays: Vec<u32>,
     /// The first visible heading of the first level with text.
     pub(crate) heading: Option<u32>,
     /// The body, or the document where there is none (framesets).
@@ -141,6 +146,8 @@ impl<'a> Page<'a> {
             frameworks: vec![false; rules.frameworks.framework.len()],
             has_js_root: false,
             has_paywall: false,
+            places: Vec::new(),
+            overlays: Vec::new(),
             heading: None,
             body,
             trace: Trace::default(),
@@ -192,7 +199,9 @@ impl<'a> Page<'a> {
                 Hit::Consent(_) => consent = true,
                 Hit::Framework(index) => self.frameworks[index as usize] = true,
                 Hit::JsRoot => self.has_js_root = true,
-                Hit::Paywall => self.has_paywall = true,
+                Hit::EmptyRoot => push_once(&mut self.places, id),
+                Hit::Overlay => push_once(&mut self.overlays, id),
+                Hit::Paywall => self.has_paywall |= gone == Gone::No && self.gone[at] == Gone::No,
                 Hit::Priority(rank) => self.priority.push((rank, id)),
                 Hit::Platform(part, index) => self.parts.push((part, index, id)),
                 Hit::Container(rank) => self.containers.push((rank, id)),
@@ -393,6 +402,13 @@ impl<'a> Page<'a> {
     }
 }
 
+/// An element that several selectors match is one.
+fn push_once(list: &mut Vec<u32>, id: u32) {
+    if list.last() != Some(&id) {
+        list.push(id);
+    }
+}
+
 /// Whether the element's tag or attributes take it from the reader; its class and its id.
 fn by_attributes(dom: &Dom, id: u32) -> (Gone, &str, &str) {
     let (mut class, mut own_id) = ("", "");
@@ -433,7 +449,7 @@ fn is_slug(id: &str) -> bool {
 const SLUG_WORDS: usize = 5;
 
 /// A declarative shadow root is a template whose contents are shown.
-fn is_shadow(dom: &Dom, id: u32) -> bool {
+pub(crate) fn is_shadow(dom: &Dom, id: u32) -> bool {
     dom.tag(id) == Tag::Template && dom.attrs(id).any(|(name, _)| &**name == "shadowrootmode")
 }
 

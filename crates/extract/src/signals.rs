@@ -1,6 +1,11 @@
 //! What classification needs to know (heuristics reference §2 and §3).
 
-use crate::{dom::Tag, links::tokens, page::Page, text};
+use crate::{
+    dom::Tag,
+    links::tokens,
+    page::{Gone, Page, is_shadow},
+    text,
+};
 use aho_corasick::AhoCorasick;
 use crawl_model::PageSignals;
 use html5ever::local_name;
@@ -10,7 +15,7 @@ const ASKS_WORDS: u32 = 400;
 
 /// Computes the signals of a page from its tree.
 pub(crate) fn compute(page: &Page<'_>, accessible: Option<bool>) -> PageSignals {
-    let limits = &page.rules.frameworks.thresholds;
+    let (limits, phrases) = (&page.rules.frameworks.thresholds, &page.rules.phrases);
     let counts = count(page);
     let named: Vec<String> = page
         .rules
@@ -22,55 +27,77 @@ pub(crate) fn compute(page: &Page<'_>, accessible: Option<bool>) -> PageSignals 
         .map(|(framework, _)| framework.name.clone())
         .collect();
     let sparse = !named.is_empty() && counts.body < limits.spa_words;
-    let thin = counts.body < limits.thin_words && counts.scripts > 0;
-    let asks = counts.visible < ASKS_WORDS && matches_text(page, &page.rules.javascript);
-    let walled = page.amount(page.body).words < limits.cookie_wall_words
-        && matches_text(page, &page.rules.cookie_wall);
+    let thin = counts.body < limits.thin_words && counts.runs_scripts;
+    let asks = counts.visible < ASKS_WORDS && matches_text(page, &phrases.javascript);
     PageSignals {
         body_word_count: counts.body,
         is_js_spa: sparse || thin,
-        is_cookie_walled: walled,
+        is_cookie_walled: is_cookie_walled(page, &counts),
         is_paywalled: is_paywalled(page, counts.body, accessible),
         frameworks_detected: named,
         amp_url: head_link(page, "amphtml", |_| true),
         feed_url: head_link(page, "alternate", is_feed),
         external_scripts: counts.scripts,
+        runs_scripts: counts.runs_scripts,
         visible_word_count: counts.visible,
         asks_for_javascript: asks || counts.visible < ASKS_WORDS && counts.noscript_asks,
         has_js_root: page.has_js_root,
+        has_empty_root: counts.runs_scripts && page.places.iter().any(|id| is_waiting(page, *id)),
+        overlay_word_count: counts.overlay,
         noscript_words: counts.noscript,
     }
 }
 
 #[derive(Default)]
 struct Counts {
+    /// As §2 counts.
     body: u32,
+    /// As §3 counts.
     visible: u32,
+    /// Of `body`: in what asks for consent.
+    overlay: u32,
     scripts: u32,
+    runs_scripts: bool,
     noscript: u32,
     noscript_asks: bool,
 }
 
 fn count(page: &Page<'_>) -> Counts {
-    let dom = &page.dom;
     let mut counts = Counts::default();
+    count_elements(page, &mut counts);
+    count_words(page, &mut counts);
+    counts
+}
+
+/// Scripts, and what stands in for them.
+fn count_elements(page: &Page<'_>, counts: &mut Counts) {
+    let dom = &page.dom;
     let words = |range: std::ops::Range<u32>| -> u32 {
         range.map(|id| page.raw_words[id as usize]).fold(0, u32::saturating_add)
     };
     let mut noscript_end = 0;
     for id in 0..dom.len() {
         match dom.tag(id) {
-            Tag::Script if dom.attr(id, &local_name!("src")).is_some() => counts.scripts += 1,
+            Tag::Script if dom.attr(id, &local_name!("src")).is_some() => {
+                counts.scripts += 1;
+                counts.runs_scripts = true;
+            }
+            Tag::Script => counts.runs_scripts |= is_code(page, id),
+            Tag::Link => counts.runs_scripts |= loads_script(page, id),
             // What stands inside of another one has been read with it.
             Tag::Noscript if id >= noscript_end => {
                 noscript_end = dom.end(id);
                 counts.noscript = counts.noscript.max(words(id..dom.end(id)));
                 let text = text::fold_lower(&dom.raw_text(id));
-                counts.noscript_asks |= page.rules.javascript.is_match(&text);
+                counts.noscript_asks |= page.rules.phrases.javascript.is_match(&text);
             }
             _ => {}
         }
     }
+}
+
+fn count_words(page: &Page<'_>, counts: &mut Counts) {
+    let dom = &page.dom;
     let mut id = page.body;
     let mut template_end = 0;
     while id < dom.end(page.body) {
@@ -79,18 +106,78 @@ fn count(page: &Page<'_>) -> Counts {
                 id = dom.end(id);
                 continue;
             }
-            Tag::Template => template_end = template_end.max(dom.end(id)),
+            // the template of a shadow root is what readers see
+            Tag::Template if !is_shadow(dom, id) => template_end = template_end.max(dom.end(id)),
             Tag::Text => {
-                counts.visible += page.raw_words[id as usize];
+                let words = page.raw_words[id as usize];
+                counts.visible += words;
                 if id >= template_end {
-                    counts.body += page.raw_words[id as usize];
+                    counts.body += words;
+                    counts.overlay += if page.gone[id as usize] == Gone::Consent { words } else { 0 };
                 }
             }
             _ => {}
         }
         id += 1;
     }
-    counts
+}
+
+/// An inline script that is code: its type is none, JavaScript or a module.
+fn is_code(page: &Page<'_>, id: u32) -> bool {
+    let kind = page.dom.attr(id, &local_name!("type")).unwrap_or_default().trim().to_ascii_lowercase();
+    let code =
+        kind.is_empty() || kind == "module" || kind.ends_with("javascript") || kind.ends_with("ecmascript");
+    code && (id..page.dom.end(id)).any(|node| !page.dom.text(node).trim().is_empty())
+}
+
+/// A link that names a script: SvelteKit and others have no script with a source beside it.
+fn loads_script(page: &Page<'_>, id: u32) -> bool {
+    let rel = page.dom.attr(id, &local_name!("rel")).unwrap_or_default();
+    let is_script =
+        || page.dom.attr(id, &local_name!("as")).is_some_and(|kind| kind.eq_ignore_ascii_case("script"));
+    tokens(rel).any(|rel| rel == "modulepreload" || rel == "preload" && is_script())
+}
+
+/// More words than this are no sign that something is loading.
+const LOADING_WORDS: u32 = 5;
+
+/// A place for content with nothing in it, or no more than a word about its being on the way.
+fn is_waiting(page: &Page<'_>, id: u32) -> bool {
+    let dom = &page.dom;
+    if !page.is_visible(id) {
+        return false;
+    }
+    let shows = |node| {
+        matches!(
+            dom.tag(node),
+            Tag::Img
+                | Tag::Picture
+                | Tag::Video
+                | Tag::Audio
+                | Tag::Iframe
+                | Tag::Canvas
+                | Tag::Object
+                | Tag::Embed
+                | Tag::Input
+                | Tag::Form
+        )
+    };
+    let range = id..dom.end(id);
+    let words = range.clone().map(|node| page.raw_words[node as usize]).fold(0, u32::saturating_add);
+    let loading = || page.rules.phrases.loading.is_match(&text::fold_lower(&page.visible_text(id)));
+    !range.into_iter().any(shows) && (words == 0 || words <= LOADING_WORDS && loading())
+}
+
+/// Whether the page asks for consent and has next to nothing beside what asks for it. Where it says that it opens only
+/// then, some words beside it (a heading, a name) do not speak against it.
+fn is_cookie_walled(page: &Page<'_>, counts: &Counts) -> bool {
+    let (limits, phrases) = (&page.rules.frameworks.thresholds, &page.rules.phrases);
+    let beside = counts.body.saturating_sub(counts.overlay);
+    if beside >= limits.cookie_wall_words {
+        return false;
+    }
+    let banner = counts.overlay > 0 && beside < limits.thin_words;
+    banner && matches_text(page, &phrases.consent) || matches_text(page, &phrases.demands)
 }
 
 /// How much of a page's text is searched for what a wall says (bytes): it says so soon.
@@ -114,14 +201,16 @@ fn matches_text(page: &Page<'_>, phrases: &AhoCorasick) -> bool {
     phrases.is_match(&text::fold_lower(&text))
 }
 
-/// A phrase and a sign of metered content, or the page's own `isAccessibleForFree: false` with a phrase or sign.
+/// A phrase that ends the text and a sign of metered content, or the page's own `isAccessibleForFree: false` with a phrase or sign.
 fn is_paywalled(page: &Page<'_>, body_words: u32, accessible: Option<bool>) -> bool {
     let short = body_words < page.rules.frameworks.thresholds.paywall_words;
     let declared = accessible == Some(false);
+    let phrases = &page.rules.phrases;
+    let ends = || matches_text(page, &phrases.paywall);
     if declared {
-        return page.has_paywall || matches_text(page, &page.rules.paywall);
+        return page.has_paywall || ends() || matches_text(page, &phrases.paid);
     }
-    page.has_paywall && short && matches_text(page, &page.rules.paywall)
+    page.has_paywall && short && ends()
 }
 
 fn is_feed(kind: &str) -> bool {

@@ -1,33 +1,45 @@
 //! How a page is best fetched, judged from its static HTML (heuristics reference §2 and §3).
 //!
-//! The rule table of §2 stands as it is, in its order and with its confidences, but is asked about pages whose text is
+//! The rule table of §2 stands in its order and with its confidences, but is asked about pages whose text is
 //! missing only. Its signals alone (words of a consent banner, a framework's root element) are true of most of the web
 //! and would send every second page to a browser; so a wall counts as a wall, and a shell as a shell, only where
 //! extraction did not bring the content all the same, be it from the HTML, a `<noscript>` or embedded data.
+//!
+//! There are two counts of words, as in the reference. `body_word_count` (§2, without templates) feeds the rule table.
+//! `visible_word_count` (§3, with templates) feeds [`needs_js`] alone, which is asked between the table's rows on
+//! shells and those on static pages.
 
-use crawl_model::{Classification, Extractor, PageSignals, PageType, Strategy};
+use crawl_model::{Classification, ClassificationRule, Extractor, PageSignals, PageType, Strategy};
 use url::Url;
 
 /// §2: a body of so many words is static.
 const STATIC_WORDS: u32 = 150;
 /// §2: a body of so many words has something to say; below it a page of which extraction kept less counts as empty.
 const SOME_WORDS: u32 = 50;
-/// §3: `threshold_words`, below which a root of a framework makes a shell.
-const THRESHOLD_WORDS: u32 = 100;
+/// The default of §3 for `threshold_words` of [`needs_js`], below which a root of a framework makes a shell.
+pub const THRESHOLD_WORDS: u32 = 100;
 /// §3, signal 3: more external scripts than this on fewer words than [`SOME_WORDS`].
 const MANY_SCRIPTS: u32 = 8;
 /// §3, signal 4: a `<noscript>` of more words than this speaks of content.
 const NOSCRIPT_WORDS: u32 = 20;
+/// What stands before a paywall is a teaser if it has fewer words than this; with more, the article is there, and what
+/// meters it has let us in.
+const TEASER_WORDS: u32 = 400;
 
 /// The first of the signals of §3 that says a page needs JavaScript, in words. A page can show any of them and have
 /// its text all the same: [`classify`] asks only where text is missing.
+///
+/// `threshold_words` is compared with [`PageSignals::visible_word_count`], the count of §3; [`THRESHOLD_WORDS`] is the
+/// reference's default. Beside the roots that frameworks name, an empty place for the content counts as one.
 #[must_use]
-pub fn needs_js(signals: &PageSignals) -> Option<&'static str> {
+pub fn needs_js(signals: &PageSignals, threshold_words: u32) -> Option<&'static str> {
     let words = signals.visible_word_count;
     if signals.asks_for_javascript {
         Some("the text asks for JavaScript")
-    } else if signals.has_js_root && words < THRESHOLD_WORDS {
+    } else if signals.has_js_root && words < threshold_words {
         Some("a framework's root element with sparse text")
+    } else if signals.has_empty_root && words < threshold_words {
+        Some("an empty place for the content, and scripts to fill it")
     } else if signals.external_scripts > MANY_SCRIPTS && words < SOME_WORDS {
         Some("many external scripts and hardly any text")
     } else if signals.noscript_words > NOSCRIPT_WORDS {
@@ -46,57 +58,83 @@ pub fn classify(
     content_words: u32,
     extractor: Extractor,
 ) -> Classification {
-    let (page_type, strategy, confidence, reason) = decide(signals, content_words, extractor);
+    let (rule, why) = decide(signals, content_words, extractor);
+    let (page_type, strategy, confidence) = row(rule);
     let host = url.host_str().unwrap_or("the page");
-    Classification {
-        page_type,
-        strategy,
-        confidence,
-        reason: format!("{reason} ({content_words} words from {host})"),
+    let reason = format!("{why} ({content_words} words from {host})");
+    Classification { page_type, strategy, confidence, rule, reason }
+}
+
+/// What a rule decides: the table of §2, with the rows that the modules above added.
+const fn row(rule: ClassificationRule) -> (PageType, Strategy, f32) {
+    use ClassificationRule as R;
+    use PageType as T;
+    use Strategy as S;
+    match rule {
+        R::PlainText | R::LongBody => (T::StaticHtml, S::Static, 0.9),
+        R::CookieWalled => (T::CookieWalled, S::Chrome, 0.85),
+        // a browser would see what we see: paywalls are recognised, never circumvented
+        R::Paywalled => (T::Paywalled, S::StaticBestEffort, 0.75),
+        R::SpaWithAmp => (T::JsSpa, S::Amp, 0.9),
+        R::SpaOfFramework => (T::JsSpa, S::Chrome, 0.9),
+        R::SpaThin => (T::JsSpa, S::Chrome, 0.8),
+        R::NeedsJs => (T::JsSpa, S::Chrome, 0.7),
+        R::ShortExtracted => (T::StaticHtml, S::Static, 0.7),
+        R::ShortBody => (T::StaticHtml, S::Mobile, 0.7),
+        R::AllElse => (T::Unknown, S::StaticBestEffort, 0.5),
     }
 }
 
-fn decide(
-    signals: &PageSignals,
-    content_words: u32,
-    extractor: Extractor,
-) -> (PageType, Strategy, f32, String) {
-    use PageType as T;
-    use Strategy as S;
+/// The first rule that holds, and why.
+fn decide(signals: &PageSignals, content_words: u32, extractor: Extractor) -> (ClassificationRule, String) {
+    use ClassificationRule as R;
     if extractor == Extractor::PlainText {
-        return (T::StaticHtml, S::Static, 0.9, "plain text".into());
+        return (R::PlainText, "plain text".into());
     }
+    // data is chosen because it is text; what stands on a page may be its frame
     let enough = if extractor == Extractor::EmbeddedData { SOME_WORDS } else { THRESHOLD_WORDS };
     let missing = content_words < enough;
-    if missing && signals.is_cookie_walled && signals.body_word_count < STATIC_WORDS {
-        return (T::CookieWalled, S::Chrome, 0.85, "consent overlay, and no content behind it".into());
+    // what asks for consent is not what the page says
+    let body_words = signals.body_word_count.saturating_sub(signals.overlay_word_count);
+    if missing && signals.is_cookie_walled {
+        return (R::CookieWalled, "consent overlay, and no content behind it".into());
     }
-    if missing && signals.is_paywalled {
-        // a browser would see what we see: paywalls are recognised, never circumvented
-        return (T::Paywalled, S::StaticBestEffort, 0.75, "paywall, and only a teaser before it".into());
+    if signals.is_paywalled && content_words < TEASER_WORDS {
+        return (R::Paywalled, "paywall, and only a teaser before it".into());
     }
     if missing && signals.is_js_spa {
-        let frameworks = signals.frameworks_detected.join(", ");
-        return match (&signals.amp_url, frameworks.is_empty()) {
-            (Some(_), _) => (T::JsSpa, S::Amp, 0.9, "filled by scripts, and there is an AMP page".into()),
-            (None, false) => (T::JsSpa, S::Chrome, 0.9, format!("shell of {frameworks}")),
-            (None, true) => (T::JsSpa, S::Chrome, 0.8, "nearly empty body with external scripts".into()),
-        };
+        return shell(signals);
     }
     // a body that has words enough has no need of scripts, even if extraction made little of it
     if content_words < SOME_WORDS
-        && signals.body_word_count < STATIC_WORDS
-        && let Some(why) = needs_js(signals)
+        && body_words < STATIC_WORDS
+        && let Some(why) = needs_js(signals, THRESHOLD_WORDS)
     {
-        return (T::JsSpa, S::Chrome, 0.7, why.into());
+        return (R::NeedsJs, why.into());
     }
-    match signals.body_word_count {
-        STATIC_WORDS.. => (T::StaticHtml, S::Static, 0.9, "the text stands in the HTML".into()),
-        _ if content_words >= SOME_WORDS => {
-            (T::StaticHtml, S::Static, 0.7, "a short page, extracted whole".into())
+    let outside_noscript = body_words.saturating_sub(signals.noscript_words);
+    let (rule, why) = match body_words {
+        _ if extractor == Extractor::EmbeddedData && !missing => {
+            (R::ShortExtracted, "the text stands in data for scripts")
         }
-        SOME_WORDS.. => (T::StaticHtml, S::Mobile, 0.7, "a short page of which little was extracted".into()),
-        _ => (T::Unknown, S::StaticBestEffort, 0.5, "hardly any text, and no sign of why".into()),
+        STATIC_WORDS.. if outside_noscript < SOME_WORDS => (R::LongBody, "the text stands in a noscript"),
+        STATIC_WORDS.. => (R::LongBody, "the text stands in the HTML"),
+        _ if content_words >= SOME_WORDS => (R::ShortExtracted, "a short page, extracted whole"),
+        SOME_WORDS.. => (R::ShortBody, "a short page of which little was extracted"),
+        _ => (R::AllElse, "hardly any text, and no sign of why"),
+    };
+    (rule, why.into())
+}
+
+/// The rows of the table for a page that scripts fill.
+fn shell(signals: &PageSignals) -> (ClassificationRule, String) {
+    use ClassificationRule as R;
+    if signals.amp_url.is_some() {
+        return (R::SpaWithAmp, "filled by scripts, and there is an AMP page".into());
+    }
+    match signals.frameworks_detected.join(", ") {
+        none if none.is_empty() => (R::SpaThin, "nearly empty body in which scripts run".into()),
+        frameworks => (R::SpaOfFramework, format!("shell of {frameworks}")),
     }
 }
 
@@ -104,9 +142,12 @@ fn decide(
 mod tests {
     use super::*;
 
-    fn decided(signals: &PageSignals, words: u32, extractor: Extractor) -> (PageType, Strategy, f32) {
-        let c = classify(signals, &Url::parse("https://h/").unwrap(), words, extractor);
-        (c.page_type, c.strategy, c.confidence)
+    fn decided(signals: &PageSignals, words: u32, extractor: Extractor) -> Classification {
+        classify(signals, &Url::parse("https://h/").unwrap(), words, extractor)
+    }
+
+    fn strategy(signals: &PageSignals, words: u32, extractor: Extractor) -> Strategy {
+        decided(signals, words, extractor).strategy
     }
 
     fn body(words: u32) -> PageSignals {
@@ -115,26 +156,33 @@ mod tests {
 
     #[test]
     fn the_rule_table_in_its_order() {
-        use Extractor::{None as Nothing, Readability};
+        use ClassificationRule as R;
+        use Extractor::{EmbeddedData, None as Nothing, PlainText, Readability};
         use PageType as T;
         use Strategy as S;
         let spa = |words| PageSignals { is_js_spa: true, external_scripts: 2, ..body(words) };
         let react = PageSignals { frameworks_detected: vec!["React".into()], ..spa(5) };
         let amp = PageSignals { amp_url: Some("https://h/amp".into()), ..react.clone() };
-        let wall = PageSignals { is_cookie_walled: true, ..react.clone() };
         let pay = PageSignals { is_paywalled: true, ..react.clone() };
-        for (signals, words, extractor, expected) in [
-            (wall, 0, Nothing, (T::CookieWalled, S::Chrome, 0.85)),
-            (pay, 40, Readability, (T::Paywalled, S::StaticBestEffort, 0.75)),
-            (amp, 0, Nothing, (T::JsSpa, S::Amp, 0.9)),
-            (react, 0, Nothing, (T::JsSpa, S::Chrome, 0.9)),
-            (spa(5), 0, Nothing, (T::JsSpa, S::Chrome, 0.8)),
-            (body(150), 120, Readability, (T::StaticHtml, S::Static, 0.9)),
-            (body(149), 120, Readability, (T::StaticHtml, S::Static, 0.7)),
-            (body(50), 10, Readability, (T::StaticHtml, S::Mobile, 0.7)),
-            (body(49), 10, Readability, (T::Unknown, S::StaticBestEffort, 0.5)),
+        let wall = PageSignals { is_cookie_walled: true, ..pay.clone() };
+        let root = PageSignals { has_js_root: true, ..body(20) };
+        for (signals, words, extractor, rule, page_type, strategy, confidence) in [
+            (&wall, 3, PlainText, R::PlainText, T::StaticHtml, S::Static, 0.9),
+            (&wall, 0, Nothing, R::CookieWalled, T::CookieWalled, S::Chrome, 0.85),
+            (&pay, 40, Readability, R::Paywalled, T::Paywalled, S::StaticBestEffort, 0.75),
+            (&amp, 0, Nothing, R::SpaWithAmp, T::JsSpa, S::Amp, 0.9),
+            (&react, 0, Nothing, R::SpaOfFramework, T::JsSpa, S::Chrome, 0.9),
+            (&spa(5), 0, Nothing, R::SpaThin, T::JsSpa, S::Chrome, 0.8),
+            (&root, 20, Readability, R::NeedsJs, T::JsSpa, S::Chrome, 0.7),
+            (&react, 50, EmbeddedData, R::ShortExtracted, T::StaticHtml, S::Static, 0.7),
+            (&body(150), 120, Readability, R::LongBody, T::StaticHtml, S::Static, 0.9),
+            (&body(149), 120, Readability, R::ShortExtracted, T::StaticHtml, S::Static, 0.7),
+            (&body(50), 10, Readability, R::ShortBody, T::StaticHtml, S::Mobile, 0.7),
+            (&body(49), 10, Readability, R::AllElse, T::Unknown, S::StaticBestEffort, 0.5),
         ] {
-            assert_eq!(decided(&signals, words, extractor), expected, "{signals:?}");
+            let c = decided(signals, words, extractor);
+            let found = (c.rule, c.page_type, c.strategy, c.confidence);
+            assert_eq!(found, (rule, page_type, strategy, confidence), "{signals:?}: {}", c.reason);
         }
     }
 
@@ -143,31 +191,67 @@ mod tests {
         let all = PageSignals {
             is_js_spa: true,
             is_cookie_walled: true,
-            is_paywalled: true,
             has_js_root: true,
+            has_empty_root: true,
             asks_for_javascript: true,
             noscript_words: 30,
             external_scripts: 20,
             frameworks_detected: vec!["Next.js".into()],
             ..body(190)
         };
-        assert_eq!(decided(&all, 150, Extractor::Trafilatura).1, Strategy::Static);
-        assert_eq!(decided(&all, 60, Extractor::EmbeddedData).1, Strategy::Static);
-        assert_eq!(decided(&body(0), 3, Extractor::PlainText).1, Strategy::Static);
+        assert_eq!(strategy(&all, 100, Extractor::Trafilatura), Strategy::Static);
+        assert_eq!(strategy(&all, 50, Extractor::EmbeddedData), Strategy::Static);
+        assert_eq!(strategy(&all, 99, Extractor::Trafilatura), Strategy::Chrome);
+        assert_eq!(strategy(&all, 49, Extractor::EmbeddedData), Strategy::Chrome);
+    }
+
+    #[test]
+    fn a_paywall_has_a_teaser_before_it_and_is_never_sent_to_a_browser() {
+        let pay = PageSignals { is_paywalled: true, is_js_spa: true, ..body(500) };
+        assert_eq!(decided(&pay, 399, Extractor::Readability).page_type, PageType::Paywalled);
+        assert_eq!(decided(&pay, 400, Extractor::Readability).strategy, Strategy::Static);
+        assert_eq!(decided(&pay, 0, Extractor::None).strategy, Strategy::StaticBestEffort);
+    }
+
+    #[test]
+    fn the_reason_says_where_the_text_stands() {
+        let noscript = PageSignals { noscript_words: 280, ..body(300) };
+        let reason = |signals: &PageSignals, extractor| decided(signals, 250, extractor).reason;
+        assert_eq!(
+            reason(&noscript, Extractor::PageType),
+            "the text stands in a noscript (250 words from h)"
+        );
+        assert_eq!(reason(&body(300), Extractor::PageType), "the text stands in the HTML (250 words from h)");
+        assert!(reason(&body(0), Extractor::EmbeddedData).contains("data for scripts"));
     }
 
     #[test]
     fn each_of_the_four_signals_needs_its_sparseness() {
+        let js = |signals: &PageSignals| needs_js(signals, THRESHOLD_WORDS).is_some();
         let root = |words| PageSignals { has_js_root: true, ..body(words) };
-        assert!(needs_js(&root(99)).is_some() && needs_js(&root(100)).is_none());
+        assert!(js(&root(99)) && !js(&root(100)));
         let scripts = |n, words| PageSignals { external_scripts: n, ..body(words) };
-        assert!(needs_js(&scripts(9, 49)).is_some());
-        assert!(needs_js(&scripts(8, 49)).is_none() && needs_js(&scripts(9, 50)).is_none());
+        assert!(js(&scripts(9, 49)));
+        assert!(!js(&scripts(8, 49)) && !js(&scripts(9, 50)));
         let noscript = |n| PageSignals { noscript_words: n, ..body(500) };
-        assert!(needs_js(&noscript(21)).is_some() && needs_js(&noscript(20)).is_none());
-        assert!(needs_js(&PageSignals { asks_for_javascript: true, ..body(500) }).is_some());
-        assert_eq!(decided(&root(20), 10, Extractor::BodyFallback).1, Strategy::Chrome);
+        assert!(js(&noscript(21)) && !js(&noscript(20)));
+        assert!(js(&PageSignals { asks_for_javascript: true, ..body(500) }));
+        let empty = |words| PageSignals { has_empty_root: true, ..body(words) };
+        assert!(js(&empty(99)) && !js(&empty(100)));
+        assert_eq!(strategy(&root(20), 10, Extractor::BodyFallback), Strategy::Chrome);
         let long = PageSignals { asks_for_javascript: true, ..body(150) };
-        assert_eq!(decided(&long, 10, Extractor::BodyFallback).1, Strategy::Static);
+        assert_eq!(strategy(&long, 10, Extractor::BodyFallback), Strategy::Static);
+    }
+
+    #[test]
+    fn needs_js_goes_by_its_own_count_and_the_table_by_the_other() {
+        // a template counts in §3 and not in §2: full of words it says that the root is not empty
+        let template =
+            PageSignals { has_js_root: true, body_word_count: 20, visible_word_count: 120, ..body(0) };
+        assert_eq!(needs_js(&template, THRESHOLD_WORDS), None);
+        assert!(needs_js(&template, 121).is_some(), "the threshold can be chosen");
+        assert_eq!(decided(&template, 20, Extractor::BodyFallback).rule, ClassificationRule::AllElse);
+        let spa = PageSignals { is_js_spa: true, ..template };
+        assert_eq!(decided(&spa, 20, Extractor::BodyFallback).rule, ClassificationRule::SpaThin);
     }
 }

@@ -21,7 +21,7 @@ mod user_agents;
 mod xrobots;
 
 pub use budget::ByteBudget;
-pub use classify::{classify, needs_js};
+pub use classify::{THRESHOLD_WORDS, classify, needs_js};
 pub use error::{FetchError, Phase};
 pub use filter::{FilterError, FilterRules, Judgement, UrlFilter};
 pub use http::{

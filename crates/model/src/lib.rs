@@ -30,7 +30,7 @@ pub use record::{
     RemovalReason, RemovedSpan, SCHEMA_VERSION, Stage,
 };
 pub use request::{CrawlRequest, Discovery, ParseNameError, Strategy};
-pub use signals::{Classification, PageSignals, PageType};
+pub use signals::{Classification, ClassificationRule, PageSignals, PageType};
 pub use storage::{
     CachedRobots, DomainStore, Enqueued, Frontier, FrontierCounts, HeldPage, HostLoad, LeaseRef, NewUrl,
     Outcome, OutputMark, PageHistory, RunStore, Settlement, StoreError,

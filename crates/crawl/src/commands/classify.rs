@@ -6,17 +6,21 @@ use crate::{
     exit::{Exit, Failure},
 };
 use crawl_extract::{Input, Options, PageExtractor};
-use crawl_model::{Classification, PageSignals};
+use crawl_model::{Classification, Extractor, PageSignals};
 use serde::Serialize;
 use serde_json::Value;
 use url::Url;
 
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct Line {
     #[serde(skip_serializing_if = "Value::is_null")]
     id: Value,
     #[serde(flatten)]
     classification: Classification,
+    /// What extraction brought: the decision goes by it as much as by the signals.
+    extractor: Extractor,
+    content_words: u32,
     signals: PageSignals,
 }
 
@@ -49,5 +53,11 @@ fn classify(
     let url = url.unwrap_or(&fallback);
     let classification =
         crawl_fetch::classify(&extraction.signals, url, extraction.word_count, extraction.extractor);
-    Line { id, classification, signals: extraction.signals }
+    Line {
+        id,
+        classification,
+        extractor: extraction.extractor,
+        content_words: extraction.word_count,
+        signals: extraction.signals,
+    }
 }

@@ -135,10 +135,29 @@ pub(crate) struct Sweep {
 pub(crate) struct Frameworks {
     pub(crate) framework: Vec<Named>,
     pub(crate) js_roots: Selectors,
+    pub(crate) empty_roots: EmptyRoots,
     pub(crate) javascript: Phrases,
-    pub(crate) cookie_wall: Phrases,
+    pub(crate) cookie_wall: CookieWall,
     pub(crate) paywall: Paywall,
     pub(crate) thresholds: SignalThresholds,
+}
+
+/// Places for content, and what stands in them until it is there.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct EmptyRoots {
+    pub(crate) selectors: Vec<String>,
+    pub(crate) phrases: Vec<String>,
+}
+
+/// Consent walls: phrases, and what is laid over a page.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CookieWall {
+    pub(crate) phrases: Vec<String>,
+    pub(crate) demands: Vec<String>,
+    pub(crate) selectors: Vec<String>,
+    pub(crate) max_words: u32,
 }
 
 /// Paywalls: a phrase and a sign.
@@ -146,6 +165,7 @@ pub(crate) struct Frameworks {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Paywall {
     pub(crate) phrases: Vec<String>,
+    pub(crate) hints: Vec<String>,
     pub(crate) selectors: Vec<String>,
 }
 
@@ -348,6 +368,7 @@ pub(crate) struct Embedded {
     pub(crate) author: Vec<String>,
     pub(crate) date: Vec<String>,
     pub(crate) min_chars: usize,
+    pub(crate) min_assigned_chars: usize,
 }
 
 /// Words a candidate needs.

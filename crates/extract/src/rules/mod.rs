@@ -2,6 +2,7 @@
 
 mod files;
 mod lists;
+mod phrases;
 mod selector;
 mod source;
 mod tokens;
@@ -11,11 +12,13 @@ pub(crate) use files::{
 };
 pub use lists::ListReport;
 pub(crate) use lists::{FilterLists, OnHost};
+pub(crate) use phrases::SignalPhrases;
 pub(crate) use selector::SelectorSet;
 pub(crate) use tokens::{Roles, TokenTable};
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+use aho_corasick::AhoCorasick;
 use files::Files;
+use phrases::phrases;
 use source::{Source, Step};
 use std::path::{Path, PathBuf};
 
@@ -51,6 +54,10 @@ pub(crate) enum Hit {
     Framework(u16),
     /// A root that scripts fill.
     JsRoot,
+    /// A place for content, which may be empty.
+    EmptyRoot,
+    /// Something that is laid over the page.
+    Overlay,
     /// Something that meters content.
     Paywall,
     /// The priority selector of that rank.
@@ -96,9 +103,7 @@ pub struct Rules {
     pub(crate) tokens: TokenTable,
     /// Phrases of the consent sweep.
     pub(crate) sweep: AhoCorasick,
-    pub(crate) javascript: AhoCorasick,
-    pub(crate) cookie_wall: AhoCorasick,
-    pub(crate) paywall: AhoCorasick,
+    pub(crate) phrases: SignalPhrases,
     /// Filter lists of the user.
     pub(crate) lists: Option<FilterLists>,
 }
@@ -138,11 +143,8 @@ impl Rules {
         for token in &consent.rules.sweep.tokens {
             tokens.add(token, Roles::CONSENT);
         }
-        let sweep = phrases(&consent.source, "sweep", &consent.rules.sweep.phrases, problems)?;
-        let mut of_frameworks = |key: &str, list: &[String]| phrases(&frameworks.source, key, list, problems);
-        let javascript = of_frameworks("javascript", &frameworks.rules.javascript.phrases)?;
-        let cookie_wall = of_frameworks("cookie_wall", &frameworks.rules.cookie_wall.phrases)?;
-        let paywall = of_frameworks("paywall", &frameworks.rules.paywall.phrases)?;
+        let sweep = phrases(&consent.source, ["sweep", "phrases"], &consent.rules.sweep.phrases, problems)?;
+        let signal_phrases = SignalPhrases::compile(&frameworks.rules, &frameworks.source, problems)?;
         let dates = crate::metadata::DateRules::compile(dates.rules)
             .map_err(|(key, problem)| problems.push(format!("{}: {problem}", dates.source.at(&[key.into()]))))
             .ok()?;
@@ -157,9 +159,7 @@ impl Rules {
             selectors,
             tokens,
             sweep,
-            javascript,
-            cookie_wall,
-            paywall,
+            phrases: signal_phrases,
             lists: None,
         })
     }
@@ -222,6 +222,8 @@ fn add_selectors(files: &Files, selectors: &mut SelectorSet<Hit>, problems: &mut
     }
     for (key, list, hit) in [
         ("js_roots", &frameworks.rules.js_roots.selectors, Hit::JsRoot),
+        ("empty_roots", &frameworks.rules.empty_roots.selectors, Hit::EmptyRoot),
+        ("cookie_wall", &frameworks.rules.cookie_wall.selectors, Hit::Overlay),
         ("paywall", &frameworks.rules.paywall.selectors, Hit::Paywall),
     ] {
         add(&frameworks.source, &[key.into(), "selectors".into()], list, &|_| hit);
@@ -257,28 +259,6 @@ fn add_selectors(files: &Files, selectors: &mut SelectorSet<Hit>, problems: &mut
 
 /// A key of a platform's entry, its selectors, and the part that the selector of a rank stands for.
 type PlatformList<'a> = (&'a str, &'a [String], fn(u8) -> Part);
-
-/// An automaton over the phrases of a section; they are searched in text that is lower case already.
-fn phrases(
-    source: &Source,
-    section: &str,
-    list: &[String],
-    problems: &mut Vec<String>,
-) -> Option<AhoCorasick> {
-    let at = |rank: usize| source.at(&[section.into(), "phrases".into(), rank.into()]);
-    for (rank, phrase) in list.iter().enumerate() {
-        if phrase.is_empty() || phrase.to_lowercase() != *phrase {
-            problems
-                .push(format!("{}: the phrase \"{phrase}\" has to be lower case and not empty", at(rank)));
-        }
-    }
-    AhoCorasick::builder()
-        .kind(Some(AhoCorasickKind::DFA))
-        .match_kind(MatchKind::LeftmostFirst)
-        .build(list)
-        .map_err(|error| problems.push(format!("{}: {error}", at(0))))
-        .ok()
-}
 
 #[cfg(test)]
 mod tests {

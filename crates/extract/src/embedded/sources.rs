@@ -1,0 +1,193 @@
+//! Where data for scripts stands in a page, and in which notations.
+
+use crate::dom::{Dom, Tag};
+use html5ever::local_name;
+use serde_json::{Map, Value};
+
+/// Data longer than this is not parsed (bytes).
+const MAX_DATA: usize = 8 << 20;
+/// Shorter data in an attribute holds no text (bytes).
+const MIN_ATTRIBUTE: usize = 200;
+/// Assignments at the start of a script that are looked at.
+const MAX_ASSIGNMENTS: usize = 16;
+
+/// A piece of data.
+pub(super) struct Data {
+    pub(super) value: Value,
+    /// Length of its notation.
+    pub(super) bytes: usize,
+    /// A script gives it a name.
+    pub(super) assigned: bool,
+}
+
+/// The data of an element: a script of JSON, a script that begins by giving data a name, or an attribute that carries it.
+pub(super) fn of(dom: &Dom, id: u32) -> Vec<Data> {
+    match dom.tag(id) {
+        Tag::Text => Vec::new(),
+        Tag::Script => {
+            let kind = dom.attr(id, &local_name!("type")).unwrap_or_default();
+            let text = dom.raw_text(id);
+            if text.len() > MAX_DATA {
+                return Vec::new();
+            }
+            match kind.trim().to_ascii_lowercase().as_str() {
+                "application/json" => json(&text).into_iter().collect(),
+                "" | "text/javascript" | "application/javascript" => assigned(&text),
+                _ => Vec::new(),
+            }
+        }
+        _ => dom
+            .attrs(id)
+            .filter(|(name, value)| {
+                matches!(&***name, "data-preloaded" | "data-page" | "data-state" | "data-initial-state")
+                    && (MIN_ATTRIBUTE..=MAX_DATA).contains(&value.len())
+            })
+            .filter_map(|(_, value)| json(value))
+            .collect(),
+    }
+}
+
+fn json(text: &str) -> Option<Data> {
+    let value = serde_json::from_str(text).ok()?;
+    Some(Data { value: unflattened(&value, text.len()).unwrap_or(value), bytes: text.len(), assigned: false })
+}
+
+/// What a script assigns before it does anything else: `window.__INITIAL_STATE__ = {…};`, several in a row, also as
+/// `JSON.parse("…")`. What is not JSON ends the search.
+fn assigned(script: &str) -> Vec<Data> {
+    let mut found = Vec::new();
+    let mut rest = script;
+    while found.len() < MAX_ASSIGNMENTS {
+        let Some(right) = after_name(rest) else { break };
+        let Some((value, length)) = parsed(right) else { break };
+        found.push(Data { value, bytes: length, assigned: true });
+        rest = right.get(length..).unwrap_or_default().trim_start_matches([';', ')', ',']);
+    }
+    found
+}
+
+/// What stands behind `name =` at the start of a script.
+fn after_name(script: &str) -> Option<&str> {
+    let mut left = script.trim_start();
+    for keyword in ["var ", "let ", "const "] {
+        left = left.strip_prefix(keyword).unwrap_or(left);
+    }
+    let (name, right) = left.split_once('=')?;
+    let is_name =
+        |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '.' | '[' | ']' | '"' | '\'');
+    let name = name.trim();
+    (!name.is_empty() && name.chars().all(is_name)).then(|| right.trim_start())
+}
+
+/// The value in front of a text, and the length of its notation.
+fn parsed(text: &str) -> Option<(Value, usize)> {
+    if let Some(call) = text.strip_prefix("JSON.parse(") {
+        let (literal, length) = literal(call)?;
+        return Some((serde_json::from_str(&literal).ok()?, text.len() - call.len() + length));
+    }
+    if !text.starts_with(['{', '[']) {
+        return None;
+    }
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
+    let value = values.next()?.ok()?;
+    Some((value, values.byte_offset()))
+}
+
+/// A string of JavaScript in front of a text, and the length of its notation.
+fn literal(text: &str) -> Option<(String, usize)> {
+    let quote = text.chars().next().filter(|c| matches!(c, '"' | '\''))?;
+    let mut out = String::new();
+    let mut chars = text.char_indices().skip(1);
+    while let Some((at, c)) = chars.next() {
+        match c {
+            c if c == quote => return Some((out, at + 1)),
+            '\\' => match chars.next()?.1 {
+                c @ ('\\' | '"' | '\'' | '/') => out.push(c),
+                'n' => out.push('\n'),
+                't' => out.push('\t'),
+                // the rest is an escape of JSON too, which is read after this one
+                c => out.extend(['\\', c]),
+            },
+            c => out.push(c),
+        }
+    }
+    None
+}
+
+/// The notation of devalue (Nuxt's payload): a list in which objects and lists hold places in the list instead of values.
+/// `None` if this is none. Of each object only the texts are put back: nothing else is read, and nothing grows, since
+/// what is put back is at most so long as the notation was.
+fn unflattened(value: &Value, bytes: usize) -> Option<Value> {
+    let list = value.as_array().filter(|list| list.len() > 1)?;
+    let is_place = |value: &Value| value.as_u64().is_some_and(|place| place < list.len() as u64);
+    let first = match list.first()? {
+        Value::Object(map) => !map.is_empty() && map.values().all(is_place),
+        Value::Array(tagged) => matches!(tagged.as_slice(), [Value::String(_), place] if is_place(place)),
+        _ => false,
+    };
+    if !first {
+        return None;
+    }
+    let mut left = bytes;
+    let mut text_at = |place: &Value| {
+        let text = list.get(usize::try_from(place.as_u64()?).ok()?)?.as_str()?;
+        left = left.checked_sub(text.len())?;
+        Some(Value::from(text))
+    };
+    let objects = list.iter().filter_map(Value::as_object).map(|map| {
+        map.iter().filter_map(|(key, place)| Some((key.clone(), text_at(place)?))).collect::<Map<_, _>>()
+    });
+    Some(objects.filter(|map| !map.is_empty()).map(Value::Object).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn values(script: &str) -> Vec<Value> {
+        assigned(script).into_iter().map(|data| data.value).collect()
+    }
+
+    #[test]
+    fn assignments_at_the_start_of_a_script_are_read() {
+        for (script, expected) in [
+            (r#"window.__STATE__ = {"a":[1,2]};start()"#, vec![json!({"a": [1, 2]})]),
+            (r#"var a={"x":1};window["b"]=[2];c()"#, vec![json!({"x": 1}), json!([2])]),
+            (
+                r#"window.s=JSON.parse("{\"t\":\"a \\\"b\\\" \u00e4\\n\"}");"#,
+                vec![json!({"t": "a \"b\" ä\n"})],
+            ),
+            (r#"self.s = JSON.parse('{"t":"it\'s"}')"#, vec![json!({"t": "it's"})]),
+            (r#"window.n=(function(a){return {a}})("x")"#, vec![]),
+            (r#"if (a == {"b":1}) {}"#, vec![]),
+            ("window.s={\"open\":", vec![]),
+            ("window.s=JSON.parse(\"{", vec![]),
+            ("", vec![]),
+        ] {
+            assert_eq!(values(script), expected, "{script}");
+        }
+    }
+
+    #[test]
+    fn a_flat_payload_is_put_together_text_by_text() {
+        let flat = json!([["ShallowReactive", 1], {"data": 2}, {"story": 3}, {"title": 4, "body": 5, "self": 3}, "T", "B"]);
+        let found = unflattened(&flat, flat.to_string().len());
+        assert_eq!(found, Some(json!([{"title": "T", "body": "B"}])));
+        for other in
+            [json!([1, 2]), json!([{"a": "b"}, 1]), json!({"a": 0}), json!([{}, 1]), json!([{"a": 7}, 1])]
+        {
+            assert_eq!(unflattened(&other, 100), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_text_that_a_payload_names_often_does_not_grow() {
+        let mut list = vec![json!({"a": 1}), json!("x".repeat(1000))];
+        list.extend((0..1000).map(|_| json!({"text": 1})));
+        let flat = Value::from(list);
+        let bytes = flat.to_string().len();
+        let found = unflattened(&flat, bytes).map(|value| value.to_string().len());
+        assert!(found.is_some_and(|length| length < 2 * bytes), "{found:?} of {bytes}");
+    }
+}

@@ -1,0 +1,149 @@
+//! Pages that scripts fill, and pages that only look like it: what each is taken for, and what a browser makes of it.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
+
+#[path = "support/run.rs"]
+mod run;
+mod support;
+
+use run::{Sandbox, lines, run};
+use serde_json::{Value, json};
+use support::{
+    server::{Handler, Request},
+    shells,
+    site::Site,
+};
+
+/// What `crawl classify --jsonl` says of pages.
+fn classified(pages: &[(String, String)]) -> Vec<Value> {
+    let sandbox = Sandbox::new();
+    let line =
+        |(url, html): &(String, String)| json!({"id": url, "url": url, "html": html}).to_string() + "\n";
+    let input = sandbox.write("in.jsonl", pages.iter().map(line).collect::<String>());
+    lines(&run(sandbox.bare().args(["classify", "--jsonl"]).arg(input)).expect(0).stdout)
+}
+
+/// A page of the site as its server sends it.
+fn page(site: &Site, path: &str) -> String {
+    let request = Request {
+        method: "GET".into(),
+        target: path.into(),
+        headers: Vec::new(),
+        at: std::time::Instant::now(),
+    };
+    let response = site.answer(&request);
+    assert_eq!(response.status, 200, "{path}");
+    String::from_utf8(response.body).unwrap()
+}
+
+#[test]
+fn every_shell_is_recognised_and_static_pages_stay_static() {
+    let site = Site::open(&shells::root()).unwrap();
+    let expected = shells::expected();
+    let pages: Vec<_> =
+        expected.iter().map(|e| (format!("http://mill.example{}", e.path), page(&site, &e.path))).collect();
+    let said = classified(&pages);
+    let wrong: Vec<String> = expected
+        .iter()
+        .zip(&said)
+        .filter(|(e, said)| {
+            said["pageType"] != *e.page_type
+                || said["strategy"] != *e.strategy
+                || e.rule.as_ref().is_some_and(|rule| said["rule"] != **rule)
+        })
+        .map(|(e, said)| format!("{} is {} by {}: {said}", e.path, e.page_type, e.strategy))
+        .collect();
+    assert!(wrong.is_empty(), "{} of {} pages:\n{}", wrong.len(), expected.len(), wrong.join("\n"));
+    assert_eq!(said.len(), expected.len());
+}
+
+/// Empty pages as the templates and generators of frameworks write them; the names that frameworks give to what they
+/// write are facts, and what stands around them is ours.
+const SHELLS: [(&str, &str, &str); 17] = [
+    (
+        "create-react-app",
+        "",
+        r#"<noscript>You need to enable JavaScript to run this app.</noscript><div id="root"></div><script defer src="/static/js/main.js"></script>"#,
+    ),
+    (
+        "Vite",
+        r#"<script type="module" crossorigin src="/assets/index.js"></script>"#,
+        r#"<div id="app"></div>"#,
+    ),
+    ("Vite with all scripts inline", "", r#"<div id="app"></div><script type="module">start()</script>"#),
+    (
+        "Nuxt",
+        "",
+        r#"<div id="__nuxt"></div><script type="application/json" id="__NUXT_DATA__" data-ssr="false">[{"serverRendered":1},false]</script><script type="module" src="/_nuxt/entry.js"></script>"#,
+    ),
+    (
+        "Next.js",
+        r#"<script src="/_next/static/chunks/main.js" defer></script>"#,
+        r#"<div id="__next"></div><script id="__NEXT_DATA__" type="application/json">{"props":{"pageProps":{}},"page":"/","query":{},"buildId":"x"}</script>"#,
+    ),
+    ("Angular", "", r#"<app-root></app-root><script src="main.js" type="module"></script>"#),
+    (
+        "AngularJS",
+        "",
+        r#"<div ng-app="shop"><div ng-view></div></div><script src="/angular.min.js"></script>"#,
+    ),
+    (
+        "SvelteKit",
+        r#"<link rel="modulepreload" href="/_app/immutable/entry/start.js">"#,
+        r#"<div style="display: contents"><script>Promise.all([import("/_app/immutable/entry/start.js")])</script></div>"#,
+    ),
+    (
+        "Gatsby",
+        "",
+        r#"<div id="___gatsby"><div id="gatsby-focus-wrapper"></div></div><script src="/app.js"></script>"#,
+    ),
+    (
+        "Ember",
+        r#"<meta name="shop/config/environment" content="%7B%7D">"#,
+        r#"<div id="ember-basic-dropdown-wormhole"></div><script src="/assets/vendor.js"></script>"#,
+    ),
+    ("Ionic", "", r#"<ion-app></ion-app><script type="module" src="/main.js"></script>"#),
+    ("Quasar", "", r#"<div id=q-app></div><script type="module" src="/main.js"></script>"#),
+    (
+        "Blazor",
+        "",
+        r#"<div id="app">Loading...</div><script src="_framework/blazor.webassembly.js"></script>"#,
+    ),
+    (
+        "web components",
+        r#"<script type="module" src="/main.js"></script>"#,
+        "<shop-app><template><p>Never shown as it is.</p></template></shop-app>",
+    ),
+    (
+        "a frame with an empty place",
+        r#"<script src="/main.js"></script>"#,
+        r#"<header><nav><a href="/">Home</a><a href="/news">News</a></nav></header><div class="hero"><p>The valley paper, every morning since nineteen hundred and four, now also on screens.</p></div><main></main><footer>Imprint</footer>"#,
+    ),
+    (
+        "a place that says that it is loading",
+        r#"<script src="/main.js"></script>"#,
+        r#"<h1>Minutes of the council</h1><p>All meetings since the spring of the flood, newest first, with papers.</p><div id="results">Loading…</div>"#,
+    ),
+    (
+        "a page that asks for scripts",
+        "",
+        r#"<div class="note"><p>This shop is made of scripts. Please enable JavaScript in the settings of your browser, then load the page again.</p></div>"#,
+    ),
+];
+
+#[test]
+fn shells_of_other_frameworks_are_recognised() {
+    let document = |(_, head, body): &(&str, &str, &str)| {
+        format!("<!doctype html><html><head><title>A page</title>{head}</head><body>{body}</body></html>")
+    };
+    let pages: Vec<_> =
+        SHELLS.iter().map(|shell| ("http://mill.example/".to_owned(), document(shell))).collect();
+    let said = classified(&pages);
+    let wrong: Vec<String> = SHELLS
+        .iter()
+        .zip(&said)
+        .filter(|(_, said)| said["strategy"] != "chrome" || said["pageType"] != "js_spa")
+        .map(|((name, ..), said)| format!("{name}: {said}"))
+        .collect();
+    assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), SHELLS.len(), wrong.join("\n"));
+    assert_eq!(said.len(), SHELLS.len());
+}

@@ -1,0 +1,93 @@
+//! The site of shells under `fixtures/sites/shells`, with what is expected of each of its pages.
+
+#![allow(clippy::unwrap_used, reason = "a helper of tests fails the test that uses it")]
+
+use serde::Deserialize;
+use std::{
+    collections::HashMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// What a page is.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Expected {
+    pub path: String,
+    /// Name of the gold text.
+    pub gold: String,
+    /// As the static page is classified.
+    #[serde(rename = "type")]
+    pub page_type: String,
+    pub strategy: String,
+    /// The rule, where it matters which.
+    pub rule: Option<String>,
+    /// Where a browser ends up, if elsewhere.
+    pub lands: Option<String>,
+    /// What no record may hold.
+    #[serde(default)]
+    pub absent: Vec<String>,
+    /// The browser fails, and the text of the static page stays.
+    #[serde(default)]
+    pub kept: bool,
+    /// It never comes to rest.
+    #[serde(default)]
+    pub restless: bool,
+}
+
+#[derive(Deserialize)]
+struct File {
+    page: Vec<Expected>,
+}
+
+/// The folder of the site.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/sites/shells")
+}
+
+/// Every page, in the order of the file.
+pub fn expected() -> Vec<Expected> {
+    let text = fs::read_to_string(root().join("_expected.toml")).unwrap();
+    toml::from_str::<File>(&text).unwrap().page
+}
+
+impl Expected {
+    /// The text that a reader sees in the end.
+    pub fn gold(&self) -> String {
+        fs::read_to_string(root().join("_gold").join(&self.gold)).unwrap()
+    }
+
+    /// What is wrong with a text that was had of the page; `None` if nothing is.
+    pub fn wrong_with(&self, text: &str) -> Option<String> {
+        let (recall, precision) = overlap(&self.gold(), text);
+        let held: Vec<&String> = self.absent.iter().filter(|words| text.contains(*words)).collect();
+        let fine = recall >= 0.95 && precision >= 0.8 && held.is_empty();
+        (!fine)
+            .then(|| format!("{}: recall {recall:.3}, precision {precision:.3}, holds {held:?}", self.path))
+    }
+}
+
+/// Words of `gold` that `text` has, as often as `gold` has them, as shares of both.
+fn overlap(gold: &str, text: &str) -> (f64, f64) {
+    let (gold, text) = (words(gold), words(text));
+    let mut left: HashMap<&str, usize> = HashMap::new();
+    for word in &text {
+        *left.entry(word).or_default() += 1;
+    }
+    let mut shared = 0;
+    for word in &gold {
+        if let Some(count) = left.get_mut(word.as_str()).filter(|count| **count > 0) {
+            *count -= 1;
+            shared += 1;
+        }
+    }
+    let share = |of: usize| if of == 0 { 0.0 } else { f64::from(shared) / of as f64 };
+    (share(gold.len()), share(text.len()))
+}
+
+fn words(text: &str) -> Vec<String> {
+    text.split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(str::to_lowercase)
+        .collect()
+}
