@@ -43,6 +43,7 @@ def crawl(binary, folder, env):
          "--allow-address", "127.0.0.0/8", "--project", "sheets", "--source-group", "news", "--database", folder / "p.sqlite"],
         check=True, env=env, timeout=60)
     site.shutdown()
+    site.server_close()
 
 
 def start(binary, folder, env):

@@ -57,6 +57,8 @@ pub enum Command {
     Projects(ProjectsArgs),
     /// Serve projects over HTTP: a REST API (docs/api.md).
     Serve(ServeArgs),
+    /// Offer projects, crawling and extraction to agents: MCP on standard input and output (docs/api.md).
+    Mcp(McpArgs),
     /// Print shell completions.
     Completions {
         /// The shell to complete for.

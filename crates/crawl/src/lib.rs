@@ -13,6 +13,7 @@ pub mod fetch_stage;
 mod hints;
 pub mod links;
 mod logging;
+pub mod mcp;
 mod memory;
 pub mod opt_outs;
 mod origin_cache;
@@ -37,5 +38,6 @@ pub mod stats;
 pub mod store;
 mod threads;
 pub mod traps;
+mod visit;
 
 pub use commands::dispatch;

@@ -35,6 +35,7 @@ pub fn dispatch(cli: Cli) -> Exit {
         Some(Command::Check(args)) => check::run(&args),
         Some(Command::Projects(args)) => projects::run(&args),
         Some(Command::Serve(args)) => crate::serve::run(&args),
+        Some(Command::Mcp(args)) => crate::mcp::run(&args),
         Some(Command::Completions { shell }) => {
             clap_complete::generate(shell, &mut Cli::command(), "crawl", &mut io::stdout());
             Ok(Exit::Done)

@@ -8,6 +8,7 @@ use crate::{
     record::DEFAULT_PROJECT,
 };
 use crawl_model::{BoilerplateStatus, NewSource, ProjectId, ProjectStore, Record, StoreError};
+use std::sync::Arc;
 
 /// Pages could not be kept.
 #[derive(Debug, thiserror::Error)]
@@ -23,7 +24,7 @@ pub enum KeepError {
 /// The project of a run. Pages are kept before their leases are settled, by URL: a page that is crawled again after a
 /// crash is kept again and stands there once.
 pub struct Keeper {
-    store: Box<dyn ProjectStore>,
+    store: Arc<dyn ProjectStore>,
     project: ProjectId,
     /// The database, for messages.
     pub name: String,
@@ -45,12 +46,12 @@ impl Keeper {
         let made = store.create_project(name, now_ms()).map_err(at)?;
         let found = made.map_or_else(|| store.project_named(name).map_err(at), |made| Ok(Some(made)))?;
         let project = found.ok_or_else(|| at(StoreError::Other("the project was deleted".into())))?.id;
-        Ok(Some(Self { store: Box::new(store), project, name: path.display().to_string() }))
+        Ok(Some(Self { store: Arc::new(store), project, name: path.display().to_string() }))
     }
 
     /// Into a store that is open already.
     #[must_use]
-    pub fn new(store: Box<dyn ProjectStore>, project: ProjectId) -> Self {
+    pub fn new(store: Arc<dyn ProjectStore>, project: ProjectId) -> Self {
         Self { store, project, name: "the database of projects".into() }
     }
 

@@ -104,6 +104,12 @@ impl Projects {
         &*self.store
     }
 
+    /// Keeps the record of a visit in a project.
+    #[must_use]
+    pub fn keeper(&self, id: Uuid) -> Keeper {
+        Keeper::new(Arc::clone(&self.store), ProjectId(id))
+    }
+
     /// A project by its id, or else by its name.
     ///
     /// # Errors

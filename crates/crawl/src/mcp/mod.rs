@@ -1,0 +1,60 @@
+//! `crawl mcp`: tools for agents, over the Model Context Protocol on standard input and output. Standard error is for logs.
+
+mod parameters;
+mod tools;
+mod types;
+
+pub use tools::Tools;
+
+use crate::{
+    cli::McpArgs,
+    config,
+    exit::{Exit, Failure},
+    projects::{self, Projects},
+};
+use rmcp::{ServiceExt, transport::stdio};
+use std::{sync::Arc, time::Duration};
+
+/// How long a read of standard input, which cannot be broken off, may hold up the end.
+const LAST_READ: Duration = Duration::from_millis(100);
+
+/// Runs `crawl mcp`.
+///
+/// # Errors
+/// When the settings or the database cannot be used, or the client speaks no MCP.
+pub fn run(args: &McpArgs) -> Result<Exit, Failure> {
+    let settings =
+        config::load(args.database.config.as_deref(), config::environment()?, args.database.overrides())?;
+    crate::logging::start(&settings.log)?;
+    let (store, _) = projects::open(&settings)?;
+    let projects = Projects::new(Arc::new(store), settings.dedup.clone());
+    let tools = Tools::new(projects, settings)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .map_err(|e| Failure::new(Exit::Internal, format!("the runtime cannot be started: {e}")))?;
+    let done = runtime.block_on(serve(tools));
+    runtime.shutdown_timeout(LAST_READ);
+    done
+}
+
+/// Serves until the client closes standard input, or SIGINT or SIGTERM comes.
+async fn serve(tools: Tools) -> Result<Exit, Failure> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let failed = |e: &dyn std::fmt::Display| Failure::new(Exit::Internal, e.to_string());
+    let mut int = signal(SignalKind::interrupt()).map_err(|e| failed(&e))?;
+    let mut term = signal(SignalKind::terminate()).map_err(|e| failed(&e))?;
+    let starting = tools.serve(stdio());
+    let service = tokio::select! {
+        started = starting => started.map_err(|e| Failure::usage(format!("the client speaks no MCP: {e}")))?,
+        _ = int.recv() => return Ok(Exit::Done),
+        _ = term.recv() => return Ok(Exit::Done),
+    };
+    let stop = service.cancellation_token();
+    tokio::select! {
+        ended = service.waiting() => ended.map(|_| Exit::Done).map_err(|e| failed(&e)),
+        _ = int.recv() => { stop.cancel(); Ok(Exit::Done) }
+        _ = term.recv() => { stop.cancel(); Ok(Exit::Done) }
+    }
+}

@@ -1,0 +1,173 @@
+//! One page by the whole pipeline: as a crawl of a single seed that follows nothing, so that robots.txt, politeness, the
+//! address policy, opt-outs and redirects are those of a crawl.
+
+use crate::{
+    config::{Config, Limit},
+    context::StageError,
+    exit::Failure,
+    output::Output,
+    pipeline,
+    projects::Keeper,
+    run::{context, plant},
+    store::Store,
+};
+use crawl_fetch::{Gate, Seed};
+use crawl_model::{Frontier, Record, StoreError};
+use crawl_store::MemoryStore;
+use serde::Deserialize;
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex as StdMutex, PoisonError},
+    time::Duration,
+};
+use tokio::sync::Mutex;
+use url::Url;
+
+/// Visits after which what is remembered of them is dropped: robots.txt of origins, and a few bytes a URL.
+const FORGET_AFTER: u32 = 1_000;
+
+/// Why a page could not be had.
+#[derive(Debug, thiserror::Error)]
+pub enum VisitError {
+    /// It was left out, or could not be fetched.
+    #[error("{0}")]
+    NoPage(String),
+    /// It took too long.
+    #[error("no answer within {0:?}")]
+    TooLong(Duration),
+    /// A setting cannot be used, or something is out of order here.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl From<Failure> for VisitError {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(format!("{:#}", failure.error))
+    }
+}
+
+impl From<StoreError> for VisitError {
+    fn from(error: StoreError) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
+
+/// Visits pages, one at a time. Hosts are as left alone between two visits as within one crawl.
+pub struct Visitor {
+    config: Config,
+    patience: Duration,
+    kept: Mutex<Kept>,
+}
+
+/// What one visit leaves for the next.
+struct Kept {
+    store: Arc<MemoryStore>,
+    gate: Option<Gate>,
+    visits: u32,
+}
+
+impl Visitor {
+    /// With the settings of a crawl. robots.txt is obeyed whatever they say: who asks here is a program. A visit takes
+    /// `patience` at most.
+    #[must_use]
+    pub fn new(mut config: Config, patience: Duration) -> Self {
+        let crawl = &mut config.crawl;
+        (crawl.depth, crawl.limit, crawl.feeds) = (Limit(Some(0)), Limit(Some(1)), Limit(Some(0)));
+        (crawl.sitemaps, crawl.soft404, crawl.obey_robots) = (false, false, true);
+        // one page says nothing of what its site repeats
+        config.dedup.enabled = false;
+        config.extract.threads = 1;
+        let kept = Kept { store: Arc::default(), gate: None, visits: 0 };
+        Self { config, patience, kept: Mutex::new(kept) }
+    }
+
+    /// Fetches and extracts a page, and keeps it in a project if there is a keeper.
+    ///
+    /// # Errors
+    /// When there is no page: why, and what can be done, in words.
+    pub async fn visit(
+        &self,
+        url: Url,
+        keeper: Option<Keeper>,
+        group: Option<&str>,
+    ) -> Result<Record, VisitError> {
+        let mut kept = self.kept.lock().await;
+        if kept.visits >= FORGET_AFTER {
+            (kept.store, kept.visits) = (Arc::default(), 0);
+        }
+        kept.visits += 1;
+        let store = Arc::clone(&kept.store);
+        let mut context = context(self.config.clone(), Arc::clone(&store) as Arc<dyn Store>)?;
+        context.gate = kept.gate.get_or_insert_with(|| context.gate.clone()).clone();
+        context.keeper = keeper;
+        store.set_project(&self.config.crawl.project, group)?;
+        store.expire_leases(i64::MAX)?;
+        store.begin_round()?;
+        let context = Arc::new(context);
+        plant(&context, &[Seed { url, bare: false }])?;
+
+        let (records, errors) = (Lines::default(), Lines::default());
+        let run = pipeline::run(Arc::clone(&context), Box::new(records.clone()), Box::new(errors.clone()));
+        tokio::pin!(run);
+        let (outcome, in_time) = tokio::select! {
+            outcome = &mut run => (outcome, true),
+            () = tokio::time::sleep(self.patience) => {
+                // requests in flight are dropped, what is behind them drains
+                context.cancel.cancel();
+                (run.await, false)
+            }
+        };
+        outcome.map_err(|e: StageError| VisitError::Failed(e.to_string()))?;
+        match records.first::<Record>() {
+            Some(record) => record.map_err(VisitError::Failed),
+            None if !in_time => Err(VisitError::TooLong(self.patience)),
+            None => Err(VisitError::NoPage(why(&errors, &context.stats.kinds()))),
+        }
+    }
+}
+
+/// A line of the error log, as far as it is told.
+#[derive(Deserialize)]
+struct Told {
+    kind: String,
+    message: String,
+    hint: String,
+}
+
+/// Why there is no record.
+fn why(errors: &Lines, kinds: &BTreeMap<&'static str, u64>) -> String {
+    match errors.first::<Told>() {
+        Some(Ok(Told { kind, message, hint })) => format!("{kind}: {message} ({hint})"),
+        _ => {
+            let kinds: Vec<&str> = kinds.keys().copied().collect();
+            format!("the page was left out: {}", kinds.join(", "))
+        }
+    }
+}
+
+/// Lines in memory.
+#[derive(Clone, Default)]
+struct Lines(Arc<StdMutex<Vec<u8>>>);
+
+impl Lines {
+    fn first<T: serde::de::DeserializeOwned>(&self) -> Option<Result<T, String>> {
+        let bytes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let line = bytes.split(|byte| *byte == b'\n').find(|line| !line.is_empty())?;
+        Some(serde_json::from_slice(line).map_err(|e| e.to_string()))
+    }
+}
+
+impl Output for Lines {
+    fn write(&mut self, lines: &[u8]) -> Result<(), StageError> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(lines);
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<Option<u64>, StageError> {
+        Ok(None)
+    }
+
+    fn name(&self) -> &'static str {
+        "memory"
+    }
+}

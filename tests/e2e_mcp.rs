@@ -1,0 +1,211 @@
+//! The tools for agents, as a client on standard input and output meets them.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
+
+#[path = "support/mcp.rs"]
+mod mcp;
+#[path = "support/run.rs"]
+mod run;
+mod support;
+
+use crawl_dedup::FingerprintSettings;
+use crawl_model::ProjectStore;
+use crawl_store::SqliteProjects;
+use mcp::Client;
+use run::Sandbox;
+use serde_json::{Value, json};
+use std::time::Duration;
+use support::{
+    made::page,
+    server::{Request, Response, Server},
+};
+
+const QUICK: [(&str, &str); 3] = [
+    ("CRAWL_FETCH_ALLOW_ADDRESSES", "127.0.0.0/8"),
+    ("CRAWL_FETCH_DELAY", "0s"),
+    ("CRAWL_FETCH_BACKOFF", "20ms"),
+];
+
+fn site(request: &Request) -> Response {
+    match request.path() {
+        "/robots.txt" => Response::new(200, "text/plain", "User-agent: *\nDisallow: /secret\n"),
+        "/old" => Response::redirect(301, "/sheet"),
+        "/sheet" | "/secret" => Response::html(page("the sheet", &["/next".into()])),
+        "/slow" => Response::html(page("slow", &[])).after(Duration::from_millis(300)),
+        _ => Response::status(404),
+    }
+}
+
+fn store(sandbox: &Sandbox) -> SqliteProjects {
+    SqliteProjects::open(&sandbox.path("p.sqlite")).unwrap()
+}
+
+fn refused(client: &mut Client, tool: &str, arguments: &Value, words: &[&str]) {
+    let said = client.call(tool, arguments).err().unwrap_or_else(|| panic!("{tool} takes {arguments}"));
+    assert!(words.iter().all(|word| said.contains(word)), "{tool} {arguments}: {words:?} not in {said:?}");
+}
+
+#[test]
+fn tools_have_schemas_which_name_the_ranges() {
+    let sandbox = Sandbox::new();
+    let mut client = Client::start(&sandbox, &[]);
+    let listed = client.request("tools/list", &json!({}));
+    let tools = listed["result"]["tools"].as_array().unwrap();
+    let mut names: Vec<&str> = tools.iter().map(|t| t["name"].as_str().unwrap()).collect();
+    names.sort_unstable();
+    assert_eq!(
+        names,
+        [
+            "analyze_boilerplate",
+            "boilerplate_stats",
+            "crawl_url",
+            "extract_page",
+            "get_source",
+            "list_projects"
+        ]
+    );
+    for tool in tools {
+        assert!(tool["description"].as_str().unwrap().len() > 40, "{tool}");
+        assert_eq!(
+            (&tool["inputSchema"]["type"], &tool["outputSchema"]["type"]),
+            (&json!("object"), &json!("object"))
+        );
+        assert_eq!(tool["inputSchema"]["additionalProperties"], false);
+        for (name, field) in tool["inputSchema"]["properties"].as_object().unwrap() {
+            assert!(field["description"].is_string(), "{} does not explain {name}", tool["name"]);
+        }
+    }
+    let analyze = tools.iter().find(|t| t["name"] == "analyze_boilerplate").unwrap();
+    for range in [
+        FingerprintSettings::THRESHOLD_PCT,
+        FingerprintSettings::MIN_PAGES,
+        FingerprintSettings::MIN_BLOCK_CHARS,
+    ] {
+        let field = &analyze["inputSchema"]["properties"][range.name];
+        let bound = |key: &str| field[key].as_f64().unwrap();
+        assert_eq!((bound("minimum"), bound("maximum")), (range.least, range.most), "{}", range.name);
+    }
+    assert_eq!(analyze["inputSchema"]["required"], json!(["project_id"]));
+    client.close();
+}
+
+#[test]
+fn a_page_is_fetched_kept_analysed_and_read() {
+    let (server, sandbox) = (Server::start(0, site).unwrap(), Sandbox::new());
+    let id = store(&sandbox).create_project("sheets", 1).unwrap().unwrap().id;
+    let mut client = Client::start(&sandbox, &QUICK);
+    let listed = client.call("list_projects", &json!({})).unwrap();
+    assert_eq!((&listed["projects"][0]["name"], &listed["next"]), (&json!("sheets"), &Value::Null));
+    let asked = json!({"url": server.url("/old"), "project_id": "sheets", "source_group": "agent"});
+    let told = client.call("crawl_url", &asked).unwrap();
+    assert_eq!(told["url"], server.url("/sheet"), "a redirect is followed");
+    assert!(told["text"].as_str().unwrap().contains("first paragraph of its own"), "{told}");
+    assert_eq!((&told["metadata"]["statusCode"], &told["next_offset"]), (&json!(200), &Value::Null));
+    let asked = json!({"project_id": id.to_string(), "source": told["id"], "max_chars": 20});
+    let part = client.call("get_source", &asked).unwrap();
+    assert_eq!((part["text"].as_str().unwrap().chars().count(), &part["next_offset"]), (20, &json!(20)));
+    assert_eq!(part["total_chars"], told["total_chars"]);
+    let by_url = json!({"project_id": "sheets", "source": server.url("/sheet#part"), "offset": 20});
+    let rest = client.call("get_source", &by_url).unwrap();
+    let whole = format!("{}{}", part["text"].as_str().unwrap(), rest["text"].as_str().unwrap());
+    assert_eq!(told["text"], whole);
+    let done = client.call("analyze_boilerplate", &json!({"project_id": "sheets"})).unwrap();
+    assert_eq!(
+        (&done["domains_analyzed"], &done["total_pages_cleaned"]),
+        (&json!(1), &json!(0)),
+        "too few pages"
+    );
+    let stats = client.call("boilerplate_stats", &json!({"project_id": "sheets"})).unwrap();
+    assert_eq!(
+        (&stats["domains"][0]["pages_analyzed"], &stats["project_id"]),
+        (&json!(1), &json!(id.to_string()))
+    );
+    assert_eq!(store(&sandbox).project(id).unwrap().unwrap().sources, 1);
+    client.close();
+}
+
+#[test]
+fn what_may_not_be_fetched_is_not() {
+    let (server, sandbox) = (Server::start(0, site).unwrap(), Sandbox::new());
+    // robots.txt is obeyed whatever the configuration of crawls says
+    let ignoring = [QUICK[0], QUICK[1], QUICK[2], ("CRAWL_CRAWL_OBEY_ROBOTS", "false")];
+    let mut client = Client::start(&sandbox, &ignoring);
+    let url = |path: &str| json!({"url": server.url(path)});
+    refused(&mut client, "crawl_url", &url("/secret"), &["robots"]);
+    refused(&mut client, "crawl_url", &url("/missing"), &["404"]);
+    assert!(!server.targets().contains(&"/secret".to_owned()));
+    for (address, word) in
+        [("ftp://a.example/", "http"), ("/sheet", "url"), ("http://10.0.0.1/", "not public")]
+    {
+        refused(&mut client, "crawl_url", &json!({ "url": address }), &[word]);
+    }
+    refused(
+        &mut client,
+        "crawl_url",
+        &json!({"url": server.url("/sheet"), "project_id": "nobody"}),
+        &["no project"],
+    );
+    refused(
+        &mut client,
+        "crawl_url",
+        &json!({"url": server.url("/sheet"), "source_group": "g"}),
+        &["project_id"],
+    );
+    let text = client.call("crawl_url", &url("/sheet")).unwrap();
+    assert!(text["total_chars"].as_u64() > Some(100));
+    client.close();
+    // loopback is not public either, unless the configuration allows it
+    let mut client = Client::start(&sandbox, &[]);
+    refused(&mut client, "crawl_url", &url("/sheet"), &["not public"]);
+}
+
+#[test]
+fn between_two_pages_of_a_host_lies_its_pause() {
+    let (server, sandbox) = (Server::start(0, site).unwrap(), Sandbox::new());
+    let mut client = Client::start(&sandbox, &[QUICK[0], ("CRAWL_FETCH_DELAY", "400ms")]);
+    for _ in 0..2 {
+        client.call("crawl_url", &json!({"url": server.url("/sheet")})).unwrap();
+    }
+    let asked = server.requests();
+    assert_eq!(asked.iter().filter(|r| r.target == "/robots.txt").count(), 1, "it is remembered");
+    let gaps: Vec<Duration> = asked.windows(2).map(|two| two[1].at.duration_since(two[0].at)).collect();
+    assert!(gaps.iter().all(|gap| *gap >= Duration::from_millis(390)), "{gaps:?}");
+}
+
+#[test]
+fn what_a_tool_does_not_take_is_named() {
+    let sandbox = Sandbox::new();
+    store(&sandbox).create_project("p", 1).unwrap();
+    let mut client = Client::start(&sandbox, &[]);
+    refused(&mut client, "analyze_boilerplate", &json!({}), &["project_id"]);
+    refused(
+        &mut client,
+        "analyze_boilerplate",
+        &json!({"project_id": "p", "min_pages": "x"}),
+        &["min_pages", "string"],
+    );
+    refused(&mut client, "boilerplate_stats", &json!({"project_id": "nobody"}), &["no project \"nobody\""]);
+    refused(
+        &mut client,
+        "get_source",
+        &json!({"project_id": "p", "source": "https://a.example/"}),
+        &["no source"],
+    );
+    refused(
+        &mut client,
+        "get_source",
+        &json!({"project_id": "p", "source": "x", "max_chars": 0}),
+        &["max_chars"],
+    );
+    refused(&mut client, "extract_page", &json!({"html": "<p>x", "colour": "red"}), &["colour"]);
+    refused(&mut client, "extract_page", &json!({"html": "<p>x", "url": "nowhere"}), &["url"]);
+    refused(&mut client, "list_projects", &json!({"after": -1}), &["after"]);
+    refused(&mut client, "no_such_tool", &json!({}), &["not found"]);
+    // and it goes on
+    let html = format!(
+        "<html lang=en><title>T</title><main><h1>T</h1><p>{}</p></main>",
+        "Words of a page. ".repeat(30)
+    );
+    let told = client.call("extract_page", &json!({"html": html, "format": "text"})).unwrap();
+    assert!(told["text"].as_str().unwrap().contains("Words of a page."));
+    client.close();
+}
