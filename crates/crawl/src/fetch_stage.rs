@@ -90,6 +90,9 @@ impl Visit<'_> {
         if self.slot.is_none() {
             return Ok(self.given_up());
         }
+        if let Some(answer) = self.locate().await? {
+            return Ok(answer);
+        }
         if self.context.config.crawl.obey_robots
             && let Some(answer) = self.ask_robots().await?
         {

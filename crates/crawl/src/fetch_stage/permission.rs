@@ -6,7 +6,7 @@ use crate::{
     robots_cache::Robots,
     sitemaps,
 };
-use crawl_fetch::RobotsPolicy;
+use crawl_fetch::{HostSlot, RobotsPolicy, SlotOutcome};
 use crawl_model::{HostKey, Origin, Stage};
 use std::time::Duration;
 
@@ -15,6 +15,31 @@ use std::time::Duration;
 const LONGEST_CRAWL_DELAY: Duration = Duration::from_secs(86_400);
 
 impl Visit<'_> {
+    /// Before the first request to a host: where it stands, for hosts on one address share a limit. If that cannot be asked
+    /// now the URL waits its turn again, with what is known now.
+    pub(super) async fn locate(&mut self) -> Result<Option<Answer>, StageError> {
+        let Some(host) = HostKey::of(&self.request.url) else { return Ok(None) };
+        let Context { client, gate, .. } = &**self.context;
+        if !gate.wants_address(&host) {
+            return Ok(None);
+        }
+        let located = client.locate(&self.request.url).await;
+        if located.is_ok() && gate.begin_at_address(&host) {
+            return Ok(None);
+        }
+        match (located, self.slot.take()) {
+            (Ok(()), slot) => {
+                slot.into_iter().for_each(HostSlot::give_back);
+                self.requeue(Duration::ZERO, self.request.attempt).map(Some)
+            }
+            (Err(error), slot) => {
+                let outcome = SlotOutcome { unanswered: error.is_unanswered(), ..SlotOutcome::default() };
+                slot.into_iter().for_each(|slot| slot.finish(outcome));
+                self.failed(&error, None, None).map(Some)
+            }
+        }
+    }
+
     /// robots.txt first; `None` lets the request go on. Where asking used up the host's time, the URL waits its turn
     /// again.
     pub(super) async fn ask_robots(&mut self) -> Result<Option<Answer>, StageError> {

@@ -146,6 +146,21 @@ impl HttpClient {
         self.addresses.clone()
     }
 
+    /// Looks up where a host stands and writes it into the address book, without a request to it. Nothing is written where
+    /// that cannot be told, behind a proxy.
+    ///
+    /// # Errors
+    /// When the host has no address, or none that may be contacted.
+    pub async fn locate(&self, url: &Url) -> Result<(), FetchError> {
+        let Some(host) = HostKey::of(url) else { return Ok(()) };
+        let limit = self.limits.connect;
+        let late = FetchError::Timeout { phase: Phase::Connect, limit };
+        if let Some(address) = timeout(limit, self.pool.locate(url)).await.unwrap_or(Err(late))? {
+            self.addresses.note(&host, address);
+        }
+        Ok(())
+    }
+
     /// Makes one request: one hop, no redirect followed. A strategy of `mobile` sends the headers of a mobile client;
     /// validators of an earlier round make it conditional.
     pub async fn fetch(&self, request: CrawlRequest) -> Fetched {

@@ -22,7 +22,7 @@ pub(super) struct Pool {
     literal: Client,
     /// Hosts with a fixed address. reqwest's resolver is told the name alone, so there is a client for each port
     /// that rules name.
-    fixed: FxHashMap<u16, (FxHashSet<String>, Client)>,
+    fixed: FxHashMap<u16, (GuardedResolver, Client)>,
     /// No proxy is in use anywhere.
     direct: bool,
     /// Host names of the proxies: the resolver of `open` lets them pass.
@@ -40,8 +40,9 @@ impl Pool {
         let policy = Arc::new(settings.addresses.clone());
         let guard = |fixed, exempt| GuardedResolver::new(fixed, exempt, Arc::clone(&policy));
         let fixed = by_port.into_iter().map(|(port, hosts)| {
-            let names = hosts.keys().cloned().collect();
-            Ok((port, (names, build(settings, guard(hosts, FxHashSet::default()), &ProxyChoice::Direct)?)))
+            let resolver = guard(hosts, FxHashSet::default());
+            let client = build(settings, resolver.clone(), &ProxyChoice::Direct)?;
+            Ok((port, (resolver, client)))
         });
         let urls = proxy_urls(&settings.proxy);
         // the URL of a SOCKS proxy keeps the case of its host
@@ -77,13 +78,18 @@ impl Pool {
 
     /// Holds the addresses of a name against the policy.
     pub(super) async fn check(&self, name: &str) -> Result<(), FetchError> {
-        match self.guard.clone().addresses(name.to_owned()).await {
-            Ok(_) => Ok(()),
-            Err(error) => Err(match error.downcast_ref::<Refused>() {
-                Some(refused) => FetchError::AddressBlocked { host: name.to_owned(), address: refused.0 },
-                None => FetchError::Dns { host: name.to_owned(), reason: error.to_string() },
-            }),
+        resolve(&self.guard, name).await.map(drop)
+    }
+
+    /// Where a request to this URL will go, as far as it can be told: behind a proxy that is the proxy's matter.
+    pub(super) async fn locate(&self, url: &Url) -> Result<Option<IpAddr>, FetchError> {
+        if !self.is_direct(url) {
+            return Ok(None);
         }
+        let Some(name) = url.domain() else { return Ok(literal(url)) };
+        let fixed = url.port_or_known_default().and_then(|port| self.fixed.get(&port));
+        let resolver = fixed.map(|(resolver, _)| resolver).filter(|resolver| resolver.is_fixed(name));
+        resolve(resolver.unwrap_or(&self.guard), name).await
     }
 
     pub(super) fn client(&self, url: &Url) -> &Client {
@@ -91,11 +97,22 @@ impl Pool {
             Some(Host::Domain(name)) => url
                 .port_or_known_default()
                 .and_then(|port| self.fixed.get(&port))
-                .filter(|(names, _)| names.contains(name))
+                .filter(|(resolver, _)| resolver.is_fixed(name))
                 .map_or(&self.open, |(_, client)| client),
             _ if is_public_literal(url) => &self.open,
             _ => &self.literal,
         }
+    }
+}
+
+/// The first address of a name that may be contacted.
+async fn resolve(resolver: &GuardedResolver, name: &str) -> Result<Option<IpAddr>, FetchError> {
+    match resolver.clone().addresses(name.to_owned()).await {
+        Ok(mut found) => Ok(found.next().map(|address| address.ip())),
+        Err(error) => Err(match error.downcast_ref::<Refused>() {
+            Some(refused) => FetchError::AddressBlocked { host: name.to_owned(), address: refused.0 },
+            None => FetchError::Dns { host: name.to_owned(), reason: error.to_string() },
+        }),
     }
 }
 

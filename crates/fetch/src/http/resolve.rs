@@ -75,6 +75,11 @@ impl GuardedResolver {
         Self { fixed: Arc::new(fixed), exempt: Arc::new(exempt), policy }
     }
 
+    /// Whether a rule names the addresses of this lower-case name.
+    pub(super) fn is_fixed(&self, name: &str) -> bool {
+        self.fixed.contains_key(name)
+    }
+
     /// The addresses of a lower-case name that may be contacted; at least one, or [`Refused`].
     pub(super) async fn addresses(
         self,

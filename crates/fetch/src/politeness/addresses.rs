@@ -13,12 +13,13 @@ use tokio::time::Instant;
 /// Hosts whose address is remembered; beyond that all are forgotten and learnt again.
 const MAX_HOSTS: usize = 200_000;
 
-/// Where hosts were last reached: written by the client, read by the gate. All clones are one book.
+/// Where hosts stand: written by the client when it looks them up and when it has reached them, read by the gate. All clones
+/// are one book.
 #[derive(Clone, Debug, Default)]
 pub struct AddressBook(Arc<Mutex<FxHashMap<HostKey, IpAddr>>>);
 
 impl AddressBook {
-    /// Notes where a host was reached.
+    /// Notes where a host stands.
     pub fn note(&self, host: &HostKey, address: IpAddr) {
         let mut book = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if book.get(host) == Some(&address) {
@@ -30,7 +31,7 @@ impl AddressBook {
         book.insert(host.clone(), address);
     }
 
-    /// Where a host was last reached; `None` before the first response.
+    /// Where a host stands; `None` before it was looked up.
     #[must_use]
     pub fn address_of(&self, host: &HostKey) -> Option<IpAddr> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(host).copied()

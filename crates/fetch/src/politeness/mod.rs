@@ -75,7 +75,7 @@ impl Gate {
     pub fn try_acquire(&self, key: &HostKey) -> Result<HostSlot, NotYet> {
         let now = Instant::now();
         let settings = &self.0.settings;
-        let address_pause = settings.delay.mul_f64(settings.address_share.clamp(0.0, 1.0));
+        let address_pause = settings.address_pause();
         let address = if address_pause.is_zero() { None } else { self.0.book.address_of(key) };
         let mut state = self.0.lock();
         let State { hosts, addresses, slots: given } = &mut *state;
@@ -111,6 +111,26 @@ impl Gate {
             addresses.begin(address, address_pause, now);
         }
         Ok(HostSlot { shared: Arc::clone(&self.0), key: Some(key.clone()), number: *given, started: now })
+    }
+
+    /// Whether it has to be known where a host stands before it is asked, and is not: hosts share a limit there.
+    #[must_use]
+    pub fn wants_address(&self, key: &HostKey) -> bool {
+        !self.0.settings.address_pause().is_zero() && self.0.book.address_of(key).is_none()
+    }
+
+    /// For the holder of a slot that was given before it was known where its host stands: whether the address may be asked now
+    /// as well. If so the request counts there; if not, give the slot back and come again.
+    #[must_use]
+    pub fn begin_at_address(&self, key: &HostKey) -> bool {
+        let pause = self.0.settings.address_pause();
+        let Some(address) = self.0.book.address_of(key).filter(|_| !pause.is_zero()) else { return true };
+        let mut state = self.0.lock();
+        if state.addresses.ready_at(address).is_some() {
+            return false;
+        }
+        state.addresses.begin(address, pause, Instant::now());
+        true
     }
 
     /// Waits for a slot at a host.

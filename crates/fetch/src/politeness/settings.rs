@@ -33,6 +33,13 @@ pub struct PolitenessSettings {
     pub break_tries: u32,
 }
 
+impl PolitenessSettings {
+    /// Least pause between two requests to one address.
+    pub(super) fn address_pause(&self) -> Duration {
+        self.delay.mul_f64(self.address_share.clamp(0.0, 1.0))
+    }
+}
+
 impl Default for PolitenessSettings {
     fn default() -> Self {
         Self {

@@ -331,6 +331,24 @@ async fn hosts_on_one_address_share_a_limit() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_address_that_becomes_known_with_the_slot_in_hand_is_asked_too() {
+    let book = AddressBook::default();
+    let gate = Gate::with_addresses(exact(1_000), book.clone());
+    let (first, second) =
+        (gate.try_acquire(&key("a")).ok().unwrap(), gate.try_acquire(&key("b")).ok().unwrap());
+    assert!(gate.wants_address(&key("a")) && gate.begin_at_address(&key("a")), "nothing is known");
+    for host in ["a", "b"] {
+        book.note(&key(host), "192.0.2.1".parse().unwrap());
+    }
+    assert!(!gate.wants_address(&key("a")));
+    assert!(gate.begin_at_address(&key("a")) && !gate.begin_at_address(&key("b")));
+    second.give_back();
+    assert_eq!(wait(&gate, "b"), Duration::from_millis(250));
+    drop(first);
+    assert!(!Gate::new(exact(0)).wants_address(&key("a")), "without a delay nothing is looked up");
+}
+
+#[tokio::test(start_paused = true)]
 async fn asking_for_the_same_crawl_delay_again_does_not_begin_the_pause_anew() {
     let gate = Gate::new(exact(0));
     gate.try_acquire(&key("a")).ok().unwrap().finish(status(200));

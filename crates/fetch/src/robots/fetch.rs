@@ -38,10 +38,14 @@ impl HttpClient {
             let Some(host) = HostKey::of(&url) else { break };
             let slot = match slot.take() {
                 Some(slot) => slot,
-                None => gate
-                    .acquire_within(&host, MAX_TURN)
-                    .await
-                    .map_err(|not_yet| no_turn(gate, &host, not_yet))?,
+                None => {
+                    if gate.wants_address(&host) {
+                        // what is wrong with it, the request says too
+                        let _ = self.locate(&url).await;
+                    }
+                    let turn = gate.acquire_within(&host, MAX_TURN).await;
+                    turn.map_err(|not_yet| no_turn(gate, &host, not_yet))?
+                }
             };
             let answer = self.fetch_resource(&url, ROBOTS_MAX_BYTES).await;
             slot.finish(SlotOutcome::of_resource(&answer));
