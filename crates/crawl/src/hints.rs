@@ -57,7 +57,6 @@ mod tests {
         let errors = [
             FetchError::Url(reason()),
             FetchError::Dns { host: host(), reason: reason() },
-            FetchError::Connect { host: host(), reason: reason() },
             FetchError::Tls { host: host(), reason: reason() },
             FetchError::Timeout { phase: Phase::Body, limit: Duration::ZERO },
             FetchError::ConnectionLost(reason()),
@@ -68,6 +67,10 @@ mod tests {
         ];
         for error in errors {
             assert_eq!(plain(documented(error.kind())), error.hint());
+        }
+        for proxy in [false, true] {
+            let hint = FetchError::Connect { host: host(), reason: reason(), proxy }.hint();
+            assert!(plain(documented("connect")).contains(&hint), "{hint}");
         }
         // these depend on the address and the status
         assert!(documented("address_blocked").contains("--allow-address"));

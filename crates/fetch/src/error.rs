@@ -53,12 +53,14 @@ pub enum FetchError {
         reason: String,
     },
     /// No connection was made.
-    #[error("no connection to {host} ({reason})")]
+    #[error("no connection to {}{host} ({reason})", if *.proxy { "the proxy " } else { "" })]
     Connect {
-        /// The host of the URL.
+        /// The host of the URL; where the proxy is to blame, that of the proxy, with its port.
         host: String,
         /// The system's words.
         reason: String,
+        /// It is the proxy that cannot be reached, which says nothing about the host.
+        proxy: bool,
     },
     /// TLS failed: certificate, name or version.
     #[error("no secure connection to {host} ({reason})")]
@@ -152,6 +154,9 @@ impl FetchError {
             }
             Self::Url(_) => "correct the address: only http and https URLs with a valid host can be fetched",
             Self::Dns { .. } => "check the spelling of the name, or give its address with --resolve",
+            Self::Connect { proxy: true, .. } => {
+                "see whether the proxy is up, or name another one, or none, with --proxy; HTTP_PROXY and its like count too"
+            }
             Self::Connect { .. } => {
                 "the host may be down: try again later, and look at firewalls and --proxy"
             }

@@ -93,7 +93,7 @@ async fn next(response: &mut Response, plan: &Plan<'_>) -> Result<Option<bytes::
     let pause = Instant::now() + plan.limits.read;
     match timeout_at(pause.min(plan.deadline), response.chunk()).await {
         Ok(Ok(chunk)) => Ok(chunk),
-        Ok(Err(error)) => Err(classify(&error, plan.host, plan.limits)),
+        Ok(Err(error)) => Err(classify(&error, plan.host, None, plan.limits)),
         Err(_) if pause < plan.deadline => {
             Err(FetchError::Timeout { phase: Phase::Body, limit: plan.limits.read })
         }

@@ -345,7 +345,7 @@ impl HttpClient {
                 }
                 Ok(response)
             }
-            Ok(Err(error)) => Err(classify(&error, &host, self.limits)),
+            Ok(Err(error)) => Err(classify(&error, &host, self.pool.proxy_of(&url), self.limits)),
             Err(_) if patience < deadline => Err(FetchError::Timeout { phase: Phase::Headers, limit }),
             Err(_) => Err(FetchError::Timeout { phase: Phase::Total, limit: self.limits.total }),
         }

@@ -12,14 +12,22 @@ pub(super) struct Limits {
     pub(super) total: Duration,
 }
 
-/// What went wrong between the request and the end of the body.
-pub(super) fn classify(error: &reqwest::Error, host: &str, limits: Limits) -> FetchError {
+/// What went wrong between the request and the end of the body. `proxy` is the one that stands between, if one does.
+pub(super) fn classify(
+    error: &reqwest::Error,
+    host: &str,
+    proxy: Option<String>,
+    limits: Limits,
+) -> FetchError {
     let host = host.to_owned();
     if let Some(refused) = cause::<Refused>(error) {
         return FetchError::AddressBlocked { host, address: refused.0 };
     }
     if error.is_connect() {
         let reason = innermost(error);
+        if let Some(proxy) = proxy.filter(|_| is_own_trouble(error)) {
+            return FetchError::Connect { host: proxy, reason, proxy: true };
+        }
         return if error.is_timeout() {
             FetchError::Timeout { phase: Phase::Connect, limit: limits.connect }
         } else if error.is_dns() {
@@ -27,7 +35,7 @@ pub(super) fn classify(error: &reqwest::Error, host: &str, limits: Limits) -> Fe
         } else if cause::<rustls::Error>(error).is_some() {
             FetchError::Tls { host, reason }
         } else {
-            FetchError::Connect { host, reason }
+            FetchError::Connect { host, reason, proxy: false }
         };
     }
     if error.is_timeout() {
@@ -46,6 +54,15 @@ pub(super) fn classify(error: &reqwest::Error, host: &str, limits: Limits) -> Fe
         Some(_) => FetchError::Protocol(innermost(error)),
         None => FetchError::ConnectionLost(innermost(error)),
     }
+}
+
+/// Behind a proxy: whether it could not be reached itself. What it says of the host is an answer, and a TLS error is the
+/// host's, since TLS begins behind it.
+fn is_own_trouble(error: &reqwest::Error) -> bool {
+    let reached = cause::<rustls::Error>(error).is_some();
+    // a SOCKS error keeps its cause to itself
+    let socks = || innermost(error).contains("failed to create underlying connection");
+    !reached && (error.is_timeout() || error.is_dns() || cause::<io::Error>(error).is_some() || socks())
 }
 
 const fn is_lost(kind: io::ErrorKind) -> bool {

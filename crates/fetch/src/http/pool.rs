@@ -6,6 +6,7 @@ use super::{
     settings::{HttpSettings, ProxyChoice},
 };
 use crate::error::FetchError;
+use hyper_util::client::proxy::matcher::Matcher;
 use reqwest::{Certificate, Client, Proxy, redirect};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::{net::IpAddr, sync::Arc};
@@ -27,6 +28,9 @@ pub(super) struct Pool {
     direct: bool,
     /// Host names of the proxies: the resolver of `open` lets them pass.
     proxies: FxHashSet<String>,
+    choice: ProxyChoice,
+    /// What the environment says, as the clients read it.
+    environment: Matcher,
     /// A resolver without exemptions, for pages at those names.
     guard: GuardedResolver,
 }
@@ -51,6 +55,8 @@ impl Pool {
         Ok(Self {
             direct: proxies.is_empty(),
             proxies: proxies.clone(),
+            choice: settings.proxy.clone(),
+            environment: Matcher::from_system(),
             guard: guard(FxHashMap::default(), FxHashSet::default()),
             fixed: fixed.collect::<Result<_, FetchError>>()?,
             literal: build(
@@ -65,6 +71,22 @@ impl Pool {
     /// Whether the peer of a request to this URL is the host itself.
     pub(super) fn is_direct(&self, url: &Url) -> bool {
         self.direct || !std::ptr::eq(self.client(url), &raw const self.open)
+    }
+
+    /// The proxy that a request to this URL goes through, as `host:port`, without its credentials.
+    pub(super) fn proxy_of(&self, url: &Url) -> Option<String> {
+        if self.is_direct(url) {
+            return None;
+        }
+        let (host, port) = match &self.choice {
+            ProxyChoice::Direct => return None,
+            ProxyChoice::Url(proxy) => (proxy.host_str()?.to_owned(), proxy.port_or_known_default()),
+            ProxyChoice::Environment => {
+                let found = self.environment.intercept(&url.as_str().parse().ok()?)?;
+                (found.uri().host()?.to_owned(), found.uri().port_u16())
+            }
+        };
+        Some(port.map_or_else(|| host.clone(), |port| format!("{host}:{port}")))
     }
 
     /// The name in a URL that has to be looked up with [`Pool::check`] before a request is sent: the resolver of a client

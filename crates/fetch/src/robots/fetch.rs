@@ -81,7 +81,7 @@ fn no_turn(gate: &Gate, host: &HostKey, not_yet: NotYet) -> FetchError {
             Some(_) => "it asks to be left alone for longer than a run waits",
             None => "it did not answer again and again",
         };
-        FetchError::Connect { host: host.to_string(), reason: reason.to_owned() }
+        FetchError::Connect { host: host.to_string(), reason: reason.to_owned(), proxy: false }
     } else {
         FetchError::Timeout { phase: Phase::Turn, limit: MAX_TURN }
     }

@@ -2,7 +2,7 @@
 
 use crate::{
     error, page,
-    support::{Server, client, html, request, settings},
+    support::{Server, client, html, request, response, settings},
 };
 use crawl_fetch::{FetchError, HttpSettings, ProxyChoice};
 use url::Url;
@@ -91,4 +91,29 @@ async fn a_page_at_the_name_of_the_proxy_obeys_the_policy() {
         assert!(matches!(error, FetchError::AddressBlocked { .. }), "{scheme}: {error:?}");
     }
     assert_eq!((proxy.connections(), inner.connections()), (before, 0));
+}
+
+/// Who is behind a proxy that is down learns that of the proxy, and nothing of the site.
+#[tokio::test]
+async fn a_proxy_that_is_down_is_named() {
+    let up = Server::answering(|_| response("502 Bad Gateway", "", b"")).await;
+    // a port that was free a moment ago
+    let port = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
+    let by = |proxy: String| {
+        client(HttpSettings { proxy: ProxyChoice::Url(Url::parse(&proxy).unwrap()), ..settings() })
+    };
+    for (scheme, target) in [("http", "http"), ("http", "https"), ("socks5h", "http")] {
+        let client = by(format!("{scheme}://me:s3cret@127.0.0.1:{port}"));
+        let url = Url::parse(&format!("{target}://elsewhere.test/")).unwrap();
+        let error = error(client.fetch(request(url)).await);
+        let said = error.to_string();
+        assert!(matches!(&error, FetchError::Connect { proxy: true, .. }), "{error:?}");
+        assert!(said.contains(&format!("the proxy 127.0.0.1:{port}")), "{said}");
+        assert!(!said.contains("elsewhere") && !said.contains("s3cret"), "{said}");
+        assert!(error.hint().contains("--proxy"));
+    }
+    // what a proxy that answers says of a host is said of the host
+    let refused = by(up.url("/").to_string());
+    let error = error(refused.fetch(request(Url::parse("https://elsewhere.test/").unwrap())).await);
+    assert!(!matches!(&error, FetchError::Connect { proxy: true, .. }), "{error:?}");
 }
