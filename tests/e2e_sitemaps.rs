@@ -12,7 +12,7 @@ use flate2::{Compression, write::GzEncoder};
 use run::{Sandbox, run};
 use std::io::Write;
 use support::{
-    made::page,
+    made::{Tree, page},
     server::{Request, Response, Server},
 };
 

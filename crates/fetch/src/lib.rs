@@ -26,7 +26,7 @@ pub use error::{FetchError, Phase};
 pub use filter::{FilterError, FilterRules, Judgement, UrlFilter};
 pub use http::{
     AddressPolicy, Fetched, HostAuth, HttpClient, HttpSettings, ProxyChoice, RequestHeader, ResolveRule,
-    Resource, SkipKind,
+    Resource, SkipKind, foreign_format,
 };
 pub use optout::{
     AI_TXT_PATH, OPT_OUT_MAX_BYTES, OptOut, OptOutFile, OriginOptOuts, TDMREP_PATH, tdm_header,

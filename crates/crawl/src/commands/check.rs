@@ -33,7 +33,7 @@ pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
     }
     let text = match args.what {
         CheckWhat::Robots => robots(args)?,
-        CheckWhat::Url => urls(args)?,
+        CheckWhat::Url => return urls(args),
         CheckWhat::Charset => charset_of(args)?,
         CheckWhat::Sitemap => sitemap(args)?,
         CheckWhat::Rules => rules(args)?,
@@ -68,20 +68,24 @@ fn robots(args: &CheckArgs) -> Result<String, Failure> {
     Ok(out)
 }
 
-fn urls(args: &CheckArgs) -> Result<String, Failure> {
+/// The canonical forms, as far as there are any; a line that is no URL to crawl fails the check when all were read.
+fn urls(args: &CheckArgs) -> Result<Exit, Failure> {
     let canonicalizer = Canonicalizer::default();
     let given = match &args.url {
         Some(url) => url.clone(),
         None => String::from_utf8_lossy(&read_all(args.file.as_deref())?).into_owned(),
     };
-    let lines = given.lines().map(str::trim).filter(|line| !line.is_empty());
-    Ok(lines.fold(String::new(), |mut out, line| {
-        let _ = match canonicalizer.parse(line) {
-            Ok(url) => writeln!(out, "{url}"),
-            Err(refusal) => writeln!(out, "{line}: {refusal}"),
-        };
-        out
-    }))
+    let (mut out, mut refused) = (String::new(), Vec::new());
+    for line in given.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        match canonicalizer.parse(line) {
+            Ok(url) => {
+                let _ = writeln!(out, "{url}");
+            }
+            Err(refusal) => refused.push(format!("{line}: {refusal}")),
+        }
+    }
+    write_out(out.as_bytes())?;
+    if refused.is_empty() { Ok(Exit::Done) } else { Err(Failure::usage(refused.join("\n"))) }
 }
 
 fn charset_of(args: &CheckArgs) -> Result<String, Failure> {

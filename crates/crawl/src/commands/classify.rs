@@ -1,6 +1,6 @@
 //! `crawl classify`: what kind of page it is, and how it should be fetched.
 
-use super::{jsonl, open, read_all, rules, write_out};
+use super::{jsonl, open, page_file::read_page, rules, write_out};
 use crate::{
     cli::ClassifyArgs,
     exit::{Exit, Failure},
@@ -31,7 +31,7 @@ pub fn run(args: &ClassifyArgs) -> Result<Exit, Failure> {
             classify(&extractor, page.id, &page.bytes, page.url.as_ref(), page.content_type.as_deref())
         });
     }
-    let bytes = read_all(args.file.as_deref())?;
+    let bytes = read_page(args.file.as_deref())?;
     let line = classify(&extractor, Value::Null, &bytes, args.url.as_ref(), None);
     let mut out =
         serde_json::to_vec_pretty(&line).map_err(|e| Failure::new(Exit::Internal, e.to_string()))?;

@@ -1,6 +1,6 @@
 //! `crawl extract`: one page, or a JSONL of pages.
 
-use super::{explain, jsonl, open, read_all, rules, write_out};
+use super::{explain, jsonl, open, page_file::read_page, rules, write_out};
 use crate::{
     cli::{ExtractArgs, TextFormat},
     exit::{Exit, Failure},
@@ -38,7 +38,7 @@ pub fn run(args: &ExtractArgs) -> Result<Exit, Failure> {
     if args.jsonl {
         return jsonl::each(open(args.file.as_deref())?, |page| line(&extractor, page));
     }
-    let bytes = read_all(args.file.as_deref())?;
+    let bytes = read_page(args.file.as_deref())?;
     let record = extract(&extractor, &bytes, args.url.as_ref(), args.content_type.as_deref());
     let mut out = match args.format.unwrap_or(TextFormat::Json) {
         TextFormat::Json => {

@@ -7,6 +7,7 @@ mod duplicates;
 mod explain;
 mod extract;
 mod jsonl;
+mod page_file;
 mod projects;
 
 use crate::{

@@ -72,36 +72,37 @@ pub(crate) fn gate(headers: &HeaderMap, accepted: &[String]) -> Result<Declared,
 /// Bytes that must have come, or be all there are, before [`sniff`] is asked: what browsers look at (MIME Sniffing §4).
 pub(crate) const SNIFF_BYTES: usize = 1445;
 
-/// First bytes of formats that servers are seen to send as text/html (MIME Sniffing §6, and archives and documents).
-const MAGIC: &[&[u8]] = &[
-    b"%PDF-",
-    b"\x89PNG\r\n\x1a\n",
-    b"GIF87a",
-    b"GIF89a",
-    b"\xff\xd8\xff",
-    b"PK\x03\x04",
-    b"\x1f\x8b",
-    b"Rar!\x1a\x07",
-    b"7z\xbc\xaf\x27\x1c",
-    b"BZh9",
-    b"\xfd7zXZ\0",
-    b"\x28\xb5\x2f\xfd",
-    b"RIFF",
-    b"OggS",
-    b"ID3",
-    b"\x1a\x45\xdf\xa3",
-    b"wOFF",
-    b"wOF2",
-    b"\0\x01\0\0",
-    b"OTTO",
-    b"\x7fELF",
-    b"MZ\x90\0",
-    b"\xca\xfe\xba\xbe",
-    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
-    b"{\\rtf",
-    b"%!PS-Adobe-",
-    b"\0asm",
-    b"SQLite format 3\0",
+/// First bytes of formats that servers are seen to send as text/html (MIME Sniffing §6, and archives and documents), and
+/// what they are called.
+const MAGIC: &[(&[u8], &str)] = &[
+    (b"%PDF-", "PDF"),
+    (b"\x89PNG\r\n\x1a\n", "PNG"),
+    (b"GIF87a", "GIF"),
+    (b"GIF89a", "GIF"),
+    (b"\xff\xd8\xff", "JPEG"),
+    (b"PK\x03\x04", "ZIP (or an office document)"),
+    (b"\x1f\x8b", "gzip"),
+    (b"Rar!\x1a\x07", "RAR"),
+    (b"7z\xbc\xaf\x27\x1c", "7z"),
+    (b"BZh9", "bzip2"),
+    (b"\xfd7zXZ\0", "7z"),
+    (b"\x28\xb5\x2f\xfd", "zstd"),
+    (b"RIFF", "RIFF (WebP, WAV, AVI)"),
+    (b"OggS", "Ogg"),
+    (b"ID3", "MP3"),
+    (b"\x1a\x45\xdf\xa3", "Matroska"),
+    (b"wOFF", "WOFF"),
+    (b"wOF2", "WOFF2"),
+    (b"\0\x01\0\0", "TrueType"),
+    (b"OTTO", "OpenType"),
+    (b"\x7fELF", "ELF"),
+    (b"MZ\x90\0", "a Windows program"),
+    (b"\xca\xfe\xba\xbe", "a Java class"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old office document"),
+    (b"{\\rtf", "RTF"),
+    (b"%!PS-Adobe-", "PostScript"),
+    (b"\0asm", "WebAssembly"),
+    (b"SQLite format 3\0", "SQLite"),
 ];
 
 /// Tags with which HTML begins (MIME Sniffing §7.1).
@@ -113,7 +114,7 @@ const HTML_TAGS: &[&str] = &[
 /// Whether the first bytes of a body agree with what was declared.
 pub(crate) fn sniff(declared: Declared, head: &[u8]) -> bool {
     let head = &head[..head.len().min(SNIFF_BYTES)];
-    if MAGIC.iter().any(|magic| head.starts_with(magic)) || head.get(4..8) == Some(b"ftyp") {
+    if known_format(head).is_some() {
         return false;
     }
     match declared {
@@ -121,6 +122,23 @@ pub(crate) fn sniff(declared: Declared, head: &[u8]) -> bool {
         Declared::Xml => is_xhtml(head),
         Declared::Missing => begins_like_html(head) || is_text(head),
     }
+}
+
+fn known_format(head: &[u8]) -> Option<&'static str> {
+    let known = MAGIC.iter().find(|(magic, _)| head.starts_with(magic)).map(|(_, name)| *name);
+    known.or_else(|| (head.get(4..8) == Some(b"ftyp")).then_some("MP4"))
+}
+
+/// The name of the format that a file begins like, where that is no page: by the first bytes of known formats, else by
+/// control characters that no text has. NULs alone are those of UTF-16 without a mark.
+#[must_use]
+pub fn foreign_format(bytes: &[u8]) -> Option<&'static str> {
+    let head = &bytes[..bytes.len().min(SNIFF_BYTES)];
+    let binary = || {
+        let text: Vec<u8> = head.iter().copied().filter(|byte| *byte != 0).collect();
+        (!begins_like_html(head) && !is_text(head) && !is_text(&text)).then_some("binary data")
+    };
+    known_format(head).or_else(binary)
 }
 
 fn is_xhtml(head: &[u8]) -> bool {
@@ -168,6 +186,15 @@ mod tests {
         let attached =
             headers(&[("content-type", "text/html"), ("content-disposition", "Attachment; filename=a")]);
         assert_eq!(gate(&attached, &accepted), Err(SkipKind::Attachment));
+    }
+
+    #[test]
+    fn what_is_no_page_is_named() {
+        assert_eq!(foreign_format(b"%PDF-1.7\n"), Some("PDF"));
+        assert_eq!(foreign_format(b"\x01\x02\0\x7f"), Some("binary data"));
+        for page in [&b"<p>\x01"[..], b"words", b"", b"<\0p\0>\0", b"\xff\xfe<\0p\0", b"\x1b$B$\x22"] {
+            assert_eq!(foreign_format(page), None, "{page:?}");
+        }
     }
 
     #[test]

@@ -15,6 +15,6 @@ mod settings;
 pub use addresses::AddressPolicy;
 pub(crate) use client::now_ms;
 pub use client::{Fetched, HttpClient, Resource};
-pub use content::SkipKind;
+pub use content::{SkipKind, foreign_format};
 pub use resolve::ResolveRule;
 pub use settings::{HostAuth, HttpSettings, ProxyChoice, RequestHeader};

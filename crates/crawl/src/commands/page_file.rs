@@ -1,0 +1,73 @@
+//! A page from a file: gzip and zstd are undone, and what is no page is refused by its name.
+
+use super::read_all;
+use crate::exit::Failure;
+use flate2::read::MultiGzDecoder;
+use std::{
+    io::{self, Read},
+    path::Path,
+};
+
+/// Bytes of a page, decompressed. What is larger is a bomb, or no page.
+const MAX_BYTES: u64 = 256 << 20;
+
+/// The bytes of a page: of a file, or of standard input for `-` and for none.
+///
+/// # Errors
+/// When it cannot be read, is damaged, or is another format than a page's.
+pub fn read_page(path: Option<&Path>) -> Result<Vec<u8>, Failure> {
+    let name = path.map_or_else(|| "standard input".to_owned(), |path| path.display().to_string());
+    page_of(read_all(path)?).map_err(|problem| Failure::usage(format!("{name}: {problem}")))
+}
+
+fn page_of(bytes: Vec<u8>) -> Result<Vec<u8>, String> {
+    let bytes = match bytes.as_slice() {
+        [0x1f, 0x8b, ..] => unpacked("gzip", MultiGzDecoder::new(bytes.as_slice()))?,
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => {
+            let decoder = zstd::stream::read::Decoder::new(bytes.as_slice());
+            unpacked("zstd", decoder.map_err(|e| format!("is not zstd as it seems to be: {e}"))?)?
+        }
+        _ => bytes,
+    };
+    match crawl_fetch::foreign_format(&bytes) {
+        Some(format) => Err(format!("is no page but {format}; text is extracted from HTML and plain text")),
+        None => Ok(bytes),
+    }
+}
+
+fn unpacked(format: &str, packed: impl Read) -> Result<Vec<u8>, String> {
+    let mut out = Vec::new();
+    let read: io::Result<usize> = packed.take(MAX_BYTES + 1).read_to_end(&mut out);
+    match read {
+        Err(error) => Err(format!("the {format} is damaged: {error}")),
+        Ok(length) if length as u64 > MAX_BYTES => {
+            Err(format!("unpacked it is larger than {} MiB, which is no page", MAX_BYTES >> 20))
+        }
+        Ok(_) => Ok(out),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    const PAGE: &[u8] = b"<!doctype html><p>Words of a page.";
+
+    fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gz.write_all(bytes).unwrap();
+        gz.finish().unwrap()
+    }
+
+    #[test]
+    fn packed_pages_are_unpacked_and_the_rest_is_refused() {
+        assert_eq!(page_of(PAGE.to_vec()).unwrap(), PAGE);
+        assert_eq!(page_of(gzip(PAGE)).unwrap(), PAGE);
+        assert_eq!(page_of(zstd::encode_all(PAGE, 1).unwrap()).unwrap(), PAGE);
+        assert!(page_of(gzip(PAGE)[..20].to_vec()).unwrap_err().contains("the gzip is damaged"));
+        assert!(page_of(gzip(b"%PDF-1.4")).unwrap_err().contains("but PDF"));
+        assert!(page_of(gzip(&gzip(PAGE))).unwrap_err().contains("but gzip"), "once is enough");
+        assert_eq!(page_of(Vec::new()).unwrap(), b"", "an empty page is one");
+    }
+}
