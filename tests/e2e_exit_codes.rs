@@ -204,7 +204,9 @@ fn interrupted_is_130_and_the_same_command_goes_on() {
         let running = Run::start(&mut crawl());
         assert!(server.wait(PATIENCE, |requests| requests.len() > before + 5), "{}", running.stderr_so_far());
         running.signal(signal);
-        running.wait().expect(130);
+        let said = running.wait().expect(130).stderr;
+        let order = [said.find("stopping:"), said.find("interrupted, state saved")];
+        assert!(order[0].is_some() && order[0] < order[1], "{said}");
     }
     run(&mut crawl()).expect(0);
     let counts = url_counts(&sandbox.records("out.jsonl"));

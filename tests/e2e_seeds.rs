@@ -12,7 +12,7 @@ use std::{
     process::{Command, Stdio},
 };
 use support::{
-    made::page,
+    made::{Tree, page},
     server::{Request, Response, Server},
 };
 
@@ -101,4 +101,26 @@ fn a_bare_host_falls_back_to_http() {
     command.env("CRAWL_FETCH_BACKOFF", "20ms");
     run(&mut command).expect(0);
     assert_eq!(url_counts(&sandbox.records("out.jsonl")), [(server.url("/"), 1)].into());
+}
+
+/// One site needs no file of seeds; its state has a directory of its own, by which the same command goes on.
+#[test]
+fn a_url_may_stand_where_the_file_does() {
+    let (server, sandbox) = (Server::start(0, Tree::of(5).handler()).unwrap(), Sandbox::new());
+    let crawl = |seed: &str, limit: &str| {
+        let mut command = sandbox.bare();
+        command.args(["--seed", seed, "-O", "out.jsonl", "--delay", "0s", "--limit", limit]);
+        command.args(["--allow-address", "127.0.0.0/8"]).env("CRAWL_CRAWL_SOFT404", "false");
+        run(command.env("CRAWL_CRAWL_AI_OPTOUT_FILES", "false"))
+    };
+    crawl(&server.url("/"), "2").expect(5);
+    crawl(&server.url("/"), "9").expect(0);
+    assert_eq!(sandbox.records("out.jsonl").len(), 5);
+    assert_eq!(server.targets().len(), 5, "each page once: {:?}", server.targets());
+    for (seed, told) in [("127.0.0.1", "https://"), ("https://", "--seed https://")] {
+        let refused = crawl(seed, "9").expect(2);
+        assert!(refused.stderr.contains(told), "{seed}: {}", refused.stderr);
+    }
+    let nothing = crawl(&server.url("/"), "0").expect(2);
+    assert!(nothing.stderr.contains("--limit: crawl.limit: must be at least 1"), "{}", nothing.stderr);
 }

@@ -262,3 +262,23 @@ fn entries_of_a_feed_are_as_deep_as_links() {
     assert_eq!(depths("1"), [Some(0), Some(1), Some(1), None]);
     assert_eq!(depths("2"), [Some(0), Some(1), Some(1), Some(2)]);
 }
+
+/// A sitemap on a host that does not exist, and of which no page is wanted, is asked for once: nobody waits for it.
+#[test]
+fn a_sitemap_on_a_host_without_a_name_is_asked_for_once() {
+    let tree = Tree::of(3);
+    let handler = move |request: &Request| match request.path() {
+        "/robots.txt" => Response::new(
+            200,
+            "text/plain",
+            "Sitemap: http://no-such-name.invalid/sitemap.xml\nUser-agent: *\nAllow: /\n",
+        ),
+        _ => tree.answer(request),
+    };
+    let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());
+    run(&mut sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl"])).expect(0);
+    assert_eq!(sandbox.records("out.jsonl").len(), 3);
+    let errors = sandbox.errors();
+    assert_eq!(errors.len(), 1, "{errors:?}");
+    assert_eq!((errors[0]["kind"].as_str(), errors[0]["attempts"].as_u64()), (Some("dns"), Some(1)));
+}

@@ -192,3 +192,38 @@ fn dedup_removes_what_a_domain_repeats_and_is_idempotent() {
     assert_eq!(lines(&exact)[3]["boilerplate"]["removed"][0]["reason"], "block");
     run(sandbox.bare().args(["dedup", "--threshold-pct", "0.05", "in.jsonl"])).expect(2);
 }
+
+/// One check says by its code what it found; lines of JSON say it line by line.
+#[test]
+fn a_check_of_what_is_no_url_fails() {
+    let sandbox = Sandbox::new();
+    let good = run(sandbox.bare().args(["check", "url", "--url", "https://Example.org/a/../b"])).expect(0);
+    assert_eq!(good.stdout, "https://example.org/b\n");
+    let bad = run(sandbox.bare().args(["check", "url", "--url", "no url"])).expect(2);
+    assert!(bad.stdout.is_empty() && bad.stderr.contains("no url: "), "{}", bad.stderr);
+    let file =
+        sandbox.write("urls.txt", "https://example.org/\nmailto:me@example.org\nhttp://example.org/\n");
+    let mixed = run(sandbox.bare().args(["check", "url"]).arg(file)).expect(2);
+    assert_eq!(mixed.stdout.lines().count(), 2, "the others are canonicalised all the same");
+    let batch = sandbox.write("urls.jsonl", "{\"id\":1,\"in\":\"no url\"}\n");
+    run(sandbox.bare().args(["check", "url", "--jsonl"]).arg(batch)).expect(0);
+}
+
+/// What is no page is refused by its name instead of being read as one.
+#[test]
+fn extract_refuses_what_is_no_page() {
+    let sandbox = Sandbox::new();
+    let pdf = sandbox.write("paper.html", b"%PDF-1.7\n\x01\x02\x03");
+    for job in ["extract", "classify"] {
+        let refused = run(sandbox.bare().arg(job).arg(&pdf)).expect(2);
+        assert!(refused.stderr.contains("paper.html: is no page but PDF"), "{}", refused.stderr);
+    }
+    let packed = {
+        use std::io::Write;
+        let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gz.write_all(&fs::read(fixture("news/storm-barbara.html")).unwrap()).unwrap();
+        sandbox.write("page.html.gz", gz.finish().unwrap())
+    };
+    let plain = run(sandbox.bare().arg("extract").arg(fixture("news/storm-barbara.html"))).expect(0);
+    assert_eq!(run(sandbox.bare().arg("extract").arg(packed)).expect(0).stdout, plain.stdout);
+}

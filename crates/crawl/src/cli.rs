@@ -69,8 +69,8 @@ pub enum Command {
 /// Flags of the main job; all but a few override a key of the configuration.
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// File of seeds, one URL or bare host a line (# comments; .gz works; - for standard input)
-    #[arg(long, value_name = "FILE", help_heading = "Input")]
+    /// File of seeds, one URL or bare host a line (# comments; .gz works; - for standard input); or one URL
+    #[arg(long, value_name = "FILE|URL", help_heading = "Input")]
     pub seed: Option<PathBuf>,
     /// Configuration file (TOML; see config/crawl.toml for every key)
     #[arg(long, value_name = "FILE", help_heading = "Input")]

@@ -354,6 +354,7 @@ impl Visit<'_> {
         }
         let attempts = self.request.attempt + 1;
         if error.is_transient()
+            && !self.is_elsewhere(error)
             && let Some(pause) = self.context.retry.pause(attempts, retry_after, error.is_timeout())
         {
             tracing::info!(url = %self.request.url, kind = error.kind(), attempts, ?pause, "will try again");
@@ -362,6 +363,14 @@ impl Visit<'_> {
         let failed = failed_page(&self.request, Stage::Fetch, error.kind(), status, error.to_string());
         let failed = FailedPage { hint: error.hint(), ..failed };
         Ok(Answer::Finished(Finished::Failed(Box::new(failed), self.history(status))))
+    }
+
+    /// A sitemap on a host of which no page is wanted, and which has no name: a slip of the pen in somebody's robots.txt. The
+    /// run does not wait for it.
+    fn is_elsewhere(&self, error: &FetchError) -> bool {
+        self.request.discovery == Discovery::SitemapFile
+            && matches!(error, FetchError::Dns { .. })
+            && !self.context.links.in_scope(&self.request.url)
     }
 
     /// A bare host that cannot be reached by https is tried by http.

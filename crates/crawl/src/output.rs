@@ -44,15 +44,17 @@ pub enum Before {
 }
 
 impl FileOutput {
-    /// Opens a file for appending, creating it and its folder, cut back as `before` says.
+    /// Opens a file for appending, creating it, cut back as `before` says. Its folder has to be there: one that is made
+    /// unasked may be a slip of the pen, or stand under a disk that is not mounted.
     ///
     /// # Errors
     /// When the file cannot be opened for writing.
     pub fn open(path: &Path, before: Before) -> Result<Self, StageError> {
         let name = absolute(path).to_string_lossy().into_owned();
         let fail = |source| StageError::Output { name: name.clone(), source };
-        if let Some(folder) = path.parent().filter(|p| !p.as_os_str().is_empty()) {
-            std::fs::create_dir_all(folder).map_err(fail)?;
+        if let Some(folder) = path.parent().filter(|p| !p.as_os_str().is_empty() && !p.exists()) {
+            let missing = format!("there is no folder {}: make it first", folder.display());
+            return Err(fail(io::Error::new(io::ErrorKind::NotFound, missing)));
         }
         let mut file = OpenOptions::new().create(true).append(true).open(path).map_err(fail)?;
         let found = file.metadata().map_err(fail)?;
@@ -161,6 +163,15 @@ mod tests {
         assert_eq!(after(Before::CutOff(800)), "one\ntwo\nthr\nnew\n");
         assert_eq!(after(Before::Replace), "new\n");
         assert_eq!(after(Before::Unknown), "one\ntwo\nthr\nnew\n");
+    }
+
+    #[test]
+    fn a_missing_folder_is_not_made() {
+        let dir = tempfile::tempdir().unwrap();
+        let error = FileOutput::open(&dir.path().join("deep/out.jsonl"), Before::Unknown).err().unwrap();
+        let StageError::Output { source, .. } = error else { panic!("{error}") };
+        assert!(source.to_string().contains("make it first"), "{source}");
+        assert!(!dir.path().join("deep").exists());
     }
 
     #[test]

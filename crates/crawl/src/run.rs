@@ -26,6 +26,7 @@ use crawl_fetch::{
 };
 use crawl_model::{Discovery, HostKey, NewUrl};
 use std::{
+    io,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, OnceLock},
 };
@@ -41,7 +42,7 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let seed_file = args
         .seed
         .as_deref()
-        .ok_or_else(|| Failure::usage("name a file of seeds: crawl --seed urls.txt (see crawl --help)"))?;
+        .ok_or_else(|| Failure::usage("name a file of seeds: crawl --seed urls.txt, or a site: crawl --seed https://example.org/ (see crawl --help)"))?;
     let seeds = read_seeds(seed_file)?;
     let dir = match config.state.dir.as_str() {
         "" => state::default_dir(seed_file)?,
@@ -57,7 +58,19 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
 }
 
 fn read_seeds(file: &Path) -> Result<Vec<Seed>, Failure> {
-    let found = seeds::read(file).map_err(|e| Failure::usage(format!("{}: {e}", file.display())))?;
+    if let Some(url) = seeds::as_url(file) {
+        let seed =
+            crawl_fetch::parse_seed_line(url).map_err(|e| Failure::usage(format!("--seed {url}: {e}")))?;
+        return Ok(vec![seed]);
+    }
+    let found = seeds::read(file).map_err(|e| {
+        let hint = if e.kind() == io::ErrorKind::NotFound {
+            "; --seed takes a file, or one URL with https://"
+        } else {
+            ""
+        };
+        Failure::usage(format!("{}: {e}{hint}", file.display()))
+    })?;
     for bad in &found.bad {
         say(&format!("{}: {bad}; skipped", file.display()));
     }
@@ -261,10 +274,11 @@ fn stop_on_signals(cancel: CancellationToken, quiet: bool) -> impl Future<Output
                 std::process::exit(i32::from(Exit::Interrupted as u8));
             }
             told = true;
-            cancel.cancel();
+            // before the run can end: its summary comes after this line
             if !quiet {
                 say("stopping: saving what is in flight (again to stop at once)");
             }
+            cancel.cancel();
         }
     }
 }

@@ -38,6 +38,14 @@ pub struct Seeds {
 const MAX_LINE: u64 = 64 * 1024;
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
+/// The URL that was named where a file of seeds could be: one site needs no file.
+#[must_use]
+pub fn as_url(named: &Path) -> Option<&str> {
+    let text = named.to_str()?;
+    let scheme = text.split_once("://")?.0;
+    ["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known)).then_some(text)
+}
+
 /// Reads a file, or standard input for `-`; gzip is recognised by its first bytes, whatever the name.
 ///
 /// # Errors

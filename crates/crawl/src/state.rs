@@ -3,11 +3,13 @@
 use crate::{
     exit::{Exit, Failure},
     output::{Before, absolute},
+    seeds,
     store::Store,
 };
 use crawl_model::{Frontier, OutputMark, RunStore, StoreError, UrlKey};
 use crawl_store::{SqliteStore, StateLock};
 use std::path::{Path, PathBuf};
+use url::Url;
 
 /// A state directory that this process holds.
 pub struct State {
@@ -22,8 +24,8 @@ pub struct State {
     _lock: StateLock,
 }
 
-/// The directory for a seed file where none was named: one for each seed file, under `$XDG_STATE_HOME/crawl`. Seeds from
-/// standard input share one for each working directory.
+/// The directory for a seed file where none was named: one for each seed file, and each URL in place of one, under
+/// `$XDG_STATE_HOME/crawl`. Seeds from standard input share one for each working directory.
 ///
 /// # Errors
 /// When neither `XDG_STATE_HOME` nor a home directory is known.
@@ -35,9 +37,15 @@ pub fn default_dir(seed: &Path) -> Result<PathBuf, Failure> {
         .ok_or_else(|| {
             Failure::usage("no home directory is known: name one for the state with --state-dir")
         })?;
-    let seed = if seed.as_os_str() == "-" { absolute(Path::new("stdin")) } else { absolute(seed) };
-    let stem = seed.file_stem().map_or_else(String::new, |s| s.to_string_lossy().into_owned());
-    let hash = UrlKey::of(&seed.to_string_lossy()).to_string();
+    let (stem, identity) = match seeds::as_url(seed).map(Url::parse) {
+        Some(Ok(url)) => (url.host_str().unwrap_or_default().to_owned(), url.to_string()),
+        _ => {
+            let seed = if seed.as_os_str() == "-" { absolute(Path::new("stdin")) } else { absolute(seed) };
+            let stem = seed.file_stem().map_or_else(String::new, |s| s.to_string_lossy().into_owned());
+            (stem, seed.to_string_lossy().into_owned())
+        }
+    };
+    let hash = UrlKey::of(&identity).to_string();
     Ok(base.join("crawl").join(format!("{stem}-{}", &hash[..8])))
 }
 

@@ -2,8 +2,8 @@
 
 use super::http::{AuthEntry, headers, proxy};
 use super::values::{
-    Limit, Secret, duration, from_text, list_from_text, min_block_chars, min_pages, pause, positive, share,
-    threshold_pct,
+    Limit, Secret, at_least_one, duration, from_text, list_from_text, min_block_chars, min_pages, pause,
+    positive, share, threshold_pct,
 };
 use crate::traps::TrapsSection;
 use crawl_corpus::ClusterAlgorithm;
@@ -39,6 +39,7 @@ pub struct CrawlSection {
     #[serde(deserialize_with = "from_text")]
     pub scope: Scope,
     pub depth: Limit,
+    #[serde(deserialize_with = "at_least_one")]
     pub limit: Limit,
     #[serde(deserialize_with = "list_from_text")]
     pub include: Vec<regex::Regex>,

@@ -46,6 +46,16 @@ impl std::fmt::Debug for Secret {
     }
 }
 
+/// A limit that leaves something to do.
+pub(super) fn at_least_one<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Limit, D::Error> {
+    match Limit::deserialize(deserializer)? {
+        Limit(Some(0)) => {
+            Err(D::Error::custom("must be at least 1, or \"unlimited\": 0 would write nothing"))
+        }
+        limit => Ok(limit),
+    }
+}
+
 pub(super) fn from_text<'de, T: FromStr<Err: Display>, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<T, D::Error> {
