@@ -209,6 +209,28 @@ fn error_pages_with_status_200_are_marked() {
     }
 }
 
+/// What a host answers is kept with its state, so that nobody asks it twice: not a run that goes on with the round.
+#[test]
+fn a_host_is_not_asked_again_by_a_run_that_goes_on() {
+    let (server, sandbox) = (Server::start(0, shop(200)).unwrap(), Sandbox::new());
+    let mut code = 5;
+    for runs in 1.. {
+        asked_of(&sandbox, &server, &["--limit", "4"], code);
+        assert_eq!(probes(&server), 1, "in run {runs}: {:?}", server.targets());
+        let records = sandbox.records("out.jsonl").len();
+        if records == 11 {
+            break;
+        }
+        code = if records == 8 { 0 } else { 5 };
+    }
+    for record in sandbox.records("out.jsonl") {
+        let (url, marked) =
+            (record["url"].as_str().unwrap(), record["warnings"].to_string().contains("soft_not_found"));
+        // the answer came in the first run, and is held against pages of the last
+        assert_eq!(marked, url.contains("/gone/"), "{url}");
+    }
+}
+
 /// Two programs on one host: the pages know how to say 404, the shop does not. Each section is asked once it has pages.
 #[test]
 fn a_section_that_answers_otherwise_is_asked_by_itself() {

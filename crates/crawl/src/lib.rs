@@ -11,6 +11,7 @@ pub mod extract_stage;
 pub mod feeds;
 pub mod fetch_stage;
 mod hints;
+mod host_state;
 pub mod links;
 mod logging;
 pub mod mcp;

@@ -3,7 +3,7 @@
 use crate::{
     context::{Context, Ending, Finished, Share, StageError},
     extract_stage::{ShardMessage, shard_of},
-    memory,
+    host_state, memory,
     soft404::{self, Witness},
     traps,
 };
@@ -140,9 +140,8 @@ impl Shard {
             if self.hosts.len() >= MAX_HOSTS {
                 self.evict()?;
             }
-            let stream = self.load(host)?;
+            let (stream, witness) = self.load(host)?;
             let saved_at_pages = stream.fingerprint().state().pages();
-            let witness = Witness::default();
             self.hosts.insert(host.clone(), Host { stream, witness, saved_at_pages, used: 0 });
         }
         let clock = self.clock;
@@ -152,11 +151,20 @@ impl Shard {
         Ok(state)
     }
 
-    fn load(&self, host: &HostKey) -> Result<HostStream<i64>, StageError> {
+    fn load(&self, host: &HostKey) -> Result<(HostStream<i64>, Witness), StageError> {
         let settle_pages = self.context.config.dedup.settle_pages;
-        if let Some(bytes) = self.context.store.load_host(host)? {
-            match Fingerprint::from_bytes(self.mode, &bytes, self.settings) {
-                Ok(fingerprint) => return Ok(HostStream::new(fingerprint, settle_pages)),
+        let saved = self.context.store.load_host(host)?;
+        let known = saved.as_deref().map(|bytes| host_state::decode(bytes).ok_or("not a host's state"));
+        let (witness, bytes) = match known.transpose() {
+            Ok(known) => known.unwrap_or_default(),
+            Err(error) => {
+                tracing::warn!(%host, %error, "the saved state is unusable, starting anew");
+                Default::default()
+            }
+        };
+        if !bytes.is_empty() {
+            match Fingerprint::from_bytes(self.mode, bytes, self.settings) {
+                Ok(fingerprint) => return Ok((HostStream::new(fingerprint, settle_pages), witness)),
                 Err(error) => {
                     tracing::warn!(%host, %error, "the saved fingerprint is unusable, starting anew");
                 }
@@ -170,7 +178,7 @@ impl Shard {
             stream.hold(&text, &read, order);
             Ok(())
         })?;
-        Ok(stream)
+        Ok((stream, witness))
     }
 
     fn each_held(
@@ -210,12 +218,10 @@ impl Shard {
 
     /// Lets held pages go, by their orders. A host that was not settled until now is saved first.
     fn release(&mut self, host: &HostKey, was_settled: bool, due: &[i64]) -> Result<(), StageError> {
+        let context = Arc::clone(&self.context);
         let state = self.host(host)?;
-        let counted = state.stream.fingerprint();
-        if !was_settled && counted.state().is_settled() {
-            let bytes = counted.to_bytes();
-            state.saved_at_pages = state.stream.fingerprint().state().pages();
-            self.context.store.save_host(host, &bytes)?;
+        if !was_settled && state.stream.fingerprint().state().is_settled() {
+            save(&context, host, state)?;
         }
         for &order in due {
             let held = self.context.store.held(host, order - 1, 1)?;
@@ -245,15 +251,11 @@ impl Shard {
         let Some(state) = self.hosts.get_mut(host) else { return Ok(()) };
         let pages = state.stream.fingerprint().state().pages();
         let due = (state.saved_at_pages / SAVE_EVERY_SHARE).max(SAVE_EVERY_AT_LEAST);
-        if pages - state.saved_at_pages >= due {
-            state.saved_at_pages = pages;
-            self.context.store.save_host(host, &state.stream.fingerprint().to_bytes())?;
-        }
-        Ok(())
+        if pages - state.saved_at_pages >= due { save(&self.context, host, state) } else { Ok(()) }
     }
 
-    /// Drops the quarter of the hosts that were idle longest. Unsettled ones need no saving: their pages are held. What waits of
-    /// a settled one is let go.
+    /// Drops the quarter of the hosts that were idle longest. The fingerprints of unsettled ones need no saving: their
+    /// pages are held. What waits of a settled one is let go.
     fn evict(&mut self) -> Result<(), StageError> {
         let mut ages: Vec<u64> = self.hosts.values().map(|h| h.used).collect();
         ages.sort_unstable();
@@ -270,8 +272,8 @@ impl Shard {
                 let due = state.stream.end();
                 self.release(&host, true, &due)?;
             }
-            if let Some(state) = self.hosts.remove(&host) {
-                save_settled(&self.context, &host, &state)?;
+            if let Some(mut state) = self.hosts.remove(&host) {
+                save_news(&self.context, &host, &mut state)?;
             }
         }
         Ok(())
@@ -293,8 +295,8 @@ impl Shard {
                 self.settle(&host)?;
             }
         }
-        for (host, state) in &self.hosts {
-            save_settled(&self.context, host, state)?;
+        for (host, state) in &mut self.hosts {
+            save_news(&self.context, host, state)?;
         }
         Ok(())
     }
@@ -399,12 +401,20 @@ fn text_of(page: &ExtractedPage) -> PageText<'_> {
     PageText { content: &page.extraction.content, url: page.final_url.as_str(), title, extracted }
 }
 
-fn save_settled(context: &Context, host: &HostKey, state: &Host) -> Result<(), StageError> {
+/// Saves what is known of a host, if the store does not know it.
+fn save_news(context: &Context, host: &HostKey, state: &mut Host) -> Result<(), StageError> {
     let counted = state.stream.fingerprint().state();
-    if counted.is_settled() && counted.pages() != state.saved_at_pages {
-        context.store.save_host(host, &state.stream.fingerprint().to_bytes())?;
-    }
-    Ok(())
+    let grown = counted.is_settled() && counted.pages() != state.saved_at_pages;
+    if state.witness.take_news() || grown { save(context, host, state) } else { Ok(()) }
+}
+
+fn save(context: &Context, host: &HostKey, state: &mut Host) -> Result<(), StageError> {
+    let fingerprint = state.stream.fingerprint();
+    let counted = fingerprint.state();
+    let bytes = if counted.is_settled() { fingerprint.to_bytes() } else { Vec::new() };
+    state.saved_at_pages = counted.pages();
+    state.witness.take_news();
+    Ok(context.store.save_host(host, &host_state::encode(&state.witness, &bytes)?)?)
 }
 
 /// What settles a page.

@@ -2,7 +2,7 @@
 //! held against what it shows then.
 //!
 //! The probe is a URL of the frontier, so that politeness and robots.txt hold for it as for a page. It is neither a
-//! record nor an error, and what it brings is kept in memory alone: a run that goes on after a stop asks anew.
+//! record nor an error. What it brought is kept with the state of its host for the round.
 
 use crate::{
     context::{Context, Finished, now_ms},
@@ -13,6 +13,7 @@ use crawl_model::{
     CrawlRequest, Discovery, ExtractedPage, HostKey, LeaseRef, Outcome, PageHistory, Settlement, StoreError,
 };
 use rustc_hash::{FxHashMap, FxHasher};
+use serde::{Deserialize, Serialize};
 use std::hash::{BuildHasher, BuildHasherDefault};
 use url::Url;
 
@@ -29,13 +30,16 @@ const MAX_SECTIONS: usize = 64;
 
 /// What a host answers for what it does not have, section by section: a site's news and its shop may be two programs.
 /// A section is what stands below one first segment of the path.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Witness {
     /// Pages that came, by the hash of the section; `None` once it has been asked.
     sections: FxHashMap<u64, Option<u32>>,
     asked: usize,
     /// With the hash of the section that answered so.
     error_pages: Vec<(u64, ErrorPage)>,
+    /// It was asked or has answered since it was saved.
+    #[serde(skip)]
+    news: bool,
 }
 
 impl Witness {
@@ -72,7 +76,13 @@ impl Witness {
         due
     }
 
+    /// Whether there is something to save that was not saved; from now on there is not.
+    pub fn take_news(&mut self) -> bool {
+        std::mem::take(&mut self.news)
+    }
+
     fn note_asked(&mut self, section: u64) {
+        self.news = true;
         if self.sections.insert(section, None) != Some(None) {
             self.asked += 1;
         }

@@ -5,7 +5,7 @@
 //! ([`ErrorPage::any_matches`]). Where nothing can be asked, the words of short pages speak ([`says_not_found`]).
 
 use rustc_hash::{FxHashSet, FxHasher};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::{
     hash::{Hash, Hasher},
     sync::LazyLock,
@@ -46,7 +46,7 @@ pub fn probe_url(url: &Url, nonce: u64) -> Url {
 }
 
 /// A site's answer to a path that does not exist.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ErrorPage {
     shingles: FxHashSet<u64>,
 }
