@@ -87,6 +87,7 @@ async fn crawl(config: Config, seeds: &[Seed], state: &State, quiet: bool) -> Re
     let context = Arc::new(context);
     context.recall_scope(state.new_round)?;
     context.recall_told()?;
+    context.stats.inherited.add(context.store.counts()?.held);
     plant(&context, seeds)?;
     let [records, errors] = outputs(&context, state)?;
     let names = (records.name().to_owned(), errors.name().to_owned());

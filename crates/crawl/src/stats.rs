@@ -57,6 +57,8 @@ pub struct Stats {
     pub held: Count,
     /// Held pages that were let go.
     pub released: Count,
+    /// Pages that an earlier run of the round has held; they become records of this one.
+    pub inherited: Count,
     /// URLs that ended otherwise: failed, skipped, redirected.
     pub ended: Count,
     /// URLs that failed.
@@ -106,6 +108,7 @@ impl Default for Stats {
             records: Count::default(),
             held: Count::default(),
             released: Count::default(),
+            inherited: Count::default(),
             ended: Count::default(),
             failed: Count::default(),
             pages: Count::default(),
@@ -195,9 +198,9 @@ impl Stats {
         hosts
     }
 
-    /// URLs of this run that are a record, may still become one, or are held to become one.
+    /// URLs of this run that are a record, may still become one, or are held to become one, be it by an earlier run.
     pub fn claimed(&self) -> u64 {
-        self.leased.get().saturating_sub(self.requeued.get() + self.ended.get())
+        (self.inherited.get() + self.leased.get()).saturating_sub(self.requeued.get() + self.ended.get())
     }
 
     /// URLs between their lease and their end; held pages are not among them.
