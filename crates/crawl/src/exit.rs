@@ -1,7 +1,7 @@
 //! Exit codes, so that cron can tell what happened.
 
 use crate::{
-    config::ConfigError,
+    config::{ConfigError, ConfigErrors},
     context::{Ending, StageError},
 };
 use crawl_model::StoreError;
@@ -62,6 +62,12 @@ impl Failure {
 impl From<ConfigError> for Failure {
     fn from(error: ConfigError) -> Self {
         Self { exit: Exit::Usage, error: error.into() }
+    }
+}
+
+impl From<ConfigErrors> for Failure {
+    fn from(errors: ConfigErrors) -> Self {
+        Self { exit: Exit::Usage, error: errors.into() }
     }
 }
 

@@ -49,6 +49,22 @@ impl Display for ConfigError {
 
 impl std::error::Error for ConfigError {}
 
+/// Everything that is wrong with the settings, one line each; never empty.
+#[derive(Debug, PartialEq, Eq)]
+pub struct ConfigErrors(pub Vec<ConfigError>);
+
+impl Display for ConfigErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, error) in self.0.iter().enumerate() {
+            let gap = if number == 0 { "" } else { "\n" };
+            write!(f, "{gap}{error}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for ConfigErrors {}
+
 /// A setting given by a flag.
 #[derive(Clone, Debug)]
 pub struct Override {
@@ -63,29 +79,44 @@ pub struct Override {
 /// Merges defaults, the file, `CRAWL_*` variables and flags.
 ///
 /// # Errors
-/// The first unknown or ill-typed key, with its place.
+/// Every unknown or ill-typed key, each with its place.
 pub fn load(
     file: Option<&Path>,
     environment: impl Iterator<Item = (String, String)>,
     flags: Vec<Override>,
-) -> Result<Config, ConfigError> {
-    let defaults: Table = DEFAULTS.parse().map_err(|e| broken_defaults(&format!("{e}")))?;
-    let mut merged = defaults.clone();
+) -> Result<Config, ConfigErrors> {
+    let defaults: Table =
+        DEFAULTS.parse().map_err(|e| ConfigErrors(vec![broken_defaults(&format!("{e}"))]))?;
+    let mut merge = Merge { merged: defaults.clone(), defaults, faults: Vec::new() };
     if let Some(path) = file {
-        merge_file(&mut merged, &defaults, path)?;
+        merge.file(path);
     }
     let mut variables: Vec<_> = environment.filter(|(name, _)| name.starts_with(PREFIX)).collect();
     variables.sort();
     for (name, text) in variables {
-        let (section, key) = variable_key(&defaults, &name)?;
-        let value = parse_like(&defaults[&section][&key], &text);
-        set(&mut merged, &section, &key, value, &name)?;
+        match variable_key(&merge.defaults, &name) {
+            Ok((section, key)) => {
+                let value = parse_like(&merge.defaults[&section][&key], &text);
+                merge.set(&section, &key, value, &name);
+            }
+            Err(fault) => merge.faults.push(fault),
+        }
     }
     for Override { flag, key, value } in flags {
-        let (section, key) = key.split_once('.').ok_or_else(|| broken_defaults(key))?;
-        set(&mut merged, section, key, value, flag)?;
+        match key.split_once('.') {
+            Some((section, key)) => merge.set(section, key, value, flag),
+            None => merge.faults.push(broken_defaults(key)),
+        }
     }
-    read(merged, "settings")
+    let config = read(merge.merged, "settings");
+    match config {
+        Ok(config) if merge.faults.is_empty() => Ok(config),
+        Ok(_) => Err(ConfigErrors(merge.faults)),
+        Err(fault) => {
+            merge.faults.push(fault);
+            Err(ConfigErrors(merge.faults))
+        }
+    }
 }
 
 /// The `CRAWL_*` variables of the process.
@@ -133,51 +164,78 @@ fn without_path(problem: &str) -> String {
     lines.join("\n")
 }
 
-/// Sets one key and reads the whole once, so that an ill-typed value is reported with the place it came from.
-fn set(merged: &mut Table, section: &str, key: &str, value: Value, place: &str) -> Result<(), ConfigError> {
-    if let Some(Value::Table(table)) = merged.get_mut(section) {
-        table.insert(key.to_owned(), value);
-    }
-    read(merged.clone(), place).map(drop)
+/// The settings while sources are laid over each other, and what was wrong with them. What is faulty is left as it was, so
+/// that one run tells all.
+struct Merge {
+    defaults: Table,
+    merged: Table,
+    faults: Vec<ConfigError>,
 }
 
-fn merge_file(merged: &mut Table, defaults: &Table, path: &Path) -> Result<(), ConfigError> {
-    let at = |line: Option<usize>| match line {
-        Some(line) => format!("{}:{line}", path.display()),
-        None => path.display().to_string(),
-    };
-    let fail = |line, key: &str, problem: String, nearest| ConfigError {
-        place: at(line),
-        key: key.to_owned(),
-        problem,
-        nearest,
-    };
-    let text =
-        std::fs::read_to_string(path).map_err(|e| fail(None, "", format!("cannot be read: {e}"), None))?;
-    let line_of = |offset: usize| Some(text[..offset.min(text.len())].matches('\n').count() + 1);
-    let document = DeTable::parse(&text)
-        .map_err(|e| fail(e.span().and_then(|s| line_of(s.start)), "", e.message().to_owned(), None))?;
-    let values: Table = text.parse().map_err(|e| fail(None, "", format!("{e}"), None))?;
-    for (section, body) in document.get_ref() {
-        let (name, line) = (section.get_ref().as_ref(), line_of(section.span().start));
-        let Some(Value::Table(known)) = defaults.get(name) else {
-            let nearest = nearest(name, defaults.keys());
-            return Err(fail(line, name, "unknown section".into(), nearest));
-        };
-        let Some(keys) = body.get_ref().as_table() else {
-            return Err(fail(line, name, "is a section, not a value".into(), None));
-        };
-        for key in keys.keys() {
-            let line = line_of(key.span().start);
-            let key = key.get_ref().as_ref();
-            let dotted = format!("{name}.{key}");
-            if !known.contains_key(key) {
-                return Err(fail(line, &dotted, "unknown key".into(), nearest(key, known.keys())));
-            }
-            set(merged, name, key, values[name][key].clone(), &at(line))?;
+impl Merge {
+    /// Sets one key and reads the whole once, so that an ill-typed value is reported with the place it came from.
+    fn set(&mut self, section: &str, key: &str, value: Value, place: &str) {
+        let Some(Value::Table(table)) = self.merged.get_mut(section) else { return };
+        let before = table.insert(key.to_owned(), value);
+        let Err(fault) = read(self.merged.clone(), place) else { return };
+        self.faults.push(fault);
+        if let (Some(Value::Table(table)), Some(before)) = (self.merged.get_mut(section), before) {
+            table.insert(key.to_owned(), before);
         }
     }
-    Ok(())
+
+    /// Lays a file over what there is.
+    fn file(&mut self, path: &Path) {
+        let shown = path.display();
+        let fault = |line: Option<usize>, key: &str, problem: String, nearest| ConfigError {
+            place: line.map_or_else(|| shown.to_string(), |line| format!("{shown}:{line}")),
+            key: key.to_owned(),
+            problem,
+            nearest,
+        };
+        let text = match std::fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(e) => return self.faults.push(fault(None, "", format!("cannot be read: {e}"), None)),
+        };
+        let line_of = |offset: usize| Some(text[..offset.min(text.len())].matches('\n').count() + 1);
+        let (document, values) = match (DeTable::parse(&text), text.parse::<Table>()) {
+            (Ok(document), Ok(values)) => (document, values),
+            (Err(e), _) => {
+                let line = e.span().and_then(|span| line_of(span.start));
+                return self.faults.push(fault(line, "", e.message().to_owned(), None));
+            }
+            (_, Err(e)) => return self.faults.push(fault(None, "", format!("{e}"), None)),
+        };
+        // in the order of the file, which a table does not keep
+        let mut sections: Vec<_> = document.get_ref().iter().collect();
+        sections.sort_by_key(|(name, _)| name.span().start);
+        for (section, body) in sections {
+            let (name, line) = (section.get_ref().as_ref(), line_of(section.span().start));
+            let Some(Value::Table(known)) = self.defaults.get(name) else {
+                let nearest = nearest(name, self.defaults.keys());
+                self.faults.push(fault(line, name, "unknown section".into(), nearest));
+                continue;
+            };
+            let Some(keys) = body.get_ref().as_table() else {
+                self.faults.push(fault(line, name, "is a section, not a value".into(), None));
+                continue;
+            };
+            let known: Vec<String> = known.keys().cloned().collect();
+            let mut keys: Vec<_> = keys.keys().collect();
+            keys.sort_by_key(|key| key.span().start);
+            for key in keys {
+                let line = line_of(key.span().start);
+                let key = key.get_ref().as_ref();
+                if known.iter().any(|name| name == key) {
+                    let place = fault(line, "", String::new(), None).place;
+                    self.set(name, key, values[name][key].clone(), &place);
+                } else {
+                    let nearest = nearest(key, known.iter());
+                    self.faults.push(fault(line, &format!("{name}.{key}"), "unknown key".into(), nearest));
+                }
+            }
+        }
+    }
 }
 
 fn variable_key(defaults: &Table, name: &str) -> Result<(String, String), ConfigError> {

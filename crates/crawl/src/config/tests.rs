@@ -78,6 +78,35 @@ fn errors_name_file_line_key_and_the_nearest_name() {
 }
 
 #[test]
+fn all_faults_are_told_at_once_with_their_places() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let text = "[fetch]\nretries = \"many\"\nconcurency = 3\ndelay = \"2s\"\n[crawl]\nlimit = 0\n[fetsh]\n";
+    std::fs::write(file.path(), text).unwrap();
+    let env = [("CRAWL_FETCH_DELAI", "1s"), ("CRAWL_FETCH_BACKOFF", "soon")];
+    let env = env.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let flags = vec![
+        Override { flag: "--scope", key: "crawl.scope", value: "moon".into() },
+        Override { flag: "--depth", key: "crawl.depth", value: 3.into() },
+    ];
+    let errors = load(Some(file.path()), env, flags).unwrap_err();
+    let told = errors.to_string().replace(&file.path().display().to_string(), "FILE");
+    let begins = [
+        "FILE:2: fetch.retries: invalid type: string \"many\"",
+        "FILE:3: fetch.concurency: unknown key; did you mean \"concurrency\"?",
+        "FILE:6: crawl.limit: must be at least 1",
+        "FILE:7: fetsh: unknown section; did you mean \"fetch\"?",
+        "CRAWL_FETCH_BACKOFF: fetch.backoff: \"soon\" is not a duration",
+        "environment: CRAWL_FETCH_DELAI: unknown variable",
+        "--scope: crawl.scope: ",
+    ];
+    let lines: Vec<&str> = told.lines().collect();
+    assert_eq!(lines.len(), begins.len(), "{told}");
+    for (line, begin) in lines.iter().zip(begins) {
+        assert!(line.starts_with(begin), "{line}\nis not\n{begin}");
+    }
+}
+
+#[test]
 fn environment_errors_name_the_variable() {
     let set = |k: &str, v: &str| load(None, [(k.to_owned(), v.to_owned())].into_iter(), vec![]).map(drop);
     assert_eq!(
