@@ -5,7 +5,7 @@
 mod run;
 mod support;
 
-use run::{Run, Sandbox, lines, run};
+use run::{PATIENCE, Run, Sandbox, lines, run};
 use std::{collections::BTreeMap, io::BufRead, time::Duration};
 use support::{
     made::{Tree, page},
@@ -188,4 +188,43 @@ fn foreign_variables_may_be_any_bytes_and_ours_must_be_text() {
     run(sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl"]).env("FOREIGN", rubbish)).expect(0);
     let failed = run(sandbox.crawl(&[server.url("/")], &[]).env("CRAWL_FETCH_DELAY", rubbish)).expect(2);
     assert!(failed.stderr.contains("CRAWL_FETCH_DELAY"), "{}", failed.stderr);
+}
+
+/// A round replaces the file with its first record: whatever ends it before that, the records of the last one stay, and
+/// whoever goes on with it still replaces them.
+#[test]
+fn records_are_replaced_by_records_alone() {
+    use std::sync::atomic::{AtomicU16, Ordering::SeqCst};
+    static STATUS: AtomicU16 = AtomicU16::new(200);
+    let tree = Tree::of(5);
+    let handler = move |request: &Request| match (STATUS.load(SeqCst), request.path()) {
+        (200, _) | (_, "/robots.txt") => tree.answer(request),
+        (204, "/") => Response::html("<meta name=robots content=noindex>"),
+        (500, _) => Response::status(500).after(Duration::from_secs(60)),
+        (status, _) => Response::status(status),
+    };
+    let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());
+    let round = |code: i32| {
+        run(&mut sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl", "--no-dedup"])).expect(code);
+        sandbox.records("out.jsonl").len()
+    };
+    assert_eq!(round(0), 5);
+    STATUS.store(404, SeqCst);
+    assert_eq!(round(4), 5, "no seed could be fetched");
+    assert_eq!(round(4), 5);
+    STATUS.store(200, SeqCst);
+    assert_eq!(round(0), 5, "replaced, not appended to");
+    // interrupted before anything came
+    STATUS.store(500, SeqCst);
+    let mut waiting = sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl", "--no-dedup"]);
+    let before = server.requests().len();
+    let running = Run::start(&mut waiting);
+    assert!(server.wait(PATIENCE, |requests| requests.len() > before), "{}", running.stderr_so_far());
+    running.kill();
+    assert_eq!(sandbox.records("out.jsonl").len(), 5);
+    STATUS.store(200, SeqCst);
+    assert_eq!(round(0), 5, "the run that goes on replaces them");
+    // a round that comes to its end without a record is one of no records
+    STATUS.store(204, SeqCst);
+    assert_eq!(round(0), 0);
 }

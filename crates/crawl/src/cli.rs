@@ -85,7 +85,7 @@ pub struct RunArgs {
         conflicts_with = "replace"
     )]
     pub append: Option<PathBuf>,
-    /// Replace FILE by the records of this round (emptied when the round starts)
+    /// Replace FILE by the records of this round (with the first of them)
     #[arg(short = 'O', long = "replace-output", value_name = "FILE", help_heading = "Output")]
     pub replace: Option<PathBuf>,
     /// Where frontier, lock and errors.jsonl are kept

@@ -30,6 +30,8 @@ pub struct FileOutput {
     file: File,
     name: String,
     length: u64,
+    /// What the file holds is of an earlier round, and goes when the first line comes.
+    stale: bool,
 }
 
 /// What the state knows of a file from before.
@@ -37,7 +39,7 @@ pub struct FileOutput {
 pub enum Before {
     /// Nothing: the file is appended to as it stands.
     Unknown,
-    /// A round starts that replaces the file.
+    /// A round starts that replaces the file, with its first record: one that brings none leaves what there is.
     Replace,
     /// A run that was cut off had settled this many bytes; what stands behind them is written again.
     CutOff(u64),
@@ -59,12 +61,14 @@ impl FileOutput {
         let mut file = OpenOptions::new().create(true).append(true).open(path).map_err(fail)?;
         let found = file.metadata().map_err(fail)?;
         let keep = match before {
-            Before::Unknown => found.len(),
-            Before::Replace => 0,
+            Before::Unknown | Before::Replace => found.len(),
             Before::CutOff(settled) => settled.min(found.len()),
         };
         if found.is_file() && keep < found.len() {
             file.set_len(keep).map_err(fail)?;
+        }
+        if before == Before::Replace {
+            return Ok(Self { file, name, length: 0, stale: found.is_file() && found.len() > 0 });
         }
         // a device has no end to seek to
         let mut length = if found.is_file() { file.seek(SeekFrom::End(0)).map_err(fail)? } else { 0 };
@@ -73,7 +77,13 @@ impl FileOutput {
             file.write_all(b"\n").map_err(fail)?;
             length += 1;
         }
-        Ok(Self { file, name, length })
+        Ok(Self { file, name, length, stale: false })
+    }
+
+    /// Whether the file still holds what an earlier round has written.
+    #[must_use]
+    pub const fn is_stale(&self) -> bool {
+        self.stale
     }
 }
 
@@ -93,9 +103,11 @@ pub fn absolute(path: &Path) -> PathBuf {
 
 impl Output for FileOutput {
     fn write(&mut self, lines: &[u8]) -> Result<(), StageError> {
-        self.file
-            .write_all(lines)
-            .map_err(|source| StageError::Output { name: self.name.clone(), source })?;
+        let fail = |source| StageError::Output { name: self.name.clone(), source };
+        if std::mem::take(&mut self.stale) {
+            self.file.set_len(0).map_err(fail)?;
+        }
+        self.file.write_all(lines).map_err(fail)?;
         self.length += lines.len() as u64;
         Ok(())
     }
@@ -163,6 +175,19 @@ mod tests {
         assert_eq!(after(Before::CutOff(800)), "one\ntwo\nthr\nnew\n");
         assert_eq!(after(Before::Replace), "new\n");
         assert_eq!(after(Before::Unknown), "one\ntwo\nthr\nnew\n");
+    }
+
+    #[test]
+    fn what_is_replaced_stays_until_there_is_something_to_replace_it_with() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("out.jsonl");
+        std::fs::write(&path, "old\n").unwrap();
+        let mut output = FileOutput::open(&path, Before::Replace).unwrap();
+        assert_eq!((output.sync().unwrap(), output.is_stale()), (Some(0), true));
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "old\n");
+        output.write(b"new\n").unwrap();
+        assert_eq!((output.sync().unwrap(), output.is_stale()), (Some(4), false));
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "new\n");
     }
 
     #[test]

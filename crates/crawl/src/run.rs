@@ -132,6 +132,9 @@ async fn crawl(config: Config, seeds: &[Seed], state: &State, quiet: bool) -> Re
     match outcome {
         Ok(()) => {
             let exit = progress::exit_code(ending, &counts, &context.stats);
+            if exit == Exit::Done && !context.config.output.replace.is_empty() {
+                state::replace_by_nothing(&*context.store, Path::new(&context.config.output.replace))?;
+            }
             if exit == Exit::NoSeed {
                 // the one end that cron has to be told in words, however quiet it asked us to be
                 let failures = context.stats.first_failures();
@@ -248,7 +251,7 @@ fn outputs(context: &Context, state: &State) -> Result<[Box<dyn Output>; 2], Fai
     let open = |path: &Path, replace: bool| -> Result<Box<dyn Output>, Failure> {
         let mut file = FileOutput::open(path, state.before(path, replace)?)?;
         let offset = file.sync()?.unwrap_or(0);
-        state.output_opened(file.name(), offset)?;
+        state.output_opened(file.name(), offset, Some(path).filter(|_| file.is_stale()))?;
         Ok(Box::new(file))
     };
     let records = match path {

@@ -8,7 +8,10 @@ use crate::{
 };
 use crawl_model::{Frontier, OutputMark, RunStore, StoreError, UrlKey};
 use crawl_store::{SqliteStore, StateLock};
-use std::path::{Path, PathBuf};
+use std::{
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+};
 use url::Url;
 
 /// A state directory that this process holds.
@@ -83,7 +86,8 @@ impl State {
         let mark = self.store.output_mark(&name)?;
         // not whether this process began the round: the one that did may not have come as far as the output
         let of_this_round = self.store.get(&round_key(&name))? == Some(self.round.to_string());
-        if replace && !(of_this_round && mark.is_some()) {
+        let untouched = mark == Some(0) && is_untouched(&*self.store, path)?;
+        if replace && (untouched || !(of_this_round && mark.is_some())) {
             return Ok(Before::Replace);
         }
         Ok(match mark {
@@ -93,11 +97,13 @@ impl State {
     }
 
     /// Notes that an output is being written from `offset` on in this round: should this process be killed, the next one
-    /// cuts the file back to what was settled.
+    /// cuts the file back to what was settled. `stale` is its path where it still holds what an earlier round wrote, which
+    /// must not be taken for lines of this one.
     ///
     /// # Errors
     /// When storage fails.
-    pub fn output_opened(&self, name: &str, offset: u64) -> Result<(), StoreError> {
+    pub fn output_opened(&self, name: &str, offset: u64, stale: Option<&Path>) -> Result<(), StoreError> {
+        self.store.put(&stale_key(name), &stale.and_then(identity).unwrap_or_default())?;
         self.store.settle(&[], &[OutputMark { name: name.to_owned(), offset }])?;
         self.store.put(&open_key(name), "1")?;
         self.store.put(&round_key(name), &self.round.to_string())
@@ -106,6 +112,38 @@ impl State {
 
 fn round_key(name: &str) -> String {
     format!("round:{name}")
+}
+
+fn stale_key(name: &str) -> String {
+    format!("stale:{name}")
+}
+
+/// What tells a file from what it becomes when it is written to.
+fn identity(path: &Path) -> Option<String> {
+    let found = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
+    let changed = (found.mtime(), found.mtime_nsec());
+    Some(format!("{}:{}:{}:{}.{:09}", found.dev(), found.ino(), found.len(), changed.0, changed.1))
+}
+
+/// Whether a file that is to be replaced is still as it was when the round began.
+fn is_untouched(store: &dyn Store, path: &Path) -> Result<bool, StoreError> {
+    let noted = store.get(&stale_key(&absolute(path).to_string_lossy()))?.filter(|noted| !noted.is_empty());
+    Ok(noted.is_some() && noted == identity(path))
+}
+
+/// Empties a file that a round replaces and for which it has brought no record, though it came to its end.
+///
+/// # Errors
+/// When storage fails, or the file cannot be written.
+pub fn replace_by_nothing(store: &dyn Store, path: &Path) -> Result<(), Failure> {
+    if is_untouched(store, path)? {
+        std::fs::OpenOptions::new()
+            .write(true)
+            .truncate(true)
+            .open(path)
+            .map_err(|e| Failure::new(Exit::Storage, format!("{}: {e}", path.display())))?;
+    }
+    Ok(())
 }
 
 fn open_key(name: &str) -> String {
