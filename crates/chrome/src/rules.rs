@@ -9,7 +9,8 @@ const TEXT: &str = include_str!("../../../config/rules/browser.toml");
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Rules {
-    tracker: Vec<Tracker>,
+    tracker: Vec<Hosts>,
+    own: Hosts,
     pub(crate) images: Patterns,
     pub(crate) media: Patterns,
     pub(crate) fonts: Patterns,
@@ -20,7 +21,7 @@ pub(crate) struct Rules {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Tracker {
+struct Hosts {
     hosts: Vec<String>,
 }
 
@@ -49,6 +50,11 @@ impl Rules {
             rest = name.split_once('.').map(|(_, above)| above);
         }
         false
+    }
+
+    /// Whether the host (lower case) is one that the browser asks of its own accord.
+    pub(crate) fn is_own(&self, host: &str) -> bool {
+        self.own.hosts.iter().any(|own| own == host)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crawl_fetch::{AddressPolicy, ResolveRule};
 use std::{path::PathBuf, time::Duration};
+use url::Url;
 
 /// Settings of a [`Renderer`](crate::Renderer).
 #[derive(Clone, Debug)]
@@ -43,6 +44,14 @@ pub struct ChromeSettings {
     pub addresses: AddressPolicy,
     /// Fixed addresses for hosts.
     pub resolve: Vec<ResolveRule>,
+    /// Another HTTP proxy (`http://[user:password@]host:port`) that connections go through; what the address policy refuses is not sent
+    /// there, and what has an address in `resolve`, or is an address in a network that was allowed, is reached without it.
+    /// `None`: all are direct. Its own address is the user's word and may be private.
+    pub proxy: Option<Url>,
+    /// Keys of certificates that are trusted though no authority vouches for them: SHA-256 of a certificate's
+    /// SubjectPublicKeyInfo in base64 (as `openssl x509 -pubkey -noout | openssl pkey -pubin -outform der | openssl dgst -sha256
+    /// -binary | base64` prints it), of the server's certificate or of one that it sends along.
+    pub trusted_keys: Vec<String>,
     /// Where the browser's profiles are made; `None`: the system's directory for temporary files.
     pub profiles: Option<PathBuf>,
 }
@@ -68,6 +77,8 @@ impl Default for ChromeSettings {
             consent: ConsentRules::default(),
             addresses: AddressPolicy::default(),
             resolve: Vec::new(),
+            proxy: None,
+            trusted_keys: Vec::new(),
             profiles: None,
         }
     }

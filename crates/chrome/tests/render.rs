@@ -9,25 +9,9 @@ use std::{
     path::Path,
     time::{Duration, Instant},
 };
-use support::{Server, block_on, processes_of, render, settings};
+use support::{Server, block_on, pages, processes_of, render, renderer, script, settings};
 
 const TEXT: &str = "Words that only a script brings to the page.";
-
-fn pages(pages: &[(&'static str, String)]) -> support::Pages {
-    pages.iter().map(|(path, body)| (*path, ("", format!("<!doctype html><title>t</title>{body}")))).collect()
-}
-
-fn script(code: &str) -> String {
-    format!("<body><div id=app></div><script>{code}</script>")
-}
-
-/// A renderer for pages on 127.0.0.1 and where its profiles are.
-fn renderer(change: impl FnOnce(&mut ChromeSettings)) -> Option<(Renderer, tempfile::TempDir)> {
-    let profiles = tempfile::tempdir().unwrap();
-    let mut settings = settings(&profiles)?;
-    change(&mut settings);
-    Some((Renderer::new(settings), profiles))
-}
 
 #[test]
 fn text_that_scripts_bring_is_there_whichever_way_it_comes() {
@@ -77,6 +61,82 @@ fn text_that_scripts_bring_is_there_whichever_way_it_comes() {
     }
     let stats = renderer.stats();
     assert_eq!((stats.pages, stats.errors, stats.browsers, stats.tabs_opened, stats.tabs), (9, 0, 1, 1, 1));
+}
+
+#[test]
+fn shadow_roots_are_part_of_the_text() {
+    let Some((renderer, _profiles)) = renderer(|_| {}) else { return };
+    let card = "customElements.define('x-card', class extends HTMLElement { connectedCallback() { \
+                const root = this.attachShadow({ mode: this.getAttribute('mode') }); \
+                fetch('/text').then(r => r.text()).then(t => { root.innerHTML = `<style>p { color: red }</style><p>${t}</p>\
+                <slot name=head>no head</slot><section><slot></slot></section><x-line></x-line>` }) } }); \
+                customElements.define('x-line', class extends HTMLElement { constructor() { super(); \
+                this.attachShadow({ mode: 'open' }).innerHTML = '<i>nested <slot>fallback</slot></i>' } })";
+    let body = "<x-card mode=open><b>given</b><h2 slot=head>Heading</h2></x-card><x-card mode=closed></x-card>\
+                <div id=declared><template shadowrootmode=open><em>declared</em></template>hidden</div><template>inert</template>";
+    let mut served = pages(&[("/card", format!("{body}{}", script(card)))]);
+    served.insert("/text", ("Content-Type: text/plain\r\n", TEXT.into()));
+    let page = render(&renderer, &Server::start("127.0.0.1", served).url("/card")).unwrap();
+    let shown = format!(
+        "<x-card mode=\"open\"><p>{TEXT}</p><h2 slot=\"head\">Heading</h2><section><b>given</b></section>\
+         <x-line><i>nested fallback</i></x-line></x-card>"
+    );
+    assert!(page.html.contains(&shown), "{}", page.html);
+    assert!(page.html.contains(&format!("<x-card mode=\"closed\"><p>{TEXT}</p>no head")), "{}", page.html);
+    // what has no slot is not shown, and a template stays one
+    assert!(page.html.contains("<div id=\"declared\"><em>declared</em></div>"), "{}", page.html);
+    assert!(page.html.contains("<template>inert</template>") && page.settled, "{}", page.html);
+}
+
+#[test]
+fn routing_and_redirects_end_at_their_address() {
+    let Some((renderer, _profiles)) = renderer(|_| {}) else { return };
+    let route = format!(
+        "history.pushState(0, '', '/routed?to=1'); fetch('/there').then(() => {{ app.textContent = '{TEXT}'; \
+         history.replaceState(0, '', '/routed?to=2#part') }})"
+    );
+    let mut served = pages(&[
+        ("/route", script(&route)),
+        ("/refresh", "<meta http-equiv=refresh content='0; url=/there'>".into()),
+        ("/form", "<form id=f action=/there></form><script>f.submit()</script>".into()),
+        ("/there", script(&format!("app.textContent = '{TEXT}'"))),
+        ("/moved", String::new()),
+    ]);
+    served.get_mut("/moved").unwrap().0 = "Location: /refresh\r\n";
+    let server = Server::start("127.0.0.1", served);
+    for (path, end) in
+        [("/route", "/routed?to=2#part"), ("/refresh", "/there"), ("/form", "/there?"), ("/moved", "/there")]
+    {
+        let page = render(&renderer, &server.url(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
+        assert!(page.html.contains(&format!(">{TEXT}<")), "{path}: {}", page.html);
+        assert_eq!((page.url, page.status, page.settled), (server.url(end), 200, true), "{path}");
+    }
+}
+
+#[test]
+fn tabs_are_reused_and_never_more_than_their_limit() {
+    let Some((renderer, _profiles)) = renderer(|settings| settings.tabs = 2) else { return };
+    let opens =
+        format!("open('/page'); setTimeout(() => {{ app.textContent = '{TEXT}'; open('/page', 'w') }}, 20)");
+    let server = Server::start("127.0.0.1", pages(&[("/page", script(&opens))]));
+    let urls: Vec<_> = (0..24).map(|n| server.url(&format!("/page?{n}"))).collect();
+    let most = block_on(async {
+        let all = futures::future::join_all(urls.iter().map(|url| renderer.render(url)));
+        let most = async {
+            let mut most = 0;
+            while renderer.stats().pages + renderer.stats().errors < 24 {
+                most = most.max(renderer.stats().tabs);
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+            most
+        };
+        let (pages, most) =
+            tokio::time::timeout(Duration::from_secs(60), async { tokio::join!(all, most) }).await.unwrap();
+        assert!(pages.iter().all(|page| page.as_ref().is_ok_and(|page| page.html.contains(TEXT))));
+        most
+    });
+    let stats = renderer.stats();
+    assert_eq!((most, stats.tabs, stats.tabs_opened, stats.browsers, stats.errors), (2, 2, 2, 1, 0));
 }
 
 #[test]
@@ -210,42 +270,6 @@ fn hostile_scripts_cost_their_own_page_only() {
     assert!(matches!(hops, RenderError::Navigation(_)), "{hops}");
     assert!(render(&renderer, &server.url("/good")).unwrap().html.contains(TEXT), "after /hops");
     assert!(!server.hits().iter().any(|path| path.starts_with("/popup")), "a window was opened");
-}
-
-#[test]
-fn private_addresses_are_closed_to_the_browser() {
-    let canary = Server::start("127.66.0.1", pages(&[("/canary", String::new())]));
-    let Some((renderer, _profiles)) = renderer(|settings| {
-        settings.blocked.images = false;
-        settings.resolve = vec![format!("sly.test:{}:127.66.0.1", canary.port).parse().unwrap()];
-    }) else {
-        return;
-    };
-    let port = canary.port;
-    let ask = format!(
-        "<img src=http://127.66.0.1:{port}/canary/img><iframe src=http://127.66.0.1:{port}/canary></iframe><iframe src=file:///etc/passwd></iframe>\
-         <link rel=stylesheet href=http://sly.test:{port}/canary><script>\
-         const done = t => {{ const p = document.createElement('p'); p.textContent = t; document.body.append(p) }};\
-         fetch('http://127.66.0.1:{port}/canary').then(() => done('leaked'), () => done('refused'));\
-         fetch('http://sly.test:{port}/canary', {{ mode: 'no-cors' }}).then(() => done('leaked'), () => done('refused'));\
-         new WebSocket('ws://127.66.0.1:{port}/canary'); navigator.sendBeacon('http://127.66.0.1:{port}/canary')</script>"
-    );
-    let jump = format!("<script>location = 'http://127.66.0.1:{port}/canary'</script>");
-    let server = Server::start("127.0.0.1", pages(&[("/ask", ask), ("/jump", jump)]));
-    let page = render(&renderer, &server.url("/ask")).unwrap();
-    assert!(
-        page.html.matches("<p>refused</p>").count() == 2 && !page.html.contains("<p>leaked"),
-        "{}",
-        page.html
-    );
-    assert!(!page.html.contains("root:"));
-    let _ = render(&renderer, &server.url("/jump"));
-    let direct = render(&renderer, &canary.url("/canary")).unwrap_err();
-    assert!(
-        matches!(&direct, RenderError::AddressBlocked { address, .. } if address.to_string() == "127.66.0.1"),
-        "{direct}"
-    );
-    assert_eq!(canary.hits(), Vec::<String>::new());
 }
 
 /// Waits until no process of a browser is left: they die of a signal, which takes its time.

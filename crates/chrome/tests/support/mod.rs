@@ -11,42 +11,67 @@ use crawl_chrome::{Budgets, ChromeSettings, RenderError, Rendered, Renderer, fin
 use crawl_fetch::AddressPolicy;
 use std::{
     collections::HashMap,
-    io::{BufRead, BufReader, Write},
-    net::{TcpListener, TcpStream},
+    io::{BufRead, BufReader, Read, Write},
+    net::TcpListener,
     sync::{Arc, Mutex},
     time::Duration,
 };
 use url::Url;
 
-/// A path's answer: headers (each with its line end), and body.
+/// A path's answer: headers (each with its line end; `Location` makes it a redirect), and body.
 pub type Pages = HashMap<&'static str, (&'static str, String)>;
 
 /// A server on an address of loopback that counts what it is asked for.
 pub struct Server {
     pub port: u16,
     pub address: &'static str,
+    scheme: &'static str,
     hits: Arc<Mutex<Vec<String>>>,
 }
 
 impl Server {
     pub fn start(address: &'static str, pages: Pages) -> Self {
-        let listener = TcpListener::bind((address, 0)).unwrap();
+        Self::start_at(address, 0, pages)
+    }
+
+    /// A server at a port; 0: a free one.
+    pub fn start_at(address: &'static str, port: u16, pages: Pages) -> Self {
+        Self::start_with((address, port), "http", pages, Some)
+    }
+
+    /// A server that speaks TLS.
+    pub fn start_tls(address: &'static str, pages: Pages, config: rustls::ServerConfig) -> Self {
+        let config = Arc::new(config);
+        Self::start_with((address, 0), "https", pages, move |stream| {
+            let connection = rustls::ServerConnection::new(Arc::clone(&config)).ok()?;
+            Some(rustls::StreamOwned::new(connection, stream))
+        })
+    }
+
+    fn start_with<S: Read + Write>(
+        (address, port): (&'static str, u16),
+        scheme: &'static str,
+        pages: Pages,
+        wrap: impl Fn(std::net::TcpStream) -> Option<S> + Send + Sync + 'static,
+    ) -> Self {
+        let wrap = Arc::new(wrap);
+        let listener = TcpListener::bind((address, port)).unwrap();
         let port = listener.local_addr().unwrap().port();
         let hits = Arc::new(Mutex::new(Vec::new()));
         let (pages, seen) = (Arc::new(pages), Arc::clone(&hits));
         let accept = move || {
             for stream in listener.incoming().flatten() {
-                let (pages, seen) = (Arc::clone(&pages), Arc::clone(&seen));
-                let serve = move || serve(stream, &pages, &seen);
+                let (pages, seen, wrap) = (Arc::clone(&pages), Arc::clone(&seen), Arc::clone(&wrap));
+                let serve = move || wrap(stream).and_then(|stream| serve(stream, &pages, &seen));
                 std::thread::Builder::new().spawn(serve).unwrap();
             }
         };
         std::thread::Builder::new().spawn(accept).unwrap();
-        Self { port, address, hits }
+        Self { port, address, scheme, hits }
     }
 
     pub fn url(&self, path: &str) -> Url {
-        Url::parse(&format!("http://{}:{}{path}", self.address, self.port)).unwrap()
+        Url::parse(&format!("{}://{}:{}{path}", self.scheme, self.address, self.port)).unwrap()
     }
 
     pub fn hits(&self) -> Vec<String> {
@@ -54,7 +79,7 @@ impl Server {
     }
 }
 
-fn serve(stream: TcpStream, pages: &Pages, seen: &Mutex<Vec<String>>) -> Option<()> {
+fn serve(stream: impl Read + Write, pages: &Pages, seen: &Mutex<Vec<String>>) -> Option<()> {
     let mut reader = BufReader::new(stream);
     loop {
         let mut first = String::new();
@@ -72,8 +97,12 @@ fn serve(stream: TcpStream, pages: &Pages, seen: &Mutex<Vec<String>>) -> Option<
             std::thread::park();
         }
         let missing = ("", String::from("missing"));
-        let status = if pages.contains_key(bare) { "200 OK" } else { "404 Not Found" };
         let (headers, body) = pages.get(bare).unwrap_or(&missing);
+        let status = match pages.contains_key(bare) {
+            true if headers.contains("Location:") => "302 Found",
+            true => "200 OK",
+            false => "404 Not Found",
+        };
         let length = body.len();
         let kind = if headers.contains("Content-Type") { "" } else { "Content-Type: text/html\r\n" };
         let head = format!("HTTP/1.1 {status}\r\n{kind}{headers}Content-Length: {length}\r\n\r\n");
@@ -103,6 +132,24 @@ pub fn settings(profiles: &tempfile::TempDir) -> Option<ChromeSettings> {
         profiles: Some(profiles.path().to_owned()),
         ..ChromeSettings::default()
     })
+}
+
+/// Pages of HTML by path.
+pub fn pages(pages: &[(&'static str, String)]) -> Pages {
+    pages.iter().map(|(path, body)| (*path, ("", format!("<!doctype html><title>t</title>{body}")))).collect()
+}
+
+/// A page with an empty place and a script.
+pub fn script(code: &str) -> String {
+    format!("<body><div id=app></div><script>{code}</script>")
+}
+
+/// A renderer for pages on 127.0.0.1 and where its profiles are.
+pub fn renderer(change: impl FnOnce(&mut ChromeSettings)) -> Option<(Renderer, tempfile::TempDir)> {
+    let profiles = tempfile::tempdir().unwrap();
+    let mut settings = settings(&profiles)?;
+    change(&mut settings);
+    Some((Renderer::new(settings), profiles))
 }
 
 /// One page after the other.

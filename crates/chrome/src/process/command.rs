@@ -1,0 +1,140 @@
+//! Where the browser is, and the command line that it is started with.
+
+use crate::{error::RenderError, settings::ChromeSettings};
+use std::{
+    net::SocketAddr,
+    os::unix::process::CommandExt,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+/// The variable by which its processes are found again.
+pub(super) const VARIABLE: &str = "CRAWL_CHROME_PROFILE";
+/// Names under which the browser is installed.
+const NAMES: [&str; 7] = [
+    "chromium",
+    "chromium-browser",
+    "google-chrome-stable",
+    "google-chrome",
+    "chromium-headless-shell",
+    "chrome-headless-shell",
+    "chrome",
+];
+/// Switches that every browser is started with: nothing that it does of its own accord, nothing that leaves the proxy.
+const SWITCHES: &[&str] = &[
+    "--headless",
+    "--remote-debugging-port=0",
+    "--no-first-run",
+    "--no-default-browser-check",
+    "--no-service-autorun",
+    "--no-pings",
+    "--password-store=basic",
+    "--use-mock-keychain",
+    "--mute-audio",
+    "--disable-gpu",
+    "--disable-quic",
+    "--disable-sync",
+    "--disable-breakpad",
+    "--disable-crash-reporter",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-component-extensions-with-background-pages",
+    "--disable-default-apps",
+    "--disable-extensions",
+    "--disable-domain-reliability",
+    "--disable-client-side-phishing-detection",
+    "--disable-hang-monitor",
+    "--disable-notifications",
+    "--disable-prompt-on-repost",
+    "--disable-dev-shm-usage",
+    "--disable-search-engine-choice-screen",
+    // Windows that nobody looks at run as fast as others.
+    "--disable-background-timer-throttling",
+    "--disable-backgrounding-occluded-windows",
+    "--disable-renderer-backgrounding",
+    // Two features at work for each navigation that a crawl has no use of: a page kept alive to go back to (memory), and a
+    // new frame for each document. Pages are asked for as their URLs say (no try over TLS first).
+    "--disable-features=BackForwardCache,RenderDocument,HttpsUpgrades,AvoidUnnecessaryBeforeUnloadCheckSync,PaintHolding,\
+     Translate,MediaRouter,DialMediaRouteProvider,GlobalMediaControls,LensOverlay,OptimizationHints,\
+     AutofillServerCommunication,CertificateTransparencyComponentUpdater,InterestFeedContentSuggestions,\
+     DestroyProfileOnBrowserClose,NetworkTimeServiceQuerying",
+    "--disable-back-forward-cache",
+    // No window is opened by a page, whatever its script calls.
+    "--block-new-web-contents",
+    "--deny-permission-prompts",
+    "--autoplay-policy=user-gesture-required",
+    // Names are resolved by the proxy alone, and nothing is sent around it.
+    "--proxy-bypass-list=<-loopback>",
+    "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
+    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--js-flags=--max-old-space-size=768",
+];
+
+/// The browser: the executable that is named, or the first that is found in `PATH`.
+///
+/// # Errors
+/// [`RenderError::Missing`] where there is none.
+pub fn find_browser(named: Option<&Path>) -> Result<PathBuf, RenderError> {
+    match named {
+        Some(path) if path.components().count() > 1 => path
+            .is_file()
+            .then(|| path.to_owned())
+            .ok_or_else(|| RenderError::Missing(path.display().to_string())),
+        Some(name) => in_path(&name.to_string_lossy())
+            .ok_or_else(|| RenderError::Missing(format!("{} in PATH", name.display()))),
+        None => NAMES
+            .iter()
+            .find_map(|name| in_path(name))
+            .ok_or_else(|| RenderError::Missing(format!("{} in PATH", NAMES.join(", ")))),
+    }
+}
+
+fn in_path(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|dir| dir.join(name)).find(|file| file.is_file())
+}
+
+/// The command line. `setpriv` (util-linux) sets the parent-death signal; it is the kernel that then ends the browser
+/// when the thread that started it is gone, however it went.
+pub(super) fn command(path: &Path, settings: &ChromeSettings, proxy: SocketAddr, profile: &Path) -> Command {
+    let mut command = match in_path("setpriv") {
+        Some(setpriv) => {
+            let mut command = Command::new(setpriv);
+            command.args(["--pdeathsig", "KILL", "--"]).arg(path);
+            command
+        }
+        None => {
+            tracing::warn!(
+                "setpriv is missing: a browser may be left until the next start if the crawl is killed"
+            );
+            Command::new(path)
+        }
+    };
+    command.args(SWITCHES);
+    command.arg(format!("--user-data-dir={}", profile.display()));
+    command.arg(format!("--proxy-server=http://{proxy}"));
+    command.arg(format!("--window-size={},{}", settings.viewport.0, settings.viewport.1));
+    if settings.blocked.images {
+        command.arg("--blink-settings=imagesEnabled=false");
+    }
+    if let Some(agent) = &settings.user_agent {
+        command.arg(format!("--user-agent={agent}"));
+    }
+    if let Some(languages) = &settings.accept_language {
+        command.arg(format!("--accept-lang={languages}"));
+    }
+    if !settings.trusted_keys.is_empty() {
+        command.arg(format!("--ignore-certificate-errors-spki-list={}", settings.trusted_keys.join(",")));
+    }
+    if !settings.sandbox {
+        command.args(["--no-sandbox", "--disable-setuid-sandbox"]);
+    }
+    command.arg("about:blank");
+    for variable in ["XDG_CONFIG_HOME", "XDG_CACHE_HOME"] {
+        command.env(variable, profile);
+    }
+    command.env(VARIABLE, profile);
+    command.process_group(0);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    command
+}

@@ -1,0 +1,52 @@
+//! Processes as the kernel shows them under `/proc`.
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use std::fs;
+
+/// A process group that can be killed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Group(pub(super) Pid);
+
+impl Group {
+    pub(crate) fn kill(self) {
+        // it may be gone already
+        let _ = kill_process_group(self.0, Signal::KILL);
+    }
+
+    /// Bytes of memory that its processes hold and share with no file: anonymous and shared memory.
+    pub(crate) fn memory(self) -> u64 {
+        let own = self.0.as_raw_nonzero().get();
+        let sum: u64 = processes()
+            .filter(|pid| group_of(*pid) == Some(own))
+            .filter_map(|pid| fs::read_to_string(format!("/proc/{pid}/status")).ok())
+            .map(|status| status.lines().filter_map(kilobytes).sum::<u64>())
+            .sum();
+        sum << 10
+    }
+}
+
+/// The amount of a line of `/proc/PID/status` that counts.
+fn kilobytes(line: &str) -> Option<u64> {
+    let amount = line.strip_prefix("RssAnon:").or_else(|| line.strip_prefix("RssShmem:"))?;
+    amount.split_whitespace().next()?.parse().ok()
+}
+
+pub(super) fn processes() -> impl Iterator<Item = u32> {
+    let names = fs::read_dir("/proc").into_iter().flatten().flatten();
+    names.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
+/// A field of `/proc/PID/stat`, counted from the one after the name (which may hold spaces and brackets).
+pub(super) fn stat_field(pid: u32, index: usize) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(')')?.1.split_whitespace().nth(index)?.parse().ok()
+}
+
+pub(super) fn group_of(pid: u32) -> Option<i32> {
+    stat_field(pid, 2).and_then(|group| i32::try_from(group).ok())
+}
+
+/// When a process started, in ticks since boot: with the id it names a process for ever.
+pub(super) fn start_time(pid: u32) -> Option<u64> {
+    stat_field(pid, 19)
+}

@@ -1,0 +1,74 @@
+//! The directory of a browser, marked with its owner, and what is done with those whose owner is dead.
+
+use super::{
+    command::VARIABLE,
+    group::{Group, group_of, processes, start_time},
+};
+use rustix::process::{Pid, geteuid};
+use std::{fs, os::unix::fs::MetadataExt, path::Path};
+use tempfile::TempDir;
+
+/// How a profile's directory is called.
+const PREFIX: &str = "crawl-chrome-";
+/// The file in it that says whose it is: process id and start time.
+pub(super) const MARK: &str = "crawl-owner";
+pub(super) fn new_profile(base: &Path) -> std::io::Result<TempDir> {
+    let profile = tempfile::Builder::new().prefix(PREFIX).tempdir_in(base)?;
+    let own = std::process::id();
+    fs::write(profile.path().join(MARK), format!("{own} {}", start_time(own).unwrap_or_default()))?;
+    // what the command line has no switch for
+    let preferences = serde_json::json!({
+        "download_restrictions": 3,
+        // nothing is fetched on suspicion, and nobody is signed in
+        "signin": {"allowed": false},
+        "net": {"network_prediction_options": 2},
+        "profile": {"default_content_setting_values": {
+            "automatic_downloads": 2, "geolocation": 2, "media_stream": 2, "notifications": 2, "popups": 2,
+        }},
+    });
+    let default = profile.path().join("Default");
+    fs::create_dir(&default)?;
+    fs::write(default.join("Preferences"), preferences.to_string())?;
+    Ok(profile)
+}
+
+/// Ends the browsers of crawls that were killed, and removes their profiles: directories of ours, marked with an owner
+/// that is no more. Gives how many there were.
+pub(crate) fn reap(base: &Path) -> usize {
+    let entries = fs::read_dir(base).into_iter().flatten().flatten();
+    entries
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX))
+        .filter(|e| reap_one(&e.path()))
+        .count()
+}
+
+fn reap_one(profile: &Path) -> bool {
+    // the directory may be shared: only what is ours, and no links
+    let own =
+        fs::symlink_metadata(profile).is_ok_and(|meta| meta.is_dir() && meta.uid() == geteuid().as_raw());
+    let Some(mark) = own.then(|| fs::read_to_string(profile.join(MARK)).ok()).flatten() else {
+        return false;
+    };
+    let mut parts = mark.split_whitespace().map(str::parse::<u64>);
+    let (Some(Ok(pid)), Some(Ok(started))) = (parts.next(), parts.next()) else {
+        return false;
+    };
+    if u32::try_from(pid).is_ok_and(|pid| start_time(pid) == Some(started)) {
+        return false;
+    }
+    let mut mark = format!("{VARIABLE}={}", profile.display()).into_bytes();
+    mark.push(0);
+    for pid in processes() {
+        let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        if !environment.windows(mark.len()).any(|part| part == mark) {
+            continue;
+        }
+        if let Some(group) = group_of(pid).and_then(Pid::from_raw) {
+            Group(group).kill();
+        }
+    }
+    if let Err(error) = fs::remove_dir_all(profile) {
+        tracing::debug!("the browser's profile {} is left for later: {error}", profile.display());
+    }
+    true
+}

@@ -1,0 +1,95 @@
+//! Processes are found, counted and ended; only those that nobody owns any more are removed.
+
+use super::{
+    Group,
+    command::{VARIABLE, find_browser},
+    profile::{MARK, new_profile, reap},
+};
+use crate::error::RenderError;
+use rustix::process::Pid;
+use std::{
+    fs,
+    os::unix::process::CommandExt,
+    path::Path,
+    process::{Child, Command, ExitStatus},
+    time::{Duration, Instant},
+};
+
+/// A process that sleeps in a group of its own; dropped, it is dead.
+struct Sleeper(Child);
+
+impl Sleeper {
+    fn start(profile: Option<&Path>) -> Self {
+        let mut command = Command::new("sleep");
+        command.arg("600").envs(profile.map(|path| (VARIABLE, path))).process_group(0);
+        Self(command.spawn().unwrap())
+    }
+
+    fn group(&self) -> Group {
+        Group(Pid::from_raw(self.0.id() as i32).unwrap())
+    }
+
+    /// How it ended, once it has.
+    fn ended(&mut self) -> ExitStatus {
+        let mut status = None;
+        until("it has ended", || {
+            status = self.0.try_wait().unwrap();
+            status.is_some()
+        });
+        status.unwrap()
+    }
+}
+
+impl Drop for Sleeper {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !holds() {
+        assert!(begun.elapsed() < Duration::from_secs(10), "not before long: {what}");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn the_named_browser_must_be_there() {
+    let missing = find_browser(Some(Path::new("/nowhere/chromium"))).unwrap_err();
+    assert_eq!(missing, RenderError::Missing("/nowhere/chromium".into()));
+    assert!(find_browser(Some(Path::new("sh"))).unwrap().ends_with("sh"));
+}
+
+#[test]
+fn what_a_dead_owner_left_is_killed_and_removed_and_nothing_else() {
+    let base = tempfile::tempdir().unwrap();
+    let left = new_profile(base.path()).unwrap().keep();
+    let mine = new_profile(base.path()).unwrap().keep();
+    let other = base.path().join("crawl-chrome-unmarked");
+    fs::create_dir(&other).unwrap();
+    // a process id with another start time is another process
+    fs::write(left.join(MARK), format!("{} 1", std::process::id())).unwrap();
+    let (mut orphan, mut ours) = (Sleeper::start(Some(&left)), Sleeper::start(Some(&mine)));
+    // a process that has only just begun may not show its environment yet
+    let shows = |sleeper: &Sleeper| {
+        fs::read_to_string(format!("/proc/{}/environ", sleeper.0.id()))
+            .is_ok_and(|all| all.contains(VARIABLE))
+    };
+    until("both show their environment", || shows(&orphan) && shows(&ours));
+    assert_eq!(reap(base.path()), 1);
+    assert!(!orphan.ended().success());
+    assert!(ours.0.try_wait().unwrap().is_none(), "the browser of a live owner was killed");
+    assert!(!left.exists() && mine.exists() && other.exists());
+}
+
+#[test]
+fn memory_of_a_group_is_that_of_its_processes() {
+    let mut sleeper = Sleeper::start(None);
+    let group = sleeper.group();
+    assert!((1..1 << 30).contains(&group.memory()));
+    group.kill();
+    sleeper.ended();
+    assert_eq!(group.memory(), 0);
+}

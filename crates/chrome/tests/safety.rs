@@ -1,0 +1,178 @@
+//! What a page may do and load, told by what servers are asked for. Skipped, with a line that says so, without a browser.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
+
+mod support;
+
+use base64::{Engine, prelude::BASE64_STANDARD};
+use crawl_chrome::{Blocked, RenderError};
+use sha2::{Digest, Sha256};
+use support::{Server, pages, render, renderer, script};
+
+const TEXT: &str = "Words that only a script brings to the page.";
+
+#[test]
+fn private_addresses_are_closed_to_the_browser() {
+    let canary = Server::start("127.66.0.1", pages(&[("/canary", String::new())]));
+    let Some((renderer, _profiles)) = renderer(|settings| {
+        settings.blocked.images = false;
+        settings.resolve = vec![format!("sly.test:{}:127.66.0.1", canary.port).parse().unwrap()];
+    }) else {
+        return;
+    };
+    let port = canary.port;
+    let target = format!("http://127.66.0.1:{port}/canary");
+    let ask = format!(
+        "<img src={target}/img><iframe src={target}></iframe><iframe src=file:///etc/passwd></iframe><object data={target}></object>\
+         <link rel=stylesheet href=http://sly.test:{port}/canary><link rel=preload as=fetch href={target}><script src={target}/js></script>\
+         <video src={target}/v></video><script>\
+         const done = t => {{ const p = document.createElement('p'); p.textContent = t; document.body.append(p) }};\
+         const asked = (url, options) => fetch(url, options).then(() => done('leaked'), () => done('refused'));\
+         asked('{target}'); asked('http://sly.test:{port}/canary', {{ mode: 'no-cors' }}); asked('/away', {{ mode: 'no-cors' }});\
+         const x = new XMLHttpRequest; x.open('GET', '{target}'); x.onload = () => done('leaked'); x.onerror = () => done('refused'); x.send();\
+         new WebSocket('ws://127.66.0.1:{port}/canary'); new EventSource('{target}'); navigator.sendBeacon('{target}');\
+         new Worker(URL.createObjectURL(new Blob([`fetch('{target}', {{ mode: 'no-cors' }})`])));\
+         new RTCPeerConnection({{ iceServers: [{{ urls: 'stun:127.66.0.1:{port}' }}] }}).createDataChannel('x')</script>"
+    );
+    let jump = format!("<script>location = '{target}'</script>");
+    let mut served = pages(&[("/ask", ask), ("/jump", jump), ("/away", String::new())]);
+    let away = format!("Location: {target}\r\n").leak();
+    served.get_mut("/away").unwrap().0 = away;
+    let server = Server::start("127.0.0.1", served);
+    let page = render(&renderer, &server.url("/ask")).unwrap();
+    let refused = page.html.matches("<p>refused</p>").count();
+    assert!(refused == 4 && !page.html.contains("<p>leaked"), "{refused}: {}", page.html);
+    assert!(!page.html.contains("root:"));
+    let jumped = render(&renderer, &server.url("/jump"));
+    assert!(jumped.as_ref().is_ok_and(|page| page.url.path() == "/jump") || jumped.is_err(), "{jumped:?}");
+    assert!(render(&renderer, &server.url("/away")).is_err());
+    let direct = render(&renderer, &canary.url("/canary")).unwrap_err();
+    assert!(
+        matches!(&direct, RenderError::AddressBlocked { address, .. } if address.to_string() == "127.66.0.1"),
+        "{direct}"
+    );
+    assert_eq!(canary.hits(), Vec::<String>::new());
+}
+
+/// A page with everything that may be blocked, and what a server of it is asked for with these settings.
+fn loads(blocked: Blocked) -> Option<Vec<String>> {
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let page = format!(
+        "<style>@font-face {{ font-family: F; src: url(/font.woff2) }} body {{ font-family: F; background: url(/back.png) }}</style>\
+         <body>text<img src=/picture.png><video src=/film.mp4 preload=auto></video><audio src=/song.mp3 preload=auto></audio>\
+         <script src=/code.js></script><script src=http://www.imrworldwide.com:{port}/track.js></script>"
+    );
+    let mut served = pages(&[("/page", page)]);
+    served.insert(
+        "/code.js",
+        ("Content-Type: text/javascript\r\n", String::from("document.fonts.load('1em F')")),
+    );
+    let server = Server::start("127.0.0.1", served);
+    let (renderer, _profiles) = renderer(|settings| {
+        settings.blocked = blocked;
+        let rule = format!("www.imrworldwide.com:{port}:127.0.0.1");
+        settings.resolve = vec![rule.parse().unwrap()];
+    })?;
+    // the port of a tracker is another server's
+    let tracker = Server::start_at("127.0.0.1", port, pages(&[("/track.js", String::new())]));
+    let page = render(&renderer, &server.url("/page")).unwrap();
+    assert!(page.html.contains("text"));
+    let mut hits = server.hits();
+    hits.extend(tracker.hits());
+    hits.sort();
+    hits.dedup();
+    Some(hits)
+}
+
+#[test]
+fn what_is_blocked_by_setting_is_never_asked_for() {
+    let all = Blocked { images: true, media: true, fonts: true, trackers: true };
+    let Some(hits) = loads(all) else { return };
+    assert_eq!(hits, ["/code.js", "/page"]);
+    let none = Blocked { images: false, media: false, fonts: false, trackers: false };
+    let hits = loads(none).unwrap();
+    for path in ["/back.png", "/film.mp4", "/font.woff2", "/page", "/picture.png", "/song.mp3", "/track.js"] {
+        assert!(hits.iter().any(|hit| hit == path), "{path}: {hits:?}");
+    }
+    let hits = loads(Blocked { images: true, ..none }).unwrap();
+    assert!(
+        !hits.iter().any(|hit| hit.ends_with(".png")) && hits.iter().any(|hit| hit == "/font.woff2"),
+        "{hits:?}"
+    );
+}
+
+#[test]
+fn downloads_and_service_workers_come_to_nothing() {
+    let Some((renderer, profiles)) = renderer(|_| {}) else { return };
+    let code = format!(
+        "const a = document.createElement('a'); a.href = '/file'; a.download = 'kept'; document.body.append(a); a.click();\
+         const f = document.createElement('iframe'); f.src = '/file'; document.body.append(f);\
+         const w = navigator.serviceWorker; if (w) w.register('/sw.js'); app.textContent = w ? 'workers' : '{TEXT}'"
+    );
+    let mut served = pages(&[("/page", script(&code)), ("/jump", script("location = '/file'"))]);
+    let attachment =
+        "Content-Type: application/octet-stream\r\nContent-Disposition: attachment; filename=kept\r\n";
+    served.insert("/file", (attachment, "bytes that are kept nowhere".into()));
+    served.insert("/sw.js", ("Content-Type: text/javascript\r\n", String::new()));
+    let server = Server::start("127.0.0.1", served);
+    let page = render(&renderer, &server.url("/page")).unwrap();
+    assert!(page.html.contains(TEXT), "{}", page.html);
+    let jump = render(&renderer, &server.url("/jump")).unwrap();
+    assert_eq!(jump.url.path(), "/jump");
+    assert!(!server.hits().iter().any(|hit| hit == "/sw.js"), "{:?}", server.hits());
+    let mut folders = vec![profiles.path().to_owned(), std::env::current_dir().unwrap()];
+    folders.extend(std::env::var_os("HOME").map(|home| std::path::Path::new(&home).join("Downloads")));
+    for folder in folders {
+        let kept = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+        let kept = kept.filter(|entry| entry.file_name().to_string_lossy().starts_with("kept")).count();
+        assert_eq!(kept, 0, "{}", folder.display());
+    }
+}
+
+#[test]
+fn a_certificate_of_nobody_is_trusted_by_its_key_only() {
+    let made = rcgen::generate_simple_self_signed(vec!["127.0.0.1".into()]).unwrap();
+    let key = rustls::pki_types::PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
+    let config =
+        rustls::ServerConfig::builder_with_provider(rustls::crypto::aws_lc_rs::default_provider().into())
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![made.cert.der().clone()], key)
+            .unwrap();
+    let page = script("fetch('/text').then(r => r.text()).then(t => { app.textContent = t })");
+    let mut served = pages(&[("/page", page)]);
+    served.insert("/text", ("Content-Type: text/plain\r\n", TEXT.into()));
+    let server = Server::start_tls("127.0.0.1", served, config);
+    let Some((strict, _profiles)) = renderer(|_| {}) else { return };
+    let refused = render(&strict, &server.url("/page")).unwrap_err();
+    assert!(matches!(&refused, RenderError::Navigation(reason) if reason.contains("CERT")), "{refused}");
+    assert_eq!(server.hits(), Vec::<String>::new());
+    let spki = rcgen::PublicKeyData::subject_public_key_info(&made.signing_key);
+    let trusted = BASE64_STANDARD.encode(Sha256::digest(spki));
+    let (trusting, _profiles) = renderer(|settings| settings.trusted_keys = vec![trusted]).unwrap();
+    let page = render(&trusting, &server.url("/page")).unwrap();
+    assert!(page.html.contains(TEXT) && page.status == 200, "{}", page.html);
+    assert_eq!(page.url, server.url("/page"));
+}
+
+#[test]
+fn connections_go_through_the_other_proxy() {
+    let site = Server::start("127.0.0.1", pages(&[("/page", String::new())]));
+    // asked as a proxy, a server of ours is asked for the whole address
+    let page = script(&format!("app.textContent = '{TEXT}'"));
+    let proxy = Server::start("127.0.0.1", pages(&[("http://name.invalid/page", page)]));
+    let Some((renderer, _profiles)) = renderer(|settings| {
+        settings.proxy = Some(proxy.url("/"));
+    }) else {
+        return;
+    };
+    let page = render(&renderer, &"http://name.invalid/page".parse().unwrap()).unwrap();
+    assert!(page.html.contains(TEXT) && page.url.as_str() == "http://name.invalid/page", "{page:?}");
+    // what was allowed by hand stands on this side of it
+    assert_eq!(render(&renderer, &site.url("/page")).unwrap().status, 200);
+    assert_eq!(
+        (proxy.hits(), site.hits()),
+        (vec!["http://name.invalid/page".to_owned()], vec!["/page".to_owned()])
+    );
+}
