@@ -86,7 +86,7 @@ pub async fn in_time(State(app): State<App>, request: Request, next: Next) -> Re
     }
 }
 
-/// Makes a problem of every error that is none yet: those of the router, of extractors, of a panic.
+/// Makes a problem of every error that is none yet: those of the router and of extractors.
 pub async fn as_problem(request: Request, next: Next) -> Response {
     let response = next.run(request).await;
     let status = response.status();
