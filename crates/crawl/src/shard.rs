@@ -422,3 +422,34 @@ fn save(context: &Context, host: &HostKey, state: &mut Host) -> Result<(), Stage
 pub fn lease_of(page: &CleanPage) -> LeaseRef {
     (&page.page.request).into()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{config, run};
+    use crawl_model::Frontier;
+    use crawl_store::MemoryStore;
+
+    /// A host that was idle while thousands of others came goes to the store with all that is known of it.
+    #[test]
+    fn what_an_evicted_host_answers_is_known_when_it_comes_back() {
+        let config = config::load(None, std::iter::empty(), Vec::new()).unwrap();
+        let settings = FingerprintSettings::new(0.7, 5, 50).unwrap();
+        let mode = config.dedup.mode;
+        let store = Arc::new(MemoryStore::new());
+        store.begin_round().unwrap();
+        let context = Arc::new(run::context(config, store).unwrap());
+        let (finished, _kept) = tokio::sync::mpsc::channel(1);
+        let hosts = FxHashMap::default();
+        let mut shard = Shard { context, index: 0, mode, settings, hosts, clock: 0, finished };
+        let key = HostKey::from_stored("h.test");
+        let url = |path: &str| Url::parse(&format!("http://h.test{path}")).unwrap();
+        let text =
+            "The gulls have taken it, which happens to the best of shops: have a look at the offers instead.";
+        shard.host(&key).unwrap().witness.hear_text(text, &url("/nowhere"));
+        shard.evict().unwrap();
+        assert!(shard.hosts.is_empty());
+        let witness = &shard.host(&key).unwrap().witness;
+        assert!(witness.matches(text, &url("/gone")) && !witness.matches("Words of a page.", &url("/page")));
+    }
+}

@@ -90,7 +90,10 @@ impl Witness {
 
     /// Takes an answer. A page without text says nothing: where scripts write the text, all pages look like it.
     pub fn hear(&mut self, page: &ExtractedPage) {
-        let (text, url) = (&page.extraction.content, &page.final_url);
+        self.hear_text(&page.extraction.content, &page.final_url);
+    }
+
+    pub(crate) fn hear_text(&mut self, text: &str, url: &Url) {
         let key = hash(section(url));
         self.note_asked(key);
         // most sites have one error page for all their sections
@@ -115,7 +118,7 @@ impl Witness {
 
     /// Whether a text is that of an error page. The start page of a section is there, also where everything unknown in that
     /// section shows it.
-    fn matches(&self, text: &str, url: &Url) -> bool {
+    pub(crate) fn matches(&self, text: &str, url: &Url) -> bool {
         let own = url.query().is_none().then(|| hash(url.path().trim_matches('/')));
         let pages = self.error_pages.iter().filter(|(section, _)| Some(*section) != own);
         ErrorPage::any_matches(pages.map(|(_, page)| page), text, url)

@@ -1,0 +1,181 @@
+//! `docs/record.md` says of every field of a record that it is there, what type it has, and whether it may be missing;
+//! and of every field that is a name, all the names.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
+
+use crawl_model::{
+    Attempt, BoilerplateInfo, BoilerplateStatus, Extractor, PageType, Record, RecordMetadata, RemovalReason,
+    RemovedSpan, SCHEMA_VERSION, Strategy, Warning,
+};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+const DOC: &str = include_str!("../../../docs/record.md");
+
+fn attempt(status: Option<u16>) -> Attempt {
+    Attempt { strategy: Strategy::Static, status, words: 1, reason: String::new() }
+}
+
+/// A record in which everything that may be missing is there, or is missing.
+fn record(full: bool) -> Record {
+    let text = || full.then(|| "text".to_owned());
+    let list = || text().into_iter().collect::<Vec<_>>();
+    let attempt =
+        Attempt { strategy: Strategy::Static, status: full.then_some(200), words: 1, reason: String::new() };
+    let removed = RemovedSpan { start: 0, end: 1, hash: 1, reason: RemovalReason::Block, pages: 1 };
+    let metadata = RecordMetadata {
+        source_url: String::new(),
+        canonical: text(),
+        title: text(),
+        description: text(),
+        author: text(),
+        published: text(),
+        modified: text(),
+        language: text(),
+        site_name: text(),
+        image: text(),
+        keywords: list(),
+        authors: list(),
+        status_code: 200,
+        content_type: text(),
+        fetched_at: String::new(),
+        strategy: Strategy::Static,
+        attempts: vec![attempt(full.then_some(200))],
+        page_type: PageType::Unknown,
+        article_score: 0,
+        is_article: false,
+        word_count: 0,
+        reading_time_minutes: 1,
+        extractor: Extractor::None,
+        language_detected: text(),
+        content_hash: String::new(),
+        duplicate_of: text(),
+        similarity: full.then_some(1.0),
+        change: None,
+        domain: String::new(),
+        depth: 0,
+        licence: text(),
+        breadcrumbs: list(),
+        ai_opt_out: list(),
+        project: text(),
+        source_group: text(),
+    };
+    let boilerplate = BoilerplateInfo {
+        status: BoilerplateStatus::Applied,
+        fingerprint: text(),
+        pages: 1,
+        blocks_removed: 0,
+        bytes_removed: 0,
+        removed: full.then_some(removed).into_iter().collect(),
+    };
+    Record {
+        schema_version: SCHEMA_VERSION,
+        id: String::new(),
+        url: String::new(),
+        text: String::new(),
+        content: String::new(),
+        metadata,
+        boilerplate,
+        warnings: Vec::new(),
+        links: list(),
+    }
+}
+
+/// What JSON a value is, as the document words it.
+fn type_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "number",
+        Value::String(_) => "text",
+        Value::Array(items) if items.iter().any(Value::is_object) => "list of objects",
+        Value::Array(_) => "list of texts",
+        Value::Object(_) => "object",
+    }
+}
+
+/// Path of a field → its type.
+fn fields(value: &Value, path: &str, out: &mut BTreeMap<String, &'static str>) {
+    let inner = match value {
+        Value::Object(map) => map.iter().map(|(key, value)| (key.clone(), value)).collect(),
+        Value::Array(items) => items.iter().filter(|i| i.is_object()).map(|i| ("[]".to_owned(), i)).collect(),
+        _ => Vec::new(),
+    };
+    for (key, value) in inner {
+        let path = match (path, key.as_str()) {
+            (path, "[]") => format!("{path}[]"),
+            ("", key) => key.to_owned(),
+            (path, key) => format!("{path}.{key}"),
+        };
+        fields(value, &path, out);
+        if !path.ends_with("[]") {
+            out.insert(path, type_of(value));
+        }
+    }
+}
+
+fn fields_of(full: bool) -> BTreeMap<String, &'static str> {
+    let mut out = BTreeMap::new();
+    fields(&serde_json::to_value(record(full)).unwrap(), "", &mut out);
+    out
+}
+
+/// Cells of the rows that begin with a name in backquotes.
+fn rows() -> BTreeMap<&'static str, Vec<&'static str>> {
+    let rows = DOC.lines().filter_map(|line| line.strip_prefix("| `"));
+    rows.map(|row| {
+        let (name, cells) = row.split_once('`').unwrap();
+        (name, cells.trim_matches([' ', '|']).split(" | ").collect())
+    })
+    .collect()
+}
+
+#[test]
+fn every_field_is_documented_with_its_type() {
+    let (full, empty, rows) = (fields_of(true), fields_of(false), rows());
+    for (path, kind) in &full {
+        let row = rows.get(path.as_str()).unwrap_or_else(|| panic!("docs/record.md has no row for {path}"));
+        let inner_of_absent = path.contains("[]") && !empty.contains_key(path.split("[]").next().unwrap());
+        let expected = match empty.get(path) {
+            Some(&"null") if *kind != "null" => format!("{kind} or null"),
+            _ => (*kind).to_owned(),
+        };
+        assert_eq!(row[0], expected, "the type of {path}");
+        let absent = row[1].to_lowercase().contains("absent");
+        assert_eq!(absent, !empty.contains_key(path) && !inner_of_absent, "{path} may be absent: {}", row[1]);
+    }
+    let warnings = names::<Warning>();
+    let unknown: Vec<_> = rows
+        .keys()
+        .filter(|name| !full.contains_key(**name) && !warnings.iter().any(|w| w == *name))
+        .collect();
+    assert!(unknown.is_empty(), "rows of fields that are not there: {unknown:?}");
+}
+
+/// The names that a type may be written by, as serde tells them of one that it does not know.
+fn names<T: DeserializeOwned>() -> Vec<String> {
+    let Err(error) = serde_json::from_str::<T>("\"no such name\"") else { panic!("every name is known") };
+    let error = error.to_string();
+    let (_, expected) = error.split_once("expected").unwrap();
+    expected.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+#[test]
+fn every_name_is_documented() {
+    let rows = rows();
+    let said = |field: &str, names: Vec<String>| {
+        assert!(names.len() > 2, "{field}: {names:?}");
+        for name in names {
+            assert!(rows[field][1].contains(&format!("`{name}`")), "docs/record.md: {field} may be {name}");
+        }
+    };
+    for warning in names::<Warning>() {
+        assert!(rows.contains_key(warning.as_str()), "docs/record.md has no row for the warning {warning}");
+    }
+    said("metadata.strategy", names::<Strategy>());
+    said("metadata.pageType", names::<PageType>());
+    said("metadata.extractor", names::<Extractor>());
+    said("boilerplate.status", names::<BoilerplateStatus>());
+    said("boilerplate.removed[].reason", names::<RemovalReason>());
+}
