@@ -12,6 +12,8 @@ pub struct Rendered {
     pub html: String,
     /// Where it stands, after redirects of the server and of scripts, and after client-side routing.
     pub url: Url,
+    /// The document that was loaded last: another than `url` where a script has changed the address without loading one.
+    pub document: Url,
     /// Status of the response; 0 where the browser told none.
     pub status: u16,
     /// Names in lower case and values of the response headers that say something of the page (its type and language,

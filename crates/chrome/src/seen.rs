@@ -10,6 +10,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
+use url::Url;
 
 /// Response headers that say something of the page: what it is, and what may be done with it.
 const HEADERS: [&str; 8] = [
@@ -52,6 +53,11 @@ impl Seen {
     /// At the start of a page.
     pub(crate) fn begin() -> Self {
         Self { busy: true, ..Self::default() }
+    }
+
+    /// Where the document's response came from.
+    pub(crate) fn address(&self) -> Option<Url> {
+        self.document.as_ref().and_then(|document| Url::parse(&document.url).ok())
     }
 
     /// Status of the document's response; 0 where there was none.

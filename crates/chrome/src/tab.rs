@@ -103,8 +103,10 @@ impl PageTab {
         let mut seen = lock(&self.seen);
         seen.restless = taken.goes_on || stopped;
         seen.cookies |= taken.cookies;
+        let url = taken.address()?;
         Ok(Rendered {
-            url: taken.address()?,
+            document: seen.address().unwrap_or_else(|| url.clone()),
+            url,
             status: seen.status(),
             headers: seen.headers(),
             bytes: seen.bytes(),

@@ -138,9 +138,15 @@ pub struct RunArgs {
     /// Least time between two requests to one host, as 200ms, 1s
     #[arg(long, value_name = "TIME", help_heading = "Fetching")]
     pub delay: Option<String>,
-    /// How pages are fetched: auto, static
+    /// How pages are fetched: auto (as each page needs it), static, mobile, amp, chrome
     #[arg(long, value_name = "NAME", help_heading = "Fetching")]
     pub strategy: Option<String>,
+    /// The browser for pages that scripts fill (default: the first chromium or google-chrome in PATH)
+    #[arg(long, value_name = "PATH", help_heading = "Fetching")]
+    pub chrome: Option<PathBuf>,
+    /// Run the browser without its sandbox, as root has to
+    #[arg(long, help_heading = "Fetching")]
+    pub chrome_no_sandbox: bool,
     /// The user agent to send
     #[arg(long, value_name = "TEXT", help_heading = "Fetching")]
     pub user_agent: Option<String>,
@@ -240,6 +246,8 @@ impl RunArgs {
         out.number("--host-concurrency", "fetch.host_concurrency", self.host_concurrency);
         out.text("--delay", "fetch.delay", self.delay.as_ref());
         out.text("--strategy", "fetch.strategy", self.strategy.as_ref());
+        out.path("--chrome", "chrome.path", self.chrome.as_ref());
+        out.switch("--chrome-no-sandbox", "chrome.sandbox", self.chrome_no_sandbox, false);
         out.text("--user-agent", "fetch.user_agent", self.user_agent.as_ref());
         out.text("--contact", "fetch.contact", self.contact.as_ref());
         out.list("--header", "fetch.headers", &self.header);

@@ -1,6 +1,7 @@
 //! What all stages share.
 
 use crate::{
+    browser::Browser,
     config::Config,
     cpu::CpuPool,
     feeds::FeedBook,
@@ -11,6 +12,7 @@ use crate::{
     sitemap_book::SitemapBook,
     stats::Stats,
     store::Store,
+    strategies::Lessons,
 };
 use crawl_extract::PageExtractor;
 use crawl_fetch::{ByteBudget, Gate, HttpClient, RetrySettings, Traps};
@@ -33,6 +35,10 @@ pub struct Context {
     pub store: Arc<dyn Store>,
     /// One request at a time.
     pub client: HttpClient,
+    /// Pages as a browser shows them.
+    pub browser: Browser,
+    /// What sites have taught of strategies.
+    pub lessons: Lessons,
     /// Memory of bodies between the network and extraction.
     pub budget: ByteBudget,
     /// Politeness.

@@ -1,13 +1,15 @@
 //! The extract stage: bodies in, text and links out. The body is dropped here, and its memory freed.
 
 use crate::{
-    config::{OptOutUnknown, StrategyChoice},
+    config::OptOutUnknown,
     context::{Context, Finished, Share, StageError},
     feeds,
     fetch_stage::failed_page,
     links::Discovered,
     memory::{self, LargeShare},
-    opt_outs, soft404, traps,
+    opt_outs, soft404,
+    strategies::{self, Next},
+    traps,
 };
 use crawl_extract::Input;
 use crawl_model::{
@@ -22,6 +24,7 @@ use tokio::{
     },
     task::JoinSet,
 };
+use url::Url;
 
 /// Bytes of bodies that are parsed at the same time. A tree takes several times its page, and its text and links some
 /// more on their way: a page of this size and more goes that way alone, so that the peak is that of the largest page and
@@ -32,6 +35,14 @@ const WEIGHT_UNIT: usize = 1 << 10;
 
 /// Bytes from which on a page keeps its share until it has been written or put aside.
 const LARGE: usize = 1 << 20;
+
+/// What comes to the stage.
+pub enum Arrival {
+    /// A page to be parsed.
+    Page(Box<FetchedPage>),
+    /// One that was, and is written since another strategy brought nothing.
+    Kept(Box<ExtractedPage>),
+}
 
 /// What the shards are told.
 pub enum ShardMessage {
@@ -55,6 +66,17 @@ pub fn shard_of(host: &HostKey, shards: usize) -> usize {
 enum End {
     Page(Box<ExtractedPage>),
     Finished(Finished),
+    /// It is fetched again, by another strategy.
+    Again,
+}
+
+impl From<Next> for End {
+    fn from(next: Next) -> Self {
+        match next {
+            Next::Write(page) => Self::Page(page),
+            Next::Again => Self::Again,
+        }
+    }
 }
 
 /// A page after extraction, with the links of it that were left out as traps.
@@ -66,7 +88,7 @@ struct Extracted {
 /// Runs until the fetch stage has dropped its senders and every page has been handed on.
 pub async fn run(
     context: Arc<Context>,
-    mut pages: Receiver<FetchedPage>,
+    mut pages: Receiver<Arrival>,
     shards: Vec<Sender<ShardMessage>>,
     finished: Sender<Finished>,
 ) -> Result<(), StageError> {
@@ -83,6 +105,14 @@ pub async fn run(
             }
         };
         let Some(page) = page else { break };
+        let page = match page {
+            Arrival::Page(page) => *page,
+            Arrival::Kept(page) => {
+                let kept = Extracted { end: End::Page(page), trapped: Vec::new() };
+                hand_on(kept, None, &shards, &finished).await?;
+                continue;
+            }
+        };
         let weight = page.body.bytes.len().clamp(WEIGHT_UNIT, PARSED_AT_ONCE) / WEIGHT_UNIT;
         let taken = Arc::clone(&parsed).acquire_many_owned(u32::try_from(weight).unwrap_or(1)).await.ok();
         let large = page.body.bytes.len() >= LARGE;
@@ -123,6 +153,7 @@ async fn hand_on(
             shards[shard].send(ShardMessage::Page(page, share)).await.map_err(|_| StageError::Downstream)
         }
         End::Finished(end) => finished.send(end).await.map_err(|_| StageError::Downstream),
+        End::Again => Ok(()),
     }
 }
 
@@ -148,7 +179,12 @@ async fn one(context: &Arc<Context>, page: FetchedPage) -> Result<Extracted, Sta
                 return Ok(Extracted { end, trapped: Vec::new() });
             }
             let failed = failed_page(&request, Stage::Extract, "internal", history.status, message);
-            let end = End::Finished(Finished::Failed(Box::new(failed), history));
+            let end = Finished::Failed(Box::new(failed), history);
+            let so_far = strategies::so_far(context, &request)?;
+            let end = match strategies::fell_short(context, &request, so_far, end)? {
+                Ok(next) => next.into(),
+                Err(end) => End::Finished(end),
+            };
             Ok(Extracted { end, trapped: Vec::new() })
         }
     }
@@ -210,6 +246,17 @@ fn left_out(page: &FetchedPage, kind: &'static str) -> Finished {
     Finished::Failed(Box::new(failed), history)
 }
 
+/// The canonical URL that a page is known by. What a browser or an AMP page brought stands for what was asked for; its own
+/// address is only what its links are relative to.
+fn known_as(context: &Context, page: &FetchedPage) -> Url {
+    let known = match page.strategy {
+        Strategy::Amp | Strategy::Chrome => &page.request.url,
+        Strategy::Mobile if page.request.strategy == Some(Strategy::Mobile) => &page.request.url,
+        _ => &page.final_url,
+    };
+    context.links.canonical(known)
+}
+
 fn extract(context: &Context, page: FetchedPage) -> Result<Extracted, StoreError> {
     let content_type = page.headers.get("content-type");
     let input = Input { bytes: &page.body.bytes, url: Some(&page.final_url), content_type };
@@ -217,8 +264,13 @@ fn extract(context: &Context, page: FetchedPage) -> Result<Extracted, StoreError
     if page.body.truncated {
         extraction.warnings.extend([Warning::BodyTruncated, Warning::PartialContent]);
     }
-    let directives =
-        extraction.directives.and(crawl_fetch::x_robots_tag(&page.headers, &context.product_token));
+    let so_far = strategies::so_far(context, &page.request)?;
+    let before = so_far.as_ref().map(|so_far| so_far.directives).unwrap_or_default();
+    let directives = extraction
+        .directives
+        .and(crawl_fetch::x_robots_tag(&page.headers, &context.product_token))
+        .and(before);
+    let known_as = known_as(context, &page);
     let probe = soft404::is_probe(&page.request);
     let found =
         if probe { Discovered::default() } else { follow(context, &page.request, &extraction, directives)? };
@@ -229,26 +281,18 @@ fn extract(context: &Context, page: FetchedPage) -> Result<Extracted, StoreError
     let ai_opt_out = opt_outs::of_page(&page, directives.noai);
     if let Some(kind) = unwanted(context, directives, &ai_opt_out).filter(|_| !probe) {
         // it may lead to pages that are wanted, so its words count; what it says is not compared
-        let worth = traps::worth(&context.traps, &page.final_url, &extraction.content, found.leads_on);
-        traps::learn(context, &page.request, &page.final_url, worth);
+        let worth = traps::worth(&context.traps, &known_as, &extraction.content, found.leads_on);
+        traps::learn(context, &page.request, &known_as, worth);
         return Ok(Extracted { end: End::Finished(left_out(&page, kind)), trapped });
     }
     if !ai_opt_out.is_empty() && !opt_outs::is_reserved(&ai_opt_out) {
         extraction.warnings.push(Warning::OptOutUnknown);
     }
-    let classification = crawl_fetch::classify(
-        &extraction.signals,
-        &page.final_url,
-        extraction.word_count,
-        extraction.extractor,
-    );
-    let may_choose = context.config.fetch.strategy == StrategyChoice::Auto;
-    if may_choose && classification.strategy == Strategy::Chrome {
-        extraction.warnings.push(Warning::NeedsBrowser);
-    }
+    let classification =
+        crawl_fetch::classify(&extraction.signals, &known_as, extraction.word_count, extraction.extractor);
     (extraction.links, extraction.feeds) = (Vec::new(), Vec::new());
-    let end = End::Page(Box::new(ExtractedPage {
-        final_url: context.links.canonical(&page.final_url),
+    let extracted = Box::new(ExtractedPage {
+        final_url: known_as,
         status: page.status,
         content_type: content_type.map(|t| t.split(';').next().unwrap_or(t).trim().to_ascii_lowercase()),
         etag: page.headers.get("etag").map(str::to_owned),
@@ -261,8 +305,14 @@ fn extract(context: &Context, page: FetchedPage) -> Result<Extracted, StoreError
         leads_on: found.leads_on,
         outgoing: if context.config.output.links { found.outgoing } else { Vec::new() },
         classification,
+        attempts: Vec::new(),
         extraction,
         request: page.request,
-    }));
+    });
+    if probe {
+        return Ok(Extracted { end: End::Page(extracted), trapped });
+    }
+    // the body is dropped after that, and with it what keeps other pages of the form waiting for what this one teaches
+    let end = strategies::came(context, extracted, so_far)?.into();
     Ok(Extracted { end, trapped })
 }

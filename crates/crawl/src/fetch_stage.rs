@@ -1,19 +1,23 @@
 //! The fetch stage: leased requests in, pages out. One lease is one request to the host, so that politeness, which is
 //! settled before the lease, holds for redirects and robots.txt too.
 
+mod other_ways;
 mod permission;
 
 use crate::{
     context::{Context, Finished, StageError, now_ms, random, rfc3339},
+    extract_stage::Arrival,
     hints,
     links::new_url,
     sitemaps, soft404,
+    strategies::{self, Next, OnTrial, SoFar},
 };
 use crawl_fetch::{
     FetchError, Fetched, HostSlot, OptOut, OriginOptOuts, Phase, Resource, SlotOutcome, tdm_header,
 };
 use crawl_model::{
-    CrawlRequest, Discovery, FailedPage, FetchedPage, HostKey, LeaseRef, Outcome, PageHistory, Stage,
+    CrawlRequest, Discovery, ExtractedPage, FailedPage, FetchedPage, HostKey, Lane, LeaseRef, Outcome,
+    PageHistory, Stage, Strategy,
 };
 use std::{sync::Arc, time::Duration};
 use tokio::sync::{Mutex, OwnedSemaphorePermit, mpsc};
@@ -28,42 +32,60 @@ pub struct Job {
     pub request: CrawlRequest,
     /// The host's slot, given back when the answer has come; `None` for a host that has been given up.
     pub slot: Option<HostSlot>,
-    /// One of the fetch stage's places; given back when the page has been handed on.
+    /// One of the places of the job's lane; given back when the page has been handed on.
     pub place: OwnedSemaphorePermit,
 }
 
 /// What one job came to.
 enum Answer {
     Page(Box<FetchedPage>),
+    /// What an earlier strategy brought, since this one brought nothing.
+    Kept(Box<ExtractedPage>),
     Finished(Finished),
     /// The lease has been given back.
     Requeued,
 }
 
-/// One worker of the stage: runs until the scheduler drops its sender.
+/// One worker of a lane: runs until the scheduler drops its sender.
 pub async fn worker(
     context: Arc<Context>,
+    lane: Lane,
     jobs: Arc<Mutex<mpsc::Receiver<Job>>>,
-    pages: mpsc::Sender<FetchedPage>,
+    pages: mpsc::Sender<Arrival>,
     finished: mpsc::Sender<Finished>,
 ) -> Result<(), StageError> {
     loop {
         let job = jobs.lock().await.recv().await;
         let Some(Job { request, slot, place }) = job else { return Ok(()) };
         let lease = LeaseRef::from(&request);
-        let attempt = request.attempt;
+        let (attempt, strategy) = (request.attempt, request.strategy);
+        let visit = Visit {
+            context: &context,
+            finished: &finished,
+            lane,
+            request,
+            slot,
+            opt_outs: None,
+            was_tried: false,
+            on_trial: None,
+        };
         let answer = tokio::select! {
             biased;
             () = context.cancel.cancelled() => {
                 // state is saved: the URL is pending again, the attempt does not count
-                context.store.requeue(lease, now_ms(), attempt, None)?;
+                context.store.requeue(lease, now_ms(), attempt, strategy)?;
                 context.stats.requeued.add(1);
                 Answer::Requeued
             }
-            answer = Visit { context: &context, finished: &finished, request, slot, opt_outs: None }.run() => answer?,
+            answer = visit.run() => answer?,
         };
         match answer {
-            Answer::Page(page) => pages.send(*page).await.map_err(|_| StageError::Downstream)?,
+            Answer::Page(page) => {
+                pages.send(Arrival::Page(page)).await.map_err(|_| StageError::Downstream)?;
+            }
+            Answer::Kept(page) => {
+                pages.send(Arrival::Kept(page)).await.map_err(|_| StageError::Downstream)?;
+            }
             Answer::Finished(end) => finished.send(end).await.map_err(|_| StageError::Downstream)?,
             Answer::Requeued => context.stats.changed.notify_one(),
         }
@@ -75,15 +97,45 @@ struct Visit<'a> {
     context: &'a Arc<Context>,
     /// For lines of the error log besides the request's own.
     finished: &'a mpsc::Sender<Finished>,
+    /// Whose worker this is.
+    lane: Lane,
     request: CrawlRequest,
     /// Leave to make one request; gone once it is made.
     slot: Option<HostSlot>,
     /// What the files of the origin reserve, once they were asked for.
     opt_outs: Option<Arc<OriginOptOuts>>,
+    /// Another strategy has been tried before.
+    was_tried: bool,
+    /// Pages of the URL's form wait for this one.
+    on_trial: Option<OnTrial>,
 }
 
 impl Visit<'_> {
+    /// What is known already is written, or another strategy tried, where this one brings no page.
     async fn run(mut self) -> Result<Answer, StageError> {
+        let (context, request) = (self.context, self.request.clone());
+        let so_far = strategies::so_far(context, &request)?;
+        self.was_tried = so_far.is_some();
+        let mut chosen = request.strategy;
+        match self.visit(so_far.as_ref(), &mut chosen).await? {
+            Answer::Finished(end) => {
+                let request = CrawlRequest { strategy: chosen, ..request };
+                Ok(match strategies::fell_short(context, &request, so_far, end)? {
+                    Ok(Next::Write(page)) => Answer::Kept(page),
+                    Ok(Next::Again) => Answer::Requeued,
+                    Err(end) => Answer::Finished(end),
+                })
+            }
+            answer => Ok(answer),
+        }
+    }
+
+    /// One strategy; `chosen` is set to which.
+    async fn visit(
+        mut self,
+        so_far: Option<&SoFar>,
+        chosen: &mut Option<Strategy>,
+    ) -> Result<Answer, StageError> {
         if soft404::is_probe(&self.request) {
             return self.probe().await;
         }
@@ -106,17 +158,38 @@ impl Visit<'_> {
         {
             return Ok(answer);
         }
-        if let Some(answer) = self.pay() {
+        if let Some(answer) = self.choose().await? {
             return Ok(answer);
         }
+        *chosen = self.request.strategy;
+        // a URL pays once, whatever is tried for it
+        if !self.was_tried
+            && let Some(answer) = self.pay()
+        {
+            return Ok(answer);
+        }
+        match self.request.strategy {
+            Some(Strategy::Chrome) => self.render().await,
+            Some(Strategy::Amp | Strategy::Mobile) if self.was_tried => self.alternative(so_far).await,
+            _ => self.plain().await,
+        }
+    }
+
+    /// A page with what the files of its origin reserve of it.
+    fn reserved(&self, mut page: Box<FetchedPage>) -> Box<FetchedPage> {
+        let header = tdm_header(&page.headers);
+        let found = self.opt_outs.as_ref().and_then(|files| files.reserves(&page.request.url, header));
+        page.reserved_by_file = found.map(OptOut::name);
+        page
+    }
+
+    /// One plain request, and what its answer means for the URL.
+    async fn plain(mut self) -> Result<Answer, StageError> {
         loop {
             match self.fetch().await {
-                Fetched::Page(mut page) => {
-                    let header = tdm_header(&page.headers);
-                    let found =
-                        self.opt_outs.as_ref().and_then(|files| files.reserves(&page.final_url, header));
-                    page.reserved_by_file = found.map(OptOut::name);
-                    return Ok(Answer::Page(page));
+                Fetched::Page(page) => {
+                    let page = self.reserved(page);
+                    return Ok(Answer::Page(Self::on_trial(self.on_trial, page)));
                 }
                 Fetched::Skipped { kind, status, wire_bytes, .. } => {
                     self.context.stats.wire_bytes.add(wire_bytes);
@@ -185,10 +258,7 @@ impl Visit<'_> {
             return None;
         }
         let trap = self.context.traps.begin(&self.request.url).err()?;
-        // no request is made: the next URL of the host need not wait for it
-        if let Some(slot) = self.slot.take() {
-            slot.give_back();
-        }
+        self.give_back_slot();
         Some(self.fail(Stage::Fetch, trap.kind(), None, trap.to_string()))
     }
 
@@ -376,7 +446,10 @@ impl Visit<'_> {
     /// A bare host that cannot be reached by https is tried by http.
     fn fall_back_to_http(&self, unreachable: bool) -> Result<Option<Answer>, StageError> {
         let request = &self.request;
-        if !(unreachable && request.discovery == Discovery::BareSeed && request.url.scheme() == "https") {
+        // of another form of the page it says nothing
+        if self.was_tried
+            || !(unreachable && request.discovery == Discovery::BareSeed && request.url.scheme() == "https")
+        {
             return Ok(None);
         }
         let mut url = request.url.clone();

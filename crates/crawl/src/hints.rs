@@ -10,6 +10,10 @@ pub fn of(kind: &str) -> &'static str {
 /// Every kind that is not a [`crawl_fetch::FetchError`]'s, with its hint.
 const KINDS: &[(&str, &str)] = &[
     ("ai_optout_unknown", "try again later, or set crawl.ai_optout_unknown to keep"),
+    (
+        "browser_proxy",
+        "use --proxy none if pages may be rendered without it, or --strategy static to do without a browser",
+    ),
     ("crawl_delay", "leave the host out, or use --ignore-robots if the site is yours"),
     ("host_dead", "see what the host's first failures say, and run the same command again when it is back"),
     ("internal", "please report it with the URL: no page should be able to do that"),
@@ -32,6 +36,7 @@ const KINDS: &[(&str, &str)] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crawl_chrome::RenderError;
     use crawl_fetch::{FetchError, Phase, Trap};
     use std::time::Duration;
 
@@ -71,6 +76,20 @@ mod tests {
         for proxy in [false, true] {
             let hint = FetchError::Connect { host: host(), reason: reason(), proxy }.hint();
             assert!(plain(documented("connect")).contains(&hint), "{hint}");
+        }
+        let errors = [
+            RenderError::Missing(reason()),
+            RenderError::Sandbox,
+            RenderError::Launch { path: "chromium".into(), reason: reason() },
+            RenderError::Navigation(reason()),
+            RenderError::Hung,
+            RenderError::Crashed,
+            RenderError::BrowserLost(reason()),
+            RenderError::Protocol(reason()),
+            RenderError::Closed,
+        ];
+        for error in errors {
+            assert_eq!(plain(documented(error.kind())), error.hint());
         }
         // these depend on the address and the status
         assert!(documented("address_blocked").contains("--allow-address"));

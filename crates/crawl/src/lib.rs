@@ -1,6 +1,7 @@
 //! The crawler as a library; the binary is a thin shell around it. [`pipeline`] shows the flow, `config/crawl.toml`
 //! every setting.
 
+pub mod browser;
 pub mod cli;
 mod commands;
 pub mod config;
@@ -37,6 +38,7 @@ pub mod soft404;
 mod state;
 pub mod stats;
 pub mod store;
+pub mod strategies;
 mod threads;
 pub mod traps;
 mod visit;

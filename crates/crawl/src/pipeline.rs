@@ -1,12 +1,16 @@
 //! The whole flow on one screen: every channel is made here, every stage started and joined. No logic.
 //!
 //! ```text
-//! frontier --lease--> scheduler --jobs--> fetch x N --pages--> extract --shards--> dedup x S --finished--> sink
-//!     ^ enqueue, requeue, hold, settle: calls into the store, never a channel back
+//! frontier --lease--> scheduler --jobs--> fetch x N  --pages--> extract --shards--> dedup x S --finished--> sink
+//!     ^                         --jobs--> render x T --pages-->
+//!     enqueue, requeue, escalate, hold, settle: calls into the store, never a channel back
 //! ```
 //!
+//! Requests and a browser's pages are two lanes with places of their own, so that a page of seconds holds up none of
+//! milliseconds. A page that is to be fetched again by another strategy goes back to the frontier, with what there is so far.
+//!
 //! All channels are bounded, and none leads back, so a full one can only slow down what is before it. What is in memory
-//! at most while the sink stands still: bodies, one for each of the N fetch places and `channels.fetched` (and one for
+//! at most while the sink stands still: bodies, one for each of the N fetch places and T tabs, and `channels.fetched` (and one for
 //! each extract thread while it parses); pages without body, one for each extract thread, `channels.extracted` for each
 //! shard, one for each shard, `channels.cleaned`, and a batch of the sink. Only the scheduler and requests in flight see
 //! the cancellation; the rest ends because its senders are dropped.
@@ -20,6 +24,7 @@ use crate::{
     sink::Sink,
     threads::{self, Stages},
 };
+use crawl_model::Lane;
 use std::sync::Arc;
 use tokio::sync::{Mutex, mpsc::channel};
 
@@ -35,26 +40,34 @@ pub async fn run(
     let (fetch, channels, shards) =
         (&context.config.fetch, &context.config.channels, context.config.dedup.shards);
     let (jobs, job_queue) = channel(fetch.concurrency);
+    let (renders, render_queue) = channel(context.config.chrome.tabs);
     let (pages, page_queue) = channel(channels.fetched);
     let (shard_senders, shard_queues): (Vec<_>, Vec<_>) =
         (0..shards).map(|_| channel(channels.extracted)).unzip();
     let (finished, finished_queue) = channel(channels.cleaned);
 
     let mut stages = Stages::new(context.cancel.clone());
-    let scheduler = Scheduler::new(Arc::clone(&context), jobs, shard_senders.clone());
+    let scheduler = Scheduler::new(Arc::clone(&context), [jobs, renders], shard_senders.clone());
     stages.thread("scheduler", move |runtime| runtime.block_on(scheduler.run()))?;
 
-    let job_queue = Arc::new(Mutex::new(job_queue));
-    for _ in 0..fetch.concurrency {
-        let worker = fetch_stage::worker(
-            Arc::clone(&context),
-            Arc::clone(&job_queue),
-            pages.clone(),
-            finished.clone(),
-        );
-        stages.task("fetch", worker);
+    let lanes = [
+        (Lane::Plain, "fetch", fetch.concurrency, job_queue),
+        (Lane::Browser, "render", context.config.chrome.tabs, render_queue),
+    ];
+    for (lane, name, places, queue) in lanes {
+        let queue = Arc::new(Mutex::new(queue));
+        for _ in 0..places {
+            let worker = fetch_stage::worker(
+                Arc::clone(&context),
+                lane,
+                Arc::clone(&queue),
+                pages.clone(),
+                finished.clone(),
+            );
+            stages.task(name, worker);
+        }
     }
-    drop((job_queue, pages));
+    drop(pages);
 
     stages.task(
         "extract",

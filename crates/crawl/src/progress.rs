@@ -122,6 +122,8 @@ pub fn summary_json(context: &Context, why: &str, counts: &FrontierCounts, place
         "statuses": stats.statuses(),
         "strategies": strategies,
         "noRecord": stats.kinds(),
+        "notRendered": stats.not_rendered(),
+        "browser": context.browser.unavailable().map(|why| format!("{}: {}", why.message, why.hint)),
         "bytesReceived": stats.wire_bytes.get(),
         "bytesWritten": stats.written_bytes.get(),
         "bytesRemoved": stats.removed_bytes.get(),
@@ -150,6 +152,7 @@ pub fn summary(context: &Context, why: &str, counts: &FrontierCounts, places: &P
     );
     row(&mut out, "status", stats.statuses().iter().map(|(status, n)| format!("{status}: {n}")));
     row(&mut out, "strategy", stats.strategies().iter().map(|(strategy, n)| format!("{strategy}: {n}")));
+    browser(&mut out, context);
     row(&mut out, "no record", stats.kinds().iter().map(|(kind, n)| format!("{kind}: {n}")));
     bytes(&mut out, context);
     if stats.duplicates.get() + stats.soft_404s.get() + stats.all_boilerplate.get() > 0 {
@@ -180,6 +183,22 @@ pub fn summary(context: &Context, why: &str, counts: &FrontierCounts, places: &P
     let _ = writeln!(out, "  output     {}", places.output);
     let _ = write!(out, "  errors     {}", places.errors.display());
     out
+}
+
+/// What became of the pages that needed a browser, and what to do where there is none.
+fn browser(out: &mut String, context: &Context) {
+    let missed = context.stats.not_rendered();
+    let rendered = context.browser.rendered();
+    if rendered > 0 && !context.browser.sandbox() {
+        let _ = writeln!(
+            out,
+            "  browser    {rendered} pages rendered, without its sandbox (--chrome-no-sandbox)"
+        );
+    }
+    row(out, "unrendered", missed.iter().map(|(kind, n)| format!("{kind}: {n}")));
+    if let Some(why) = context.browser.unavailable().filter(|why| missed.contains_key(why.kind)) {
+        let _ = writeln!(out, "             {}: {}", why.message, why.hint);
+    }
 }
 
 fn bytes(out: &mut String, context: &Context) {

@@ -4,8 +4,8 @@ use crate::context::rfc3339;
 use crawl_extract::{count_words, reading_time_minutes};
 use crawl_fetch::OptOut;
 use crawl_model::{
-    Attempt, BoilerplateInfo, BoilerplateStatus, CleanPage, ContentHash, CrawlRequest, ExtractedPage,
-    Extraction, HostKey, PageType, Record, RecordMetadata, SCHEMA_VERSION, Strategy, UrlKey, Warning,
+    BoilerplateInfo, BoilerplateStatus, CleanPage, ContentHash, CrawlRequest, ExtractedPage, Extraction,
+    HostKey, PageType, Record, RecordMetadata, SCHEMA_VERSION, Strategy, UrlKey, Warning,
 };
 use url::Url;
 
@@ -15,21 +15,23 @@ pub fn record(page: CleanPage) -> Record {
     let CleanPage { page, text, boilerplate, duplicate_of, similarity, content_hash } = page;
     let words = if text == page.extraction.content { page.extraction.word_count } else { count_words(&text) };
     let ExtractedPage {
-        request, final_url, classification, extraction, strategy, outgoing, ai_opt_out, ..
-    } = page;
-    let attempt = Attempt {
+        request,
+        final_url,
+        classification,
+        extraction,
         strategy,
-        status: Some(page.status),
-        words: extraction.word_count,
-        reason: format!("{}; {}", classification.reason, extraction.reason),
-    };
+        outgoing,
+        ai_opt_out,
+        attempts,
+        ..
+    } = page;
     let (content, warnings, mut metadata) = described(extraction, words, content_hash);
     metadata.source_url = first_url(&request);
     metadata.status_code = page.status;
     metadata.content_type = page.content_type;
     metadata.fetched_at = rfc3339(page.timings.started_at_ms);
     metadata.strategy = strategy;
-    metadata.attempts = vec![attempt];
+    metadata.attempts = attempts;
     metadata.page_type = classification.page_type;
     metadata.duplicate_of = duplicate_of;
     metadata.similarity = similarity;

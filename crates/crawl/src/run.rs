@@ -1,6 +1,7 @@
 //! The main job: from flags to a finished run.
 
 use crate::{
+    browser::Browser,
     cli::RunArgs,
     config::{self, Config, LogFormat},
     context::{Context, Ending, StageError},
@@ -19,6 +20,7 @@ use crate::{
     state::{self, State},
     stats::Stats,
     store::Store,
+    strategies::Lessons,
 };
 use crawl_extract::{Options, PageExtractor};
 use crawl_fetch::{
@@ -156,6 +158,9 @@ pub fn context(config: Config, store: Arc<dyn Store>) -> Result<Context, Failure
     let http = config.fetch.http_settings()?;
     let product_token = product_token(&http.user_agent);
     let budget = ByteBudget::new(config.fetch.body_budget.as_u64());
+    let overlay = Some(config.extract.rules.as_str()).filter(|dir| !dir.is_empty()).map(Path::new);
+    let rules = page_rules::load(overlay, &config.extract.consent_lists, |line| tracing::warn!("{line}"))?;
+    let browser = Browser::new(&config, &http, &rules);
     let client = HttpClient::new(http, budget.clone()).map_err(|e| usage(&e))?;
     let filter = UrlFilter::new(config.crawl.url_filters, &config.crawl.include, &config.crawl.exclude)
         .map_err(|e| usage(&e))?;
@@ -177,8 +182,6 @@ pub fn context(config: Config, store: Arc<dyn Store>) -> Result<Context, Failure
         deadline: Some(config.extract.deadline),
         ..Options::default()
     };
-    let overlay = Some(config.extract.rules.as_str()).filter(|dir| !dir.is_empty()).map(Path::new);
-    let rules = page_rules::load(overlay, &config.extract.consent_lists, |line| tracing::warn!("{line}"))?;
     let politeness = config.politeness.settings(&config.fetch);
     let gate = Gate::with_addresses(politeness, client.address_book());
     let retry = RetrySettings {
@@ -191,6 +194,8 @@ pub fn context(config: Config, store: Arc<dyn Store>) -> Result<Context, Failure
     Ok(Context {
         cpu,
         retry,
+        browser,
+        lessons: Lessons::new(config.strategies.trial_pages, config.strategies.reexamine_pages),
         extractor: PageExtractor::from_rules(rules, options),
         robots: RobotsCache::new(config.fetch.robots_max_age, config.fetch.backoff, &product_token),
         gate,

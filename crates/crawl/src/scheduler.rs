@@ -9,7 +9,7 @@ use crate::{
     soft404,
 };
 use crawl_fetch::{HostSlot, NotYet};
-use crawl_model::{CrawlRequest, HostKey};
+use crawl_model::{CrawlRequest, HostKey, HostLoad, Lane};
 use rustc_hash::FxHashSet;
 use std::{sync::Arc, time::Duration};
 use tokio::{
@@ -29,14 +29,19 @@ const LEASE_MARGIN: Duration = Duration::from_secs(600);
 /// See the module.
 pub struct Scheduler {
     context: Arc<Context>,
-    jobs: Sender<Job>,
+    /// By lane.
+    jobs: [Sender<Job>; 2],
     shards: Vec<Sender<ShardMessage>>,
-    places: Arc<Semaphore>,
+    /// By lane.
+    places: [Arc<Semaphore>; 2],
+    /// The lane whose hosts are looked at first: they take turns, since both need the turns of a host.
+    leads: Lane,
     /// Hosts that gave pages and whose fingerprint may still have to settle.
     active: FxHashSet<HostKey>,
-    /// Where the next pass over the hosts begins, so that all get their turn.
-    next_host: usize,
-    lease_ms: i64,
+    /// Where the next pass over the hosts of a lane begins, so that all get their turn.
+    next_host: [usize; 2],
+    /// How long a lease lasts, by lane.
+    lease_ms: [i64; 2],
     hosts_forgotten: Instant,
     looked_for_drained: Instant,
 }
@@ -51,20 +56,23 @@ struct Pass {
 }
 
 impl Scheduler {
-    /// A scheduler that gives out at most `concurrency` places at a time.
+    /// A scheduler that gives out at most `fetch.concurrency` places for requests and `chrome.tabs` for a browser at a time;
+    /// `jobs` are the two lanes in that order.
     #[must_use]
-    pub fn new(context: Arc<Context>, jobs: Sender<Job>, shards: Vec<Sender<ShardMessage>>) -> Self {
-        let fetch = &context.config.fetch;
-        let lease = fetch.total_timeout + LEASE_MARGIN;
+    pub fn new(context: Arc<Context>, jobs: [Sender<Job>; 2], shards: Vec<Sender<ShardMessage>>) -> Self {
+        let (fetch, chrome) = (&context.config.fetch, &context.config.chrome);
+        let rendered = chrome.navigate + chrome.settle + chrome.consent + chrome.scroll;
+        let lease = |work: Duration| i64::try_from((work + LEASE_MARGIN).as_millis()).unwrap_or(i64::MAX);
         Self {
             jobs,
             shards,
-            places: Arc::new(Semaphore::new(fetch.concurrency)),
+            places: [fetch.concurrency, chrome.tabs].map(|places| Arc::new(Semaphore::new(places))),
+            leads: Lane::Plain,
             active: FxHashSet::default(),
-            next_host: 0,
+            next_host: [0; 2],
             hosts_forgotten: Instant::now(),
             looked_for_drained: Instant::now(),
-            lease_ms: i64::try_from(lease.as_millis()).unwrap_or(i64::MAX),
+            lease_ms: [lease(fetch.total_timeout), lease(fetch.total_timeout + rendered)],
             context,
         }
     }
@@ -95,11 +103,11 @@ impl Scheduler {
                 self.context.save_told()?;
                 self.hosts_forgotten = Instant::now();
             }
-            let Some(place) = self.place().await else { continue };
+            let Some(places) = self.free_places().await else { continue };
             let stats = &self.context.stats;
             let limit = self.context.config.crawl.limit;
             if !limit.allows(stats.claimed()) {
-                drop(place);
+                drop(places);
                 if stats.in_flight() == 0 {
                     return Ok(if soft404::drained(&self.context)? {
                         Ending::Drained
@@ -107,10 +115,12 @@ impl Scheduler {
                         Ending::Limit
                     });
                 }
-                self.wait(None).await;
+                self.wait(None, &[]).await;
                 continue;
             }
-            let pass = self.pass(place).await?;
+            let mut full: Vec<Lane> = Lane::ALL.to_vec();
+            full.retain(|lane| places.iter().all(|(free, _)| free != lane));
+            let pass = self.passes(places).await?;
             // a busy crawl has no idle pass, and its finished hosts are waiting all the same
             if pass.leased == 0 || self.looked_for_drained.elapsed() > IDLE {
                 self.settle_drained(&pass.pending).await?;
@@ -122,32 +132,58 @@ impl Scheduler {
                 return Ok(Ending::Drained);
             }
             let next = [pass.next, self.next_retry()?].into_iter().flatten().min();
-            self.wait(next).await;
+            self.wait(next, &full).await;
         }
     }
 
-    /// A free place; `None` when the run is cancelled first.
-    async fn place(&self) -> Option<OwnedSemaphorePermit> {
-        tokio::select! {
-            biased;
-            () = self.context.cancel.cancelled() => None,
-            place = Arc::clone(&self.places).acquire_owned() => place.ok(),
+    /// A free place in each lane that has one, in the order in which the lanes are looked at; `None` when the run is
+    /// cancelled before there is any.
+    async fn free_places(&self) -> Option<Vec<(Lane, OwnedSemaphorePermit)>> {
+        let places = |lane: Lane| Arc::clone(&self.places[lane as usize]);
+        let mut free: Vec<_> = Lane::ALL
+            .into_iter()
+            .filter_map(|lane| Some((lane, places(lane).try_acquire_owned().ok()?)))
+            .collect();
+        if free.is_empty() {
+            free.push(tokio::select! {
+                biased;
+                () = self.context.cancel.cancelled() => return None,
+                place = places(Lane::Plain).acquire_owned() => (Lane::Plain, place.ok()?),
+                place = places(Lane::Browser).acquire_owned() => (Lane::Browser, place.ok()?),
+            });
         }
+        free.sort_by_key(|(lane, _)| *lane != self.leads);
+        Some(free)
     }
 
-    /// One pass over the hosts with pending URLs, as long as there are places.
-    async fn pass(&mut self, first: OwnedSemaphorePermit) -> Result<Pass, StageError> {
+    /// A pass over the hosts of each lane that has a place.
+    async fn passes(&mut self, places: Vec<(Lane, OwnedSemaphorePermit)>) -> Result<Pass, StageError> {
+        let mut both = Pass { leased: 0, next: None, pending: Vec::new() };
+        for (lane, place) in places {
+            let pass = self.pass(lane, place).await?;
+            if pass.leased > 0 {
+                self.leads = if lane == Lane::Plain { Lane::Browser } else { Lane::Plain };
+            }
+            both.leased += pass.leased;
+            both.next = earlier(both.next, pass.next);
+            both.pending.extend(pass.pending);
+        }
+        Ok(both)
+    }
+
+    /// One pass over the hosts with pending URLs in a lane, as long as there are places.
+    async fn pass(&mut self, lane: Lane, first: OwnedSemaphorePermit) -> Result<Pass, StageError> {
         let now = now_ms();
-        let loads = self.context.store.hosts_with_pending(now, HOSTS_A_PASS)?;
+        let loads = self.context.store.hosts_with_pending(lane, now, HOSTS_A_PASS)?;
         let mut pass = Pass { leased: 0, next: None, pending: Vec::new() };
         let mut places = vec![first];
         let count = loads.len();
         for step in 0..count {
-            let load = &loads[(self.next_host + step) % count];
-            self.more_places(&mut places, load.pending);
+            let load: &HostLoad = &loads[(self.next_host[lane as usize] + step) % count];
+            self.more_places(lane, &mut places, load.pending);
             if places.is_empty() {
                 // the next pass begins with the hosts that this one did not reach
-                self.next_host = (self.next_host + step) % count;
+                self.next_host[lane as usize] = (self.next_host[lane as usize] + step) % count;
                 return Ok(pass);
             }
             let mut slots: Vec<Option<HostSlot>> = Vec::new();
@@ -157,23 +193,21 @@ impl Scheduler {
                     // a host that has been given up needs no leave: its URLs are failed
                     Err(NotYet { dead: true, .. }) => slots.push(None),
                     Err(NotYet { at, .. }) => {
-                        pass.next = match (pass.next, at) {
-                            (Some(a), Some(b)) => Some(a.min(b)),
-                            (a, b) => a.or(b),
-                        };
+                        pass.next = earlier(pass.next, at);
                         break;
                     }
                 }
             }
-            pass.leased += self.lease(&load.host, slots, &mut places, now).await?;
+            pass.leased += self.lease((&load.host, lane), slots, &mut places, now).await?;
         }
-        self.next_host = if count == 0 { 0 } else { (self.next_host + 1) % count };
+        let next = &mut self.next_host[lane as usize];
+        *next = if count == 0 { 0 } else { (*next + 1) % count };
         pass.pending = loads.into_iter().map(|load| load.host).collect();
         Ok(pass)
     }
 
     /// Takes places that are free right now, as many as the host and the limit have use for.
-    fn more_places(&self, places: &mut Vec<OwnedSemaphorePermit>, wanted: usize) {
+    fn more_places(&self, lane: Lane, places: &mut Vec<OwnedSemaphorePermit>, wanted: usize) {
         let claimed = self.context.stats.claimed();
         let left = self.context.config.crawl.limit.or_max().saturating_sub(claimed);
         let wanted = wanted.min(usize::try_from(left).unwrap_or(usize::MAX));
@@ -182,7 +216,7 @@ impl Scheduler {
             places.clear();
         }
         while places.len() < wanted {
-            match Arc::clone(&self.places).try_acquire_owned() {
+            match Arc::clone(&self.places[lane as usize]).try_acquire_owned() {
                 Ok(place) => places.push(place),
                 Err(_) => break,
             }
@@ -191,7 +225,7 @@ impl Scheduler {
 
     async fn lease(
         &mut self,
-        host: &HostKey,
+        (host, lane): (&HostKey, Lane),
         slots: Vec<Option<HostSlot>>,
         places: &mut Vec<OwnedSemaphorePermit>,
         now: i64,
@@ -200,12 +234,12 @@ impl Scheduler {
             return Ok(0);
         }
         let context = &self.context;
-        let deadline = now.saturating_add(self.lease_ms);
+        let deadline = now.saturating_add(self.lease_ms[lane as usize]);
         // a limit on the depth needs every page at its least depth
         let (store, worker, max) = (&context.store, &context.worker, slots.len());
         let requests = match context.config.crawl.depth {
-            Limit(None) => store.lease(host, max, worker, now, deadline)?,
-            Limit(Some(_)) => store.lease_by_level(host, max, worker, now, deadline)?,
+            Limit(None) => store.lease(host, lane, max, worker, now, deadline)?,
+            Limit(Some(_)) => store.lease_by_level(host, lane, max, worker, now, deadline)?,
         };
         let leased = requests.len();
         context.stats.leased.add(leased as u64);
@@ -216,7 +250,7 @@ impl Scheduler {
         for request in requests {
             let (Some(place), Some(slot)) = (places.pop(), slots.next()) else { break };
             let job = Job { request: unconditional(request), slot, place };
-            self.jobs.send(job).await.map_err(|_| StageError::Downstream)?;
+            self.jobs[lane as usize].send(job).await.map_err(|_| StageError::Downstream)?;
         }
         slots.flatten().for_each(HostSlot::give_back);
         Ok(leased)
@@ -248,15 +282,31 @@ impl Scheduler {
         Ok(due.and_then(|due| Instant::now().checked_add(wait(due))))
     }
 
-    /// Waits until something has changed, a host's time has come, or the pause is over.
-    async fn wait(&self, next: Option<Instant>) {
+    /// Waits until something has changed, a host's time has come, a lane that was full has a place, or the pause is over.
+    async fn wait(&self, next: Option<Instant>, full: &[Lane]) {
+        let place = |lane| async move {
+            if full.contains(&lane) {
+                drop(self.places[lane as usize].acquire().await);
+            } else {
+                std::future::pending::<()>().await;
+            }
+        };
         let pause = next.map_or(IDLE, |at| at.saturating_duration_since(Instant::now()).min(IDLE));
         tokio::select! {
             () = self.context.cancel.cancelled() => {}
             () = self.context.stats.changed.notified() => {}
             () = self.context.gate.freed() => {}
+            () = place(Lane::Plain) => {}
+            () = place(Lane::Browser) => {}
             () = tokio::time::sleep(pause) => {}
         }
+    }
+}
+
+fn earlier(a: Option<Instant>, b: Option<Instant>) -> Option<Instant> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
     }
 }
 

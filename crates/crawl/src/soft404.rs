@@ -10,7 +10,8 @@ use crate::{
 };
 use crawl_fetch::{ErrorPage, probe_url, says_not_found};
 use crawl_model::{
-    CrawlRequest, Discovery, ExtractedPage, HostKey, LeaseRef, Outcome, PageHistory, Settlement, StoreError,
+    CrawlRequest, Discovery, ExtractedPage, HostKey, Lane, LeaseRef, Outcome, PageHistory, Settlement,
+    StoreError,
 };
 use rustc_hash::{FxHashMap, FxHasher};
 use serde::{Deserialize, Serialize};
@@ -159,8 +160,9 @@ pub fn drained(context: &Context) -> Result<bool, StoreError> {
         return Ok(false);
     }
     let now = now_ms();
-    for load in store.hosts_with_pending(now, MANY)? {
-        let probes = store.lease(&load.host, MANY, &context.worker, now, now.saturating_add(60_000))?;
+    for load in store.hosts_with_pending(Lane::Plain, now, MANY)? {
+        let probes =
+            store.lease(&load.host, Lane::Plain, MANY, &context.worker, now, now.saturating_add(60_000))?;
         let ended: Vec<Settlement> = probes
             .iter()
             .map(|probe| Settlement {

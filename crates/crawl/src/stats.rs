@@ -95,6 +95,7 @@ struct Tables {
     statuses: BTreeMap<u16, u64>,
     strategies: BTreeMap<Strategy, u64>,
     kinds: BTreeMap<&'static str, u64>,
+    not_rendered: BTreeMap<&'static str, u64>,
     hosts: FxHashMap<HostKey, HostTimes>,
     first_failures: Vec<String>,
 }
@@ -153,6 +154,16 @@ impl Stats {
     /// URLs ended without a record.
     pub fn by_kind(&self, kind: &'static str, count: u64) {
         *self.tables().kinds.entry(kind).or_default() += count;
+    }
+
+    /// A page that needed a browser was not rendered.
+    pub fn not_rendered_as(&self, kind: &'static str) {
+        *self.tables().not_rendered.entry(kind).or_default() += 1;
+    }
+
+    /// Pages that needed a browser and were not rendered, by the kind of failure.
+    pub fn not_rendered(&self) -> BTreeMap<&'static str, u64> {
+        self.tables().not_rendered.clone()
     }
 
     /// A URL failed; the first few are kept, for a run of which nothing else is left to tell.

@@ -4,6 +4,7 @@
 pub mod budget;
 mod classify;
 mod error;
+mod escalation;
 mod filter;
 pub mod http;
 mod optout;
@@ -23,6 +24,7 @@ mod xrobots;
 pub use budget::ByteBudget;
 pub use classify::{THRESHOLD_WORDS, classify, needs_js};
 pub use error::{FetchError, Phase};
+pub use escalation::{ladder, outweighs};
 pub use filter::{FilterError, FilterRules, Judgement, UrlFilter};
 pub use http::{
     AddressPolicy, Fetched, HostAuth, HttpClient, HttpSettings, ProxyChoice, RequestHeader, ResolveRule,
@@ -40,7 +42,7 @@ pub use sitemap::{
     Sitemap, SitemapEntry, SitemapError, SitemapKind, SitemapLimits, parse_sitemap, unpack_sitemap,
 };
 pub use soft404::{ErrorPage, probe_url, says_not_found};
-pub use traps::{POOR_WORDS, PageWorth, Trap, TrapSettings, Traps};
+pub use traps::{POOR_WORDS, PageWorth, Trap, TrapSettings, Traps, url_template};
 pub use url::{Canonicalizer, DEFAULT_MAX_URL_LENGTH, IdnForm, ParamRules, UrlRefusal};
-pub use user_agents::{default_user_agent, product_token};
+pub use user_agents::{browser_user_agent, default_user_agent, product_token};
 pub use xrobots::{directive, x_robots_tag};

@@ -11,6 +11,7 @@ const TEXT: &str = include_str!("../../../config/rules/user_agents.toml");
 struct Rules {
     crawler: Crawler,
     mobile: Mobile,
+    browser: Browser,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -26,6 +27,12 @@ struct Crawler {
 #[serde(deny_unknown_fields)]
 struct Mobile {
     headers: Vec<(String, String)>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Browser {
+    user_agent: String,
 }
 
 static RULES: LazyLock<Rules> = LazyLock::new(|| crate::rules::embedded(FILE, TEXT));
@@ -45,6 +52,12 @@ pub fn default_user_agent(contact: Option<&str>) -> String {
         |contact| rules.user_agent_with_contact.replace("{contact}", contact),
     );
     form.replace("{version}", env!("CARGO_PKG_VERSION"))
+}
+
+/// The `User-Agent` of the browser; `crawler`, our own, stands in it.
+#[must_use]
+pub fn browser_user_agent(crawler: &str) -> String {
+    RULES.browser.user_agent.replace("{crawler}", crawler)
 }
 
 /// `Accept` of the plain strategy.
@@ -72,6 +85,8 @@ mod tests {
         assert!(
             mobile.iter().any(|(n, v)| n == "user-agent" && v.contains("Mobile") && v.contains("crawl/9"))
         );
+        let browser = browser_user_agent("crawl/9");
+        assert!(browser.contains("Chrome/") && browser.contains("crawl/9") && !browser.contains("Headless"));
         assert!(crate::rules::parse::<Rules>("x.toml", "[crawler]\nnew = 1").unwrap_err().contains("x.toml"));
     }
 }

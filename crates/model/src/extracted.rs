@@ -1,6 +1,6 @@
 //! A page as extraction left it.
 
-use crate::{Classification, CrawlRequest, PageSignals, Strategy, Timings};
+use crate::{Attempt, Classification, CrawlRequest, PageSignals, Strategy, Timings};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
@@ -233,7 +233,8 @@ pub struct Extraction {
 pub struct ExtractedPage {
     /// What was asked for.
     pub request: CrawlRequest,
-    /// Where the answer came from.
+    /// The canonical URL that the page is known by: where the answer came from, but for what another strategy brought of
+    /// the URL that was asked for.
     pub final_url: Url,
     /// HTTP status.
     pub status: u16,
@@ -253,6 +254,9 @@ pub struct ExtractedPage {
     pub body_bytes: u64,
     /// How the page would best be fetched.
     pub classification: Classification,
+    /// Everything that was tried, in order; the page is the best that came of it.
+    #[serde(default)]
+    pub attempts: Vec<Attempt>,
     /// What extraction found; its `links` are empty here, the frontier has them.
     pub extraction: Extraction,
     /// Canonical outgoing links, each once, for the record.

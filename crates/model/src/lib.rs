@@ -29,7 +29,7 @@ pub use record::{
     Attempt, BoilerplateInfo, BoilerplateStatus, CleanPage, FailedPage, Record, RecordMetadata,
     RemovalReason, RemovedSpan, SCHEMA_VERSION, Stage,
 };
-pub use request::{CrawlRequest, Discovery, ParseNameError, Strategy};
+pub use request::{CrawlRequest, Discovery, Lane, ParseNameError, Strategy};
 pub use signals::{Classification, ClassificationRule, PageSignals, PageType};
 pub use storage::{
     CachedRobots, DomainStore, Enqueued, Frontier, FrontierCounts, HeldPage, HostLoad, LeaseRef, NewUrl,

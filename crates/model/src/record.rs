@@ -117,7 +117,10 @@ pub struct Attempt {
     pub status: Option<u16>,
     /// Words of content that it brought.
     pub words: u32,
-    /// Why it was tried, or how it failed.
+    /// The kind of failure, one of those of the error log, if it brought no page.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub error: Option<String>,
+    /// Why it was tried, and what came of it.
     pub reason: String,
 }
 

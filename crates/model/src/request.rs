@@ -21,6 +21,30 @@ pub enum Strategy {
     StaticBestEffort,
 }
 
+/// Which workers a URL waits for. A browser takes seconds and a gigabyte where a request takes neither, so each kind of work
+/// has places of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Lane {
+    /// Those that make requests.
+    Plain,
+    /// Those that drive a browser.
+    Browser,
+}
+
+impl Lane {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Plain, Self::Browser];
+
+    /// The lane of a strategy; URLs without one are plain.
+    #[must_use]
+    pub const fn of(strategy: Option<Strategy>) -> Self {
+        match strategy {
+            Some(Strategy::Chrome) => Self::Browser,
+            _ => Self::Plain,
+        }
+    }
+}
+
 /// How a URL came to be known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

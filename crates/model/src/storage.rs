@@ -4,7 +4,9 @@
 //! States of a URL: `pending` → `leased` → (`held`, kept until its host's fingerprint settles →) `settled`.
 //! All times are milliseconds since the Unix epoch.
 
-use crate::{ContentHash, CrawlRequest, Discovery, HostKey, LeaseToken, Origin, RequestId, Strategy, UrlKey};
+use crate::{
+    ContentHash, CrawlRequest, Discovery, HostKey, Lane, LeaseToken, Origin, RequestId, Strategy, UrlKey,
+};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -168,12 +170,12 @@ pub trait Frontier: Send + Sync {
     /// When storage fails; then nothing was added.
     fn enqueue(&self, urls: &[NewUrl]) -> Result<Enqueued, StoreError>;
 
-    /// Hosts that have pending URLs whose time has come, `limit` at most. They take turns: first the one that has waited
-    /// longest since its first pending URL came or since it was last leased from.
+    /// Hosts that have pending URLs of a lane whose time has come, `limit` at most. They take turns: first the one that has
+    /// waited longest since its first such URL came or since it was last leased from in this lane.
     ///
     /// # Errors
     /// When storage fails.
-    fn hosts_with_pending(&self, now_ms: i64, limit: usize) -> Result<Vec<HostLoad>, StoreError>;
+    fn hosts_with_pending(&self, lane: Lane, now_ms: i64, limit: usize) -> Result<Vec<HostLoad>, StoreError>;
 
     /// The earliest time at which a URL that waits for a retry becomes due, if one waits.
     ///
@@ -181,7 +183,7 @@ pub trait Frontier: Send + Sync {
     /// When storage fails.
     fn next_due(&self) -> Result<Option<i64>, StoreError>;
 
-    /// Leases up to `max` due URLs of one host, least depth first, then in order of discovery. The token of each
+    /// Leases up to `max` due URLs of one host and lane, least depth first, then in order of discovery. The token of each
     /// lease is larger than that of any lease before it of the same URL.
     ///
     /// # Errors
@@ -189,14 +191,15 @@ pub trait Frontier: Send + Sync {
     fn lease(
         &self,
         host: &HostKey,
+        lane: Lane,
         max: usize,
         worker: &str,
         now_ms: i64,
         deadline_ms: i64,
     ) -> Result<Vec<CrawlRequest>, StoreError>;
 
-    /// As [`Frontier::lease`], but level by level: no URL is leased while one of the host that is nearer to the seeds is
-    /// leased or waits to be tried again. So whatever is found is found at its least depth, as a limit on the depth
+    /// As [`Frontier::lease`], but level by level: no URL is leased while one of the host, in whichever lane, that is nearer
+    /// to the seeds is pending, leased or waits to be tried again. So whatever is found is found at its least depth, as a limit on the depth
     /// needs it; the price is that a slow page holds up those behind it.
     ///
     /// # Errors
@@ -204,13 +207,15 @@ pub trait Frontier: Send + Sync {
     fn lease_by_level(
         &self,
         host: &HostKey,
+        lane: Lane,
         max: usize,
         worker: &str,
         now_ms: i64,
         deadline_ms: i64,
     ) -> Result<Vec<CrawlRequest>, StoreError>;
 
-    /// Gives a lease back to be tried again not before `not_before_ms`. False if the lease was no longer held.
+    /// Gives a lease back to be tried again not before `not_before_ms`, in the lane of `strategy`. False if the lease was no
+    /// longer held.
     ///
     /// # Errors
     /// When storage fails.
@@ -221,6 +226,26 @@ pub trait Frontier: Send + Sync {
         attempt: u32,
         strategy: Option<Strategy>,
     ) -> Result<bool, StoreError>;
+
+    /// Gives a lease back to be fetched by another strategy as soon as its turn comes, with no attempt at it yet, and keeps
+    /// `so_far`, what came of those before, until the URL is held or settled. One transaction. False if the lease was no
+    /// longer held (nothing is stored then).
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn escalate(
+        &self,
+        lease: LeaseRef,
+        now_ms: i64,
+        strategy: Strategy,
+        so_far: &[u8],
+    ) -> Result<bool, StoreError>;
+
+    /// What [`Frontier::escalate`] has kept of a URL in this round.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn so_far(&self, url: RequestId) -> Result<Option<Vec<u8>>, StoreError>;
 
     /// Keeps a page until its host's fingerprint settles: the lease ends, `page` is stored, the state is `held`. One
     /// transaction. Its [`HeldPage::order`], or none if the lease was no longer held (nothing is stored then).
@@ -280,8 +305,8 @@ pub trait Frontier: Send + Sync {
     /// When storage fails.
     fn round(&self) -> Result<u32, StoreError>;
 
-    /// Starts the next round: nothing is visited, the history of pages is kept, host states and duplicates of the
-    /// round before are dropped. Returns its number.
+    /// Starts the next round: nothing is visited; the history of pages and what hosts taught of strategies are kept, the
+    /// states of fingerprints and the duplicates of the round before are dropped. Returns its number.
     ///
     /// # Errors
     /// When storage fails.
@@ -318,6 +343,18 @@ pub trait DomainStore: Send + Sync {
     /// # Errors
     /// When storage fails.
     fn save_host(&self, host: &HostKey, state: &[u8]) -> Result<(), StoreError>;
+
+    /// What pages of a host have taught of strategies, as last saved, in whatever round.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn load_lessons(&self, host: &HostKey) -> Result<Option<Vec<u8>>, StoreError>;
+
+    /// Saves what pages of a host have taught of strategies.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn save_lessons(&self, host: &HostKey, lessons: &[u8]) -> Result<(), StoreError>;
 
     /// Names the URL that first had this content in this round: `claimant` itself if nobody had it before (or if it
     /// was `claimant`, which may come again after a crash). Atomic.

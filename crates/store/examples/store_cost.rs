@@ -10,7 +10,7 @@
 )]
 
 use crawl_model::{
-    ContentHash, CrawlRequest, Discovery, DomainStore, Frontier, HostKey, LeaseRef, NewUrl, Outcome,
+    ContentHash, CrawlRequest, Discovery, DomainStore, Frontier, HostKey, Lane, LeaseRef, NewUrl, Outcome,
     OutputMark, PageHistory, Settlement, UrlKey,
 };
 use crawl_store::{MemoryStore, SqliteStore};
@@ -116,10 +116,11 @@ fn crawl(case: Case, store: &dyn Store) -> [(&'static str, Duration); 6] {
     let page = vec![b'x'; 8 * 1024];
     let (mut done, mut ended, mut held) = (0, Vec::new(), 0);
     while done < case.pages {
-        let hosts = clock.time(0, || store.hosts_with_pending(0, 64).unwrap());
+        let hosts = clock.time(0, || store.hosts_with_pending(Lane::Plain, 0, 64).unwrap());
         assert!(!hosts.is_empty(), "ran dry after {done} pages");
         for host in hosts {
-            let leased = clock.time(1, || store.lease(&host.host, 16, "worker", 0, i64::MAX).unwrap());
+            let leased =
+                clock.time(1, || store.lease(&host.host, Lane::Plain, 16, "worker", 0, i64::MAX).unwrap());
             for request in leased {
                 let found = links(done, case);
                 let key = UrlKey::of(request.url.as_str());

@@ -1,7 +1,7 @@
 //! How many URLs of each host are where, kept in memory and changed with every transaction, so that no question
 //! about the frontier scans it. Only hosts with something pending, waiting, leased or held have an entry.
 
-use crawl_model::{HostKey, HostLoad};
+use crawl_model::{HostKey, HostLoad, Lane};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
@@ -13,6 +13,8 @@ pub(crate) type HostId = i64;
 pub(crate) enum Place {
     /// To be fetched, its time has come.
     Ready,
+    /// The same, by a browser.
+    ReadyForBrowser,
     /// To be fetched again later.
     Waiting,
     /// Out with a worker.
@@ -21,18 +23,33 @@ pub(crate) enum Place {
     Held,
 }
 
+impl Place {
+    /// Where a URL of a lane is once its time has come.
+    pub(crate) const fn ready(lane: Lane) -> Self {
+        match lane {
+            Lane::Plain => Self::Ready,
+            Lane::Browser => Self::ReadyForBrowser,
+        }
+    }
+}
+
 /// Numbers by [`Place`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Places([u64; 4]);
+pub(crate) struct Places([u64; 5]);
 
 impl Places {
     pub(crate) fn get(self, place: Place) -> u64 {
         self.0[place as usize]
     }
 
+    /// URLs that are to be fetched, now or later.
+    pub(crate) fn pending(self) -> u64 {
+        self.get(Place::Ready) + self.get(Place::ReadyForBrowser) + self.get(Place::Waiting)
+    }
+
     /// Nothing pending, waiting or leased.
     pub(crate) fn drained(self) -> bool {
-        self.get(Place::Ready) + self.get(Place::Waiting) + self.get(Place::Leased) == 0
+        self.pending() + self.get(Place::Leased) == 0
     }
 
     fn add(&mut self, place: Place, n: u64) {
@@ -49,16 +66,16 @@ impl Places {
 struct Entry {
     key: HostKey,
     places: Places,
-    /// Position in the order of turns; `None` while nothing is ready.
-    turn: Option<u64>,
+    /// Position in the order of turns of each lane; `None` while nothing is ready there.
+    turns: [Option<u64>; 2],
 }
 
 /// See the module.
 #[derive(Default)]
 pub(crate) struct Ledger {
     hosts: FxHashMap<HostId, Entry>,
-    /// Hosts with something ready, the one that has waited longest first.
-    turns: BTreeMap<u64, HostId>,
+    /// Hosts with something ready in each lane, the one that has waited longest first.
+    turns: [BTreeMap<u64, HostId>; 2],
     next_turn: u64,
     total: Places,
 }
@@ -72,7 +89,7 @@ impl Ledger {
         let entry = self.hosts.entry(host).or_insert_with(|| Entry {
             key: key.clone(),
             places: Places::default(),
-            turn: None,
+            turns: [None; 2],
         });
         entry.places.add(place, n);
         self.total.add(place, n);
@@ -102,10 +119,11 @@ impl Ledger {
         }
     }
 
-    /// A host has been leased from: it goes to the end of the order.
-    pub(crate) fn served(&mut self, host: HostId) {
-        if let Some(turn) = self.hosts.get_mut(&host).and_then(|entry| entry.turn.take()) {
-            self.turns.remove(&turn);
+    /// A host has been leased from: it goes to the end of the lane's order.
+    pub(crate) fn served(&mut self, host: HostId, lane: Lane) {
+        let lane = lane as usize;
+        if let Some(turn) = self.hosts.get_mut(&host).and_then(|entry| entry.turns[lane].take()) {
+            self.turns[lane].remove(&turn);
         }
         self.order(host);
     }
@@ -113,18 +131,21 @@ impl Ledger {
     /// Makes the order of turns agree with what is ready, and forgets a host of which nothing is left.
     fn order(&mut self, host: HostId) {
         let Some(entry) = self.hosts.get_mut(&host) else { return };
-        let ready = entry.places.get(Place::Ready) > 0;
-        match entry.turn {
-            None if ready => {
-                entry.turn = Some(self.next_turn);
-                self.turns.insert(self.next_turn, host);
-                self.next_turn += 1;
+        for lane in Lane::ALL {
+            let ready = entry.places.get(Place::ready(lane)) > 0;
+            let (place, turns) = (&mut entry.turns[lane as usize], &mut self.turns[lane as usize]);
+            match *place {
+                None if ready => {
+                    *place = Some(self.next_turn);
+                    turns.insert(self.next_turn, host);
+                    self.next_turn += 1;
+                }
+                Some(turn) if !ready => {
+                    *place = None;
+                    turns.remove(&turn);
+                }
+                _ => {}
             }
-            Some(turn) if !ready => {
-                entry.turn = None;
-                self.turns.remove(&turn);
-            }
-            _ => {}
         }
         if entry.places == Places::default() {
             self.hosts.remove(&host);
@@ -141,10 +162,10 @@ impl Ledger {
         self.hosts.get(&host).map(|entry| entry.places).unwrap_or_default()
     }
 
-    /// Hosts with something ready, in their order, `limit` at most.
-    pub(crate) fn ready(&self, limit: usize) -> Vec<HostLoad> {
-        let hosts = self.turns.values().take(limit).filter_map(|host| self.hosts.get(host));
-        hosts.map(|entry| load(entry, Place::Ready)).collect()
+    /// Hosts with something ready in a lane, in their order, `limit` at most.
+    pub(crate) fn ready(&self, lane: Lane, limit: usize) -> Vec<HostLoad> {
+        let hosts = self.turns[lane as usize].values().take(limit).filter_map(|host| self.hosts.get(host));
+        hosts.map(|entry| load(entry, Place::ready(lane))).collect()
     }
 
     /// Hosts with held pages, by name.
@@ -172,7 +193,7 @@ mod tests {
     }
 
     fn names(ledger: &Ledger) -> Vec<String> {
-        ledger.ready(usize::MAX).into_iter().map(|load| load.host.to_string()).collect()
+        ledger.ready(Lane::Plain, usize::MAX).into_iter().map(|load| load.host.to_string()).collect()
     }
 
     #[test]
@@ -183,10 +204,10 @@ mod tests {
         ledger.add(1, &key("a"), Place::Ready, 1);
         assert_eq!(names(&ledger), ["a", "b"]);
         ledger.shift(1, Place::Ready, Place::Leased, 1);
-        ledger.served(1);
+        ledger.served(1, Lane::Plain);
         assert_eq!(names(&ledger), ["b", "a"]);
         ledger.shift(2, Place::Ready, Place::Leased, 1);
-        ledger.served(2);
+        ledger.served(2, Lane::Plain);
         assert_eq!(names(&ledger), ["a"]);
         ledger.shift(2, Place::Leased, Place::Ready, 1);
         assert_eq!(names(&ledger), ["a", "b"]);
@@ -203,6 +224,6 @@ mod tests {
         assert!(ledger.of(1).drained() && ledger.total().drained());
         assert_eq!(ledger.held(), [HostLoad { host: key("a"), pending: 1 }]);
         ledger.take(1, Place::Held, 1);
-        assert!(ledger.hosts.is_empty() && ledger.turns.is_empty());
+        assert!(ledger.hosts.is_empty() && ledger.turns.iter().all(BTreeMap::is_empty));
     }
 }

@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
 
 use crawl_model::{
-    Discovery, Enqueued, Frontier, HostKey, LeaseRef, NewUrl, Outcome, OutputMark, PageHistory, RunStore,
-    Settlement, StoreError, UrlKey,
+    Discovery, Enqueued, Frontier, HostKey, Lane, LeaseRef, NewUrl, Outcome, OutputMark, PageHistory,
+    RunStore, Settlement, StoreError, UrlKey,
 };
 use crawl_store::{SqliteStore, StoreOptions};
 use std::{
@@ -29,8 +29,8 @@ fn url(n: usize) -> NewUrl {
 }
 
 fn lease_one(store: &SqliteStore) -> LeaseRef {
-    let host = store.hosts_with_pending(0, 1).unwrap().remove(0).host;
-    (&store.lease(&host, 1, "w", 0, 100).unwrap()[0]).into()
+    let host = store.hosts_with_pending(Lane::Plain, 0, 1).unwrap().remove(0).host;
+    (&store.lease(&host, Lane::Plain, 1, "w", 0, 100).unwrap()[0]).into()
 }
 
 fn settle(store: &SqliteStore, lease: LeaseRef) {
@@ -44,7 +44,7 @@ fn size(dir: &Path, file: &str) -> u64 {
 
 /// Everything that is kept in memory, as far as it can be asked for; turns are taken anew after a start.
 fn told(store: &SqliteStore) -> String {
-    let mut hosts = store.hosts_with_pending(0, 99).unwrap();
+    let mut hosts = store.hosts_with_pending(Lane::Plain, 0, 99).unwrap();
     hosts.sort_by(|a, b| a.host.cmp(&b.host));
     let (held, due) = (store.hosts_with_held().unwrap(), store.next_due().unwrap());
     format!("{:?} {hosts:?} {held:?} {due:?} {:?}", store.counts().unwrap(), store.round().unwrap())
@@ -78,7 +78,7 @@ fn a_store_that_is_opened_again_is_the_same() {
     assert!(tokens.is_sorted_by(|a, b| a < b), "tokens grow from one start to the next");
     assert_eq!(store.enqueue(&[url(0), url(30)]).unwrap(), Enqueued { new: 0, known: 2 });
     let host = HostKey::from_stored("h0.example");
-    let request = store.lease(&host, 1, "w", 0, 100).unwrap().remove(0);
+    let request = store.lease(&host, Lane::Plain, 1, "w", 0, 100).unwrap().remove(0);
     assert_eq!((&*request.project, request.source_group.as_deref()), ("drives", Some("catalogue")));
 }
 
@@ -103,8 +103,8 @@ fn child_of_the_next_test() {
     let store = SqliteStore::open(Path::new(&dir)).unwrap();
     store.expire_leases(i64::MAX).unwrap();
     for _ in 0..100_000 {
-        let host = store.hosts_with_pending(0, 1).unwrap().remove(0).host;
-        let request = store.lease(&host, 1, "w", 0, 100).unwrap().remove(0);
+        let host = store.hosts_with_pending(Lane::Plain, 0, 1).unwrap().remove(0).host;
+        let request = store.lease(&host, Lane::Plain, 1, "w", 0, 100).unwrap().remove(0);
         let n: usize = request.url.path()[1..].parse().unwrap();
         store.enqueue(&[url(n + 1)]).unwrap();
         settle(&store, (&request).into());

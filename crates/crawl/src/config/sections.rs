@@ -19,6 +19,8 @@ use std::{path::PathBuf, time::Duration};
 pub struct Config {
     pub crawl: CrawlSection,
     pub fetch: FetchSection,
+    pub strategies: StrategiesSection,
+    pub chrome: ChromeSection,
     pub politeness: PolitenessSection,
     pub traps: TrapsSection,
     pub extract: ExtractSection,
@@ -74,10 +76,53 @@ pub enum OptOutUnknown {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StrategyChoice {
-    /// Let the page decide. As long as there is only the static strategy, the record's warnings say what it needs.
+    /// Let the page decide.
     Auto,
     /// One plain request, whatever the page is.
     Static,
+    /// One request with the headers of a mobile client.
+    Mobile,
+    /// The AMP page where there is one.
+    Amp,
+    /// A browser for every page.
+    Chrome,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "see config/crawl.toml")]
+pub struct StrategiesSection {
+    #[serde(deserialize_with = "positive")]
+    pub trial_pages: u32,
+    #[serde(deserialize_with = "positive")]
+    pub reexamine_pages: u32,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "see config/crawl.toml")]
+pub struct ChromeSection {
+    pub path: String,
+    pub sandbox: bool,
+    #[serde(deserialize_with = "positive")]
+    pub tabs: usize,
+    #[serde(deserialize_with = "duration")]
+    pub navigate: Duration,
+    #[serde(deserialize_with = "duration")]
+    pub settle: Duration,
+    #[serde(deserialize_with = "duration")]
+    pub consent: Duration,
+    #[serde(deserialize_with = "duration")]
+    pub scroll: Duration,
+    pub scrolls: u32,
+    pub block_images: bool,
+    pub block_media: bool,
+    pub block_fonts: bool,
+    pub block_trackers: bool,
+    #[serde(deserialize_with = "positive")]
+    pub recycle_pages: u32,
+    pub recycle_memory: bytesize::ByteSize,
+    pub max_page_bytes: bytesize::ByteSize,
 }
 
 #[derive(Clone, Debug, Deserialize)]

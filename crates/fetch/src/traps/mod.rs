@@ -10,6 +10,8 @@
 mod shape;
 mod template;
 
+pub use template::of_any as url_template;
+
 use crate::scope::domain;
 use crawl_model::HostKey;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -296,6 +298,24 @@ impl Traps {
             ledger.said.clear();
         }
         !ledger.said.insert(key)
+    }
+
+    /// Takes the cost of a known text from the account of a page whose worth is not settled yet: a trap must not run on
+    /// while its pages wait for another strategy. [`Traps::refund`] takes it back when the worth is told.
+    pub fn charge(&self, url: &Url) {
+        self.book(url, -i64::from(self.settings.duplicate_cost));
+    }
+
+    /// Gives back what [`Traps::charge`] took.
+    pub fn refund(&self, url: &Url) {
+        self.book(url, i64::from(self.settings.duplicate_cost));
+    }
+
+    fn book(&self, url: &Url, change: i64) {
+        let (Some(initial), Some(host)) = (self.settings.template_credit, HostKey::of(url)) else { return };
+        if let Some(template) = template::of(url) {
+            *self.lock().account(&host, &template, initial) += change;
+        }
     }
 
     /// Tells what the page was worth.

@@ -39,6 +39,16 @@ pub(super) fn of_names(url: &Url) -> Option<String> {
     Some(out)
 }
 
+/// A form that every URL has: what siblings have in common, with a slot for what varies (numbers, identifiers, the name in
+/// the last segment, parameters). Pages of one form are usually made by one program.
+#[must_use]
+pub fn of_any(url: &Url) -> String {
+    of(url).or_else(|| of_names(url)).unwrap_or_else(|| match url.path() {
+        "/" => "/".to_owned(),
+        _ => "/{name}".to_owned(),
+    })
+}
+
 pub(super) fn hash(template: &str) -> u64 {
     let mut hasher = FxHasher::default();
     template.hash(&mut hasher);
@@ -98,6 +108,19 @@ mod tests {
         ] {
             let url = Url::parse(&format!("http://h{path}")).unwrap();
             assert_eq!(of_names(&url).as_deref(), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn every_url_has_a_form() {
+        for (path, expected) in [
+            ("/", "/"),
+            ("/about", "/{name}"),
+            ("/docs/intro", "/docs/{name}"),
+            ("/item/17", "/item/{n}"),
+            ("/a/", "/{name}"),
+        ] {
+            assert_eq!(of_any(&Url::parse(&format!("http://h{path}")).unwrap()), expected, "{path}");
         }
     }
 

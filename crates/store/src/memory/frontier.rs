@@ -3,8 +3,8 @@
 use super::{Held, Inner, Lease, MemoryStore, Round, index};
 use crate::ledger::{HostId, Place};
 use crawl_model::{
-    CrawlRequest, Enqueued, Frontier, FrontierCounts, HeldPage, HostKey, HostLoad, LeaseRef, LeaseToken,
-    NewUrl, Outcome, OutputMark, Settlement, StoreError, Strategy,
+    CrawlRequest, Enqueued, Frontier, FrontierCounts, HeldPage, HostKey, HostLoad, Lane, LeaseRef,
+    LeaseToken, NewUrl, Outcome, OutputMark, RequestId, Settlement, StoreError, Strategy,
 };
 use std::collections::BTreeSet;
 use url::Url;
@@ -26,10 +26,10 @@ impl Frontier for MemoryStore {
         Ok(Enqueued { new, known: urls.len() - new })
     }
 
-    fn hosts_with_pending(&self, now_ms: i64, limit: usize) -> Result<Vec<HostLoad>, StoreError> {
+    fn hosts_with_pending(&self, lane: Lane, now_ms: i64, limit: usize) -> Result<Vec<HostLoad>, StoreError> {
         let mut inner = self.lock();
         inner.promote(now_ms);
-        Ok(inner.this_round.ledger.ready(limit))
+        Ok(inner.this_round.ledger.ready(lane, limit))
     }
 
     fn next_due(&self) -> Result<Option<i64>, StoreError> {
@@ -39,23 +39,25 @@ impl Frontier for MemoryStore {
     fn lease(
         &self,
         host: &HostKey,
+        lane: Lane,
         max: usize,
         _worker: &str,
         now_ms: i64,
         deadline_ms: i64,
     ) -> Result<Vec<CrawlRequest>, StoreError> {
-        Ok(self.lock().lease_down_to(|_, _| u32::MAX, host, max, [now_ms, deadline_ms]))
+        Ok(self.lock().lease_down_to(|_, _| u32::MAX, (host, lane), max, [now_ms, deadline_ms]))
     }
 
     fn lease_by_level(
         &self,
         host: &HostKey,
+        lane: Lane,
         max: usize,
         _worker: &str,
         now_ms: i64,
         deadline_ms: i64,
     ) -> Result<Vec<CrawlRequest>, StoreError> {
-        Ok(self.lock().lease_down_to(Inner::level, host, max, [now_ms, deadline_ms]))
+        Ok(self.lock().lease_down_to(Inner::level, (host, lane), max, [now_ms, deadline_ms]))
     }
 
     fn requeue(
@@ -65,17 +67,26 @@ impl Frontier for MemoryStore {
         attempt: u32,
         strategy: Option<Strategy>,
     ) -> Result<bool, StoreError> {
+        Ok(self.lock().postpone(lease, not_before_ms, attempt, strategy))
+    }
+
+    fn escalate(
+        &self,
+        lease: LeaseRef,
+        now_ms: i64,
+        strategy: Strategy,
+        so_far: &[u8],
+    ) -> Result<bool, StoreError> {
         let mut inner = self.lock();
-        if !inner.end_lease(lease) {
-            return Ok(false);
+        let held = inner.postpone(lease, now_ms, 0, Some(strategy));
+        if held {
+            inner.this_round.so_far.insert(lease.id.0, so_far.to_vec());
         }
-        let inner = &mut *inner;
-        let row = &mut inner.rows[index(lease.id.0)];
-        row.attempt = attempt;
-        row.strategy = strategy;
-        inner.this_round.waiting.insert((not_before_ms, lease.id.0));
-        inner.this_round.ledger.shift(row.host, Place::Leased, Place::Waiting, 1);
-        Ok(true)
+        Ok(held)
+    }
+
+    fn so_far(&self, url: RequestId) -> Result<Option<Vec<u8>>, StoreError> {
+        Ok(self.lock().this_round.so_far.get(&url.0).cloned())
     }
 
     fn hold(&self, lease: LeaseRef, host: &HostKey, page: &[u8]) -> Result<Option<i64>, StoreError> {
@@ -86,6 +97,7 @@ impl Frontier for MemoryStore {
         let held_for = inner.host(host);
         let leased_from = inner.rows[index(lease.id.0)].host;
         let now = &mut inner.this_round;
+        now.so_far.remove(&lease.id.0);
         now.held_order += 1;
         now.pages.insert(lease.id.0);
         now.held.insert(now.held_order, Held { lease, host: held_for, page: page.to_vec() });
@@ -118,6 +130,7 @@ impl Frontier for MemoryStore {
             }
             inner.rows[index(settlement.lease.id.0)].learn(&settlement.history);
             let now = &mut inner.this_round;
+            now.so_far.remove(&settlement.lease.id.0);
             if settlement.outcome == Outcome::Record {
                 now.pages.insert(settlement.lease.id.0);
             } else {
@@ -159,7 +172,7 @@ impl Frontier for MemoryStore {
         let inner = self.lock();
         let places = inner.this_round.ledger.total();
         Ok(FrontierCounts {
-            pending: places.get(Place::Ready) + places.get(Place::Waiting),
+            pending: places.pending(),
             leased: places.get(Place::Leased),
             held: places.get(Place::Held),
             hosts: inner.this_round.hosts.len() as u64,
@@ -184,11 +197,29 @@ impl Frontier for MemoryStore {
 }
 
 impl Inner {
-    /// Leases URLs that are no deeper than `depth` says for their host.
+    fn postpone(
+        &mut self,
+        lease: LeaseRef,
+        not_before_ms: i64,
+        attempt: u32,
+        strategy: Option<Strategy>,
+    ) -> bool {
+        if !self.end_lease(lease) {
+            return false;
+        }
+        let row = &mut self.rows[index(lease.id.0)];
+        row.attempt = attempt;
+        row.strategy = strategy;
+        self.this_round.waiting.insert((not_before_ms, lease.id.0));
+        self.this_round.ledger.shift(row.host, Place::Leased, Place::Waiting, 1);
+        true
+    }
+
+    /// Leases URLs of a host and lane that are no deeper than `depth` says for their host.
     fn lease_down_to(
         &mut self,
         depth: fn(&Self, HostId) -> u32,
-        host: &HostKey,
+        (host, lane): (&HostKey, Lane),
         max: usize,
         [now_ms, deadline]: [i64; 2],
     ) -> Vec<CrawlRequest> {
@@ -198,7 +229,7 @@ impl Inner {
         let mut leased = Vec::new();
         while leased.len() < max {
             let now = &mut self.this_round;
-            let Some(queue) = now.queues.get_mut(&host) else { break };
+            let Some(queue) = now.queues.get_mut(&(host, lane)) else { break };
             if queue.first().is_none_or(|&(first, _)| first > depth) {
                 break;
             }
@@ -206,11 +237,11 @@ impl Inner {
             self.token += 1;
             let token = LeaseToken(self.token);
             now.leases.insert(id, Lease { token, deadline });
-            now.ledger.shift(host, Place::Ready, Place::Leased, 1);
+            now.ledger.shift(host, Place::ready(lane), Place::Leased, 1);
             leased.push(self.request(id, token));
         }
         if !leased.is_empty() {
-            self.this_round.ledger.served(host);
+            self.this_round.ledger.served(host, lane);
         }
         leased
     }
@@ -218,7 +249,8 @@ impl Inner {
     /// The least depth of a host's URLs that are pending or leased.
     fn level(&self, host: HostId) -> u32 {
         let now = &self.this_round;
-        let queued = now.queues.get(&host).and_then(BTreeSet::first).map(|&(depth, _)| depth);
+        let first = |lane| now.queues.get(&(host, lane)).and_then(BTreeSet::first);
+        let queued = Lane::ALL.into_iter().filter_map(first).map(|&(depth, _)| depth);
         let out = now.leases.keys().chain(now.waiting.iter().map(|(_, id)| id));
         let out = out.map(|&id| &self.rows[index(id)]).filter(|row| row.host == host).map(|row| row.depth);
         out.chain(queued).min().unwrap_or(0)

@@ -7,7 +7,7 @@ pub use projects::MemoryProjects;
 
 use crate::ledger::{HostId, Ledger, Place};
 use crawl_model::{
-    CachedRobots, ContentHash, CrawlRequest, Discovery, DomainStore, FrontierCounts, HostKey, LeaseRef,
+    CachedRobots, ContentHash, CrawlRequest, Discovery, DomainStore, FrontierCounts, HostKey, Lane, LeaseRef,
     LeaseToken, NewUrl, Origin, PageHistory, RequestId, RunStore, StoreError, Strategy, UrlKey,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -35,6 +35,7 @@ struct Inner {
     outputs: FxHashMap<String, u64>,
     settings: FxHashMap<String, String>,
     robots: FxHashMap<Origin, CachedRobots>,
+    lessons: FxHashMap<HostKey, Vec<u8>>,
     project: Arc<str>,
     source_group: Option<Arc<str>>,
 }
@@ -44,7 +45,9 @@ struct Inner {
 struct Round {
     ledger: Ledger,
     /// By depth and id.
-    queues: FxHashMap<HostId, BTreeSet<(u32, i64)>>,
+    queues: FxHashMap<(HostId, Lane), BTreeSet<(u32, i64)>>,
+    /// What came of a URL's strategies, by id.
+    so_far: FxHashMap<i64, Vec<u8>>,
     /// By due time.
     waiting: BTreeSet<(i64, i64)>,
     leases: BTreeMap<i64, Lease>,
@@ -151,7 +154,7 @@ impl Inner {
         self.by_key.insert(url.key, id);
         self.rows[index(id)].enter(round, url);
         let now = &mut self.this_round;
-        now.queues.entry(host).or_default().insert((url.depth, id));
+        now.queues.entry((host, Lane::Plain)).or_default().insert((url.depth, id));
         now.ledger.add(host, &url.host, Place::Ready, 1);
         now.hosts.insert(host);
         true
@@ -160,7 +163,8 @@ impl Inner {
     /// A URL is found as something else, which counts while it is neither out nor done.
     fn rename(&mut self, host: HostId, id: i64, discovery: Discovery) {
         let (row, now) = (&mut self.rows[index(id)], &self.this_round);
-        let queued = now.queues.get(&host).is_some_and(|queue| queue.contains(&(row.depth, id)));
+        let queue = now.queues.get(&(host, row.lane()));
+        let queued = queue.is_some_and(|queue| queue.contains(&(row.depth, id)));
         let pending = || queued || now.waiting.iter().any(|&(_, waiting)| waiting == id);
         if row.discovery.gives_way_to(discovery) && pending() {
             row.discovery = discovery;
@@ -173,7 +177,7 @@ impl Inner {
         if depth >= row.depth {
             return;
         }
-        if let Some(queue) = self.this_round.queues.get_mut(&host)
+        if let Some(queue) = self.this_round.queues.get_mut(&(host, row.lane()))
             && queue.remove(&(row.depth, id))
         {
             queue.insert((depth, id));
@@ -183,8 +187,9 @@ impl Inner {
 
     fn queue(&mut self, id: i64, from: Place) {
         let row = &self.rows[index(id)];
-        self.this_round.queues.entry(row.host).or_default().insert((row.depth, id));
-        self.this_round.ledger.shift(row.host, from, Place::Ready, 1);
+        let lane = row.lane();
+        self.this_round.queues.entry((row.host, lane)).or_default().insert((row.depth, id));
+        self.this_round.ledger.shift(row.host, from, Place::ready(lane), 1);
     }
 
     fn promote(&mut self, now_ms: i64) {
@@ -258,6 +263,10 @@ impl Row {
         }
     }
 
+    fn lane(&self) -> Lane {
+        Lane::of(self.strategy)
+    }
+
     /// A URL is to be visited in a round; what was learnt of it stays.
     fn enter(&mut self, round: u32, url: &NewUrl) {
         self.round = round;
@@ -290,6 +299,15 @@ impl DomainStore for MemoryStore {
 
     fn save_host(&self, host: &HostKey, state: &[u8]) -> Result<(), StoreError> {
         self.lock().this_round.host_states.insert(host.clone(), state.to_vec());
+        Ok(())
+    }
+
+    fn load_lessons(&self, host: &HostKey) -> Result<Option<Vec<u8>>, StoreError> {
+        Ok(self.lock().lessons.get(host).cloned())
+    }
+
+    fn save_lessons(&self, host: &HostKey, lessons: &[u8]) -> Result<(), StoreError> {
+        self.lock().lessons.insert(host.clone(), lessons.to_vec());
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! Numbers for the names in the database. They outlive a release: never reuse one, never change one.
 
-use crawl_model::{Discovery, Outcome, StoreError, Strategy};
+use crawl_model::{Discovery, Lane, Outcome, StoreError, Strategy};
 
 pub(super) fn discovery(discovery: Discovery) -> i64 {
     match discovery {
@@ -21,6 +21,13 @@ pub(super) fn strategy(strategy: Strategy) -> i64 {
         Strategy::Amp => 3,
         Strategy::Chrome => 4,
         Strategy::StaticBestEffort => 5,
+    }
+}
+
+pub(super) fn lane(lane: Lane) -> i64 {
+    match lane {
+        Lane::Plain => 0,
+        Lane::Browser => 1,
     }
 }
 

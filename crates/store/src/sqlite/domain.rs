@@ -24,6 +24,25 @@ impl DomainStore for SqliteStore {
         })
     }
 
+    fn load_lessons(&self, host: &HostKey) -> Result<Option<Vec<u8>>, StoreError> {
+        let mut inner = self.ready()?;
+        let inner = &mut *inner;
+        let Some(host) = inner.memory.find_host(&inner.conn, host).map_err(sql)? else { return Ok(None) };
+        let mut select =
+            inner.conn.prepare_cached("SELECT lessons FROM lessons WHERE host = ?1").map_err(sql)?;
+        select.query_row([host], |row| row.get(0)).optional().map_err(sql)
+    }
+
+    fn save_lessons(&self, host: &HostKey, lessons: &[u8]) -> Result<(), StoreError> {
+        self.ready()?.write(|conn, memory| {
+            let host = memory.host(conn, host).map_err(sql)?;
+            conn.prepare_cached("INSERT OR REPLACE INTO lessons (host, lessons) VALUES (?1, ?2)")
+                .and_then(|mut insert| insert.execute((host, lessons)))
+                .map_err(sql)?;
+            Ok(())
+        })
+    }
+
     fn claim_content(&self, hash: &ContentHash, claimant: UrlKey) -> Result<UrlKey, StoreError> {
         let first = self.ready()?.write(|conn, _| claim(conn, CONTENTS, hash.0, claimant.0).map_err(sql))?;
         Ok(first.map_or(claimant, UrlKey))

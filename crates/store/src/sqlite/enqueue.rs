@@ -2,7 +2,7 @@
 
 use super::{Inner, codes, error::sql, memory::Memory};
 use crate::ledger::{HostId, Place};
-use crawl_model::{Discovery, Enqueued, NewUrl, StoreError};
+use crawl_model::{Discovery, Enqueued, Lane, NewUrl, StoreError};
 use rusqlite::{CachedStatement, Connection};
 
 impl Inner {
@@ -54,7 +54,8 @@ impl<'c> Adding<'c> {
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (key) DO NOTHING",
             )?,
             find: conn.prepare_cached("SELECT id, round, depth, discovery FROM urls WHERE key = ?1")?,
-            queue: conn.prepare_cached("INSERT INTO queue (host, depth, id) VALUES (?1, ?2, ?3)")?,
+            queue: conn
+                .prepare_cached("INSERT INTO queue (host, lane, depth, id) VALUES (?1, ?2, ?3, ?4)")?,
         })
     }
 
@@ -100,7 +101,7 @@ impl<'c> Adding<'c> {
     }
 
     fn queue(&mut self, memory: &mut Memory, url: &NewUrl, host: HostId, id: i64) -> rusqlite::Result<bool> {
-        self.queue.execute((host, url.depth, id))?;
+        self.queue.execute((host, codes::lane(Lane::Plain), url.depth, id))?;
         memory.ledger.add(host, &url.host, Place::Ready, 1);
         memory.known.note(&url.key, url.depth);
         Ok(true)
@@ -147,12 +148,17 @@ impl<'c> Adding<'c> {
     /// A shorter path to a URL: it counts while the URL still stands in the queue. Returns the depth below which
     /// another path would matter.
     fn lift(&mut self, url: &NewUrl, host: HostId, found: &Found) -> rusqlite::Result<u32> {
-        let mut unqueue =
-            self.conn.prepare_cached("DELETE FROM queue WHERE host = ?1 AND depth = ?2 AND id = ?3")?;
-        if unqueue.execute((host, found.depth, found.id))? == 0 {
-            return Ok(0);
+        let mut unqueue = self
+            .conn
+            .prepare_cached("DELETE FROM queue WHERE host = ?1 AND lane = ?2 AND depth = ?3 AND id = ?4")?;
+        let mut from = None;
+        for lane in Lane::ALL.map(codes::lane) {
+            if from.is_none() && unqueue.execute((host, lane, found.depth, found.id))? > 0 {
+                from = Some(lane);
+            }
         }
-        self.queue.execute((host, url.depth, found.id))?;
+        let Some(lane) = from else { return Ok(0) };
+        self.queue.execute((host, lane, url.depth, found.id))?;
         self.conn
             .prepare_cached("UPDATE urls SET depth = ?2 WHERE id = ?1")?
             .execute((found.id, url.depth))?;

@@ -8,8 +8,8 @@ use super::{
 };
 use crate::ledger::{HostId, Place};
 use crawl_model::{
-    CrawlRequest, Enqueued, Frontier, FrontierCounts, HeldPage, HostKey, HostLoad, LeaseRef, LeaseToken,
-    NewUrl, OutputMark, RequestId, Settlement, StoreError, Strategy,
+    CrawlRequest, Enqueued, Frontier, FrontierCounts, HeldPage, HostKey, HostLoad, Lane, LeaseRef,
+    LeaseToken, NewUrl, OutputMark, RequestId, Settlement, StoreError, Strategy,
 };
 use rusqlite::{Connection, OptionalExtension, Row};
 use std::sync::Arc;
@@ -20,10 +20,10 @@ impl Frontier for SqliteStore {
         self.ready()?.enqueue(urls)
     }
 
-    fn hosts_with_pending(&self, now_ms: i64, limit: usize) -> Result<Vec<HostLoad>, StoreError> {
+    fn hosts_with_pending(&self, lane: Lane, now_ms: i64, limit: usize) -> Result<Vec<HostLoad>, StoreError> {
         let mut inner = self.ready()?;
         inner.promote(now_ms)?;
-        Ok(inner.memory.ledger.ready(limit))
+        Ok(inner.memory.ledger.ready(lane, limit))
     }
 
     fn next_due(&self) -> Result<Option<i64>, StoreError> {
@@ -33,23 +33,25 @@ impl Frontier for SqliteStore {
     fn lease(
         &self,
         host: &HostKey,
+        lane: Lane,
         max: usize,
         worker: &str,
         now_ms: i64,
         deadline_ms: i64,
     ) -> Result<Vec<CrawlRequest>, StoreError> {
-        self.lease_down_to(|_, _| Ok(i64::MAX), host, max, worker, [now_ms, deadline_ms])
+        self.lease_down_to(|_, _| Ok(i64::MAX), (host, lane), max, worker, [now_ms, deadline_ms])
     }
 
     fn lease_by_level(
         &self,
         host: &HostKey,
+        lane: Lane,
         max: usize,
         worker: &str,
         now_ms: i64,
         deadline_ms: i64,
     ) -> Result<Vec<CrawlRequest>, StoreError> {
-        self.lease_down_to(level, host, max, worker, [now_ms, deadline_ms])
+        self.lease_down_to(level, (host, lane), max, worker, [now_ms, deadline_ms])
     }
 
     fn requeue(
@@ -61,11 +63,30 @@ impl Frontier for SqliteStore {
     ) -> Result<bool, StoreError> {
         self.ready()?.write(|conn, memory| {
             let Some(host) = end_lease(conn, lease).map_err(sql)? else { return Ok(false) };
-            postpone(conn, host, lease.id, not_before_ms, attempt, strategy).map_err(sql)?;
-            memory.ledger.shift(host, Place::Leased, Place::Waiting, 1);
-            memory.next_due = Some(memory.next_due.map_or(not_before_ms, |due| due.min(not_before_ms)));
+            postpone(conn, memory, (host, lease.id), not_before_ms, attempt, strategy).map_err(sql)?;
             Ok(true)
         })
+    }
+
+    fn escalate(
+        &self,
+        lease: LeaseRef,
+        now_ms: i64,
+        strategy: Strategy,
+        so_far: &[u8],
+    ) -> Result<bool, StoreError> {
+        self.ready()?.write(|conn, memory| {
+            let Some(host) = end_lease(conn, lease).map_err(sql)? else { return Ok(false) };
+            keep_so_far(conn, memory, lease.id, so_far).map_err(sql)?;
+            postpone(conn, memory, (host, lease.id), now_ms, 0, Some(strategy)).map_err(sql)?;
+            Ok(true)
+        })
+    }
+
+    fn so_far(&self, url: RequestId) -> Result<Option<Vec<u8>>, StoreError> {
+        let inner = self.ready()?;
+        let mut select = inner.conn.prepare_cached("SELECT pages FROM so_far WHERE id = ?1").map_err(sql)?;
+        select.query_row([url.0], |row| row.get(0)).optional().map_err(sql)
     }
 
     fn hold(&self, lease: LeaseRef, host: &HostKey, page: &[u8]) -> Result<Option<i64>, StoreError> {
@@ -77,6 +98,7 @@ impl Frontier for SqliteStore {
                 .and_then(|mut insert| insert.execute((lease.id.0, lease.token.0, held_for, order, page)))
                 .map_err(sql)?;
             memory.next_order += 1;
+            forget_so_far(conn, memory, lease.id).map_err(sql)?;
             memory.ledger.take(leased_from, Place::Leased, 1);
             memory.ledger.add(held_for, host, Place::Held, 1);
             Ok(Some(order))
@@ -120,7 +142,7 @@ impl Frontier for SqliteStore {
         let places = inner.memory.ledger.total();
         let [records, failed, skipped, redirected] = inner.memory.settled;
         Ok(FrontierCounts {
-            pending: places.get(Place::Ready) + places.get(Place::Waiting),
+            pending: places.pending(),
             leased: places.get(Place::Leased),
             held: places.get(Place::Held),
             records,
@@ -141,7 +163,7 @@ impl Frontier for SqliteStore {
             // URLs are not touched: with the round's number they count as not visited
             conn.execute_batch(
                 "UPDATE numbers SET value = 0 WHERE name IN ('records', 'failed', 'skipped', 'redirected'); \
-                 DELETE FROM queue; DELETE FROM waiting; DELETE FROM leases; DELETE FROM held; \
+                 DELETE FROM queue; DELETE FROM waiting; DELETE FROM leases; DELETE FROM held; DELETE FROM so_far; \
                  DELETE FROM host_states; DELETE FROM contents;",
             )
             .map_err(sql)?;
@@ -168,7 +190,7 @@ impl Inner {
             return Ok(());
         }
         self.write(|conn, memory| {
-            back_to_queue(conn, memory, "waiting", "due", Place::Waiting, now_ms).map_err(sql)?;
+            back_to_queue(conn, memory, WAITING, now_ms).map_err(sql)?;
             memory.next_due = conn
                 .prepare_cached("SELECT min(due) FROM waiting")
                 .and_then(|mut select| select.query_row([], |row| row.get(0)))
@@ -181,37 +203,42 @@ impl Inner {
         if self.memory.ledger.total().get(Place::Leased) == 0 {
             return Ok(0);
         }
-        self.write(|conn, memory| {
-            back_to_queue(conn, memory, "leases", "deadline", Place::Leased, now_ms).map_err(sql)
-        })
+        self.write(|conn, memory| back_to_queue(conn, memory, LEASES, now_ms).map_err(sql))
     }
 }
 
-/// Moves every row of a table whose time is at or before `until` into the queue; returns how many.
+/// Where URLs are that come back to the queue when a time has come: table, its time, and its place in the ledger.
+type Source = (&'static str, &'static str, Place);
+const WAITING: Source = ("waiting", "due", Place::Waiting);
+const LEASES: Source = ("leases", "deadline", Place::Leased);
+
+/// Moves every row of a table whose time is at or before `until` into the queue, each into its lane; returns how many.
 fn back_to_queue(
     conn: &Connection,
     memory: &mut Memory,
-    table: &str,
-    time: &str,
-    place: Place,
+    (table, time, place): Source,
     until: i64,
 ) -> rusqlite::Result<usize> {
-    let count =
-        format!("SELECT host, count(*) FROM {table} WHERE {time} <= ?1 GROUP BY host ORDER BY min(id)");
-    let mut select = conn.prepare_cached(&count)?;
-    let moved: Vec<(HostId, u64)> =
-        select.query_map([until], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
+    let browser = codes::strategy(Strategy::Chrome);
+    let lane = format!("urls.strategy IS {browser}");
+    let due = format!("FROM {table} JOIN urls ON urls.id = {table}.id WHERE {time} <= ?1");
+    let mut select = conn.prepare_cached(&format!(
+        "SELECT {table}.host, {lane}, count(*) {due} GROUP BY 1, 2 ORDER BY min(urls.id)"
+    ))?;
+    let moved: Vec<(HostId, bool, u64)> = select
+        .query_map([until], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+        .collect::<Result<_, _>>()?;
     if moved.is_empty() {
         return Ok(0);
     }
     conn.prepare_cached(&format!(
-        "INSERT INTO queue (host, depth, id) SELECT {table}.host, urls.depth, urls.id \
-         FROM {table} JOIN urls ON urls.id = {table}.id WHERE {time} <= ?1"
+        "INSERT INTO queue (host, lane, depth, id) SELECT {table}.host, {lane}, urls.depth, urls.id {due}"
     ))?
     .execute([until])?;
     let n = conn.prepare_cached(&format!("DELETE FROM {table} WHERE {time} <= ?1"))?.execute([until])?;
-    for (host, n) in moved {
-        memory.ledger.shift(host, place, Place::Ready, n);
+    for (host, browser, n) in moved {
+        let lane = if browser { Lane::Browser } else { Lane::Plain };
+        memory.ledger.shift(host, place, Place::ready(lane), n);
     }
     Ok(n)
 }
@@ -270,11 +297,11 @@ impl Leased {
 }
 
 impl SqliteStore {
-    /// Leases URLs that are no deeper than `depth` says for their host.
+    /// Leases URLs of a host and lane that are no deeper than `depth` says for their host.
     fn lease_down_to(
         &self,
         depth: fn(&Connection, HostId) -> rusqlite::Result<i64>,
-        host: &HostKey,
+        (host, lane): (&HostKey, Lane),
         max: usize,
         worker: &str,
         [now_ms, deadline_ms]: [i64; 2],
@@ -285,13 +312,14 @@ impl SqliteStore {
         let Some(host) = inner.memory.find_host(&inner.conn, host).map_err(sql)? else {
             return Ok(Vec::new());
         };
-        if max == 0 || inner.memory.ledger.of(host).get(Place::Ready) == 0 {
+        if max == 0 || inner.memory.ledger.of(host).get(Place::ready(lane)) == 0 {
             return Ok(Vec::new());
         }
         let depth = depth(&inner.conn, host).map_err(sql)?;
         let (project, group) = (Arc::clone(&inner.run.project), inner.run.source_group.clone());
-        let rows = inner
-            .write(|conn, memory| take_from_queue(conn, memory, (host, depth), max, worker, deadline_ms))?;
+        let rows = inner.write(|conn, memory| {
+            take_from_queue(conn, memory, (host, lane, depth), max, worker, deadline_ms)
+        })?;
         rows.into_iter().map(|row| row.request(&project, group.as_ref())).collect()
     }
 }
@@ -299,7 +327,8 @@ impl SqliteStore {
 /// The least depth of a host's URLs that are pending or leased.
 fn level(conn: &Connection, host: HostId) -> rusqlite::Result<i64> {
     conn.prepare_cached(
-        "SELECT coalesce(min(depth), 0) FROM (SELECT min(depth) AS depth FROM queue WHERE host = ?1 \
+        "SELECT coalesce(min(depth), 0) FROM (SELECT min(depth) AS depth FROM queue WHERE host = ?1 AND lane = 0 \
+         UNION ALL SELECT min(depth) FROM queue WHERE host = ?1 AND lane = 1 \
          UNION ALL SELECT min(depth) FROM leases JOIN urls USING (id) WHERE leases.host = ?1 \
          UNION ALL SELECT min(depth) FROM waiting JOIN urls USING (id) WHERE waiting.host = ?1)",
     )?
@@ -309,7 +338,7 @@ fn level(conn: &Connection, host: HostId) -> rusqlite::Result<i64> {
 fn take_from_queue(
     conn: &Connection,
     memory: &mut Memory,
-    (host, depth): (HostId, i64),
+    (host, lane, depth): (HostId, Lane, i64),
     max: usize,
     worker: &str,
     deadline_ms: i64,
@@ -319,9 +348,11 @@ fn take_from_queue(
         let mut select = conn.prepare_cached(
             "SELECT queue.id, queue.depth, discovery, attempt, strategy, url, redirects, etag, last_modified, \
              sitemap_lastmod FROM queue JOIN urls ON urls.id = queue.id \
-             WHERE queue.host = ?1 AND queue.depth <= ?3 ORDER BY queue.depth, queue.id LIMIT ?2",
+             WHERE queue.host = ?1 AND queue.lane = ?4 AND queue.depth <= ?3 \
+             ORDER BY queue.depth, queue.id LIMIT ?2",
         )?;
-        let mut rows = select.query((host, i64::try_from(max).unwrap_or(i64::MAX), depth))?;
+        let max = i64::try_from(max).unwrap_or(i64::MAX);
+        let mut rows = select.query((host, max, depth, codes::lane(lane)))?;
         while let Some(row) = rows.next()? {
             let token = memory.next_token(conn)?;
             leased.push(Leased::read(row, token)?);
@@ -329,15 +360,15 @@ fn take_from_queue(
         let mut insert = conn.prepare_cached(
             "INSERT INTO leases (id, token, host, deadline, worker) VALUES (?1, ?2, ?3, ?4, ?5)",
         )?;
-        let mut unqueue =
-            conn.prepare_cached("DELETE FROM queue WHERE host = ?1 AND depth = ?2 AND id = ?3")?;
+        let mut unqueue = conn
+            .prepare_cached("DELETE FROM queue WHERE host = ?1 AND lane = ?2 AND depth = ?3 AND id = ?4")?;
         for row in &leased {
             insert.execute((row.id, row.token.0, host, deadline_ms, worker))?;
-            unqueue.execute((host, row.depth, row.id))?;
+            unqueue.execute((host, codes::lane(lane), row.depth, row.id))?;
         }
-        memory.ledger.shift(host, Place::Ready, Place::Leased, leased.len() as u64);
+        memory.ledger.shift(host, Place::ready(lane), Place::Leased, leased.len() as u64);
         if !leased.is_empty() {
-            memory.ledger.served(host);
+            memory.ledger.served(host, lane);
         }
         Ok(())
     };
@@ -345,10 +376,11 @@ fn take_from_queue(
     Ok(leased)
 }
 
+/// Puts a URL whose lease has been ended among those that wait.
 fn postpone(
     conn: &Connection,
-    host: HostId,
-    id: RequestId,
+    memory: &mut Memory,
+    (host, id): (HostId, RequestId),
     due: i64,
     attempt: u32,
     strategy: Option<Strategy>,
@@ -359,8 +391,28 @@ fn postpone(
         strategy.map(codes::strategy),
     ))?;
     conn.prepare_cached("INSERT INTO waiting (due, id, host) VALUES (?1, ?2, ?3)")?
-        .execute((due, id.0, host))
-        .map(|_| ())
+        .execute((due, id.0, host))?;
+    memory.ledger.shift(host, Place::Leased, Place::Waiting, 1);
+    memory.next_due = Some(memory.next_due.map_or(due, |next| next.min(due)));
+    Ok(())
+}
+
+fn keep_so_far(conn: &Connection, memory: &mut Memory, id: RequestId, pages: &[u8]) -> rusqlite::Result<()> {
+    let mut update = conn.prepare_cached("UPDATE so_far SET pages = ?2 WHERE id = ?1")?;
+    if update.execute((id.0, pages))? == 0 {
+        conn.prepare_cached("INSERT INTO so_far (id, pages) VALUES (?1, ?2)")?.execute((id.0, pages))?;
+        memory.so_far += 1;
+    }
+    Ok(())
+}
+
+/// Of a URL that is held or settled. Most crawls keep nothing, and the database is not asked then.
+pub(super) fn forget_so_far(conn: &Connection, memory: &mut Memory, id: RequestId) -> rusqlite::Result<()> {
+    if memory.so_far > 0 {
+        let gone = conn.prepare_cached("DELETE FROM so_far WHERE id = ?1")?.execute([id.0])?;
+        memory.so_far -= gone as u64;
+    }
+    Ok(())
 }
 
 fn held_pages(conn: &Connection, host: HostId, after: i64, limit: usize) -> rusqlite::Result<Vec<HeldPage>> {

@@ -27,6 +27,8 @@ pub(super) struct Memory {
     pub(super) next_due: Option<i64>,
     /// Order of the next held page.
     pub(super) next_order: i64,
+    /// URLs of which something is kept while another strategy is tried.
+    pub(super) so_far: u64,
     hosts: FxHashMap<HostKey, Host>,
     token: i64,
     token_end: i64,
@@ -67,6 +69,7 @@ impl Memory {
             host_count,
             next_due: one("SELECT min(due) FROM waiting")?,
             next_order: one("SELECT max(ord) FROM held")?.unwrap_or(0) + 1,
+            so_far: one("SELECT count(*) FROM so_far")?.and_then(|n| u64::try_from(n).ok()).unwrap_or(0),
             hosts: FxHashMap::default(),
             token,
             token_end: token,
@@ -130,15 +133,16 @@ impl Memory {
 fn ledger(conn: &Connection) -> rusqlite::Result<Ledger> {
     let mut ledger = Ledger::default();
     let places = [
-        ("queue", Place::Ready),
+        ("queue WHERE lane = 0", Place::Ready),
+        ("queue WHERE lane = 1", Place::ReadyForBrowser),
         ("waiting", Place::Waiting),
         ("leases", Place::Leased),
         ("held", Place::Held),
     ];
-    for (table, place) in places {
+    for (rows, place) in places {
         let mut select = conn.prepare(&format!(
             "SELECT hosts.id, hosts.name, found.n FROM \
-             (SELECT host, count(*) AS n, min(id) AS oldest FROM {table} GROUP BY host) AS found \
+             (SELECT host, count(*) AS n, min(id) AS oldest FROM {rows} GROUP BY host) AS found \
              JOIN hosts ON hosts.id = found.host ORDER BY found.oldest"
         ))?;
         let mut rows = select.query([])?;

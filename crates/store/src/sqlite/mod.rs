@@ -37,8 +37,11 @@ use std::{
 /// Name of the database in the state directory.
 const FILE: &str = "crawl.sqlite";
 
-const MIGRATIONS: Migrations =
-    &[include_str!("migrations/0001_frontier.sql"), include_str!("migrations/0002_lastmod.sql")];
+const MIGRATIONS: Migrations = &[
+    include_str!("migrations/0001_frontier.sql"),
+    include_str!("migrations/0002_lastmod.sql"),
+    include_str!("migrations/0003_strategies.sql"),
+];
 
 /// Pages in the write-ahead log at which it is copied into the database: at 4 KiB a page the log stays about 8 MiB.
 const WAL_PAGES: i64 = 2_000;

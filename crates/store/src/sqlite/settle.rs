@@ -3,6 +3,7 @@
 use super::{
     Inner, codes,
     error::sql,
+    frontier::forget_so_far,
     memory::{Memory, OUTCOMES, set_number},
 };
 use crate::ledger::{HostId, Place};
@@ -55,6 +56,7 @@ fn settle_all(conn: &Connection, memory: &mut Memory, batch: &[Settlement]) -> r
             continue;
         };
         memory.ledger.take(host, place, 1);
+        forget_so_far(conn, memory, settlement.lease.id)?;
         if let Some(n) = OUTCOMES.iter().position(|(outcome, _)| *outcome == settlement.outcome) {
             memory.settled[n] += 1;
         }

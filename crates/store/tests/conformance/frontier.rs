@@ -46,7 +46,7 @@ pub fn a_pending_link_becomes_the_sitemap_it_is_named_as(store: &impl Store) {
     // nor is a sitemap made a page by a link to it
     store.enqueue(&urls).unwrap();
     store.expire_leases(i64::MAX).unwrap();
-    let again = store.lease(&host("a"), 9, "w", 50, 100).unwrap();
+    let again = store.lease(&host("a"), Lane::Plain, 9, "w", 50, 100).unwrap();
     let found: Vec<_> = again.iter().map(|r| (r.url.path(), r.discovery, r.attempt)).collect();
     let (link, file) = (Discovery::Link, Discovery::SitemapFile);
     assert_eq!(found, [("/out", link, 0), ("/again", file, 1), ("/feed", file, 0)]);
@@ -62,7 +62,7 @@ pub fn leases_come_by_depth_then_discovery(store: &impl Store) {
 }
 
 pub fn levels_wait_for_what_is_nearer(store: &impl Store) {
-    let level = |now| store.lease_by_level(&host("a"), 9, "w", now, 100).unwrap();
+    let level = |now| store.lease_by_level(&host("a"), Lane::Plain, 9, "w", now, 100).unwrap();
     let urls =
         [("https://a/0", 0), ("https://a/1", 1), ("https://a/1b", 1), ("https://a/2", 2), ("https://b/7", 7)];
     store.enqueue(&urls.map(|(url, depth)| new_url(url, depth))).unwrap();
@@ -80,7 +80,7 @@ pub fn levels_wait_for_what_is_nearer(store: &impl Store) {
     assert!(store.hold((&again[0]).into(), &host("a"), b"page").unwrap().is_some());
     assert_eq!(paths(&level(50)), ["/2"], "a held page has been read");
     assert_eq!(
-        paths(&store.lease_by_level(&host("b"), 9, "w", 0, 100).unwrap()),
+        paths(&store.lease_by_level(&host("b"), Lane::Plain, 9, "w", 0, 100).unwrap()),
         ["/7"],
         "each host for itself"
     );
@@ -119,12 +119,18 @@ pub fn only_the_asked_host_is_leased(store: &impl Store) {
 
 pub fn hosts_take_turns(store: &impl Store) {
     enqueue(store, &["https://a/1", "https://b/1", "https://a/2", "https://c/1", "https://a/3"]);
-    assert_eq!(store.hosts_with_pending(0, 9).unwrap(), [load("a", 3), load("b", 1), load("c", 1)]);
-    assert_eq!(store.hosts_with_pending(0, 1).unwrap(), [load("a", 3)]);
+    assert_eq!(
+        store.hosts_with_pending(Lane::Plain, 0, 9).unwrap(),
+        [load("a", 3), load("b", 1), load("c", 1)]
+    );
+    assert_eq!(store.hosts_with_pending(Lane::Plain, 0, 1).unwrap(), [load("a", 3)]);
     one(store, "a");
-    assert_eq!(store.hosts_with_pending(0, 9).unwrap(), [load("b", 1), load("c", 1), load("a", 2)]);
+    assert_eq!(
+        store.hosts_with_pending(Lane::Plain, 0, 9).unwrap(),
+        [load("b", 1), load("c", 1), load("a", 2)]
+    );
     one(store, "b");
-    assert_eq!(store.hosts_with_pending(0, 9).unwrap(), [load("c", 1), load("a", 2)]);
+    assert_eq!(store.hosts_with_pending(Lane::Plain, 0, 9).unwrap(), [load("c", 1), load("a", 2)]);
 }
 
 pub fn tokens_grow_and_old_ones_do_nothing(store: &impl Store) {
@@ -143,9 +149,9 @@ pub fn tokens_grow_and_old_ones_do_nothing(store: &impl Store) {
 
 pub fn leases_expire_at_their_deadline(store: &impl Store) {
     enqueue(store, &["https://a/1", "https://a/2", "https://b/1"]);
-    store.lease(&host("a"), 1, "w", 0, 50).unwrap();
-    store.lease(&host("a"), 1, "w", 0, 60).unwrap();
-    store.lease(&host("b"), 1, "w", 0, 50).unwrap();
+    store.lease(&host("a"), Lane::Plain, 1, "w", 0, 50).unwrap();
+    store.lease(&host("a"), Lane::Plain, 1, "w", 0, 60).unwrap();
+    store.lease(&host("b"), Lane::Plain, 1, "w", 0, 50).unwrap();
     assert_eq!(store.expire_leases(49).unwrap(), 0);
     assert_eq!(store.expire_leases(50).unwrap(), 2);
     let again = lease(store, "a", 9);
@@ -155,8 +161,8 @@ pub fn leases_expire_at_their_deadline(store: &impl Store) {
 
 pub fn all_leases_can_be_taken_back(store: &impl Store) {
     enqueue(store, &["https://a/1", "https://b/1"]);
-    store.lease(&host("a"), 1, "w", 0, i64::MAX).unwrap();
-    store.lease(&host("b"), 1, "w", 0, 10).unwrap();
+    store.lease(&host("a"), Lane::Plain, 1, "w", 0, i64::MAX).unwrap();
+    store.lease(&host("b"), Lane::Plain, 1, "w", 0, 10).unwrap();
     assert_eq!(store.expire_leases(i64::MAX).unwrap(), 2);
     assert_eq!(store.counts().unwrap(), FrontierCounts { pending: 2, hosts: 2, ..Default::default() });
 }
@@ -168,19 +174,19 @@ pub fn a_requeued_url_waits_for_its_time(store: &impl Store) {
     assert!(store.requeue((&leased[0]).into(), 70, 1, None).unwrap());
     assert!(store.requeue((&leased[1]).into(), 50, 1, None).unwrap());
     assert_eq!(store.next_due().unwrap(), Some(50));
-    assert_eq!(store.hosts_with_pending(49, 9).unwrap(), []);
+    assert_eq!(store.hosts_with_pending(Lane::Plain, 49, 9).unwrap(), []);
     assert!(lease(store, "a", 9).is_empty());
-    assert_eq!(store.hosts_with_pending(50, 9).unwrap(), [load("a", 1)]);
+    assert_eq!(store.hosts_with_pending(Lane::Plain, 50, 9).unwrap(), [load("a", 1)]);
     assert_eq!(store.next_due().unwrap(), Some(70));
-    assert_eq!(paths(&store.lease(&host("a"), 9, "w", 70, 100).unwrap()), ["/1", "/2"]);
+    assert_eq!(paths(&store.lease(&host("a"), Lane::Plain, 9, "w", 70, 100).unwrap()), ["/1", "/2"]);
     assert_eq!(store.next_due().unwrap(), None);
 }
 
 pub fn a_requeued_url_keeps_attempt_and_strategy(store: &impl Store) {
     enqueue(store, &["https://a/1"]);
-    store.requeue((&one(store, "a")).into(), 0, 2, Some(Strategy::Chrome)).unwrap();
+    store.requeue((&one(store, "a")).into(), 0, 2, Some(Strategy::Amp)).unwrap();
     let request = one(store, "a");
-    assert_eq!((request.attempt, request.strategy), (2, Some(Strategy::Chrome)));
+    assert_eq!((request.attempt, request.strategy), (2, Some(Strategy::Amp)));
     store.requeue((&request).into(), 0, 3, None).unwrap();
     assert_eq!(one(store, "a").strategy, None);
 }
@@ -196,7 +202,7 @@ pub fn drained_waits_for_leases_and_retries_but_not_for_held_pages(store: &impl 
     assert_eq!(drained(), (false, false), "leased");
     store.requeue((&request).into(), 10, 1, None).unwrap();
     assert_eq!(drained(), (false, false), "waiting");
-    let request = store.lease(&host("a"), 1, "w", 10, 99).unwrap().remove(0);
+    let request = store.lease(&host("a"), Lane::Plain, 1, "w", 10, 99).unwrap().remove(0);
     store.hold((&request).into(), &host("a"), b"page").unwrap();
     assert_eq!(drained(), (true, true));
     assert_eq!(store.counts().unwrap().held, 1);
@@ -295,8 +301,8 @@ pub fn many_threads_share_the_work(store: &impl Store) {
             scope.spawn(move || {
                 store.enqueue(&urls[worker * 80..]).unwrap();
                 while !store.drained().unwrap() {
-                    for found in store.hosts_with_pending(0, 2).unwrap() {
-                        let leased = store.lease(&found.host, 3, "w", 0, 100).unwrap();
+                    for found in store.hosts_with_pending(Lane::Plain, 0, 2).unwrap() {
+                        let leased = store.lease(&found.host, Lane::Plain, 3, "w", 0, 100).unwrap();
                         visited.lock().unwrap().extend(leased.iter().map(|r| r.id));
                         assert_eq!(settle(store, &leased, Outcome::Record), 0);
                     }

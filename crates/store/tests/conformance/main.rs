@@ -5,17 +5,19 @@
 mod frontier;
 mod random;
 mod rounds;
+mod strategies;
 
 use crawl_model::{
     CachedRobots, ContentHash, CrawlRequest, Discovery, DomainStore, Enqueued, Frontier, FrontierCounts,
-    HostKey, HostLoad, LeaseRef, LeaseToken, NewUrl, Origin, Outcome, OutputMark, PageHistory, RequestId,
-    RunStore, Settlement, Strategy, UrlKey,
+    HostKey, HostLoad, Lane, LeaseRef, LeaseToken, NewUrl, Origin, Outcome, OutputMark, PageHistory,
+    RequestId, RunStore, Settlement, Strategy, UrlKey,
 };
 use crawl_store::{MemoryStore, SqliteStore};
 use frontier::*;
 use random::*;
 use rounds::*;
 use std::collections::BTreeSet;
+use strategies::*;
 use url::Url;
 
 /// What the suite needs of a backend.
@@ -88,6 +90,11 @@ conformance!(
     claims_name_the_first,
     host_states_are_kept_for_a_round,
     settings_and_robots_are_kept,
+    each_lane_is_leased_by_its_own_workers,
+    levels_are_those_of_both_lanes,
+    a_shorter_way_to_a_url_does_not_change_its_lane,
+    what_came_so_far_is_kept_until_the_url_ends,
+    lessons_outlive_the_round,
     nothing_is_known_of_strangers,
     many_threads_share_the_work,
     any_sequence_of_calls_agrees_with_a_simple_model,
@@ -115,7 +122,7 @@ fn enqueue(store: &impl Store, urls: &[&str]) -> Enqueued {
 
 /// Leases at time 0 until 100.
 fn lease(store: &impl Store, name: &str, max: usize) -> Vec<CrawlRequest> {
-    store.lease(&host(name), max, "w", 0, 100).unwrap()
+    store.lease(&host(name), Lane::Plain, max, "w", 0, 100).unwrap()
 }
 
 fn one(store: &impl Store, name: &str) -> CrawlRequest {

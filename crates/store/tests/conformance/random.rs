@@ -39,8 +39,8 @@ impl<S: Store> Twins<'_, S> {
         answer
     }
 
-    fn lease(&mut self, name: &HostKey, max: usize, now: i64, deadline: i64) {
-        let lease = |s: &dyn Frontier| s.lease(name, max, "w", now, deadline).unwrap();
+    fn lease(&mut self, (name, lane): (&HostKey, Lane), max: usize, now: i64, deadline: i64) {
+        let lease = |s: &dyn Frontier| s.lease(name, lane, max, "w", now, deadline).unwrap();
         let (a, b) = (lease(self.store), lease(&self.model));
         let told = |r: &CrawlRequest| (r.id, r.url.clone(), r.depth, r.attempt, r.strategy, r.etag.clone());
         assert_eq!(a.iter().map(told).collect::<Vec<_>>(), b.iter().map(told).collect::<Vec<_>>());
@@ -71,18 +71,25 @@ pub fn any_sequence_of_calls_agrees_with_a_simple_model(store: &impl Store) {
         let name = host(&format!("h{}", random.below(5)));
         let later = |random: &mut Random, most| now + random.below(most) as i64;
         let out = twins.out.len() as u64;
+        let lane = if random.below(3) == 0 { Lane::Browser } else { Lane::Plain };
+        let strategy = (lane == Lane::Browser).then_some(Strategy::Chrome);
         match random.below(12) {
             0..=3 => {
                 let urls = random.urls();
                 twins.agree(|s| s.enqueue(&urls).unwrap());
             }
-            4..=6 => twins.lease(&name, random.below(4) as usize, now, later(&mut random, 400)),
+            4..=6 => twins.lease((&name, lane), random.below(4) as usize, now, later(&mut random, 400)),
             7 | 8 if out > 0 => twins.settle(random.below(out) as usize, now),
             9 if out > 0 => {
                 let due = later(&mut random, 40);
                 twins.about(random.below(out) as usize, |s, r| {
-                    s.requeue(r.into(), due, r.attempt + 1, None).unwrap()
+                    s.requeue(r.into(), due, r.attempt + 1, strategy).unwrap()
                 });
+            }
+            10 if out > 0 && random.below(2) == 0 => {
+                let at = random.below(out) as usize;
+                twins.about(at, |s, r| s.escalate(r.into(), now, Strategy::Chrome, b"so far").unwrap());
+                twins.about(at, |s, r| s.so_far(r.id).unwrap().is_some());
             }
             10 if out > 0 => {
                 twins.about(random.below(out) as usize, |s, r| {
@@ -93,7 +100,9 @@ pub fn any_sequence_of_calls_agrees_with_a_simple_model(store: &impl Store) {
             11 => _ = twins.agree(|s| s.expire_leases(now).unwrap()),
             _ => {}
         }
-        twins.agree(|s| (s.counts().unwrap(), s.next_due().unwrap(), s.hosts_with_pending(now, 3).unwrap()));
+        twins.agree(|s| {
+            (s.counts().unwrap(), s.next_due().unwrap(), s.hosts_with_pending(lane, now, 3).unwrap())
+        });
         twins.agree(|s| (s.hosts_with_held().unwrap(), s.host_drained(&name).unwrap(), s.drained().unwrap()));
     }
     assert!(twins.settled > 100, "the sequence does something: {}", twins.settled);

@@ -97,7 +97,7 @@ pub fn a_new_round_drops_what_was_active(store: &impl Store) {
     store.requeue((&leased[1]).into(), 5, 1, None).unwrap();
     store.begin_round().unwrap();
     assert!(store.drained().unwrap() && store.host_drained(&host("a")).unwrap());
-    assert_eq!(store.hosts_with_pending(9, 9).unwrap(), []);
+    assert_eq!(store.hosts_with_pending(Lane::Plain, 9, 9).unwrap(), []);
     assert_eq!(store.next_due().unwrap(), None);
     assert_eq!(store.hosts_with_held().unwrap(), []);
     assert_eq!(store.expire_leases(i64::MAX).unwrap(), 0);

@@ -1,0 +1,167 @@
+//! The browser of a run: what it is started with, and whether there is one.
+
+use crate::config::{ChromeSection, Config};
+use crawl_chrome::{Blocked, Budgets, ChromeSettings, ConsentRules, RenderError, Rendered, Renderer};
+use crawl_extract::Rules;
+use crawl_fetch::{HttpSettings, ProxyChoice, browser_user_agent};
+use std::{
+    path::PathBuf,
+    sync::{
+        OnceLock,
+        atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed},
+    },
+};
+use url::Url;
+
+/// Starts in a row that may fail before the browser is given up for the run.
+const STARTS: u32 = 3;
+/// Variables that name a proxy for everything, in the spellings that are in use.
+const PROXY_VARIABLES: [&str; 6] =
+    ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
+
+/// Why no page can be rendered in this run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unavailable {
+    /// A kind of the error log.
+    pub kind: &'static str,
+    /// What is the matter.
+    pub message: String,
+    /// What the user can do.
+    pub hint: String,
+}
+
+/// A browser that is started when the first page needs it, or the reason why there is none.
+pub struct Browser {
+    renderer: Renderer,
+    sandbox: bool,
+    unavailable: OnceLock<Unavailable>,
+    failed_starts: AtomicU32,
+    rendered: AtomicU64,
+    told: AtomicBool,
+}
+
+impl Browser {
+    /// A browser with the run's settings, address policy and consent rules. Nothing is started.
+    #[must_use]
+    pub fn new(config: &Config, http: &HttpSettings, rules: &Rules) -> Self {
+        let unavailable = OnceLock::new();
+        if is_behind_proxy(&config.fetch.proxy) {
+            // set once, on a new cell
+            let _ = unavailable.set(Unavailable {
+                kind: "browser_proxy",
+                message: "a proxy is set, and the browser would go around it".into(),
+                hint: crate::hints::of("browser_proxy").into(),
+            });
+        }
+        Self {
+            renderer: Renderer::new(settings(config, http, rules)),
+            sandbox: config.chrome.sandbox,
+            unavailable,
+            failed_starts: AtomicU32::new(0),
+            rendered: AtomicU64::new(0),
+            told: AtomicBool::new(false),
+        }
+    }
+
+    /// Why there is none, as far as that is known yet.
+    #[must_use]
+    pub fn unavailable(&self) -> Option<&Unavailable> {
+        self.unavailable.get()
+    }
+
+    /// Whether its sandbox is on.
+    #[must_use]
+    pub const fn sandbox(&self) -> bool {
+        self.sandbox
+    }
+
+    /// Pages that were rendered.
+    #[must_use]
+    pub fn rendered(&self) -> u64 {
+        self.rendered.load(Relaxed)
+    }
+
+    /// Renders a page.
+    ///
+    /// # Errors
+    /// See [`RenderError`]. One that no other page would be spared makes the browser unavailable for the run.
+    pub async fn render(&self, url: &Url) -> Result<Rendered, RenderError> {
+        let rendered = self.renderer.render(url).await;
+        match &rendered {
+            Ok(_) => {
+                self.failed_starts.store(0, Relaxed);
+                self.rendered.fetch_add(1, Relaxed);
+            }
+            Err(error) => self.learn(error),
+        }
+        if rendered.is_ok() && !self.sandbox && !self.told.swap(true, Relaxed) {
+            tracing::warn!("the browser runs without its sandbox (--chrome-no-sandbox)");
+        }
+        rendered
+    }
+
+    fn learn(&self, error: &RenderError) {
+        let for_good = match error {
+            RenderError::Missing(_) | RenderError::Sandbox => true,
+            // the first one may be told by a moment without memory
+            RenderError::Launch { .. } => self.failed_starts.fetch_add(1, Relaxed) + 1 >= STARTS,
+            _ => false,
+        };
+        if !for_good {
+            return;
+        }
+        let why = Unavailable { kind: error.kind(), message: error.to_string(), hint: error.hint() };
+        if self.unavailable.set(why).is_ok() {
+            tracing::warn!("no page is rendered: {error}; {}", error.hint());
+        }
+    }
+}
+
+fn is_behind_proxy(proxy: &ProxyChoice) -> bool {
+    match proxy {
+        ProxyChoice::Url(_) => true,
+        ProxyChoice::Direct => false,
+        ProxyChoice::Environment => {
+            PROXY_VARIABLES.iter().any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()))
+        }
+    }
+}
+
+fn settings(config: &Config, http: &HttpSettings, rules: &Rules) -> ChromeSettings {
+    let ChromeSection { tabs, sandbox, recycle_pages, scrolls, .. } = config.chrome;
+    let banners = rules.consent_banners();
+    ChromeSettings {
+        path: Some(&config.chrome.path).filter(|path| !path.is_empty()).map(PathBuf::from),
+        tabs,
+        budgets: Budgets {
+            navigate: config.chrome.navigate,
+            settle: config.chrome.settle,
+            consent: config.chrome.consent,
+            scroll: config.chrome.scroll,
+            ..Budgets::default()
+        },
+        blocked: Blocked {
+            images: config.chrome.block_images,
+            media: config.chrome.block_media,
+            fonts: config.chrome.block_fonts,
+            trackers: config.chrome.block_trackers,
+        },
+        user_agent: Some(browser_user_agent(&http.user_agent)),
+        sandbox,
+        recycle_pages,
+        recycle_memory: config.chrome.recycle_memory.as_u64(),
+        max_html: usize::try_from(config.fetch.max_body.as_u64()).unwrap_or(usize::MAX),
+        max_page_bytes: config.chrome.max_page_bytes.as_u64(),
+        scrolls,
+        consent: ConsentRules {
+            selectors: banners.selectors.iter().map(ToString::to_string).collect(),
+            tokens: banners.tokens.to_vec(),
+            phrases: banners.phrases.to_vec(),
+            max_words: banners.max_words,
+            max_share: banners.max_share,
+        },
+        addresses: http.addresses.clone(),
+        resolve: http.resolve.clone(),
+        ..ChromeSettings::default()
+    }
+}

@@ -1,0 +1,327 @@
+//! Escalation: what becomes of a page whose static form is not enough.
+//!
+//! A page's decision is made when it has been extracted. Where it asks for a stronger strategy, the lease is given back
+//! with what there is so far ([`crawl_model::Frontier::escalate`]), and the URL waits its turn again, in the lane of the
+//! strategy: politeness, robots.txt and limits hold for it as for any other. Each strategy is tried at most once
+//! on a page, the best result is written, and one that fails loses nothing of what was there.
+
+mod lessons;
+
+pub use lessons::{Begin, Lessons, OnTrial};
+
+use crate::{
+    config::StrategyChoice,
+    context::{Context, Finished, now_ms},
+};
+use crawl_fetch::{domain, ladder, outweighs};
+use crawl_model::{
+    Attempt, CrawlRequest, Directives, ExtractedPage, PageType, StoreError, Strategy, Warning,
+};
+use serde::{Deserialize, Serialize};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use url::Url;
+
+/// What has come of a URL, and what is to be tried yet. Kept in the store between two strategies.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct SoFar {
+    /// The best page.
+    best: Option<Box<ExtractedPage>>,
+    /// What was tried.
+    attempts: Vec<Attempt>,
+    /// What is to be tried, the next one first.
+    ahead: Vec<Strategy>,
+    /// Why, in words.
+    why: String,
+    /// Where the AMP page is.
+    amp_url: Option<Url>,
+    /// What kind of page the static one is.
+    page_type: Option<PageType>,
+    /// What the pages together say of robots: the strictest holds.
+    pub directives: Directives,
+    /// A browser was needed, and could not be had or failed.
+    browser_failed: bool,
+    /// The account of the URL's form has been charged until the worth of the page is known.
+    charged: bool,
+}
+
+/// Failures of a strategy that say something of the page and not of the moment.
+const TELLING: [&str; 4] = ["page_crashed", "page_hung", "navigation", "robots_disallowed"];
+
+/// What becomes of a page.
+pub enum Next {
+    /// It is written.
+    Write(Box<ExtractedPage>),
+    /// Its lease has been given back, to be fetched by another strategy.
+    Again,
+}
+
+/// What has come of a leased URL before; `None` for one that is new.
+///
+/// # Errors
+/// When storage fails, or what it gives is damaged.
+pub fn so_far(context: &Context, request: &CrawlRequest) -> Result<Option<SoFar>, StoreError> {
+    if request.strategy.is_none() {
+        return Ok(None);
+    }
+    let kept = context.store.so_far(request.id)?;
+    let read = |text: Vec<u8>| serde_json::from_slice(&text);
+    kept.map(read)
+        .transpose()
+        .map_err(|e| StoreError::Corrupt(format!("{}: what came so far: {e}", request.url)))
+}
+
+impl SoFar {
+    /// Where the AMP page is that is to be tried.
+    #[must_use]
+    pub const fn amp_url(&self) -> Option<&Url> {
+        self.amp_url.as_ref()
+    }
+
+    fn was_tried(&self, strategy: Strategy) -> bool {
+        self.attempts.iter().any(|attempt| attempt.strategy == strategy)
+    }
+
+    fn note(&mut self, strategy: Strategy, status: Option<u16>, kind: &str, message: &str) {
+        self.browser_failed |= strategy == Strategy::Chrome;
+        let reason = match self.why.as_str() {
+            "" => message.to_owned(),
+            why => format!("{why}; {message}"),
+        };
+        self.attempts.push(Attempt { strategy, status, words: 0, error: Some(kind.to_owned()), reason });
+    }
+}
+
+/// Decides about a page that has been extracted.
+///
+/// # Errors
+/// When storage fails.
+pub fn came(context: &Context, page: Box<ExtractedPage>, so_far: Option<SoFar>) -> Result<Next, StoreError> {
+    let brought_little = so_far.is_none() && is_poor_choice(context, &page);
+    let mut so_far = so_far.unwrap_or_default();
+    let wanted = wanted(context, &page, &so_far);
+    if context.config.fetch.strategy == StrategyChoice::Auto {
+        teach(context, &page, &so_far, &wanted)?;
+    }
+    let strategy = page.strategy;
+    let found = format!("{}; {}", page.classification.reason, page.extraction.reason);
+    so_far.attempts.push(Attempt {
+        strategy,
+        status: Some(page.status),
+        words: page.extraction.word_count,
+        error: None,
+        reason: if so_far.why.is_empty() { found } else { format!("{}; {found}", so_far.why) },
+    });
+    if strategy == Strategy::Static {
+        so_far.page_type = Some(page.classification.page_type);
+        so_far.amp_url = amp_page(context, &page);
+    }
+    if is_enough(&page) {
+        so_far.ahead.clear();
+    }
+    if !is_enough(&page) || brought_little {
+        let new: Vec<Strategy> = wanted.into_iter().filter(|s| !so_far.ahead.contains(s)).collect();
+        so_far.ahead.extend(new);
+        if strategy == Strategy::Static {
+            so_far.why.clone_from(&page.classification.reason);
+        }
+        if brought_little {
+            // the form of the URL has chosen: without its text the static page is looked at after all
+            so_far.ahead.push(Strategy::Static);
+            so_far.why = format!("{strategy} alone brought little");
+        }
+    }
+    if strategy == Strategy::Static && !so_far.charged && says_nothing_new(context, &page) {
+        context.traps.charge(&page.request.url);
+        so_far.charged = true;
+    }
+    let request = page.request.clone();
+    if so_far.best.as_ref().is_none_or(|best| outweighs(&page, best)) {
+        so_far.best = Some(page);
+    }
+    next(context, &request, so_far)
+}
+
+/// Decides about a URL whose strategy brought no page. What there was is written, or another strategy is tried; without
+/// either the failure is the URL's end.
+///
+/// # Errors
+/// When storage fails.
+pub fn fell_short(
+    context: &Context,
+    request: &CrawlRequest,
+    so_far: Option<SoFar>,
+    end: Finished,
+) -> Result<Result<Next, Finished>, StoreError> {
+    let Some(strategy) = request.strategy else { return Ok(Err(end)) };
+    let browser = strategy == Strategy::Chrome;
+    let auto = context.config.fetch.strategy == StrategyChoice::Auto;
+    // what a form has chosen must cost no page; a strategy that the user has chosen fails as itself, unless there is no browser
+    let may_go_back =
+        strategy != Strategy::Static && (auto || (browser && context.browser.unavailable().is_some()));
+    let mut so_far = match so_far {
+        Some(so_far) => so_far,
+        None if may_go_back => SoFar { ahead: vec![Strategy::Static], ..SoFar::default() },
+        None => return Ok(Err(end)),
+    };
+    let (kind, status, message) = match &end {
+        Finished::Failed(failed, _) => (failed.kind, failed.status, failed.message.as_str()),
+        Finished::Other { kind, history, .. } => (*kind, history.status, "no page came of it"),
+        Finished::Page(..) => return Ok(Err(end)),
+    };
+    tracing::info!(url = %request.url, %strategy, kind, "{message}");
+    so_far.note(strategy, status, kind, message);
+    if browser {
+        context.stats.not_rendered_as(kind);
+    }
+    if auto && TELLING.contains(&kind) {
+        context.lessons.outcome(&*context.store, &request.url, strategy, false)?;
+    }
+    if so_far.ahead.is_empty() && so_far.best.is_none() {
+        return Ok(Err(end));
+    }
+    next(context, request, so_far).map(Ok)
+}
+
+/// Gives the lease back for the next strategy, or settles what is written.
+fn next(context: &Context, request: &CrawlRequest, mut so_far: SoFar) -> Result<Next, StoreError> {
+    while !so_far.ahead.is_empty() {
+        let strategy = so_far.ahead.remove(0);
+        if so_far.was_tried(strategy) || (strategy == Strategy::Amp && so_far.amp_url.is_none()) {
+            continue;
+        }
+        if strategy == Strategy::Chrome
+            && let Some(why) = context.browser.unavailable()
+        {
+            so_far.note(strategy, None, why.kind, &why.message);
+            context.stats.not_rendered_as(why.kind);
+            continue;
+        }
+        if strategy != Strategy::Static
+            && let Some(pages) = context.lessons.is_spared(&*context.store, &request.url, strategy)?
+        {
+            so_far.why =
+                format!("{strategy} was not tried: the last {pages} pages like it gained nothing by it");
+            if let Some(last) = so_far.attempts.last_mut() {
+                last.reason = format!("{}; {}", last.reason, so_far.why);
+            }
+            continue;
+        }
+        let text = serde_json::to_vec(&so_far).map_err(|e| StoreError::Other(e.to_string()))?;
+        // an outdated lease is another worker's now: there is nothing to do here either way
+        context.store.escalate(request.into(), now_ms(), strategy, &text)?;
+        context.stats.requeued.add(1);
+        context.stats.changed.notify_one();
+        return Ok(Next::Again);
+    }
+    settle(context, request, so_far)
+}
+
+/// The page that is written, with what was tried and what a reader should know.
+fn settle(context: &Context, request: &CrawlRequest, so_far: SoFar) -> Result<Next, StoreError> {
+    let SoFar { best, attempts, page_type, browser_failed, directives, charged, .. } = so_far;
+    if charged {
+        context.traps.refund(&request.url);
+    }
+    let Some(mut page) = best else {
+        return Err(StoreError::Other(format!("{}: nothing was kept of it", request.url)));
+    };
+    // of whichever strategy it is: it ends the lease that is held now
+    page.request = request.clone();
+    page.attempts = attempts;
+    page.extraction.directives = page.extraction.directives.and(directives);
+    let warnings = &mut page.extraction.warnings;
+    let mut warn = |warning| {
+        if !warnings.contains(&warning) {
+            warnings.push(warning);
+        }
+    };
+    let incomplete = !is_enough(&page);
+    if browser_failed && incomplete {
+        warn(Warning::NeedsBrowser);
+        warn(Warning::PartialContent);
+    } else if page.classification.strategy == Strategy::StaticBestEffort
+        && page.strategy == Strategy::Static
+        && context.config.fetch.strategy == StrategyChoice::Auto
+    {
+        warn(Warning::PartialContent);
+    }
+    if page.strategy == Strategy::Static && warnings.contains(&Warning::PartialContent) && incomplete {
+        page.strategy = Strategy::StaticBestEffort;
+    }
+    if let Some(page_type) = page_type {
+        page.classification.page_type = page_type;
+    }
+    Ok(Next::Write(page))
+}
+
+/// Whether another page of the form had the same static text. Only asked of pages that wait for another strategy; the hash is
+/// another than the one by which pages are compared when they are done.
+fn says_nothing_new(context: &Context, page: &ExtractedPage) -> bool {
+    let mut said = DefaultHasher::new();
+    ("static", &page.extraction.content).hash(&mut said);
+    context.traps.repeats(&page.request.url, said.finish())
+}
+
+const fn is_complete(strategy: &Strategy) -> bool {
+    matches!(strategy, Strategy::Static)
+}
+
+/// Whether a page has its text, or what can be had of it, so that nothing else is tried.
+fn is_enough(page: &ExtractedPage) -> bool {
+    page.strategy == Strategy::Chrome || is_complete(&page.classification.strategy)
+}
+
+/// Whether a page came by the strategy that the form of its URL, or the user, has chosen, and has not enough of a text to be
+/// believed without the static page.
+fn is_poor_choice(context: &Context, page: &ExtractedPage) -> bool {
+    let auto = context.config.fetch.strategy == StrategyChoice::Auto;
+    let walled = matches!(page.classification.page_type, PageType::CookieWalled | PageType::Paywalled);
+    auto && page.strategy != Strategy::Static && (walled || page.extraction.word_count == 0)
+}
+
+/// What a page asks for and has not had, in order.
+fn wanted(context: &Context, page: &ExtractedPage, so_far: &SoFar) -> Vec<Strategy> {
+    let of_page: &[Strategy] = match context.config.fetch.strategy {
+        StrategyChoice::Auto => ladder(&page.classification),
+        // only where there is no browser: it says so
+        StrategyChoice::Chrome if page.strategy == Strategy::Static => &[Strategy::Chrome],
+        StrategyChoice::Amp if page.strategy == Strategy::Static => &[Strategy::Amp],
+        _ => &[],
+    };
+    let new = |s: &Strategy| *s != page.strategy && !so_far.was_tried(*s);
+    let amp = |s: &Strategy| *s != Strategy::Amp || amp_page(context, page).is_some();
+    of_page.iter().copied().filter(|s| new(s) && amp(s)).collect()
+}
+
+/// The page that `<link rel=amphtml>` names, if it is one of the same site. URLs of AMP pages are kept out of the frontier, not
+/// out of this strategy.
+fn amp_page(context: &Context, page: &ExtractedPage) -> Option<Url> {
+    let url = Url::parse(page.extraction.signals.amp_url.as_deref()?).ok()?;
+    let here =
+        context.links.in_scope(&url) || (domain(&url).is_some() && domain(&url) == domain(&page.final_url));
+    let other = context.links.canonical(&url) != page.final_url;
+    (matches!(url.scheme(), "http" | "https") && here && other).then_some(url)
+}
+
+/// What a page says of its site.
+fn teach(
+    context: &Context,
+    page: &ExtractedPage,
+    so_far: &SoFar,
+    wanted: &[Strategy],
+) -> Result<(), StoreError> {
+    let (lessons, store, url) = (&context.lessons, &*context.store, &page.request.url);
+    let cut = |w: &Warning| matches!(w, Warning::BodyTruncated | Warning::DeadlineExceeded);
+    if page.extraction.warnings.iter().any(cut) {
+        return Ok(());
+    }
+    match (page.strategy, &so_far.best) {
+        // it failed or brought little before: what the form has taught was wrong, or the page is like no other
+        (Strategy::Static, _) if !so_far.attempts.is_empty() && !is_enough(page) => Ok(()),
+        // AMP is no first choice: only the static page names it
+        (Strategy::Static, _) if wanted.first() == Some(&Strategy::Amp) => Ok(()),
+        (Strategy::Static, _) => lessons.static_page(store, url, wanted.first().copied()),
+        (strategy, Some(best)) => lessons.outcome(store, url, strategy, outweighs(page, best)),
+        (strategy, None) => lessons.outcome(store, url, strategy, !is_poor_choice(context, page)),
+    }
+}

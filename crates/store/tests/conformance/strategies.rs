@@ -1,0 +1,89 @@
+//! Lanes, what is kept between strategies, and what hosts teach.
+
+use crate::*;
+
+fn in_lane(store: &impl Store, lane: Lane, now: i64) -> Vec<CrawlRequest> {
+    store.lease(&host("a"), lane, 9, "w", now, 100).unwrap()
+}
+
+pub fn each_lane_is_leased_by_its_own_workers(store: &impl Store) {
+    enqueue(store, &["https://a/1", "https://a/2", "https://b/1"]);
+    let leased = lease(store, "a", 2);
+    store.requeue((&leased[0]).into(), 5, 1, Some(Strategy::Chrome)).unwrap();
+    store.requeue((&leased[1]).into(), 5, 1, Some(Strategy::Amp)).unwrap();
+    let ready = |lane| store.hosts_with_pending(lane, 5, 9).unwrap();
+    assert_eq!(ready(Lane::Browser), [load("a", 1)]);
+    assert_eq!(ready(Lane::Plain), [load("b", 1), load("a", 1)]);
+    let browser = in_lane(store, Lane::Browser, 5);
+    assert_eq!(paths(&browser), ["/1"]);
+    assert_eq!(browser[0].strategy, Some(Strategy::Chrome));
+    assert_eq!(paths(&in_lane(store, Lane::Plain, 5)), ["/2"]);
+    assert!(ready(Lane::Browser).is_empty());
+    // a lease that runs out comes back to its lane
+    assert_eq!(store.expire_leases(i64::MAX).unwrap(), 2);
+    assert_eq!(ready(Lane::Browser), [load("a", 1)]);
+    assert_eq!(store.counts().unwrap().pending, 3);
+    assert!(!store.host_drained(&host("a")).unwrap());
+    // known again by a shorter way, it stays in its lane
+    store.requeue((&in_lane(store, Lane::Browser, 5)[0]).into(), 0, 0, None).unwrap();
+    assert_eq!(paths(&in_lane(store, Lane::Plain, 5)), ["/1", "/2"]);
+}
+
+pub fn levels_are_those_of_both_lanes(store: &impl Store) {
+    store.enqueue(&[new_url("https://a/1", 1), new_url("https://a/2", 2)]).unwrap();
+    let first = lease(store, "a", 1);
+    store.requeue((&first[0]).into(), 0, 0, Some(Strategy::Chrome)).unwrap();
+    let level = |lane| store.lease_by_level(&host("a"), lane, 9, "w", 0, 100).unwrap();
+    assert!(level(Lane::Plain).is_empty(), "the browser's page is nearer");
+    let rendered = level(Lane::Browser);
+    assert_eq!(paths(&rendered), ["/1"]);
+    assert!(level(Lane::Plain).is_empty());
+    settle(store, &rendered, Outcome::Record);
+    assert_eq!(paths(&level(Lane::Plain)), ["/2"]);
+}
+
+pub fn a_shorter_way_to_a_url_does_not_change_its_lane(store: &impl Store) {
+    store.enqueue(&[new_url("https://a/1", 4)]).unwrap();
+    let first = lease(store, "a", 1);
+    store.requeue((&first[0]).into(), 0, 0, Some(Strategy::Chrome)).unwrap();
+    assert_eq!(store.hosts_with_pending(Lane::Browser, 0, 9).unwrap(), [load("a", 1)]);
+    store.enqueue(&[new_url("https://a/1", 2)]).unwrap();
+    assert!(store.hosts_with_pending(Lane::Plain, 0, 9).unwrap().is_empty());
+    assert_eq!(in_lane(store, Lane::Browser, 0)[0].depth, 2);
+}
+
+pub fn what_came_so_far_is_kept_until_the_url_ends(store: &impl Store) {
+    enqueue(store, &["https://a/1", "https://a/2", "https://a/3"]);
+    let leased = lease(store, "a", 3);
+    let so_far = |n: usize| store.so_far(leased[n].id).unwrap();
+    for (n, request) in leased.iter().enumerate() {
+        assert_eq!(so_far(n), None);
+        assert!(store.escalate(request.into(), 0, Strategy::Chrome, b"static").unwrap());
+        assert!(!store.escalate(request.into(), 0, Strategy::Amp, b"late").unwrap(), "the lease has ended");
+    }
+    let again = in_lane(store, Lane::Browser, 0);
+    assert_eq!(
+        again.iter().map(|r| (r.attempt, r.strategy)).collect::<Vec<_>>(),
+        [(0, Some(Strategy::Chrome)); 3]
+    );
+    // tried again, and escalated once more: the newest holds
+    store.requeue((&again[0]).into(), 0, 1, Some(Strategy::Chrome)).unwrap();
+    assert_eq!(so_far(0).as_deref(), Some(&b"static"[..]));
+    let third = in_lane(store, Lane::Browser, 0);
+    store.escalate((&third[0]).into(), 0, Strategy::Mobile, b"both").unwrap();
+    assert_eq!(so_far(0).as_deref(), Some(&b"both"[..]));
+    store.hold((&again[1]).into(), &host("a"), b"page").unwrap();
+    settle(store, &again[2..], Outcome::Record);
+    assert_eq!((so_far(1), so_far(2)), (None, None));
+    store.begin_round().unwrap();
+    assert_eq!(so_far(0), None);
+}
+
+pub fn lessons_outlive_the_round(store: &impl Store) {
+    assert_eq!(store.load_lessons(&host("a")).unwrap(), None);
+    store.save_lessons(&host("a"), b"one").unwrap();
+    store.save_lessons(&host("a"), b"two").unwrap();
+    store.begin_round().unwrap();
+    assert_eq!(store.load_lessons(&host("a")).unwrap().as_deref(), Some(&b"two"[..]));
+    assert_eq!(store.load_lessons(&host("b")).unwrap(), None);
+}
