@@ -163,7 +163,7 @@ fn each_page_is_had_in_the_way_it_needs() {
     // robots hold for what a script says, too
     assert!(!url_counts(&records).contains_key(&server.url("/hidden")));
     assert!(url_counts(&records).values().all(|n| *n == 1));
-    assert_eq!(records.len(), 13, "{:?}", url_counts(&records).keys());
+    assert_eq!(records.len(), 12, "{:?}", url_counts(&records).keys());
     assert!(sandbox.errors().is_empty(), "{:?}", sandbox.errors());
     assert!(
         summary.contains("without its sandbox") && summary.contains("unrendered http_status: 1"),

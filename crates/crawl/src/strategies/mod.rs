@@ -229,13 +229,13 @@ fn settle(context: &Context, request: &CrawlRequest, so_far: SoFar) -> Result<Ne
     page.request = request.clone();
     page.attempts = attempts;
     page.extraction.directives = page.extraction.directives.and(directives);
+    let incomplete = !is_enough(&page);
     let warnings = &mut page.extraction.warnings;
     let mut warn = |warning| {
         if !warnings.contains(&warning) {
             warnings.push(warning);
         }
     };
-    let incomplete = !is_enough(&page);
     if browser_failed && incomplete {
         warn(Warning::NeedsBrowser);
         warn(Warning::PartialContent);
