@@ -4,6 +4,7 @@ use crawl_model::{RemovalReason, RemovedSpan};
 use memchr::{memchr, memmem};
 use sha2::{Digest, Sha256};
 use std::ops::Range;
+use xxhash_rust::xxh3::xxh3_64;
 
 /// A block that is long enough to be judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,16 +28,25 @@ impl PageBlocks {
     /// Reads a page. Linear in its length.
     #[must_use]
     pub fn of(content: &str, min_block_chars: usize) -> Self {
+        Self::with(content, min_block_chars, hash_of_folded)
+    }
+
+    /// Reads a page with quick hashes (64 bits of XXH3) of the same folded blocks: enough to count them. What turns out to be boilerplate
+    /// is little, and gets its hash then.
+    pub(crate) fn quick(content: &str, min_block_chars: usize) -> Self {
+        Self::with(content, min_block_chars, xxh3_64)
+    }
+
+    fn with(content: &str, min_block_chars: usize, hash: impl Fn(&[u8]) -> u64) -> Self {
         let mut folded = Vec::new();
-        let long = |range: &Range<usize>| is_long(&content[range.clone()], min_block_chars);
-        let spans = parts(content)
-            .filter(long)
-            .map(|range| BlockSpan {
-                start: range.start,
-                end: range.end,
-                hash: hash_folded(&content[range], &mut folded),
-            })
-            .collect();
+        let mut spans = Vec::new();
+        for range in parts(content) {
+            let block = &content[range.clone()];
+            if is_long(block, min_block_chars) {
+                fold(block, &mut folded);
+                spans.push(BlockSpan { start: range.start, end: range.end, hash: hash(&folded) });
+            }
+        }
         Self { spans }
     }
 
@@ -56,22 +66,23 @@ impl PageBlocks {
     }
 
     /// The page without its boilerplate, runs of three line feeds and more cut to two; with what was removed. `boilerplate`
-    /// says of a hash on how many pages it stands, if it is boilerplate. `content` is the page that was read.
+    /// says of a block's hash, if it is boilerplate, what it is called and on how many pages it stands. `content` is the page that was
+    /// read.
     pub(crate) fn strip(
         &self,
         content: &str,
-        boilerplate: impl Fn(u64) -> Option<u64>,
+        boilerplate: impl Fn(u64) -> Option<Repeated>,
     ) -> (String, Vec<RemovedSpan>) {
         let mut left = String::with_capacity(content.len());
         let (mut removed, mut from) = (Vec::new(), 0);
         for span in &self.spans {
-            let Some(pages) = boilerplate(span.hash) else { continue };
+            let Some(Repeated { hash, pages }) = boilerplate(span.hash) else { continue };
             left.push_str(&content[from..span.start]);
             from = span.end;
             removed.push(RemovedSpan {
                 start: span.start as u64,
                 end: span.end as u64,
-                hash: span.hash,
+                hash,
                 reason: RemovalReason::Block,
                 pages,
             });
@@ -79,6 +90,15 @@ impl PageBlocks {
         left.push_str(&content[from..]);
         (fold_line_feeds(left), removed)
     }
+}
+
+/// A block that is boilerplate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Repeated {
+    /// [`hash_block`](crate::fingerprint::hash_block) of it.
+    pub(crate) hash: u64,
+    /// Pages that have it.
+    pub(crate) pages: u64,
 }
 
 /// Whitespace as Python has it (`str.isspace`, and `\s` of its `re`): Unicode's White_Space and the four
@@ -99,8 +119,13 @@ pub(crate) fn strip_end(text: &str) -> &str {
 
 /// Whether a block has so many characters without the whitespace around it.
 fn is_long(block: &str, min_chars: usize) -> bool {
+    let block = strip(block);
     // a character has at most four bytes, and at least one
-    block.len() >= min_chars && strip(block).chars().nth(min_chars.saturating_sub(1)).is_some()
+    match block.len() {
+        len if len < min_chars => false,
+        len if len >= min_chars.saturating_mul(4) => true,
+        _ => block.chars().nth(min_chars.saturating_sub(1)).is_some(),
+    }
 }
 
 /// What `re.split(r'\n\s*\n', content)` gives, as ranges. In a run of whitespace the separator reaches from the first
@@ -157,7 +182,11 @@ fn fold_line_feeds(text: String) -> String {
 /// The hash of a block, by way of a buffer that is used again.
 pub(crate) fn hash_folded(block: &str, folded: &mut Vec<u8>) -> u64 {
     fold(block, folded);
-    let digest = Sha256::digest(folded.as_slice());
+    hash_of_folded(folded)
+}
+
+fn hash_of_folded(folded: &[u8]) -> u64 {
+    let digest = Sha256::digest(folded);
     let mut head = [0; 8];
     head.copy_from_slice(&digest[..8]);
     u64::from_be_bytes(head)
@@ -172,23 +201,64 @@ pub(crate) fn fold(block: &str, folded: &mut Vec<u8>) {
         folded.extend_from_slice(spaced(block).to_lowercase().as_bytes());
         return;
     }
-    let (mut rest, mut after_space) = (block, false);
-    while !rest.is_empty() {
-        let ascii = rest.bytes().position(|byte| !byte.is_ascii()).unwrap_or(rest.len());
-        after_space = fold_ascii(&rest.as_bytes()[..ascii], after_space, folded);
-        rest = &rest[ascii..];
-        let other = rest.chars().take_while(|c| !c.is_ascii()).map(char::len_utf8).sum();
-        for c in rest[..other].chars() {
-            let space = is_space(c);
-            if !space {
-                push_lower(c, folded);
-            } else if !after_space {
-                folded.push(b' ');
-            }
-            after_space = space;
+    folded.reserve(block.len());
+    let (mut at, mut after_space) = (0, false);
+    while at < block.len() {
+        let rest = &block.as_bytes()[at..];
+        let len = rest.len().min(CHUNK);
+        // the last chunk is filled up with what is neither a space nor of other than ASCII
+        let mut chunk = [b'.'; CHUNK];
+        chunk[..len].copy_from_slice(&rest[..len]);
+        if let Some(chunk) = fold_chunk(&chunk, after_space) {
+            after_space = chunk[len - 1] == b' ';
+            folded.extend_from_slice(&chunk[..len]);
+            at += len;
+        } else {
+            let end = block.ceil_char_boundary(at + CHUNK);
+            after_space = fold_chars(&block[at..end], after_space, folded);
+            at = end;
         }
-        rest = &rest[other..];
     }
+}
+
+/// Bytes that are folded at a time.
+const CHUNK: usize = 32;
+
+/// A chunk of ASCII text in lower case with a space for every whitespace, unless there are two in a row: without branches, so that
+/// the compiler makes vector instructions of it.
+fn fold_chunk(chunk: &[u8; CHUNK], after_space: bool) -> Option<[u8; CHUNK]> {
+    let (mut out, mut spaces) = ([0; CHUNK], [0_u8; CHUNK + 1]);
+    spaces[0] = u8::from(after_space);
+    let mut all = 0;
+    for i in 0..CHUNK {
+        let byte = chunk[i];
+        all |= byte;
+        let space = (byte == b' ') | (byte.wrapping_sub(b'\t') < 5) | (byte.wrapping_sub(0x1c) < 4);
+        let upper = byte.wrapping_sub(b'A') < 26;
+        out[i] = if space { b' ' } else { byte | (u8::from(upper) << 5) };
+        spaces[i + 1] = u8::from(space);
+    }
+    let mut twice = 0;
+    for i in 0..CHUNK {
+        twice |= spaces[i] & spaces[i + 1];
+    }
+    (all < 0x80 && twice == 0).then_some(out)
+}
+
+/// Any text, character by character; returns whether it ends in a space.
+fn fold_chars(text: &str, mut after_space: bool, folded: &mut Vec<u8>) -> bool {
+    for c in text.chars() {
+        let space = is_space(c);
+        if !space && c.is_ascii() {
+            folded.push(c.to_ascii_lowercase() as u8);
+        } else if !space {
+            push_lower(c, folded);
+        } else if !after_space {
+            folded.push(b' ');
+        }
+        after_space = space;
+    }
+    after_space
 }
 
 fn push_lower(c: char, folded: &mut Vec<u8>) {
@@ -207,37 +277,6 @@ fn spaced(text: &str) -> String {
         }
     }
     out
-}
-
-/// The lower case of every ASCII character, a space for every kind of whitespace.
-const LOWER: [u8; 128] = {
-    let mut table = [0; 128];
-    let mut byte = 0;
-    while byte < 128 {
-        table[byte as usize] = match byte {
-            b'\t'..=b'\r' | 0x1c..=0x1f => b' ',
-            _ => byte.to_ascii_lowercase(),
-        };
-        byte += 1;
-    }
-    table
-};
-
-/// Appends ASCII text; returns whether it ends in a space. Every byte is written, and the place for the next one moves on
-/// unless it was one more space: no branch to guess.
-fn fold_ascii(text: &[u8], mut after_space: bool, folded: &mut Vec<u8>) -> bool {
-    let start = folded.len();
-    folded.resize(start + text.len(), 0);
-    let (out, mut len) = (&mut folded[start..], 0);
-    for &byte in text {
-        let lower = LOWER[usize::from(byte & 0x7f)];
-        let space = lower == b' ';
-        out[len] = lower;
-        len += usize::from(!(space && after_space));
-        after_space = space;
-    }
-    folded.truncate(start + len);
-    after_space
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! A page after cleaning.
 
-use crate::PageBlocks;
+use crate::{PageBlocks, blocks::Repeated};
 use crawl_model::{BoilerplateInfo, BoilerplateStatus, RemovedSpan};
 use sha2::{Digest, Sha256};
 
@@ -86,7 +86,7 @@ impl Cleaned {
     pub(crate) fn judged(
         content: &str,
         blocks: &PageBlocks,
-        boilerplate: impl Fn(u64) -> Option<u64>,
+        boilerplate: impl Fn(u64) -> Option<Repeated>,
         fingerprint: String,
         pages: u64,
     ) -> Self {

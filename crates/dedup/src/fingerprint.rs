@@ -4,8 +4,8 @@
 //! distinct blocks, as `blocks_boilerplate` does; lengths are characters (Unicode scalar values), bytes are UTF-8.
 
 use crate::{
-    FingerprintSettings, PageBlocks,
-    blocks::{hash_folded, parts, strip},
+    Cleaned, FingerprintSettings, PageBlocks,
+    blocks::{Repeated, hash_folded, parts, strip},
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
@@ -80,10 +80,7 @@ pub fn compute_domain_fingerprint<P: AsRef<str>>(
     pages: &[P],
     settings: &FingerprintSettings,
 ) -> DomainFingerprintResult {
-    let blocks: Vec<_> =
-        pages.iter().map(|page| PageBlocks::of(page.as_ref(), settings.min_block_chars())).collect();
-    let counted = Counted::of(&blocks, settings);
-    counted.result(pages.len())
+    Counted::of(pages.iter().map(AsRef::as_ref), settings).result()
 }
 
 /// A page without the blocks whose hashes are given, and the UTF-8 bytes of the blocks removed. Runs of three line
@@ -95,41 +92,68 @@ pub fn strip_boilerplate(
     min_block_chars: usize,
 ) -> (String, u64) {
     let blocks = PageBlocks::of(content, min_block_chars);
-    let (text, removed) = blocks.strip(content, |hash| boilerplate_hashes.contains(&hash).then_some(0));
+    let (text, removed) = blocks
+        .strip(content, |hash| boilerplate_hashes.contains(&hash).then_some(Repeated { hash, pages: 0 }));
     (text, crate::clean::sums(&removed).1)
 }
 
-/// The fingerprint of a domain with hashes as numbers.
+/// The fingerprint of a domain, and the blocks of its pages with [quick](PageBlocks::quick) hashes.
 pub(crate) struct Counted {
-    /// Boilerplate, and the pages that it stands on.
-    pub(crate) boilerplate: FxHashMap<u64, u64>,
+    blocks: Vec<PageBlocks>,
+    /// Boilerplate by its quick hash.
+    boilerplate: FxHashMap<u64, Repeated>,
     blocks_total: usize,
 }
 
 impl Counted {
-    pub(crate) fn of(pages: &[PageBlocks], settings: &FingerprintSettings) -> Self {
-        if pages.len() < settings.min_pages() {
-            return Self { boilerplate: FxHashMap::default(), blocks_total: 0 };
+    pub(crate) fn of<'a>(
+        pages: impl Iterator<Item = &'a str> + Clone,
+        settings: &FingerprintSettings,
+    ) -> Self {
+        let least = settings.min_block_chars();
+        let blocks: Vec<_> = pages.clone().map(|page| PageBlocks::quick(page, least)).collect();
+        if blocks.len() < settings.min_pages() {
+            return Self { blocks, boilerplate: FxHashMap::default(), blocks_total: 0 };
         }
         let mut counts: FxHashMap<u64, u64> = FxHashMap::default();
-        for page in pages {
+        for page in &blocks {
             for hash in page.distinct() {
                 *counts.entry(hash).or_default() += 1;
             }
         }
-        let threshold = settings.threshold(pages.len() as u64);
+        let threshold = settings.threshold(blocks.len() as u64);
         let blocks_total = counts.len();
         counts.retain(|_, count| *count >= threshold);
-        Self { boilerplate: counts, blocks_total }
+        let mut boilerplate = FxHashMap::default();
+        for (page, blocks) in pages.zip(&blocks) {
+            for span in blocks.spans() {
+                // each is looked at once
+                if let Some(pages) = counts.remove(&span.hash) {
+                    let hash = hash_block(&page[span.start..span.end]);
+                    boilerplate.insert(span.hash, Repeated { hash, pages });
+                }
+            }
+        }
+        Self { blocks, boilerplate, blocks_total }
     }
 
-    pub(crate) fn result(&self, pages: usize) -> DomainFingerprintResult {
-        let mut hashes: Vec<u64> = self.boilerplate.keys().copied().collect();
+    pub(crate) fn hashes(&self) -> impl Iterator<Item = u64> {
+        self.boilerplate.values().map(|found| found.hash)
+    }
+
+    /// Judges the page at a place among those that were counted; `content` is that page.
+    pub(crate) fn clean(&self, at: usize, content: &str, fingerprint: String) -> Cleaned {
+        let found = |quick: u64| self.boilerplate.get(&quick).copied();
+        Cleaned::judged(content, &self.blocks[at], found, fingerprint, self.blocks.len() as u64)
+    }
+
+    pub(crate) fn result(&self) -> DomainFingerprintResult {
+        let mut hashes: Vec<u64> = self.hashes().collect();
         hashes.sort_unstable();
         DomainFingerprintResult {
             blocks_boilerplate: hashes.len(),
             boilerplate_hashes: hashes.into_iter().map(hash_digits).collect(),
-            pages_analyzed: pages,
+            pages_analyzed: self.blocks.len(),
             blocks_total: self.blocks_total,
         }
     }

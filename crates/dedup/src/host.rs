@@ -1,6 +1,8 @@
 //! The fingerprint of one host in a stream of pages.
 
-use crate::{Cleaned, FingerprintSettings, HostState, PageBlocks, clean::digest, counts::Counts};
+use crate::{
+    Cleaned, FingerprintSettings, HostState, PageBlocks, blocks::Repeated, clean::digest, counts::Counts,
+};
 use rustc_hash::FxHashSet;
 use std::sync::OnceLock;
 
@@ -82,7 +84,8 @@ impl HostFingerprint {
             return Cleaned::too_few_pages(content.to_owned(), self.state.pages);
         }
         let fingerprint = self.digest.get_or_init(|| digest(self.boilerplate.iter().copied())).clone();
-        let found = |hash| self.boilerplate.contains(&hash).then(|| u64::from(self.counts.get(hash)));
+        let pages = |hash| u64::from(self.counts.get(hash));
+        let found = |hash| self.boilerplate.contains(&hash).then(|| Repeated { hash, pages: pages(hash) });
         Cleaned::judged(content, blocks, found, fingerprint, self.state.pages)
     }
 

@@ -56,7 +56,7 @@ pub struct RemovedSpan {
 }
 
 /// Why a block was removed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RemovalReason {
     /// The whole block stands on as many pages as the settings ask for, wherever it stands on them.

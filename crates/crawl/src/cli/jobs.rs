@@ -114,6 +114,9 @@ pub struct DedupArgs {
     /// Write the statistics of each domain to FILE as JSON
     #[arg(long, value_name = "FILE")]
     pub stats: Option<PathBuf>,
+    /// Write a page to look at to FILE: each domain's figures, what was removed, pages before and after
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
 }
 
 /// `crawl check`

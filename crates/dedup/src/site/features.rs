@@ -1,8 +1,8 @@
 //! What is counted of a page: hashes of different kinds, each once a page.
 
 use super::{
-    LABEL_WORDS, PageText, RUN, TITLE_BLOCKS, ZONE,
-    read::{Block, SitePage, title_hash},
+    LABEL_WORDS, PageText, RUN, ZONE,
+    read::{Block, SitePage},
     words::{Scratch, Word, mix, words},
 };
 
@@ -72,9 +72,7 @@ pub(super) fn of(page: &PageText<'_>, read: &SitePage, min_block_chars: usize) -
             }
         }
     }
-    if !page.extracted {
-        out.host.extend(titles(page, read).into_iter().map(title));
-    }
+    out.host.extend(read.titles.iter().map(|&hash| title(hash)));
     for list in [&mut out.both, &mut out.host] {
         list.sort_unstable();
         list.dedup();
@@ -97,15 +95,4 @@ pub(super) fn surroundings_of(read: &SitePage, i: usize) -> Option<u64> {
     let before = read.lines_of(i.checked_sub(1)?).last()?;
     let after = (i + 1 < read.blocks.len()).then(|| read.lines_of(i + 1))?.first()?;
     Some(surroundings(before.key, after.key))
-}
-
-/// What may be the page's title: what it is said to be, and the first lines of its first blocks.
-pub(super) fn titles(page: &PageText<'_>, read: &SitePage) -> Vec<u64> {
-    let scratch = &mut Scratch::default();
-    let said = page.title.and_then(|title| title_hash(title, scratch));
-    let mut out: Vec<u64> = said.into_iter().collect();
-    out.extend((0..read.blocks.len().min(TITLE_BLOCKS)).filter_map(|i| read.title_of(i, page, scratch)));
-    out.sort_unstable();
-    out.dedup();
-    out
 }

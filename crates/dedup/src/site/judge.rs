@@ -2,15 +2,15 @@
 
 use super::{
     MARGIN, PROSE, PageText, RUN, SiteFingerprint, SitePage,
-    features::{Zone, may_be_slot, surroundings_of, titles},
+    features::{Zone, may_be_slot, surroundings_of},
     host::Evidence,
     margin::Margin,
     section::file_name,
     words::{Scratch, words},
 };
 use crawl_model::{RemovalReason, RemovedSpan};
-use rustc_hash::{FxHashMap, FxHashSet};
-use std::ops::Range;
+use rustc_hash::FxHashMap;
+use std::{cell::OnceCell, ops::Range};
 
 /// A block near the head is compared with what was removed from the foot among so many.
 const TWIN_BLOCKS: usize = 8;
@@ -24,10 +24,8 @@ pub(super) struct Judge<'a> {
     pub(super) host: &'a SiteFingerprint,
     pub(super) page: PageText<'a>,
     pub(super) read: &'a SitePage,
-    /// How often each line stands on this page.
-    pub(super) seen: FxHashMap<u64, u32>,
-    /// What may be this page's own title.
-    pub(super) own_titles: FxHashSet<u64>,
+    /// How often each line stands on this page; made when it is asked for, since most pages have nothing that goes.
+    seen: OnceCell<FxHashMap<u64, u32>>,
     /// The page's section, where it has a say.
     section: Option<u64>,
     gone: Vec<Option<Verdict>>,
@@ -35,16 +33,11 @@ pub(super) struct Judge<'a> {
 
 /// What is removed from a page, in order; nothing where nothing but headings would be left.
 pub(super) fn judge(host: &SiteFingerprint, page: &PageText<'_>, read: &SitePage) -> Vec<RemovedSpan> {
-    let mut seen: FxHashMap<u64, u32> = FxHashMap::default();
-    for line in &read.lines {
-        *seen.entry(line.key).or_default() += 1;
-    }
-    let own_titles = titles(page, read).into_iter().collect();
     let gone = vec![None; read.blocks.len()];
     // the pages of a folder share its name, which is a template's only where the whole page is looked at; and the first
     // pages of a host come from few folders
     let section = (!page.extracted).then_some(read.section);
-    let mut judge = Judge { host, page: *page, read, seen, own_titles, section, gone };
+    let mut judge = Judge { host, page: *page, read, seen: OnceCell::new(), section, gone };
     if judge.head() < read.blocks.len() {
         judge.foot();
     }
@@ -222,6 +215,18 @@ impl Judge<'_> {
             }
             self.gone[at] = None;
         }
+    }
+
+    /// How often a line stands on this page.
+    pub(super) fn times(&self, line: u64) -> u32 {
+        let seen = self.seen.get_or_init(|| {
+            let mut seen: FxHashMap<u64, u32> = FxHashMap::default();
+            for line in &self.read.lines {
+                *seen.entry(line.key).or_default() += 1;
+            }
+            seen
+        });
+        seen.get(&line).copied().unwrap_or(0)
     }
 
     pub(super) fn evidence(&self, feature: u64) -> Evidence {

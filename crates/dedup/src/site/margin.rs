@@ -36,16 +36,16 @@ impl Margin<'_, '_> {
     }
 
     fn repeated_here(&self, key: u64) -> bool {
-        self.judge.seen.get(&key).is_some_and(|&n| n > MOST_ON_A_PAGE)
+        self.judge.times(key) > MOST_ON_A_PAGE
     }
 
     fn by_lines(&self) -> Option<Verdict> {
         let lines = self.judge.read.lines_of(self.at);
         let block = &self.judge.read.blocks[self.at];
         let (mut words, mut covered, mut pages) = (0, 0, u64::MAX);
-        for line in lines.iter().filter(|line| !self.repeated_here(line.key)) {
+        for line in lines {
             let evidence = self.judge.evidence(line_feature(line.key));
-            if evidence.share >= self.least {
+            if evidence.share >= self.least && !self.repeated_here(line.key) {
                 words += line.words;
                 covered += 1;
                 pages = pages.min(evidence.pages);
@@ -60,9 +60,10 @@ impl Margin<'_, '_> {
     fn by_words(&self) -> Option<Verdict> {
         let read = self.judge.read;
         let lines = read.lines_of(self.at);
-        if !may_be_pattern(read, self.at) || lines.iter().any(|line| self.repeated_here(line.key)) {
+        if !may_be_pattern(read, self.at) {
             return None;
         }
+        let repeated_here = || lines.iter().any(|line| self.repeated_here(line.key));
         let words = words(read.text_of(self.at, &self.judge.page), &mut Scratch::default());
         if words.len() < 2 {
             return None;
@@ -71,13 +72,13 @@ impl Margin<'_, '_> {
         let pages = self.pairs(&words, &mut covered);
         let share = |covered: &[bool]| covered.iter().filter(|&&c| c).count() as f64 / words.len() as f64;
         if share(&covered) >= COVERED && covered.iter().filter(|&&c| c).count() >= PATTERN_WORDS {
-            return Some((RemovalReason::Pattern, pages));
+            return (!repeated_here()).then_some((RemovalReason::Pattern, pages));
         }
         if self.zone == Zone::Head || lines.len() > TITLES_LINES || self.judge.page.extracted {
             return None;
         }
         let pages = self.titles(&words, &mut covered)?;
-        (share(&covered) >= TITLES_COVERED).then_some((RemovalReason::Titles, pages))
+        (share(&covered) >= TITLES_COVERED && !repeated_here()).then_some((RemovalReason::Titles, pages))
     }
 
     /// Marks the words that follow each other on other pages too; the least number of pages that say so.
@@ -115,7 +116,7 @@ impl Margin<'_, '_> {
         let (mut hash, mut longest) = (0, None);
         for (n, word) in words[at..].iter().take(TITLE_WORDS).enumerate() {
             hash = mix(hash, word.plain);
-            let own = u64::from(self.judge.own_titles.contains(&hash));
+            let own = u64::from(self.judge.read.titles.binary_search(&hash).is_ok());
             let others = self.judge.host.titled(hash).saturating_sub(own);
             let end = at + n + 1;
             let alone = n == 0

@@ -10,6 +10,8 @@ pub struct SitePage {
     pub(super) blocks: Vec<Block>,
     pub(super) lines: Vec<Line>,
     pub(super) section: u64,
+    /// What may be its title, ascending; of a whole page only.
+    pub(super) titles: Vec<u64>,
 }
 
 /// A block: what stands between blank lines, without the whitespace around it.
@@ -53,6 +55,9 @@ impl SitePage {
             let start = part.start + lead;
             out.block(start..start + text.len(), text, &mut in_fence, &mut scratch);
         }
+        if !page.extracted {
+            out.titles = out.titles_of(page, &mut scratch);
+        }
         out
     }
 
@@ -61,13 +66,14 @@ impl SitePage {
         let (mut key, mut words, mut longest, mut shown, mut linked) = (0, 0_u32, 0, 0, 0);
         let breaks = memchr::memchr_iter(b'\n', text.as_bytes()).count();
         let mut fenced = *in_fence;
+        let links = has_link(text);
         for line in text.lines() {
             let start = line.trim_start();
             if start.starts_with("```") || start.starts_with("~~~") {
                 *in_fence = !*in_fence;
                 fenced = true;
             }
-            let read = line_key(line, scratch);
+            let read = line_key(line, links, scratch);
             if read.words == 0 {
                 continue;
             }
@@ -96,14 +102,25 @@ impl SitePage {
         &page.content[self.blocks[block].bytes.clone()]
     }
 
+    /// What may be the page's title: what it is said to be, and the first lines of its first blocks.
+    fn titles_of(&self, page: &PageText<'_>, scratch: &mut Scratch) -> Vec<u64> {
+        let said = page.title.and_then(|title| title_hash(title, scratch));
+        let mut out: Vec<u64> = said.into_iter().collect();
+        let first = 0..self.blocks.len().min(super::TITLE_BLOCKS);
+        out.extend(first.filter_map(|i| self.title_of(i, page, scratch)));
+        out.sort_unstable();
+        out.dedup();
+        out
+    }
+
     /// The words of the first line of a block, as those of a title.
-    pub(super) fn title_of(&self, block: usize, page: &PageText<'_>, scratch: &mut Scratch) -> Option<u64> {
+    fn title_of(&self, block: usize, page: &PageText<'_>, scratch: &mut Scratch) -> Option<u64> {
         title_hash(self.text_of(block, page).lines().next()?, scratch)
     }
 }
 
 /// The hash of a line as a title, if it is short enough to be one.
-pub(super) fn title_hash(line: &str, scratch: &mut Scratch) -> Option<u64> {
+fn title_hash(line: &str, scratch: &mut Scratch) -> Option<u64> {
     let words = words(line, scratch);
     (1..=super::TITLE_WORDS).contains(&words.len()).then(|| title(&words))
 }

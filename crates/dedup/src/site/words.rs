@@ -35,10 +35,17 @@ pub(super) struct LineKey {
     pub(super) linked: usize,
 }
 
-pub(super) fn line_key(line: &str, scratch: &mut Scratch) -> LineKey {
+/// Whether there may be a link in a text.
+pub(super) fn has_link(text: &str) -> bool {
+    let text = text.as_bytes();
+    memchr::memchr_iter(b']', text).any(|at| text.get(at + 1) == Some(&b'('))
+}
+
+/// `links`: [`has_link`] of the line, or of a text that it is part of.
+pub(super) fn line_key(line: &str, links: bool, scratch: &mut Scratch) -> LineKey {
     let line = line.trim_start_matches('#');
     let (mut shown, mut linked) = (chars(line), 0);
-    if memmem::find(line.as_bytes(), b"](").is_some() {
+    if links && has_link(line) {
         linked = without_targets(line, &mut scratch.shown);
         shown = chars(&scratch.shown);
         fold(&scratch.shown, &mut scratch.folded);
@@ -80,7 +87,8 @@ fn without_targets(line: &str, shown: &mut String) -> usize {
 
 /// Each run of ASCII digits becomes one `0`.
 fn mask(folded: &mut Vec<u8>) {
-    if !folded.iter().any(u8::is_ascii_digit) {
+    // all are looked at, without a branch: the compiler makes vector instructions of it
+    if !folded.iter().fold(false, |any, byte| any | byte.is_ascii_digit()) {
         return;
     }
     let mut after_digit = false;
@@ -109,22 +117,38 @@ pub(super) fn words(block: &str, scratch: &mut Scratch) -> Vec<Word> {
     if block.len() > MAX_BYTES {
         return Vec::new();
     }
-    without_targets(block, &mut scratch.shown);
-    fold(&scratch.shown, &mut scratch.folded);
-    let folded = String::from_utf8_lossy(&scratch.folded);
+    if has_link(block) {
+        without_targets(block, &mut scratch.shown);
+        fold(&scratch.shown, &mut scratch.folded);
+    } else {
+        fold(block, &mut scratch.folded);
+    }
     let mut out = Vec::new();
     let mut masked = Vec::new();
-    for word in folded.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty()) {
-        if out.len() == MAX_WORDS {
-            return Vec::new();
+    let mut push = |word: &[u8]| {
+        if !word.is_empty() {
+            out.push(word_of(word, &mut masked));
         }
-        let plain = xxh3_64(word.as_bytes());
-        masked.clear();
-        masked.extend_from_slice(word.as_bytes());
-        mask(&mut masked);
-        out.push(Word { masked: xxh3_64(&masked), plain });
+        out.len() <= MAX_WORDS
+    };
+    let few = if scratch.folded.is_ascii() {
+        scratch.folded.split(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_').all(&mut push)
+    } else {
+        let folded = String::from_utf8_lossy(&scratch.folded);
+        folded.split(|c: char| !c.is_alphanumeric() && c != '_').all(|word| push(word.as_bytes()))
+    };
+    if few { out } else { Vec::new() }
+}
+
+fn word_of(word: &[u8], masked: &mut Vec<u8>) -> Word {
+    let plain = xxh3_64(word);
+    if !word.iter().any(u8::is_ascii_digit) {
+        return Word { masked: plain, plain };
     }
-    out
+    masked.clear();
+    masked.extend_from_slice(word);
+    mask(masked);
+    Word { masked: xxh3_64(masked), plain }
 }
 
 /// The hash of a title: of its words as they stand.
@@ -137,7 +161,7 @@ mod tests {
     use super::*;
 
     fn key(line: &str) -> u64 {
-        line_key(line, &mut Scratch::default()).key
+        line_key(line, true, &mut Scratch::default()).key
     }
 
     #[test]
@@ -154,7 +178,7 @@ mod tests {
 
     #[test]
     fn links_are_weighed_by_what_is_seen() {
-        let line = line_key("[Home](/a) and more](x) [open", &mut Scratch::default());
+        let line = line_key("[Home](/a) and more](x) [open", true, &mut Scratch::default());
         assert_eq!((line.linked, line.shown, line.words), (4, "Home and more [open".len(), 4));
     }
 

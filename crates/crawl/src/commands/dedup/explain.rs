@@ -1,0 +1,53 @@
+//! `crawl dedup --explain`: what goes from a page, and why.
+
+use super::{internal, records::Record};
+use crate::exit::Failure;
+use crawl_dedup::Cleaned;
+use crawl_model::{BoilerplateStatus, RemovalReason, RemovedSpan};
+use std::fmt::Write;
+
+/// A page's name, and for each part removed why and its lines.
+pub fn page(record: &Record<'_>, cleaned: &Cleaned, out: &mut Vec<u8>) -> Result<(), Failure> {
+    let name = [record.url.as_ref(), record.id.as_ref()].into_iter().find(|name| !name.is_empty());
+    let name = name.unwrap_or("?");
+    let mut text = match cleaned.status {
+        BoilerplateStatus::Applied => format!("{name}\n"),
+        _ => format!("{name}: too few pages, {}, to judge\n", cleaned.pages),
+    };
+    for span in &cleaned.removed {
+        let reason = because(span, cleaned.pages);
+        writeln!(text, "  bytes {} to {}: {reason}", span.start, span.end).map_err(internal)?;
+        let part = usize::try_from(span.start).ok().zip(usize::try_from(span.end).ok());
+        let removed = part.and_then(|(start, end)| record.content.get(start..end)).unwrap_or_default();
+        for line in removed.lines() {
+            writeln!(text, "  - {line}").map_err(internal)?;
+        }
+    }
+    out.extend_from_slice(text.as_bytes());
+    Ok(())
+}
+
+fn because(span: &RemovedSpan, of: u64) -> String {
+    let pages = span.pages;
+    match span.reason {
+        RemovalReason::Block => format!("block, on {pages} of {of} pages as it is"),
+        RemovalReason::Margin => {
+            format!(
+                "margin, its lines are on {pages} of {of} pages or more, and only such lead here from the edge of the page"
+            )
+        }
+        RemovalReason::Pattern => {
+            format!(
+                "pattern, {pages} of {of} pages or more have most of its words in this order at their edge"
+            )
+        }
+        RemovalReason::Titles => format!("titles, at the foot and made of titles of other pages ({pages})"),
+        RemovalReason::Slot => {
+            format!("slot, what stands before and after it does so around something on {pages} of {of} pages")
+        }
+        RemovalReason::SaidTwice => "said twice, the page begins with it and says it again at once".into(),
+        RemovalReason::Twin => format!(
+            "twin, removed from the foot of this page as well, where {pages} of {of} pages speak against it"
+        ),
+    }
+}

@@ -1,0 +1,89 @@
+//! `crawl dedup`: the batch algorithm over a finished JSONL.
+
+mod explain;
+mod json;
+mod records;
+mod report;
+
+use super::write_out;
+use crate::{
+    cli::{DedupArgs, DedupMode},
+    config::{self, DedupSection},
+    exit::{Exit, Failure},
+    progress::say,
+};
+use crawl_dedup::{FingerprintSettings, Mode, batch::CountedProject};
+use report::Report;
+use std::path::Path;
+
+/// Bytes that are written at a time.
+const WRITTEN: usize = 1 << 18;
+
+pub fn run(args: &DedupArgs) -> Result<Exit, Failure> {
+    let defaults = config::load(None, config::environment()?, Vec::new())?.dedup;
+    let settings = settings(args, &defaults)?;
+    let mode = match args.mode {
+        Some(DedupMode::Exact) => Mode::Exact,
+        Some(DedupMode::Site) => Mode::Site,
+        None => defaults.mode,
+    };
+    let input = records::input(args.file.as_deref())?;
+    let records = records::read(&input)?;
+    let pages: Vec<_> = records.iter().map(|record| (record.domain.as_ref(), record.text())).collect();
+    let mut project = CountedProject::of(&pages, mode, &settings);
+    let mut report = args.html.as_ref().map(|_| Report::over(&pages, mode, &settings));
+    let mut out = Vec::with_capacity(WRITTEN * 2);
+    for (at, record) in records.iter().enumerate() {
+        let cleaned = project.clean(at);
+        if let Some(report) = &mut report {
+            report.page(at, &cleaned);
+        }
+        if args.explain {
+            explain::page(record, &cleaned, &mut out)?;
+        } else {
+            record.write(cleaned, &mut out)?;
+        }
+        if out.len() > WRITTEN {
+            write_out(&out)?;
+            out.clear();
+        }
+    }
+    write_out(&out)?;
+    let project = project.analysis();
+    if let Some(path) = &args.stats {
+        let mut text = serde_json::to_vec_pretty(&project).map_err(internal)?;
+        text.push(b'\n');
+        write_file(path, &text)?;
+    }
+    if let Some((path, report)) = args.html.as_ref().zip(report) {
+        write_file(path, &report.html(&project)?)?;
+    }
+    say(&format!(
+        "{} domains, {} with boilerplate; {} pages cleaned, {} removed",
+        project.domains_analyzed,
+        project.domains_with_boilerplate,
+        project.total_pages_cleaned,
+        bytesize::ByteSize(project.total_bytes_removed)
+    ));
+    Ok(Exit::Done)
+}
+
+fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    std::fs::write(path, bytes).map_err(|e| Failure::new(Exit::Storage, format!("{}: {e}", path.display())))
+}
+
+/// Flags over the configuration's defaults; the ranges bind both.
+fn settings(args: &DedupArgs, defaults: &DedupSection) -> Result<FingerprintSettings, Failure> {
+    let number = |flag: Option<u32>, default: usize| flag.map_or(Ok(default), usize::try_from);
+    let usage = |e: &dyn std::fmt::Display| Failure::usage(e.to_string());
+    FingerprintSettings::new(
+        args.threshold_pct.unwrap_or(defaults.threshold_pct),
+        number(args.min_pages, defaults.min_pages).map_err(|e| usage(&e))?,
+        number(args.min_block_chars, defaults.min_block_chars).map_err(|e| usage(&e))?,
+    )
+    .map_err(|e| usage(&e))
+}
+
+fn internal(error: impl std::fmt::Display) -> Failure {
+    Failure::new(Exit::Internal, error.to_string())
+}

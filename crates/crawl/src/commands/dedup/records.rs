@@ -1,0 +1,238 @@
+//! Records of a JSONL: read as far as cleaning needs it, written back with what else they hold as it stood.
+
+use super::{internal, json};
+use crate::{commands::read_all, exit::Failure, progress::say};
+use crawl_dedup::{Cleaned, PageText};
+use crawl_model::HostKey;
+use serde::{Deserialize, Deserializer, de};
+use serde_json::value::RawValue;
+use std::{borrow::Cow, fmt, path::Path};
+use url::Url;
+
+/// A record that is cleaned anew, whatever else it holds.
+pub struct Record<'a> {
+    /// In the order of the line; a key that comes twice has its last value.
+    fields: Vec<(Cow<'a, str>, &'a RawValue)>,
+    /// `content`, or `text` where there is none, as it stood.
+    raw: &'a RawValue,
+    pub content: Cow<'a, str>,
+    pub domain: Cow<'a, str>,
+    pub url: Cow<'a, str>,
+    pub id: Cow<'a, str>,
+    title: Option<Cow<'a, str>>,
+    extracted: bool,
+}
+
+/// The whole input: it is read twice, and what is not looked at is copied from it.
+pub fn input(path: Option<&Path>) -> Result<Vec<u8>, Failure> {
+    match path.filter(|path| path.is_file()) {
+        // of a file the length is known
+        Some(path) => std::fs::read(path).map_err(|e| Failure::usage(format!("{}: {e}", path.display()))),
+        None => read_all(path),
+    }
+}
+
+/// Reads records; `content` is what is cleaned, `text` where there is none. A second run therefore finds what the first
+/// one found, and changes nothing.
+pub fn read(input: &[u8]) -> Result<Vec<Record<'_>>, Failure> {
+    let (mut records, mut bad) = (Vec::new(), 0_usize);
+    for (number, line) in (1_usize..).zip(input.split(|&byte| byte == b'\n')) {
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        match Record::of(line) {
+            Ok(record) => records.push(record),
+            Err(problem) => {
+                bad += 1;
+                say(&format!("line {number}: {problem}; left out"));
+            }
+        }
+    }
+    if records.is_empty() && bad > 0 {
+        return Err(Failure::usage("no line could be used"));
+    }
+    Ok(records)
+}
+
+impl<'a> Record<'a> {
+    fn of(line: &'a [u8]) -> Result<Self, String> {
+        let line = std::str::from_utf8(line).map_err(|e| e.to_string())?;
+        let Fields(mut fields) = serde_json::from_str(line).map_err(|e| e.to_string())?;
+        let raw = |fields: &[(Cow<'a, str>, &'a RawValue)], key: &str| -> Option<&'a RawValue> {
+            fields.iter().find(|(name, _)| name == key).map(|(_, value)| *value)
+        };
+        let text = |key: &str| raw(&fields, key).and_then(string);
+        let (url, id) = (text("url").unwrap_or_default(), text("id").unwrap_or_default());
+        let metadata = raw(&fields, "metadata").and_then(|raw| serde_json::from_str(raw.get()).ok());
+        let metadata: Metadata<'_> = metadata.unwrap_or_default();
+        let said = |value: Option<&'a RawValue>| value.and_then(string);
+        let domain = said(metadata.domain).filter(|domain| !domain.is_empty()).or_else(|| host(&url));
+        let content = text("content");
+        let chosen = if content.is_some() { "content" } else { "text" };
+        let (content, found) = content
+            .or_else(|| text("text"))
+            .zip(raw(&fields, chosen))
+            .ok_or("neither \"content\" nor \"text\"")?;
+        put(&mut fields, "content", found);
+        Ok(Self {
+            domain: domain.ok_or("neither \"metadata.domain\" nor \"url\"")?,
+            title: said(metadata.title),
+            // a record of a crawl names what chose its content; the fallback chose nothing, and other texts may be whole pages
+            extracted: said(metadata.extractor).is_some_and(|name| !matches!(&*name, "" | "body_fallback")),
+            raw: found,
+            fields,
+            content,
+            url,
+            id,
+        })
+    }
+
+    pub fn text(&self) -> PageText<'_> {
+        let title = self.title.as_deref();
+        PageText { content: &self.content, url: &self.url, title, extracted: self.extracted }
+    }
+
+    /// Appends the record with `text` and `boilerplate` as cleaning made them.
+    pub fn write(&self, cleaned: Cleaned, out: &mut Vec<u8>) -> Result<(), Failure> {
+        let (text, info) = cleaned.into_record();
+        let write_text = |out: &mut Vec<u8>| {
+            if info.removed.is_empty() {
+                out.extend_from_slice(self.raw.get().as_bytes());
+                return Ok(());
+            }
+            json::push_string(&text, out)
+        };
+        let write_info = |out: &mut Vec<u8>| serde_json::to_writer(out, &info);
+        let (mut text_written, mut info_written) = (false, false);
+        for (n, (key, value)) in self.fields.iter().enumerate() {
+            push_key(n == 0, key, out).map_err(internal)?;
+            match key.as_ref() {
+                "text" => {
+                    text_written = true;
+                    write_text(out)
+                }
+                "boilerplate" => {
+                    info_written = true;
+                    write_info(out)
+                }
+                _ => {
+                    out.extend_from_slice(value.get().as_bytes());
+                    Ok(())
+                }
+            }
+            .map_err(internal)?;
+        }
+        if !text_written {
+            push_key(false, "text", out).and_then(|()| write_text(out)).map_err(internal)?;
+        }
+        if !info_written {
+            push_key(false, "boilerplate", out).and_then(|()| write_info(out)).map_err(internal)?;
+        }
+        out.extend_from_slice(b"}\n");
+        Ok(())
+    }
+}
+
+fn push_key(first: bool, key: &str, out: &mut Vec<u8>) -> serde_json::Result<()> {
+    out.push(if first { b'{' } else { b',' });
+    json::push_string(key, out)?;
+    out.push(b':');
+    Ok(())
+}
+
+fn put<'a>(
+    fields: &mut Vec<(Cow<'a, str>, &'a RawValue)>,
+    key: impl Into<Cow<'a, str>>,
+    value: &'a RawValue,
+) {
+    let key = key.into();
+    match fields.iter_mut().find(|(name, _)| *name == key) {
+        Some((_, place)) => *place = value,
+        None => fields.push((key, value)),
+    }
+}
+
+fn string(raw: &RawValue) -> Option<Cow<'_, str>> {
+    serde_json::from_str::<Text<'_>>(raw.get()).ok().map(|Text(text)| text)
+}
+
+fn host<'a>(url: &str) -> Option<Cow<'a, str>> {
+    Url::parse(url).ok().as_ref().and_then(HostKey::of).map(|host| Cow::Owned(host.to_string()))
+}
+
+/// A string that is borrowed where it has no escapes.
+#[derive(Deserialize)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+#[derive(Default, Deserialize)]
+struct Metadata<'a> {
+    #[serde(borrow, default)]
+    domain: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    title: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    extractor: Option<&'a RawValue>,
+}
+
+/// The fields of an object.
+struct Fields<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Fields<'a> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl<'de> de::Visitor<'de> for Visitor {
+            type Value = Fields<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: de::MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut fields = Vec::with_capacity(16);
+                while let Some((Text(key), value)) = map.next_entry()? {
+                    put(&mut fields, key, value);
+                }
+                Ok(Fields(fields))
+            }
+        }
+        from.deserialize_map(Visitor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crawl_model::BoilerplateStatus;
+
+    fn untouched(line: &str) -> String {
+        let record = Record::of(line.as_bytes()).unwrap();
+        let mut out = Vec::new();
+        let cleaned = Cleaned::untouched(record.content.to_string(), BoilerplateStatus::TooFewPages);
+        record.write(cleaned, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn what_is_not_looked_at_stays_as_it_stands() {
+        let line = r#"{"id":1.50,"url":"https://a.example/","text":"old","content":"a\u00e9\nb","x\n":[1e3, {"y":null}]}"#;
+        let once = untouched(line);
+        let info = r#""boilerplate":{"status":"too_few_pages","fingerprint":null,"pages":0,"blocksRemoved":0,"bytesRemoved":0}"#;
+        assert!(once.starts_with(r#"{"id":1.50,"url":"https://a.example/","text":"a\u00e9\nb","content":"a\u00e9\nb","x\n":[1e3, {"y":null}],"boilerplate":{"#), "{once}");
+        assert!(once.contains("too_few_pages"), "{once} {info}");
+        assert_eq!(untouched(once.trim_end()), once);
+    }
+
+    #[test]
+    fn what_cannot_be_used_is_told() {
+        let problem = |line: &str| Record::of(line.as_bytes()).err().unwrap();
+        assert!(problem(r#"{"url":"https://a.example/","content":5}"#).contains("neither \"content\""));
+        assert!(problem(r#"{"url":"nothing","content":"a"}"#).contains("domain"));
+        assert!(problem("[1]").contains("object"));
+        assert!(Record::of(b"{\"url\":\"\xff\"}").is_err());
+        let said =
+            Record::of(br#"{"metadata":{"domain":"d","title":7,"extractor":"forum"},"text":"t","text":"u"}"#);
+        let said = said.unwrap();
+        assert_eq!((said.domain.as_ref(), said.content.as_ref()), ("d", "u"));
+        assert!(said.text().extracted && said.title.is_none());
+    }
+}
