@@ -366,7 +366,10 @@ impl Shard {
         }
         let (text, boilerplate) = cleaned.into_record();
         let page = CleanPage {
-            text: self.context.extractor.last_pass(text, page.extraction.extractor),
+            text: match boilerplate.status {
+                BoilerplateStatus::Off => text,
+                _ => self.context.extractor.last_pass(text, page.extraction.extractor),
+            },
             boilerplate,
             similarity: same_content.then_some(1.0),
             duplicate_of: (first != key).then(|| first.to_string()),

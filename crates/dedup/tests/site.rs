@@ -164,6 +164,29 @@ fn a_section_has_a_template_of_its_own() {
     assert_eq!(cleaned[0].text, pages[0].1);
 }
 
+/// Versions of a manual in three languages beside a large site: each has a frame in its own words.
+#[test]
+fn a_language_has_a_template_of_its_own() {
+    let frames = [("en", "Next chapter"), ("de", "Nächstes Kapitel"), ("pt-br", "Próximo capítulo")];
+    let mut pages: Vec<(String, String)> = (0..200)
+        .map(|n| (format!("https://h.example/book/{n}"), format!("{}\n\n{}", own(n), own(n + 1000))))
+        .collect();
+    for (language, foot) in frames {
+        pages.extend((300..312).map(|n| {
+            let url = format!("https://h.example/manual/part{}.{language}.html", name(n));
+            (url, format!("{}\n\n{}\n\n{foot}", own(n), own(n + 1000)))
+        }));
+    }
+    let texts: Vec<PageText<'_>> =
+        pages.iter().map(|(url, content)| PageText { content, url, ..PageText::default() }).collect();
+    let (cleaned, _) = clean_site("h.example", &texts, &FingerprintSettings::default());
+    assert!(cleaned[..200].iter().all(|page| page.removed.is_empty()));
+    for (page, (url, content)) in cleaned.iter().zip(&pages).skip(200) {
+        assert_eq!(page.blocks_removed, 1, "{url}");
+        assert!(content.starts_with(&page.text));
+    }
+}
+
 /// Each page names its neighbours by their titles alone: no line stands twice at a foot.
 #[test]
 fn a_foot_of_titles_of_other_pages_goes() {

@@ -1,0 +1,279 @@
+//! `crawl dedup` as a whole: against the specification in Python, twice over, and what it shows of itself.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
+
+#[path = "support/run.rs"]
+mod run;
+mod support;
+
+use run::{Done, Sandbox, run};
+use serde_json::{Value, json};
+use std::{
+    collections::BTreeMap,
+    fmt::Write,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+use support::{server::Server, site::Site};
+
+/// Whole-page text of sites, which belongs to their publishers and is not part of this repository.
+const SITES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/bench/boilerplate/score.py");
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn lines(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn python(args: &[&Path]) -> Option<String> {
+    let ran = Command::new("python3").args(args).stderr(Stdio::inherit()).output().ok()?;
+    assert!(ran.status.success(), "{args:?}");
+    Some(String::from_utf8(ran.stdout).unwrap())
+}
+
+/// The mode `exact` and the specification as it is written, over the same file: the same text, the same hashes, the same bytes.
+fn held_against_python(pages: &str) -> Option<usize> {
+    let sandbox = Sandbox::new();
+    sandbox.write("in.jsonl", pages);
+    let script = root().join("tests/python/domain_dedup.py");
+    let theirs = lines(&python(&[&script, &sandbox.path("in.jsonl")])?);
+    let ours = lines(&run(sandbox.bare().args(["dedup", "--mode", "exact", "in.jsonl"])).expect(0).stdout);
+    assert_eq!(ours.len(), theirs.len());
+    let mut blocks = 0;
+    for (ours, theirs) in ours.iter().zip(&theirs) {
+        let info = &ours["boilerplate"];
+        let hashes: Vec<&Value> =
+            info["removed"].as_array().into_iter().flatten().map(|span| &span["hash"]).collect();
+        assert_eq!(json!(hashes), theirs["removed"], "{}", ours["url"]);
+        assert_eq!(info["bytesRemoved"], theirs["bytesRemoved"], "{}", ours["url"]);
+        assert_eq!(ours["text"], theirs["text"], "{}", ours["url"]);
+        blocks += hashes.len();
+    }
+    Some(blocks)
+}
+
+/// Sites of an invented publisher: a banner, a section with a head of its own, a footer, pages that are nothing else.
+fn invented() -> String {
+    let banner =
+        "We keep small files on your machine, so that the lamp in the window knows you when you come again.";
+    let notice = "All rights are with the keepers of the lamp,\nwho answer letters on working days between nine and noon.";
+    let mut out = String::new();
+    for n in 0..40_u32 {
+        let own = format!(
+            "On day {n} of the long winter the keeper wrote down {} boats, {} of them with a Σ on the sail, and what each of \
+             them had brought: salt, rope, oranges once, and letters for people who had moved away.\n\n\nShort.\n\n\
+             In the evening of day {n} there was a wind from the south which nobody had foretold, and the glass fell by {} \
+             before the lamp was lit, as an older keeper had seen it do only once in all his years.",
+            n * 7,
+            n % 5,
+            n * 3
+        );
+        let content = match n {
+            7 => format!("{banner}\n\n{notice}"),
+            n if n % 4 == 0 => format!("  {banner}\r\n \n{own}\n\n\n\n{}\n", notice.to_uppercase()),
+            _ => format!("{banner}\n\nLetters\n\n{own}\n\n{notice}"),
+        };
+        let host = if n % 9 == 8 { "few.example" } else { "lamp.example" };
+        let url = format!("https://{host}/{}/{n}", if n % 2 == 0 { "letters" } else { "boats" });
+        writeln!(out, "{}", json!({"id": n, "url": url, "content": content, "kept": [1.50, {"a": null}]}))
+            .unwrap();
+    }
+    out
+}
+
+#[test]
+fn exact_is_what_the_specification_says() {
+    match held_against_python(&invented()) {
+        Some(blocks) => assert!(blocks > 60, "{blocks}"),
+        None => println!("skipped: there is no python3 to compare with"),
+    }
+}
+
+/// The same over real sites.
+#[test]
+fn exact_is_what_the_specification_says_on_real_sites() {
+    if !Path::new(SITES).is_file() {
+        println!("skipped: {SITES} is not here");
+        return;
+    }
+    let Some(pages) = python(&[Path::new(SITES), Path::new("input")]) else {
+        println!("skipped: there is no python3 to compare with");
+        return;
+    };
+    let blocks = held_against_python(&pages).unwrap();
+    println!("{} pages, {blocks} blocks removed: the same", pages.lines().count());
+    assert!(blocks > 0);
+}
+
+/// Run over its own output it changes nothing, byte for byte.
+#[test]
+fn a_second_run_changes_nothing() {
+    for mode in ["exact", "site"] {
+        let sandbox = Sandbox::new();
+        sandbox.write("in.jsonl", invented());
+        let once = run(sandbox.bare().args(["dedup", "--mode", mode, "in.jsonl"])).expect(0).stdout;
+        assert!(once.contains("\"reason\""), "something goes");
+        assert!(once.contains(r#""kept":[1.5,{"a":null}]"#), "the rest stays as it stood");
+        sandbox.write("again.jsonl", &once);
+        let twice = run(sandbox.bare().args(["dedup", "--mode", mode, "again.jsonl"])).expect(0).stdout;
+        assert_eq!(twice, once, "{mode}");
+    }
+}
+
+fn number(value: &Value) -> usize {
+    usize::try_from(value.as_u64().unwrap()).unwrap()
+}
+
+/// What stays of a record's content when the parts that it names are taken out; `exact` and `site` differ in the blank lines around.
+fn without_removed(record: &Value) -> String {
+    let content = record["content"].as_str().unwrap();
+    let (mut left, mut from) = (String::new(), 0);
+    for span in record["boilerplate"]["removed"].as_array().into_iter().flatten() {
+        let (start, end) = (number(&span["start"]), number(&span["end"]));
+        assert!(from <= start && start < end, "in order: {span}");
+        left.push_str(&content[from..start]);
+        from = end;
+    }
+    left + &content[from..]
+}
+
+/// Of a text its words: between the parts only whitespace is set anew.
+fn words(text: &str) -> Vec<&str> {
+    text.split_whitespace().collect()
+}
+
+/// `text` and the removed parts give `content` back, for each record of either mode.
+#[test]
+fn what_was_removed_restores_a_record() {
+    for mode in ["exact", "site"] {
+        let sandbox = Sandbox::new();
+        sandbox.write("in.jsonl", invented());
+        let done = run(sandbox.bare().args(["dedup", "--mode", mode, "in.jsonl"])).expect(0).stdout;
+        let mut removed = 0;
+        for record in lines(&done) {
+            assert_eq!(
+                words(&without_removed(&record)),
+                words(record["text"].as_str().unwrap()),
+                "{mode}: {record}"
+            );
+            assert!(!record["text"].as_str().unwrap().trim().is_empty(), "no page is emptied");
+            let info = &record["boilerplate"];
+            let spans = info["removed"].as_array().map_or(&[][..], |spans| spans);
+            let bytes: usize = spans.iter().map(|span| number(&span["end"]) - number(&span["start"])).sum();
+            assert_eq!((number(&info["blocksRemoved"]), number(&info["bytesRemoved"])), (spans.len(), bytes));
+            removed += spans.len();
+        }
+        assert!(removed > 60, "{mode}: {removed}");
+    }
+}
+
+/// Lines that a page has more than another, in order; none where the other has some that it has not.
+fn more_lines<'a>(longer: &'a str, shorter: &str) -> Option<Vec<&'a str>> {
+    let mut rest = shorter.lines().filter(|line| !line.trim().is_empty()).peekable();
+    let mut more = Vec::new();
+    for line in longer.lines().filter(|line| !line.trim().is_empty()) {
+        if rest.peek().is_some_and(|next| next.trim() == line.trim()) {
+            rest.next();
+        } else {
+            more.push(line);
+        }
+    }
+    rest.peek().is_none().then_some(more)
+}
+
+/// A crawl of the fixture site, with these flags.
+fn crawled(flags: &[&str]) -> (Server, Vec<Value>) {
+    let site = Site::open(&root().join("fixtures/sites/harbour")).unwrap();
+    let server = Server::start(0, site).unwrap();
+    let sandbox = Sandbox::new();
+    let flags = [&["-O", "out.jsonl", "--depth", "6"], flags].concat();
+    run(&mut sandbox.crawl(&[server.url("/")], &flags)).expect(0);
+    let records = sandbox.records("out.jsonl");
+    assert!(records.len() > 60);
+    (server, records)
+}
+
+/// What a record of a crawl names as removed, and what the last pass drops (links and pictures), is all that `content` has more.
+#[test]
+fn content_of_a_crawl_is_text_and_what_was_removed() {
+    let (_server, records) = crawled(&[]);
+    let (mut removed, mut same) = (0, 0);
+    for record in &records {
+        let left = without_removed(record);
+        let text = record["text"].as_str().unwrap();
+        let dropped = more_lines(&left, text).unwrap_or_else(|| panic!("more than its content: {record}"));
+        assert!(dropped.iter().all(|line| line.contains("](")), "{dropped:?}");
+        removed += number(&record["boilerplate"]["blocksRemoved"]);
+        same += usize::from(dropped.is_empty());
+    }
+    assert!(removed > 20 && same * 10 > records.len() * 8, "{removed} {same} of {}", records.len());
+}
+
+#[test]
+fn with_dedup_off_text_is_content_and_the_rest_is_as_before() {
+    let (on_server, on) = crawled(&[]);
+    let (off_server, off) = crawled(&["--no-dedup"]);
+    let by_path = |server: &Server, records: Vec<Value>| -> BTreeMap<String, Value> {
+        let path = |record: &Value| record["url"].as_str().unwrap().replace(&server.url("/"), "/");
+        records.into_iter().map(|record| (path(&record), record)).collect()
+    };
+    let (on, off) = (by_path(&on_server, on), by_path(&off_server, off));
+    assert_eq!(on.keys().collect::<Vec<_>>(), off.keys().collect::<Vec<_>>());
+    for (path, record) in &off {
+        assert_eq!(record["text"], record["content"], "{path}");
+        assert_eq!(record["boilerplate"]["status"], "off");
+        // links are absolute, and the servers differ
+        let place = |server: &Server, value: &Value| value.to_string().replace(&server.url("/"), "/");
+        assert_eq!(place(&off_server, &record["content"]), place(&on_server, &on[path]["content"]));
+        for key in ["title", "language", "pageType", "extractor", "statusCode", "isArticle"] {
+            assert_eq!(record["metadata"][key], on[path]["metadata"][key], "{path} {key}");
+        }
+    }
+    assert!(on.values().any(|record| record["text"] != record["content"]));
+}
+
+/// The figures on the page are those of `--stats`, what it shows of pages is what they are, and nothing is loaded from anywhere.
+#[test]
+fn the_report_shows_what_the_statistics_say() {
+    for mode in ["exact", "site"] {
+        let sandbox = Sandbox::new();
+        sandbox.write("in.jsonl", invented().replace("Short.", "</script><b>Short</b>."));
+        let flags = ["--mode", mode, "--html", "report.html", "--stats", "stats.json", "in.jsonl"];
+        let Done { stdout, .. } = run(sandbox.bare().arg("dedup").args(flags)).expect(0);
+        let stats: Value = serde_json::from_str(&sandbox.read("stats.json")).unwrap();
+        let page = sandbox.read("report.html");
+        let (_, data) = page.split_once("id=\"data\">").unwrap();
+        let data: Value = serde_json::from_str(data.split_once("</script>").unwrap().0).unwrap();
+        let domains = data["domains"].as_array().unwrap();
+        let shown: Vec<&Value> = domains.iter().map(|domain| &domain["stats"]).collect();
+        assert_eq!(json!(shown), stats["domain_results"]);
+        for domain in domains {
+            let total = &domain["stats"]["bytes_removed_total"];
+            let sum = |values: &[&Value]| values.iter().map(|value| value.as_u64().unwrap()).sum::<u64>();
+            let rows = domain["rows"].as_array().unwrap();
+            assert_eq!(sum(&rows.iter().map(|row| &row[2]).collect::<Vec<_>>()), *total);
+            assert_eq!(sum(&domain["reasons"].as_object().unwrap().values().collect::<Vec<_>>()), *total);
+            let blocks = domain["blocks"].as_array().unwrap();
+            assert_eq!(sum(&blocks.iter().map(|block| &block["bytes"]).collect::<Vec<_>>()), *total);
+            assert_eq!(json!(rows.len()), domain["stats"]["pages_analyzed"]);
+        }
+        let rows: BTreeMap<&str, &Value> = domains
+            .iter()
+            .flat_map(|domain| domain["rows"].as_array().unwrap())
+            .map(|row| (row[0].as_str().unwrap(), row))
+            .collect();
+        for record in lines(&stdout) {
+            let parts = rows[record["url"].as_str().unwrap()][4].as_array().unwrap();
+            let kept: String = parts.iter().filter_map(Value::as_str).collect();
+            assert_eq!(words(&kept), words(record["text"].as_str().unwrap()));
+            let all = parts.iter().map(|part| part.as_str().unwrap_or_else(|| part[0].as_str().unwrap()));
+            assert_eq!(all.collect::<String>(), record["content"].as_str().unwrap());
+        }
+        let frame = page.replace(&data.to_string(), "");
+        assert!(frame.contains("default-src 'none'"), "its own policy lets it load nothing");
+        for loads in [" src=", "@import", "url(", "fetch(", "<link rel=\"stylesheet"] {
+            assert!(!frame.split_once("<script type").unwrap().0.contains(loads), "{loads}");
+        }
+    }
+}
