@@ -1,0 +1,151 @@
+//! `crawl duplicates`, by the binary.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
+
+#[path = "support/run.rs"]
+mod run;
+mod support;
+
+use run::{Sandbox, run};
+use serde_json::{Value, json};
+use std::process::Command;
+
+const STORY: &str = "The old ferry leaves the harbour every morning and comes back in the evening with the tide. \
+    The captain has a lantern, a rope, and a bell that can be heard on the island when there is fog. On market days \
+    the deck is full of baskets, and nobody asks for a ticket until the last of them is ashore.";
+
+fn line(id: &str, text: &str) -> String {
+    json!({"id": id, "url": format!("https://a.test/{id}"), "text": text, "metadata": {"title": format!("About {id}")}}).to_string()
+}
+
+/// Five files: two near each other and a broken line as JSONL, a page as WARC, texts as CSV, and what is no input.
+fn corpus(sandbox: &Sandbox) {
+    let near = STORY.replace("lantern", "torch");
+    let other = "Nothing of this has to do with ships: it is a recipe for bread, flour and water and a long night of waiting for it to rise.";
+    sandbox.write("a.jsonl", [line("one", STORY), "{broken".into(), line("two", &near)].join("\n"));
+    let paragraphs: String = STORY.split_inclusive(". ").map(|s| format!("<p>{s}</p>")).collect();
+    let page = format!(
+        "<html><head><title>Ferry</title></head><body><article><h1>Ferry</h1>{paragraphs}</article></body></html>"
+    );
+    let block = format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n{page}");
+    sandbox.write(
+        "b.warc",
+        format!(
+            "WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: https://b.test/\r\nWARC-Record-ID: <urn:uuid:1>\r\n\
+             Content-Type: application/http; msgtype=response\r\nContent-Length: {}\r\n\r\n{block}\r\n\r\nrubbish",
+            block.len()
+        ),
+    );
+    sandbox.write(
+        "c.csv",
+        format!("id,url,text\nthree,http://c.test/,\"{STORY}\"\nfour,http://c.test/4,\"{other}\"\n"),
+    );
+}
+
+fn duplicates(sandbox: &Sandbox) -> Command {
+    let mut command = sandbox.bare();
+    command.arg("duplicates").args(["*.jsonl", "*.warc", "c.csv"].map(|name| sandbox.path(name)));
+    command.env("SOURCE_DATE_EPOCH", "86400");
+    // a corpus of five cannot have terms in three documents
+    command.args(["--min-df", "1", "--jaccard", "0.7", "--cosine", "0.7"]);
+    command
+}
+
+#[test]
+fn groups_over_files_of_several_formats() {
+    let sandbox = Sandbox::new();
+    corpus(&sandbox);
+    let out = |name: &str| sandbox.path(name);
+    let done = run(duplicates(&sandbox)
+        .arg("--report")
+        .arg(out("r.json"))
+        .arg("--table")
+        .arg(out("t.csv"))
+        .arg("--parquet")
+        .arg("--html")
+        .arg(out("r.html"))
+        .arg("--bands")
+        .arg(out("b.parquet"))
+        .arg("--terms")
+        .arg(out("t.tsv")))
+    .expect(0);
+    assert_eq!(done.stdout, "");
+    for said in [
+        "record 2: not JSON",
+        "no WARC record begins here: \"rubbish\"",
+        "5 documents",
+        "2 records unreadable",
+    ] {
+        assert!(done.stderr.contains(said), "{said}: {}", done.stderr);
+    }
+    let report: Value = serde_json::from_str(&sandbox.read("r.json")).unwrap();
+    assert_eq!(report["meta"]["timestamp"], "1970-01-02T00:00:00Z");
+    assert_eq!(report["meta"]["inputs"][0]["unreadable"], json!({"not_json": 1}));
+    let group = &report["near_duplicate_groups"][0];
+    assert_eq!(group["members"], json!([0, 1, 2, 3]), "{report:#}");
+    assert_eq!(report["documents"][2]["id"], "urn:uuid:1");
+    assert_eq!(report["documents"][2]["title"], "Ferry");
+    assert_eq!(report["documents"][4]["dup_group_size"], 1);
+    assert_eq!(report["exact_duplicate_groups"][0]["members"][0], 0);
+    let table = sandbox.read("t.csv");
+    assert!(
+        table.starts_with("id,url,warc_date,content_type,title,text,len_text,languages,text_src,"),
+        "{table}"
+    );
+    assert!(
+        sandbox.read("r.html").contains("\"id\":\"four\"")
+            || sandbox.read("r.html").contains("\"id\":\"one\"")
+    );
+    assert!(sandbox.read("t.tsv").starts_with("term\tcount\tdocuments\tidf\n"));
+    assert!(std::fs::read(out("b.parquet")).unwrap().starts_with(b"PAR1"));
+
+    // the table is a corpus again, and has the same groups
+    run(sandbox
+        .bare()
+        .arg("duplicates")
+        .arg(out("t.parquet"))
+        .arg("--report")
+        .arg(out("again.json"))
+        .args(["--min-df", "1", "--jaccard", "0.7", "--cosine", "0.7"]))
+    .expect(0);
+    let again: Value = serde_json::from_str(&sandbox.read("again.json")).unwrap();
+    assert_eq!(again["near_duplicate_groups"][0], *group);
+}
+
+#[test]
+fn flags_decide_and_are_written_down() {
+    let sandbox = Sandbox::new();
+    corpus(&sandbox);
+    let report = |flags: &[&str]| -> Value {
+        run(duplicates(&sandbox).arg("--report").arg(sandbox.path("r.json")).args(flags)).expect(0);
+        serde_json::from_str(&sandbox.read("r.json")).unwrap()
+    };
+    let plain = report(&["--no-tfidf", "--shingle-words", "3", "--permutations", "64", "--seed", "7"]);
+    assert_eq!(plain["meta"]["params"]["tfidf"], Value::Null);
+    assert_eq!(plain["meta"]["params"]["shingle_words"], 3);
+    assert_eq!(plain["near_duplicate_pairs"][0]["tfidf_cosine"], Value::Null);
+    assert_eq!(plain["topic_clusters"], json!([]));
+    let clusters = report(&["--clusters", "2", "--cluster-algorithm", "mini-batch"]);
+    assert_eq!(
+        clusters["meta"]["params"]["tfidf"]["clusters"],
+        json!({"algorithm": "mini-batch", "number": 2})
+    );
+    assert_eq!(clusters["topic_clusters"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn what_cannot_be_used_is_named() {
+    let sandbox = Sandbox::new();
+    corpus(&sandbox);
+    let fails = |arguments: &[&str], code: i32, why: &str| {
+        let done =
+            run(sandbox.bare().arg("duplicates").arg(sandbox.path("a.jsonl")).args(arguments)).expect(code);
+        assert!(done.stderr.contains(why), "{arguments:?}: {}", done.stderr);
+    };
+    fails(&["nowhere-*.jsonl"], 2, "nowhere-*.jsonl: no such file");
+    fails(&["--jaccard", "2"], 2, "jaccard is 2");
+    fails(&["--cluster-algorithm", "guess"], 2, "duplicates.cluster_algorithm");
+    fails(&["--report", "/nowhere/r.json"], 3, "/nowhere/r.json");
+    let empty = sandbox.write("empty.jsonl", "");
+    let done = run(sandbox.bare().arg("duplicates").arg(empty)).expect(2);
+    assert!(done.stderr.contains("no document could be read"), "{}", done.stderr);
+}
