@@ -12,6 +12,12 @@ use rayon::prelude::*;
 /// Terms of a document that are looked at: those that weigh most. The topic is in them, the cost in the others.
 const TERMS: usize = 48;
 
+/// Terms in more than one document of so many say nothing of a topic (scikit-learn's `max_df` of 0.5).
+const COMMON: u32 = 2;
+
+/// Terms in so few documents are never common, however small the corpus.
+const NEVER_COMMON: u32 = 10;
+
 /// Documents that centres are learnt from; others are put to the nearest centre afterwards.
 const LEARNT_FROM: usize = 20_000;
 
@@ -72,11 +78,13 @@ impl Clusters {
         if settings.algorithm == ClusterAlgorithm::None || number == 0 {
             return Ok(None);
         }
+        let most = (documents.len() / COMMON).max(NEVER_COMMON);
         let mut random = seed ^ 0x746f_7069_6373;
         let mut sample: Vec<usize> = (0..texts).collect();
         shuffle(&mut sample, &mut random, LEARNT_FROM);
         sample.sort_unstable();
-        let learnt: Result<Vec<Sparse>, _> = sample.par_iter().map(|text| strongest(model, *text)).collect();
+        let learnt: Result<Vec<Sparse>, _> =
+            sample.par_iter().map(|text| strongest(model, *text, most)).collect();
         let learnt = learnt?;
         let mut centres = Centres::spread(&learnt, number, model.vocabulary.len(), &mut random);
         match settings.algorithm {
@@ -84,8 +92,10 @@ impl Clusters {
             ClusterAlgorithm::KMeans | ClusterAlgorithm::None => centres.learn(&learnt),
         }
         drop(learnt);
-        let assigned: Result<Vec<(u32, f32)>, CorpusError> =
-            (0..texts).into_par_iter().map(|text| Ok(centres.nearest(&strongest(model, text)?))).collect();
+        let assigned: Result<Vec<(u32, f32)>, CorpusError> = (0..texts)
+            .into_par_iter()
+            .map(|text| Ok(centres.nearest(&strongest(model, text, most)?)))
+            .collect();
         Ok(Some(described(&centres, &assigned?, model, documents)))
     }
 }
@@ -101,11 +111,15 @@ fn shuffle(all: &mut Vec<usize>, random: &mut u64, keep: usize) {
     all.truncate(keep);
 }
 
-fn strongest(model: &Model, text: usize) -> Result<Sparse, CorpusError> {
+/// Weights are (1 + ln tf) · idf: a topic shows in which terms there are, not in how often the commonest one is said.
+fn strongest(model: &Model, text: usize, most: u32) -> Result<Sparse, CorpusError> {
     let vector = crate::tfidf::Vector::from_bytes(&model.vectors.read(text)?);
-    #[expect(clippy::cast_possible_truncation, reason = "clusters need no more than seven digits")]
-    let weight = |(term, count): &(u32, u32)| (*term, model.vocabulary.weight(*term, *count) as f32);
-    let mut weights: Sparse = vector.0.iter().map(weight).collect();
+    let weight = |(number, count): &(u32, u32)| {
+        let term = model.vocabulary.term(*number).filter(|term| term.documents <= most)?;
+        #[expect(clippy::cast_possible_truncation, reason = "clusters need no more than seven digits")]
+        Some((*number, ((1.0 + f64::from(*count).ln()) * term.idf) as f32))
+    };
+    let mut weights: Sparse = vector.0.iter().filter_map(weight).collect();
     if weights.len() > TERMS {
         weights.select_nth_unstable_by(TERMS, |a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         weights.truncate(TERMS);

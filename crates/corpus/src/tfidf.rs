@@ -80,6 +80,12 @@ impl Vocabulary {
         (0..).map_while(|number| Some((self.text(number)?, *self.terms.get(number as usize)?)))
     }
 
+    /// A term by its number.
+    #[must_use]
+    pub fn term(&self, number: u32) -> Option<Term> {
+        self.terms.get(number as usize).copied()
+    }
+
     /// The text of a term; empty until a vector with it was made.
     #[must_use]
     pub fn text(&self, number: u32) -> Option<&str> {

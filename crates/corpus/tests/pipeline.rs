@@ -78,7 +78,7 @@ fn corpus() -> Vec<Page> {
     pages
 }
 
-fn analysed(settings: Settings, pages: Vec<Page>, batch: usize) -> Findings {
+fn analysed(settings: Settings, pages: &[Page], batch: usize) -> Findings {
     let directory = tempfile::tempdir().unwrap();
     let mut analysis = Analysis::new(settings, Keep::Pages, directory.path()).unwrap();
     for pages in pages.chunks(batch) {
@@ -127,7 +127,7 @@ fn vectors(lemmas: &[String], min_df: usize) -> Vec<BTreeMap<String, f64>> {
 #[test]
 fn pairs_are_those_of_a_comparison_of_all_with_all() {
     let pages = corpus();
-    let findings = analysed(settings(), pages.clone(), 7);
+    let findings = analysed(settings(), &pages, 7);
     let report: Value = serde_json::from_str(&report(&findings)).unwrap();
     let texts: Vec<String> = pages.iter().map(|page| clean(&page.text)).collect();
     let sets: Vec<Vec<u64>> = texts.iter().map(|text| shingles(text, 5)).collect();
@@ -167,7 +167,7 @@ fn the_same_bytes_whatever_the_threads_batches_and_runs() {
         settings.tfidf.as_mut().unwrap().clusters.algorithm = algorithm;
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
-            let findings = analysed(settings, corpus(), batch);
+            let findings = analysed(settings, &corpus(), batch);
             let mut html = Vec::new();
             write_html(&findings, &Origin::default(), &mut html).unwrap();
             let strip = |text: String| {
@@ -198,22 +198,22 @@ fn groups_have_the_canonical_document_that_the_rule_names() {
     ];
     let mut settings = settings();
     settings.tfidf.as_mut().unwrap().min_df = 1;
-    let findings = analysed(settings.clone(), pages.clone(), 100);
+    let findings = analysed(settings.clone(), &pages, 100);
     let groups = findings.groups.of_several();
     assert_eq!(groups.len(), 1);
     assert_eq!((groups[0].1.members.clone(), groups[0].1.canonical), (vec![0, 1, 2, 3, 5], 2));
     let longer = of("http://a.test/e", &format!("{base} more"));
-    let findings = analysed(settings.clone(), [pages.clone(), vec![longer]].concat(), 100);
+    let findings = analysed(settings.clone(), &[pages.clone(), vec![longer]].concat(), 100);
     assert_eq!(findings.groups.of_several()[0].1.canonical, 6);
     // four copies are six pairs, and three more with the shorter text; a large group lists fewer
-    assert_eq!(analysed(settings.clone(), pages.clone(), 9).document_pairs().pairs.len(), 10);
-    let few = analysed(Settings { pairs_per_group: 9, ..settings }, pages, 9).document_pairs();
+    assert_eq!(analysed(settings.clone(), &pages, 9).document_pairs().pairs.len(), 10);
+    let few = analysed(Settings { pairs_per_group: 9, ..settings }, &pages, 9).document_pairs();
     assert_eq!((few.pairs.len(), few.not_listed), (4, 6));
 }
 
 #[test]
 fn empty_texts_are_exact_duplicates_but_no_group() {
-    let findings = analysed(settings(), vec![page(0, String::new()), page(1, "<p>".into())], 10);
+    let findings = analysed(settings(), &[page(0, String::new()), page(1, "<p>".into())], 10);
     let report: Value = serde_json::from_str(&report(&findings)).unwrap();
     assert_eq!(report["exact_duplicate_groups"][0]["members"], serde_json::json!([0, 1]));
     assert_eq!(report["meta"]["counts"]["near_duplicate_groups"], 0);
@@ -225,7 +225,7 @@ fn the_language_filter_leaves_others_out() {
     let english =
         "The ferry to the island leaves every morning from the old harbour and returns in the evening.";
     let pages = vec![page(0, english.into()), page(1, german.into())];
-    let findings = analysed(Settings { language: "de".into(), ..settings() }, pages, 10);
+    let findings = analysed(Settings { language: "de".into(), ..settings() }, &pages, 10);
     assert_eq!((findings.documents.len(), findings.other_languages, findings.documents.id(0)), (1, 1, "d1"));
 }
 
@@ -233,7 +233,7 @@ fn the_language_filter_leaves_others_out() {
 fn rows_hold_what_the_columns_say() {
     let text =
         "Two <b>Ferries</b> are running at 10:30 – see https://a.test/x and the ferries of the islands.";
-    let findings = analysed(settings(), vec![page(0, text.into())], 10);
+    let findings = analysed(settings(), &[page(0, text.into())], 10);
     let row = rows(&findings).next().unwrap().unwrap();
     let cell = |name: &str| row[COLUMNS.iter().position(|(n, _)| *n == name).unwrap()].clone();
     assert_eq!(cell("text"), Cell::Text(text.into()));
@@ -263,7 +263,7 @@ fn the_page_keeps_what_it_shows_from_being_markup() {
         Page { url: "http://</script>".into(), ..page(1, evil) },
     ];
     let mut out = Vec::new();
-    write_html(&analysed(settings(), pages, 10), &Origin::default(), &mut out).unwrap();
+    write_html(&analysed(settings(), &pages, 10), &Origin::default(), &mut out).unwrap();
     let page = String::from_utf8(out).unwrap();
     assert_eq!(page.matches("</script>").count(), 1);
     assert!(page.contains("\\u003c/script>\\u003cb>"));
