@@ -7,7 +7,7 @@ use crate::{
     soft404::{self, Witness},
     traps,
 };
-use crawl_dedup::{Cleaned, Fingerprint, FingerprintSettings, HostStream, Mode, PageText, exact_hash};
+use crawl_dedup::{Cleaned, Fingerprint, FingerprintSettings, HostStream, Mode, PageText};
 use crawl_fetch::PageWorth;
 use crawl_model::{
     BoilerplateStatus, CleanPage, ContentHash, ExtractedPage, Extractor, HeldPage, HostKey, LeaseRef,
@@ -33,6 +33,13 @@ struct Host {
     witness: Witness,
     saved_at_pages: u64,
     used: u64,
+}
+
+/// What is known of a page's content.
+struct Claim {
+    /// The page that had it first: perhaps this one.
+    first: UrlKey,
+    hash: ContentHash,
 }
 
 /// See the module.
@@ -318,43 +325,44 @@ impl Shard {
 
     /// A page's content is claimed when it comes, not when it is let go: the account of its URL's template has to know at
     /// once whether there was something new.
-    fn arrived(&mut self, host: &HostKey, page: &ExtractedPage) -> Result<UrlKey, StageError> {
+    fn arrived(&mut self, host: &HostKey, page: &ExtractedPage) -> Result<Claim, StageError> {
         let claim = self.claim(page)?;
         let context = Arc::clone(&self.context);
         let witness = &mut self.host(host)?.witness;
         witness.ask(&context, page)?;
         let worth = match () {
             () if witness.recognises(page) => PageWorth::NotFound,
-            () if claim != UrlKey::of(page.final_url.as_str()) => PageWorth::Duplicate,
+            () if claim.first != UrlKey::of(page.final_url.as_str()) => PageWorth::Duplicate,
             () => traps::worth(&context.traps, &page.final_url, &page.extraction.content, page.leads_on),
         };
         traps::learn(&self.context, &page.request, &page.final_url, worth);
         Ok(claim)
     }
 
-    /// The page that had this content first: perhaps this one.
-    fn claim(&self, page: &ExtractedPage) -> Result<UrlKey, StageError> {
+    fn claim(&self, page: &ExtractedPage) -> Result<Claim, StageError> {
         let key = UrlKey::of(page.final_url.as_str());
-        match exact_hash(&page.extraction.content) {
-            Some(nominated) => Ok(self.context.store.claim_content(&nominated, key)?),
-            None => Ok(key),
-        }
+        let (hash, exact) = crawl_dedup::hashes(&page.extraction.content);
+        let first = match exact {
+            Some(exact) => self.context.store.claim_content(&exact, key)?,
+            None => key,
+        };
+        Ok(Claim { first, hash })
     }
 
-    /// Lets a page go; `first` is the page that had its content first.
+    /// Lets a page go.
     fn send(
         &self,
         mut page: ExtractedPage,
         cleaned: Cleaned,
-        first: UrlKey,
+        claim: Claim,
         share: Share,
     ) -> Result<(), StageError> {
-        let content = &page.extraction.content;
-        let content_hash = ContentHash::of(content);
+        let Claim { first, hash: content_hash } = claim;
         let key = UrlKey::of(page.final_url.as_str());
         let same_content = first != key;
         let first = if first == key { self.canonical_page(&page)?.unwrap_or(key) } else { first };
-        if content.is_empty() && !page.extraction.warnings.contains(&Warning::AllBoilerplate) {
+        if page.extraction.content.is_empty() && !page.extraction.warnings.contains(&Warning::AllBoilerplate)
+        {
             page.extraction.warnings.push(Warning::AllBoilerplate);
         }
         let host = HostKey::of(&page.final_url).and_then(|host| self.hosts.get(&host));

@@ -15,7 +15,23 @@ pub const MIN_CHARS: usize = 100;
 #[must_use]
 pub fn exact_hash(content: &str) -> Option<ContentHash> {
     let content = strip_end(content);
-    content.chars().nth(MIN_CHARS - 1).map(|_| ContentHash::of(content))
+    is_compared(content).then(|| ContentHash::of(content))
+}
+
+/// The hash of a text as it stands, and what [`exact_hash`] gives for it; hashed once where the two are of the same bytes.
+#[must_use]
+pub fn hashes(content: &str) -> (ContentHash, Option<ContentHash>) {
+    let whole = ContentHash::of(content);
+    let exact = if strip_end(content).len() == content.len() {
+        is_compared(content).then_some(whole)
+    } else {
+        exact_hash(content)
+    };
+    (whole, exact)
+}
+
+fn is_compared(content: &str) -> bool {
+    content.chars().nth(MIN_CHARS - 1).is_some()
 }
 
 #[cfg(test)]
@@ -37,5 +53,14 @@ mod tests {
         assert_ne!(exact_hash(&format!("{text}end")), hash, "past 5,000 characters");
         assert_ne!(exact_hash(&text.to_uppercase()), hash);
         assert_ne!(exact_hash(&format!(" {text}")), hash);
+    }
+
+    #[test]
+    fn both_hashes_are_those_of_one_by_one() {
+        for text in
+            ["word ".repeat(50), "a word".repeat(50), "é".repeat(100), "short".to_owned(), String::new()]
+        {
+            assert_eq!(hashes(&text), (ContentHash::of(&text), exact_hash(&text)), "{text}");
+        }
     }
 }

@@ -26,7 +26,7 @@ mod stream;
 
 pub use blocks::{BlockSpan, PageBlocks};
 pub use clean::Cleaned;
-pub use exact::{MIN_CHARS, exact_hash};
+pub use exact::{MIN_CHARS, exact_hash, hashes};
 pub use host::{HostFingerprint, MAX_BLOCKS};
 pub use mode::{Fingerprint, Mode, ReadPage};
 pub use saved::StateError;
