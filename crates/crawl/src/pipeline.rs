@@ -81,6 +81,6 @@ pub async fn run(
     drop(finished);
 
     let sink = Sink::new(context, records, errors);
-    stages.thread("sink", move |_| sink.run(finished_queue))?;
+    stages.thread("sink", move |runtime| sink.run(&runtime, finished_queue))?;
     threads::join(stages).await
 }

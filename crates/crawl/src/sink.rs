@@ -15,8 +15,12 @@ use crawl_model::{
     CleanPage, FailedPage, LeaseRef, NewSource, Outcome, OutputMark, PageHistory, Settlement, StoreError,
     Warning,
 };
-use std::sync::Arc;
-use tokio::sync::mpsc::Receiver;
+use std::{sync::Arc, time::Duration};
+use tokio::{
+    runtime::Handle,
+    sync::mpsc::Receiver,
+    time::{Instant, timeout_at},
+};
 
 /// See the module.
 pub struct Sink {
@@ -42,6 +46,9 @@ struct Tally {
     probes: u64,
 }
 
+/// How long a batch waits for more pages after its first: what makes it durable costs as much as some pages do, however
+/// few it has.
+const GATHER: Duration = Duration::from_millis(25);
 /// Bytes that the line buffer keeps from batch to batch.
 const KEEP_BUFFER: usize = 2 << 20;
 /// A batch ends early at this size, so that a batch of large pages does not fill memory.
@@ -68,15 +75,16 @@ impl Sink {
     ///
     /// # Errors
     /// When output or storage fails. What was not settled stays leased or held.
-    pub fn run(mut self, mut finished: Receiver<Finished>) -> Result<(), StageError> {
+    pub fn run(mut self, runtime: &Handle, mut finished: Receiver<Finished>) -> Result<(), StageError> {
         while let Some(first) = finished.blocking_recv() {
             self.take(first)?;
+            let until = Instant::now() + GATHER;
             while self.settlements.len() < self.context.config.output.batch
                 && self.lines.len().max(self.error_lines.len()) < MAX_BATCH_BYTES
             {
-                match finished.try_recv() {
-                    Ok(next) => self.take(next)?,
-                    Err(_) => break,
+                match runtime.block_on(async { timeout_at(until, finished.recv()).await }) {
+                    Ok(Some(next)) => self.take(next)?,
+                    Ok(None) | Err(_) => break,
                 }
             }
             self.commit()?;
