@@ -8,8 +8,9 @@ use crate::{
 };
 use crawl_fetch::{POOR_WORDS, PageWorth, Trap, TrapSettings, Traps};
 use crawl_model::{CrawlRequest, FailedPage, Stage};
+use rustc_hash::FxHasher;
 use serde::{Deserialize, Deserializer, de::Error as _};
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{Hash, Hasher};
 use toml::Value;
 use url::Url;
 
@@ -84,14 +85,21 @@ pub fn learn(context: &Context, request: &CrawlRequest, final_url: &Url, worth: 
 /// What a text that was not known is worth. The words of links do not count: generators of mazes make them without end.
 #[must_use]
 pub fn worth(traps: &Traps, url: &Url, content: &str, leads_on: bool) -> PageWorth {
-    let (mut words, mut said, mut outside) = (0, DefaultHasher::new(), String::new());
+    // Compared with those of this run alone, so that a fast hash will do: whoever makes two texts meet says that his own
+    // page has nothing new.
+    let (mut words, mut said, mut outside) = (0, FxHasher::default(), String::new());
     for line in content.lines() {
-        outside.clear();
-        push_outside_of_links(line, &mut outside);
+        let line = if line.contains('[') {
+            outside.clear();
+            push_outside_of_links(line, &mut outside);
+            &outside
+        } else {
+            line
+        };
         if words < POOR_WORDS {
-            words += crawl_extract::count_words(&outside);
+            words += crawl_extract::count_words(line);
         }
-        outside.hash(&mut said);
+        line.hash(&mut said);
     }
     let again = words > 0 && traps.repeats(url, said.finish());
     match () {
