@@ -132,20 +132,21 @@ fn measure(line: &mut Line<'_>, rules: &LastPass) {
     let bytes = line.text.as_bytes();
     // By open bracket: where it stands, or the `!` in front of it, and what was counted before.
     let mut open: Vec<(usize, usize, usize)> = Vec::new();
-    let (mut at, mut addresses) = (0, true);
-    while let Some(byte) = bytes.get(at) {
-        match byte {
+    let (mut from, mut addresses) = (0, true);
+    let rest = |from| bytes.get(from..).unwrap_or_default();
+    while let Some(next) = memchr::memchr3(b'\\', b'[', b']', rest(from)) {
+        let mut at = from + next;
+        let run = &bytes[from..at];
+        line.chars += characters(run);
+        match bytes[at] {
+            // What stands behind it is passed as well.
             b'\\' => at += 1,
-            // A picture; the mark is read like any other unless an address follows.
-            b'!' if bytes.get(at + 1) == Some(&b'[') => {
-                open.push((at, line.chars, line.link_chars));
-                line.chars += 1;
-                at += 1;
-            }
+            // A picture; its mark is read like any other unless an address follows.
+            b'[' if run.last() == Some(&b'!') => open.push((at - 1, line.chars - 1, line.link_chars)),
             b'[' => open.push((at, line.chars, line.link_chars)),
-            b']' => {
+            _ => {
                 let Some((start, chars, link_chars)) = open.pop() else {
-                    at += 1;
+                    from = at + 1;
                     continue;
                 };
                 let closing = match bytes.get(at + 1) {
@@ -176,11 +177,15 @@ fn measure(line: &mut Line<'_>, rules: &LastPass) {
                     at = end;
                 }
             }
-            b' ' => {}
-            byte => line.chars += usize::from(byte & 0xC0 != 0x80),
         }
-        at += 1;
+        from = at + 1;
     }
+    line.chars += characters(rest(from));
+}
+
+/// Characters other than spaces.
+fn characters(text: &[u8]) -> usize {
+    text.iter().filter(|byte| **byte != b' ' && **byte & 0xC0 != 0x80).count()
 }
 
 /// Drops links in front of the first running text, where they are most of what stands there and little of the whole.

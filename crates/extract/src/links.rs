@@ -3,6 +3,7 @@
 use crate::{dom::Tag, page::Page};
 use crawl_model::{Directives, Link, LinkKind};
 use html5ever::local_name;
+use memchr::memchr;
 use std::collections::{HashMap, HashSet, hash_map::Entry};
 use url::Url;
 
@@ -13,7 +14,7 @@ const LONGEST: usize = 8_000;
 /// dropped.
 pub(crate) fn resolve(base: Option<&Url>, address: &str) -> Option<String> {
     let address = address.trim_matches(|c: char| c.is_ascii_whitespace() || c.is_ascii_control());
-    let address = address.split('#').next().unwrap_or_default();
+    let address = &address[..memchr(b'#', address.as_bytes()).unwrap_or(address.len())];
     if address.len() > LONGEST {
         return None;
     }
@@ -35,7 +36,10 @@ pub(crate) fn resolve(base: Option<&Url>, address: &str) -> Option<String> {
 
 /// An address below or beside the page, of characters that parsing leaves alone.
 fn relative(base: &Url, address: &str) -> Option<String> {
-    let below = address.trim_start_matches("../");
+    let mut below = address;
+    while let Some(rest) = below.strip_prefix("../") {
+        below = rest;
+    }
     let starts = below.bytes().next().is_some_and(|b| b.is_ascii_alphanumeric() || b == b'_');
     // A colon may end a scheme.
     if !starts || below.contains(':') || !is_plain(below) || !matches!(base.scheme(), "http" | "https") {
@@ -74,14 +78,26 @@ fn is_plain_absolute(address: &str) -> bool {
 }
 
 /// A path and query of characters that parsing leaves alone, without dot segments.
-fn is_plain(path: &str) -> bool {
-    let fine = path.bytes().all(|b| {
-        matches!(b, b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' | b'?' | b'=' | b'&'
-            | b'%' | b'+' | b':' | b'@' | b'!' | b'$' | b'(' | b')' | b'*' | b',' | b';')
-    });
-    let path = path.split('?').next().unwrap_or_default();
-    fine && !path.contains("/.") && !path.to_ascii_lowercase().contains("%2e")
+fn is_plain(address: &str) -> bool {
+    let bytes = address.as_bytes();
+    let path = &bytes[..memchr(b'?', bytes).unwrap_or(bytes.len())];
+    let dot = |three: &[u8]| three.eq_ignore_ascii_case(b"%2e");
+    bytes.iter().all(|byte| PLAIN[usize::from(*byte)])
+        && !path.windows(2).any(|two| two == b"/.")
+        && (memchr(b'%', path).is_none() || !path.windows(3).any(dot))
 }
+
+/// The bytes that parsing leaves alone in paths and queries.
+const PLAIN: [bool; 256] = {
+    let mut plain = [false; 256];
+    let mut byte = 0u8;
+    while byte < 0x80 {
+        plain[byte as usize] = matches!(byte, b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/'
+            | b'?' | b'=' | b'&' | b'%' | b'+' | b':' | b'@' | b'!' | b'$' | b'(' | b')' | b'*' | b',' | b';');
+        byte += 1;
+    }
+    plain
+};
 
 /// The links of a page, each URL once, in document order. Consent banners and templates give links as well: they are
 /// addresses of the site. A page's own address is no link.

@@ -22,10 +22,7 @@ pub fn count_words(text: &str) -> u32 {
     while at < bytes.len() {
         let byte = bytes[at];
         if byte < 0x80 {
-            while let Some(byte @ ..0x80) = bytes.get(at) {
-                counter.ascii(*byte);
-                at += 1;
-            }
+            at += counter.ascii(&bytes[at..]);
         } else {
             let Some(c) = text[at..].chars().next() else { break };
             counter.wide(c);
@@ -77,20 +74,24 @@ struct Counter {
 }
 
 impl Counter {
-    /// Ends runs of scripts without spaces, unless the byte is one that may stand inside of a word.
-    const fn end_unspaced(&mut self, byte: u8) {
-        if self.two + self.four > 0 && CLASSES[byte as usize] & INNER == 0 {
+    /// Takes the ASCII that the bytes begin with; how much that was.
+    fn ascii(&mut self, bytes: &[u8]) -> usize {
+        let ascii = || bytes.iter().copied().take_while(u8::is_ascii);
+        // A byte that may stand inside of a word does not end a run of a script without spaces.
+        if self.two + self.four > 0 && ascii().any(|byte| CLASSES[byte as usize] & INNER == 0) {
             self.end_runs();
         }
-    }
-
-    #[inline]
-    const fn ascii(&mut self, byte: u8) {
-        self.end_unspaced(byte);
-        let class = CLASSES[byte as usize];
-        let in_word = class & LETTER != 0 || class & INNER != 0 && self.in_word;
-        self.words += (in_word && !self.in_word) as u32;
+        let (mut len, mut words, mut in_word) = (0, 0, self.in_word);
+        for byte in ascii() {
+            let class = CLASSES[byte as usize];
+            let was_in_word = in_word;
+            in_word = (class & LETTER != 0) | ((class & INNER != 0) & was_in_word);
+            words += u32::from(in_word & !was_in_word);
+            len += 1;
+        }
+        self.words += words;
         self.in_word = in_word;
+        len
     }
 
     fn start_word(&mut self) {

@@ -29,6 +29,7 @@ pub(super) fn run<S: TokenSink>(html: &str, sink: &S, max_attributes: usize, bud
     let html = one_line_end(html);
     let mut scan = Scan {
         html: &html,
+        has_nulls: memchr(0, html.as_bytes()).is_some(),
         at: 0,
         sink,
         max_attributes,
@@ -64,6 +65,8 @@ const MAX_RUN: usize = 64 * 1024;
 
 struct Scan<'a, S> {
     html: &'a str,
+    /// Hardly a page has any.
+    has_nulls: bool,
     at: usize,
     sink: &'a S,
     max_attributes: usize,
@@ -122,6 +125,9 @@ impl<S: TokenSink> Scan<'_, S> {
 
     /// Text in which NULs are tokens of their own.
     fn nulls(&self, text: &str) {
+        if !self.has_nulls {
+            return self.chars(text);
+        }
         let mut parts = text.split('\0');
         self.chars(parts.next().unwrap_or_default());
         for part in parts {

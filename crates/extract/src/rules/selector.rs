@@ -16,6 +16,19 @@ enum Test {
     HasWord(String),
 }
 
+impl Test {
+    fn holds(&self, value: &str) -> bool {
+        match self {
+            Self::Present => true,
+            Self::Equals(v) => value == v,
+            Self::Contains(v) => value.contains(v.as_str()),
+            Self::StartsWith(v) => value.starts_with(v.as_str()),
+            Self::EndsWith(v) => value.ends_with(v.as_str()),
+            Self::HasWord(v) => value.split_ascii_whitespace().any(|word| word == v),
+        }
+    }
+}
+
 /// Why a text is not taken as a selector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
@@ -142,10 +155,11 @@ impl<T: Copy> SelectorSet<T> {
 
     /// Hands out the payload of every selector that matches the element.
     pub(crate) fn for_matches(&self, dom: &Dom, element: u32, mut found: impl FnMut(T)) {
-        let mut check = |list: Option<&Vec<u32>>| {
+        // With the value that the selector was looked up by, if that is an attribute's: most fail there.
+        let mut check = |list: Option<&Vec<u32>>, value: Option<&str>| {
             for index in list.into_iter().flatten() {
                 let (selector, payload) = &self.selectors[*index as usize];
-                if selector.matches(dom, element) {
+                if value.is_none_or(|value| selector.holds_first(value)) && selector.matches(dom, element) {
                     found(*payload);
                 }
             }
@@ -154,19 +168,19 @@ impl<T: Copy> SelectorSet<T> {
             return;
         }
         match dom.tag(element) {
-            Tag::Other => check(self.by_name.get(dom.name(element))),
-            tag => check(self.by_tag.get(&tag)),
+            Tag::Other => check(self.by_name.get(dom.name(element)), None),
+            tag => check(self.by_tag.get(&tag), None),
         }
         for (name, value) in dom.attrs(element) {
             if *name == html5ever::local_name!("id") {
-                check(self.by_id.get(value.trim()));
+                check(self.by_id.get(value.trim()), None);
             } else if *name == html5ever::local_name!("class") {
                 for class in value.split_ascii_whitespace() {
-                    check(self.by_class.get(class));
+                    check(self.by_class.get(class), None);
                 }
             }
             if !self.by_attr.is_empty() {
-                check(self.by_attr.get(name));
+                check(self.by_attr.get(name), Some(value));
             }
         }
     }
@@ -200,6 +214,11 @@ impl Selector {
             (None, [class]) if bare => Some(Plain::Class(class)),
             _ => None,
         }
+    }
+
+    /// Whether the value is one that the first attribute in the subject asks for.
+    fn holds_first(&self, value: &str) -> bool {
+        self.subject.first().and_then(|one| one.attrs.first()).is_none_or(|(_, test)| test.holds(value))
     }
 
     /// Whether the selector matches the element.
@@ -254,16 +273,10 @@ impl Compound {
                 || dom.attr(element, &html5ever::local_name!("class")).is_some_and(|value| {
                     self.classes.iter().all(|class| value.split_ascii_whitespace().any(|c| c == class))
                 }))
-            && self.attrs.iter().all(|(name, test)| {
-                dom.attr(element, name).is_some_and(|value| match test {
-                    Test::Present => true,
-                    Test::Equals(v) => value == v,
-                    Test::Contains(v) => value.contains(v.as_str()),
-                    Test::StartsWith(v) => value.starts_with(v.as_str()),
-                    Test::EndsWith(v) => value.ends_with(v.as_str()),
-                    Test::HasWord(v) => value.split_ascii_whitespace().any(|word| word == v),
-                })
-            })
+            && self
+                .attrs
+                .iter()
+                .all(|(name, test)| dom.attr(element, name).is_some_and(|value| test.holds(value)))
             && !self.nots.iter().any(|not| not.matches(dom, element))
     }
 }
