@@ -1,8 +1,8 @@
 //! Who wrote a page.
 
 use super::{Sources, jsonld, near, non_empty};
-use crate::{dom::Tag, rules::Part, text};
-use html5ever::local_name;
+use crate::{dom::Tag, page::Page, rules::Part, text};
+use html5ever::{LocalName, local_name};
 use serde_json::Value;
 
 /// Meta names that hold an author, best first.
@@ -199,6 +199,23 @@ fn clean(s: &Sources<'_>, name: &str) -> Option<String> {
     (!bad).then_some(name)
 }
 
+/// How well an element's attributes say that it names the author, best first.
+fn author_rank(page: &Page<'_>, id: u32) -> Option<u8> {
+    let is = |word: &str, names: &[&str]| names.iter().any(|name| word.eq_ignore_ascii_case(name));
+    let ranked = |(name, value): (&LocalName, &str)| match *name {
+        local_name!("itemprop") => {
+            value.split_ascii_whitespace().any(|word| is(word, &["author"])).then_some(0)
+        }
+        local_name!("rel") => value.split_ascii_whitespace().any(|word| is(word, &["author"])).then_some(1),
+        local_name!("class") => {
+            let mut words = value.split(|c: char| !c.is_alphanumeric());
+            words.any(|word| is(word, &["byline", "author", "authors"])).then_some(2)
+        }
+        _ => None,
+    };
+    page.dom.attrs(id).filter_map(ranked).min()
+}
+
 /// `rel=author`, `itemprop=author`, and classes that say byline or author.
 fn visible(s: &Sources<'_>) -> Vec<String> {
     let page = s.page;
@@ -211,23 +228,7 @@ fn visible(s: &Sources<'_>) -> Vec<String> {
         if dom.tag(id) == Tag::Text || !page.is_visible(id) {
             continue;
         }
-        let has = |name: html5ever::LocalName, value: &str| {
-            dom.attr(id, &name)
-                .is_some_and(|v| v.split_ascii_whitespace().any(|t| t.eq_ignore_ascii_case(value)))
-        };
-        let class = dom.attr(id, &local_name!("class")).unwrap_or_default().to_ascii_lowercase();
-        let rank = if has(local_name!("itemprop"), "author") {
-            0
-        } else if has(local_name!("rel"), "author") {
-            1
-        } else if class
-            .split(|c: char| !c.is_alphanumeric())
-            .any(|t| matches!(t, "byline" | "author" | "authors"))
-        {
-            2
-        } else {
-            continue;
-        };
+        let Some(rank) = author_rank(page, id) else { continue };
         let taken = best.as_ref().is_some_and(|(r, _)| *r <= rank);
         if taken || page.amount(id).chars > 100 || near::is_elsewhere(page, id) {
             continue;

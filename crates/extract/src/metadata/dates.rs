@@ -78,6 +78,9 @@ const MAX_TEXT: usize = 400;
 /// The first date in a text: `YYYY-MM-DD`, or RFC 3339 where a time and an offset are written.
 pub(crate) fn parse(rules: &DateRules, text: &str, order: Order) -> Option<String> {
     let text = crate::text::head(text.trim(), MAX_TEXT);
+    if !text.bytes().any(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
     iso(text).or_else(|| {
         let tokens = tokens(text);
         (0..tokens.len()).find_map(|at| from_tokens(rules, &tokens[at..], order)).map(|date| date.to_string())

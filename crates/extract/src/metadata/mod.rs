@@ -79,12 +79,18 @@ pub(crate) struct Sources<'a> {
     /// The object that describes the page: an article before a product, a product before a web page.
     pub(crate) main: Option<&'a Value>,
     near: OnceCell<Vec<String>>,
+    numbered: OnceCell<Vec<u32>>,
 }
 
 impl Sources<'_> {
     /// The short lines near the heading ([`near::lines`]), looked for once.
     fn near(&self) -> &[String] {
         self.near.get_or_init(|| near::lines(self.page))
+    }
+
+    /// The texts that may hold a date ([`published::numbered`]), looked for once.
+    fn numbered(&self) -> &[u32] {
+        self.numbered.get_or_init(|| published::numbered(self.page))
     }
 
     /// What the first source that has a value says; the explanation names it.
@@ -146,7 +152,8 @@ pub(crate) fn collect(page: &Page<'_>, json: &JsonLd) -> Collected {
     let main = MAIN_TYPES
         .iter()
         .find_map(|group| nodes.iter().copied().find(|node| types(node).iter().any(|t| group.contains(t))));
-    let sources = Sources { page, metas: Metas::of(page), json, nodes, main, near: OnceCell::new() };
+    let (near, numbered) = (OnceCell::new(), OnceCell::new());
+    let sources = Sources { page, metas: Metas::of(page), json, nodes, main, near, numbered };
     let s = &sources;
     let site_name = site_name(s);
     let language = language(s);

@@ -3,10 +3,11 @@
 use super::{Order, Sources, dates, jsonld, near};
 use crate::{
     dom::Tag,
+    page::Page,
     rules::{Part, Roles},
     text,
 };
-use html5ever::local_name;
+use html5ever::{LocalName, local_name};
 
 /// Only US English and a few others write the month first.
 pub(super) fn order_of(language: Option<&str>) -> Order {
@@ -74,23 +75,27 @@ fn labelled(s: &Sources<'_>, words: &[String], order: Order) -> Option<String> {
         let named = words.iter().any(|word| lower.starts_with(word.as_str()));
         named.then(|| dates::parse(&page.rules.dates, line, order))?
     };
-    (page.body..dom.end(page.body)).find_map(|id| {
-        if dom.tag(id) != Tag::Text || page.amount(id).chars > MAX_LABELLED || !page.is_visible(id) {
-            return None;
-        }
-        let text = dom.text(id);
-        // Of a date there are at least day and year.
-        if text.bytes().filter(u8::is_ascii_digit).take(3).count() < 3 {
-            return None;
-        }
+    s.numbered().iter().find_map(|&id| {
         let whole = || {
             let block = dom.ancestors(id).find(|up| dom.tag(*up).is_block())?;
             let is_line = page.amount(block).chars <= MAX_LABELLED;
             is_line.then(|| dated(&text::fold(&page.visible_text(block))))?
         };
-        let found = dated(&text::fold(text)).or_else(whole)?;
+        let found = dated(&text::fold(dom.text(id))).or_else(whole)?;
         (!near::is_elsewhere(page, id)).then_some(found)
     })
+}
+
+/// The short visible texts that may hold a date: those with three digits, since of a date there are at least day and year.
+pub(super) fn numbered(page: &Page<'_>) -> Vec<u32> {
+    let dom = &page.dom;
+    let may_hold_date = |id: &u32| {
+        dom.tag(*id) == Tag::Text
+            && page.is_visible(*id)
+            && page.amount(*id).chars <= MAX_LABELLED
+            && dom.text(*id).bytes().filter(u8::is_ascii_digit).take(3).count() == 3
+    };
+    (page.body..dom.end(page.body)).filter(may_hold_date).collect()
 }
 
 /// A longer line says more than a date (characters).
@@ -128,11 +133,8 @@ fn posted(s: &Sources<'_>, order: Order) -> Option<String> {
 /// The date in a line near the heading, unless the line speaks of a change.
 fn dated_line(s: &Sources<'_>, line: &str, order: Order) -> Option<String> {
     let rules = &s.page.rules.dates;
-    let lower = line.to_lowercase();
-    if speaks_of_change(rules, &lower) {
-        return None;
-    }
-    dates::parse(rules, line, order)
+    let date = dates::parse(rules, line, order)?;
+    (!speaks_of_change(rules, &line.to_lowercase())).then_some(date)
 }
 
 /// Text of an element for dates that is longer says more than a date (characters).
@@ -166,10 +168,12 @@ fn visible(s: &Sources<'_>, order: Order) -> Option<String> {
         }
         let itemprop = dom.attr(id, &local_name!("itemprop")).unwrap_or_default();
         let is_time = tag == Tag::Time || itemprop.eq_ignore_ascii_case("datePublished");
-        if !is_time && fallback.is_some() || near::is_elsewhere(page, id) {
+        let is_named = fallback.is_none() && is_named_as_date(page, id);
+        // Last, since it is dear: all that stands above the element is looked at.
+        if !is_time && !is_named || near::is_elsewhere(page, id) {
             continue;
         }
-        if tag == Tag::Time || itemprop.eq_ignore_ascii_case("datePublished") {
+        if is_time {
             let stamp =
                 dom.attr(id, &local_name!("datetime")).or_else(|| dom.attr(id, &local_name!("content")));
             let found = stamp.and_then(|t| dates::parse(rules, t, order)).or_else(|| {
@@ -181,13 +185,22 @@ fn visible(s: &Sources<'_>, order: Order) -> Option<String> {
                 return found;
             }
         }
-        if fallback.is_none() && (1..=60).contains(&page.amount(id).chars) {
-            let class = dom.attr(id, &local_name!("class")).unwrap_or_default();
-            let own = dom.attr(id, &local_name!("id")).unwrap_or_default();
-            if rules.names.roles(class).and(rules.names.roles(own)).has(Roles::META) {
-                fallback = dates::parse(rules, &text::fold(&page.visible_text(id)), order);
-            }
+        if is_named {
+            fallback = dates::parse(rules, &text::fold(&page.visible_text(id)), order);
         }
     }
     fallback
 }
+
+/// A short element whose class or id speaks of a date.
+fn is_named_as_date(page: &Page<'_>, id: u32) -> bool {
+    let named = |name: LocalName| {
+        let names = page.dom.attr(id, &name).filter(|names| !names.is_empty());
+        names.is_some_and(|names| page.rules.dates.names.roles(names).has(Roles::META))
+    };
+    (1..=MAX_NAMED).contains(&page.amount(id).chars)
+        && (named(local_name!("class")) || named(local_name!("id")))
+}
+
+/// Longer text of an element that is named as a date says more (characters).
+const MAX_NAMED: u32 = 60;
