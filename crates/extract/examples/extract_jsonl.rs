@@ -49,7 +49,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             "id": row["id"], "text": page.content, "extractor": page.extractor, "reason": page.reason, "score": page.article_score,
             "metadata": {"title": page.metadata.title, "author": page.metadata.authors, "published": page.metadata.published,
                 "language": page.metadata.language, "languageDetected": page.metadata.language_detected},
-            "blocks": page.blocks.len(), "links": page.links.len(), "warnings": page.warnings,
+            "links": page.links.len(), "warnings": page.warnings,
         });
         writeln!(out, "{row}")?;
     }

@@ -51,6 +51,34 @@ pub(crate) fn collect(page: &Page<'_>, in_content: &[bool]) -> Vec<Block> {
     out
 }
 
+/// Whether the page has a block at all, without making any.
+pub(crate) fn has_text(page: &Page<'_>) -> bool {
+    let dom = &page.dom;
+    let shown = |id: &u32| dom.tag(*id) == Tag::Text && page.gone[*id as usize] != Gone::Silent;
+    (page.body..dom.end(page.body)).filter(shown).any(|id| !dom.text(id).trim().is_empty())
+}
+
+/// The paragraphs of plain text.
+pub(crate) fn of_plain(content: &str) -> Vec<Block> {
+    let texts = content.split("\n\n").map(text::fold_lower).filter(|text| !text.is_empty());
+    let block = |(position, text): (usize, String)| Block {
+        hash: hash(&text),
+        tag_path: 0,
+        chars: text.chars().count() as u32,
+        position: position as u32,
+        link_density: 0,
+        in_content: true,
+    };
+    texts.enumerate().map(block).collect()
+}
+
+/// The first 64 bits of the SHA-256 of a block's text.
+fn hash(text: &str) -> u64 {
+    let mut head = [0; 8];
+    head.copy_from_slice(&Sha256::digest(text.as_bytes())[..8]);
+    u64::from_be_bytes(head)
+}
+
 /// An element that is open.
 #[derive(Clone, Copy, Default)]
 struct Level {
@@ -118,11 +146,8 @@ impl Open {
     fn close(&mut self, out: &mut Vec<Block>) {
         let text = text::fold_lower(&self.text);
         if !text.is_empty() {
-            let digest = Sha256::digest(text.as_bytes());
-            let mut hash = [0; 8];
-            hash.copy_from_slice(&digest[..8]);
             out.push(Block {
-                hash: u64::from_be_bytes(hash),
+                hash: hash(&text),
                 tag_path: self.path,
                 chars: text.chars().count() as u32,
                 position: out.len() as u32,

@@ -18,7 +18,6 @@ use crate::{
     score, signals, text, words,
 };
 use crawl_model::{Directives, Extraction, Extractor, PageMetadata, PageSignals, Warning};
-use sha2::{Digest, Sha256};
 use std::{borrow::Cow, path::Path, sync::Arc};
 use url::Url;
 
@@ -126,7 +125,7 @@ impl PageExtractor {
             warnings.push(Warning::InvalidBytes);
         }
         let (mut extraction, explanation) = if plain::is_plain(input.content_type, &decoded.text) {
-            (extract_plain(&decoded.text), None)
+            (extract_plain(&decoded.text, self.options.blocks, &mut warnings), None)
         } else {
             self.extract_html(&decoded.text, input.url, &mut warnings, trace, budget)
         };
@@ -134,10 +133,6 @@ impl PageExtractor {
         // A page that says what language it is in is believed (§8): identifying it takes longer than anything else here.
         if extraction.metadata.language.is_none() {
             extraction.metadata.language_detected = detect_language(&extraction.content);
-        }
-        extraction.word_count = words::count_words(&extraction.content);
-        if extraction.word_count == 0 && !extraction.blocks.is_empty() {
-            warnings.push(Warning::AllBoilerplate);
         }
         warnings.sort_unstable();
         extraction.warnings = warnings;
@@ -178,7 +173,7 @@ impl PageExtractor {
         let mut page = Page::new(parsed.dom, &self.rules, url, budget);
         page.trace = trace;
         let mut extraction = without_content();
-        let in_time = self.read(&mut page, &mut extraction);
+        let in_time = self.read(&mut page, &mut extraction, warnings);
         let explanation = std::mem::take(&mut page.trace).finish(&page);
         if in_time.is_none() {
             warnings.push(Warning::DeadlineExceeded);
@@ -191,7 +186,12 @@ impl PageExtractor {
 
     /// The steps of an extraction, each into its fields. `None` if the time was up before the last: then the content is
     /// still empty, and what earlier steps found stays.
-    fn read(&self, page: &mut Page<'_>, extraction: &mut Extraction) -> Option<()> {
+    fn read(
+        &self,
+        page: &mut Page<'_>,
+        extraction: &mut Extraction,
+        warnings: &mut Vec<Warning>,
+    ) -> Option<()> {
         let budget = page.budget;
         extraction.directives = links::directives(page, &self.options.product_token);
         budget.go_on()?;
@@ -220,9 +220,14 @@ impl PageExtractor {
             // Of a large page these are as large as the page.
             page.forget_amounts();
         }
-        let blocks = blocks::collect(page, &written.in_content);
+        let blocks =
+            if self.options.blocks { blocks::collect(page, &written.in_content) } else { Vec::new() };
         budget.go_on()?;
         extraction.blocks = blocks;
+        extraction.word_count = words::count_words(&written.content);
+        if extraction.word_count == 0 && blocks::has_text(page) {
+            warnings.push(Warning::AllBoilerplate);
+        }
         extraction.content = written.content;
         extraction.extractor = written.extractor;
         extraction.reason = written.reason;
@@ -305,27 +310,13 @@ fn without_content() -> Extraction {
 }
 
 /// Plain text is its own content; its paragraphs are its blocks.
-fn extract_plain(raw: &str) -> Extraction {
+fn extract_plain(raw: &str, blocks: bool, warnings: &mut Vec<Warning>) -> Extraction {
     let content = plain::normalise(raw);
     let words = words::count_words(&content);
-    let blocks = content
-        .split("\n\n")
-        .map(text::fold_lower)
-        .filter(|block| !block.is_empty())
-        .enumerate()
-        .map(|(position, block)| {
-            let mut hash = [0; 8];
-            hash.copy_from_slice(&Sha256::digest(block.as_bytes())[..8]);
-            crawl_model::Block {
-                hash: u64::from_be_bytes(hash),
-                tag_path: 0,
-                chars: block.chars().count() as u32,
-                position: position as u32,
-                link_density: 0,
-                in_content: true,
-            }
-        })
-        .collect();
+    let blocks = if blocks { blocks::of_plain(&content) } else { Vec::new() };
+    if words == 0 && !content.trim().is_empty() {
+        warnings.push(Warning::AllBoilerplate);
+    }
     Extraction {
         extractor: if content.is_empty() { Extractor::None } else { Extractor::PlainText },
         content,

@@ -42,7 +42,7 @@ fn check(folder: &Path) -> Result<(), String> {
     };
     let url = take(&mut expected, "url").map(|url| url::Url::parse(&url).unwrap());
     let content_type = take(&mut expected, "contentType");
-    let mut options = Options::default();
+    let mut options = Options { blocks: true, ..Options::default() };
     if let Some(format) = take(&mut expected, "format") {
         options.format = format.parse().unwrap();
     }

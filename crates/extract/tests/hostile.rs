@@ -14,7 +14,9 @@ fn extract(bytes: &[u8]) -> Extraction {
 
 fn extractor() -> &'static PageExtractor {
     static EXTRACTOR: std::sync::OnceLock<PageExtractor> = std::sync::OnceLock::new();
-    EXTRACTOR.get_or_init(|| PageExtractor::new(Options { images: true, ..Options::default() }).unwrap())
+    EXTRACTOR.get_or_init(|| {
+        PageExtractor::new(Options { images: true, blocks: true, ..Options::default() }).unwrap()
+    })
 }
 
 /// Debug builds are some ten times slower than what is shipped.

@@ -9,7 +9,7 @@ use crawl_model::{Extraction, Warning};
 use std::{sync::LazyLock, time::Duration};
 
 static EXTRACTOR: LazyLock<PageExtractor> = LazyLock::new(|| {
-    let options = Options { images: true, comments: true, ..Options::default() };
+    let options = Options { images: true, comments: true, blocks: true, ..Options::default() };
     PageExtractor::new(options).unwrap()
 });
 

@@ -147,7 +147,7 @@ fn share(pages: &[Vec<u8>], extractor: &PageExtractor, numbers: impl Iterator<It
 #[test]
 fn ten_thousand_damaged_pages() {
     let pages = fixtures();
-    let options = Options { images: true, deadline: Some(DEADLINE), ..Options::default() };
+    let options = Options { images: true, blocks: true, deadline: Some(DEADLINE), ..Options::default() };
     let extractor = PageExtractor::new(options).unwrap();
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     std::thread::scope(|scope| {

@@ -143,7 +143,7 @@ fn trees_are_those_of_the_standard() {
 #[test]
 fn every_case_is_extracted() {
     let Some(cases) = cases() else { return };
-    let extractor = PageExtractor::new(Options { images: true, ..Options::default() }).unwrap();
+    let extractor = PageExtractor::new(Options { images: true, blocks: true, ..Options::default() }).unwrap();
     for case in &cases {
         let bytes = STANDARD.decode(case["data_b64"].as_str().unwrap()).unwrap();
         let input = Input { bytes: &bytes, url: None, content_type: Some("text/html") };
