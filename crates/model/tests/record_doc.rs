@@ -21,8 +21,6 @@ fn attempt(status: Option<u16>) -> Attempt {
 fn record(full: bool) -> Record {
     let text = || full.then(|| "text".to_owned());
     let list = || text().into_iter().collect::<Vec<_>>();
-    let attempt =
-        Attempt { strategy: Strategy::Static, status: full.then_some(200), words: 1, reason: String::new() };
     let removed = RemovedSpan { start: 0, end: 1, hash: 1, reason: RemovalReason::Block, pages: 1 };
     let metadata = RecordMetadata {
         source_url: String::new(),
