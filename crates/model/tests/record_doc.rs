@@ -13,8 +13,15 @@ use std::collections::BTreeMap;
 
 const DOC: &str = include_str!("../../../docs/record.md");
 
-fn attempt(status: Option<u16>) -> Attempt {
-    Attempt { strategy: Strategy::Static, status, words: 1, reason: String::new() }
+fn attempt(full: bool) -> Attempt {
+    let error = full.then(String::new);
+    Attempt {
+        strategy: Strategy::Static,
+        status: full.then_some(200),
+        words: 1,
+        error,
+        reason: String::new(),
+    }
 }
 
 /// A record in which everything that may be missing is there, or is missing.
@@ -39,7 +46,7 @@ fn record(full: bool) -> Record {
         content_type: text(),
         fetched_at: String::new(),
         strategy: Strategy::Static,
-        attempts: vec![attempt(full.then_some(200))],
+        attempts: vec![attempt(full)],
         page_type: PageType::Unknown,
         article_score: 0,
         is_article: false,
