@@ -1,85 +1,89 @@
-//! A browser that runs: its process, the connection to it, and the tab that keeps the connection awake.
+//! A browser that runs: its process and the connection to it.
 
 use crate::{
+    cdp::{self, CallError, Session},
     error::RenderError,
     process::{Group, Process},
     proxy::Proxy,
     settings::ChromeSettings,
-    watch::{Step, Watch},
 };
-use anyhow::Result;
-use headless_chrome::{Browser, Tab, protocol::cdp::Target::CreateTarget};
+use headless_chrome::protocol::cdp::Target;
 use std::{
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, AtomicU32, Ordering},
-    },
-    time::{Duration, Instant},
+    sync::atomic::{AtomicBool, AtomicU32, Ordering},
+    time::Duration,
 };
 
-/// The limit of any call, and of the time without an event of the browser after which the crate closes the connection.
-/// Calls end sooner, see [`Watch`]; a browser that was idle for half of it is replaced before it is used.
-const IDLE: Duration = Duration::from_secs(600);
-/// How long the browser may take for a tab of its own.
-const OPEN: Duration = Duration::from_secs(20);
-/// What the spare tab does: an event every few milliseconds ends the read during which the crate holds the lock of the
-/// connection, for which each call would otherwise wait for up to 100 ms.
-const TICK: &str = "setInterval(() => tick(''), 8)";
+/// How long the browser may take for what it does itself: opening a tab, closing one.
+pub(crate) const OWN: Duration = Duration::from_secs(20);
+/// How long counting the tabs may take.
+const COUNT: Duration = Duration::from_secs(5);
 
 /// A running browser. Dropped, it is dead.
 pub(crate) struct Chrome {
-    // dropped first: the connection is closed by the death of the process
+    /// Its death closes the connection.
     process: Process,
-    browser: Browser,
-    _ticker: Arc<Tab>,
+    pub(crate) session: Session,
     pages: AtomicU32,
     lost: AtomicBool,
-    used: Mutex<Instant>,
 }
 
 impl Chrome {
     /// Starts a browser. It dies with the calling thread.
-    pub(crate) fn start(
-        settings: &ChromeSettings,
-        proxy: &Proxy,
-        watch: &Watch,
-    ) -> Result<Self, RenderError> {
+    pub(crate) fn start(settings: &ChromeSettings, proxy: &Proxy) -> Result<Self, RenderError> {
         let process = Process::start(settings, proxy.address())?;
         if let Some(port) = url::Url::parse(&process.debug_url).ok().and_then(|url| url.port()) {
             proxy.close_port(port);
         }
-        let _guard = watch.arm(None, process.group(), Step::Kill, OPEN);
-        let lost = |error: anyhow::Error| RenderError::BrowserLost(error.to_string());
-        let browser = Browser::connect_with_timeout(process.debug_url.clone(), IDLE).map_err(lost)?;
-        browser.set_default_timeout(OPEN);
-        let ticker = start_ticker(&browser).map_err(lost)?;
-        let (pages, lost) = (AtomicU32::new(0), AtomicBool::new(false));
-        Ok(Self { process, browser, _ticker: ticker, pages, lost, used: Mutex::new(Instant::now()) })
+        // a UTF-16 unit takes up to six bytes of JSON
+        let max = settings.max_html.saturating_mul(6).saturating_add(1 << 20);
+        let session = cdp::connect(&process.debug_url, max)
+            .map_err(|error| RenderError::BrowserLost(error.to_string()))?;
+        Ok(Self { process, session, pages: AtomicU32::new(0), lost: AtomicBool::new(false) })
     }
 
-    /// Opens a tab in a window of its own: a tab behind another is hidden, and hidden pages load nothing lazily.
-    pub(crate) fn open_tab(&self) -> Result<Arc<Tab>> {
-        self.browser.new_tab_with_options(CreateTarget {
-            url: "about:blank".into(),
-            left: None,
-            top: None,
-            width: None,
-            height: None,
-            window_state: None,
-            browser_context_id: None,
-            enable_begin_frame_control: None,
-            new_window: Some(true),
-            background: None,
-            for_tab: None,
-            hidden: None,
-        })
+    /// Opens a tab in a window of its own: a tab behind another is hidden, and hidden pages load nothing lazily. Gives its id and
+    /// that of the session with it.
+    pub(crate) fn open_tab(&self) -> Result<(String, String), CallError> {
+        let tab = self.session.call(
+            Target::CreateTarget {
+                url: "about:blank".into(),
+                left: None,
+                top: None,
+                width: None,
+                height: None,
+                window_state: None,
+                browser_context_id: None,
+                enable_begin_frame_control: None,
+                new_window: Some(true),
+                background: None,
+                for_tab: None,
+                hidden: None,
+            },
+            OWN,
+        )?;
+        let target_id = tab.target_id;
+        let attach = Target::AttachToTarget { target_id: target_id.clone(), flatten: Some(true) };
+        let session = self.session.call(attach, OWN)?.session_id;
+        Ok((target_id, session))
     }
 
-    /// Tabs that pages have, the spare ones left out.
+    /// Closes a tab and waits until it is gone. A browser that does not manage to is killed.
+    pub(crate) fn close_tab(&self, tab: &Session, target_id: String, limit: Duration) {
+        let end = tab.end();
+        let asked = self.session.call(Target::CloseTarget { target_id }, limit);
+        // a browser that refuses knows the tab no more
+        let gone =
+            matches!(asked, Err(CallError::Refused(_))) || asked.is_ok() && end.recv_timeout(limit).is_ok();
+        if !gone {
+            self.kill();
+        }
+    }
+
+    /// Tabs that are open, by whomever, but the one that the browser begins with; 0 where it does not say.
     pub(crate) fn tabs(&self) -> usize {
-        let tabs = self.browser.get_tabs().lock().unwrap_or_else(PoisonError::into_inner);
-        // the one that the browser begins with, and the one that ticks
-        tabs.len().saturating_sub(2)
+        let targets = self.session.call(Target::GetTargets { filter: None }, COUNT);
+        let pages = targets.map_or(0, |all| all.target_infos.iter().filter(|one| one.Type == "page").count());
+        pages.saturating_sub(1)
     }
 
     pub(crate) const fn group(&self) -> Group {
@@ -88,7 +92,6 @@ impl Chrome {
 
     /// Counts a page; gives how many there were.
     pub(crate) fn count_page(&self) -> u32 {
-        *self.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
         self.pages.fetch_add(1, Ordering::Relaxed) + 1
     }
 
@@ -97,16 +100,14 @@ impl Chrome {
         self.lost.store(true, Ordering::SeqCst);
     }
 
+    /// Ends it.
+    pub(crate) fn kill(&self) {
+        self.lose();
+        self.group().kill();
+    }
+
     /// Whether the browser may be given a page.
     pub(crate) fn is_usable(&self) -> bool {
-        let idle = self.used.lock().unwrap_or_else(PoisonError::into_inner).elapsed();
-        !self.lost.load(Ordering::SeqCst) && idle < IDLE / 2 && self.process.is_alive()
+        !self.lost.load(Ordering::SeqCst) && self.process.is_alive()
     }
-}
-
-fn start_ticker(browser: &Browser) -> Result<Arc<Tab>> {
-    let ticker = browser.new_tab()?;
-    ticker.expose_function("tick", Arc::new(|_| {}))?;
-    ticker.evaluate(TICK, false)?;
-    Ok(ticker)
 }

@@ -1,12 +1,10 @@
 //! Pages as a headless browser shows them: a [`Renderer`] takes a URL and gives the HTML that scripts have made of it.
 //!
-//! Chromium is driven through the crate `headless_chrome`, which is synchronous: each tab has a thread of its own, and
-//! [`Renderer::render`] is called from async code. Nothing starts before the first page is asked for.
+//! Chromium is driven by the messages of the crate `headless_chrome` over a connection of our own: each tab has a thread of its
+//! own, and [`Renderer::render`] is called from async code. Nothing starts before the first page is asked for.
 //!
-//! What a page costs in messages decides the speed, since the crate's reader holds the lock of its connection for up to
-//! 100 ms at a time: a page takes one navigation and one awaited call, in which a script inside the page (`js/`)
-//! waits for rest, dismisses consent, scrolls, and hands the HTML over. A spare tab that says something every few
-//! milliseconds keeps the reader from holding the lock for long.
+//! A page takes one navigation and one awaited call, in which a script inside the page (`js/`) waits for rest, dismisses consent,
+//! scrolls, and hands the HTML over.
 //!
 //! Every connection of the browser goes through a filtering proxy on loopback that asks the address policy of the
 //! crawl, and nothing of a browser outlives its [`Renderer`]: its processes are a group that is killed with it, die with
@@ -14,6 +12,7 @@
 //! its profile directory at the next start.
 
 mod browser;
+mod cdp;
 mod error;
 mod page;
 mod process;

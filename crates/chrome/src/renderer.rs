@@ -9,10 +9,9 @@ use crate::{
     script::page_script,
     settings::ChromeSettings,
     tab::{PageTab, Tools},
-    watch::{Step, Watch},
+    watch::Watch,
 };
 use std::{
-    panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, Weak,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -103,13 +102,13 @@ impl Renderer {
         answer.await.unwrap_or(Err(RenderError::Closed))
     }
 
-    /// What has been done so far. Looks at the processes, so not for every page.
+    /// What has been done so far. Asks the browser and looks at its processes, so not for every page.
     #[must_use]
     pub fn stats(&self) -> RendererStats {
-        let running = lock(&self.running);
-        let Some(running) = running.as_ref() else { return RendererStats::default() };
-        let counts = &running.shared.counts;
-        let chrome = lock(&running.shared.chrome).clone();
+        let shared = lock(&self.running).as_ref().map(|running| Arc::clone(&running.shared));
+        let Some(shared) = shared else { return RendererStats::default() };
+        let counts = &shared.counts;
+        let chrome = lock(&shared.chrome).clone();
         RendererStats {
             pages: counts.pages.load(Ordering::Relaxed),
             errors: counts.errors.load(Ordering::Relaxed),
@@ -171,8 +170,7 @@ impl Drop for Running {
         self.shared.closed.store(true, Ordering::SeqCst);
         // ends the calls that tabs wait for
         if let Some(chrome) = lock(&self.shared.chrome).take() {
-            chrome.lose();
-            chrome.group().kill();
+            chrome.kill();
         }
         // ends the threads that wait for a page
         let (closed, _) = mpsc::channel(1);
@@ -210,9 +208,7 @@ impl Worker {
             if job.reply.is_closed() {
                 continue;
             }
-            // the crate panics where a lock is poisoned; that costs the page and the browser, not the thread
-            let result = catch_unwind(AssertUnwindSafe(|| self.render(&job.url)))
-                .unwrap_or_else(|_| Err(RenderError::BrowserLost("its driver panicked".into())));
+            let result = self.render(&job.url);
             self.settle(&result);
             let _ = job.reply.send(result);
         }
@@ -241,15 +237,14 @@ impl Worker {
     fn lose_browser(&mut self) {
         let Some((chrome, _)) = self.tab.take() else { return };
         if let Some(chrome) = chrome.upgrade() {
-            chrome.lose();
-            chrome.group().kill();
+            chrome.kill();
         }
     }
 
     fn close_tab(&mut self) {
         let Some((chrome, tab)) = self.tab.take() else { return };
         if let Some(chrome) = chrome.upgrade() {
-            tab.close(&chrome, &self.shared.watch);
+            tab.close(&chrome);
         }
     }
 
@@ -267,22 +262,16 @@ impl Worker {
     fn render(&mut self, url: &Url) -> Result<Rendered, RenderError> {
         let shared = Arc::clone(&self.shared);
         let chrome = shared.chrome()?;
-        let lost = |error: anyhow::Error| RenderError::BrowserLost(error.to_string());
         if self.tab.as_ref().is_some_and(|(_, tab)| tab.is_crashed()) {
-            // a tab without a process does not answer before it has left its page
-            self.leave();
             self.close_tab();
         }
         let tab = match self.tab.take() {
             Some((owner, tab)) if std::ptr::eq(owner.as_ptr(), Arc::as_ptr(&chrome)) => tab,
             _ => {
-                let _guard =
-                    shared.watch.arm(None, chrome.group(), Step::Kill, shared.settings.budgets.navigate);
                 shared.counts.tabs.fetch_add(1, Ordering::Relaxed);
                 PageTab::open(&chrome, &shared.settings, &shared.script).map_err(|error| {
-                    chrome.lose();
-                    chrome.group().kill();
-                    lost(error)
+                    chrome.kill();
+                    RenderError::BrowserLost(error.to_string())
                 })?
             }
         };
@@ -306,7 +295,7 @@ impl Shared {
             return Ok(Arc::clone(chrome));
         }
         *slot = None;
-        let chrome = Arc::new(Chrome::start(&self.settings, &self.proxy, &self.watch)?);
+        let chrome = Arc::new(Chrome::start(&self.settings, &self.proxy)?);
         self.counts.browsers.fetch_add(1, Ordering::Relaxed);
         Ok(Arc::clone(slot.insert(chrome)))
     }

@@ -1,10 +1,7 @@
 //! What the events of a tab tell of its page.
 
-use anyhow::Result;
-use headless_chrome::{
-    Tab,
-    protocol::cdp::{Network, Page, types::Event},
-};
+use crate::cdp::Session;
+use headless_chrome::protocol::cdp::{Network, Page, types::Event};
 use std::{
     collections::HashSet,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -41,8 +38,6 @@ pub(crate) struct Seen {
     /// It loaded more than it may.
     pub(crate) over: bool,
     pub(crate) crashed: bool,
-    /// It is being rendered.
-    pub(crate) busy: bool,
     /// It has, or may have, cookies.
     pub(crate) cookies: bool,
     /// It goes on after it was taken.
@@ -50,11 +45,6 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
-    /// At the start of a page.
-    pub(crate) fn begin() -> Self {
-        Self { busy: true, ..Self::default() }
-    }
-
     /// Where the document's response came from.
     pub(crate) fn address(&self) -> Option<Url> {
         self.document.as_ref().and_then(|document| Url::parse(&document.url).ok())
@@ -99,24 +89,24 @@ impl Seen {
         }
     }
 
-    fn note(&mut self, event: &Event, frame: &str) {
+    fn note(&mut self, event: Event, frame: &str) {
         match event {
             Event::NetworkRequestWillBeSent(event) if event.params.frame_id.as_deref() == Some(frame) => {
-                let params = &event.params;
+                let params = event.params;
                 let of_script = params.initiator.Type == Network::InitiatorType::Script;
                 match params.Type {
-                    Some(Network::ResourceType::Document) => self.loading = Some(params.request_id.clone()),
+                    Some(Network::ResourceType::Document) => self.loading = Some(params.request_id),
                     Some(Network::ResourceType::Script) if of_script && self.scripts.len() < MAX_SCRIPTS => {
-                        self.scripts.insert(params.request_id.clone());
+                        self.scripts.insert(params.request_id);
                     }
                     _ => {}
                 }
             }
             Event::NetworkResponseReceived(event) => {
-                let params = &event.params;
+                let params = event.params;
                 if params.Type == Network::ResourceType::Document && params.frame_id.as_deref() == Some(frame)
                 {
-                    self.document = Some(params.response.clone());
+                    self.document = Some(params.response);
                 }
             }
             Event::NetworkResponseReceivedExtraInfo(event) => {
@@ -142,43 +132,30 @@ pub(crate) fn lock(seen: &Mutex<Seen>) -> MutexGuard<'_, Seen> {
     seen.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Keeps what the tab's events tell, closes dialogs, and stops pages that load too much.
-pub(crate) fn listen(tab: &Arc<Tab>, seen: &Arc<Mutex<Seen>>, max_bytes: u64) -> Result<()> {
+/// Keeps what the events of a tab tell, answers dialogs, and stops pages that load too much. `tab` is its session, `frame` the
+/// id of its frame.
+pub(crate) fn listener(
+    seen: &Arc<Mutex<Seen>>,
+    tab: Session,
+    frame: String,
+    max_bytes: u64,
+) -> impl Fn(Event) + Send + Sync + 'static {
     let seen = Arc::clone(seen);
-    let frame = tab.get_target_id().clone();
-    // weak: the tab holds its listeners
-    let weak = Arc::downgrade(tab);
-    let on_event = move |event: &Event| match event {
+    move |event| match event {
         Event::NetworkDataReceived(event) => {
             let mut seen = lock(&seen);
             seen.decoded += u64::from(event.params.data_length);
             if seen.decoded > max_bytes && !seen.over {
                 seen.over = true;
-                drop(seen);
-                if let Some(tab) = weak.upgrade() {
-                    let _ = tab.call_method(Page::StopLoading(None));
-                }
+                tab.send(Page::StopLoading(None));
             }
         }
-        Event::InspectorTargetCrashed(_) => {
-            let mut seen = lock(&seen);
-            seen.crashed = true;
-            let busy = seen.busy;
-            drop(seen);
-            // calls that the dead process owes are answered (with an error) when the tab gets another one
-            if let Some(tab) = weak.upgrade().filter(|_| busy) {
-                let _ = tab.call_method(crate::tab::navigation("about:blank"));
-            }
-        }
+        Event::InspectorTargetCrashed(_) => lock(&seen).crashed = true,
         Event::PageJavascriptDialogOpening(event) => {
             // a page may be left; everything else is answered with no
             let accept = event.params.Type == Page::DialogType::Beforeunload;
-            if let Some(tab) = weak.upgrade() {
-                let _ = tab.call_method(Page::HandleJavaScriptDialog { accept, prompt_text: None });
-            }
+            tab.send(Page::HandleJavaScriptDialog { accept, prompt_text: None });
         }
         event => lock(&seen).note(event, &frame),
-    };
-    tab.add_event_listener(Arc::new(on_event))?;
-    Ok(())
+    }
 }

@@ -1,22 +1,18 @@
 //! A tab, and the four phases of a page in it.
 
 use crate::{
-    browser::Chrome,
+    browser::{Chrome, OWN},
+    cdp::{CallError, Session},
     error::{RenderError, RenderPhase},
     page::{Rendered, Timings},
     proxy::{Proxy, Refusal},
     rules::RULES,
     script::{Taken, take_call},
-    seen::{Seen, listen, lock},
+    seen::{Seen, listener, lock},
     settings::{Blocked, ChromeSettings},
     watch::{Step, Watch},
 };
-use anyhow::Result;
-use headless_chrome::{
-    Tab,
-    protocol::cdp::{Emulation, Network, Page, Runtime},
-    types::RemoteError,
-};
+use headless_chrome::protocol::cdp::{Emulation, Network, Page, Runtime};
 use std::{
     sync::{Arc, Mutex},
     time::{Duration, Instant},
@@ -25,12 +21,15 @@ use url::Url;
 
 /// Time that the page's own clock is given over its budgets before its script is ended.
 const MARGIN: Duration = Duration::from_secs(2);
+/// How long a tab may take to close.
+const CLOSE: Duration = Duration::from_secs(5);
 /// Documents that a page may lead to by script, one after the other.
 const MAX_HOPS: u32 = 10;
 
 /// A tab that renders pages, one after the other.
 pub(crate) struct PageTab {
-    tab: Arc<Tab>,
+    tab: Session,
+    target_id: String,
     seen: Arc<Mutex<Seen>>,
 }
 
@@ -44,48 +43,48 @@ pub(crate) struct Tools<'a> {
 
 impl PageTab {
     /// Opens a tab of a browser and tells it what holds for every page.
-    pub(crate) fn open(chrome: &Chrome, settings: &ChromeSettings, script: &str) -> Result<Self> {
-        let tab = chrome.open_tab()?;
-        tab.call_method(Network::Enable {
+    pub(crate) fn open(chrome: &Chrome, settings: &ChromeSettings, script: &str) -> Result<Self, CallError> {
+        let (target_id, id) = chrome.open_tab()?;
+        let seen = Arc::new(Mutex::new(Seen::default()));
+        // the id of a tab is that of its frame, too
+        let on_event = listener(&seen, chrome.session.named(&id), target_id.clone(), settings.max_page_bytes);
+        let tab = chrome.session.attached(&id, on_event);
+        tab.call(Page::Enable { enable_file_chooser_opened_event: None }, OWN)?;
+        let network = Network::Enable {
             // bodies are not asked for
             max_total_buffer_size: Some(0),
             max_resource_buffer_size: Some(0),
             max_post_data_size: Some(0),
             report_direct_socket_traffic: None,
             enable_durable_messages: None,
-        })?;
+        };
+        tab.call(network, OWN)?;
         let urls = blocked_urls(settings);
         if !urls.is_empty() {
-            tab.call_method(Network::SetBlockedURLs { urls })?;
+            tab.call(Network::SetBlockedURLs { urls }, OWN)?;
         }
-        tab.call_method(Network::SetBypassServiceWorker { bypass: true })?;
+        tab.call(Network::SetBypassServiceWorker { bypass: true }, OWN)?;
         let behavior = Page::SetDownloadBehaviorBehaviorOption::Deny;
-        tab.call_method(Page::SetDownloadBehavior { behavior, download_path: None })?;
-        tab.call_method(Emulation::SetFocusEmulationEnabled { enabled: true })?;
-        tab.call_method(Page::AddScriptToEvaluateOnNewDocument {
+        tab.call(Page::SetDownloadBehavior { behavior, download_path: None }, OWN)?;
+        tab.call(Emulation::SetFocusEmulationEnabled { enabled: true }, OWN)?;
+        let script = Page::AddScriptToEvaluateOnNewDocument {
             source: script.to_owned(),
             world_name: None,
             include_command_line_api: None,
             run_immediately: None,
-        })?;
-        let seen = Arc::new(Mutex::new(Seen::default()));
-        listen(&tab, &seen, settings.max_page_bytes)?;
-        Ok(Self { tab, seen })
+        };
+        tab.call(script, OWN)?;
+        Ok(Self { tab, target_id, seen })
     }
 
     /// Renders a page.
     pub(crate) fn render(&self, url: &Url, tools: &Tools<'_>) -> Result<Rendered, RenderError> {
-        let before = std::mem::replace(&mut *lock(&self.seen), Seen::begin());
-        let result = self.phases(url, tools, before.cookies);
-        lock(&self.seen).busy = false;
-        result
-    }
-
-    fn phases(&self, url: &Url, tools: &Tools<'_>, forget: bool) -> Result<Rendered, RenderError> {
         let start = Instant::now();
+        let before = std::mem::take(&mut *lock(&self.seen));
         let limit = tools.settings.budgets.navigate;
         let guard = tools.watch.arm(Some(&self.tab), tools.chrome.group(), Step::Stop, limit);
-        let navigated = if forget { self.forget() } else { Ok(()) }.and_then(|()| self.navigate(url));
+        let navigated =
+            if before.cookies { self.forget() } else { Ok(()) }.and_then(|()| self.navigate(url, limit));
         let step = guard.taken();
         drop(guard);
         match navigated {
@@ -121,8 +120,8 @@ impl PageTab {
     }
 
     /// Sends the tab to a URL and waits for the document's first byte. Gives the browser's reason where none came.
-    fn navigate(&self, url: &Url) -> Result<Option<String>> {
-        let answer = self.tab.call_method(navigation(url.as_str()))?;
+    fn navigate(&self, url: &Url, limit: Duration) -> Result<Option<String>, CallError> {
+        let answer = self.tab.call(navigation(url.as_str()), limit + OWN)?;
         let download = answer.is_download.unwrap_or(false).then(|| "it is a download".to_owned());
         Ok(answer.error_text.filter(|text| !text.is_empty()).or(download))
     }
@@ -137,7 +136,7 @@ impl PageTab {
         let (mut hops, mut silent) = (0, false);
         loop {
             let left = budgets.settle.saturating_sub(start.elapsed());
-            let error = match self.call(take_call(tools.settings, left, silent)) {
+            let error = match self.call(take_call(tools.settings, left, silent), limit + OWN) {
                 // the document in the place of one that crashed is not the page
                 Ok(_) if lock(&self.seen).crashed => return Err(RenderError::Crashed),
                 Ok(taken)
@@ -155,14 +154,14 @@ impl PageTab {
                 lock(&self.seen).restless = true;
                 return Err(RenderError::Navigation("its script leads on without end".into()));
             }
-            if ended || !(leads_elsewhere(&error) || was_terminated(&error)) {
+            if ended || !(leads_elsewhere(&error) || was_terminated(&error, guard.taken())) {
                 return Err(self.why(&error, guard.taken(), tools.chrome));
             }
         }
     }
 
     /// What a failed call means, given what was done to end it.
-    fn why(&self, error: &anyhow::Error, taken: Step, chrome: &Chrome) -> RenderError {
+    fn why(&self, error: &CallError, taken: Step, chrome: &Chrome) -> RenderError {
         if taken == Step::Kill {
             chrome.lose();
         }
@@ -172,16 +171,15 @@ impl PageTab {
         if lock(&self.seen).crashed {
             return RenderError::Crashed;
         }
-        match error.downcast_ref::<RemoteError>() {
-            Some(remote) => RenderError::Protocol(remote.message.clone()),
-            None if error.is::<serde_json::Error>() => RenderError::Protocol(error.to_string()),
-            // every other error is one of the connection
-            None => RenderError::BrowserLost(error.to_string()),
+        match error {
+            CallError::Crashed => RenderError::Crashed,
+            CallError::Refused(_) | CallError::Unreadable(_) => RenderError::Protocol(error.to_string()),
+            CallError::Closed | CallError::Late(_) => RenderError::BrowserLost(error.to_string()),
         }
     }
 
-    fn call(&self, expression: String) -> Result<Taken> {
-        let answer = self.tab.call_method(Runtime::Evaluate {
+    fn call(&self, expression: String, limit: Duration) -> Result<Taken, CallError> {
+        let evaluate = Runtime::Evaluate {
             expression,
             return_by_value: Some(true),
             await_promise: Some(true),
@@ -198,18 +196,19 @@ impl PageTab {
             allow_unsafe_eval_blocked_by_csp: None,
             unique_context_id: None,
             serialization_options: None,
-        })?;
+        };
+        let answer = self.tab.call(evaluate, limit)?;
         if let Some(exception) = answer.exception_details {
-            let text = answer.result.description.unwrap_or(exception.text);
-            return Err(RemoteError { code: 0, message: text }.into());
+            return Err(CallError::Refused(answer.result.description.unwrap_or(exception.text)));
         }
-        Ok(serde_json::from_value(answer.result.value.unwrap_or_default())?)
+        let taken = serde_json::from_value(answer.result.value.unwrap_or_default());
+        taken.map_err(|error| CallError::Unreadable(error.to_string()))
     }
 
     /// Forgets the cookies of the browser: no page is told that another was read. The tabs share them, so a page may
     /// lose its own while it is rendered, as with a reader who keeps none.
-    fn forget(&self) -> Result<()> {
-        self.tab.call_method(Network::ClearBrowserCookies(None)).map(drop)
+    fn forget(&self) -> Result<(), CallError> {
+        self.tab.call(Network::ClearBrowserCookies(None), OWN).map(drop)
     }
 
     /// Whether the tab's process died while nothing was rendered.
@@ -223,20 +222,19 @@ impl PageTab {
     }
 
     /// Leaves the page, so that its scripts end.
-    pub(crate) fn leave(&self, chrome: &Chrome, watch: &Watch) -> Result<()> {
+    pub(crate) fn leave(&self, chrome: &Chrome, watch: &Watch) -> Result<(), CallError> {
         lock(&self.seen).restless = false;
         let _guard = watch.arm(Some(&self.tab), chrome.group(), Step::Crash, MARGIN);
-        self.tab.call_method(navigation("about:blank")).map(drop)
+        self.tab.call(navigation("about:blank"), OWN).map(drop)
     }
 
-    /// Closes the tab. What it still waits for is let go by the browser.
-    pub(crate) fn close(&self, chrome: &Chrome, watch: &Watch) {
-        let _guard = watch.arm(None, chrome.group(), Step::Kill, MARGIN);
-        let _ = self.tab.close_target();
+    /// Closes the tab.
+    pub(crate) fn close(&self, chrome: &Chrome) {
+        chrome.close_tab(&self.tab, self.target_id.clone(), CLOSE);
     }
 }
 
-pub(crate) fn navigation(url: &str) -> Page::Navigate {
+fn navigation(url: &str) -> Page::Navigate {
     Page::Navigate {
         url: url.to_owned(),
         referrer: None,
@@ -263,16 +261,15 @@ fn refused(url: &Url, reason: String, proxy: &Proxy) -> RenderError {
 }
 
 /// Whether the document that was asked is gone because the page leads to another one.
-fn leads_elsewhere(error: &anyhow::Error) -> bool {
+fn leads_elsewhere(error: &CallError) -> bool {
     says(error, &["navigated", "context was destroyed", "Cannot find"])
 }
 
-/// Whether the call itself was ended with the script that kept the page.
-fn was_terminated(error: &anyhow::Error) -> bool {
-    says(error, &["terminated", "Terminated"])
+/// Whether the call itself was ended with the script that kept the page, which it may have been made within.
+fn was_terminated(error: &CallError, taken: Step) -> bool {
+    taken == Step::Terminate && says(error, &["terminated", "Terminated", "Internal error"])
 }
 
-fn says(error: &anyhow::Error, words: &[&str]) -> bool {
-    let remote = error.downcast_ref::<RemoteError>();
-    remote.is_some_and(|error| words.iter().any(|words| error.message.contains(words)))
+fn says(error: &CallError, words: &[&str]) -> bool {
+    matches!(error, CallError::Refused(message) if words.iter().any(|words| message.contains(words)))
 }

@@ -1,11 +1,7 @@
-//! Whoever ends what does not end by itself. Calls into the browser wait for their answers; a call is never given up (the
-//! crate closes the whole connection when an answer comes that nobody waits for), so what it waits for is ended.
+//! Whoever ends what does not end by itself: what a call into the browser waits for is ended, step by step, and so the call.
 
-use crate::process::Group;
-use headless_chrome::{
-    Tab,
-    protocol::cdp::{Page, Runtime},
-};
+use crate::{cdp::Session, process::Group};
+use headless_chrome::protocol::cdp::{Page, Runtime};
 use std::{
     sync::{
         Arc, Condvar, Mutex, MutexGuard, PoisonError,
@@ -16,6 +12,8 @@ use std::{
 
 /// How long a step has to show an effect before the next.
 const GRACE: Duration = Duration::from_secs(2);
+/// How often scripts are ended within that time: a page may start the next one at once.
+const TERMINATIONS: u32 = 8;
 
 /// What is done to a page that takes too long, each after the one before had no effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,7 +45,8 @@ struct Entry {
     id: u64,
     at: Instant,
     step: Step,
-    tab: Option<Arc<Tab>>,
+    terminations: u32,
+    tab: Option<Session>,
     group: Group,
     taken: Arc<AtomicU8>,
 }
@@ -80,13 +79,21 @@ impl Watch {
 
     /// Takes `step`, and those after it, unless the guard is dropped within `limit`. Without a tab there is only
     /// [`Step::Kill`].
-    pub(crate) fn arm(&self, tab: Option<&Arc<Tab>>, group: Group, step: Step, limit: Duration) -> Guard<'_> {
+    pub(crate) fn arm(&self, tab: Option<&Session>, group: Group, step: Step, limit: Duration) -> Guard<'_> {
         let taken = Arc::new(AtomicU8::new(Step::None as u8));
         let mut state = self.state();
         state.next_id += 1;
         let id = state.next_id;
         let at = Instant::now() + limit;
-        state.entries.push(Entry { id, at, step, tab: tab.cloned(), group, taken: Arc::clone(&taken) });
+        state.entries.push(Entry {
+            id,
+            at,
+            step,
+            terminations: 0,
+            tab: tab.cloned(),
+            group,
+            taken: Arc::clone(&taken),
+        });
         drop(state);
         self.changed.notify_all();
         Guard { watch: self, id, taken }
@@ -122,23 +129,22 @@ impl Entry {
     fn take(&mut self) {
         let step = self.step;
         self.taken.store(step as u8, Ordering::SeqCst);
-        self.step = step.next().unwrap_or(Step::None);
-        self.at = Instant::now() + GRACE;
+        self.terminations += u32::from(step == Step::Terminate);
+        if step == Step::Terminate && self.terminations < TERMINATIONS {
+            self.at = Instant::now() + GRACE / TERMINATIONS;
+        } else {
+            self.step = step.next().unwrap_or(Step::None);
+            self.at = Instant::now() + GRACE;
+        }
         let Some(tab) = self.tab.clone().filter(|_| step != Step::Kill) else {
             self.group.kill();
             self.step = Step::None;
             return;
         };
-        // the answer may not come before the browser is dead, so it is waited for elsewhere
-        let act = move || {
-            let _ = match step {
-                Step::Stop => tab.call_method(Page::StopLoading(None)).map(drop),
-                Step::Terminate => tab.call_method(Runtime::TerminateExecution(None)).map(drop),
-                _ => tab.call_method(Page::Crash(None)).map(drop),
-            };
-        };
-        if std::thread::Builder::new().name("chrome-rescue".into()).spawn(act).is_err() {
-            self.group.kill();
+        match step {
+            Step::Stop => tab.send(Page::StopLoading(None)),
+            Step::Terminate => tab.send(Runtime::TerminateExecution(None)),
+            _ => tab.send(Page::Crash(None)),
         }
     }
 }

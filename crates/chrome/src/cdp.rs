@@ -1,0 +1,277 @@
+//! The connection to the browser: calls and their answers, and events, over one WebSocket.
+//!
+//! The messages are those of the crate `headless_chrome`. Its transport is not used: its reader holds the lock of the connection
+//! through reads of up to 100 ms, so every call waits for one to end; answers are polled for; an answer that nobody waits for
+//! closes the connection; and what it keeps of each response is freed with the tab only.
+
+use headless_chrome::{
+    protocol::cdp::types::{Event, Method},
+    types::RemoteError,
+};
+use serde::{Deserialize, Serialize};
+use std::{
+    borrow::Cow,
+    collections::HashMap,
+    net::TcpStream,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU32, Ordering},
+        mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel},
+    },
+    time::Duration,
+};
+use tungstenite::{
+    Message, WebSocket,
+    protocol::{Role, WebSocketConfig},
+};
+
+/// The longest that a message may take to leave.
+const WRITE: Duration = Duration::from_secs(10);
+/// Events that somebody wants to know of. The others are not even read.
+const WANTED: [&str; 8] = [
+    "Inspector.targetCrashed",
+    "Network.dataReceived",
+    "Network.loadingFailed",
+    "Network.loadingFinished",
+    "Network.requestWillBeSent",
+    "Network.responseReceived",
+    "Network.responseReceivedExtraInfo",
+    "Page.javascriptDialogOpening",
+];
+
+/// What the browser says of a session whose tab is gone.
+const ENDED: &str = "Target.detachedFromTarget";
+
+/// Why a call brought nothing.
+#[derive(Clone, Debug, thiserror::Error)]
+pub(crate) enum CallError {
+    #[error("the connection is closed")]
+    Closed,
+    #[error("no answer within {0:?}")]
+    Late(Duration),
+    #[error("the tab's process ended")]
+    Crashed,
+    #[error("{0}")]
+    Refused(String),
+    #[error("a message that cannot be read ({0})")]
+    Unreadable(String),
+}
+
+type Answer = Result<String, CallError>;
+type Handler = dyn Fn(Event) + Send + Sync;
+
+/// A call that waits, and the session that it was made in.
+struct Waiting {
+    session: Option<Arc<str>>,
+    answer: SyncSender<Answer>,
+}
+
+struct Shared {
+    writer: Mutex<WebSocket<TcpStream>>,
+    next: AtomicU32,
+    /// `None` once the connection is closed.
+    waiting: Mutex<Option<HashMap<u32, Waiting>>>,
+    handlers: Mutex<HashMap<Arc<str>, Arc<Handler>>>,
+    /// Who waits for the end of a session.
+    ends: Mutex<HashMap<Arc<str>, SyncSender<()>>>,
+}
+
+/// The browser itself, or a tab of it, to be called. Its clones are the same.
+#[derive(Clone)]
+pub(crate) struct Session {
+    shared: Arc<Shared>,
+    id: Option<Arc<str>>,
+}
+
+#[derive(Serialize)]
+struct Call<'a, M> {
+    id: u32,
+    method: &'static str,
+    params: M,
+    #[serde(rename = "sessionId", skip_serializing_if = "Option::is_none")]
+    session: Option<&'a str>,
+}
+
+/// What is read of a message to know whose it is.
+#[derive(Deserialize)]
+struct Head<'a> {
+    id: Option<u32>,
+    #[serde(borrow)]
+    method: Option<Cow<'a, str>>,
+    #[serde(borrow, rename = "sessionId")]
+    session: Option<Cow<'a, str>>,
+    error: Option<RemoteError>,
+}
+
+#[derive(Deserialize)]
+struct Body<R> {
+    result: R,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Connects to the browser that listens at a `ws:` address. `max_message` is in bytes.
+pub(crate) fn connect(url: &str, max_message: usize) -> Result<Session, CallError> {
+    let failed = |error: &dyn std::error::Error| CallError::Refused(error.to_string());
+    let parsed = url::Url::parse(url).map_err(|error| failed(&error))?;
+    let addresses = parsed.socket_addrs(|| None).map_err(|error| failed(&error))?;
+    let stream = TcpStream::connect(addresses.as_slice()).map_err(|error| failed(&error))?;
+    let prepared = stream.set_nodelay(true).and_then(|()| stream.set_write_timeout(Some(WRITE)));
+    let other = prepared.and_then(|()| stream.try_clone()).map_err(|error| failed(&error))?;
+    let config =
+        WebSocketConfig::default().max_message_size(Some(max_message)).max_frame_size(Some(max_message));
+    let handshake = tungstenite::client::client_with_config(url, stream, Some(config));
+    let (reader, _) = handshake.map_err(|error| failed(&error))?;
+    // two ends of one connection: what is read never waits for what is written
+    let writer = WebSocket::from_raw_socket(other, Role::Client, None);
+    let shared = Arc::new(Shared {
+        writer: Mutex::new(writer),
+        next: AtomicU32::new(1),
+        waiting: Mutex::new(Some(HashMap::new())),
+        handlers: Mutex::default(),
+        ends: Mutex::default(),
+    });
+    let reading = Arc::clone(&shared);
+    let thread = std::thread::Builder::new().name("chrome-reader".into());
+    thread.spawn(move || read(reader, &reading)).map_err(|error| failed(&error))?;
+    Ok(Session { shared, id: None })
+}
+
+/// Reads until the connection ends, which it does with the browser.
+fn read(mut reader: WebSocket<TcpStream>, shared: &Shared) {
+    loop {
+        match reader.read() {
+            Ok(Message::Text(text)) => shared.take(text.as_str()),
+            Ok(_) => {}
+            Err(error) => {
+                tracing::debug!("the connection to the browser ended: {error}");
+                break;
+            }
+        }
+    }
+    // whoever waits hears of it: the senders are gone
+    lock(&shared.waiting).take();
+    lock(&shared.handlers).clear();
+    lock(&shared.ends).clear();
+}
+
+impl Shared {
+    fn take(&self, text: &str) {
+        let Ok(head) = serde_json::from_str::<Head<'_>>(text) else { return };
+        if let Some(id) = head.id {
+            let waiting = lock(&self.waiting).as_mut().and_then(|waiting| waiting.remove(&id));
+            // nobody waits for what was only sent
+            if let Some(waiting) = waiting {
+                let answer =
+                    head.error.map_or_else(|| Ok(text.to_owned()), |e| Err(CallError::Refused(e.message)));
+                let _ = waiting.answer.try_send(answer);
+            }
+            return;
+        }
+        let Some(method) = head.method else { return };
+        if method == ENDED {
+            return self.ended(text);
+        }
+        let Some(session) = head.session else { return };
+        if !WANTED.contains(&method.as_ref()) {
+            return;
+        }
+        if method == "Inspector.targetCrashed" {
+            self.fail(&session);
+        }
+        let Some(handler) = lock(&self.handlers).get(session.as_ref()).cloned() else { return };
+        match serde_json::from_str(text) {
+            Ok(event) => handler(event),
+            Err(error) => tracing::debug!("an event {method} that cannot be read: {error}"),
+        }
+    }
+
+    fn ended(&self, text: &str) {
+        let Ok(Event::DetachedFromTarget(event)) = serde_json::from_str(text) else { return };
+        let session = event.params.session_id;
+        self.fail(&session);
+        lock(&self.handlers).remove(session.as_str());
+        if let Some(end) = lock(&self.ends).remove(session.as_str()) {
+            let _ = end.try_send(());
+        }
+    }
+
+    /// Ends the calls of a session: a process that is gone answers none.
+    fn fail(&self, session: &str) {
+        let mut waiting = lock(&self.waiting);
+        let Some(all) = waiting.as_mut() else { return };
+        all.retain(|_, call| {
+            let of_it = call.session.as_deref() == Some(session);
+            if of_it {
+                let _ = call.answer.try_send(Err(CallError::Crashed));
+            }
+            !of_it
+        });
+    }
+}
+
+impl Session {
+    /// The session with this id on the same connection, whose events `handler` is told. It is told on the thread that
+    /// reads, so it may send, but not call.
+    pub(crate) fn attached(&self, id: &str, handler: impl Fn(Event) + Send + Sync + 'static) -> Self {
+        let id: Arc<str> = id.into();
+        lock(&self.shared.handlers).insert(Arc::clone(&id), Arc::new(handler));
+        Self { shared: Arc::clone(&self.shared), id: Some(id) }
+    }
+
+    /// The same with the id alone, for a handler that has to send.
+    pub(crate) fn named(&self, id: &str) -> Self {
+        Self { shared: Arc::clone(&self.shared), id: Some(id.into()) }
+    }
+
+    /// Tells when the session has ended. A closed connection ends it, too.
+    pub(crate) fn end(&self) -> Receiver<()> {
+        let (ends, ended) = sync_channel(1);
+        if let Some(id) = &self.id {
+            lock(&self.shared.ends).insert(Arc::clone(id), ends);
+        }
+        ended
+    }
+
+    /// Calls and waits for the answer, `limit` at most.
+    pub(crate) fn call<M: Method + Serialize>(
+        &self,
+        method: M,
+        limit: Duration,
+    ) -> Result<M::ReturnObject, CallError> {
+        let id = self.shared.next.fetch_add(1, Ordering::Relaxed);
+        let (answer, answered) = sync_channel(1);
+        let waiting = Waiting { session: self.id.clone(), answer };
+        lock(&self.shared.waiting).as_mut().ok_or(CallError::Closed)?.insert(id, waiting);
+        let sent = self.write(id, method);
+        let answer = match sent.map(|()| answered.recv_timeout(limit)) {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(RecvTimeoutError::Disconnected)) => Err(CallError::Closed),
+            Ok(Err(RecvTimeoutError::Timeout)) => Err(CallError::Late(limit)),
+            Err(error) => Err(error),
+        };
+        if let Err(CallError::Late(_) | CallError::Closed) = answer
+            && let Some(waiting) = lock(&self.shared.waiting).as_mut()
+        {
+            waiting.remove(&id);
+        }
+        let body: Result<Body<M::ReturnObject>, _> = serde_json::from_str(&answer?);
+        body.map(|body| body.result).map_err(|error| CallError::Unreadable(error.to_string()))
+    }
+
+    /// Calls without waiting; whether it helped is seen by others.
+    pub(crate) fn send<M: Method + Serialize>(&self, method: M) {
+        let id = self.shared.next.fetch_add(1, Ordering::Relaxed);
+        if let Err(error) = self.write(id, method) {
+            tracing::debug!("{} could not be sent: {error}", M::NAME);
+        }
+    }
+
+    fn write<M: Method + Serialize>(&self, id: u32, params: M) -> Result<(), CallError> {
+        let call = Call { id, method: M::NAME, params, session: self.id.as_deref() };
+        let text = serde_json::to_string(&call).map_err(|error| CallError::Unreadable(error.to_string()))?;
+        lock(&self.shared.writer).send(Message::text(text)).map_err(|_| CallError::Closed)
+    }
+}
