@@ -153,7 +153,13 @@ fn headers_and_status_are_those_of_the_document() {
 
 #[test]
 fn lazy_lists_are_scrolled_in_and_endless_ones_are_bounded() {
-    let Some((renderer, _profiles)) = renderer(|settings| settings.scrolls = 8) else { return };
+    let Some((renderer, _profiles)) = renderer(|settings| {
+        settings.scrolls = 8;
+        // the number of steps is the bound here
+        settings.budgets.scroll = Duration::from_secs(30);
+    }) else {
+        return;
+    };
     let list = |end: u32| {
         script(&format!(
             "let n = 0; const more = () => {{ for (let i = 0; i < 10 && n < {end}; i++) {{ const p = document.createElement('p'); \
