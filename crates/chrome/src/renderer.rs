@@ -87,6 +87,12 @@ impl Renderer {
         Self { settings, running: Mutex::new(None) }
     }
 
+    /// Ends what the browsers of killed crawls have left, and removes their profiles; gives how many there were. Done before
+    /// a browser is started as well.
+    pub fn reap(&self) -> usize {
+        process::reap(&self.settings.profiles.clone().unwrap_or_else(std::env::temp_dir))
+    }
+
     /// Renders a page: navigates, waits for rest, dismisses consent and scrolls, takes the HTML. Waits for a tab if all
     /// are in use. The URL is loaded as it is; scope, robots.txt and politeness are the caller's.
     ///

@@ -45,21 +45,33 @@ impl Browser {
     #[must_use]
     pub fn new(config: &Config, http: &HttpSettings, rules: &Rules) -> Self {
         let unavailable = OnceLock::new();
-        if is_behind_proxy(&config.fetch.proxy) {
+        let proxy = proxy(&config.fetch.proxy);
+        if proxy.is_err() {
             // set once, on a new cell
             let _ = unavailable.set(Unavailable {
                 kind: "browser_proxy",
-                message: "a proxy is set, and the browser would go around it".into(),
+                message: "a proxy is set that the browser cannot use, and it would go around it".into(),
                 hint: crate::hints::of("browser_proxy").into(),
             });
         }
         Self {
-            renderer: Renderer::new(settings(config, http, rules)),
+            renderer: Renderer::new(ChromeSettings {
+                proxy: proxy.ok().flatten(),
+                ..settings(config, http, rules)
+            }),
             sandbox: config.chrome.sandbox,
             unavailable,
             failed_starts: AtomicU32::new(0),
             rendered: AtomicU64::new(0),
             told: AtomicBool::new(false),
+        }
+    }
+
+    /// Ends what browsers of crawls that were killed have left.
+    pub fn reap(&self) {
+        let reaped = self.renderer.reap();
+        if reaped > 0 {
+            tracing::info!(reaped, "ended what browsers of killed crawls had left");
         }
     }
 
@@ -117,14 +129,25 @@ impl Browser {
     }
 }
 
-fn is_behind_proxy(proxy: &ProxyChoice) -> bool {
-    match proxy {
-        ProxyChoice::Url(_) => true,
-        ProxyChoice::Direct => false,
+/// The proxy that the browser's connections go through. An error where one is set that it cannot be told: it speaks to HTTP
+/// proxies only, and knows no exceptions.
+fn proxy(choice: &ProxyChoice) -> Result<Option<Url>, ()> {
+    let named = match choice {
+        ProxyChoice::Direct => return Ok(None),
+        ProxyChoice::Url(url) => url.clone(),
         ProxyChoice::Environment => {
-            PROXY_VARIABLES.iter().any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()))
+            let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+            let mut named: Vec<String> = PROXY_VARIABLES.iter().filter_map(|name| variable(name)).collect();
+            named.dedup();
+            let Some(first) = named.first() else { return Ok(None) };
+            let excepted = variable("NO_PROXY").or_else(|| variable("no_proxy")).is_some();
+            if named.len() > 1 || excepted {
+                return Err(());
+            }
+            Url::parse(first).map_err(|_| ())?
         }
-    }
+    };
+    if named.scheme() == "http" { Ok(Some(named)) } else { Err(()) }
 }
 
 fn settings(config: &Config, http: &HttpSettings, rules: &Rules) -> ChromeSettings {

@@ -10,10 +10,7 @@ pub fn of(kind: &str) -> &'static str {
 /// Every kind that is not a [`crawl_fetch::FetchError`]'s, with its hint.
 const KINDS: &[(&str, &str)] = &[
     ("ai_optout_unknown", "try again later, or set crawl.ai_optout_unknown to keep"),
-    (
-        "browser_proxy",
-        "use --proxy none if pages may be rendered without it, or --strategy static to do without a browser",
-    ),
+    ("browser_proxy", "name an http:// proxy with --proxy, or use --strategy static to do without a browser"),
     ("crawl_delay", "leave the host out, or use --ignore-robots if the site is yours"),
     ("host_dead", "see what the host's first failures say, and run the same command again when it is back"),
     ("internal", "please report it with the URL: no page should be able to do that"),

@@ -87,6 +87,7 @@ async fn crawl(config: Config, seeds: &[Seed], state: &State, quiet: bool) -> Re
     let mut context = context(config, Arc::clone(&state.store) as Arc<dyn Store>)?;
     context.keeper = keeper;
     let context = Arc::new(context);
+    context.browser.reap();
     context.recall_scope(state.new_round)?;
     context.recall_told()?;
     context.stats.inherited.add(context.store.counts()?.held);

@@ -15,11 +15,11 @@ pub const fn ladder(classification: &Classification) -> &'static [Strategy] {
 }
 
 /// Whether the result of another strategy is worth more than what there was: more words, where words count less
-/// that were found with less confidence, and half of those that stand before a wall or in what is still a shell. At
-/// equal worth the cheaper result stays.
+/// that were found with less confidence, and half of those that stand before a wall or in what is still a shell. Where both
+/// say the same the cheaper result stays.
 #[must_use]
 pub fn outweighs(new: &ExtractedPage, old: &ExtractedPage) -> bool {
-    worth(new) > worth(old)
+    new.extraction.content != old.extraction.content && worth(new) > worth(old)
 }
 
 fn worth(page: &ExtractedPage) -> f32 {
@@ -61,7 +61,7 @@ mod tests {
             "strategy": "static", "timings": {"started_at_ms": 0, "first_byte_ms": 0, "total_ms": 0},
             "wire_bytes": 0, "body_bytes": 0, "outgoing": [],
             "classification": {"pageType": page_type, "strategy": "static", "confidence": 0.9, "rule": "long_body", "reason": ""},
-            "extraction": {"content": "", "blocks": [], "metadata": {}, "links": [],
+            "extraction": {"content": "word ".repeat(words as usize), "blocks": [], "metadata": {}, "links": [],
                 "directives": {"noindex": false, "nofollow": false, "noarchive": false, "noai": false},
                 "signals": crawl_model::PageSignals::default(),
                 "extractor": extractor, "reason": "", "article_score": 0, "word_count": words, "warnings": []},

@@ -1,6 +1,6 @@
 //! The ways to a page besides the plain request: a browser, the AMP page, a mobile client.
 
-use super::{Answer, Visit, failed_page, spread};
+use super::{Answer, Visit, ends::spread, failed_page};
 use crate::{
     config::StrategyChoice,
     context::{Context, Finished, StageError, now_ms},
@@ -110,7 +110,8 @@ impl Visit<'_> {
         let started_at_ms = now_ms();
         let rendered = self.context.browser.render(&self.request.url).await;
         let status = rendered.as_ref().ok().map(|rendered| rendered.status).filter(|status| *status > 0);
-        slot.finish(SlotOutcome { status, ..SlotOutcome::default() }.of_url(&self.request.url));
+        let retry_after = rendered.as_ref().ok().and_then(retry_after);
+        slot.finish(SlotOutcome { status, retry_after, ..SlotOutcome::default() }.of_url(&self.request.url));
         let rendered = match rendered {
             Ok(rendered) => rendered,
             Err(error) => return self.not_rendered(&error),
@@ -120,7 +121,7 @@ impl Visit<'_> {
             self.context.stats.answered(&host, status, millis);
         }
         if let Some(status) = status.filter(|status| !(200..300).contains(status)) {
-            return self.failed(&FetchError::Status(status), Some(status), None);
+            return self.failed(&FetchError::Status(status), Some(status), retry_after);
         }
         let asked = self.context.links.canonical(&self.request.url);
         if self.context.links.canonical(&rendered.document) != asked {
@@ -262,6 +263,12 @@ impl Visit<'_> {
         }
         page
     }
+}
+
+/// `Retry-After` in seconds, as nearly all give it.
+fn retry_after(rendered: &Rendered) -> Option<Duration> {
+    let (_, value) = rendered.headers.iter().find(|(name, _)| name == "retry-after")?;
+    value.trim().parse().ok().map(Duration::from_secs)
 }
 
 /// What a browser showed, as a page like any other.

@@ -1,6 +1,6 @@
 //! Whether a URL may be fetched. robots.txt and the files about mining are those of its origin, and asked for before it.
 
-use super::{Answer, Visit, spread};
+use super::{Answer, Visit, ends::spread};
 use crate::{
     context::{Context, StageError, now_ms},
     robots_cache::Robots,

@@ -13,7 +13,7 @@ use crate::{
     config::StrategyChoice,
     context::{Context, Finished, now_ms},
 };
-use crawl_fetch::{domain, ladder, outweighs};
+use crawl_fetch::{domain, ladder, outweighs, url_template};
 use crawl_model::{
     Attempt, CrawlRequest, Directives, ExtractedPage, PageType, StoreError, Strategy, Warning,
 };
@@ -103,6 +103,14 @@ pub fn came(context: &Context, page: Box<ExtractedPage>, so_far: Option<SoFar>) 
         teach(context, &page, &so_far, &wanted)?;
     }
     let strategy = page.strategy;
+    if so_far.attempts.is_empty() && strategy != Strategy::Static {
+        so_far.why = match context.config.fetch.strategy {
+            StrategyChoice::Auto => {
+                format!("pages of the form {} have needed it", url_template(&page.request.url))
+            }
+            _ => "asked for".into(),
+        };
+    }
     let found = format!("{}; {}", page.classification.reason, page.extraction.reason);
     so_far.attempts.push(Attempt {
         strategy,

@@ -1,0 +1,119 @@
+//! How a URL's visit ends: as a failure, or given back to be tried again.
+
+use super::{Answer, Visit, failed_page};
+use crate::{
+    context::{Finished, StageError, now_ms, random, rfc3339},
+    links::new_url,
+};
+use crawl_fetch::FetchError;
+use crawl_model::{Discovery, FailedPage, HostKey, Outcome, PageHistory, Stage};
+use std::time::Duration;
+
+impl Visit<'_> {
+    /// How much longer the host has asked to be left alone, where that is more than a run waits for.
+    pub(super) fn host_left(&self) -> Option<Duration> {
+        HostKey::of(&self.request.url).and_then(|host| self.context.gate.left(&host))
+    }
+
+    /// The end of a URL of a host that is not asked any more in this run.
+    pub(super) fn given_up(&self) -> Answer {
+        let Some(left) = self.host_left() else {
+            let message = "the host did not answer again and again; its other URLs are not tried in this run";
+            return self.fail(Stage::Fetch, "host_dead", None, message.to_owned());
+        };
+        let until = now_ms().saturating_add(i64::try_from(left.as_millis()).unwrap_or(i64::MAX));
+        let message = format!(
+            "the host asks not to be asked again before {}, which is more than politeness.max_retry_after from when it \
+             said so; its URLs are not tried in this run",
+            rfc3339(until)
+        );
+        self.fail(Stage::Fetch, "retry_after", None, message)
+    }
+
+    pub(super) fn failed(
+        &self,
+        error: &FetchError,
+        status: Option<u16>,
+        retry_after: Option<Duration>,
+    ) -> Result<Answer, StageError> {
+        if let Some(answer) = self.fall_back_to_http(error.is_unreachable())? {
+            return Ok(answer);
+        }
+        if self.host_left().is_some() {
+            return Ok(self.given_up());
+        }
+        let attempts = self.request.attempt + 1;
+        if error.is_transient()
+            && !self.is_elsewhere(error)
+            && let Some(pause) = self.context.retry.pause(attempts, retry_after, error.is_timeout())
+        {
+            tracing::info!(url = %self.request.url, kind = error.kind(), attempts, ?pause, "will try again");
+            return self.requeue(spread(pause), attempts);
+        }
+        let failed = failed_page(&self.request, Stage::Fetch, error.kind(), status, error.to_string());
+        let failed = FailedPage { hint: error.hint(), ..failed };
+        Ok(Answer::Finished(Finished::Failed(Box::new(failed), self.history(status))))
+    }
+
+    /// A sitemap on a host of which no page is wanted, and which has no name: a slip of the pen in somebody's robots.txt. The
+    /// run does not wait for it.
+    pub(super) fn is_elsewhere(&self, error: &FetchError) -> bool {
+        self.request.discovery == Discovery::SitemapFile
+            && matches!(error, FetchError::Dns { .. })
+            && !self.context.links.in_scope(&self.request.url)
+    }
+
+    /// A bare host that cannot be reached by https is tried by http.
+    pub(super) fn fall_back_to_http(&self, unreachable: bool) -> Result<Option<Answer>, StageError> {
+        let request = &self.request;
+        // of another form of the page it says nothing
+        if self.was_tried
+            || !(unreachable && request.discovery == Discovery::BareSeed && request.url.scheme() == "https")
+        {
+            return Ok(None);
+        }
+        let mut url = request.url.clone();
+        let (Ok(()), Some(host)) = (url.set_scheme("http"), HostKey::of(&url)) else { return Ok(None) };
+        tracing::info!(url = %request.url, "not reachable by https, trying http");
+        self.context.extend_scope(&url)?;
+        self.context.store.enqueue(&[new_url(url, host, request.depth, Discovery::Seed)])?;
+        Ok(Some(self.end(Outcome::Redirected, "https_unreachable", None)))
+    }
+
+    pub(super) fn requeue(&self, wait: Duration, attempt: u32) -> Result<Answer, StageError> {
+        let due = now_ms().saturating_add(i64::try_from(wait.as_millis()).unwrap_or(i64::MAX));
+        self.context.store.requeue((&self.request).into(), due, attempt, self.request.strategy)?;
+        self.context.stats.requeued.add(1);
+        Ok(Answer::Requeued)
+    }
+
+    pub(super) fn history(&self, status: Option<u16>) -> PageHistory {
+        PageHistory { status, fetched_at_ms: Some(now_ms()), ..PageHistory::default() }
+    }
+
+    pub(super) fn end(&self, outcome: Outcome, kind: &'static str, status: Option<u16>) -> Answer {
+        Answer::Finished(Finished::Other {
+            lease: (&self.request).into(),
+            outcome,
+            kind,
+            history: self.history(status),
+        })
+    }
+
+    pub(super) fn fail(
+        &self,
+        stage: Stage,
+        kind: &'static str,
+        status: Option<u16>,
+        message: String,
+    ) -> Answer {
+        let failed = failed_page(&self.request, stage, kind, status, message);
+        Answer::Finished(Finished::Failed(Box::new(failed), self.history(status)))
+    }
+}
+
+/// A pause made up to a quarter longer, so that URLs that failed together do not come back together.
+pub(super) fn spread(pause: Duration) -> Duration {
+    let random = u32::try_from(random() >> 32).unwrap_or_default();
+    pause.mul_f64(1.0 + f64::from(random) / f64::from(u32::MAX) / 4.0)
+}
