@@ -1,56 +1,88 @@
-//! What the fingerprint of a host costs: `cargo run --release -p crawl-dedup --example dedup_cost [PAGES]`.
+//! What a host costs in a stream: `cargo run --release -p crawl-dedup --example dedup_cost [PAGES] [exact|site]`.
 //!
-//! Pages of about 8 KB with 40 blocks, eight of which stand on every page. Every page is observed and cleaned, as in a
-//! stream after settling; the time and the size of the state are printed for each tenth of the pages, so that growth
-//! shows.
+//! Pages of about 8 KB with 40 blocks, eight of which stand on every page, in 400 sections that begin one after the other. Every page is
+//! observed, waits where it has to, and is cleaned, as in a crawl; for each tenth of the pages are printed the time, how
+//! many pages waited at most, the size of the state, by how much counts may be too low, and the memory of the process.
 #![expect(
     clippy::print_stdout,
     clippy::unwrap_used,
     reason = "it prints its figures, and ends where anything fails"
 )]
 
-use crawl_dedup::{FingerprintSettings, HostFingerprint, batch::clean_domain, exact_hash};
+use crawl_dedup::{Fingerprint, FingerprintSettings, HostStream, Mode, PageText, exact_hash};
 use std::{hint::black_box, time::Instant};
 
+const SETTLE_PAGES: u64 = 200;
+const SECTIONS: usize = 400;
+
 fn main() {
-    let pages: usize = std::env::args().nth(1).map_or(10_000, |n| n.parse().unwrap());
-    let mut host = HostFingerprint::new(FingerprintSettings::default());
-    host.settle();
+    let mut args = std::env::args().skip(1);
+    let pages: usize = args.next().map_or(10_000, |n| n.parse().unwrap());
+    let mode = if args.next().as_deref() == Some("exact") { Mode::Exact } else { Mode::Site };
+    let fingerprint = Fingerprint::new(mode, FingerprintSettings::default());
+    let mut host: HostStream<usize> = HostStream::new(fingerprint, SETTLE_PAGES);
     for tenth in 0..10 {
-        let contents: Vec<_> = (tenth * pages / 10..(tenth + 1) * pages / 10).map(page).collect();
-        let bytes: usize = contents.iter().map(String::len).sum();
-        let started = Instant::now();
-        for content in &contents {
-            let blocks = host.observe(content);
-            black_box(host.clean(content, &blocks));
+        let of_tenth = tenth * pages / 10..(tenth + 1) * pages / 10;
+        let (mut most, mut removed, mut bytes, mut time) = (0, 0, 0, 0.0);
+        for n in of_tenth.clone() {
+            let (url, content) = page(n, pages);
+            bytes += content.len();
+            let text = PageText { content: &content, url: &url, ..PageText::default() };
+            let started = Instant::now();
+            let read = host.fingerprint().read(&text);
+            if host.observe(&text, &read) {
+                host.hold(&text, &read, n);
+            } else {
+                removed += black_box(host.judge(&text, &read)).bytes_removed;
+            }
+            most = most.max(host.waiting());
+            let due = host.due();
+            time += started.elapsed().as_secs_f64();
+            for held in due {
+                let (url, content) = page(held, pages);
+                let text = PageText { content: &content, url: &url, ..PageText::default() };
+                let started = Instant::now();
+                removed += black_box(host.judge(&text, &host.fingerprint().read(&text))).bytes_removed;
+                time += started.elapsed().as_secs_f64();
+            }
         }
-        let time = started.elapsed().as_secs_f64();
         println!(
-            "{:>8} pages: {:6.1} µs a page, {:4.0} MB/s, state {:6} KiB, undercount {}",
-            host.state().pages(),
-            time * 1e6 / contents.len() as f64,
+            "{:>8} pages: {:6.1} µs a page, {:4.0} MB/s, {:2.0} % removed, {most:3} waited, state {:5} KiB, undercount {:3}, process {} MB",
+            host.fingerprint().state().pages(),
+            time * 1e6 / of_tenth.len() as f64,
             bytes as f64 / time / 1e6,
-            host.to_bytes().len() / 1024,
-            host.state().undercount(),
+            removed as f64 * 100.0 / bytes as f64,
+            host.fingerprint().to_bytes().len() / 1024,
+            host.fingerprint().state().undercount(),
+            resident() / 1024,
         );
     }
-    let contents: Vec<_> = (0..pages.min(10_000)).map(page).collect();
-    let a_page = |started: Instant| started.elapsed().as_secs_f64() * 1e6 / contents.len() as f64;
-    let started = Instant::now();
-    black_box(clean_domain("a.example", &contents, &FingerprintSettings::default()));
-    println!("   batch: {:6.1} µs a page", a_page(started));
+    let contents: Vec<_> = (0..pages.min(10_000)).map(|n| page(n, pages).1).collect();
     let started = Instant::now();
     contents.iter().for_each(|content| _ = black_box(exact_hash(content)));
-    println!("   exact: {:6.1} µs a page", a_page(started));
+    println!(
+        "   whole content hashed: {:6.1} µs a page",
+        started.elapsed().as_secs_f64() * 1e6 / contents.len() as f64
+    );
 }
 
-fn page(n: usize) -> String {
-    (0..40)
-        .map(|block| {
-            let of = if block % 5 == 0 { 0 } else { n };
-            format!("Block {block} of page {of}: ")
-                + &"the text of an invented site, with Capitals and commas, ".repeat(3)
-        })
-        .collect::<Vec<_>>()
-        .join("\n\n")
+/// KiB that the process holds, where the system says so.
+fn resident() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap_or_default();
+    line.split_whitespace().nth(1).and_then(|n| n.parse().ok()).unwrap_or(0)
+}
+
+fn page(n: usize, of: usize) -> (String, String) {
+    let section = n * SECTIONS / of;
+    // in letters, since digits of short lines are masked
+    let name: String = n.to_string().bytes().map(|digit| char::from(digit + (b'a' - b'0'))).collect();
+    let block = |block: usize| {
+        let of = if block % 5 == 0 { "all" } else { &name };
+        format!("Block {block} of page {of}: ")
+            + &format!("the text of an invented {of} site, with Capitals and commas, ").repeat(3)
+    };
+    let blocks: Vec<_> = (0..40).map(block).collect();
+    let url = format!("https://a.example/part-{}/{name}.html", char::from(b'a' + (section % 26) as u8));
+    (url.replace("part", &format!("p{}", "x".repeat(section / 26))), blocks.join("\n\n"))
 }

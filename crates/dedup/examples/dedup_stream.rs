@@ -29,12 +29,12 @@ impl Page {
         let row: Value = serde_json::from_str(line).unwrap();
         let text = |value: &Value| value.as_str().map(str::to_owned);
         let url = text(&row["url"]).unwrap();
-        let extractor = row["metadata"]["extractor"].as_str().unwrap_or_default();
+        let extractor = row["metadata"]["extractor"].as_str();
         Self {
             host: url.split('/').nth(2).unwrap().to_owned(),
             content: text(&row["content"]).unwrap(),
             title: text(&row["metadata"]["title"]),
-            extracted: !matches!(extractor, "" | "body_fallback"),
+            extracted: PageText::is_extracted_by(extractor),
             url,
         }
     }

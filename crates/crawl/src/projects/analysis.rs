@@ -154,8 +154,7 @@ fn each_page(
 
 /// What a fingerprint looks at; as in the stream, a text that nothing has chosen may be a whole page.
 fn text_of(page: &AnalysisPage) -> PageText<'_> {
-    let chosen = page.extractor.as_deref();
-    let extracted = chosen.is_some_and(|name| !matches!(name, "" | "body_fallback" | "plain_text"));
+    let extracted = PageText::is_extracted_by(page.extractor.as_deref());
     PageText { content: &page.content, url: &page.url, title: page.title.as_deref(), extracted }
 }
 

@@ -46,6 +46,15 @@ pub struct PageText<'a> {
     pub extracted: bool,
 }
 
+impl PageText<'_> {
+    /// Whether a text is [extracted](Self::extracted), by the name that its record gives for what chose it: `body_fallback` chose nothing,
+    /// and a text of which nobody says it may be a whole page. Plain text comes without a frame, as what was chosen does.
+    #[must_use]
+    pub fn is_extracted_by(extractor: Option<&str>) -> bool {
+        extractor.is_some_and(|name| !matches!(name, "" | "body_fallback"))
+    }
+}
+
 /// Share of `threshold_pct` that a short block at the margin needs: 21 % of the pages by default.
 pub const MARGIN: f64 = 0.3;
 /// Share of `threshold_pct` that a paragraph at the margin needs: 49 % of the pages by default.

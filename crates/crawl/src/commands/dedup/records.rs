@@ -77,8 +77,7 @@ impl<'a> Record<'a> {
         Ok(Self {
             domain: domain.ok_or("neither \"metadata.domain\" nor \"url\"")?,
             title: said(metadata.title),
-            // a record of a crawl names what chose its content; the fallback chose nothing, and other texts may be whole pages
-            extracted: said(metadata.extractor).is_some_and(|name| !matches!(&*name, "" | "body_fallback")),
+            extracted: PageText::is_extracted_by(said(metadata.extractor).as_deref()),
             raw: found,
             fields,
             content,
