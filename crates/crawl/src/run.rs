@@ -3,7 +3,7 @@
 use crate::{
     browser::Browser,
     cli::RunArgs,
-    config::{self, Config, LogFormat},
+    config::{self, Config, ExtractSection, LogFormat},
     context::{Context, Ending, StageError},
     cpu::CpuPool,
     exit::{Exit, Failure},
@@ -173,16 +173,6 @@ pub fn context(config: Config, store: Arc<dyn Store>) -> Result<Context, Failure
         config.crawl.depth.or_max(),
         Arc::clone(&traps),
     );
-    let options = Options {
-        favor: config.extract.favor,
-        links: config.extract.links,
-        images: config.extract.images,
-        tables: config.extract.tables,
-        comments: config.extract.comments,
-        product_token: product_token.clone(),
-        deadline: Some(config.extract.deadline),
-        ..Options::default()
-    };
     let politeness = config.politeness.settings(&config.fetch);
     let gate = Gate::with_addresses(politeness, client.address_book());
     let retry = RetrySettings {
@@ -197,7 +187,7 @@ pub fn context(config: Config, store: Arc<dyn Store>) -> Result<Context, Failure
         retry,
         browser,
         lessons: Lessons::new(config.strategies.trial_pages, config.strategies.reexamine_pages),
-        extractor: PageExtractor::from_rules(rules, options),
+        extractor: PageExtractor::from_rules(rules, extraction(&config.extract, &product_token)),
         robots: RobotsCache::new(config.fetch.robots_max_age, config.fetch.backoff, &product_token),
         gate,
         keeper: None,
@@ -218,6 +208,20 @@ pub fn context(config: Config, store: Arc<dyn Store>) -> Result<Context, Failure
         store,
         config,
     })
+}
+
+/// How pages are extracted.
+fn extraction(settings: &ExtractSection, product_token: &str) -> Options {
+    Options {
+        favor: settings.favor,
+        links: settings.links,
+        images: settings.images,
+        tables: settings.tables,
+        comments: settings.comments,
+        product_token: product_token.to_owned(),
+        deadline: Some(settings.deadline),
+        ..Options::default()
+    }
 }
 
 /// What robots.txt is asked for: the user agent up to its first slash or space (RFC 9309 §2.2.1).

@@ -36,6 +36,7 @@ struct Host {
 }
 
 /// What is known of a page's content.
+#[derive(Clone, Copy)]
 struct Claim {
     /// The page that had it first: perhaps this one.
     first: UrlKey,
