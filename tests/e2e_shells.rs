@@ -5,11 +5,11 @@
 mod run;
 mod support;
 
-use run::{Sandbox, lines, run};
+use run::{Sandbox, lines, record, run};
 use serde_json::{Value, json};
 use support::{
-    server::{Handler, Request},
-    shells,
+    server::{Handler, Request, Server},
+    shells::{self, Expected},
     site::Site,
 };
 
@@ -146,4 +146,47 @@ fn shells_of_other_frameworks_are_recognised() {
         .collect();
     assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), SHELLS.len(), wrong.join("\n"));
     assert_eq!(said.len(), SHELLS.len());
+}
+
+/// What is wrong with the record of a page; `None` if nothing is.
+fn fault(e: &Expected, records: &[Value], server: &Server) -> Option<String> {
+    let record = record(records, &server.url(&e.path));
+    let metadata = &record["metadata"];
+    let attempts = &metadata["attempts"];
+    let failed = attempts.as_array().unwrap().iter().filter_map(|a| a["error"].as_str()).collect::<Vec<_>>();
+    let (by, errors) = match e {
+        // the words of the static page are kept
+        Expected { kept: true, .. } => ("static_best_effort", vec!["page_crashed"]),
+        // it is the other page that has the words, as a page of its own
+        Expected { lands: Some(_), .. } => ("static_best_effort", vec!["navigation"]),
+        e => (e.strategy.as_str(), vec![]),
+    };
+    if metadata["strategy"] != by || failed != errors {
+        return Some(format!("{} was had by {}, not by {by}: {attempts}", e.path, metadata["strategy"]));
+    }
+    let title = metadata["title"].as_str().unwrap_or_default();
+    let shown = match &e.lands {
+        Some(path) => &run::record(records, &server.url(path))["content"],
+        None => &record["content"],
+    };
+    e.wrong_with(&format!("{title}\n{}", shown.as_str().unwrap())).map(|wrong| format!("{wrong}: {shown}"))
+}
+
+/// The whole site, end to end: the text of each page is what a reader sees, had in the way that the page needs.
+#[test]
+fn a_crawl_gets_the_text_of_every_shell_in_the_right_way() {
+    if let Err(error) = crawl_chrome::find_browser(None) {
+        println!("skipped: {error}");
+        return;
+    }
+    let server = Server::start(0, Site::open(&shells::root()).unwrap()).unwrap();
+    let sandbox = Sandbox::new();
+    let mut crawl = sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl", "--chrome-no-sandbox"]);
+    // one page never comes to rest; the others get the time that a busy machine takes
+    run(crawl.env("CRAWL_CHROME_SETTLE", "10s").env("CRAWL_CHROME_NAVIGATE", "30s")).expect(0);
+    let records = sandbox.records("out.jsonl");
+    let expected = shells::expected();
+    let wrong: Vec<String> = expected.iter().filter_map(|e| fault(e, &records, &server)).collect();
+    assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), expected.len(), wrong.join("\n"));
+    assert_eq!(records.len(), expected.len(), "nothing but the pages: no data, no page twice");
 }

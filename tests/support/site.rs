@@ -1,5 +1,5 @@
 //! A folder served as a site, with what a folder alone cannot say in its `_site.toml`: redirects, statuses, headers,
-//! pages made from a rule. Names that start with `_` are never served.
+//! pages made from a rule. Names that start with `_` are not served, apart from those that it names.
 
 use super::server::{Handler, Request, Response};
 use serde::Deserialize;
@@ -21,6 +21,8 @@ pub struct Rules {
     pub types: BTreeMap<String, String>,
     /// Content types of single paths.
     pub path_types: BTreeMap<String, String>,
+    /// Names that start with `_` and are served all the same: folders of frameworks.
+    pub underscored: Vec<String>,
     /// Redirects of exact targets.
     pub redirect: Vec<Redirect>,
     /// Statuses of exact targets; the body is the file, if there is one.
@@ -158,7 +160,10 @@ impl Site {
         let plain = path.split(';').next().unwrap_or_default().trim_start_matches('/');
         let relative = Path::new(plain);
         let fine = relative.components().all(|part| match part {
-            Component::Normal(name) => !name.to_string_lossy().starts_with(['_', '.']),
+            Component::Normal(name) => {
+                let name = name.to_string_lossy();
+                !name.starts_with(['_', '.']) || self.rules.underscored.iter().any(|served| *served == name)
+            }
             _ => false,
         });
         (fine && !plain.contains("//")).then(|| self.root.join(relative))

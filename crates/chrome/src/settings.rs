@@ -150,6 +150,10 @@ pub struct ConsentRules {
     pub phrases: Vec<String>,
     /// More words than this are not a banner.
     pub max_words: u32,
-    /// An element with more than this share of the page's words is not a banner.
+    /// An element with more than this share of the page's words is not a banner,
     pub max_share: f32,
+    /// unless it matches one of these CSS selectors: laid over the page, with something to press, it may be all there is.
+    pub overlays: Vec<String>,
+    /// More words than this are not a banner even then.
+    pub max_overlay_words: u32,
 }

@@ -192,6 +192,8 @@ fn consent_is_dismissed_by_the_rules_of_the_static_path() {
             phrases: banners.phrases.to_vec(),
             max_words: banners.max_words,
             max_share: banners.max_share,
+            overlays: banners.overlays.to_vec(),
+            max_overlay_words: banners.max_overlay_words,
         };
     }) else {
         return;

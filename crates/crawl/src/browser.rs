@@ -182,6 +182,8 @@ fn settings(config: &Config, http: &HttpSettings, rules: &Rules) -> ChromeSettin
             phrases: banners.phrases.to_vec(),
             max_words: banners.max_words,
             max_share: banners.max_share,
+            overlays: banners.overlays.to_vec(),
+            max_overlay_words: banners.max_overlay_words,
         },
         addresses: http.addresses.clone(),
         resolve: http.resolve.clone(),

@@ -6,8 +6,7 @@ const wordsOfName = (element) =>
     .replace(/([a-z])([A-Z])/g, '$1 $2')
     .toLowerCase()
     .split(/[^a-z]+/);
-const bySelectors = () => {
-  const { selectors } = rules.consent;
+const bySelectors = (selectors) => {
   if (!selectors.length) return [];
   try {
     return [...document.querySelectorAll(selectors.join(','))];
@@ -23,10 +22,21 @@ const bySelectors = () => {
   }
 };
 
+const asks = (text) => rules.consent.phrases.some((phrase) => text.includes(phrase));
+
+// What is laid over the page and asks for consent, whatever it is called, and be it all that there is.
+const byOverlay = () =>
+  bySelectors(rules.consent.overlays).filter((element) => {
+    if (element.closest('article') || element.querySelector('article,main')) return false;
+    if (!element.querySelector('button,[role=button],input,a')) return false;
+    const text = (element.innerText || '').toLowerCase();
+    return text && words(text) <= rules.consent.maxOverlayWords && asks(text);
+  });
+
 // Widgets whose names are made up: a word of the name and a phrase of the text, unless long, most of the page, or
 // (in) an article.
 const bySweep = () => {
-  const { tokens, phrases, maxWords, maxShare } = rules.consent;
+  const { tokens, maxWords, maxShare } = rules.consent;
   if (!tokens.length) return [];
   const named = tokens.map((token) => `[id*="${token}" i],[class*="${token}" i]`).join(',');
   let limit = -1;
@@ -35,7 +45,7 @@ const bySweep = () => {
     if (!wordsOfName(element).some((word) => tokens.includes(word))) return false;
     const text = (element.innerText || '').toLowerCase();
     if (limit < 0) limit = Math.min(maxWords, words(document.body.innerText) * maxShare);
-    return text && words(text) <= limit && phrases.some((phrase) => text.includes(phrase));
+    return text && words(text) <= limit && asks(text);
   });
 };
 
@@ -54,7 +64,7 @@ const press = (banner) => {
 
 const dismiss = async (deadline) => {
   if (!document.body) return 0;
-  const found = [...new Set([...bySelectors(), ...bySweep()])].filter(
+  const found = [...new Set([...bySelectors(rules.consent.selectors), ...byOverlay(), ...bySweep()])].filter(
     (element) => !['HTML', 'HEAD', 'BODY', 'MAIN', 'SCRIPT', 'STYLE'].includes(element.tagName)
   );
   const outer = found.filter((element) => !found.some((other) => other !== element && other.contains(element)));

@@ -30,7 +30,7 @@ pub struct RulesError {
     pub problems: Vec<String>,
 }
 
-/// What consent banners are known by: `consent.toml`.
+/// What consent banners are known by: `consent.toml`, and `cookie_wall` of `frameworks.toml`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConsentBanners<'a> {
     /// CSS selectors of banners: the managers' by name, then the generic ones.
@@ -41,8 +41,12 @@ pub struct ConsentBanners<'a> {
     pub phrases: &'a [String],
     /// More words than this are not a banner.
     pub max_words: u32,
-    /// An element with more than this share of the page's words is not a banner.
+    /// An element with more than this share of the page's words is not a banner,
     pub max_share: f32,
+    /// unless it matches one of these CSS selectors: laid over the page, with something to press, it may be all there is.
+    pub overlays: &'a [String],
+    /// More words than this are not a banner even then.
+    pub max_overlay_words: u32,
 }
 
 /// What a selector of the rules stands for.
@@ -187,6 +191,8 @@ impl Rules {
             phrases: &sweep.phrases,
             max_words: sweep.max_words,
             max_share: sweep.max_share,
+            overlays: &self.frameworks.cookie_wall.selectors,
+            max_overlay_words: self.frameworks.cookie_wall.max_words,
         }
     }
 
