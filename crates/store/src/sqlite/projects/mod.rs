@@ -26,16 +26,19 @@ const MIGRATIONS: Migrations = &[include_str!("../migrations/projects/0001_proje
 /// Marks the file as ours (`PRAGMA application_id`), so that another program's database is not written to: "crwl".
 const APPLICATION_ID: i32 = 0x6372_776c;
 
-/// How long to wait for another process that is writing. The longest write is the commit of an analysis.
-const BUSY: Duration = Duration::from_secs(60);
+/// How long to wait for another one that is writing. The longest write is the commit of an analysis, which is as long as
+/// the disk takes for all pages of a project.
+const BUSY: Duration = Duration::from_secs(600);
 
 /// Projects in a database of their own.
 ///
 /// What has returned is on disk, through a loss of power too: a crawl settles its pages after they are kept here, and
-/// they must not be lost then. Readers never wait; who writes waits up to a minute for another writer.
+/// they must not be lost then. Readers never wait for a writer; who writes waits up to ten minutes for another one.
 pub struct SqliteProjects {
     path: PathBuf,
-    conn: Mutex<Connection>,
+    reader: Mutex<Connection>,
+    /// Apart, so that nobody who reads waits with one who waits to write.
+    writer: Mutex<Connection>,
 }
 
 impl SqliteProjects {
@@ -49,21 +52,26 @@ impl SqliteProjects {
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             fs::create_dir_all(folder).map_err(|e| io_error(folder, &e))?;
         }
-        let mut conn = connect(path).map_err(sql)?;
-        claim(&conn, path)?;
-        conn.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(())).map_err(sql)?;
-        migrate(&mut conn, MIGRATIONS)?;
-        Ok(Self { path: path.to_owned(), conn: Mutex::new(conn) })
+        let mut writer = connect(path).map_err(sql)?;
+        claim(&writer, path)?;
+        writer.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(())).map_err(sql)?;
+        migrate(&mut writer, MIGRATIONS)?;
+        let reader = connect(path).map_err(sql)?;
+        Ok(Self { path: path.to_owned(), reader: Mutex::new(reader), writer: Mutex::new(writer) })
+    }
+
+    fn reader(&self) -> MutexGuard<'_, Connection> {
+        self.reader.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A panic in the middle of a call has rolled its transaction back when it was dropped.
-    fn conn(&self) -> MutexGuard<'_, Connection> {
-        self.conn.lock().unwrap_or_else(PoisonError::into_inner)
+    fn writer(&self) -> MutexGuard<'_, Connection> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn find(&self, column: &str, value: &str) -> Result<Option<Project>, StoreError> {
         let text = format!("{} WHERE projects.{column} = ?1", rows::PROJECT);
-        let conn = self.conn();
+        let conn = self.reader();
         let mut select = conn.prepare_cached(&text).map_err(sql)?;
         select.query_row([value], project_of).optional().map_err(sql)
     }
@@ -95,7 +103,7 @@ fn claim(conn: &Connection, path: &Path) -> Result<(), StoreError> {
 impl ProjectStore for SqliteProjects {
     fn create_project(&self, name: &str, now_ms: i64) -> Result<Option<Project>, StoreError> {
         let id = ProjectId(Uuid::new_v4());
-        let conn = self.conn();
+        let conn = self.writer();
         let mut insert = conn
             .prepare_cached(
                 "INSERT INTO projects (id, name, created_at) VALUES (?1, ?2, ?3) \
@@ -116,7 +124,7 @@ impl ProjectStore for SqliteProjects {
     }
 
     fn projects(&self, after: i64, limit: usize) -> Result<Vec<Project>, StoreError> {
-        let conn = self.conn();
+        let conn = self.reader();
         let text = format!("{} WHERE projects.number > ?1 ORDER BY projects.number LIMIT ?2", rows::PROJECT);
         let mut select = conn.prepare_cached(&text).map_err(sql)?;
         let found = select.query_map((after, at_most(limit)), project_of).map_err(sql)?;
@@ -124,7 +132,7 @@ impl ProjectStore for SqliteProjects {
     }
 
     fn delete_project(&self, id: ProjectId) -> Result<bool, StoreError> {
-        let deleted = self.conn().execute("DELETE FROM projects WHERE id = ?1", [id.to_string()]);
+        let deleted = self.writer().execute("DELETE FROM projects WHERE id = ?1", [id.to_string()]);
         deleted.map(|rows| rows > 0).map_err(sql)
     }
 
@@ -134,7 +142,7 @@ impl ProjectStore for SqliteProjects {
         sources: &[NewSource],
         now_ms: i64,
     ) -> Result<bool, StoreError> {
-        let mut conn = self.conn();
+        let mut conn = self.writer();
         let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sql)?;
         if !exists(&tx, project)? {
             return Ok(false);
@@ -162,7 +170,7 @@ impl ProjectStore for SqliteProjects {
     }
 
     fn sources(&self, project: ProjectId, query: &SourceQuery) -> Result<Vec<Source>, StoreError> {
-        let conn = self.conn();
+        let conn = self.reader();
         let mut select = conn.prepare_cached(rows::SOURCES).map_err(sql)?;
         let mut found = select
             .query(params![
@@ -186,13 +194,13 @@ impl ProjectStore for SqliteProjects {
     }
 
     fn source(&self, project: ProjectId, id: UrlKey) -> Result<Option<Source>, StoreError> {
-        let conn = self.conn();
+        let conn = self.reader();
         let mut select = conn.prepare_cached(rows::SOURCE).map_err(sql)?;
         select.query_row((project.to_string(), id.to_string()), source_of).optional().map_err(sql)
     }
 
     fn domains(&self, project: ProjectId, groups: &[String]) -> Result<Vec<DomainPages>, StoreError> {
-        rows::domains(&self.conn(), project, groups)
+        rows::domains(&self.reader(), project, groups)
     }
 
     fn boilerplate(
@@ -200,7 +208,7 @@ impl ProjectStore for SqliteProjects {
         project: ProjectId,
         domain: Option<&str>,
     ) -> Result<Vec<DomainBoilerplate>, StoreError> {
-        let conn = self.conn();
+        let conn = self.reader();
         let mut select = conn.prepare_cached(rows::BOILERPLATE).map_err(sql)?;
         let found = select.query_map((project.to_string(), domain), rows::boilerplate_of).map_err(sql)?;
         found.collect::<Result<_, _>>().map_err(sql)
@@ -265,8 +273,8 @@ mod tests {
         let version = |conn: &Connection| -> u32 {
             conn.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap()
         };
-        assert_eq!(version(&store.conn()), 1);
-        store.conn().pragma_update(None, "user_version", 2).unwrap();
+        assert_eq!(version(&store.writer()), 1);
+        store.writer().pragma_update(None, "user_version", 2).unwrap();
         drop(store);
         assert!(matches!(SqliteProjects::open(&path), Err(StoreError::Version { found: 2, known: 1 })));
         Connection::open(&path).unwrap().pragma_update(None, "user_version", 1).unwrap();
@@ -276,7 +284,7 @@ mod tests {
     #[test]
     fn no_question_scans_pages() {
         let store = SqliteProjects::open(&tempfile::tempdir().unwrap().path().join("p.sqlite")).unwrap();
-        let conn = store.conn();
+        let conn = store.writer();
         let by_domain = rows::SOURCES.replace("?3 IS NULL OR domain = ?3", "domain = ?3");
         for text in [rows::SOURCES, &by_domain, rows::SOURCE, rows::DOMAINS, rows::PROJECT, analysis::PAGES] {
             let mut plan = conn.prepare(&format!("EXPLAIN QUERY PLAN {text}")).unwrap();
