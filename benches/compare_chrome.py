@@ -11,7 +11,7 @@ into view) are served from here on 127.0.0.1. Each side renders them once to war
 has open. Playwright goes to DOMContentLoaded and awaits one promise: with `told` until the page has its last element (it is
 told what no crawler knows), with `rest` until nothing has changed for --quiet milliseconds. A page counts if its HTML has the
 text of its last element. CPU seconds are those of all processes of a side (driver and browser) in the measured part, and `whole`
-with start and warm-up. `--memory N`: N pages in a row by the renderer alone, and after each hundred the memory of all its
+with start and warm-up. `ratio` is that of the medians, `by round` the median of the rounds' ratios. `--memory N`: N pages in a row by the renderer alone, and after each hundred the memory of all its
 processes (proportional set size, so what they share counts once).
 """
 import argparse, asyncio, ctypes, json, multiprocessing, os, shutil, statistics, subprocess, sys
@@ -155,16 +155,19 @@ def compare(args, base):
                            args.chromium, str(tabs), args.wait, str(args.quiet)],
         }
         results = {name: [] for name in commands}
-        for _ in range(args.rounds):
-            for name, command in commands.items():
-                results[name].append(one_round(command, pages(1000), pages(0)))
+        for n in range(args.rounds):
+            # in turn, and each first in every other round: what else the machine does favours nobody
+            for name in sorted(commands, reverse=n % 2 == 0):
+                results[name].append(one_round(commands[name], pages(1000), pages(0)))
         middle = {name: {key: statistics.median(r[key] for r in rounds) for key in rounds[0]} for name, rounds in results.items()}
         print(f"{tabs} tabs, 60 pages, playwright waits: {args.wait}; medians of {args.rounds} rounds in turn")
         for name, m in middle.items():
             each = " ".join(f"{r['pages/s']:.1f}/{r['cpu']:.2f}" for r in results[name])
             print(f"  {name:10s} {m['pages/s']:6.1f} pages/s {m['cpu']:6.2f} CPU s {m['whole']:6.2f} whole {m['found']:3.0f} found   {each}")
-        ratio = lambda key: middle["renderer"][key] / middle["playwright"][key]
-        print(f"  {'ratio':10s} {ratio('pages/s'):6.2f}         {ratio('cpu'):6.2f}       {ratio('whole'):6.2f}", flush=True)
+        pairs = list(zip(results["renderer"], results["playwright"]))
+        for name, of in (("ratio", lambda key: middle["renderer"][key] / middle["playwright"][key]),
+                         ("by round", lambda key: statistics.median(a[key] / b[key] for a, b in pairs))):
+            print(f"  {name:10s} {of('pages/s'):6.2f}         {of('cpu'):6.2f}       {of('whole'):6.2f}", flush=True)
 
 
 def grow(args, base):

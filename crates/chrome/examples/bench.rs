@@ -10,7 +10,10 @@
 
 use crawl_chrome::{ChromeSettings, Renderer};
 use futures::StreamExt;
-use std::{io::BufRead, time::Instant};
+use std::{
+    io::BufRead,
+    time::{Duration, Instant},
+};
 use url::Url;
 
 fn main() {
@@ -32,6 +35,7 @@ fn main() {
 async fn run(renderer: &Renderer, pages: &[(Url, String)], tabs: usize) -> serde_json::Value {
     let start = Instant::now();
     let (mut found, mut chars, mut missed) = (0, 0, Vec::new());
+    let (mut navigate, mut settle, mut scroll, mut total) = (0.0, 0.0, 0.0, 0.0);
     let mut results = futures::stream::iter(pages)
         .map(|(url, text)| async move { (url, text, renderer.render(url).await) })
         .buffer_unordered(tabs);
@@ -39,6 +43,11 @@ async fn run(renderer: &Renderer, pages: &[(Url, String)], tabs: usize) -> serde
         match result {
             Ok(page) => {
                 chars += page.html.len();
+                let ms = |duration: Duration| duration.as_secs_f64() * 1000.0 / pages.len() as f64;
+                navigate += ms(page.timings.navigate);
+                settle += ms(page.timings.settle);
+                scroll += ms(page.timings.consent + page.timings.scroll);
+                total += ms(page.timings.total);
                 if page.html.contains(text) {
                     found += 1;
                 } else {
@@ -52,6 +61,7 @@ async fn run(renderer: &Renderer, pages: &[(Url, String)], tabs: usize) -> serde
     let stats = renderer.stats();
     serde_json::json!({
         "found": found, "missed": missed, "chars": chars, "seconds": seconds,
+        "mean_ms": { "navigate": navigate, "settle": settle, "consent_and_scroll": scroll, "total": total },
         "memory": stats.memory, "tabs": stats.tabs, "browsers": stats.browsers,
     })
 }

@@ -76,14 +76,14 @@ pub(crate) fn page_script(settings: &ChromeSettings) -> String {
     SCRIPT.replacen("= RULES;", &format!("= {rules};"), 1)
 }
 
-/// The call that waits for the page and takes it. `left` is what is left of the time to settle; `silent`: what the page has
-/// under way cannot be followed, so it has to be silent too.
-pub(crate) fn take_call(settings: &ChromeSettings, left: Duration, silent: bool) -> String {
+/// The call that waits for the page and takes it. `left` is what is left of the time to settle; `hold` is how long the page
+/// has to be silent at least, for what is seen outside of it only.
+pub(crate) fn take_call(settings: &ChromeSettings, left: Duration, hold: Duration) -> String {
     let Budgets { consent, scroll, .. } = settings.budgets;
     // by the clock, since the call waits while the page keeps its thread
     let until = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default() + left;
     let options = serde_json::json!({
-        "until": millis(until), "silent": silent, "consent": millis(consent), "scrolling": millis(scroll),
+        "until": millis(until), "hold": millis(hold), "consent": millis(consent), "scrolling": millis(scroll),
         "steps": settings.scrolls, "maxHtml": settings.max_html,
     });
     format!("window.{KEY}({options})")

@@ -72,12 +72,13 @@ impl Seen {
         self.encoded as u64
     }
 
-    /// Whether the page leads elsewhere, or scripts of scripts are loading or have come within `quiet`, so may not have run yet:
-    /// nobody sees these inside the page.
-    pub(crate) fn is_loading(&self, quiet: Duration) -> bool {
-        self.loading.is_some()
-            || !self.scripts.is_empty()
-            || self.script_came.is_some_and(|came| came.elapsed() < quiet)
+    /// How long the page has to be silent yet though nothing in it is under way: `quiet` while it leads elsewhere or loads scripts
+    /// of scripts, and until `quiet` has passed since one came, which may not have run yet. Nobody sees these inside the page.
+    pub(crate) fn hold(&self, quiet: Duration) -> Duration {
+        if self.loading.is_some() || !self.scripts.is_empty() {
+            return quiet;
+        }
+        self.script_came.map_or(Duration::ZERO, |came| quiet.saturating_sub(came.elapsed()))
     }
 
     fn came(&mut self, id: &str) {

@@ -133,16 +133,17 @@ impl PageTab {
         let limit = budgets.inside() + MARGIN;
         let guard = tools.watch.arm(Some(&self.tab), tools.chrome.group(), Step::Terminate, limit);
         let start = Instant::now();
-        let (mut hops, mut silent) = (0, false);
+        let (mut hops, mut hold) = (0, Duration::ZERO);
         loop {
             let left = budgets.settle.saturating_sub(start.elapsed());
-            let error = match self.call(take_call(tools.settings, left, silent), limit + OWN) {
+            let error = match self.call(take_call(tools.settings, left, hold), limit + OWN) {
                 // the document in the place of one that crashed is not the page
                 Ok(_) if lock(&self.seen).crashed => return Err(RenderError::Crashed),
-                Ok(taken)
-                    if taken.settled && !left.is_zero() && lock(&self.seen).is_loading(budgets.quiet) =>
-                {
-                    silent = true;
+                Ok(taken) if taken.settled && !left.is_zero() => {
+                    hold = lock(&self.seen).hold(budgets.quiet);
+                    if hold.as_millis() == 0 {
+                        return Ok((taken, guard.taken() != Step::None));
+                    }
                     continue;
                 }
                 Ok(taken) => return Ok((taken, guard.taken() != Step::None)),

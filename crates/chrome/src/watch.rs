@@ -134,7 +134,8 @@ impl Entry {
             self.at = Instant::now() + GRACE / TERMINATIONS;
         } else {
             self.step = step.next().unwrap_or(Step::None);
-            self.at = Instant::now() + GRACE;
+            // the death of a process takes its time on a busy machine, and a browser is dear
+            self.at = Instant::now() + if step == Step::Crash { 2 * GRACE } else { GRACE };
         }
         let Some(tab) = self.tab.clone().filter(|_| step != Step::Kill) else {
             self.group.kill();

@@ -40,11 +40,9 @@ const mayHaveCookies = () => {
   }
 };
 
-const run = async ({ until, silent, consent, scrolling, steps, maxHtml }) => {
-  if (silent) {
-    loose = true;
-    lastChange = now();
-  }
+const run = async ({ until, hold, consent, scrolling, steps, maxHtml }) => {
+  // as if something had just changed, so that as much is missing to rest
+  if (hold) lastChange = Math.max(lastChange, now() + hold - (loose ? rules.quiet : rules.silence));
   const start = now();
   const times = [start];
   const settled = await rest(start + until - clock());
