@@ -74,7 +74,7 @@ pub struct DuplicatesArgs {
     /// Directory for temporary files [default: that of the system]
     #[arg(long, value_name = "DIR", help_heading = "Parameters")]
     pub work_dir: Option<PathBuf>,
-    /// Configuration file, section [duplicates]
+    /// Configuration file, section `duplicates`
     #[arg(long, value_name = "FILE", help_heading = "Parameters")]
     pub config: Option<PathBuf>,
 }
