@@ -313,6 +313,6 @@ fn extract(context: &Context, page: FetchedPage) -> Result<Extracted, StoreError
         return Ok(Extracted { end: End::Page(extracted), trapped });
     }
     // the body is dropped after that, and with it what keeps other pages of the form waiting for what this one teaches
-    let end = strategies::came(context, extracted, so_far)?.into();
+    let end = strategies::came(context, extracted, directives, so_far)?.into();
     Ok(Extracted { end, trapped })
 }

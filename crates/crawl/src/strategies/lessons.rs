@@ -3,12 +3,13 @@
 //! Pages of one form are usually made by one program. Where the first few of a form all turned out to need a browser (or the
 //! headers of a mobile client), the next ones are fetched so at once; now and then one is fetched statically first
 //! again. A static page that has its text makes the form forget, and what had its text once has to be without it many
-//! times over before it is believed again: on a mixed site no page goes to a browser because of its neighbours. Only
-//! pages teach; a fetch that failed says nothing.
+//! times over before it is believed again. What comes by the browser at once has no static page to be compared with, and so
+//! confirms nothing: a form that began with shells by chance is looked at again soon, and is forgotten at once when a page
+//! comes by the browser without what all its shells show (see [`Marks`]). Only pages teach; a fetch that failed says nothing.
 
 use crate::store::Store;
 use crawl_fetch::url_template;
-use crawl_model::{HostKey, StoreError, Strategy};
+use crawl_model::{HostKey, PageSignals, StoreError, Strategy};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::{
@@ -20,12 +21,18 @@ use url::Url;
 
 /// Hosts whose lessons are in memory; the store has all.
 const MAX_HOSTS: usize = 1_024;
-/// Forms of one host that are remembered; pages of others are fetched statically first.
+/// Forms of one host that are remembered. Another one takes the place of that which was met longest ago, one that has taught
+/// no strategy before one that has.
 const MAX_FORMS: usize = 128;
 /// Pages more that must need a strategy, one after the other, for each page of the form that did not.
 const PER_COMPLETE: u32 = 16;
 /// Static pages with their text that are counted.
 const MAX_COMPLETE: u32 = 4;
+/// What share of the pages after which a form is fetched statically again must have come before the first such look: four shells
+/// in a row may be chance. The second comes at the full distance, so two hundred shells cost five static fetches.
+const FIRST_LOOK: u32 = 10;
+/// Pages that were better for a strategy, before what they all show is taken for what shells of the form show.
+const ALIKE: u32 = 2;
 /// Confidence from which on a strategy is tried first.
 const CONFIDENT: f32 = 0.5;
 /// What a static page that needs the strategy, and a page that was better for it, add of what is missing to certainty.
@@ -37,6 +44,41 @@ const MISSED: f32 = 0.6;
 const GIVEN_UP: [(Strategy, u32); 2] = [(Strategy::Mobile, 3), (Strategy::Chrome, 16)];
 /// … but for one in so many.
 const SPARED: u32 = 10;
+
+/// What a page shows of the program that made it, as the browser had it at the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Marks {
+    /// A framework, or the element that one fills.
+    pub app: bool,
+    /// A script of an address of its own.
+    pub scripts: bool,
+}
+
+impl Marks {
+    /// All of them.
+    const ALL: Self = Self { app: true, scripts: true };
+
+    const fn and(self, other: Self) -> Self {
+        Self { app: self.app && other.app, scripts: self.scripts && other.scripts }
+    }
+
+    const fn has_all(self, of: Self) -> bool {
+        (self.app || !of.app) && (self.scripts || !of.scripts)
+    }
+}
+
+impl Default for Marks {
+    fn default() -> Self {
+        Self::ALL
+    }
+}
+
+impl From<&PageSignals> for Marks {
+    fn from(signals: &PageSignals) -> Self {
+        let app = signals.has_js_root || !signals.frameworks_detected.is_empty();
+        Self { app, scripts: signals.external_scripts > 0 }
+    }
+}
 
 /// What is known of one form of URLs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -56,9 +98,16 @@ struct Lesson {
     missed: u32,
     /// Pages since a static one was last looked at, or since the strategy was last tried.
     since: u32,
+    /// Static pages that were looked at since the strategy comes first.
+    looks: u32,
+    /// What all pages show that were better for the strategy.
+    marks: Marks,
     /// Static pages that are on their way.
     #[serde(skip)]
     out: u32,
+    /// When it was last asked for, by the clock of all lessons.
+    #[serde(skip)]
+    used: u64,
 }
 
 impl Lesson {
@@ -73,16 +122,29 @@ impl Lesson {
         self.strategy.filter(|&strategy| self.is_first(strategy, trial))
     }
 
+    /// Whether this page, one that would come by the strategy at once, is fetched statically to see whether it must.
+    const fn is_looked_at(&mut self, reexamine: u32) -> bool {
+        let first = reexamine.div_ceil(FIRST_LOOK);
+        self.since = self.since.saturating_add(1);
+        if self.since <= (if self.looks == 0 { first } else { reexamine }) {
+            return false;
+        }
+        self.since = 0;
+        self.looks = self.looks.saturating_add(1);
+        true
+    }
+
     fn static_page(&mut self, wanted: Option<Strategy>) {
+        let (complete, out, used) = (self.complete, self.out, self.used);
         match wanted {
             Some(_) if wanted == self.strategy => self.need(),
             Some(_) => {
-                *self = Self { strategy: wanted, out: self.out, complete: self.complete, ..Self::default() };
+                *self = Self { strategy: wanted, complete, out, used, ..Self::default() };
                 self.need();
             }
             None => {
-                let complete = (self.complete + 1).min(MAX_COMPLETE);
-                *self = Self { complete, out: self.out, ..Self::default() };
+                let complete = (complete + 1).min(MAX_COMPLETE);
+                *self = Self { complete, out, used, ..Self::default() };
             }
         }
     }
@@ -92,16 +154,35 @@ impl Lesson {
         self.confidence += (1.0 - self.confidence) * NEEDED;
     }
 
-    fn outcome(&mut self, paid: bool) {
-        if paid {
-            self.paid = self.paid.saturating_add(1);
-            self.missed = 0;
-            self.confidence += (1.0 - self.confidence) * PAID;
-        } else {
-            self.missed = self.missed.saturating_add(1);
-            self.confidence *= MISSED;
+    fn outcome(&mut self, paid: Paid) {
+        match paid {
+            Paid::Yes(marks) => {
+                self.paid = self.paid.saturating_add(1);
+                self.missed = 0;
+                self.confidence += (1.0 - self.confidence) * PAID;
+                self.marks = self.marks.and(marks);
+            }
+            Paid::No => {
+                self.missed = self.missed.saturating_add(1);
+                self.confidence *= MISSED;
+            }
+            Paid::Unknown(marks) if self.paid >= ALIKE && !marks.has_all(self.marks) => {
+                self.static_page(None)
+            }
+            Paid::Unknown(_) => self.missed = 0,
         }
     }
+}
+
+/// What a strategy gained on a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Paid {
+    /// The page was better than what there was before; what it shows.
+    Yes(Marks),
+    /// It was not, or none came.
+    No,
+    /// It has words, but came at once: there is nothing to compare it with.
+    Unknown(Marks),
 }
 
 /// How a page is begun.
@@ -165,7 +246,7 @@ impl Shared {
 
 impl Lessons {
     /// Nothing is known yet. `trial` static pages of a form that all need a strategy make it the first; after `reexamine`
-    /// pages by it one is fetched statically again.
+    /// pages by it one is fetched statically again, and once after a tenth as many.
     #[must_use]
     pub fn new(trial: u32, reexamine: u32) -> Self {
         Self(Arc::new(Shared { state: Mutex::default(), changed: Notify::new(), trial, reexamine }))
@@ -184,11 +265,9 @@ impl Lessons {
         let shared = &self.0;
         self.with(store, url, |lesson, host, form| {
             if let Some(first) = lesson.first(shared.trial) {
-                lesson.since += 1;
-                if lesson.since <= shared.reexamine {
+                if !lesson.is_looked_at(shared.reexamine) {
                     return Begin::First(first);
                 }
-                lesson.since = 0;
             } else if lesson.complete > 0 {
                 return Begin::Static(None);
             } else if lesson.out > 0 && lesson.needed + lesson.out >= shared.trial {
@@ -247,7 +326,7 @@ impl Lessons {
         self.learn(store, url, |lesson| lesson.static_page(wanted))
     }
 
-    /// A strategy was tried on a page, and was better than what there was, or not.
+    /// A strategy was tried on a page; `paid` is what it gained.
     ///
     /// # Errors
     /// When storage fails.
@@ -256,7 +335,7 @@ impl Lessons {
         store: &dyn Store,
         url: &Url,
         strategy: Strategy,
-        paid: bool,
+        paid: Paid,
     ) -> Result<(), StoreError> {
         self.learn(store, url, |lesson| {
             if lesson.strategy == Some(strategy) {
@@ -265,7 +344,8 @@ impl Lessons {
         })
     }
 
-    /// Changes a lesson; what has changed is saved.
+    /// Changes a lesson; what has changed is saved. On a host of more forms than are remembered only what concerns a strategy is:
+    /// each save is of the whole table.
     fn learn(
         &self,
         store: &dyn Store,
@@ -275,23 +355,26 @@ impl Lessons {
         let changed = self.with(store, url, |lesson, _, _| {
             let before = lesson.clone();
             change(lesson);
-            *lesson != before
+            let taught = before.strategy.is_some() || lesson.strategy.is_some();
+            (*lesson != before).then_some(taught)
         })?;
-        if changed != Some(true) {
-            return Ok(());
-        }
+        let Some(taught) = changed.flatten() else { return Ok(()) };
         let Some(key) = HostKey::of(url) else { return Ok(()) };
         let text = {
             let state = self.0.lock();
             let Some(host) = state.hosts.get(&key) else { return Ok(()) };
-            serde_json::to_vec(&host.forms).map_err(|e| StoreError::Other(e.to_string()))?
+            let saved = taught || host.forms.len() < MAX_FORMS;
+            let text = saved.then(|| serde_json::to_vec(&host.forms)).transpose();
+            text.map_err(|e| StoreError::Other(e.to_string()))?
         };
-        store.save_lessons(&key, &text)?;
+        if let Some(text) = text {
+            store.save_lessons(&key, &text)?;
+        }
         self.0.changed.notify_waiters();
         Ok(())
     }
 
-    /// The lesson of a URL's form; `None` for a form beyond those that are remembered.
+    /// The lesson of a URL's form; `None` where there is no room for it, since pages of all other forms are on their way.
     fn with<T>(
         &self,
         store: &dyn Store,
@@ -312,11 +395,27 @@ impl Lessons {
         let Some(host) = state.hosts.get_mut(&key) else { return Ok(None) };
         host.used = clock;
         let form = url_template(url);
-        if host.forms.len() >= MAX_FORMS && !host.forms.contains_key(&form) {
+        if !host.forms.contains_key(&form) && !host.make_room() {
             return Ok(None);
         }
         let lesson = host.forms.entry(form.clone()).or_default();
+        lesson.used = clock;
         Ok(Some(work(lesson, &key, &form)))
+    }
+}
+
+impl Host {
+    /// Whether there is room for another form; for it, that is forgotten which is missed least.
+    fn make_room(&mut self) -> bool {
+        if self.forms.len() < MAX_FORMS {
+            return true;
+        }
+        // a page on its way will want to take itself off the count of its form
+        let idle = self.forms.iter().filter(|(_, lesson)| lesson.out == 0);
+        let least = idle.min_by_key(|(_, lesson)| (lesson.strategy.is_some(), lesson.used));
+        let Some(form) = least.map(|(form, _)| form.clone()) else { return false };
+        self.forms.remove(&form);
+        true
     }
 }
 
@@ -361,12 +460,13 @@ mod tests {
     }
 
     #[test]
-    fn after_a_few_shells_the_browser_comes_first_and_is_reexamined() {
-        let (lessons, store) = lessons();
-        let first = (0..45).filter(|&n| teach(&lessons, &store, n, Some(Strategy::Chrome))).count();
-        assert_eq!(first, 4 + 1, "four on trial, and one after each twenty by the browser");
-        let other = Lessons::new(TRIAL, 20);
-        assert!(matches!(begin(&other, &store, 99), Begin::First(Strategy::Chrome)), "the store remembers");
+    fn after_a_few_shells_the_browser_comes_first_and_is_reexamined_soon_and_then_seldom() {
+        let (lessons, store) = (Lessons::new(TRIAL, 200), MemoryStore::new());
+        let looks: Vec<usize> =
+            (0..300).filter(|&n| teach(&lessons, &store, n, Some(Strategy::Chrome))).collect();
+        assert_eq!(looks, [0, 1, 2, 3, 24, 225]);
+        let other = Lessons::new(TRIAL, 200);
+        assert!(matches!(begin(&other, &store, 999), Begin::First(Strategy::Chrome)), "the store remembers");
     }
 
     #[test]
@@ -397,20 +497,102 @@ mod tests {
         assert_eq!(fetched, 4 + 16);
     }
 
+    /// A page of a form that is begun as it says and teaches what came of it. Whether it had its text, and went to the browser
+    /// all the same.
+    fn visit(lessons: &Lessons, store: &MemoryStore, n: usize, shell: bool, marks: Marks) -> bool {
+        let outcome = |paid| lessons.outcome(store, &url(n), Strategy::Chrome, paid).unwrap();
+        match begin(lessons, store, n) {
+            Begin::Static(guard) => {
+                lessons.static_page(store, &url(n), shell.then_some(Strategy::Chrome)).unwrap();
+                drop(guard);
+                if shell {
+                    outcome(Paid::Yes(marks));
+                }
+                false
+            }
+            Begin::First(_) => {
+                outcome(Paid::Unknown(marks));
+                !shell
+            }
+            Begin::Wait => panic!("nothing is on its way"),
+        }
+    }
+
     #[test]
-    fn shells_and_pages_in_turn_never_send_a_page_to_the_browser_at_once() {
-        let (lessons, store) = lessons();
-        for n in 0..400 {
-            let wanted = (n % 5 != 4).then_some(Strategy::Chrome);
-            // of five pages four are shells, the first four as well
-            if n < 4 {
-                assert!(teach(&lessons, &store, n, wanted));
-            } else if n == 4 {
-                lessons.static_page(&store, &url(n), None).unwrap();
-            } else {
-                assert!(teach(&lessons, &store, n, wanted), "page {n}");
+    fn a_mixed_form_that_began_with_shells_sends_few_pages_to_the_browser_needlessly() {
+        let app = Marks { app: true, scripts: true };
+        let plain = Marks { app: false, scripts: true };
+        // what pages show is told apart, or is not: then the early look ends it, the 25th page
+        for (of_pages, most) in [(plain, 1), (app, 20)] {
+            for every in 2..=5 {
+                let (lessons, store) = (Lessons::new(TRIAL, 200), MemoryStore::new());
+                let needless = |n: &usize| {
+                    let shell = *n < 4 || (*n != 24 && n.is_multiple_of(every));
+                    visit(&lessons, &store, *n, shell, if shell { app } else { of_pages })
+                };
+                let needless = (0..400).filter(needless).count();
+                assert!(needless <= most, "every {every}th is a shell: {needless}");
             }
         }
+    }
+
+    #[test]
+    fn what_comes_by_the_browser_at_once_confirms_nothing() {
+        let (lessons, store) = (Lessons::new(TRIAL, 200), MemoryStore::new());
+        for n in 0..4 {
+            teach(&lessons, &store, n, Some(Strategy::Chrome));
+        }
+        let outcome = |paid| lessons.outcome(&store, &url(9), Strategy::Chrome, paid).unwrap();
+        (0..50).for_each(|_| outcome(Paid::Unknown(Marks::ALL)));
+        assert!(lessons.is_first(&store, &url(9), Strategy::Chrome).unwrap());
+        outcome(Paid::No);
+        assert!(!lessons.is_first(&store, &url(9), Strategy::Chrome).unwrap());
+    }
+
+    #[test]
+    fn where_shells_show_no_marks_pages_without_them_are_nothing_new() {
+        let (lessons, store) = (Lessons::new(TRIAL, 200), MemoryStore::new());
+        let none = Marks { app: false, scripts: false };
+        let by_browser = |n| {
+            visit(&lessons, &store, n, true, none);
+            lessons.is_first(&store, &url(n), Strategy::Chrome).unwrap()
+        };
+        assert!((0..200).skip_while(|&n| !by_browser(n)).all(by_browser));
+    }
+
+    /// A page of one of many forms.
+    fn of_form(form: usize) -> Url {
+        let letters = ["k", "l", "m", "n", "o", "p", "r", "s", "t", "u", "v", "w"];
+        let name: String = [form / 144, form / 12 % 12, form % 12].iter().map(|n| letters[*n]).collect();
+        Url::parse(&format!("http://h/{name}/1")).unwrap()
+    }
+
+    fn is_known(lessons: &Lessons, form: usize) -> bool {
+        let url = of_form(form);
+        lessons.0.lock().hosts[&HostKey::of(&url).unwrap()].forms.contains_key(&url_template(&url))
+    }
+
+    #[test]
+    fn the_form_met_longest_ago_is_forgotten_one_that_taught_nothing_first() {
+        let (lessons, store) = lessons();
+        for form in 0..=MAX_FORMS {
+            let wanted = (form == 0).then_some(Strategy::Chrome);
+            lessons.static_page(&store, &of_form(form), wanted).unwrap();
+        }
+        assert!(is_known(&lessons, 0) && !is_known(&lessons, 1));
+        assert!((2..=MAX_FORMS).all(|form| is_known(&lessons, form)));
+    }
+
+    #[test]
+    fn a_form_is_kept_while_pages_of_it_are_on_their_way() {
+        let (lessons, store) = lessons();
+        let begin = |form| lessons.begin(&store, &of_form(form)).unwrap();
+        let out: Vec<Begin> = (0..MAX_FORMS).map(begin).collect();
+        assert!(matches!(begin(MAX_FORMS), Begin::Static(None)));
+        assert!(!is_known(&lessons, MAX_FORMS));
+        drop(out);
+        assert!(matches!(begin(MAX_FORMS), Begin::Static(Some(_))));
+        assert!(is_known(&lessons, MAX_FORMS) && !is_known(&lessons, 0));
     }
 
     #[test]
@@ -419,14 +601,14 @@ mod tests {
         for n in 0..4 {
             teach(&lessons, &store, n, Some(Strategy::Chrome));
         }
-        let missed = || lessons.outcome(&store, &url(1), Strategy::Chrome, false).unwrap();
+        let missed = || lessons.outcome(&store, &url(1), Strategy::Chrome, Paid::No).unwrap();
         missed();
         assert!(!lessons.is_first(&store, &url(9), Strategy::Chrome).unwrap());
         (0..15).for_each(|_| missed());
         let spared =
             (0..20).filter(|&n| lessons.is_spared(&store, &url(n), Strategy::Chrome).unwrap().is_some());
         assert_eq!(spared.count(), 18);
-        lessons.outcome(&store, &url(1), Strategy::Chrome, true).unwrap();
+        lessons.outcome(&store, &url(1), Strategy::Chrome, Paid::Yes(Marks::ALL)).unwrap();
         assert_eq!(lessons.is_spared(&store, &url(1), Strategy::Chrome).unwrap(), None);
     }
 
@@ -436,7 +618,7 @@ mod tests {
         for n in 0..6 {
             assert!(teach(&lessons, &store, n, Some(Strategy::Mobile)));
         }
-        lessons.outcome(&store, &url(1), Strategy::Mobile, true).unwrap();
+        lessons.outcome(&store, &url(1), Strategy::Mobile, Paid::Yes(Marks::ALL)).unwrap();
         assert!(matches!(begin(&lessons, &store, 9), Begin::First(Strategy::Mobile)));
     }
 }

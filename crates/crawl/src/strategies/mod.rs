@@ -7,7 +7,7 @@
 
 mod lessons;
 
-pub use lessons::{Begin, Lessons, OnTrial};
+pub use lessons::{Begin, Lessons, Marks, OnTrial, Paid};
 
 use crate::{
     config::StrategyChoice,
@@ -44,8 +44,9 @@ pub struct SoFar {
     charged: bool,
 }
 
-/// Failures of a strategy that say something of the page and not of the moment.
-const TELLING: [&str; 4] = ["page_crashed", "page_hung", "navigation", "robots_disallowed"];
+/// Failures of a strategy that say something of the page. What a network, a proxy or a robots.txt that could not be had says is
+/// of the moment, and their kinds say no more.
+const TELLING: [&str; 2] = ["page_crashed", "page_hung"];
 
 /// What becomes of a page.
 pub enum Next {
@@ -91,13 +92,20 @@ impl SoFar {
     }
 }
 
-/// Decides about a page that has been extracted.
+/// Decides about a page that has been extracted. `directives` are those of all that was tried for it, this page's with its
+/// headers among them.
 ///
 /// # Errors
 /// When storage fails.
-pub fn came(context: &Context, page: Box<ExtractedPage>, so_far: Option<SoFar>) -> Result<Next, StoreError> {
+pub fn came(
+    context: &Context,
+    page: Box<ExtractedPage>,
+    directives: Directives,
+    so_far: Option<SoFar>,
+) -> Result<Next, StoreError> {
     let brought_little = so_far.is_none() && is_poor_choice(context, &page);
     let mut so_far = so_far.unwrap_or_default();
+    so_far.directives = so_far.directives.and(directives);
     let wanted = wanted(context, &page, &so_far);
     if context.config.fetch.strategy == StrategyChoice::Auto {
         teach(context, &page, &so_far, &wanted)?;
@@ -123,7 +131,7 @@ pub fn came(context: &Context, page: Box<ExtractedPage>, so_far: Option<SoFar>) 
         so_far.page_type = Some(page.classification.page_type);
         so_far.amp_url = amp_page(context, &page);
     }
-    if is_enough(&page) {
+    if ends_ladder(&page, so_far.best.as_deref()) {
         so_far.ahead.clear();
     }
     if !is_enough(&page) || brought_little {
@@ -182,7 +190,7 @@ pub fn fell_short(
         context.stats.not_rendered_as(kind);
     }
     if auto && TELLING.contains(&kind) {
-        context.lessons.outcome(&*context.store, &request.url, strategy, false)?;
+        context.lessons.outcome(&*context.store, &request.url, strategy, Paid::No)?;
     }
     if so_far.ahead.is_empty() && so_far.best.is_none() {
         return Ok(Err(end));
@@ -247,7 +255,9 @@ fn settle(context: &Context, request: &CrawlRequest, so_far: SoFar) -> Result<Ne
     if browser_failed && incomplete {
         warn(Warning::NeedsBrowser);
         warn(Warning::PartialContent);
-    } else if page.classification.strategy == Strategy::StaticBestEffort
+    }
+    // a strategy that was spared, or gained nothing, leaves as much open as one that failed
+    if incomplete
         && page.strategy == Strategy::Static
         && context.config.fetch.strategy == StrategyChoice::Auto
     {
@@ -277,6 +287,12 @@ const fn is_complete(strategy: &Strategy) -> bool {
 /// Whether a page has its text, or what can be had of it, so that nothing else is tried.
 fn is_enough(page: &ExtractedPage) -> bool {
     page.strategy == Strategy::Chrome || is_complete(&page.classification.strategy)
+}
+
+/// Whether nothing else need be tried after a page. An AMP or a mobile page can be whole and have less to say than what there is.
+fn ends_ladder(page: &ExtractedPage, best: Option<&ExtractedPage>) -> bool {
+    let is_the_page = matches!(page.strategy, Strategy::Static | Strategy::Chrome);
+    is_enough(page) && (is_the_page || best.is_none_or(|best| outweighs(page, best)))
 }
 
 /// Whether a page came by the strategy that the form of its URL, or the user, has chosen, and has not enough of a text to be
@@ -311,6 +327,16 @@ fn amp_page(context: &Context, page: &ExtractedPage) -> Option<Url> {
     (matches!(url.scheme(), "http" | "https") && here && other).then_some(url)
 }
 
+/// What the strategy of a page gained over what there was.
+fn gained(context: &Context, page: &ExtractedPage, best: Option<&ExtractedPage>) -> Paid {
+    let marks = Marks::from(&page.extraction.signals);
+    match best {
+        Some(best) if outweighs(page, best) => Paid::Yes(marks),
+        None if !is_poor_choice(context, page) => Paid::Unknown(marks),
+        _ => Paid::No,
+    }
+}
+
 /// What a page says of its site.
 fn teach(
     context: &Context,
@@ -329,7 +355,6 @@ fn teach(
         // AMP is no first choice: only the static page names it
         (Strategy::Static, _) if wanted.first() == Some(&Strategy::Amp) => Ok(()),
         (Strategy::Static, _) => lessons.static_page(store, url, wanted.first().copied()),
-        (strategy, Some(best)) => lessons.outcome(store, url, strategy, outweighs(page, best)),
-        (strategy, None) => lessons.outcome(store, url, strategy, !is_poor_choice(context, page)),
+        (strategy, best) => lessons.outcome(store, url, strategy, gained(context, page, best.as_deref())),
     }
 }
