@@ -262,7 +262,10 @@ fn extract(context: &Context, page: FetchedPage) -> Result<Extracted, StoreError
     let input = Input { bytes: &page.body.bytes, url: Some(&page.final_url), content_type };
     let mut extraction = context.extractor.extract(&input);
     if page.body.truncated {
-        extraction.warnings.extend([Warning::BodyTruncated, Warning::PartialContent]);
+        extraction.warnings.push(Warning::BodyTruncated);
+    }
+    if page.body.truncated || page.unsettled {
+        extraction.warnings.push(Warning::PartialContent);
     }
     let so_far = strategies::so_far(context, &page.request)?;
     let before = so_far.as_ref().map(|so_far| so_far.directives).unwrap_or_default();

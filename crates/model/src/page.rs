@@ -83,6 +83,8 @@ pub struct FetchedPage {
     pub timings: Timings,
     /// Bytes of the body as they came over the wire, before content-encoding was undone.
     pub wire_bytes: u64,
+    /// A browser took it before it had come to rest: something of it may be missing.
+    pub unsettled: bool,
     /// What the files of its origin reserve of it, by a stable name. Decided when the page was asked for and kept with it,
     /// so that nothing that is forgotten in between changes it.
     pub reserved_by_file: Option<&'static str>,

@@ -291,6 +291,7 @@ fn page_of(request: CrawlRequest, rendered: Rendered, status: u16, started_at_ms
             total_ms: millis(rendered.timings.total),
         },
         wire_bytes: rendered.bytes,
+        unsettled: rendered.stopped || !rendered.settled,
         reserved_by_file: None,
     }
 }

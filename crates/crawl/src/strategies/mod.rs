@@ -245,31 +245,34 @@ fn settle(context: &Context, request: &CrawlRequest, so_far: SoFar) -> Result<Ne
     page.request = request.clone();
     page.attempts = attempts;
     page.extraction.directives = page.extraction.directives.and(directives);
-    let incomplete = !is_enough(&page);
-    let warnings = &mut page.extraction.warnings;
-    let mut warn = |warning| {
-        if !warnings.contains(&warning) {
-            warnings.push(warning);
-        }
-    };
-    if browser_failed && incomplete {
-        warn(Warning::NeedsBrowser);
-        warn(Warning::PartialContent);
-    }
-    // a strategy that was spared, or gained nothing, leaves as much open as one that failed
-    if incomplete
-        && page.strategy == Strategy::Static
-        && context.config.fetch.strategy == StrategyChoice::Auto
-    {
-        warn(Warning::PartialContent);
-    }
-    if page.strategy == Strategy::Static && warnings.contains(&Warning::PartialContent) && incomplete {
-        page.strategy = Strategy::StaticBestEffort;
-    }
+    warn(&mut page, browser_failed, context.config.fetch.strategy == StrategyChoice::Auto);
     if let Some(page_type) = page_type {
         page.classification.page_type = page_type;
     }
     Ok(Next::Write(page))
+}
+
+/// Says of a page that is written what it lacks. A strategy that was spared, or gained nothing, leaves as much open as one that
+/// failed.
+fn warn(page: &mut ExtractedPage, browser_failed: bool, auto: bool) {
+    if is_enough(page) {
+        return;
+    }
+    let warnings = &mut page.extraction.warnings;
+    let mut add = |warning| {
+        if !warnings.contains(&warning) {
+            warnings.push(warning);
+        }
+    };
+    if browser_failed {
+        add(Warning::NeedsBrowser);
+    }
+    if browser_failed || (auto && page.strategy == Strategy::Static) {
+        add(Warning::PartialContent);
+    }
+    if page.strategy == Strategy::Static && warnings.contains(&Warning::PartialContent) {
+        page.strategy = Strategy::StaticBestEffort;
+    }
 }
 
 /// Whether another page of the form had the same static text. Only asked of pages that wait for another strategy; the hash is
@@ -327,6 +330,14 @@ fn amp_page(context: &Context, page: &ExtractedPage) -> Option<Url> {
     (matches!(url.scheme(), "http" | "https") && here && other).then_some(url)
 }
 
+/// Whether a page is less than what its site sent or would have shown, by a limit of ours: it says nothing of its form.
+fn is_cut(page: &ExtractedPage) -> bool {
+    let cut = |w: &Warning| {
+        matches!(w, Warning::BodyTruncated | Warning::DeadlineExceeded | Warning::PartialContent)
+    };
+    page.extraction.warnings.iter().any(cut)
+}
+
 /// What the strategy of a page gained over what there was.
 fn gained(context: &Context, page: &ExtractedPage, best: Option<&ExtractedPage>) -> Paid {
     let marks = Marks::from(&page.extraction.signals);
@@ -345,8 +356,7 @@ fn teach(
     wanted: &[Strategy],
 ) -> Result<(), StoreError> {
     let (lessons, store, url) = (&context.lessons, &*context.store, &page.request.url);
-    let cut = |w: &Warning| matches!(w, Warning::BodyTruncated | Warning::DeadlineExceeded);
-    if page.extraction.warnings.iter().any(cut) {
+    if is_cut(page) {
         return Ok(());
     }
     match (page.strategy, &so_far.best) {
@@ -356,5 +366,68 @@ fn teach(
         (Strategy::Static, _) if wanted.first() == Some(&Strategy::Amp) => Ok(()),
         (Strategy::Static, _) => lessons.static_page(store, url, wanted.first().copied()),
         (strategy, best) => lessons.outcome(store, url, strategy, gained(context, page, best.as_deref())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A page that came by `by`, of so many words, that asks for `wants`.
+    fn page(by: Strategy, words: u32, wants: Strategy) -> ExtractedPage {
+        let page = serde_json::json!({
+            "request": {"id": 1, "token": 1, "url": "https://h/", "depth": 0, "discovery": "seed", "attempt": 0,
+                "strategy": null, "redirects": [], "etag": null, "last_modified": null, "project": "p",
+                "source_group": null},
+            "final_url": "https://h/", "status": 200, "content_type": null, "etag": null, "last_modified": null,
+            "strategy": by, "timings": {"started_at_ms": 0, "first_byte_ms": 0, "total_ms": 0},
+            "wire_bytes": 0, "body_bytes": 0, "outgoing": [],
+            "classification": {"pageType": "static_html", "strategy": wants, "confidence": 0.9,
+                "rule": "long_body", "reason": ""},
+            "extraction": {"content": "word ".repeat(words as usize), "blocks": [], "metadata": {}, "links": [],
+                "directives": {"noindex": false, "nofollow": false, "noarchive": false, "noai": false},
+                "signals": crawl_model::PageSignals::default(), "extractor": "readability", "reason": "",
+                "article_score": 0, "word_count": words, "warnings": []},
+        });
+        serde_json::from_value(page).unwrap()
+    }
+
+    #[test]
+    fn an_amp_page_ends_the_ladder_only_if_it_says_more() {
+        use Strategy::{Amp, Chrome, Mobile, Static};
+        let best = page(Static, 80, Chrome);
+        for by in [Amp, Mobile] {
+            assert!(!ends_ladder(&page(by, 60, Static), Some(&best)));
+            assert!(ends_ladder(&page(by, 90, Static), Some(&best)));
+            assert!(!ends_ladder(&page(by, 90, Chrome), Some(&best)));
+        }
+        assert!(ends_ladder(&page(Static, 60, Static), Some(&best)));
+        assert!(ends_ladder(&page(Chrome, 60, Chrome), Some(&best)));
+    }
+
+    #[test]
+    fn a_static_page_that_wanted_more_says_that_it_is_partial() {
+        use Strategy::{Chrome, Mobile, Static, StaticBestEffort};
+        let warned = |mut page: ExtractedPage, failed, auto| {
+            warn(&mut page, failed, auto);
+            (page.extraction.warnings, page.strategy)
+        };
+        for wants in [Chrome, Mobile, StaticBestEffort] {
+            let spared = warned(page(Static, 20, wants), false, true);
+            assert_eq!(spared, (vec![Warning::PartialContent], StaticBestEffort));
+        }
+        let failed = warned(page(Static, 20, Chrome), true, true).0;
+        assert_eq!(failed, [Warning::NeedsBrowser, Warning::PartialContent]);
+        assert_eq!(warned(page(Static, 20, Static), true, true), (vec![], Static));
+        assert_eq!(warned(page(Chrome, 20, Chrome), false, true), (vec![], Chrome));
+        assert_eq!(warned(page(Static, 20, Chrome), false, false), (vec![], Static), "asked for");
+    }
+
+    #[test]
+    fn a_page_that_was_taken_before_it_came_to_rest_teaches_nothing() {
+        let mut taken = page(Strategy::Chrome, 20, Strategy::Chrome);
+        assert!(!is_cut(&taken));
+        taken.extraction.warnings.push(Warning::PartialContent);
+        assert!(is_cut(&taken));
     }
 }

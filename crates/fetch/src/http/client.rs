@@ -252,6 +252,7 @@ impl HttpClient {
                 total_ms: millis(started.elapsed()),
             },
             wire_bytes,
+            unsettled: false,
             reserved_by_file: None,
             request,
         }))
