@@ -101,7 +101,7 @@ fn navigations(server: &Server, path: &str) -> usize {
 fn harbour(request: &Request) -> Response {
     let amp = |target: &str| SHELL.replace("<head>", &format!("<head><link rel=amphtml href={target}>"));
     match request.path() {
-        "/" => index(&["/shell", "/story", "/thin", "/short", "/tiny", "/moves", "/routed", "/barred", "/refused", "/hidden"]),
+        "/" => index(&["/shell", "/story", "/thin", "/short", "/tiny", "/moves", "/routed", "/barred", "/refused", "/hidden", "/strict"]),
         "/shell" => Response::html(SHELL.replace("</body>", "<script>setTimeout(() => { const a = document.createElement('a'); a.href = '/found'; a.textContent = 'more'; document.body.append(a) }, 50)</script></body>")),
         "/found" => Response::html(article("Found", &prose("what only a script links to", 20))),
         "/story" => Response::html(amp("/story.amp")),
@@ -118,6 +118,9 @@ fn harbour(request: &Request) -> Response {
         "/barred" if is_browser(request) => Response::status(403),
         "/barred" => Response::html(SHELL.replace("<div id=root></div>", "<div id=root><p>Loading the tide tables of the harbour, please wait.</p></div>")),
         "/refused" => Response::html(amp("http://127.0.0.2:9/elsewhere")),
+        // its script takes back what the page says to robots, and links to a page
+        "/strict" => Response::html(SHELL.replace("<head>", "<head><meta name=robots content=nofollow>").replace("</body>", "<script>document.querySelector('meta').remove(); const a = document.createElement('a'); a.href = '/kept'; a.textContent = 'more'; document.body.append(a)</script></body>")),
+        "/kept" => Response::html(article("Kept", &prose("what no robot is led to", 20))),
         "/hidden" => Response::html(SHELL.replace("</body>", "<script>const m = document.createElement('meta'); m.name = 'robots'; m.content = 'noindex'; document.head.append(m)</script></body>")),
         _ => common(request),
     }
@@ -162,8 +165,10 @@ fn each_page_is_had_in_the_way_it_needs() {
     assert_eq!(tried(of("/moves")), [("static", None), ("chrome", Some("navigation"))]);
     // robots hold for what a script says, too
     assert!(!url_counts(&records).contains_key(&server.url("/hidden")));
+    assert_eq!(strategy(of("/strict")), "chrome");
+    assert_eq!(server.requests().iter().filter(|r| r.path() == "/kept").count(), 0);
     assert!(url_counts(&records).values().all(|n| *n == 1));
-    assert_eq!(records.len(), 12, "{:?}", url_counts(&records).keys());
+    assert_eq!(records.len(), 13, "{:?}", url_counts(&records).keys());
     assert!(sandbox.errors().is_empty(), "{:?}", sandbox.errors());
     assert!(
         summary.contains("without its sandbox") && summary.contains("unrendered http_status: 1"),

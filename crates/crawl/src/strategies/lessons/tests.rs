@@ -1,0 +1,186 @@
+use super::*;
+use crawl_store::MemoryStore;
+
+const TRIAL: u32 = 4;
+
+fn lessons() -> (Lessons, MemoryStore) {
+    (Lessons::new(TRIAL, 20), MemoryStore::new())
+}
+
+fn url(n: usize) -> Url {
+    Url::parse(&format!("http://h/item/{n}")).unwrap()
+}
+
+fn begin(lessons: &Lessons, store: &MemoryStore, n: usize) -> Begin {
+    lessons.begin(store, &url(n)).unwrap()
+}
+
+/// A static page that comes and teaches.
+fn teach(lessons: &Lessons, store: &MemoryStore, n: usize, wanted: Option<Strategy>) -> bool {
+    let Begin::Static(guard) = begin(lessons, store, n) else { return false };
+    lessons.static_page(store, &url(n), wanted).unwrap();
+    drop(guard);
+    true
+}
+
+#[test]
+fn after_a_few_shells_the_browser_comes_first_and_is_reexamined_soon_and_then_seldom() {
+    let (lessons, store) = (Lessons::new(TRIAL, 200), MemoryStore::new());
+    let looks: Vec<usize> =
+        (0..300).filter(|&n| teach(&lessons, &store, n, Some(Strategy::Chrome))).collect();
+    assert_eq!(looks, [0, 1, 2, 3, 24, 225]);
+    let other = Lessons::new(TRIAL, 200);
+    assert!(matches!(begin(&other, &store, 999), Begin::First(Strategy::Chrome)), "the store remembers");
+}
+
+#[test]
+fn pages_wait_for_those_on_trial() {
+    let (lessons, store) = lessons();
+    let out: Vec<Begin> = (0..4).map(|n| begin(&lessons, &store, n)).collect();
+    assert!(out.iter().all(|begin| matches!(begin, Begin::Static(Some(_)))));
+    assert!(matches!(begin(&lessons, &store, 5), Begin::Wait));
+    assert!(matches!(
+        lessons.begin(&store, &Url::parse("http://h/other/1").unwrap()).unwrap(),
+        Begin::Static(_)
+    ));
+    // one that failed has taught nothing, and makes room for another
+    drop(out);
+    assert!(matches!(begin(&lessons, &store, 6), Begin::Static(Some(_))));
+}
+
+#[test]
+fn a_static_page_with_its_text_makes_the_form_forget_and_hard_to_convince() {
+    let (lessons, store) = lessons();
+    for n in 0..4 {
+        teach(&lessons, &store, n, Some(Strategy::Chrome));
+    }
+    assert!(lessons.is_first(&store, &url(9), Strategy::Chrome).unwrap());
+    lessons.static_page(&store, &url(9), None).unwrap();
+    assert!(!lessons.is_first(&store, &url(9), Strategy::Chrome).unwrap());
+    let fetched = (10..60).take_while(|&n| teach(&lessons, &store, n, Some(Strategy::Chrome))).count();
+    assert_eq!(fetched, 4 + 16);
+}
+
+/// A page of a form that is begun as it says and teaches what came of it. Whether it had its text, and went to the browser
+/// all the same.
+fn visit(lessons: &Lessons, store: &MemoryStore, n: usize, shell: bool, marks: Marks) -> bool {
+    let outcome = |paid| lessons.outcome(store, &url(n), Strategy::Chrome, paid).unwrap();
+    match begin(lessons, store, n) {
+        Begin::Static(guard) => {
+            lessons.static_page(store, &url(n), shell.then_some(Strategy::Chrome)).unwrap();
+            drop(guard);
+            if shell {
+                outcome(Paid::Yes(marks));
+            }
+            false
+        }
+        Begin::First(_) => {
+            outcome(Paid::Unknown(marks));
+            !shell
+        }
+        Begin::Wait => panic!("nothing is on its way"),
+    }
+}
+
+#[test]
+fn a_mixed_form_that_began_with_shells_sends_few_pages_to_the_browser_needlessly() {
+    let app = Marks { app: true, scripts: true };
+    let plain = Marks { app: false, scripts: true };
+    // what pages show is told apart, or is not: then the early look ends it, the 25th page
+    for (of_pages, most) in [(plain, 1), (app, 20)] {
+        for every in 2..=5 {
+            let (lessons, store) = (Lessons::new(TRIAL, 200), MemoryStore::new());
+            let needless = |n: &usize| {
+                let shell = *n < 4 || (*n != 24 && n.is_multiple_of(every));
+                visit(&lessons, &store, *n, shell, if shell { app } else { of_pages })
+            };
+            let needless = (0..400).filter(needless).count();
+            assert!(needless <= most, "every {every}th is a shell: {needless}");
+        }
+    }
+}
+
+#[test]
+fn what_comes_by_the_browser_at_once_confirms_nothing() {
+    let (lessons, store) = (Lessons::new(TRIAL, 200), MemoryStore::new());
+    for n in 0..4 {
+        teach(&lessons, &store, n, Some(Strategy::Chrome));
+    }
+    let outcome = |paid| lessons.outcome(&store, &url(9), Strategy::Chrome, paid).unwrap();
+    (0..50).for_each(|_| outcome(Paid::Unknown(Marks::ALL)));
+    assert!(lessons.is_first(&store, &url(9), Strategy::Chrome).unwrap());
+    outcome(Paid::No);
+    assert!(!lessons.is_first(&store, &url(9), Strategy::Chrome).unwrap());
+}
+
+#[test]
+fn where_shells_show_no_marks_pages_without_them_are_nothing_new() {
+    let (lessons, store) = (Lessons::new(TRIAL, 200), MemoryStore::new());
+    let none = Marks { app: false, scripts: false };
+    let by_browser = |n| {
+        visit(&lessons, &store, n, true, none);
+        lessons.is_first(&store, &url(n), Strategy::Chrome).unwrap()
+    };
+    assert!((0..200).skip_while(|&n| !by_browser(n)).all(by_browser));
+}
+
+/// A page of one of many forms.
+fn of_form(form: usize) -> Url {
+    let letters = ["k", "l", "m", "n", "o", "p", "r", "s", "t", "u", "v", "w"];
+    let name: String = [form / 144, form / 12 % 12, form % 12].iter().map(|n| letters[*n]).collect();
+    Url::parse(&format!("http://h/{name}/1")).unwrap()
+}
+
+fn is_known(lessons: &Lessons, form: usize) -> bool {
+    let url = of_form(form);
+    lessons.0.lock().hosts[&HostKey::of(&url).unwrap()].forms.contains_key(&url_template(&url))
+}
+
+#[test]
+fn the_form_met_longest_ago_is_forgotten_one_that_taught_nothing_first() {
+    let (lessons, store) = lessons();
+    for form in 0..=MAX_FORMS {
+        let wanted = (form == 0).then_some(Strategy::Chrome);
+        lessons.static_page(&store, &of_form(form), wanted).unwrap();
+    }
+    assert!(is_known(&lessons, 0) && !is_known(&lessons, 1));
+    assert!((2..=MAX_FORMS).all(|form| is_known(&lessons, form)));
+}
+
+#[test]
+fn a_form_is_kept_while_pages_of_it_are_on_their_way() {
+    let (lessons, store) = lessons();
+    let begin = |form| lessons.begin(&store, &of_form(form)).unwrap();
+    let out: Vec<Begin> = (0..MAX_FORMS).map(begin).collect();
+    assert!(matches!(begin(MAX_FORMS), Begin::Static(None)));
+    assert!(!is_known(&lessons, MAX_FORMS));
+    drop(out);
+    assert!(matches!(begin(MAX_FORMS), Begin::Static(Some(_))));
+    assert!(is_known(&lessons, MAX_FORMS) && !is_known(&lessons, 0));
+}
+
+#[test]
+fn what_stops_paying_is_forgotten_and_then_spared() {
+    let (lessons, store) = lessons();
+    for n in 0..4 {
+        teach(&lessons, &store, n, Some(Strategy::Chrome));
+    }
+    let missed = || lessons.outcome(&store, &url(1), Strategy::Chrome, Paid::No).unwrap();
+    missed();
+    assert!(!lessons.is_first(&store, &url(9), Strategy::Chrome).unwrap());
+    (0..15).for_each(|_| missed());
+    let spared = (0..20).filter(|&n| lessons.is_spared(&store, &url(n), Strategy::Chrome).unwrap().is_some());
+    assert_eq!(spared.count(), 18);
+    lessons.outcome(&store, &url(1), Strategy::Chrome, Paid::Yes(Marks::ALL)).unwrap();
+    assert_eq!(lessons.is_spared(&store, &url(1), Strategy::Chrome).unwrap(), None);
+}
+
+#[test]
+fn a_mobile_client_comes_first_only_after_it_has_paid() {
+    let (lessons, store) = lessons();
+    for n in 0..6 {
+        assert!(teach(&lessons, &store, n, Some(Strategy::Mobile)));
+    }
+    lessons.outcome(&store, &url(1), Strategy::Mobile, Paid::Yes(Marks::ALL)).unwrap();
+    assert!(matches!(begin(&lessons, &store, 9), Begin::First(Strategy::Mobile)));
+}
