@@ -28,7 +28,8 @@ use tungstenite::{
 /// The longest that a message may take to leave.
 const WRITE: Duration = Duration::from_secs(10);
 /// Events that somebody wants to know of. The others are not even read.
-const WANTED: [&str; 8] = [
+const WANTED: [&str; 9] = [
+    "Fetch.requestPaused",
     "Inspector.targetCrashed",
     "Network.dataReceived",
     "Network.loadingFailed",

@@ -1,6 +1,7 @@
 //! Why a page was not rendered.
 
 use std::{net::IpAddr, path::PathBuf, time::Duration};
+use url::Url;
 
 /// A phase of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,9 +50,23 @@ pub enum RenderError {
         /// The first of its addresses that was refused.
         address: IpAddr,
     },
-    /// The document did not come.
+    /// The document did not come, for a reason that is the page's.
     #[error("the browser could not load the page ({0})")]
     Navigation(String),
+    /// The document did not come, for a reason that is the network's or the host's and may pass.
+    #[error("the browser could not reach the page ({0})")]
+    Network(String),
+    /// What came is a file to be kept, not to be shown.
+    #[error("it is a download")]
+    Download,
+    /// Its server or its script leads to a document that was not allowed, see [`Renderer::render_page`](crate::Renderer::render_page).
+    #[error("it leads to {to}")]
+    LedAway {
+        /// The document, which was not loaded.
+        to: Url,
+        /// HTTP status of the response that led there.
+        status: u16,
+    },
     /// Something took longer than its budget.
     #[error("{what} took longer than {limit:?}", what = phase.words())]
     Timeout {
@@ -87,7 +102,9 @@ impl RenderError {
             Self::Sandbox => "browser_sandbox",
             Self::Launch { .. } => "browser_launch",
             Self::AddressBlocked { .. } => "address_blocked",
-            Self::Navigation(_) => "navigation",
+            Self::Navigation(_) | Self::LedAway { .. } => "navigation",
+            Self::Network(_) => "browser_network",
+            Self::Download => "attachment",
             Self::Timeout { .. } => "timeout",
             Self::Hung => "page_hung",
             Self::Crashed => "page_crashed",
@@ -117,9 +134,10 @@ impl RenderError {
                 let bits = if address.is_ipv4() { 32 } else { 128 };
                 return format!("allow it with --allow-address {address}/{bits} if you mean it");
             }
-            Self::Navigation(_) => {
-                "look at the URL in a browser; the host may be down, or the answer a download"
-            }
+            Self::Navigation(_) => "look at the URL in a browser; what it leads to is a page of its own",
+            Self::Network(_) => "see whether the host is up, and run the same command again",
+            Self::Download => "fetch it with another tool: only pages are rendered",
+            Self::LedAway { .. } => "nothing: what it leads to is a page of its own",
             Self::Timeout { .. } => "raise the browser's budgets if the site is merely slow",
             Self::Hung => "the page's owner has to fix its script; the static result stands",
             Self::Crashed => "try the page in a newer browser, or with fewer tabs if memory is short",
@@ -135,7 +153,13 @@ impl RenderError {
     /// Whether the same page may succeed if it is tried again.
     #[must_use]
     pub const fn is_transient(&self) -> bool {
-        matches!(self, Self::BrowserLost(_) | Self::Crashed | Self::Timeout { .. })
+        matches!(self, Self::BrowserLost(_) | Self::Crashed | Self::Timeout { .. } | Self::Network(_))
+    }
+
+    /// Whether nothing came from the host: no connection, or no answer over it.
+    #[must_use]
+    pub const fn is_unanswered(&self) -> bool {
+        matches!(self, Self::Network(_) | Self::Timeout { phase: RenderPhase::Navigate, .. })
     }
 
     /// Whether no page can be rendered here at all, this one or another.

@@ -1,7 +1,11 @@
 //! What the events of a tab tell of its page.
 
-use crate::cdp::Session;
-use headless_chrome::protocol::cdp::{Network, Page, types::Event};
+use crate::{cdp::Session, error::RenderError};
+use headless_chrome::protocol::cdp::{
+    Fetch::{self, events::RequestPausedEventParams},
+    Network, Page,
+    types::Event,
+};
 use std::{
     collections::HashSet,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -10,7 +14,8 @@ use std::{
 use url::Url;
 
 /// Response headers that say something of the page: what it is, and what may be done with it.
-const HEADERS: [&str; 8] = [
+const HEADERS: [&str; 9] = [
+    "content-disposition",
     "content-type",
     "content-language",
     "last-modified",
@@ -20,13 +25,22 @@ const HEADERS: [&str; 8] = [
     "tdm-reservation",
     "x-robots-tag",
 ];
+/// Status of a redirect, where the browser does not say which it was.
+const REDIRECTED: u16 = 302;
 /// Scripts of a page that are kept in mind while they load; what is beyond is not waited for.
 const MAX_SCRIPTS: usize = 1000;
+
+/// Which documents the page may be made of.
+pub(crate) type IsPage = Arc<dyn Fn(&Url) -> bool + Send + Sync>;
 
 /// What events have told of the page so far.
 #[derive(Default)]
 pub(crate) struct Seen {
     document: Option<Network::Response>,
+    /// `None`: any.
+    is_page: Option<IsPage>,
+    /// The first document that was not loaded since the page is not made of it, and the status of what led there.
+    led_away: Option<(Url, u16)>,
     encoded: f64,
     decoded: u64,
     /// The request of a document for the page's frame that is under way.
@@ -45,6 +59,11 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
+    /// Nothing, of a page that is made of these documents.
+    pub(crate) fn new(is_page: Option<IsPage>) -> Self {
+        Self { is_page, ..Self::default() }
+    }
+
     /// Where the document's response came from.
     pub(crate) fn address(&self) -> Option<Url> {
         self.document.as_ref().and_then(|document| Url::parse(&document.url).ok())
@@ -63,8 +82,38 @@ impl Seen {
             .filter(|(name, _)| HEADERS.contains(&name.as_str()))
             .map(|(name, value)| (name, value.to_owned()))
             .collect();
+        // what the browser has taken it for
+        let taken_for = self.document.as_ref().map(|document| document.mime_type.as_str());
+        if let Some(kind) = taken_for.filter(|kind| !kind.is_empty())
+            && !found.iter().any(|(name, _)| name == "content-type")
+        {
+            found.push(("content-type".into(), kind.into()));
+        }
         found.sort();
         found
+    }
+
+    /// Where the page has led away to, as the error that it is.
+    pub(crate) fn led_away(&self) -> Option<RenderError> {
+        self.led_away.clone().map(|(to, status)| RenderError::LedAway { to, status })
+    }
+
+    /// Whether a document may be asked for by the tab; of the first that may not be it is noted where it is.
+    fn admits(&mut self, request: &RequestPausedEventParams) -> bool {
+        let Some(is_page) = &self.is_page else { return true };
+        // what is no URL is the browser's own to refuse
+        let Ok(url) = Url::parse(&request.request.url) else { return true };
+        if !matches!(url.scheme(), "http" | "https") || is_page(&url) {
+            return true;
+        }
+        // of a redirect's own status no event has come by yet in every case
+        let redirected = request.redirected_request_id.is_some() || self.document.is_none();
+        let status = if redirected { REDIRECTED } else { self.status() };
+        // an old document that leads on and on would lead away from the next page, too
+        self.restless |= !redirected;
+        self.loading = None;
+        self.led_away.get_or_insert((url, status));
+        false
     }
 
     /// Bytes that came over the network.
@@ -133,6 +182,27 @@ pub(crate) fn lock(seen: &Mutex<Seen>) -> MutexGuard<'_, Seen> {
     seen.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Has the tab ask before it requests a document. Nothing else waits for an answer.
+pub(crate) fn documents() -> Fetch::Enable {
+    let pattern = Fetch::RequestPattern {
+        url_pattern: None,
+        resource_Type: Some(Network::ResourceType::Document),
+        request_stage: Some(Fetch::RequestStage::Request),
+    };
+    Fetch::Enable { patterns: Some(vec![pattern]), handle_auth_requests: None }
+}
+
+const fn proceed(request_id: String) -> Fetch::ContinueRequest {
+    Fetch::ContinueRequest {
+        request_id,
+        url: None,
+        method: None,
+        post_data: None,
+        headers: None,
+        intercept_response: None,
+    }
+}
+
 /// Keeps what the events of a tab tell, answers dialogs, and stops pages that load too much. `tab` is its session, `frame` the
 /// id of its frame.
 pub(crate) fn listener(
@@ -149,6 +219,17 @@ pub(crate) fn listener(
             if seen.decoded > max_bytes && !seen.over {
                 seen.over = true;
                 tab.send(Page::StopLoading(None));
+            }
+        }
+        Event::FetchRequestPaused(event) => {
+            let params = event.params;
+            // frames within the page are as much of it as its images
+            if params.frame_id != frame || lock(&seen).admits(&params) {
+                tab.send(proceed(params.request_id));
+            } else {
+                // the document that is shown stays
+                let error_reason = Network::ErrorReason::Aborted;
+                tab.send(Fetch::FailRequest { request_id: params.request_id, error_reason });
             }
         }
         Event::InspectorTargetCrashed(_) => lock(&seen).crashed = true,

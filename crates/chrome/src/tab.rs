@@ -8,7 +8,7 @@ use crate::{
     proxy::{Proxy, Refusal},
     rules::RULES,
     script::{Taken, take_call},
-    seen::{Seen, listener, lock},
+    seen::{IsPage, Seen, documents, listener, lock},
     settings::{Blocked, ChromeSettings},
     watch::{Step, Watch},
 };
@@ -31,6 +31,13 @@ pub(crate) struct PageTab {
     tab: Session,
     target_id: String,
     seen: Arc<Mutex<Seen>>,
+}
+
+/// Why a navigation brought no document.
+enum NotShown {
+    Download,
+    /// In the browser's words.
+    Error(String),
 }
 
 /// What a page is rendered with.
@@ -59,6 +66,7 @@ impl PageTab {
             enable_durable_messages: None,
         };
         tab.call(network, OWN)?;
+        tab.call(documents(), OWN)?;
         let urls = blocked_urls(settings);
         if !urls.is_empty() {
             tab.call(Network::SetBlockedURLs { urls }, OWN)?;
@@ -77,10 +85,15 @@ impl PageTab {
         Ok(Self { tab, target_id, seen })
     }
 
-    /// Renders a page.
-    pub(crate) fn render(&self, url: &Url, tools: &Tools<'_>) -> Result<Rendered, RenderError> {
+    /// Renders a page. Documents of which `is_page` says that they are not of it are not loaded.
+    pub(crate) fn render(
+        &self,
+        url: &Url,
+        is_page: Option<IsPage>,
+        tools: &Tools<'_>,
+    ) -> Result<Rendered, RenderError> {
         let start = Instant::now();
-        let before = std::mem::take(&mut *lock(&self.seen));
+        let before = std::mem::replace(&mut *lock(&self.seen), Seen::new(is_page));
         let limit = tools.settings.budgets.navigate;
         let guard = tools.watch.arm(Some(&self.tab), tools.chrome.group(), Step::Stop, limit);
         let navigated =
@@ -88,15 +101,22 @@ impl PageTab {
         let step = guard.taken();
         drop(guard);
         match navigated {
+            Ok(Some(_)) if let Some(away) = self.led_away() => return Err(away),
             Ok(None) => {}
             Ok(Some(_)) | Err(_) if step == Step::Stop => {
                 return Err(RenderError::Timeout { phase: RenderPhase::Navigate, limit });
             }
-            Ok(Some(reason)) => return Err(refused(url, reason, tools.proxy)),
+            Ok(Some(NotShown::Download)) => return Err(RenderError::Download),
+            Ok(Some(NotShown::Error(reason))) => return Err(refused(url, reason, tools.proxy)),
             Err(error) => return Err(self.why(&error, step, tools.chrome)),
         }
         let navigate = start.elapsed();
-        let (taken, stopped) = self.take(tools)?;
+        let taken = self.take(tools);
+        // one that leads away again and again keeps its tab busy, too
+        if let Some(away) = self.led_away().filter(|_| !matches!(taken, Err(RenderError::BrowserLost(_)))) {
+            return Err(away);
+        }
+        let (taken, stopped) = taken?;
         let [settle, consent, scroll] = taken.phases();
         let timings = Timings { navigate, settle, consent, scroll, total: start.elapsed() };
         let mut seen = lock(&self.seen);
@@ -119,11 +139,17 @@ impl PageTab {
         })
     }
 
-    /// Sends the tab to a URL and waits for the document's first byte. Gives the browser's reason where none came.
-    fn navigate(&self, url: &Url, limit: Duration) -> Result<Option<String>, CallError> {
+    /// Sends the tab to a URL and waits for the document's first byte. Says why where none came.
+    fn navigate(&self, url: &Url, limit: Duration) -> Result<Option<NotShown>, CallError> {
         let answer = self.tab.call(navigation(url.as_str()), limit + OWN)?;
-        let download = answer.is_download.unwrap_or(false).then(|| "it is a download".to_owned());
-        Ok(answer.error_text.filter(|text| !text.is_empty()).or(download))
+        if answer.is_download.unwrap_or(false) {
+            return Ok(Some(NotShown::Download));
+        }
+        Ok(answer.error_text.filter(|text| !text.is_empty()).map(NotShown::Error))
+    }
+
+    fn led_away(&self) -> Option<RenderError> {
+        lock(&self.seen).led_away()
     }
 
     /// Waits for rest, dismisses consent, scrolls and takes the HTML: in one call, unless the page leads elsewhere or loads
@@ -256,9 +282,37 @@ fn refused(url: &Url, reason: String, proxy: &Proxy) -> RenderError {
     let host = url.host_str().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
     match proxy.refusal(host, url.port_or_known_default().unwrap_or_default()) {
         Some(Refusal::Address(address)) => RenderError::AddressBlocked { host: host.to_owned(), address },
+        Some(Refusal::Failed(why)) if is_of_network(&reason) => {
+            RenderError::Network(format!("{reason}: {why}"))
+        }
         Some(refusal) => RenderError::Navigation(format!("{reason}: {refusal}")),
+        None if is_of_network(&reason) => RenderError::Network(reason),
         None => RenderError::Navigation(reason),
     }
+}
+
+/// Whether an error of the browser says that a host was not reached, or the connection to it lost. By the names of Chromium's
+/// net/base/net_error_list.h; an empty response is what a connection that the proxy could not make looks like.
+fn is_of_network(reason: &str) -> bool {
+    const NAMES: [&str; 15] = [
+        "ADDRESS_UNREACHABLE",
+        "CONNECTION_",
+        "CONTENT_LENGTH_MISMATCH",
+        "DNS_",
+        "EMPTY_RESPONSE",
+        "HTTP2_",
+        "INCOMPLETE_",
+        "INTERNET_DISCONNECTED",
+        "NAME_",
+        "NETWORK_",
+        "PROXY_CONNECTION_FAILED",
+        "QUIC_",
+        "SOCKET_",
+        "TIMED_OUT",
+        "TUNNEL_CONNECTION_FAILED",
+    ];
+    let name = reason.strip_prefix("net::ERR_");
+    name.is_some_and(|name| NAMES.iter().any(|one| name.starts_with(one)))
 }
 
 /// Whether the document that was asked is gone because the page leads to another one.

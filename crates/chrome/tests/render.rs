@@ -114,6 +114,48 @@ fn routing_and_redirects_end_at_their_address() {
 }
 
 #[test]
+fn only_the_page_that_was_asked_for_is_loaded() {
+    let Some((renderer, _profiles)) = renderer(|_| {}) else { return };
+    let again = format!(
+        "if (location.search) app.textContent = '{TEXT}'; else location.search = '?again'; location.hash = 'part'"
+    );
+    let mut served = pages(&[
+        ("/refresh", "<meta http-equiv=refresh content='0; url=/there'>".into()),
+        ("/script", script("location = '/there'")),
+        ("/form", "<form id=f action=/there></form><script>f.submit()</script>".into()),
+        ("/loop", script("setInterval(() => location = '/there?' + Math.random(), 20)")),
+        ("/again", script(&again)),
+        ("/framed", script(&format!("app.textContent = '{TEXT}'")) + "<iframe src=/inside></iframe>"),
+        ("/inside", "within".into()),
+        ("/there", script("")),
+        ("/moved", String::new()),
+    ]);
+    served.get_mut("/moved").unwrap().0 = "Location: /there\r\n";
+    let server = Server::start("127.0.0.1", served);
+    let only = |path: &str| {
+        let (url, own) = (server.url(path), server.url(path));
+        block_on(renderer.render_page(&url, move |to| to.path() == own.path()))
+    };
+    for (path, to, by) in [
+        ("/moved", "/there", 302),
+        ("/refresh", "/there", 200),
+        ("/script", "/there", 200),
+        ("/form", "/there?", 200),
+    ] {
+        assert_eq!(only(path), Err(RenderError::LedAway { to: server.url(to), status: by }), "{path}");
+    }
+    let looped = only("/loop").map(|page| page.url);
+    assert!(matches!(looped, Err(RenderError::LedAway { .. })), "{looped:?}");
+    for path in ["/again", "/framed", "/again"] {
+        let page = only(path).unwrap_or_else(|error| panic!("{path}: {error}"));
+        assert!(page.html.contains(&format!(">{TEXT}<")), "{path}: {}", page.html);
+    }
+    let hits = server.hits();
+    assert!(!hits.iter().any(|path| path.starts_with("/there")), "{hits:?}");
+    assert_eq!(hits.iter().filter(|path| *path == "/inside").count(), 1, "{hits:?}");
+}
+
+#[test]
 fn tabs_are_reused_and_never_more_than_their_limit() {
     let Some((renderer, _profiles)) = renderer(|settings| settings.tabs = 2) else { return };
     let opens =
@@ -311,12 +353,14 @@ fn what_is_no_page_is_a_typed_error() {
     );
     let server = Server::start("127.0.0.1", served);
     let file = render(&renderer, &server.url("/file")).unwrap_err();
-    assert!(matches!(file, RenderError::Navigation(_)), "{file}");
+    assert_eq!(file, RenderError::Download);
     let never = render(&renderer, &server.url("/never")).unwrap_err();
     let limit = Duration::from_secs(2);
     assert_eq!(never, RenderError::Timeout { phase: RenderPhase::Navigate, limit });
-    let closed = render(&renderer, &"http://127.0.0.1:1/".parse().unwrap()).unwrap_err();
-    assert!(matches!(closed, RenderError::Navigation(_)), "{closed}");
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let nobody = format!("http://{free}/").parse().unwrap();
+    let closed = render(&renderer, &nobody).unwrap_err();
+    assert!(matches!(closed, RenderError::Network(_)), "{closed}");
     let scheme = render(&renderer, &"chrome://crash".parse().unwrap()).unwrap_err();
     assert!(matches!(scheme, RenderError::Url(_)), "{scheme}");
     let missing =
