@@ -349,3 +349,131 @@ fn a_crawl_that_is_killed_leaves_no_browser_and_loses_no_page() {
     assert_eq!(records.iter().filter(|r| strategy(r) == "chrome").count(), 16);
     assert!(lines(&fs::read_to_string(sandbox.path("state/errors.jsonl")).unwrap()).is_empty());
 }
+
+/// Pages of one form that only a mobile client is given, and that say the same again and again.
+fn repeated(request: &Request) -> Response {
+    match request.path() {
+        "/" => {
+            let all: Vec<String> = (1..=60).map(|n| format!("/again/{n}")).collect();
+            index(&all.iter().map(String::as_str).collect::<Vec<_>>())
+        }
+        path if path.starts_with("/again/") && is_mobile(request) => {
+            Response::html(article("Again", &prose("the same", 20)))
+        }
+        path if path.starts_with("/again/") => Response::html(format!(
+            "<title>Again</title><body><form>{}</form></body>",
+            "<label>Pick one of these options here</label> ".repeat(10)
+        )),
+        _ => common(request),
+    }
+}
+
+#[test]
+fn what_a_form_has_taught_does_not_pay_for_a_trap() {
+    let (server, sandbox) = (Server::start(0, repeated).unwrap(), Sandbox::new());
+    let mut command = crawl(&sandbox, &server, &["--chrome", "/nonexistent/chrome"]);
+    run(command.env("CRAWL_TRAPS_TEMPLATE_CREDIT", "150")).expect(0);
+    let errors = sandbox.errors();
+    let trapped: BTreeSet<&str> =
+        errors.iter().filter(|e| e["kind"] == "trap_template").map(|e| e["url"].as_str().unwrap()).collect();
+    assert!(!trapped.is_empty(), "{errors:?}");
+    let requests = server.requests();
+    let of = |mobile: bool| -> BTreeSet<&str> {
+        requests.iter().filter(|r| is_mobile(r) == mobile).map(Request::path).collect()
+    };
+    assert!(
+        of(true).difference(&of(false)).next().is_some(),
+        "no page was asked for by a mobile client first"
+    );
+    let fetched = trapped.iter().filter(|url| requests.iter().any(|r| **url == server.url(r.path()))).count();
+    assert_eq!(fetched, 0, "{trapped:?}");
+}
+
+/// A site that shows a browser something else than the shell that others get. Its seed leads by script to another host.
+fn otherwise(request: &Request) -> Response {
+    let here = request.header("host").unwrap_or_default();
+    if here.starts_with("127.") && request.path() == "/" {
+        let there = here.replace("127.0.0.1", "localhost");
+        let leave = format!("<script>location.replace('http://{there}/')</script></body>");
+        return Response::html(SHELL.replace("<script src=/app.js></script></body>", &leave));
+    }
+    match request.path() {
+        "/robots.txt" => Response::new(200, "text/plain", "User-agent: *\nDisallow: /private/\n"),
+        "/" => index(&["/data", "/file", "/redirects", "/leads"]),
+        "/data" if is_browser(request) => {
+            Response::new(200, "application/json", "{\"words\": \"of a program\"}")
+        }
+        "/file" if is_browser(request) => {
+            Response::html("words").header("Content-Disposition", "attachment; filename=words.html")
+        }
+        "/redirects" if is_browser(request) => Response::redirect(302, "/private/page"),
+        "/leads" => Response::html(SHELL.replace(
+            "<script src=/app.js>",
+            "<script>location.replace('/private/page')</script><script src=/app.js>",
+        )),
+        "/data" | "/file" | "/redirects" => Response::html(SHELL.replace(
+            "<div id=root></div>",
+            "<div id=root><p>Loading the tide tables of the harbour, please wait.</p></div>",
+        )),
+        _ => common(request),
+    }
+}
+
+#[test]
+fn a_browser_goes_no_way_that_was_not_allowed_and_shows_pages_only() {
+    if !there_is_a_browser() {
+        return;
+    }
+    let (server, sandbox) = (Server::start(0, otherwise).unwrap(), Sandbox::new());
+    let (records, _) = finished(&sandbox, &server, &[]);
+    let there = server.url("").replace("127.0.0.1", "localhost");
+    let of = |path: &str| record(&records, &format!("{there}{path}"));
+    // a seed leads whither it leads
+    assert!(of("/")["text"].as_str().unwrap().contains("Entry 7 of the index"));
+    for (path, why) in [
+        ("/data", "content_type"),
+        ("/file", "attachment"),
+        ("/redirects", "navigation"),
+        ("/leads", "navigation"),
+    ] {
+        assert_eq!(tried(of(path)), [("static", None), ("chrome", Some(why))], "{path}");
+    }
+    let asked = server.targets();
+    assert!(!asked.iter().any(|target| target.starts_with("/private/")), "{asked:?}");
+}
+
+/// An AMP page on another origin of the crawl, whose files reserve it.
+fn elsewhere(request: &Request) -> Response {
+    let here = request.header("host").unwrap_or_default();
+    let there = here.replace("127.0.0.1", "localhost");
+    match request.path() {
+        "/ai.txt" if here.starts_with("localhost") => {
+            Response::new(200, "text/plain", "User-agent: *\nDisallow: /kept/\n")
+        }
+        "/robots.txt" if here.starts_with("localhost") => {
+            Response::new(200, "text/plain", "User-agent: *\nDisallow: /closed/\n")
+        }
+        "/" if here.starts_with("localhost") => index(&[]),
+        "/" => index(&["/free", "/kept", "/closed"]),
+        "/free" | "/kept" | "/closed" => {
+            let link = format!("<head><link rel=amphtml href=http://{there}{}/amp>", request.path());
+            Response::html(SHELL.replace("<head>", &link))
+        }
+        path if path.ends_with("/amp") => Response::html(article("Tides", &prose(path, 20))),
+        _ => common(request),
+    }
+}
+
+#[test]
+fn another_origin_is_asked_what_it_reserves_before_its_form_of_a_page() {
+    let (server, sandbox) = (Server::start(0, elsewhere).unwrap(), Sandbox::new());
+    let seeds = [server.url("/"), server.url("/").replace("127.0.0.1", "localhost")];
+    let mut command = sandbox.crawl(&seeds, &["-O", "out.jsonl", "--chrome", "/nonexistent/chrome"]);
+    run(command.env("CRAWL_CRAWL_AI_OPTOUT_FILES", "true")).expect(0);
+    let records = sandbox.records("out.jsonl");
+    assert_eq!(strategy(record(&records, &server.url("/free"))), "amp");
+    let closed = record(&records, &server.url("/closed"));
+    assert!(tried(closed).contains(&("amp", Some("robots_disallowed"))), "{closed}");
+    assert!(!server.targets().contains(&"/closed/amp".to_owned()));
+    assert!(!url_counts(&records).contains_key(&server.url("/kept")), "its origin reserves it");
+}

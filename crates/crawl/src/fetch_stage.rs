@@ -1,6 +1,7 @@
 //! The fetch stage: leased requests in, pages out. One lease is one request to the host, so that politeness, which is
 //! settled before the lease, holds for redirects and robots.txt too.
 
+mod alternative;
 mod ends;
 mod other_ways;
 mod permission;
@@ -67,6 +68,7 @@ pub async fn worker(
             request,
             slot,
             opt_outs: None,
+            opt_outs_there: None,
             was_tried: false,
             on_trial: None,
         };
@@ -105,6 +107,8 @@ struct Visit<'a> {
     slot: Option<HostSlot>,
     /// What the files of the origin reserve, once they were asked for.
     opt_outs: Option<Arc<OriginOptOuts>>,
+    /// The same of the origin that another form of the page is on.
+    opt_outs_there: Option<Arc<OriginOptOuts>>,
     /// Another strategy has been tried before.
     was_tried: bool,
     /// Pages of the URL's form wait for this one.
@@ -117,7 +121,8 @@ impl Visit<'_> {
         let (context, request) = (self.context, self.request.clone());
         let so_far = strategies::so_far(context, &request)?;
         self.was_tried = so_far.is_some();
-        let mut chosen = request.strategy;
+        // before another strategy is at work, an end says nothing of it: there is nothing to go back from
+        let mut chosen = request.strategy.filter(|_| self.was_tried);
         match self.visit(so_far.as_ref(), &mut chosen).await? {
             Answer::Finished(end) => {
                 let request = CrawlRequest { strategy: chosen, ..request };
@@ -131,7 +136,7 @@ impl Visit<'_> {
         }
     }
 
-    /// One strategy; `chosen` is set to which.
+    /// One strategy; `chosen` is set to which, once nothing but the strategy itself is left to fail.
     async fn visit(
         mut self,
         so_far: Option<&SoFar>,
@@ -162,13 +167,13 @@ impl Visit<'_> {
         if let Some(answer) = self.choose().await? {
             return Ok(answer);
         }
-        *chosen = self.request.strategy;
         // a URL pays once, whatever is tried for it
         if !self.was_tried
             && let Some(answer) = self.pay()
         {
             return Ok(answer);
         }
+        *chosen = self.request.strategy;
         match self.request.strategy {
             Some(Strategy::Chrome) => self.render().await,
             Some(Strategy::Amp | Strategy::Mobile) if self.was_tried => self.alternative(so_far).await,
@@ -176,10 +181,17 @@ impl Visit<'_> {
         }
     }
 
-    /// A page with what the files of its origin reserve of it.
+    /// A page with what the files of its origin reserve of it, and those of where another form of it was had.
     fn reserved(&self, mut page: Box<FetchedPage>) -> Box<FetchedPage> {
         let header = tdm_header(&page.headers);
-        let found = self.opt_outs.as_ref().and_then(|files| files.reserves(&page.request.url, header));
+        let there = self.opt_outs_there.as_ref().and_then(|files| files.reserves(&page.final_url, header));
+        // what the response frees is the address that gave it, not the page that was asked for
+        let here = header.filter(|reserved| *reserved || self.opt_outs_there.is_none());
+        let asked = self.opt_outs.as_ref().and_then(|files| files.reserves(&page.request.url, here));
+        let found = match (asked, there) {
+            (Some(OptOut::Unknown), Some(known)) => Some(known),
+            (asked, there) => asked.or(there),
+        };
         page.reserved_by_file = found.map(OptOut::name);
         page
     }

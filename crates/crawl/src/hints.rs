@@ -79,6 +79,7 @@ mod tests {
             RenderError::Sandbox,
             RenderError::Launch { path: "chromium".into(), reason: reason() },
             RenderError::Navigation(reason()),
+            RenderError::Network(reason()),
             RenderError::Hung,
             RenderError::Crashed,
             RenderError::BrowserLost(reason()),

@@ -1,19 +1,19 @@
-//! The ways to a page besides the plain request: a browser, the AMP page, a mobile client.
+//! Which way a page is fetched, and the way by a browser.
 
 use super::{Answer, Visit, ends::spread, failed_page};
 use crate::{
     config::StrategyChoice,
-    context::{Context, Finished, StageError, now_ms},
+    context::{Finished, StageError, now_ms},
     links::new_url,
-    strategies::{Begin, OnTrial, SoFar},
+    strategies::{Begin, OnTrial},
 };
 use crawl_chrome::{RenderError, Rendered};
-use crawl_fetch::{FetchError, Fetched, SlotOutcome, domain};
+use crawl_fetch::{FetchError, SkipKind, SlotOutcome, parse_retry_after};
 use crawl_model::{
-    Body, CrawlRequest, Discovery, FailedPage, FetchedPage, Headers, HostKey, Lane, Origin, Outcome, Stage,
-    Strategy, Timings,
+    Body, CrawlRequest, Discovery, FailedPage, FetchedPage, Headers, HostKey, Lane, Outcome, Stage, Strategy,
+    Timings,
 };
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 use tokio::time::timeout;
 use url::Url;
 
@@ -21,10 +21,6 @@ use url::Url;
 const PATIENCE: Duration = Duration::from_secs(2);
 /// And how long it waits then without a place.
 const LATER: Duration = Duration::from_secs(1);
-/// How long the turn at another host, that of an AMP or a mobile page, is waited for with the place held.
-const TURN: Duration = Duration::from_secs(5);
-/// Hops of an AMP or a mobile page.
-const MAX_HOPS: usize = 5;
 /// Times that a page is rendered again whose browser was lost.
 const RENDERED_AGAIN: u32 = 2;
 
@@ -108,14 +104,19 @@ impl Visit<'_> {
             Err(error) => return self.failed(&error, None, None),
         };
         let started_at_ms = now_ms();
-        let rendered = self.context.browser.render(&self.request.url).await;
-        let status = rendered.as_ref().ok().map(|rendered| rendered.status).filter(|status| *status > 0);
-        let retry_after = rendered.as_ref().ok().and_then(retry_after);
-        slot.finish(SlotOutcome { status, retry_after, ..SlotOutcome::default() }.of_url(&self.request.url));
+        let asked = self.context.links.canonical(&self.request.url);
+        // the page itself may be loaded again; another is for the frontier to allow
+        let (context, page) = (Arc::clone(self.context), asked.clone());
+        let is_page = move |to: &Url| context.links.canonical(to) == page;
+        let rendered = self.context.browser.render(&self.request.url, is_page).await;
+        slot.finish(outcome(&rendered).of_url(&self.request.url));
         let rendered = match rendered {
             Ok(rendered) => rendered,
+            Err(RenderError::LedAway { to, status }) => return self.led_away(&to, status),
             Err(error) => return self.not_rendered(&error),
         };
+        let retry_after = retry_after(&rendered);
+        let status = Some(rendered.status).filter(|status| *status > 0);
         if let (Some(host), Some(status)) = (HostKey::of(&self.request.url), status) {
             let millis = u32::try_from(rendered.timings.total.as_millis()).unwrap_or(u32::MAX);
             self.context.stats.answered(&host, status, millis);
@@ -123,9 +124,12 @@ impl Visit<'_> {
         if let Some(status) = status.filter(|status| !(200..300).contains(status)) {
             return self.failed(&FetchError::Status(status), Some(status), retry_after);
         }
-        let asked = self.context.links.canonical(&self.request.url);
         if self.context.links.canonical(&rendered.document) != asked {
             return self.led_away(&rendered.document, status.unwrap_or(200));
+        }
+        if let Err(skipped) = self.context.client.judge_shown(&rendered.headers, &rendered.html) {
+            self.context.stats.wire_bytes.add(rendered.bytes);
+            return Ok(self.end(Outcome::Skipped, skipped.name(), status));
         }
         admission.holds(rendered.html.len() as u64);
         let guard = Some(admission.complete(rendered.html.len() as u64));
@@ -136,7 +140,23 @@ impl Visit<'_> {
     }
 
     fn not_rendered(&self, error: &RenderError) -> Result<Answer, StageError> {
+        if matches!(error, RenderError::Download) {
+            return Ok(self.end(Outcome::Skipped, SkipKind::Attachment.name(), None));
+        }
         let attempts = self.request.attempt + 1;
+        if error.is_unanswered() {
+            if let Some(answer) = self.fall_back_to_http(matches!(error, RenderError::Network(_)))? {
+                return Ok(answer);
+            }
+            if self.host_left().is_some() {
+                return Ok(self.given_up());
+            }
+            let late = matches!(error, RenderError::Timeout { .. });
+            if let Some(pause) = self.context.retry.pause(attempts, None, late) {
+                tracing::info!(url = %self.request.url, %error, attempts, ?pause, "will try again");
+                return self.requeue(spread(pause), attempts);
+            }
+        }
         // the others of a page are its own doing
         let lost = matches!(error, RenderError::BrowserLost(_) | RenderError::Launch { .. });
         if lost && attempts <= RENDERED_AGAIN && self.context.browser.unavailable().is_none() {
@@ -158,101 +178,25 @@ impl Visit<'_> {
             }
             self.request.url = asked;
         }
-        let canonical = self.context.links.canonical(to);
-        let links = &self.context.links;
+        let context = self.context;
+        let (links, canonical) = (&context.links, context.links.canonical(to));
+        let seed = self.request.discovery.is_seed();
         if let Some(host) = HostKey::of(&canonical)
-            && links.admits(&canonical)
-            && links.trap(&canonical).is_none()
+            && self.request.redirects.len() < context.config.fetch.max_redirects
+            && (seed || (links.admits(&canonical) && links.trap(&canonical).is_none()))
         {
-            let target = new_url(canonical, host, self.request.depth, Discovery::Redirect);
-            self.context.store.enqueue(&[target])?;
-            self.context.stats.changed.notify_one();
+            // what a seed leads to is as much the user's word as the seed
+            let discovery = if seed { Discovery::Seed } else { Discovery::Redirect };
+            if seed {
+                context.extend_scope(&canonical)?;
+            }
+            let mut target = new_url(canonical, host, self.request.depth, discovery);
+            target.redirects.clone_from(&self.request.redirects);
+            target.redirects.push(self.request.url.as_str().to_owned());
+            context.store.enqueue(&[target])?;
+            context.stats.changed.notify_one();
         }
         Ok(self.fail(Stage::Fetch, "navigation", Some(status), format!("the page's script leads to {to}")))
-    }
-
-    /// The AMP page, or what a mobile client is given. It stands for the URL that was asked for, so its redirects are followed
-    /// here, within the site, each with a turn of its own and the leave of its robots.txt.
-    pub(super) async fn alternative(mut self, so_far: Option<&SoFar>) -> Result<Answer, StageError> {
-        let asked = self.request.url.clone();
-        let amp = self.request.strategy == Some(Strategy::Amp);
-        if let Some(url) = so_far.and_then(SoFar::amp_url).filter(|_| amp) {
-            self.request.url = url.clone();
-        }
-        for _ in 0..=MAX_HOPS {
-            if let Some(why) = self.is_kept_from(&asked).await? {
-                return Ok(self.fail(Stage::Robots, "robots_disallowed", None, why));
-            }
-            if let Some(answer) = self.turn_there(&asked).await? {
-                return Ok(answer);
-            }
-            match self.fetch().await {
-                Fetched::Page(mut page) => {
-                    page.request.url = asked;
-                    page.strategy = if amp { Strategy::Amp } else { page.strategy };
-                    return Ok(Answer::Page(self.reserved(page)));
-                }
-                Fetched::Redirect { to, .. } => self.request.url = to,
-                Fetched::Skipped { kind, status, wire_bytes, .. } => {
-                    self.context.stats.wire_bytes.add(wire_bytes);
-                    return Ok(self.end(Outcome::Skipped, kind.name(), Some(status)));
-                }
-                Fetched::Failed { error, status, retry_after, .. } => {
-                    return self.failed(&error, status, retry_after);
-                }
-            }
-        }
-        let message = format!("more than {MAX_HOPS} redirects, the last one to {}", self.request.url);
-        Ok(self.fail(Stage::Fetch, "too_many_redirects", None, message))
-    }
-
-    /// Why the address that another form of the page has come to may not be asked: it is of another site, or its robots.txt says
-    /// so. What was asked for itself has been allowed already.
-    async fn is_kept_from(&self, asked: &Url) -> Result<Option<String>, StageError> {
-        let url = &self.request.url;
-        if url == asked {
-            return Ok(None);
-        }
-        let same_site = domain(url).is_some() && domain(url) == domain(asked);
-        if !same_site && !self.context.links.in_scope(url) {
-            return Ok(Some(format!("it leads to another site, {url}")));
-        }
-        let Some(origin) = Origin::of(url).filter(|_| self.context.config.crawl.obey_robots) else {
-            return Ok(None);
-        };
-        let Context { store, client, gate, robots, .. } = &**self.context;
-        let looked = robots.lookup(&origin, &**store, client, gate, &mut None, now_ms()).await?;
-        let policy = &looked.robots.policy;
-        let allowed = !policy.is_unreachable() && policy.verdict(url).allowed;
-        Ok((!allowed).then(|| format!("robots.txt of {origin} does not allow {url}")))
-    }
-
-    /// The turn at the host that is asked now: the lease's for the page's own host, and one of its own for another.
-    async fn turn_there(&mut self, asked: &Url) -> Result<Option<Answer>, StageError> {
-        let (here, there) = (HostKey::of(asked), HostKey::of(&self.request.url));
-        let Some(there) = there.filter(|_| self.slot.is_none() || here != HostKey::of(&self.request.url))
-        else {
-            return Ok(None);
-        };
-        self.give_back_slot();
-        match self.context.gate.acquire_within(&there, TURN).await {
-            Ok(slot) => {
-                self.slot = Some(slot);
-                Ok(None)
-            }
-            Err(_) => {
-                let attempts = self.request.attempt + 1;
-                match self.context.retry.pause(attempts, None, false) {
-                    Some(pause) => self.requeue(spread(pause), attempts).map(Some),
-                    None => Ok(Some(self.fail(
-                        Stage::Fetch,
-                        "timeout",
-                        None,
-                        format!("no turn at {there} in time"),
-                    ))),
-                }
-            }
-        }
     }
 
     /// The guard of a page on trial rides with its body, so that it ends when the page has taught, whatever becomes of it.
@@ -265,10 +209,20 @@ impl Visit<'_> {
     }
 }
 
-/// `Retry-After` in seconds, as nearly all give it.
+/// What a navigation was to its host.
+fn outcome(rendered: &Result<Rendered, RenderError>) -> SlotOutcome {
+    let (status, retry_after) = match rendered {
+        Ok(rendered) => (Some(rendered.status).filter(|status| *status > 0), retry_after(rendered)),
+        Err(RenderError::LedAway { status, .. }) => (Some(*status), None),
+        Err(_) => (None, None),
+    };
+    let unanswered = rendered.as_ref().is_err_and(RenderError::is_unanswered);
+    SlotOutcome { status, retry_after, unanswered, ..SlotOutcome::default() }
+}
+
 fn retry_after(rendered: &Rendered) -> Option<Duration> {
     let (_, value) = rendered.headers.iter().find(|(name, _)| name == "retry-after")?;
-    value.trim().parse().ok().map(Duration::from_secs)
+    parse_retry_after(value)
 }
 
 /// What a browser showed, as a page like any other.

@@ -81,7 +81,7 @@ impl Visit<'_> {
     }
 
     /// What robots.txt says of the URL, if it may not be fetched.
-    fn forbidden(&self, policy: &RobotsPolicy, origin: &Origin) -> Option<Answer> {
+    pub(super) fn forbidden(&self, policy: &RobotsPolicy, origin: &Origin) -> Option<Answer> {
         if let Some(delay) = policy.crawl_delay().filter(|delay| *delay >= LONGEST_CRAWL_DELAY) {
             let message = format!(
                 "robots.txt of {origin} asks for a pause of {} s between two requests, which is as good as disallowing all",
@@ -135,7 +135,7 @@ impl Visit<'_> {
 
     /// Without a robots.txt nothing is allowed (RFC 9309 §2.3.1.4). A host that does not answer does not answer for its
     /// pages either: the reason is then the host's, not that of its robots.txt.
-    fn robots_unreachable(&self, robots: &Robots) -> Result<Answer, StageError> {
+    pub(super) fn robots_unreachable(&self, robots: &Robots) -> Result<Answer, StageError> {
         if let Some(error) = &robots.error {
             return self.failed(error, None, None);
         }

@@ -179,6 +179,11 @@ pub fn fell_short(
         None if may_go_back => SoFar { ahead: vec![Strategy::Static], ..SoFar::default() },
         None => return Ok(Err(end)),
     };
+    // that the URL is no page, or leads to another, holds unless another way has brought a text of its own
+    let poor = so_far.best.as_ref().is_some_and(|best| is_poor_choice(context, best));
+    if strategy == Strategy::Static && poor && matches!(end, Finished::Other { .. }) {
+        return Ok(Err(end));
+    }
     let (kind, status, message) = match &end {
         Finished::Failed(failed, _) => (failed.kind, failed.status, failed.message.as_str()),
         Finished::Other { kind, history, .. } => (*kind, history.status, "no page came of it"),

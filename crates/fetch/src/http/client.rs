@@ -2,7 +2,7 @@
 
 use super::{
     body::{Plan, Read, drain, read},
-    content::{Declared, SkipKind, essence, gate},
+    content::{Declared, SkipKind, essence, gate, gate_shown},
     cookies::CookieJar,
     failure::{Limits, classify},
     headers::{conditions, headers, owned, requestable, retry_after, target},
@@ -159,6 +159,15 @@ impl HttpClient {
             self.addresses.note(&host, address);
         }
         Ok(())
+    }
+
+    /// Judges what a browser shows of a response to it, by the rules that hold for responses here. `headers` are the response's,
+    /// with names in lower case.
+    ///
+    /// # Errors
+    /// Why it is no page.
+    pub fn judge_shown(&self, headers: &[(String, String)], html: &str) -> Result<(), SkipKind> {
+        gate_shown(headers, html, &self.settings.accept_types)
     }
 
     /// Makes one request: one hop, no redirect followed. A strategy of `mobile` sends the headers of a mobile client;

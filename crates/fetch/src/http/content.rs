@@ -1,6 +1,6 @@
 //! Which bodies are wanted: by their declared type before they are read, by their first bytes after that.
 
-use reqwest::header::{CONTENT_DISPOSITION, CONTENT_TYPE, HeaderMap};
+use reqwest::header::{CONTENT_DISPOSITION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 
 /// Why a response that is no failure brings no page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -68,6 +68,25 @@ pub(crate) fn gate(headers: &HeaderMap, accepted: &[String]) -> Result<Declared,
         _ => Ok(Declared::Accepted),
     }
 }
+
+/// Judges what a browser shows of a response, whose body it does not give, by the response's headers (names in lower case).
+pub(crate) fn gate_shown(
+    headers: &[(String, String)],
+    html: &str,
+    accepted: &[String],
+) -> Result<(), SkipKind> {
+    let pairs = headers.iter().filter_map(|(name, value)| {
+        Some((HeaderName::from_bytes(name.as_bytes()).ok()?, HeaderValue::from_str(value).ok()?))
+    });
+    match gate(&pairs.collect(), accepted)? {
+        // a tree of tags is shown in the place of XML that is no page
+        Declared::Xml if html.contains(XML_VIEWER) => Err(SkipKind::Sniffed),
+        _ => Ok(()),
+    }
+}
+
+/// The id of the element in which Chromium keeps XML that it shows as a tree (third_party/blink/renderer/core/xml).
+const XML_VIEWER: &str = "webkit-xml-viewer-source-xml";
 
 /// Bytes that must have come, or be all there are, before [`sniff`] is asked: what browsers look at (MIME Sniffing §4).
 pub(crate) const SNIFF_BYTES: usize = 1445;
@@ -186,6 +205,19 @@ mod tests {
         let attached =
             headers(&[("content-type", "text/html"), ("content-disposition", "Attachment; filename=a")]);
         assert_eq!(gate(&attached, &accepted), Err(SkipKind::Attachment));
+    }
+
+    #[test]
+    fn what_a_browser_shows_is_judged_by_its_headers() {
+        let accepted = ["text/html", "text/xml"].map(String::from);
+        let judge = |kind: &str, html| {
+            gate_shown(&[("content-type".into(), kind.into()), ("a b".into(), "\n".into())], html, &accepted)
+        };
+        assert_eq!(judge("text/html; charset=x", "<pre>"), Ok(()));
+        assert_eq!(judge("application/json", "<pre>{}</pre>"), Err(SkipKind::ContentType));
+        assert_eq!(judge("text/xml", "<html><p>words"), Ok(()));
+        let tree = "<html><div id=\"webkit-xml-viewer-source-xml\"><rss>";
+        assert_eq!(judge("text/xml", tree), Err(SkipKind::Sniffed));
     }
 
     #[test]

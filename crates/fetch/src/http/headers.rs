@@ -49,10 +49,16 @@ pub(super) fn target(base: &Url, headers: &HeaderMap) -> Result<Url, FetchError>
     Ok(url)
 }
 
-/// `Retry-After` in seconds or as a date. Nonsense says nothing: dates that have passed, and more than a year.
 pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    parse_retry_after(headers.get(RETRY_AFTER)?.to_str().ok()?)
+}
+
+/// The pause that the value of a `Retry-After` asks for, in seconds or as a date (RFC 9110 §10.2.3). Nonsense says nothing: dates
+/// that have passed, and more than a year.
+#[must_use]
+pub fn parse_retry_after(value: &str) -> Option<Duration> {
     const YEAR: Duration = Duration::from_secs(366 * 86_400);
-    let value = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
+    let value = value.trim();
     let wait = match value.parse::<u64>() {
         Ok(seconds) => Duration::from_secs(seconds),
         Err(_) => httpdate::parse_http_date(value).ok()?.duration_since(SystemTime::now()).ok()?,

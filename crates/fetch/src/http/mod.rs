@@ -16,5 +16,6 @@ pub use addresses::AddressPolicy;
 pub(crate) use client::now_ms;
 pub use client::{Fetched, HttpClient, Resource};
 pub use content::{SkipKind, foreign_format};
+pub use headers::parse_retry_after;
 pub use resolve::ResolveRule;
 pub use settings::{HostAuth, HttpSettings, ProxyChoice, RequestHeader};

@@ -1,0 +1,125 @@
+//! The AMP page, or what a mobile client is given: other forms of a page that was asked for.
+
+use super::{Answer, Visit, ends::spread};
+use crate::{
+    context::{Context, StageError, now_ms},
+    strategies::SoFar,
+};
+use crawl_fetch::{Fetched, domain};
+use crawl_model::{HostKey, Origin, Outcome, Stage, Strategy};
+use std::time::Duration;
+use url::Url;
+
+/// How long the turn at another host is waited for with the place held.
+const TURN: Duration = Duration::from_secs(5);
+/// Hops of an AMP or a mobile page.
+const MAX_HOPS: usize = 5;
+
+impl Visit<'_> {
+    /// Fetches it. It stands for the URL that was asked for, so its redirects are followed here, within the site, each with a
+    /// turn of its own and the leave of its origin.
+    pub(super) async fn alternative(mut self, so_far: Option<&SoFar>) -> Result<Answer, StageError> {
+        let asked = self.request.url.clone();
+        let amp = self.request.strategy == Some(Strategy::Amp);
+        if let Some(url) = so_far.and_then(SoFar::amp_url).filter(|_| amp) {
+            self.request.url = url.clone();
+        }
+        for _ in 0..=MAX_HOPS {
+            if let Some(answer) = self.ask_there(&asked).await? {
+                return Ok(answer);
+            }
+            if let Some(answer) = self.turn_there(&asked).await? {
+                return Ok(answer);
+            }
+            match self.fetch().await {
+                Fetched::Page(mut page) => {
+                    page.request.url = asked;
+                    page.strategy = if amp { Strategy::Amp } else { page.strategy };
+                    return Ok(Answer::Page(self.reserved(page)));
+                }
+                Fetched::Redirect { to, .. } => self.request.url = to,
+                Fetched::Skipped { kind, status, wire_bytes, .. } => {
+                    self.context.stats.wire_bytes.add(wire_bytes);
+                    return Ok(self.end(Outcome::Skipped, kind.name(), Some(status)));
+                }
+                Fetched::Failed { error, status, retry_after, .. } => {
+                    return self.failed(&error, status, retry_after);
+                }
+            }
+        }
+        let message = format!("more than {MAX_HOPS} redirects, the last one to {}", self.request.url);
+        Ok(self.fail(Stage::Fetch, "too_many_redirects", None, message))
+    }
+
+    /// Whether the address that another form of the page has come to may be asked: it has to be of the site, and its origin is
+    /// asked as that of any page is. What was asked for itself has been allowed already.
+    async fn ask_there(&mut self, asked: &Url) -> Result<Option<Answer>, StageError> {
+        self.opt_outs_there = None;
+        let url = self.request.url.clone();
+        let (Some(origin), Some(host)) = (Origin::of(&url), HostKey::of(&url)) else { return Ok(None) };
+        if url == *asked {
+            return Ok(None);
+        }
+        let same_site = domain(&url).is_some() && domain(&url) == domain(asked);
+        if !same_site && !self.context.links.in_scope(&url) {
+            let message = format!("it leads to another site, {url}");
+            return Ok(Some(self.fail(Stage::Robots, "robots_disallowed", None, message)));
+        }
+        if Origin::of(asked).as_ref() != Some(&origin) {
+            // the files of another origin are asked for in turns of their own
+            self.give_back_slot();
+        }
+        let Context { config, store, client, gate, robots, opt_outs, .. } = &**self.context;
+        let looked = match config.crawl.obey_robots {
+            true => Some(robots.lookup(&origin, &**store, client, gate, &mut None, now_ms()).await?),
+            false => None,
+        };
+        let policy = looked.as_ref().map(|looked| &looked.robots.policy);
+        if let (Some(looked), Some(policy)) = (&looked, policy) {
+            if policy.is_unreachable() {
+                return self.robots_unreachable(&looked.robots).map(Some);
+            }
+            if let Some(delay) = policy.crawl_delay() {
+                gate.set_crawl_delay(&host, delay);
+            }
+            if let Some(answer) = self.forbidden(policy, &origin) {
+                return Ok(Some(answer));
+            }
+        }
+        if config.crawl.ai_optout_files {
+            match opt_outs.learn(self.context, &origin, policy, &mut None).await {
+                Ok(files) => self.opt_outs_there = Some(files),
+                Err(wait) => return self.requeue(spread(wait), self.request.attempt).map(Some),
+            }
+        }
+        Ok(None)
+    }
+
+    /// The turn at the host that is asked now: the lease's for the page's own host, and one of its own for another.
+    async fn turn_there(&mut self, asked: &Url) -> Result<Option<Answer>, StageError> {
+        let (here, there) = (HostKey::of(asked), HostKey::of(&self.request.url));
+        let Some(there) = there.filter(|_| self.slot.is_none() || here != HostKey::of(&self.request.url))
+        else {
+            return Ok(None);
+        };
+        self.give_back_slot();
+        match self.context.gate.acquire_within(&there, TURN).await {
+            Ok(slot) => {
+                self.slot = Some(slot);
+                Ok(None)
+            }
+            Err(_) => {
+                let attempts = self.request.attempt + 1;
+                match self.context.retry.pause(attempts, None, false) {
+                    Some(pause) => self.requeue(spread(pause), attempts).map(Some),
+                    None => Ok(Some(self.fail(
+                        Stage::Fetch,
+                        "timeout",
+                        None,
+                        format!("no turn at {there} in time"),
+                    ))),
+                }
+            }
+        }
+    }
+}
