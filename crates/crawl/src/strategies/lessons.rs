@@ -28,8 +28,8 @@ const MAX_FORMS: usize = 128;
 const PER_COMPLETE: u32 = 16;
 /// Static pages with their text that are counted.
 const MAX_COMPLETE: u32 = 4;
-/// What share of the pages after which a form is fetched statically again must have come before the first such look: four shells
-/// in a row may be chance. The second comes at the full distance, so two hundred shells cost five static fetches.
+/// The first static page after the trial is fetched so many times sooner than the next ones: four shells in a row may be chance. Two
+/// hundred shells still cost five static fetches in all.
 const FIRST_LOOK: u32 = 10;
 /// Pages that were better for a strategy, before what they all show is taken for what shells of the form show.
 const ALIKE: u32 = 2;
@@ -167,7 +167,7 @@ impl Lesson {
                 self.confidence *= MISSED;
             }
             Paid::Unknown(marks) if self.paid >= ALIKE && !marks.has_all(self.marks) => {
-                self.static_page(None)
+                self.static_page(None);
             }
             Paid::Unknown(_) => self.missed = 0,
         }
