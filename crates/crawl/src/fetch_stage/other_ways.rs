@@ -249,3 +249,24 @@ fn page_of(request: CrawlRequest, rendered: Rendered, status: u16, started_at_ms
         reserved_by_file: None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crawl_chrome::RenderPhase;
+
+    #[test]
+    fn a_host_hears_of_what_a_browser_met() {
+        let of = |error| outcome(&Err(error));
+        let limit = Duration::from_secs(1);
+        let late = RenderError::Timeout { phase: RenderPhase::Navigate, limit };
+        assert!(of(RenderError::Network("reset".into())).unanswered && of(late).unanswered);
+        // of these the host has answered, or was not asked
+        for error in [RenderError::Hung, RenderError::Crashed, RenderError::BrowserLost("gone".into())] {
+            assert!(!of(error).unanswered);
+        }
+        let to = "http://h.test/".parse().unwrap();
+        let away = of(RenderError::LedAway { to, status: 302 });
+        assert_eq!((away.status, away.unanswered), (Some(302), false));
+    }
+}
