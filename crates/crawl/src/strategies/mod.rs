@@ -44,9 +44,9 @@ pub struct SoFar {
     charged: bool,
 }
 
-/// Failures of a strategy that say something of the page. What a network, a proxy or a robots.txt that could not be had says is
-/// of the moment, and their kinds say no more.
-const TELLING: [&str; 2] = ["page_crashed", "page_hung"];
+/// Failures of a strategy that say something of the page: it is a file, its script leads elsewhere or on without end, or ends
+/// the tab. What a network, a proxy or a robots.txt that could not be had says is of the moment.
+const TELLING: [&str; 4] = ["attachment", "navigation", "page_crashed", "page_hung"];
 
 /// What becomes of a page.
 pub enum Next {
