@@ -78,7 +78,7 @@ fn page(n: usize, of: usize) -> (String, String) {
     // in letters, since digits of short lines are masked
     let name: String = n.to_string().bytes().map(|digit| char::from(digit + (b'a' - b'0'))).collect();
     let block = |block: usize| {
-        let of = if block % 5 == 0 { "all" } else { &name };
+        let of = if block.is_multiple_of(5) { "all" } else { &name };
         format!("Block {block} of page {of}: ")
             + &format!("the text of an invented {of} site, with Capitals and commas, ").repeat(3)
     };
