@@ -109,6 +109,10 @@ impl Scheduler {
             if !limit.allows(stats.claimed()) {
                 drop(places);
                 if stats.in_flight() == 0 {
+                    // what was under way at the first look may have gone back to the frontier since
+                    if limit.allows(stats.claimed()) {
+                        continue;
+                    }
                     return Ok(if soft404::drained(&self.context)? {
                         Ending::Drained
                     } else {
