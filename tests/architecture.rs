@@ -15,9 +15,9 @@ const ALLOWED: [(&str, &[&str]); 9] = [
     ("crawl-extract", &["crawl-model"]),
     ("crawl-dedup", &["crawl-model"]),
     ("crawl-store", &["crawl-model"]),
-    // any archive and any corpus: they know nothing of crawls, nor of each other
+    // any archive and any corpus: they know nothing of each other; a corpus shares the codes of languages
     ("crawl-archive", &[]),
-    ("crawl-corpus", &[]),
+    ("crawl-corpus", &["crawl-model"]),
     // the address policy; and, in its tests, the consent rules of the static path
     ("crawl-chrome", &["crawl-fetch", "crawl-extract"]),
     (

@@ -335,7 +335,7 @@ fn detect_language(content: &str) -> Option<String> {
     let info = whatlang::detect(&sample).filter(whatlang::Info::is_reliable)?;
     let code = info.lang().code();
     // whatlang speaks ISO 639-3; ISO 639-1 where there is one.
-    Some(TWO_LETTERS.iter().find(|(three, _)| *three == code).map_or(code, |(_, two)| two).to_owned())
+    Some(crawl_model::short_language(code).to_owned())
 }
 
 /// One letter of so many in another script than Latin, and the text is in the language of that script.
@@ -354,79 +354,6 @@ fn own_letters(sample: &str) -> Cow<'_, str> {
     }
     Cow::Owned(sample.chars().filter(|c| !(c.is_alphabetic() && is_latin(*c))).collect())
 }
-
-/// ISO 639-1 for the languages that whatlang knows.
-const TWO_LETTERS: [(&str, &str); 69] = [
-    ("epo", "eo"),
-    ("eng", "en"),
-    ("rus", "ru"),
-    ("cmn", "zh"),
-    ("spa", "es"),
-    ("por", "pt"),
-    ("ita", "it"),
-    ("ben", "bn"),
-    ("fra", "fr"),
-    ("deu", "de"),
-    ("ukr", "uk"),
-    ("kat", "ka"),
-    ("ara", "ar"),
-    ("hin", "hi"),
-    ("jpn", "ja"),
-    ("heb", "he"),
-    ("yid", "yi"),
-    ("pol", "pl"),
-    ("amh", "am"),
-    ("jav", "jv"),
-    ("kor", "ko"),
-    ("nob", "nb"),
-    ("dan", "da"),
-    ("swe", "sv"),
-    ("fin", "fi"),
-    ("tur", "tr"),
-    ("nld", "nl"),
-    ("hun", "hu"),
-    ("ces", "cs"),
-    ("ell", "el"),
-    ("bul", "bg"),
-    ("bel", "be"),
-    ("mar", "mr"),
-    ("kan", "kn"),
-    ("ron", "ro"),
-    ("slv", "sl"),
-    ("hrv", "hr"),
-    ("srp", "sr"),
-    ("mkd", "mk"),
-    ("lit", "lt"),
-    ("lav", "lv"),
-    ("est", "et"),
-    ("tam", "ta"),
-    ("vie", "vi"),
-    ("urd", "ur"),
-    ("tha", "th"),
-    ("guj", "gu"),
-    ("uzb", "uz"),
-    ("pan", "pa"),
-    ("aze", "az"),
-    ("ind", "id"),
-    ("tel", "te"),
-    ("pes", "fa"),
-    ("mal", "ml"),
-    ("ori", "or"),
-    ("mya", "my"),
-    ("nep", "ne"),
-    ("sin", "si"),
-    ("khm", "km"),
-    ("tuk", "tk"),
-    ("aka", "ak"),
-    ("zul", "zu"),
-    ("sna", "sn"),
-    ("afr", "af"),
-    ("lat", "la"),
-    ("slk", "sk"),
-    ("cat", "ca"),
-    ("tgl", "tl"),
-    ("hye", "hy"),
-];
 
 /// Whether a response is a page that this crate can read: HTML, XHTML or plain text by its `Content-Type`, or without
 /// one, by its first bytes.

@@ -9,6 +9,7 @@
 
 mod extracted;
 mod keys;
+mod language;
 mod page;
 mod projects;
 mod record;
@@ -20,6 +21,7 @@ pub use extracted::{
     Block, Directives, ExtractedPage, Extraction, Extractor, Hreflang, Link, LinkKind, PageMetadata, Warning,
 };
 pub use keys::{ContentHash, HostKey, LeaseToken, Origin, RequestId, UrlKey};
+pub use language::short_language;
 pub use page::{Body, BodyGuard, FetchedPage, Headers, Timings};
 pub use projects::{
     Analysis, AnalysisPage, DomainBoilerplate, DomainFindings, DomainPages, NewSource, Project, ProjectId,
