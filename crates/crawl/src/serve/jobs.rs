@@ -24,8 +24,8 @@ const REMEMBERED: usize = 100;
 /// Jobs that may wait or run; who asks for more is told to come back.
 const MAX_ACTIVE: usize = 32;
 
-/// Jobs in the order in which they were asked for.
-type Book = BTreeMap<(i64, Uuid), Arc<Entry>>;
+/// Jobs in the order in which they were asked for, by their number: a clock may show two the same time, or step back.
+type Book = BTreeMap<u64, Arc<Entry>>;
 type Outcome = Result<ProjectAnalysisResult, Problem>;
 
 /// Where a job stands.
@@ -207,7 +207,8 @@ impl Jobs {
             running: AtomicBool::new(false),
             outcome: watch::Sender::new(None),
         });
-        book.insert((entry.created_at_ms, entry.id), Arc::clone(&entry));
+        let number = book.last_key_value().map_or(0, |(last, _)| last + 1);
+        book.insert(number, Arc::clone(&entry));
         Ok(entry)
     }
 }
