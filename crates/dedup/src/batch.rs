@@ -29,10 +29,11 @@ pub fn clean_domain<P: AsRef<str>>(
     pages: &[P],
     settings: &FingerprintSettings,
 ) -> DomainCleaning {
-    let texts: Vec<_> =
-        pages.iter().map(|page| PageText { content: page.as_ref(), ..PageText::default() }).collect();
-    let mut counted = CountedDomain::exact(domain, &texts, settings);
-    let pages = texts.iter().enumerate().map(|(at, page)| counted.clean(at, page)).collect();
+    let mut counted = CountedDomain::new(domain, Mode::Exact, settings);
+    let of = |content| PageText { content, ..PageText::default() };
+    pages.iter().for_each(|page| counted.count(&of(page.as_ref())));
+    counted.settle();
+    let pages = pages.iter().map(|page| counted.clean(&of(page.as_ref()))).collect();
     let fingerprint = match &counted.counts {
         Counts::Exact(counts, _) => counts.result(),
         Counts::Site(..) => DomainFingerprintResult::default(),
@@ -47,8 +48,10 @@ pub fn clean_site(
     pages: &[PageText<'_>],
     settings: &FingerprintSettings,
 ) -> (Vec<Cleaned>, DomainAnalysisResult) {
-    let mut counted = CountedDomain::site(domain, pages, settings);
-    let cleaned = pages.iter().enumerate().map(|(at, page)| counted.clean(at, page)).collect();
+    let mut counted = CountedDomain::new(domain, Mode::Site, settings);
+    pages.iter().for_each(|page| counted.count(page));
+    counted.settle();
+    let cleaned = pages.iter().map(|page| counted.clean(page)).collect();
     (cleaned, counted.analysis())
 }
 
@@ -59,57 +62,58 @@ pub fn clean_project<D: AsRef<str>>(
     mode: Mode,
     settings: &FingerprintSettings,
 ) -> (Vec<Cleaned>, ProjectAnalysisResult) {
-    let mut counted = CountedProject::of(pages, mode, settings);
-    let cleaned = (0..pages.len()).map(|at| counted.clean(at)).collect();
+    let mut counted = CountedProject::new(mode, settings);
+    pages.iter().for_each(|(domain, page)| counted.count(domain.as_ref(), page));
+    counted.settle();
+    let cleaned = pages.iter().map(|(domain, page)| counted.clean(domain.as_ref(), page)).collect();
     (cleaned, counted.analysis())
 }
 
-/// Pages of many domains, all counted, of which each is cleaned when it is asked for: nobody has to have room for all cleaned
-/// pages at once.
-pub struct CountedProject<'a, D> {
-    pages: &'a [(D, PageText<'a>)],
-    domains: Vec<CountedDomain>,
-    /// Of each page its domain, and its place there.
-    places: Vec<(u32, u32)>,
+/// Pages of many domains in two passes: all are [counted](Self::count), then, in the same order, each is [cleaned](Self::clean). Nobody has
+/// to have room for all pages at once.
+pub struct CountedProject {
+    domains: BTreeMap<String, CountedDomain>,
+    mode: Mode,
+    settings: FingerprintSettings,
 }
 
-impl<'a, D: AsRef<str>> CountedProject<'a, D> {
-    /// Counts pages that are given with the domain of each, every domain by itself.
-    pub fn of(pages: &'a [(D, PageText<'a>)], mode: Mode, settings: &FingerprintSettings) -> Self {
-        let mut by_domain: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-        for (at, (domain, _)) in pages.iter().enumerate() {
-            by_domain.entry(domain.as_ref()).or_default().push(at);
-        }
-        let mut places = vec![(0, 0); pages.len()];
-        let mut domains = Vec::with_capacity(by_domain.len());
-        for (number, (domain, of_domain)) in (0_u32..).zip(by_domain) {
-            for (place, &at) in (0_u32..).zip(&of_domain) {
-                places[at] = (number, place);
-            }
-            let texts: Vec<PageText<'_>> = of_domain.iter().map(|&at| pages[at].1).collect();
-            domains.push(match mode {
-                Mode::Exact => CountedDomain::exact(domain, &texts, settings),
-                Mode::Site => CountedDomain::site(domain, &texts, settings),
-            });
-        }
-        Self { pages, domains, places }
+impl CountedProject {
+    /// No page has been counted.
+    #[must_use]
+    pub const fn new(mode: Mode, settings: &FingerprintSettings) -> Self {
+        Self { domains: BTreeMap::new(), mode, settings: *settings }
     }
 
-    /// Cleans the page at a place among those that were given. To be asked for once for each page, since what is removed is summed up
-    /// for the [analysis](Self::analysis).
-    ///
-    /// # Panics
-    /// When there is no such page.
-    pub fn clean(&mut self, at: usize) -> Cleaned {
-        let (domain, place) = self.places[at];
-        self.domains[domain as usize].clean(place as usize, &self.pages[at].1)
+    /// Counts a page of a domain, every domain by itself.
+    pub fn count(&mut self, domain: &str, page: &PageText<'_>) {
+        if let Some(counted) = self.domains.get_mut(domain) {
+            counted.count(page);
+            return;
+        }
+        let mut counted = CountedDomain::new(domain, self.mode, &self.settings);
+        counted.count(page);
+        self.domains.insert(domain.to_owned(), counted);
+    }
+
+    /// All pages have been counted.
+    pub fn settle(&mut self) {
+        self.domains.values_mut().for_each(CountedDomain::settle);
+    }
+
+    /// Cleans the next page of a domain: to be asked for in the order in which they were counted, after [`settle`](Self::settle). A page more
+    /// than were counted keeps its text.
+    pub fn clean(&mut self, domain: &str, page: &PageText<'_>) -> Cleaned {
+        match self.domains.get_mut(domain) {
+            Some(counted) => counted.clean(page),
+            None => Cleaned::too_few_pages(page.content.to_owned(), 0),
+        }
     }
 
     /// What cleaning came to with the pages that have been cleaned so far; domains in alphabetical order.
     #[must_use]
     pub fn analysis(&self) -> ProjectAnalysisResult {
         let mut project = ProjectAnalysisResult::default();
-        for domain in &self.domains {
+        for domain in self.domains.values() {
             let analysis = domain.analysis();
             project.domains_analyzed += 1;
             project.domains_with_boilerplate += usize::from(analysis.blocks_boilerplate > 0);
@@ -121,11 +125,13 @@ impl<'a, D: AsRef<str>> CountedProject<'a, D> {
     }
 }
 
-/// A domain whose pages were all counted, and what cleaning has come to.
+/// A domain whose pages are counted, and what cleaning has come to.
 struct CountedDomain {
     counts: Counts,
     settings: FingerprintSettings,
     analysis: DomainAnalysisResult,
+    /// Pages cleaned so far.
+    cleaned: usize,
     /// What was removed, in the mode `site`.
     removed: FxHashSet<u64>,
 }
@@ -133,48 +139,51 @@ struct CountedDomain {
 enum Counts {
     /// With the fingerprint's name.
     Exact(Counted, String),
-    Site(SiteFingerprint, Vec<SitePage>),
+    Site(Box<SiteFingerprint>, Vec<SitePage>),
 }
 
 impl CountedDomain {
-    fn exact(domain: &str, pages: &[PageText<'_>], settings: &FingerprintSettings) -> Self {
-        let counted = Counted::of(pages.iter().map(|page| page.content), settings);
-        let name = digest(counted.hashes());
-        let blocks_boilerplate = counted.hashes().count();
-        let mut domain = Self::with(domain, pages.len(), Counts::Exact(counted, name), settings);
-        domain.analysis.blocks_boilerplate = blocks_boilerplate;
-        domain
-    }
-
-    fn site(domain: &str, pages: &[PageText<'_>], settings: &FingerprintSettings) -> Self {
-        let mut host = SiteFingerprint::new(*settings);
-        let mut read = Vec::with_capacity(pages.len());
-        for page in pages {
-            let this = SitePage::of(page);
-            host.observe(page, &this);
-            read.push(this);
-        }
-        host.settle();
-        Self::with(domain, pages.len(), Counts::Site(host, read), settings)
-    }
-
-    fn with(domain: &str, pages_analyzed: usize, counts: Counts, settings: &FingerprintSettings) -> Self {
-        let analysis = DomainAnalysisResult {
-            domain: domain.to_owned(),
-            pages_analyzed,
-            ..DomainAnalysisResult::default()
+    fn new(domain: &str, mode: Mode, settings: &FingerprintSettings) -> Self {
+        let counts = match mode {
+            Mode::Exact => Counts::Exact(Counted::new(settings), String::new()),
+            Mode::Site => Counts::Site(Box::new(SiteFingerprint::new(*settings)), Vec::new()),
         };
-        Self { counts, settings: *settings, analysis, removed: FxHashSet::default() }
+        let analysis = DomainAnalysisResult { domain: domain.to_owned(), ..DomainAnalysisResult::default() };
+        Self { counts, settings: *settings, analysis, cleaned: 0, removed: FxHashSet::default() }
     }
 
-    fn clean(&mut self, at: usize, page: &PageText<'_>) -> Cleaned {
-        let pages = self.analysis.pages_analyzed;
-        let cleaned = match &self.counts {
-            _ if pages < self.settings.min_pages() => {
+    fn count(&mut self, page: &PageText<'_>) {
+        self.analysis.pages_analyzed += 1;
+        match &mut self.counts {
+            Counts::Exact(counted, _) => counted.add(page.content),
+            Counts::Site(host, pages) => {
+                let read = SitePage::of(page);
+                host.observe(page, &read);
+                pages.push(read);
+            }
+        }
+    }
+
+    fn settle(&mut self) {
+        match &mut self.counts {
+            Counts::Exact(counted, name) => {
+                *name = digest(counted.hashes());
+                self.analysis.blocks_boilerplate = counted.hashes().count();
+            }
+            Counts::Site(host, _) => host.settle(),
+        }
+    }
+
+    fn clean(&mut self, page: &PageText<'_>) -> Cleaned {
+        let (at, pages) = (self.cleaned, self.analysis.pages_analyzed);
+        self.cleaned += 1;
+        let cleaned = match &mut self.counts {
+            _ if pages < self.settings.min_pages() || at >= pages => {
                 Cleaned::too_few_pages(page.content.to_owned(), pages as u64)
             }
             Counts::Exact(counted, name) => counted.clean(at, page.content, name.clone()),
-            Counts::Site(host, read) => host.clean(page, &read[at]),
+            // what was read of it is of no more use
+            Counts::Site(host, read) => host.clean(page, &std::mem::take(&mut read[at])),
         };
         if matches!(self.counts, Counts::Site(..)) {
             self.removed.extend(cleaned.removed.iter().map(|span| span.hash));

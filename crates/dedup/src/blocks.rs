@@ -65,6 +65,14 @@ impl PageBlocks {
         hashes
     }
 
+    /// One span of each hash.
+    pub(crate) fn first_of_each(&self) -> Vec<BlockSpan> {
+        let mut spans = self.spans.clone();
+        spans.sort_unstable_by_key(|span| span.hash);
+        spans.dedup_by_key(|span| span.hash);
+        spans
+    }
+
     /// The page without its boilerplate, runs of three line feeds and more cut to two; with what was removed. `boilerplate`
     /// says of a block's hash, if it is boilerplate, what it is called and on how many pages it stands. `content` is the page that was
     /// read.

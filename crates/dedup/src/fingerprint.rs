@@ -80,7 +80,9 @@ pub fn compute_domain_fingerprint<P: AsRef<str>>(
     pages: &[P],
     settings: &FingerprintSettings,
 ) -> DomainFingerprintResult {
-    Counted::of(pages.iter().map(AsRef::as_ref), settings).result()
+    let mut counted = Counted::new(settings);
+    pages.iter().for_each(|page| counted.add(page.as_ref()));
+    counted.result()
 }
 
 /// A page without the blocks whose hashes are given, and the UTF-8 bytes of the blocks removed. Runs of three line
@@ -100,50 +102,48 @@ pub fn strip_boilerplate(
 /// The fingerprint of a domain, and the blocks of its pages with [quick](PageBlocks::quick) hashes.
 pub(crate) struct Counted {
     blocks: Vec<PageBlocks>,
-    /// Boilerplate by its quick hash.
-    boilerplate: FxHashMap<u64, Repeated>,
-    blocks_total: usize,
+    counts: FxHashMap<u64, Repeated>,
+    settings: FingerprintSettings,
 }
 
 impl Counted {
-    pub(crate) fn of<'a>(
-        pages: impl Iterator<Item = &'a str> + Clone,
-        settings: &FingerprintSettings,
-    ) -> Self {
-        let least = settings.min_block_chars();
-        let blocks: Vec<_> = pages.clone().map(|page| PageBlocks::quick(page, least)).collect();
-        if blocks.len() < settings.min_pages() {
-            return Self { blocks, boilerplate: FxHashMap::default(), blocks_total: 0 };
-        }
-        let mut counts: FxHashMap<u64, u64> = FxHashMap::default();
-        for page in &blocks {
-            for hash in page.distinct() {
-                *counts.entry(hash).or_default() += 1;
+    pub(crate) fn new(settings: &FingerprintSettings) -> Self {
+        Self { blocks: Vec::new(), counts: FxHashMap::default(), settings: *settings }
+    }
+
+    /// Counts a page.
+    pub(crate) fn add(&mut self, page: &str) {
+        let blocks = PageBlocks::quick(page, self.settings.min_block_chars());
+        let least = self.settings.min_pages() as u64;
+        for span in blocks.first_of_each() {
+            let found = self.counts.entry(span.hash).or_insert(Repeated { hash: 0, pages: 0 });
+            found.pages += 1;
+            // from here on it may be boilerplate, and is called by its own hash
+            if found.pages == least {
+                found.hash = hash_block(&page[span.start..span.end]);
             }
         }
-        let threshold = settings.threshold(blocks.len() as u64);
-        let blocks_total = counts.len();
-        counts.retain(|_, count| *count >= threshold);
-        let mut boilerplate = FxHashMap::default();
-        for (page, blocks) in pages.zip(&blocks) {
-            for span in blocks.spans() {
-                // each is looked at once
-                if let Some(pages) = counts.remove(&span.hash) {
-                    let hash = hash_block(&page[span.start..span.end]);
-                    boilerplate.insert(span.hash, Repeated { hash, pages });
-                }
-            }
-        }
-        Self { blocks, boilerplate, blocks_total }
+        self.blocks.push(blocks);
+    }
+
+    fn boilerplate(&self) -> impl Iterator<Item = &Repeated> {
+        let threshold = self.threshold();
+        self.counts.values().filter(move |found| found.pages >= threshold)
+    }
+
+    /// Pages that a block must stand on; more than there are where there are too few to judge.
+    fn threshold(&self) -> u64 {
+        self.settings.threshold(self.blocks.len() as u64)
     }
 
     pub(crate) fn hashes(&self) -> impl Iterator<Item = u64> {
-        self.boilerplate.values().map(|found| found.hash)
+        self.boilerplate().map(|found| found.hash)
     }
 
     /// Judges the page at a place among those that were counted; `content` is that page.
     pub(crate) fn clean(&self, at: usize, content: &str, fingerprint: String) -> Cleaned {
-        let found = |quick: u64| self.boilerplate.get(&quick).copied();
+        let threshold = self.threshold();
+        let found = |quick: u64| self.counts.get(&quick).copied().filter(|found| found.pages >= threshold);
         Cleaned::judged(content, &self.blocks[at], found, fingerprint, self.blocks.len() as u64)
     }
 
@@ -154,7 +154,7 @@ impl Counted {
             blocks_boilerplate: hashes.len(),
             boilerplate_hashes: hashes.into_iter().map(hash_digits).collect(),
             pages_analyzed: self.blocks.len(),
-            blocks_total: self.blocks_total,
+            blocks_total: if self.blocks.len() < self.settings.min_pages() { 0 } else { self.counts.len() },
         }
     }
 }

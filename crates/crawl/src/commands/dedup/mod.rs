@@ -13,6 +13,7 @@ use crate::{
     progress::say,
 };
 use crawl_dedup::{FingerprintSettings, Mode, batch::CountedProject};
+use records::{Input, Record};
 use report::Report;
 use std::path::Path;
 
@@ -27,19 +28,34 @@ pub fn run(args: &DedupArgs) -> Result<Exit, Failure> {
         Some(DedupMode::Site) => Mode::Site,
         None => defaults.mode,
     };
-    let input = records::input(args.file.as_deref())?;
-    let records = records::read(&input)?;
-    let pages: Vec<_> = records.iter().map(|record| (record.domain.as_ref(), record.text())).collect();
-    let mut project = CountedProject::of(&pages, mode, &settings);
-    let mut report = args.html.as_ref().map(|_| Report::over(&pages, mode, &settings));
-    let mut out = Vec::with_capacity(WRITTEN * 2);
-    for (at, record) in records.iter().enumerate() {
-        let cleaned = project.clean(at);
+    let input = Input::open(args.file.as_deref())?;
+    let mut project = CountedProject::new(mode, &settings);
+    let mut report = args.html.as_ref().map(|_| Report::new(mode, &settings));
+    let (mut good, mut bad) = (0_usize, 0_usize);
+    let told = |number: usize, problem: String| {
+        bad += 1;
+        say(&format!("line {number}: {problem}; left out"));
+    };
+    input.each(told, |record| {
+        good += 1;
+        project.count(&record.domain, &record.text());
         if let Some(report) = &mut report {
-            report.page(at, &cleaned);
+            report.count(&record.domain, &record.text());
+        }
+        Ok(())
+    })?;
+    if good == 0 && bad > 0 {
+        return Err(Failure::usage("no line could be used"));
+    }
+    project.settle();
+    let mut out = Vec::with_capacity(WRITTEN * 2);
+    let written = |record: Record<'_>| {
+        let cleaned = project.clean(&record.domain, &record.text());
+        if let Some(report) = &mut report {
+            report.page(&record.domain, &record.text(), &cleaned);
         }
         if args.explain {
-            explain::page(record, &cleaned, &mut out)?;
+            explain::page(&record, &cleaned, &mut out)?;
         } else {
             record.write(cleaned, &mut out)?;
         }
@@ -47,7 +63,9 @@ pub fn run(args: &DedupArgs) -> Result<Exit, Failure> {
             write_out(&out)?;
             out.clear();
         }
-    }
+        Ok(())
+    };
+    input.each(|_, _| (), written)?;
     write_out(&out)?;
     let project = project.analysis();
     if let Some(path) = &args.stats {

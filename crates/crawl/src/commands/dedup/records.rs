@@ -1,12 +1,18 @@
 //! Records of a JSONL: read as far as cleaning needs it, written back with what else they hold as it stood.
 
 use super::{internal, json};
-use crate::{commands::read_all, exit::Failure, progress::say};
+use crate::{commands::read_all, exit::Failure};
 use crawl_dedup::{Cleaned, PageText};
 use crawl_model::HostKey;
 use serde::{Deserialize, Deserializer, de};
 use serde_json::value::RawValue;
-use std::{borrow::Cow, fmt, path::Path};
+use std::{
+    borrow::Cow,
+    fmt,
+    fs::File,
+    io::{BufRead, BufReader},
+    path::Path,
+};
 use url::Url;
 
 /// A record that is cleaned anew, whatever else it holds.
@@ -23,35 +29,55 @@ pub struct Record<'a> {
     extracted: bool,
 }
 
-/// The whole input: it is read twice, and what is not looked at is copied from it.
-pub fn input(path: Option<&Path>) -> Result<Vec<u8>, Failure> {
-    match path.filter(|path| path.is_file()) {
-        // of a file the length is known
-        Some(path) => std::fs::read(path).map_err(|e| Failure::usage(format!("{}: {e}", path.display()))),
-        None => read_all(path),
-    }
+/// Lines that are gone through twice: of a file, which is read twice, or of what came by a pipe, which is kept.
+pub enum Input<'p> {
+    File(&'p Path),
+    Kept(Vec<u8>),
 }
 
-/// Reads records; `content` is what is cleaned, `text` where there is none. A second run therefore finds what the first
-/// one found, and changes nothing.
-pub fn read(input: &[u8]) -> Result<Vec<Record<'_>>, Failure> {
-    let (mut records, mut bad) = (Vec::new(), 0_usize);
-    for (number, line) in (1_usize..).zip(input.split(|&byte| byte == b'\n')) {
-        if line.trim_ascii().is_empty() {
-            continue;
+/// Bytes read at a time.
+const READ: usize = 1 << 18;
+
+impl<'p> Input<'p> {
+    pub fn open(path: Option<&'p Path>) -> Result<Self, Failure> {
+        match path.filter(|path| path.is_file()) {
+            Some(path) => Ok(Self::File(path)),
+            None => Ok(Self::Kept(read_all(path)?)),
         }
-        match Record::of(line) {
-            Ok(record) => records.push(record),
-            Err(problem) => {
-                bad += 1;
-                say(&format!("line {number}: {problem}; left out"));
+    }
+
+    /// Visits the lines that can be used, in order; the others are told of by `bad` with their number. `content` is what is cleaned, `text`
+    /// where there is none: a second run therefore finds what the first one found, and changes nothing.
+    pub fn each(
+        &self,
+        mut bad: impl FnMut(usize, String),
+        mut visit: impl FnMut(Record<'_>) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let mut lines: Box<dyn BufRead + '_> = match self {
+            Self::File(path) => {
+                let file =
+                    File::open(path).map_err(|e| Failure::usage(format!("{}: {e}", path.display())))?;
+                Box::new(BufReader::with_capacity(READ, file))
+            }
+            Self::Kept(bytes) => Box::new(&bytes[..]),
+        };
+        let mut line = Vec::new();
+        for number in 1_usize.. {
+            line.clear();
+            let read = lines.read_until(b'\n', &mut line);
+            if read.map_err(|e| Failure::usage(format!("the input cannot be read: {e}")))? == 0 {
+                break;
+            }
+            if line.trim_ascii().is_empty() {
+                continue;
+            }
+            match Record::of(&line) {
+                Ok(record) => visit(record)?,
+                Err(problem) => bad(number, problem),
             }
         }
+        Ok(())
     }
-    if records.is_empty() && bad > 0 {
-        return Err(Failure::usage("no line could be used"));
-    }
-    Ok(records)
 }
 
 impl<'a> Record<'a> {

@@ -25,11 +25,10 @@ const TEMPLATE: &str = include_str!("report.html");
 const PLACE: &str = "/*DATA*/";
 
 /// What the page will show, gathered while pages are cleaned.
-pub struct Report<'a> {
-    pages: &'a [(&'a str, PageText<'a>)],
+pub struct Report {
     mode: Mode,
     settings: FingerprintSettings,
-    domains: BTreeMap<&'a str, Domain>,
+    domains: BTreeMap<String, Domain>,
 }
 
 #[derive(Default)]
@@ -37,8 +36,6 @@ struct Domain {
     /// Of all pages, and of those seen so far.
     bytes: usize,
     seen: usize,
-    /// Of so many pages the text of one is shown.
-    stride: usize,
     rows: Vec<Row>,
     reasons: BTreeMap<RemovalReason, u64>,
     blocks: FxHashMap<(u64, RemovalReason), Block>,
@@ -102,24 +99,23 @@ struct Shown<'a> {
     rows: &'a [Row],
 }
 
-impl<'a> Report<'a> {
-    /// Over pages with their domains, which will be [told of](Self::page) one by one.
-    pub fn over(pages: &'a [(&'a str, PageText<'a>)], mode: Mode, settings: &FingerprintSettings) -> Self {
-        let mut domains: BTreeMap<&str, Domain> = BTreeMap::new();
-        for (domain, page) in pages {
-            domains.entry(domain).or_default().bytes += page.content.len();
-        }
-        let share = TEXT_BYTES / domains.len().max(1);
-        for domain in domains.values_mut() {
-            domain.stride = domain.bytes.div_ceil(share.max(1)).max(1);
-        }
-        Self { pages, mode, settings: *settings, domains }
+impl Report {
+    /// No page has come. Each is to be [counted](Self::count), and then to be [told of](Self::page).
+    pub const fn new(mode: Mode, settings: &FingerprintSettings) -> Self {
+        Self { mode, settings: *settings, domains: BTreeMap::new() }
+    }
+
+    /// There will be this page.
+    pub fn count(&mut self, domain: &str, page: &PageText<'_>) {
+        self.domains.entry(domain.to_owned()).or_default().bytes += page.content.len();
     }
 
     /// A page was cleaned.
-    pub fn page(&mut self, at: usize, cleaned: &Cleaned) {
-        let Some((name, page)) = self.pages.get(at) else { return };
-        let Some(domain) = self.domains.get_mut(name) else { return };
+    pub fn page(&mut self, domain: &str, page: &PageText<'_>, cleaned: &Cleaned) {
+        let share = TEXT_BYTES / self.domains.len().max(1);
+        let Some(domain) = self.domains.get_mut(domain) else { return };
+        // of so many pages the text of one is shown
+        let stride = domain.bytes.div_ceil(share.max(1)).max(1);
         domain.seen += 1;
         for (text, reason, evidence, hash) in removed(page.content, cleaned) {
             let bytes = text.len() as u64;
@@ -139,7 +135,7 @@ impl<'a> Report<'a> {
             return;
         }
         // a page that is as large as all that may be shown is shown by its beginning only in the browser's own time: left out
-        let shown = domain.seen % domain.stride == 0 && page.content.len() <= TEXT_BYTES / 8;
+        let shown = domain.seen.is_multiple_of(stride) && page.content.len() <= TEXT_BYTES / 8;
         let text = shown.then(|| parts(page.content, cleaned));
         let row =
             Row(page.url.to_owned(), page.content.len(), cleaned.bytes_removed, cleaned.blocks_removed, text);
