@@ -46,23 +46,32 @@ fn hosts_on_one_address_share_its_limit() {
         let seeds: Vec<String> = servers.iter().map(|server| server.url("/")).collect();
         let before: Vec<usize> = servers.iter().map(|server| server.requests().len()).collect();
         let mut command = delayed(&sandbox, &seeds, "1s");
+        let started = Instant::now();
         run(command.env("CRAWL_FETCH_ADDRESS_SHARE", share)).expect(0);
-        let mut at: Vec<Instant> = servers
+        let mut at: Vec<Duration> = servers
             .iter()
             .zip(before)
             .flat_map(|(server, before)| server.requests().split_off(before))
-            .map(|request| request.at)
+            .map(|request| request.at - started)
             .collect();
         at.sort_unstable();
         assert_eq!(at.len(), 24, "robots.txt and the page of each");
-        let gaps: Vec<Duration> = at.windows(2).map(|pair| pair[1] - pair[0]).collect();
-        (at[23] - at[0], gaps)
+        at
     };
-    let ((shared, gaps), (alone, _)) = (spread("0.25"), spread("0"));
-    // what one request loses on its way to the server's clock the next gap gains
-    assert!(shared >= Duration::from_millis(23 * 250 - 60), "23 gaps of 250 ms in {shared:?}");
-    assert!(gaps.iter().all(|gap| *gap >= Duration::from_millis(125)), "{gaps:?}");
-    assert!(alone < shared, "{alone:?} for hosts that share nothing, {shared:?} for those that do");
+    let (shared, alone) = (spread("0.25"), spread("0"));
+    // a request may come late to the server's clock, and the next gap then looks shorter than it was: what holds
+    // whatever the machine does is that none comes before its turn
+    for (turn, at) in (0u32..).zip(&shared) {
+        assert!(*at >= turn * Duration::from_millis(250), "request {turn} too early: {shared:?}");
+    }
+    let mut gaps: Vec<Duration> = shared.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    gaps.sort_unstable();
+    assert!(gaps[gaps.len() / 2] >= Duration::from_millis(200), "{gaps:?}");
+    let whole = |at: &[Duration]| at[23] - at[0];
+    assert!(
+        whole(&alone) < whole(&shared),
+        "{alone:?} for hosts that share nothing, {shared:?} for those that do"
+    );
 }
 
 /// Shapes that tell a trap: each link once in the error log, none of them asked for; a page of them writes so many lines
@@ -218,16 +227,22 @@ fn error_pages_with_status_200_are_marked() {
 fn a_host_is_not_asked_again_by_a_run_that_goes_on() {
     let (server, sandbox) = (Server::start(0, shop(200)).unwrap(), Sandbox::new());
     let mut code = 5;
+    // the first run may have reached its limit before the probe's turn came: then its pages are held against nothing
+    let mut unasked = 0;
     for runs in 1.. {
         asked_of(&sandbox, &server, &["--limit", "4"], code);
-        assert_eq!(probes(&server), 1, "in run {runs}: {:?}", server.targets());
+        let asked = probes(&server);
+        assert!(asked == 1 || (asked == 0 && runs == 1), "in run {runs}: {:?}", server.targets());
         let records = sandbox.records("out.jsonl").len();
+        if asked == 0 {
+            unasked = records;
+        }
         if records == 11 {
             break;
         }
         code = if records == 8 { 0 } else { 5 };
     }
-    for record in sandbox.records("out.jsonl") {
+    for record in &sandbox.records("out.jsonl")[unasked..] {
         let (url, marked) =
             (record["url"].as_str().unwrap(), record["warnings"].to_string().contains("soft_not_found"));
         // the answer came in the first run, and is held against pages of the last
