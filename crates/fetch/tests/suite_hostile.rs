@@ -155,7 +155,7 @@ async fn every_robots_txt_ends_in_a_policy() {
         .cloned()
         .collect();
     let resolve = hosts.iter().map(|host| format!("{host}.test:{port}:127.0.0.1").parse().unwrap()).collect();
-    let client = client(HttpSettings { resolve, read_timeout: Duration::from_secs(2), ..settings() });
+    let client = client(HttpSettings { resolve, read_timeout: Duration::from_secs(5), ..settings() });
     let gate = Gate::new(PolitenessSettings { delay: Duration::ZERO, ..PolitenessSettings::default() });
     for host in &hosts {
         let origin = Origin::of(&Url::parse(&format!("http://{host}.test:{port}/")).unwrap()).unwrap();
