@@ -45,4 +45,4 @@ pub use settings::{ClusterAlgorithm, ClusterSettings, Settings, TfIdfSettings};
 pub use table::{COLUMNS, Cell, Column, rows};
 pub use tfidf::{Term, Vocabulary};
 pub use verify::Pair;
-pub use words::{jaccard, shingles, words};
+pub use words::{jaccard, shingles, shingles_in_order, words};

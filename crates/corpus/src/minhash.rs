@@ -8,40 +8,70 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 /// cheap, so misses are what has to be rare.
 const MAX_MISS: f64 = 1e-6;
 
-/// Permutations of the 32-bit numbers, approximated by multiply-shift hashing (Dietzfelbinger et al. 1997).
+/// MinHash in time linear in the set plus that of the signature, instead of their product: Dahlgaard, Knudsen, Thorup, "Fast
+/// Similarity Sketching" (FOCS 2017).
+///
+/// Every element throws one value into one place of the signature, again and again with other hashes, until each place has
+/// one; a place keeps the least value of the first round that reached it. As with one permutation a place, two signatures are equal
+/// at a place with the probability of the Jaccard similarity; the places are drawn without replacement, so that the
+/// estimate errs rather less.
 #[derive(Debug)]
 pub struct MinHash {
-    multipliers: Vec<u64>,
-    summands: Vec<u64>,
+    places: usize,
+    seed: u64,
 }
 
+/// No value yet: greater than that of any round.
+const NONE: u64 = u64::MAX;
+
 impl MinHash {
-    /// So many permutations, drawn from a seed.
+    /// Signatures of so many values (the specification's permutations), drawn from a seed.
     #[must_use]
     pub fn new(permutations: usize, seed: u64) -> Self {
-        let mut state = seed;
-        let mut multipliers = Vec::with_capacity(permutations);
-        let mut summands = Vec::with_capacity(permutations);
-        for _ in 0..permutations {
-            multipliers.push(split_mix(&mut state) | 1);
-            summands.push(split_mix(&mut state));
-        }
-        Self { multipliers, summands }
+        Self { places: permutations, seed }
     }
 
-    /// For each permutation the least value of a set of shingles; `u32::MAX` everywhere for the empty set.
+    /// The signature of a set of shingles, whatever their order and however often each comes; `u32::MAX` everywhere for
+    /// the empty set.
     #[must_use]
     pub fn signature(&self, shingles: &[u64]) -> Vec<u32> {
-        let mut least = vec![u32::MAX; self.multipliers.len()];
-        for shingle in shingles {
-            let folded = (shingle ^ (shingle >> 32)) & 0xffff_ffff;
-            for ((least, a), b) in least.iter_mut().zip(&self.multipliers).zip(&self.summands) {
-                let hash = (a.wrapping_mul(folded).wrapping_add(*b) >> 32) as u32;
-                *least = hash.min(*least);
+        let mut least = vec![NONE; self.places];
+        if shingles.is_empty() {
+            return least.iter().map(|_| u32::MAX).collect();
+        }
+        let mut empty = self.places;
+        let mut state = self.seed;
+        let places = self.places as u64;
+        // a round for each place, at the most; only small sets need more than a few
+        for round in 0..places {
+            let seed = split_mix(&mut state);
+            for shingle in shingles {
+                let hash = folded(shingle ^ seed);
+                let place = ((hash & 0xffff_ffff) * places) >> 32;
+                if let Some(least) = least.get_mut(place as usize) {
+                    empty -= usize::from(*least == NONE);
+                    *least = (round << 32 | hash >> 32).min(*least);
+                }
+            }
+            if empty == 0 {
+                break;
             }
         }
-        least
+        for least in &mut least {
+            let seed = split_mix(&mut state);
+            if *least == NONE {
+                // whatever is least of all, without a place
+                *least = shingles.iter().map(|s| folded(s ^ seed) >> 32).min().unwrap_or(NONE);
+            }
+        }
+        least.iter().map(|value| (value & 0xffff_ffff) as u32).collect()
     }
+}
+
+/// Both halves of a product: each bit of it depends on all of the factor's.
+fn folded(x: u64) -> u64 {
+    let product = u128::from(x) * 0x9e37_79b9_7f4a_7c15;
+    (product as u64) ^ (product >> 64) as u64
 }
 
 /// Steele, Lea, Flood: Fast splittable pseudorandom number generators (2014).
@@ -117,7 +147,7 @@ mod tests {
         assert_eq!(Banding::for_threshold(8, 0.1), Banding { bands: 8, rows: 1 });
     }
 
-    /// 600 pairs of sets whose similarity is known: the error is that of 128 coins.
+    /// 600 pairs of sets whose similarity is known: the error is at most that of 128 coins, each thrown for itself.
     #[test]
     fn the_estimate_errs_as_theory_says() {
         let hash = MinHash::new(128, 1);
@@ -134,7 +164,7 @@ mod tests {
             expected += jaccard * (1.0 - jaccard) / 128.0;
         }
         let ratio: f64 = squares / expected;
-        assert!((0.8..1.25).contains(&ratio), "variance is {ratio} times that of theory");
+        assert!((0.5..1.1).contains(&ratio), "variance is {ratio} times that of theory");
         // the mean of 600 errors, each with a standard deviation of at most 0.045: four of its standard errors
         let mean: f64 = sum / 600.0;
         assert!(mean.abs() < 4.0 * 0.045 / 600_f64.sqrt(), "biased by {mean}");

@@ -48,22 +48,27 @@ fn is_combining(c: char) -> bool {
 /// Words are what stands between spaces. A text of fewer words than a shingle has is one shingle, also the empty one.
 #[must_use]
 pub fn shingles(cleaned: &str, length: usize) -> Vec<u64> {
-    let length = length.max(1);
-    let mut starts: Vec<usize> = Vec::with_capacity(cleaned.len() / 6 + 2);
-    starts.push(0);
-    starts.extend(cleaned.bytes().enumerate().filter(|(_, b)| *b == b' ').map(|(at, _)| at + 1));
-    // where a further word would start, so that every shingle ends a space before a start
-    starts.push(cleaned.len() + 1);
-    let bytes = cleaned.as_bytes();
-    let mut hashes: Vec<u64> = if starts.len() <= length {
-        vec![xxh3_64(bytes)]
-    } else {
-        let ends = starts.get(length..).unwrap_or_default();
-        starts.iter().zip(ends).filter_map(|(from, end)| bytes.get(*from..end - 1)).map(xxh3_64).collect()
-    };
+    let mut hashes = shingles_in_order(cleaned, length);
     hashes.sort_unstable();
     hashes.dedup();
     hashes
+}
+
+/// The [`shingles`] of a cleaned text as they follow each other, those that are repeated again.
+#[must_use]
+pub fn shingles_in_order(cleaned: &str, length: usize) -> Vec<u64> {
+    let length = length.max(1);
+    let bytes = cleaned.as_bytes();
+    let mut starts: Vec<usize> = Vec::with_capacity(bytes.len() / 6 + 2);
+    starts.push(0);
+    starts.extend(memchr::memchr_iter(b' ', bytes).map(|at| at + 1));
+    // where a further word would start, so that every shingle ends a space before a start
+    starts.push(bytes.len() + 1);
+    if starts.len() <= length {
+        return vec![xxh3_64(bytes)];
+    }
+    let ends = starts.get(length..).unwrap_or_default();
+    starts.iter().zip(ends).filter_map(|(from, end)| bytes.get(*from..end - 1)).map(xxh3_64).collect()
 }
 
 /// Exact Jaccard similarity of two sets of [`shingles`], if it is at least `least`; two sets of which one is empty have 0.

@@ -123,12 +123,12 @@ const REFERENCES: [(&str, char); 9] = [
 
 /// A text with tags, comments, scripts and styles as a space each, and character references as their characters.
 pub(super) fn strip(text: &str) -> Cow<'_, str> {
-    if !text.bytes().any(|b| b == b'<' || b == b'&') {
+    if memchr::memchr2(b'<', b'&', text.as_bytes()).is_none() {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(at) = rest.find(['<', '&']) {
+    while let Some(at) = memchr::memchr2(b'<', b'&', rest.as_bytes()) {
         let (before, from) = rest.split_at(at);
         out.push_str(before);
         if let Some(end) = markup_end(from) {
