@@ -105,12 +105,25 @@ impl Banding {
     /// (1 − t^rows)^bands ≤ 10⁻⁶. For 128 permutations and 0.85 these are 25 bands of 5.
     #[must_use]
     pub fn for_threshold(permutations: usize, threshold: f64) -> Self {
+        Self::missing(permutations, threshold, MAX_MISS)
+    }
+
+    /// The most rows a band with which, of pairs right at the threshold, at most the share `miss` is missed; a row a band
+    /// where none are.
+    #[must_use]
+    pub fn missing(permutations: usize, threshold: f64, miss: f64) -> Self {
         let rows = (1..=permutations.min(64)).rev().find(|rows| {
             let banding = Self { bands: permutations / rows, rows: *rows };
-            banding.miss(threshold) <= MAX_MISS
+            banding.miss(threshold) <= miss
         });
         let rows = rows.unwrap_or(1);
         Self { bands: permutations / rows, rows }
+    }
+
+    /// So many bands, each of as many rows as there are permutations for.
+    #[must_use]
+    pub fn of(permutations: usize, bands: usize) -> Self {
+        Self { bands, rows: (permutations / bands.max(1)).max(1) }
     }
 
     /// The share of pairs of a similarity that no band brings together.

@@ -80,7 +80,7 @@ impl Settings {
     }
 }
 
-fn within<T: PartialOrd + std::fmt::Display + Copy>(
+pub(crate) fn within<T: PartialOrd + std::fmt::Display + Copy>(
     name: &'static str,
     given: T,
     least: T,

@@ -16,6 +16,7 @@ mod record;
 mod request;
 mod signals;
 mod storage;
+mod texts;
 
 pub use extracted::{
     Block, Directives, ExtractedPage, Extraction, Extractor, Hreflang, Link, LinkKind, PageMetadata, Warning,
@@ -37,3 +38,4 @@ pub use storage::{
     CachedRobots, DomainStore, Enqueued, Frontier, FrontierCounts, HeldPage, HostLoad, LeaseRef, NewUrl,
     Outcome, OutputMark, PageHistory, RunStore, Settlement, StoreError,
 };
+pub use texts::{KnownText, NewText, Sketch, TextIndex};

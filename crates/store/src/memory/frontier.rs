@@ -4,7 +4,7 @@ use super::{Held, Inner, Lease, MemoryStore, Round, index};
 use crate::ledger::{HostId, Place};
 use crawl_model::{
     CrawlRequest, Enqueued, Frontier, FrontierCounts, HeldPage, HostKey, HostLoad, Lane, LeaseRef,
-    LeaseToken, NewUrl, Outcome, OutputMark, RequestId, Settlement, StoreError, Strategy,
+    LeaseToken, NewUrl, Outcome, OutputMark, RequestId, Settlement, StoreError, Strategy, UrlKey,
 };
 use std::collections::BTreeSet;
 use url::Url;
@@ -128,7 +128,12 @@ impl Frontier for MemoryStore {
                 stale += 1;
                 continue;
             }
-            inner.rows[index(settlement.lease.id.0)].learn(&settlement.history);
+            let row = &mut inner.rows[index(settlement.lease.id.0)];
+            row.learn(&settlement.history);
+            let page = UrlKey::of(row.url.as_str());
+            if settlement.outcome != Outcome::Record {
+                inner.texts.forget(page);
+            }
             let now = &mut inner.this_round;
             now.so_far.remove(&settlement.lease.id.0);
             if settlement.outcome == Outcome::Record {

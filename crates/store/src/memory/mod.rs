@@ -2,6 +2,7 @@
 
 mod frontier;
 mod projects;
+mod texts;
 
 pub use projects::MemoryProjects;
 
@@ -38,6 +39,7 @@ struct Inner {
     lessons: FxHashMap<HostKey, Vec<u8>>,
     project: Arc<str>,
     source_group: Option<Arc<str>>,
+    texts: texts::Texts,
 }
 
 /// What a new round drops.

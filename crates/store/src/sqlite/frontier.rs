@@ -119,7 +119,7 @@ impl Frontier for SqliteStore {
     }
 
     fn settle(&self, batch: &[Settlement], outputs: &[OutputMark]) -> Result<usize, StoreError> {
-        self.ready()?.settle(batch, outputs)
+        self.ready()?.settle(batch, outputs, &[])
     }
 
     fn expire_leases(&self, now_ms: i64) -> Result<usize, StoreError> {

@@ -17,6 +17,7 @@ mod migrate;
 mod projects;
 mod run;
 mod settle;
+mod texts;
 
 pub(crate) use error::io_error;
 pub use projects::SqliteProjects;
@@ -41,6 +42,7 @@ const MIGRATIONS: Migrations = &[
     include_str!("migrations/0001_frontier.sql"),
     include_str!("migrations/0002_lastmod.sql"),
     include_str!("migrations/0003_strategies.sql"),
+    include_str!("migrations/0004_texts.sql"),
 ];
 
 /// Pages in the write-ahead log at which it is copied into the database: at 4 KiB a page the log stays about 8 MiB.

@@ -5,9 +5,10 @@ use super::{
     error::sql,
     frontier::forget_so_far,
     memory::{Memory, OUTCOMES, set_number},
+    texts,
 };
 use crate::ledger::{HostId, Place};
-use crawl_model::{LeaseRef, OutputMark, Settlement, StoreError};
+use crawl_model::{LeaseRef, NewText, Outcome, OutputMark, RequestId, Settlement, StoreError, UrlKey};
 use rusqlite::{CachedStatement, Connection, OptionalExtension};
 
 /// The content was seen: everything that an earlier visit taught is replaced.
@@ -25,8 +26,9 @@ impl Inner {
         &mut self,
         batch: &[Settlement],
         outputs: &[OutputMark],
+        texts: &[NewText],
     ) -> Result<usize, StoreError> {
-        if batch.is_empty() && outputs.is_empty() {
+        if batch.is_empty() && outputs.is_empty() && texts.is_empty() {
             return Ok(0);
         }
         let stale = self.write(|conn, memory| {
@@ -38,6 +40,9 @@ impl Inner {
                 }
             }
             mark_all(conn, outputs)?;
+            for text in texts {
+                texts::put(conn, memory.round, text).map_err(sql)?;
+            }
             Ok(stale)
         })?;
         self.commit()?;
@@ -60,6 +65,10 @@ fn settle_all(conn: &Connection, memory: &mut Memory, batch: &[Settlement]) -> r
         if let Some(n) = OUTCOMES.iter().position(|(outcome, _)| *outcome == settlement.outcome) {
             memory.settled[n] += 1;
         }
+        if settlement.outcome != Outcome::Record {
+            // a page that is none any more is nothing that others repeat
+            texts::forget(conn, key_of(conn, settlement.lease.id)?)?;
+        }
         let history = &settlement.history;
         let update = if history.content_hash.is_some() { &mut replace } else { &mut merge };
         update.execute((
@@ -74,6 +83,11 @@ fn settle_all(conn: &Connection, memory: &mut Memory, batch: &[Settlement]) -> r
         ))?;
     }
     Ok(stale)
+}
+
+fn key_of(conn: &Connection, url: RequestId) -> rusqlite::Result<UrlKey> {
+    conn.prepare_cached("SELECT key FROM urls WHERE id = ?1")?
+        .query_row([url.0], |row| row.get(0).map(UrlKey))
 }
 
 /// Removes a lease, or a held page, whose token is the one given.

@@ -6,11 +6,12 @@ mod frontier;
 mod random;
 mod rounds;
 mod strategies;
+mod texts;
 
 use crawl_model::{
     CachedRobots, ContentHash, CrawlRequest, Discovery, DomainStore, Enqueued, Frontier, FrontierCounts,
     HostKey, HostLoad, Lane, LeaseRef, LeaseToken, NewUrl, Origin, Outcome, OutputMark, PageHistory,
-    RequestId, RunStore, Settlement, Strategy, UrlKey,
+    RequestId, RunStore, Settlement, Strategy, TextIndex, UrlKey,
 };
 use crawl_store::{MemoryStore, SqliteStore};
 use frontier::*;
@@ -18,10 +19,11 @@ use random::*;
 use rounds::*;
 use std::collections::BTreeSet;
 use strategies::*;
+use texts::*;
 use url::Url;
 
 /// What the suite needs of a backend.
-trait Store: Frontier + DomainStore + RunStore {
+trait Store: Frontier + DomainStore + RunStore + TextIndex {
     fn history_of(&self, url: &str) -> Option<PageHistory>;
     fn set(&self, project: &str, source_group: Option<&str>);
 }
@@ -95,6 +97,10 @@ conformance!(
     a_shorter_way_to_a_url_does_not_change_its_lane,
     what_came_so_far_is_kept_until_the_url_ends,
     lessons_outlive_the_round,
+    texts_are_found_by_content_and_bands,
+    a_page_has_one_text_and_may_keep_its_place,
+    texts_outlive_rounds_but_not_their_pages,
+    texts_that_were_made_otherwise_are_forgotten,
     nothing_is_known_of_strangers,
     many_threads_share_the_work,
     any_sequence_of_calls_agrees_with_a_simple_model,

@@ -1,0 +1,237 @@
+//! What pages are compared by as they stream past: the same shingles as those of a corpus, one page at a time.
+
+use crate::{
+    CorpusError,
+    clean::clean,
+    minhash::{Banding, MinHash, estimate},
+    settings::within,
+    words::{jaccard, shingles_in_order},
+};
+use crawl_model::{ContentHash, Sketch};
+
+/// The greatest share of pairs right at the threshold that no band may bring together. More than in a corpus: each band is a
+/// row of an index that is read and written with every page.
+const MAX_MISS: f64 = 1e-5;
+
+/// What [`SketchSettings::bands`] may lose at the most.
+const MAX_CHOSEN_MISS: f64 = 0.01;
+
+/// Bytes of a shingle's hash that are kept. Of two pages with a thousand shingles each, one in a million pairs has two that are
+/// told apart no longer.
+const KEPT: usize = 5;
+
+/// How pages are compared.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SketchSettings {
+    /// Words in a shingle.
+    pub shingle_words: usize,
+    /// Values of a MinHash signature.
+    pub permutations: usize,
+    /// Bands that it is cut into; 0: as few as miss at most one in 100,000 pairs right at the threshold.
+    pub bands: usize,
+    /// Least exact Jaccard similarity of shingles, 0 to 1.
+    pub jaccard: f64,
+    /// Distinct shingles that a page must have to be compared.
+    pub min_shingles: usize,
+    /// Seed of the signatures.
+    pub seed: u64,
+}
+
+impl SketchSettings {
+    /// Checks the ranges.
+    ///
+    /// # Errors
+    /// Names the first setting that is out of its range.
+    pub fn check(&self) -> Result<(), CorpusError> {
+        within("shingle_words", self.shingle_words, 1, 100, "1 to 100")?;
+        within("permutations", self.permutations, 8, 1024, "8 to 1,024")?;
+        within("jaccard", self.jaccard, 0.3, 1.0, "0.3 to 1")?;
+        within("min_shingles", self.min_shingles, 1, 10_000, "1 to 10,000")?;
+        within("bands", self.bands, 0, self.permutations, "0 to the number of permutations")?;
+        if self.banding().miss(self.jaccard) > MAX_CHOSEN_MISS {
+            let range = "so many that of the pairs right at the threshold at most 1 in 100 is missed (0 finds a number)";
+            return Err(CorpusError::Setting { name: "bands", given: self.bands.to_string(), range });
+        }
+        Ok(())
+    }
+
+    fn banding(&self) -> Banding {
+        match self.bands {
+            0 => Banding::missing(self.permutations, self.jaccard, MAX_MISS),
+            bands => Banding::of(self.permutations, bands),
+        }
+    }
+}
+
+/// Makes sketches.
+#[derive(Debug)]
+pub struct Sketcher {
+    settings: SketchSettings,
+    minhash: MinHash,
+    banding: Banding,
+}
+
+impl Sketcher {
+    /// With settings.
+    ///
+    /// # Errors
+    /// When one is out of its range.
+    pub fn new(settings: SketchSettings) -> Result<Self, CorpusError> {
+        settings.check()?;
+        let minhash = MinHash::new(settings.permutations, settings.seed);
+        Ok(Self { minhash, banding: settings.banding(), settings })
+    }
+
+    /// What a text, not cleaned, is compared by.
+    #[must_use]
+    pub fn sketch(&self, content: Option<ContentHash>, text: &str) -> Sketch {
+        let mut shingles = shingles_in_order(&clean(text), self.settings.shingle_words);
+        if !has_distinct(&shingles, self.settings.min_shingles) {
+            return Sketch { content, ..Sketch::default() };
+        }
+        shingles.iter_mut().for_each(|shingle| *shingle >>= 64 - 8 * KEPT);
+        let signature = self.minhash.signature(&shingles);
+        let bands = self.banding.hashes(&signature).collect();
+        let mut kept = Vec::with_capacity(shingles.len() * KEPT);
+        for shingle in &shingles {
+            kept.extend_from_slice(shingle.to_le_bytes().get(..KEPT).unwrap_or_default());
+        }
+        Sketch { content, shingles: kept, signature, bands }
+    }
+
+    /// Names all that sketches depend on: only those of the same name can be compared.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let SketchSettings { shingle_words, permutations, seed, .. } = self.settings;
+        let Banding { bands, rows } = self.banding;
+        format!("1: {shingle_words} words, {permutations} permutations, seed {seed}, {bands} bands of {rows}")
+    }
+
+    /// Least similarity of two pages that are alike.
+    #[must_use]
+    pub fn threshold(&self) -> f64 {
+        self.settings.jaccard
+    }
+}
+
+/// Whether there are so many different ones: most texts show it by their first ones.
+fn has_distinct(shingles: &[u64], least: usize) -> bool {
+    let mut seen = rustc_hash::FxHashSet::default();
+    shingles.iter().any(|shingle| {
+        seen.insert(*shingle);
+        seen.len() >= least
+    })
+}
+
+/// One page against others.
+#[derive(Debug)]
+pub struct Comparison<'a> {
+    sketch: &'a Sketch,
+    shingles: Vec<u64>,
+}
+
+impl<'a> Comparison<'a> {
+    /// Of a page.
+    #[must_use]
+    pub fn new(sketch: &'a Sketch) -> Self {
+        Self { sketch, shingles: unpacked(&sketch.shingles) }
+    }
+
+    /// How alike two pages are, if that is at least `least`: 1 where their contents are the same, else the exact Jaccard
+    /// similarity of their shingles.
+    #[must_use]
+    pub fn similarity(&self, other: &Sketch, least: f64) -> Option<f64> {
+        if self.sketch.content.is_some() && self.sketch.content == other.content {
+            return Some(1.0);
+        }
+        if self.shingles.is_empty() || other.shingles.is_empty() {
+            return None;
+        }
+        jaccard(&self.shingles, &unpacked(&other.shingles), least)
+    }
+
+    /// What the signatures of both estimate it as.
+    #[must_use]
+    pub fn estimate(&self, other: &Sketch) -> Option<f64> {
+        let (a, b) = (&self.sketch.signature, &other.signature);
+        (!a.is_empty() && a.len() == b.len()).then(|| estimate(a, b))
+    }
+}
+
+/// A set as it is compared: sorted, each shingle once.
+fn unpacked(kept: &[u8]) -> Vec<u64> {
+    let number =
+        |bytes: &[u8; KEPT]| bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte));
+    let mut shingles: Vec<u64> = kept.as_chunks().0.iter().map(number).collect();
+    shingles.sort_unstable();
+    shingles.dedup();
+    shingles
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shingles;
+    use proptest::prelude::*;
+
+    fn settings() -> SketchSettings {
+        SketchSettings {
+            shingle_words: 5,
+            permutations: 64,
+            bands: 0,
+            jaccard: 0.85,
+            min_shingles: 3,
+            seed: 1,
+        }
+    }
+
+    #[test]
+    fn ranges_are_checked() {
+        assert!(settings().check().is_ok());
+        let wrong = |change: fn(&mut SketchSettings)| {
+            let mut settings = settings();
+            change(&mut settings);
+            settings.check().unwrap_err().to_string()
+        };
+        assert!(wrong(|s| s.jaccard = 1.1).contains("jaccard"));
+        assert!(wrong(|s| s.permutations = 7).contains("permutations"));
+        assert!(wrong(|s| s.bands = 65).contains("bands"));
+        assert!(wrong(|s| s.bands = 2).contains("1 in 100"));
+        assert!(wrong(|s| s.shingle_words = 0).contains("shingle_words"));
+        assert!(wrong(|s| s.min_shingles = 0).contains("min_shingles"));
+    }
+
+    #[test]
+    fn bands_are_few_and_lose_next_to_nothing() {
+        assert_eq!(settings().banding(), Banding { bands: 16, rows: 4 });
+        assert_eq!(SketchSettings { bands: 20, ..settings() }.banding(), Banding { bands: 20, rows: 3 });
+    }
+
+    #[test]
+    fn a_page_of_few_words_has_its_content_alone() {
+        let sketcher = Sketcher::new(settings()).unwrap();
+        let content = Some(ContentHash([1; 32]));
+        let few = sketcher.sketch(content, "one two three four five six");
+        assert_eq!(few, Sketch { content, ..Sketch::default() });
+        let same = sketcher.sketch(None, &"word ".repeat(500));
+        assert_eq!(same, Sketch::default(), "one shingle, however often");
+        assert!(!sketcher.sketch(None, "one two three four five six seven").bands.is_empty());
+        let comparison = Comparison::new(&few);
+        assert_eq!(comparison.similarity(&few, 0.85), Some(1.0));
+        assert_eq!(Comparison::new(&same).similarity(&same, 0.0), None);
+    }
+
+    proptest! {
+        /// What is kept of the shingles gives the similarity that a corpus gives.
+        #[test]
+        fn the_similarity_is_that_of_a_corpus(a in "[a-e]( [a-e]){20,60}", b in "[a-e]( [a-e]){20,60}", both in "[a-e]( [a-e]){0,200}") {
+            let (a, b) = (format!("{both} {a}"), format!("{b} {both}"));
+            let sketcher = Sketcher::new(settings()).unwrap();
+            let (x, y) = (sketcher.sketch(None, &a), sketcher.sketch(None, &b));
+            let comparison = Comparison::new(&x);
+            prop_assert_eq!(comparison.similarity(&y, 0.0), jaccard(&shingles(&a, 5), &shingles(&b, 5), 0.0));
+            prop_assert_eq!(comparison.similarity(&x, 1.0), Some(1.0));
+            prop_assert_eq!(comparison.estimate(&x), Some(1.0));
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! [`TextIndex`] in memory.
+
+use super::{Inner, MemoryStore};
+use crawl_model::{
+    Frontier, KnownText, NewText, OutputMark, Settlement, Sketch, StoreError, TextIndex, UrlKey,
+};
+use std::cmp::Reverse;
+
+/// Texts in the order of their places.
+#[derive(Default)]
+pub(super) struct Texts {
+    all: Vec<Text>,
+    last: i64,
+    made_as: String,
+}
+
+struct Text {
+    known: KnownText,
+    round: u32,
+}
+
+impl Texts {
+    fn put(&mut self, round: u32, text: &NewText) {
+        let known = self.all.iter().position(|t| t.known.page == text.page).map(|at| self.all.remove(at));
+        let kept = known.map(|t| t.known.place).filter(|place| text.place == Some(*place));
+        let place = kept.unwrap_or(self.last + 1);
+        self.last = self.last.max(place);
+        let known = KnownText { page: text.page, place, this_round: true, sketch: text.sketch.clone() };
+        let at = self.all.partition_point(|t| t.known.place < place);
+        self.all.insert(at, Text { known, round });
+    }
+
+    pub(super) fn forget(&mut self, page: UrlKey) {
+        self.all.retain(|text| text.known.page != page);
+    }
+}
+
+impl TextIndex for MemoryStore {
+    fn texts_like(&self, sketch: &Sketch, limit: usize) -> Result<Vec<KnownText>, StoreError> {
+        let inner = self.lock();
+        let mut found: Vec<(usize, &Text)> = inner
+            .texts
+            .all
+            .iter()
+            .map(|text| (shared(sketch, &text.known.sketch), text))
+            .filter(|(shared, _)| *shared > 0)
+            .collect();
+        found.sort_by_key(|(shared, _)| Reverse(*shared));
+        let known = |text: &Text| {
+            let mut known = text.known.clone();
+            known.sketch.bands = Vec::new();
+            known.this_round = text.round == inner.round;
+            known
+        };
+        Ok(found.into_iter().take(limit).map(|(_, text)| known(text)).collect())
+    }
+
+    fn settle_with_texts(
+        &self,
+        batch: &[Settlement],
+        outputs: &[OutputMark],
+        texts: &[NewText],
+    ) -> Result<usize, StoreError> {
+        let stale = self.settle(batch, outputs)?;
+        let mut inner = self.lock();
+        let Inner { round, texts: known, .. } = &mut *inner;
+        texts.iter().for_each(|text| known.put(*round, text));
+        Ok(stale)
+    }
+
+    fn keep_texts_made_as(&self, how: &str) -> Result<bool, StoreError> {
+        let mut inner = self.lock();
+        if inner.texts.made_as == how {
+            return Ok(false);
+        }
+        let forgotten = !inner.texts.all.is_empty();
+        inner.texts = Texts { made_as: how.to_owned(), ..Texts::default() };
+        Ok(forgotten)
+    }
+}
+
+/// What two texts have in common: the bands; the same content is more than all of them.
+fn shared(a: &Sketch, b: &Sketch) -> usize {
+    let bands = a.bands.iter().filter(|band| b.bands.contains(band)).count();
+    let content = a.content.is_some() && a.content == b.content;
+    bands + if content { a.bands.len() + 1 } else { 0 }
+}
