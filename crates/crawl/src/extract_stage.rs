@@ -196,8 +196,8 @@ fn history_of(page: &FetchedPage) -> PageHistory {
         etag: page.headers.get("etag").map(str::to_owned),
         last_modified: page.headers.get("last-modified").map(str::to_owned),
         sitemap_lastmod: page.request.sitemap_lastmod.clone(),
-        content_hash: None,
         fetched_at_ms: Some(page.timings.started_at_ms),
+        ..PageHistory::default()
     }
 }
 

@@ -223,6 +223,7 @@ mod tests {
             etag: None,
             last_modified: None,
             sitemap_lastmod: None,
+            before: None,
             project: "p".into(),
             source_group: None,
         }

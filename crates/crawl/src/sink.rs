@@ -123,6 +123,7 @@ impl Sink {
             sitemap_lastmod: page.page.request.sitemap_lastmod.clone(),
             content_hash: Some(page.content_hash),
             fetched_at_ms: Some(page.page.timings.started_at_ms),
+            ..PageHistory::default()
         };
         self.settlements.push(Settlement { lease: lease_of(&page), outcome: Outcome::Record, history });
         self.tally.records += 1;

@@ -63,6 +63,7 @@ async fn one(client: &HttpClient, gate: &Gate, url: Url) -> u64 {
         etag: None,
         last_modified: None,
         sitemap_lastmod: None,
+        before: None,
         project: "".into(),
         source_group: None,
     };

@@ -90,7 +90,7 @@ impl fmt::Display for UrlKey {
 
 /// SHA-256 of a page's whole cleaned text, as 32 bytes. The spec's prefix of 5,000 characters (heuristics §9) may only
 /// nominate; the whole text decides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ContentHash(pub [u8; 32]);
 
 impl ContentHash {
@@ -106,6 +106,29 @@ impl fmt::Display for ContentHash {
         self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
     }
 }
+
+/// SHA-256 of a decoded body and of the type it was declared as, which decides how it is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct BodyHash(pub [u8; 32]);
+
+impl BodyHash {
+    /// The hash of a body; `content_type` is the header as sent.
+    #[must_use]
+    pub fn of(body: &[u8], content_type: Option<&str>) -> Self {
+        let declared = content_type.unwrap_or_default().as_bytes();
+        let mut digest = Sha256::new();
+        // the length first: no byte can be moved from one to the other
+        digest.update((declared.len() as u64).to_le_bytes());
+        digest.update(declared);
+        digest.update(body);
+        Self(digest.finalize().into())
+    }
+}
+
+/// Stands for everything that decides what is made of a body: the rules, the settings of extraction and cleaning, and the
+/// version of the program. Another number means that the same body may bring another text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct RulesVersion(pub i64);
 
 /// The frontier's own number of a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -133,6 +156,14 @@ mod tests {
         );
         assert_eq!(at("http://[::1]:81/"), ("[::1]:81".into(), "http://[::1]:81".into()));
         assert!(HostKey::of(&Url::parse("mailto:a@b.c").unwrap()).is_none());
+    }
+
+    #[test]
+    fn a_body_is_known_with_the_type_it_was_declared_as() {
+        let of = BodyHash::of;
+        assert_eq!(of(b"body", Some("text/html")), of(b"body", Some("text/html")));
+        assert_ne!(of(b"body", Some("text/html")), of(b"body", Some("text/html; charset=big5")));
+        assert_ne!(of(b"body", None), of(b"ody", Some("b")));
     }
 
     #[test]

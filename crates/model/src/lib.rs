@@ -8,6 +8,7 @@
 //! [`CrawlRequest`] → [`FetchedPage`] → [`ExtractedPage`] → [`CleanPage`] → [`Record`].
 
 mod extracted;
+mod history;
 mod keys;
 mod language;
 mod page;
@@ -21,7 +22,8 @@ mod texts;
 pub use extracted::{
     Block, Directives, ExtractedPage, Extraction, Extractor, Hreflang, Link, LinkKind, PageMetadata, Warning,
 };
-pub use keys::{ContentHash, HostKey, LeaseToken, Origin, RequestId, UrlKey};
+pub use history::{Before, KnownUrl, PageHistory, Visits};
+pub use keys::{BodyHash, ContentHash, HostKey, LeaseToken, Origin, RequestId, RulesVersion, UrlKey};
 pub use language::short_language;
 pub use page::{Body, BodyGuard, FetchedPage, Headers, Timings};
 pub use projects::{
@@ -36,6 +38,6 @@ pub use request::{CrawlRequest, Discovery, Lane, ParseNameError, Strategy};
 pub use signals::{Classification, ClassificationRule, PageSignals, PageType};
 pub use storage::{
     CachedRobots, DomainStore, Enqueued, Frontier, FrontierCounts, HeldPage, HostLoad, LeaseRef, NewUrl,
-    Outcome, OutputMark, PageHistory, RunStore, Settlement, StoreError,
+    Outcome, OutputMark, RunStore, Settlement, StoreError,
 };
 pub use texts::{KnownText, NewText, Sketch, TextIndex};

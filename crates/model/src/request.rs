@@ -1,6 +1,6 @@
 //! What the frontier hands out.
 
-use crate::{LeaseToken, RequestId};
+use crate::{Before, LeaseToken, RequestId};
 use serde::{Deserialize, Serialize};
 use std::{fmt, str::FromStr, sync::Arc};
 use url::Url;
@@ -165,6 +165,9 @@ pub struct CrawlRequest {
     /// `lastmod` of a sitemap or feed in this round, as given.
     #[serde(default)]
     pub sitemap_lastmod: Option<String>,
+    /// What an earlier round learnt of the page, in a round over what is known.
+    #[serde(default)]
+    pub before: Option<Box<Before>>,
     /// The project that the page counts for.
     pub project: Arc<str>,
     /// The group of sources within the project, if one was named.

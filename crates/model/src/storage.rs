@@ -5,7 +5,8 @@
 //! All times are milliseconds since the Unix epoch.
 
 use crate::{
-    ContentHash, CrawlRequest, Discovery, HostKey, Lane, LeaseToken, Origin, RequestId, Strategy, UrlKey,
+    ContentHash, CrawlRequest, Discovery, HostKey, KnownUrl, Lane, LeaseToken, Origin, PageHistory,
+    RequestId, Strategy, UrlKey,
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -36,7 +37,7 @@ pub enum StoreError {
 }
 
 /// A URL to be visited, canonicalised, filtered and in scope already.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewUrl {
     /// Identity of `url`.
     pub key: UrlKey,
@@ -99,23 +100,10 @@ pub enum Outcome {
     Skipped,
     /// It redirected to another URL, which is in the frontier.
     Redirected,
-}
-
-/// What a round learns of a page for the next one.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct PageHistory {
-    /// HTTP status.
-    pub status: Option<u16>,
-    /// `ETag` as sent.
-    pub etag: Option<String>,
-    /// `Last-Modified` as sent.
-    pub last_modified: Option<String>,
-    /// `lastmod` that a sitemap gave when the page was fetched, as given.
-    pub sitemap_lastmod: Option<String>,
-    /// Hash of `content`.
-    pub content_hash: Option<ContentHash>,
-    /// When it was fetched.
-    pub fetched_at_ms: Option<i64>,
+    /// A page of an earlier round that says what it said before.
+    Unchanged,
+    /// A page of an earlier round that is no more: what was learnt of it is forgotten, but for its visits.
+    Gone,
 }
 
 /// A lease, or a held page, that has been dealt with.
@@ -156,6 +144,10 @@ pub struct FrontierCounts {
     pub skipped: u64,
     /// Ended as a redirect.
     pub redirected: u64,
+    /// Pages that say what they said in an earlier round.
+    pub unchanged: u64,
+    /// Pages of an earlier round that are no more.
+    pub gone: u64,
     /// Hosts with a URL in this round.
     pub hosts: u64,
 }
@@ -166,9 +158,31 @@ pub trait Frontier: Send + Sync {
     /// takes the depth given if that is less, and the discovery given if its own gives way
     /// ([`Discovery::gives_way_to`]); each known one takes the `sitemap_lastmod` given. One transaction.
     ///
+    /// In a round begun by [`Frontier::begin_recrawl`] a URL whose visit in an earlier round came to an end is known, and
+    /// rests, but for one that ended as [`Outcome::Gone`].
+    ///
     /// # Errors
     /// When storage fails; then nothing was added.
     fn enqueue(&self, urls: &[NewUrl]) -> Result<Enqueued, StoreError>;
+
+    /// As [`Frontier::enqueue`], and URLs that rest are visited in this round.
+    ///
+    /// # Errors
+    /// When storage fails; then nothing was added.
+    fn revisit(&self, urls: &[NewUrl]) -> Result<Enqueued, StoreError>;
+
+    /// URLs of earlier rounds that have not been enqueued in this one, from after number `after` on (0 for the start),
+    /// `limit` at most, in the order of their numbers.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn known(&self, after: RequestId, limit: usize) -> Result<Vec<KnownUrl>, StoreError>;
+
+    /// Those of the URLs that [`Frontier::known`] would tell of.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn known_among(&self, keys: &[UrlKey]) -> Result<Vec<KnownUrl>, StoreError>;
 
     /// Hosts that have pending URLs of a lane whose time has come, `limit` at most. They take turns: first the one that has
     /// waited longest since its first such URL came or since it was last leased from in this lane.
@@ -226,6 +240,13 @@ pub trait Frontier: Send + Sync {
         attempt: u32,
         strategy: Option<Strategy>,
     ) -> Result<bool, StoreError>;
+
+    /// As [`Frontier::requeue`] with the strategy of the request, for a page of an earlier round that was answered with
+    /// `status` (404 or 410): the next lease of it says so in [`Before::status`](crate::Before::status), in whatever round.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn doubt(&self, request: &CrawlRequest, not_before_ms: i64, status: u16) -> Result<bool, StoreError>;
 
     /// Gives a lease back to be fetched by another strategy as soon as its turn comes, with no attempt at it yet, and keeps
     /// `so_far`, what came of those before, until the URL is held or settled. One transaction. False if the lease was no
@@ -312,6 +333,21 @@ pub trait Frontier: Send + Sync {
     /// When storage fails.
     fn begin_round(&self) -> Result<u32, StoreError>;
 
+    /// Starts the next round as one over what is known: URLs of earlier rounds rest until they are
+    /// [visited again](Frontier::revisit), and each lease says what was learnt of its page before. With `keep_sites` the states of
+    /// fingerprints are kept as those of [an earlier round](DomainStore::load_earlier_host), and so is who first had a
+    /// content. Returns its number.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn begin_recrawl(&self, keep_sites: bool) -> Result<u32, StoreError>;
+
+    /// Whether the current round was begun by [`Frontier::begin_recrawl`].
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn is_recrawl(&self) -> Result<bool, StoreError>;
+
     /// How far an output had been written, if it was ever marked.
     ///
     /// # Errors
@@ -338,6 +374,12 @@ pub trait DomainStore: Send + Sync {
     /// When storage fails.
     fn load_host(&self, host: &HostKey) -> Result<Option<Vec<u8>>, StoreError>;
 
+    /// The state of a host's fingerprint as an earlier round left it, until one of this round is saved.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn load_earlier_host(&self, host: &HostKey) -> Result<Option<Vec<u8>>, StoreError>;
+
     /// Saves the state of a host's fingerprint.
     ///
     /// # Errors
@@ -356,14 +398,20 @@ pub trait DomainStore: Send + Sync {
     /// When storage fails.
     fn save_lessons(&self, host: &HostKey, lessons: &[u8]) -> Result<(), StoreError>;
 
-    /// Names the URL that first had this content in this round: `claimant` itself if nobody had it before (or if it
+    /// Names the URL that first had this content in this round, or in an earlier one that is kept: `claimant` itself if nobody had it before (or if it
     /// was `claimant`, which may come again after a crash). Atomic.
     ///
     /// # Errors
     /// When storage fails.
     fn claim_content(&self, hash: &ContentHash, claimant: UrlKey) -> Result<UrlKey, StoreError>;
 
-    /// Whether a URL became a page in this round: it is held, or ended as a record.
+    /// Takes back what [`DomainStore::claim_content`] noted for a claimant that has this content no longer.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn release_content(&self, hash: &ContentHash, claimant: UrlKey) -> Result<(), StoreError>;
+
+    /// Whether a URL became a page in this round: it is held, ended as a record, or was one before and is unchanged or rests.
     ///
     /// # Errors
     /// When storage fails.

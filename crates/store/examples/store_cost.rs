@@ -158,6 +158,7 @@ fn ended_by(request: &CrawlRequest, n: usize) -> Settlement {
         sitemap_lastmod: None,
         content_hash: Some(ContentHash::of(request.url.as_str())),
         fetched_at_ms: Some(1_795_000_000_000),
+        ..PageHistory::default()
     };
     Settlement { lease: LeaseRef::from(request), outcome: Outcome::Record, history }
 }

@@ -165,6 +165,7 @@ pub fn request(url: Url) -> CrawlRequest {
         etag: None,
         last_modified: None,
         sitemap_lastmod: None,
+        before: None,
         project: "test".into(),
         source_group: None,
     }

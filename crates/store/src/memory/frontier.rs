@@ -1,9 +1,9 @@
 //! [`Frontier`] in memory.
 
-use super::{Held, Inner, Lease, MemoryStore, Round, index};
+use super::{Held, Inner, Lease, MemoryStore, index};
 use crate::ledger::{HostId, Place};
 use crawl_model::{
-    CrawlRequest, Enqueued, Frontier, FrontierCounts, HeldPage, HostKey, HostLoad, Lane, LeaseRef,
+    CrawlRequest, Enqueued, Frontier, FrontierCounts, HeldPage, HostKey, HostLoad, KnownUrl, Lane, LeaseRef,
     LeaseToken, NewUrl, Outcome, OutputMark, RequestId, Settlement, StoreError, Strategy, UrlKey,
 };
 use std::collections::BTreeSet;
@@ -11,19 +11,22 @@ use url::Url;
 
 impl Frontier for MemoryStore {
     fn enqueue(&self, urls: &[NewUrl]) -> Result<Enqueued, StoreError> {
-        let mut inner = self.lock();
-        let mut new = 0;
-        let mut parsed = Vec::with_capacity(urls.len());
-        for url in urls {
-            // before anything is added: all or nothing
-            let known = inner.by_key.contains_key(&url.key);
-            let parse = || Url::parse(&url.url).map_err(|e| StoreError::Other(format!("{}: {e}", url.url)));
-            parsed.push(if known { None } else { Some(parse()?) });
-        }
-        for (url, parsed) in urls.iter().zip(parsed) {
-            new += usize::from(inner.add(url, parsed));
-        }
-        Ok(Enqueued { new, known: urls.len() - new })
+        self.lock().enqueue(urls, false)
+    }
+
+    fn revisit(&self, urls: &[NewUrl]) -> Result<Enqueued, StoreError> {
+        self.lock().enqueue(urls, true)
+    }
+
+    fn known(&self, after: RequestId, limit: usize) -> Result<Vec<KnownUrl>, StoreError> {
+        let inner = self.lock();
+        let ids = after.0.saturating_add(1)..=inner.rows.len() as i64;
+        Ok(ids.filter_map(|id| inner.known(id)).take(limit).collect())
+    }
+
+    fn known_among(&self, keys: &[UrlKey]) -> Result<Vec<KnownUrl>, StoreError> {
+        let inner = self.lock();
+        Ok(keys.iter().filter_map(|key| inner.known(*inner.by_key.get(key)?)).collect())
     }
 
     fn hosts_with_pending(&self, lane: Lane, now_ms: i64, limit: usize) -> Result<Vec<HostLoad>, StoreError> {
@@ -68,6 +71,15 @@ impl Frontier for MemoryStore {
         strategy: Option<Strategy>,
     ) -> Result<bool, StoreError> {
         Ok(self.lock().postpone(lease, not_before_ms, attempt, strategy))
+    }
+
+    fn doubt(&self, request: &CrawlRequest, not_before_ms: i64, status: u16) -> Result<bool, StoreError> {
+        let mut inner = self.lock();
+        let held = inner.postpone(request.into(), not_before_ms, request.attempt, request.strategy);
+        if held {
+            inner.rows[index(request.id.0)].history.status = Some(status);
+        }
+        Ok(held)
     }
 
     fn escalate(
@@ -129,14 +141,14 @@ impl Frontier for MemoryStore {
                 continue;
             }
             let row = &mut inner.rows[index(settlement.lease.id.0)];
-            row.learn(&settlement.history);
+            row.learn(settlement.outcome, &settlement.history);
             let page = UrlKey::of(row.url.as_str());
-            if settlement.outcome != Outcome::Record {
+            if !matches!(settlement.outcome, Outcome::Record | Outcome::Unchanged) {
                 inner.texts.forget(page);
             }
             let now = &mut inner.this_round;
             now.so_far.remove(&settlement.lease.id.0);
-            if settlement.outcome == Outcome::Record {
+            if matches!(settlement.outcome, Outcome::Record | Outcome::Unchanged) {
                 now.pages.insert(settlement.lease.id.0);
             } else {
                 now.pages.remove(&settlement.lease.id.0);
@@ -147,6 +159,8 @@ impl Frontier for MemoryStore {
                 Outcome::Failed => &mut counts.failed,
                 Outcome::Skipped => &mut counts.skipped,
                 Outcome::Redirected => &mut counts.redirected,
+                Outcome::Unchanged => &mut counts.unchanged,
+                Outcome::Gone => &mut counts.gone,
             } += 1;
         }
         inner.outputs.extend(outputs.iter().map(|output| (output.name.clone(), output.offset)));
@@ -190,10 +204,15 @@ impl Frontier for MemoryStore {
     }
 
     fn begin_round(&self) -> Result<u32, StoreError> {
-        let mut inner = self.lock();
-        inner.round += 1;
-        inner.this_round = Round::default();
-        Ok(inner.round)
+        Ok(self.lock().begin(false, false))
+    }
+
+    fn begin_recrawl(&self, keep_sites: bool) -> Result<u32, StoreError> {
+        Ok(self.lock().begin(true, keep_sites))
+    }
+
+    fn is_recrawl(&self) -> Result<bool, StoreError> {
+        Ok(self.lock().recrawl)
     }
 
     fn output_mark(&self, name: &str) -> Result<Option<u64>, StoreError> {
@@ -202,6 +221,51 @@ impl Frontier for MemoryStore {
 }
 
 impl Inner {
+    fn enqueue(&mut self, urls: &[NewUrl], again: bool) -> Result<Enqueued, StoreError> {
+        let mut new = 0;
+        let mut parsed = Vec::with_capacity(urls.len());
+        for url in urls {
+            // before anything is added: all or nothing
+            let known = self.by_key.contains_key(&url.key);
+            let parse = || Url::parse(&url.url).map_err(|e| StoreError::Other(format!("{}: {e}", url.url)));
+            parsed.push(if known { None } else { Some(parse()?) });
+        }
+        for (url, parsed) in urls.iter().zip(parsed) {
+            new += usize::from(self.add(url, parsed, again));
+        }
+        Ok(Enqueued { new, known: urls.len() - new })
+    }
+
+    /// A URL of an earlier round that is not visited in this one.
+    fn known(&self, id: i64) -> Option<KnownUrl> {
+        let row = self.rows.get(index(id)).filter(|row| row.round != self.round)?;
+        let host = self.hosts.iter().find(|(_, known)| **known == row.host).map(|(key, _)| key.clone())?;
+        let url = NewUrl {
+            key: UrlKey::of(row.url.as_str()),
+            url: row.url.as_str().to_owned(),
+            host,
+            depth: row.depth,
+            discovery: row.discovery,
+            redirects: row.redirects.clone(),
+            sitemap_lastmod: row.sitemap_lastmod.clone(),
+        };
+        let (outcome, history, visits) = (row.outcome, row.history.clone(), row.visits);
+        Some(KnownUrl { id: RequestId(id), url, outcome, history, visits })
+    }
+
+    fn begin(&mut self, recrawl: bool, keep_sites: bool) -> u32 {
+        self.round += 1;
+        let before = std::mem::take(&mut self.this_round);
+        self.recrawl = recrawl;
+        if recrawl && keep_sites {
+            self.earlier_states.extend(before.host_states);
+            self.this_round.contents = before.contents;
+        } else {
+            self.earlier_states.clear();
+        }
+        self.round
+    }
+
     fn postpone(
         &mut self,
         lease: LeaseRef,

@@ -8,8 +8,9 @@ pub use projects::MemoryProjects;
 
 use crate::ledger::{HostId, Ledger, Place};
 use crawl_model::{
-    CachedRobots, ContentHash, CrawlRequest, Discovery, DomainStore, FrontierCounts, HostKey, Lane, LeaseRef,
-    LeaseToken, NewUrl, Origin, PageHistory, RequestId, RunStore, StoreError, Strategy, UrlKey,
+    Before, CachedRobots, ContentHash, CrawlRequest, Discovery, DomainStore, FrontierCounts, HostKey, Lane,
+    LeaseRef, LeaseToken, NewUrl, Origin, Outcome, PageHistory, RequestId, RunStore, StoreError, Strategy,
+    UrlKey, Visits,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::{
@@ -31,6 +32,10 @@ struct Inner {
     by_key: FxHashMap<UrlKey, i64>,
     hosts: FxHashMap<HostKey, HostId>,
     round: u32,
+    /// URLs of earlier rounds rest in this one.
+    recrawl: bool,
+    /// States of fingerprints as earlier rounds left them.
+    earlier_states: FxHashMap<HostKey, Vec<u8>>,
     this_round: Round,
     token: i64,
     outputs: FxHashMap<String, u64>,
@@ -73,7 +78,11 @@ struct Row {
     strategy: Option<Strategy>,
     redirects: Vec<String>,
     sitemap_lastmod: Option<String>,
+    outcome: Option<Outcome>,
     history: PageHistory,
+    read_at: Option<i64>,
+    seen_at: Option<i64>,
+    visits: Visits,
 }
 
 struct Lease {
@@ -134,13 +143,19 @@ impl Inner {
         id
     }
 
-    fn add(&mut self, url: &NewUrl, parsed: Option<Url>) -> bool {
+    fn add(&mut self, url: &NewUrl, parsed: Option<Url>, again: bool) -> bool {
         let host = self.host(&url.host);
         let round = self.round;
         let id = match self.by_key.get(&url.key) {
             Some(&id) if self.rows[index(id)].round == round => {
                 self.rename(host, id, url.discovery);
                 self.lift(host, id, url.depth);
+                if url.sitemap_lastmod.is_some() {
+                    self.rows[index(id)].sitemap_lastmod.clone_from(&url.sitemap_lastmod);
+                }
+                return false;
+            }
+            Some(&id) if self.recrawl && !again && self.rows[index(id)].rests() => {
                 if url.sitemap_lastmod.is_some() {
                     self.rows[index(id)].sitemap_lastmod.clone_from(&url.sitemap_lastmod);
                 }
@@ -243,6 +258,7 @@ impl Inner {
             etag: row.history.etag.clone(),
             last_modified: row.history.last_modified.clone(),
             sitemap_lastmod: row.sitemap_lastmod.clone(),
+            before: row.before().filter(|_| self.recrawl).map(Box::new),
             project: Arc::clone(&self.project),
             source_group: self.source_group.clone(),
         }
@@ -261,8 +277,24 @@ impl Row {
             strategy: None,
             redirects: Vec::new(),
             sitemap_lastmod: None,
+            outcome: None,
             history: PageHistory::default(),
+            read_at: None,
+            seen_at: None,
+            visits: Visits::default(),
         }
+    }
+
+    /// Whether an earlier round has dealt with it in a way that the next one need not repeat.
+    fn rests(&self) -> bool {
+        self.outcome.is_some_and(|outcome| outcome != Outcome::Gone)
+    }
+
+    fn before(&self) -> Option<Before> {
+        let PageHistory { text_hash, body_hash, rules, strategy, status, .. } = self.history;
+        let (read_at_ms, seen_at_ms) = (self.read_at, self.seen_at);
+        let content_hash = self.history.content_hash?;
+        Some(Before { content_hash, text_hash, body_hash, rules, strategy, status, read_at_ms, seen_at_ms })
     }
 
     fn lane(&self) -> Lane {
@@ -278,25 +310,65 @@ impl Row {
         self.sitemap_lastmod.clone_from(&url.sitemap_lastmod);
         self.attempt = 0;
         self.strategy = None;
+        self.outcome = None;
     }
 
-    fn learn(&mut self, history: &PageHistory) {
-        let known = &mut self.history;
-        if history.content_hash.is_some() {
-            *known = history.clone();
+    fn learn(&mut self, outcome: Outcome, history: &PageHistory) {
+        self.outcome = Some(outcome);
+        let at = history.fetched_at_ms;
+        let seen = history.content_hash.is_some();
+        let changed = outcome == Outcome::Gone || (seen && outcome == Outcome::Record);
+        let visits = &mut self.visits;
+        if visits.first_ms.is_some() {
+            visits.visits += 1;
+            visits.changes += u32::from(changed);
+        }
+        if changed || visits.changed_ms.is_none() {
+            visits.changed_ms = at;
+        }
+        visits.first_ms = visits.first_ms.or(at);
+        if outcome == Outcome::Gone {
+            let (status, sitemap_lastmod) = (history.status, self.history.sitemap_lastmod.take());
+            self.history = PageHistory {
+                status,
+                sitemap_lastmod,
+                fetched_at_ms: at,
+                rules: self.history.rules,
+                strategy: self.history.strategy,
+                ..PageHistory::default()
+            };
             return;
         }
+        if seen || outcome == Outcome::Unchanged {
+            self.seen_at = at;
+        }
+        if seen {
+            self.read_at = at;
+            self.history = history.clone();
+            return;
+        }
+        let known = &mut self.history;
         known.status = history.status.or(known.status);
-        known.fetched_at_ms = history.fetched_at_ms.or(known.fetched_at_ms);
+        known.fetched_at_ms = at.or(known.fetched_at_ms);
         known.etag = history.etag.clone().or_else(|| known.etag.take());
         known.last_modified = history.last_modified.clone().or_else(|| known.last_modified.take());
         known.sitemap_lastmod = history.sitemap_lastmod.clone().or_else(|| known.sitemap_lastmod.take());
+        known.text_hash = history.text_hash.or(known.text_hash);
+        known.body_hash = history.body_hash.or(known.body_hash);
+        known.rules = history.rules.or(known.rules);
+        known.strategy = history.strategy.or(known.strategy);
     }
 }
 
 impl DomainStore for MemoryStore {
     fn load_host(&self, host: &HostKey) -> Result<Option<Vec<u8>>, StoreError> {
         Ok(self.lock().this_round.host_states.get(host).cloned())
+    }
+
+    fn load_earlier_host(&self, host: &HostKey) -> Result<Option<Vec<u8>>, StoreError> {
+        let inner = self.lock();
+        let now = inner.this_round.host_states.contains_key(host);
+        Ok(inner.earlier_states.get(host).filter(|_| !now).cloned())
     }
 
     fn save_host(&self, host: &HostKey, state: &[u8]) -> Result<(), StoreError> {
@@ -317,9 +389,21 @@ impl DomainStore for MemoryStore {
         Ok(*self.lock().this_round.contents.entry(*hash).or_insert(claimant))
     }
 
+    fn release_content(&self, hash: &ContentHash, claimant: UrlKey) -> Result<(), StoreError> {
+        let contents = &mut self.lock().this_round.contents;
+        if contents.get(hash) == Some(&claimant) {
+            contents.remove(hash);
+        }
+        Ok(())
+    }
+
     fn became_page(&self, url: UrlKey) -> Result<bool, StoreError> {
         let inner = self.lock();
-        Ok(inner.by_key.get(&url).is_some_and(|id| inner.this_round.pages.contains(id)))
+        let Some(id) = inner.by_key.get(&url) else { return Ok(false) };
+        let row = &inner.rows[index(*id)];
+        let rests = inner.recrawl && row.round != inner.round;
+        let was_page = matches!(row.outcome, Some(Outcome::Record | Outcome::Unchanged));
+        Ok(inner.this_round.pages.contains(id) || (rests && was_page))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Numbers for the names in the database. They outlive a release: never reuse one, never change one.
 
+use super::memory::OUTCOMES;
 use crawl_model::{Discovery, Lane, Outcome, StoreError, Strategy};
 
 pub(super) fn discovery(discovery: Discovery) -> i64 {
@@ -37,6 +38,8 @@ pub(super) fn outcome(outcome: Outcome) -> i64 {
         Outcome::Failed => 2,
         Outcome::Skipped => 3,
         Outcome::Redirected => 4,
+        Outcome::Unchanged => 5,
+        Outcome::Gone => 6,
     }
 }
 
@@ -46,6 +49,11 @@ pub(super) fn read_discovery(code: i64) -> Result<Discovery, StoreError> {
 
 pub(super) fn read_strategy(code: i64) -> Result<Strategy, StoreError> {
     read(Strategy::ALL, strategy, code, "strategy")
+}
+
+pub(super) fn read_outcome(code: i64) -> Result<Outcome, StoreError> {
+    let all: Vec<Outcome> = OUTCOMES.iter().map(|(outcome, _)| *outcome).collect();
+    read(&all, outcome, code, "outcome")
 }
 
 fn read<T: Copy>(all: &[T], write: fn(T) -> i64, code: i64, what: &str) -> Result<T, StoreError> {
@@ -66,6 +74,9 @@ mod tests {
         }
         for &s in Strategy::ALL {
             assert_eq!(read_strategy(strategy(s)).unwrap(), s);
+        }
+        for (o, _) in OUTCOMES {
+            assert_eq!(read_outcome(outcome(o)).unwrap(), o);
         }
         assert!(matches!(read_strategy(0), Err(StoreError::Corrupt(_))));
     }

@@ -1,6 +1,6 @@
 //! [`DomainStore`] on SQLite.
 
-use super::{SqliteStore, codes, error::sql};
+use super::{Inner, SqliteStore, codes, error::sql, memory::Memory};
 use crawl_model::{ContentHash, DomainStore, HostKey, Outcome, StoreError, UrlKey};
 use rusqlite::{Connection, OptionalExtension, ToSql, types::FromSql};
 
@@ -8,18 +8,23 @@ impl DomainStore for SqliteStore {
     fn load_host(&self, host: &HostKey) -> Result<Option<Vec<u8>>, StoreError> {
         let mut inner = self.ready()?;
         let inner = &mut *inner;
-        let Some(host) = inner.memory.find_host(&inner.conn, host).map_err(sql)? else { return Ok(None) };
-        let mut select =
-            inner.conn.prepare_cached("SELECT state FROM host_states WHERE host = ?1").map_err(sql)?;
-        select.query_row([host], |row| row.get(0)).optional().map_err(sql)
+        Ok(state_of(inner, host)?.filter(|(round, _)| *round == inner.memory.round).map(|(_, state)| state))
+    }
+
+    fn load_earlier_host(&self, host: &HostKey) -> Result<Option<Vec<u8>>, StoreError> {
+        let mut inner = self.ready()?;
+        let inner = &mut *inner;
+        Ok(state_of(inner, host)?.filter(|(round, _)| *round != inner.memory.round).map(|(_, state)| state))
     }
 
     fn save_host(&self, host: &HostKey, state: &[u8]) -> Result<(), StoreError> {
         self.ready()?.write(|conn, memory| {
             let host = memory.host(conn, host).map_err(sql)?;
-            conn.prepare_cached("INSERT OR REPLACE INTO host_states (host, state) VALUES (?1, ?2)")
-                .and_then(|mut insert| insert.execute((host, state)))
-                .map_err(sql)?;
+            conn.prepare_cached(
+                "INSERT OR REPLACE INTO host_states (host, state, round) VALUES (?1, ?2, ?3)",
+            )
+            .and_then(|mut insert| insert.execute((host, state, memory.round)))
+            .map_err(sql)?;
             Ok(())
         })
     }
@@ -48,12 +53,21 @@ impl DomainStore for SqliteStore {
         Ok(first.map_or(claimant, UrlKey))
     }
 
+    fn release_content(&self, hash: &ContentHash, claimant: UrlKey) -> Result<(), StoreError> {
+        self.ready()?.write(|conn, _| {
+            conn.prepare_cached("DELETE FROM contents WHERE hash = ?1 AND claimant = ?2")
+                .and_then(|mut delete| delete.execute((hash.0, claimant.0)))
+                .map_err(sql)?;
+            Ok(())
+        })
+    }
+
     fn became_page(&self, url: UrlKey) -> Result<bool, StoreError> {
         let inner = self.ready()?;
+        let [record, unchanged] = [Outcome::Record, Outcome::Unchanged].map(codes::outcome);
         let mut select = inner.conn.prepare_cached(BECAME_PAGE).map_err(sql)?;
-        select
-            .query_row((url.0, inner.memory.round, codes::outcome(Outcome::Record)), |row| row.get(0))
-            .map_err(sql)
+        let Memory { round, recrawl, .. } = &inner.memory;
+        select.query_row((url.0, round, recrawl, record, unchanged), |row| row.get(0)).map_err(sql)
     }
 }
 
@@ -65,9 +79,17 @@ const CONTENTS: Claim = [
     "SELECT claimant FROM contents WHERE hash = ?1",
 ];
 
-/// An outcome of an earlier round was cleared when the URL was enqueued in this one.
-const BECAME_PAGE: &str = "SELECT EXISTS (SELECT 1 FROM urls WHERE key = ?1 AND round = ?2 AND \
-                           (outcome = ?3 OR id IN (SELECT id FROM held)))";
+/// An outcome of an earlier round was cleared when the URL was enqueued in this one; where it was not, the URL rests.
+const BECAME_PAGE: &str = "SELECT EXISTS (SELECT 1 FROM urls WHERE key = ?1 AND (round = ?2 OR ?3) AND \
+                           (outcome IN (?4, ?5) OR id IN (SELECT id FROM held)))";
+
+/// The round and the state of a host's fingerprint.
+fn state_of(inner: &mut Inner, host: &HostKey) -> Result<Option<(u32, Vec<u8>)>, StoreError> {
+    let Some(host) = inner.memory.find_host(&inner.conn, host).map_err(sql)? else { return Ok(None) };
+    let mut select =
+        inner.conn.prepare_cached("SELECT round, state FROM host_states WHERE host = ?1").map_err(sql)?;
+    select.query_row([host], |row| Ok((row.get(0)?, row.get(1)?))).optional().map_err(sql)
+}
 
 /// Who claimed it before; nobody, if it is the claimant's now.
 fn claim<T: ToSql + FromSql>(

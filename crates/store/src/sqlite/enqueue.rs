@@ -2,14 +2,15 @@
 
 use super::{Inner, codes, error::sql, memory::Memory};
 use crate::ledger::{HostId, Place};
-use crawl_model::{Discovery, Enqueued, Lane, NewUrl, StoreError};
+use crawl_model::{Discovery, Enqueued, Lane, NewUrl, Outcome, StoreError};
 use rusqlite::{CachedStatement, Connection};
 
 impl Inner {
-    pub(super) fn enqueue(&mut self, urls: &[NewUrl]) -> Result<Enqueued, StoreError> {
+    pub(super) fn enqueue(&mut self, urls: &[NewUrl], rest: Rest) -> Result<Enqueued, StoreError> {
         let known = &self.memory.known;
         let says_something = |url: &&NewUrl| {
-            url.sitemap_lastmod.is_some()
+            rest == Rest::Ends
+                || url.sitemap_lastmod.is_some()
                 || url.discovery == Discovery::SitemapFile
                 || !known.covers(&url.key, url.depth)
         };
@@ -21,12 +22,21 @@ impl Inner {
             let mut adding = Adding::prepare(conn).map_err(sql)?;
             let mut new = 0;
             for url in candidates {
-                new += usize::from(adding.add(memory, url)?);
+                new += usize::from(adding.add(memory, url, rest)?);
             }
             Ok(new)
         })?;
         Ok(Enqueued { new, known: urls.len() - new })
     }
+}
+
+/// What becomes of a URL that rests.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rest {
+    /// It rests on.
+    Goes,
+    /// It is visited in this round.
+    Ends,
 }
 
 /// The statements of one call.
@@ -43,6 +53,14 @@ struct Found {
     round: i64,
     depth: u32,
     discovery: i64,
+    outcome: Option<i64>,
+}
+
+impl Found {
+    /// Whether an earlier round has dealt with it in a way that this one need not repeat.
+    fn rests(&self) -> bool {
+        self.outcome.is_some_and(|outcome| outcome != codes::outcome(Outcome::Gone))
+    }
 }
 
 impl<'c> Adding<'c> {
@@ -53,15 +71,16 @@ impl<'c> Adding<'c> {
                 "INSERT INTO urls (key, host, round, depth, discovery, url, redirects, sitemap_lastmod) \
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (key) DO NOTHING",
             )?,
-            find: conn.prepare_cached("SELECT id, round, depth, discovery FROM urls WHERE key = ?1")?,
+            find: conn
+                .prepare_cached("SELECT id, round, depth, discovery, outcome FROM urls WHERE key = ?1")?,
             queue: conn
                 .prepare_cached("INSERT INTO queue (host, lane, depth, id) VALUES (?1, ?2, ?3, ?4)")?,
         })
     }
 
     /// True if the URL is new in this round.
-    fn add(&mut self, memory: &mut Memory, url: &NewUrl) -> Result<bool, StoreError> {
-        let host = memory.host_in_round(self.conn, &url.host).map_err(sql)?;
+    fn add(&mut self, memory: &mut Memory, url: &NewUrl, rest: Rest) -> Result<bool, StoreError> {
+        let host = memory.host(self.conn, &url.host).map_err(sql)?;
         let redirects = redirects(url)?;
         let inserted = self
             .insert
@@ -81,10 +100,18 @@ impl<'c> Adding<'c> {
             return self.queue(memory, url, host, id).map_err(sql);
         }
         let found = self.find.query_row([url.key.0], |row| {
-            Ok(Found { id: row.get(0)?, round: row.get(1)?, depth: row.get(2)?, discovery: row.get(3)? })
+            let (id, round, depth, discovery) = (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
+            Ok(Found { id, round, depth, discovery, outcome: row.get(4)? })
         });
         let found = found.map_err(sql)?;
         if found.round != i64::from(memory.round) {
+            if memory.recrawl && rest == Rest::Goes && found.rests() {
+                if let Some(lastmod) = &url.sitemap_lastmod {
+                    self.dated(found.id, lastmod).map_err(sql)?;
+                }
+                memory.known.note(&url.key, 0);
+                return Ok(false);
+            }
             self.revive(memory, url, redirects.as_deref(), found.id).map_err(sql)?;
             return self.queue(memory, url, host, found.id).map_err(sql);
         }
@@ -101,6 +128,7 @@ impl<'c> Adding<'c> {
     }
 
     fn queue(&mut self, memory: &mut Memory, url: &NewUrl, host: HostId, id: i64) -> rusqlite::Result<bool> {
+        memory.host_in_round(self.conn, &url.host)?;
         self.queue.execute((host, codes::lane(Lane::Plain), url.depth, id))?;
         memory.ledger.add(host, &url.host, Place::Ready, 1);
         memory.known.note(&url.key, url.depth);

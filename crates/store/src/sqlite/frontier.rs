@@ -2,14 +2,16 @@
 
 use super::{
     Inner, SqliteStore, codes,
+    enqueue::Rest,
     error::sql,
-    memory::{Memory, set_number},
+    memory::Memory,
+    recrawl::{ReadBefore, note_status},
     settle::end_lease,
 };
 use crate::ledger::{HostId, Place};
 use crawl_model::{
-    CrawlRequest, Enqueued, Frontier, FrontierCounts, HeldPage, HostKey, HostLoad, Lane, LeaseRef,
-    LeaseToken, NewUrl, OutputMark, RequestId, Settlement, StoreError, Strategy,
+    CrawlRequest, Enqueued, Frontier, FrontierCounts, HeldPage, HostKey, HostLoad, KnownUrl, Lane, LeaseRef,
+    LeaseToken, NewUrl, OutputMark, RequestId, Settlement, StoreError, Strategy, UrlKey,
 };
 use rusqlite::{Connection, OptionalExtension, Row};
 use std::sync::Arc;
@@ -17,7 +19,19 @@ use url::Url;
 
 impl Frontier for SqliteStore {
     fn enqueue(&self, urls: &[NewUrl]) -> Result<Enqueued, StoreError> {
-        self.ready()?.enqueue(urls)
+        self.ready()?.enqueue(urls, Rest::Goes)
+    }
+
+    fn revisit(&self, urls: &[NewUrl]) -> Result<Enqueued, StoreError> {
+        self.ready()?.enqueue(urls, Rest::Ends)
+    }
+
+    fn known(&self, after: RequestId, limit: usize) -> Result<Vec<KnownUrl>, StoreError> {
+        self.ready()?.known(after, limit)
+    }
+
+    fn known_among(&self, keys: &[UrlKey]) -> Result<Vec<KnownUrl>, StoreError> {
+        self.ready()?.known_among(keys)
     }
 
     fn hosts_with_pending(&self, lane: Lane, now_ms: i64, limit: usize) -> Result<Vec<HostLoad>, StoreError> {
@@ -64,6 +78,16 @@ impl Frontier for SqliteStore {
         self.ready()?.write(|conn, memory| {
             let Some(host) = end_lease(conn, lease).map_err(sql)? else { return Ok(false) };
             postpone(conn, memory, (host, lease.id), not_before_ms, attempt, strategy).map_err(sql)?;
+            Ok(true)
+        })
+    }
+
+    fn doubt(&self, request: &CrawlRequest, not_before_ms: i64, status: u16) -> Result<bool, StoreError> {
+        self.ready()?.write(|conn, memory| {
+            let Some(host) = end_lease(conn, request.into()).map_err(sql)? else { return Ok(false) };
+            note_status(conn, request.id, status).map_err(sql)?;
+            let (id, attempt) = (request.id, request.attempt);
+            postpone(conn, memory, (host, id), not_before_ms, attempt, request.strategy).map_err(sql)?;
             Ok(true)
         })
     }
@@ -140,7 +164,7 @@ impl Frontier for SqliteStore {
     fn counts(&self) -> Result<FrontierCounts, StoreError> {
         let inner = self.ready()?;
         let places = inner.memory.ledger.total();
-        let [records, failed, skipped, redirected] = inner.memory.settled;
+        let [records, failed, skipped, redirected, unchanged, gone] = inner.memory.settled;
         Ok(FrontierCounts {
             pending: places.pending(),
             leased: places.get(Place::Leased),
@@ -149,6 +173,8 @@ impl Frontier for SqliteStore {
             failed,
             skipped,
             redirected,
+            unchanged,
+            gone,
             hosts: inner.memory.host_count,
         })
     }
@@ -158,21 +184,15 @@ impl Frontier for SqliteStore {
     }
 
     fn begin_round(&self) -> Result<u32, StoreError> {
-        let mut inner = self.ready()?;
-        inner.write(|conn, memory| {
-            // URLs are not touched: with the round's number they count as not visited
-            conn.execute_batch(
-                "UPDATE numbers SET value = 0 WHERE name IN ('records', 'failed', 'skipped', 'redirected'); \
-                 DELETE FROM queue; DELETE FROM waiting; DELETE FROM leases; DELETE FROM held; DELETE FROM so_far; \
-                 DELETE FROM host_states; DELETE FROM contents;",
-            )
-            .map_err(sql)?;
-            set_number(conn, "round", i64::from(memory.round) + 1).map_err(sql)?;
-            *memory = Memory::load(conn)?;
-            Ok(())
-        })?;
-        inner.commit()?;
-        Ok(inner.memory.round)
+        self.ready()?.begin(false, false)
+    }
+
+    fn begin_recrawl(&self, keep_sites: bool) -> Result<u32, StoreError> {
+        self.ready()?.begin(true, keep_sites)
+    }
+
+    fn is_recrawl(&self) -> Result<bool, StoreError> {
+        Ok(self.ready()?.memory.recrawl)
     }
 
     fn output_mark(&self, name: &str) -> Result<Option<u64>, StoreError> {
@@ -256,10 +276,11 @@ struct Leased {
     etag: Option<String>,
     last_modified: Option<String>,
     sitemap_lastmod: Option<String>,
+    before: Option<Box<ReadBefore>>,
 }
 
 impl Leased {
-    fn read(row: &Row<'_>, token: LeaseToken) -> rusqlite::Result<Self> {
+    fn read(row: &Row<'_>, token: LeaseToken, recrawl: bool) -> rusqlite::Result<Self> {
         Ok(Self {
             id: row.get(0)?,
             token,
@@ -272,6 +293,7 @@ impl Leased {
             etag: row.get(7)?,
             last_modified: row.get(8)?,
             sitemap_lastmod: row.get(9)?,
+            before: if recrawl { ReadBefore::read(row, 10)?.map(Box::new) } else { None },
         })
     }
 
@@ -290,6 +312,7 @@ impl Leased {
             etag: self.etag,
             last_modified: self.last_modified,
             sitemap_lastmod: self.sitemap_lastmod,
+            before: self.before.map(|before| before.before()).transpose()?.map(Box::new),
             project: Arc::clone(project),
             source_group: group.map(Arc::clone),
         })
@@ -347,7 +370,8 @@ fn take_from_queue(
     let mut take = || -> rusqlite::Result<()> {
         let mut select = conn.prepare_cached(
             "SELECT queue.id, queue.depth, discovery, attempt, strategy, url, redirects, etag, last_modified, \
-             sitemap_lastmod FROM queue JOIN urls ON urls.id = queue.id \
+             sitemap_lastmod, content_hash, text_hash, body_hash, rules, via, status, read_at, seen_at \
+             FROM queue JOIN urls ON urls.id = queue.id \
              WHERE queue.host = ?1 AND queue.lane = ?4 AND queue.depth <= ?3 \
              ORDER BY queue.depth, queue.id LIMIT ?2",
         )?;
@@ -355,7 +379,7 @@ fn take_from_queue(
         let mut rows = select.query((host, max, depth, codes::lane(lane)))?;
         while let Some(row) = rows.next()? {
             let token = memory.next_token(conn)?;
-            leased.push(Leased::read(row, token)?);
+            leased.push(Leased::read(row, token, memory.recrawl)?);
         }
         let mut insert = conn.prepare_cached(
             "INSERT INTO leases (id, token, host, deadline, worker) VALUES (?1, ?2, ?3, ?4, ?5)",

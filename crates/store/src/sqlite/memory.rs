@@ -17,10 +17,12 @@ const NO_ROUND: i64 = -1;
 
 pub(super) struct Memory {
     pub(super) round: u32,
+    /// URLs of earlier rounds rest in this one.
+    pub(super) recrawl: bool,
     pub(super) ledger: Ledger,
     pub(super) known: KnownUrls,
     /// Settled URLs of this round by outcome, in the order of [`OUTCOMES`].
-    pub(super) settled: [u64; 4],
+    pub(super) settled: [u64; OUTCOMES.len()],
     /// Hosts with a URL in this round.
     pub(super) host_count: u64,
     /// When the next waiting URL becomes due.
@@ -41,11 +43,13 @@ struct Host {
 }
 
 /// Outcomes with the name of their number in the database.
-pub(super) const OUTCOMES: [(Outcome, &str); 4] = [
+pub(super) const OUTCOMES: [(Outcome, &str); 6] = [
     (Outcome::Record, "records"),
     (Outcome::Failed, "failed"),
     (Outcome::Skipped, "skipped"),
     (Outcome::Redirected, "redirected"),
+    (Outcome::Unchanged, "unchanged"),
+    (Outcome::Gone, "gone"),
 ];
 
 impl Memory {
@@ -53,7 +57,7 @@ impl Memory {
     pub(super) fn load(conn: &Connection) -> Result<Self, StoreError> {
         let round = number(conn, "round")?;
         let token = number(conn, "token")?;
-        let mut settled = [0; 4];
+        let mut settled = [0; OUTCOMES.len()];
         for (count, (_, name)) in settled.iter_mut().zip(OUTCOMES) {
             *count = u64::try_from(number(conn, name)?).map_err(|e| StoreError::Corrupt(e.to_string()))?;
         }
@@ -63,6 +67,7 @@ impl Memory {
             .map_err(sql)?;
         Ok(Self {
             round: u32::try_from(round).map_err(|e| StoreError::Corrupt(e.to_string()))?,
+            recrawl: number(conn, "recrawl")? != 0,
             ledger: ledger(conn).map_err(sql)?,
             known: KnownUrls::new(),
             settled,

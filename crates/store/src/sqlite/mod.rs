@@ -15,6 +15,7 @@ mod known;
 mod memory;
 mod migrate;
 mod projects;
+mod recrawl;
 mod run;
 mod settle;
 mod texts;
@@ -43,6 +44,7 @@ const MIGRATIONS: Migrations = &[
     include_str!("migrations/0002_lastmod.sql"),
     include_str!("migrations/0003_strategies.sql"),
     include_str!("migrations/0004_texts.sql"),
+    include_str!("migrations/0005_recrawl.sql"),
 ];
 
 /// Pages in the write-ahead log at which it is copied into the database: at 4 KiB a page the log stays about 8 MiB.

@@ -1,7 +1,11 @@
 //! [`RunStore`] on SQLite, and what the frontier remembers of a single URL.
 
-use super::{SqliteStore, error::sql};
-use crawl_model::{CachedRobots, ContentHash, Origin, PageHistory, RunStore, StoreError, UrlKey};
+use super::{
+    SqliteStore,
+    error::sql,
+    recrawl::{HISTORY, history, read_history},
+};
+use crawl_model::{CachedRobots, Origin, PageHistory, RunStore, StoreError, UrlKey};
 use rusqlite::{Connection, OptionalExtension};
 use std::sync::Arc;
 
@@ -82,23 +86,9 @@ impl SqliteStore {
     /// When storage fails.
     pub fn history(&self, url: UrlKey) -> Result<Option<PageHistory>, StoreError> {
         let inner = self.ready()?;
-        let mut select = inner
-            .conn
-            .prepare_cached(
-                "SELECT status, etag, last_modified, content_hash, fetched_at, fetched_lastmod FROM urls \
-                 WHERE key = ?1",
-            )
-            .map_err(sql)?;
-        let found = select.query_row([url.0], |row| {
-            Ok(PageHistory {
-                status: row.get(0)?,
-                etag: row.get(1)?,
-                last_modified: row.get(2)?,
-                content_hash: row.get::<_, Option<[u8; 32]>>(3)?.map(ContentHash),
-                fetched_at_ms: row.get(4)?,
-                sitemap_lastmod: row.get(5)?,
-            })
-        });
-        found.optional().map_err(sql)
+        let mut select =
+            inner.conn.prepare_cached(&format!("SELECT {HISTORY} FROM urls WHERE key = ?1")).map_err(sql)?;
+        let found = select.query_row([url.0], |row| read_history(row, 0)).optional().map_err(sql)?;
+        found.map(history).transpose()
     }
 }

@@ -11,15 +11,27 @@ use crate::ledger::{HostId, Place};
 use crawl_model::{LeaseRef, NewText, Outcome, OutputMark, RequestId, Settlement, StoreError, UrlKey};
 use rusqlite::{CachedStatement, Connection, OptionalExtension};
 
-/// The content was seen: everything that an earlier visit taught is replaced.
+/// The content was seen: everything that an earlier visit taught is replaced. `?13`: it is new or has changed.
 const REPLACE: &str = "UPDATE urls SET outcome = ?2, status = ?3, etag = ?4, last_modified = ?5, \
-                       content_hash = ?6, fetched_at = ?7, fetched_lastmod = ?8 WHERE id = ?1";
+                       content_hash = ?6, fetched_at = ?7, fetched_lastmod = ?8, text_hash = ?9, body_hash = ?10, \
+                       rules = ?11, via = ?12, read_at = ?7, seen_at = ?7, \
+                       changed_at = iif(?13 OR first_at IS NULL, ?7, changed_at), \
+                       visits = visits + (first_at IS NOT NULL), \
+                       changes = changes + (first_at IS NOT NULL AND ?13), first_at = coalesce(first_at, ?7) WHERE id = ?1";
 
-/// It was not (a 304, a failure): only what is given is overwritten.
+/// It was not (a 304, a failure): only what is given is overwritten. `?13`: the page is there.
 const MERGE: &str = "UPDATE urls SET outcome = ?2, status = coalesce(?3, status), etag = coalesce(?4, etag), \
                      last_modified = coalesce(?5, last_modified), content_hash = coalesce(?6, content_hash), \
-                     fetched_at = coalesce(?7, fetched_at), fetched_lastmod = coalesce(?8, fetched_lastmod) \
-                     WHERE id = ?1";
+                     fetched_at = coalesce(?7, fetched_at), fetched_lastmod = coalesce(?8, fetched_lastmod), \
+                     text_hash = coalesce(?9, text_hash), body_hash = coalesce(?10, body_hash), \
+                     rules = coalesce(?11, rules), via = coalesce(?12, via), seen_at = iif(?13, ?7, seen_at), \
+                     changed_at = coalesce(changed_at, ?7), visits = visits + (first_at IS NOT NULL), \
+                     first_at = coalesce(first_at, ?7) WHERE id = ?1";
+
+/// It is no more, so that what comes in its place is new.
+const FORGET: &str = "UPDATE urls SET outcome = ?2, status = ?3, etag = NULL, last_modified = NULL, \
+                      content_hash = NULL, text_hash = NULL, body_hash = NULL, fetched_at = ?4, changed_at = ?4, \
+                      visits = visits + 1, changes = changes + 1 WHERE id = ?1";
 
 impl Inner {
     pub(super) fn settle(
@@ -54,6 +66,7 @@ impl Inner {
 fn settle_all(conn: &Connection, memory: &mut Memory, batch: &[Settlement]) -> rusqlite::Result<usize> {
     let mut ending = Ending::prepare(conn)?;
     let (mut replace, mut merge) = (conn.prepare_cached(REPLACE)?, conn.prepare_cached(MERGE)?);
+    let mut forget = conn.prepare_cached(FORGET)?;
     let mut stale = 0;
     for settlement in batch {
         let Some((host, place)) = ending.end(settlement.lease)? else {
@@ -65,21 +78,32 @@ fn settle_all(conn: &Connection, memory: &mut Memory, batch: &[Settlement]) -> r
         if let Some(n) = OUTCOMES.iter().position(|(outcome, _)| *outcome == settlement.outcome) {
             memory.settled[n] += 1;
         }
-        if settlement.outcome != Outcome::Record {
+        if !matches!(settlement.outcome, Outcome::Record | Outcome::Unchanged) {
             // a page that is none any more is nothing that others repeat
             texts::forget(conn, key_of(conn, settlement.lease.id)?)?;
         }
-        let history = &settlement.history;
-        let update = if history.content_hash.is_some() { &mut replace } else { &mut merge };
+        let (history, outcome) = (&settlement.history, settlement.outcome);
+        if outcome == Outcome::Gone {
+            let code = codes::outcome(outcome);
+            forget.execute((settlement.lease.id.0, code, history.status, history.fetched_at_ms))?;
+            continue;
+        }
+        let seen = history.content_hash.is_some();
+        let update = if seen { &mut replace } else { &mut merge };
         update.execute((
             settlement.lease.id.0,
-            codes::outcome(settlement.outcome),
+            codes::outcome(outcome),
             history.status,
             &history.etag,
             &history.last_modified,
             history.content_hash.map(|hash| hash.0),
             history.fetched_at_ms,
             &history.sitemap_lastmod,
+            history.text_hash.map(|hash| hash.0),
+            history.body_hash.map(|hash| hash.0),
+            history.rules.map(|rules| rules.0),
+            history.strategy.map(codes::strategy),
+            if seen { outcome == Outcome::Record } else { outcome == Outcome::Unchanged },
         ))?;
     }
     Ok(stale)

@@ -4,6 +4,7 @@
 
 mod frontier;
 mod random;
+mod recrawl;
 mod rounds;
 mod strategies;
 mod texts;
@@ -16,6 +17,7 @@ use crawl_model::{
 use crawl_store::{MemoryStore, SqliteStore};
 use frontier::*;
 use random::*;
+use recrawl::*;
 use rounds::*;
 use std::collections::BTreeSet;
 use strategies::*;
@@ -101,6 +103,12 @@ conformance!(
     a_page_has_one_text_and_may_keep_its_place,
     texts_outlive_rounds_but_not_their_pages,
     texts_that_were_made_otherwise_are_forgotten,
+    what_is_known_rests_until_it_is_visited_again,
+    known_urls_come_by_pages_and_by_name,
+    visits_and_changes_are_counted,
+    a_page_that_is_gone_is_new_when_it_comes_back,
+    pages_that_rest_or_are_unchanged_are_pages,
+    what_is_known_of_sites_is_kept_if_asked,
     nothing_is_known_of_strangers,
     many_threads_share_the_work,
     any_sequence_of_calls_agrees_with_a_simple_model,

@@ -21,6 +21,7 @@ fn seen(etag: Option<&str>, content: Option<&str>) -> PageHistory {
         sitemap_lastmod: None,
         content_hash: content.map(ContentHash::of),
         fetched_at_ms: Some(7),
+        ..PageHistory::default()
     }
 }
 

@@ -1,0 +1,184 @@
+//! What is known of URLs from earlier rounds, and beginning a round over it.
+
+use super::{
+    Inner, codes,
+    error::sql,
+    memory::{Memory, set_number},
+};
+use crawl_model::{
+    Before, BodyHash, ContentHash, HostKey, KnownUrl, NewUrl, PageHistory, RequestId, RulesVersion,
+    StoreError, UrlKey, Visits,
+};
+use rusqlite::{Connection, Row};
+
+/// The columns that [`read_history`] reads.
+pub(super) const HISTORY: &str = "status, etag, last_modified, content_hash, fetched_at, fetched_lastmod, \
+                                  text_hash, body_hash, rules, via";
+
+/// And before them those that [`read_known`] reads.
+const KNOWN: &str = "urls.id, key, url, hosts.name, depth, discovery, redirects, sitemap_lastmod, outcome, \
+                     first_at, changed_at, visits, changes";
+
+/// A history with the number of its strategy.
+type ReadHistory = (PageHistory, Option<i64>);
+
+/// The columns of [`HISTORY`], from column `at` on.
+pub(super) fn read_history(row: &Row<'_>, at: usize) -> rusqlite::Result<ReadHistory> {
+    let read = PageHistory {
+        status: row.get(at)?,
+        etag: row.get(at + 1)?,
+        last_modified: row.get(at + 2)?,
+        content_hash: row.get::<_, Option<[u8; 32]>>(at + 3)?.map(ContentHash),
+        fetched_at_ms: row.get(at + 4)?,
+        sitemap_lastmod: row.get(at + 5)?,
+        text_hash: row.get::<_, Option<[u8; 32]>>(at + 6)?.map(ContentHash),
+        body_hash: row.get::<_, Option<[u8; 32]>>(at + 7)?.map(BodyHash),
+        rules: row.get::<_, Option<i64>>(at + 8)?.map(RulesVersion),
+        strategy: None,
+    };
+    Ok((read, row.get(at + 9)?))
+}
+
+/// What [`read_history`] read.
+pub(super) fn history((read, strategy): ReadHistory) -> Result<PageHistory, StoreError> {
+    let strategy = strategy.map(codes::read_strategy).transpose()?;
+    Ok(PageHistory { strategy, ..read })
+}
+
+/// What was learnt of a page, as read with its lease.
+pub(super) struct ReadBefore {
+    before: Before,
+    strategy: Option<i64>,
+}
+
+impl ReadBefore {
+    /// From column `at` on; nothing for a URL that was no page.
+    pub(super) fn read(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<Self>> {
+        let Some(content_hash) = row.get::<_, Option<[u8; 32]>>(at)? else { return Ok(None) };
+        let before = Before {
+            content_hash: ContentHash(content_hash),
+            text_hash: row.get::<_, Option<[u8; 32]>>(at + 1)?.map(ContentHash),
+            body_hash: row.get::<_, Option<[u8; 32]>>(at + 2)?.map(BodyHash),
+            rules: row.get::<_, Option<i64>>(at + 3)?.map(RulesVersion),
+            strategy: None,
+            status: row.get(at + 5)?,
+            read_at_ms: row.get(at + 6)?,
+            seen_at_ms: row.get(at + 7)?,
+        };
+        Ok(Some(Self { before, strategy: row.get(at + 4)? }))
+    }
+
+    pub(super) fn before(self) -> Result<Before, StoreError> {
+        let strategy = self.strategy.map(codes::read_strategy).transpose()?;
+        Ok(Before { strategy, ..self.before })
+    }
+}
+
+/// A row of [`KNOWN`] and [`HISTORY`].
+struct ReadKnown {
+    known: KnownUrl,
+    discovery: i64,
+    redirects: Option<String>,
+    outcome: Option<i64>,
+    history: ReadHistory,
+}
+
+fn read_known(row: &Row<'_>) -> rusqlite::Result<ReadKnown> {
+    let url = NewUrl {
+        key: UrlKey(row.get(1)?),
+        url: row.get(2)?,
+        host: HostKey::from_stored(row.get::<_, String>(3)?),
+        depth: row.get(4)?,
+        // told apart when no row is read any more
+        discovery: crawl_model::Discovery::Link,
+        redirects: Vec::new(),
+        sitemap_lastmod: row.get(7)?,
+    };
+    let visits = Visits {
+        first_ms: row.get(9)?,
+        changed_ms: row.get(10)?,
+        visits: row.get(11)?,
+        changes: row.get(12)?,
+    };
+    let id = RequestId(row.get(0)?);
+    Ok(ReadKnown {
+        known: KnownUrl { id, url, outcome: None, history: PageHistory::default(), visits },
+        discovery: row.get(5)?,
+        redirects: row.get(6)?,
+        outcome: row.get(8)?,
+        history: read_history(row, 13)?,
+    })
+}
+
+impl ReadKnown {
+    fn known(self) -> Result<KnownUrl, StoreError> {
+        let mut known = self.known;
+        let damaged = |e| StoreError::Corrupt(format!("{}: {e}", known.url.url));
+        let redirects = self.redirects.as_deref().map(serde_json::from_str).transpose().map_err(damaged)?;
+        known.url.redirects = redirects.unwrap_or_default();
+        known.url.discovery = codes::read_discovery(self.discovery)?;
+        known.outcome = self.outcome.map(codes::read_outcome).transpose()?;
+        known.history = history(self.history)?;
+        Ok(known)
+    }
+}
+
+impl Inner {
+    pub(super) fn known(&self, after: RequestId, limit: usize) -> Result<Vec<KnownUrl>, StoreError> {
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let mut select = self
+            .conn
+            .prepare_cached(&format!(
+                "SELECT {KNOWN}, {HISTORY} FROM urls JOIN hosts ON hosts.id = urls.host \
+                 WHERE urls.id > ?1 AND urls.round <> ?2 ORDER BY urls.id LIMIT ?3"
+            ))
+            .map_err(sql)?;
+        let rows = select.query_map((after.0, self.memory.round, limit), read_known).map_err(sql)?;
+        rows.map(|row| row.map_err(sql)?.known()).collect()
+    }
+
+    pub(super) fn known_among(&self, keys: &[UrlKey]) -> Result<Vec<KnownUrl>, StoreError> {
+        let mut select = self
+            .conn
+            .prepare_cached(&format!(
+                "SELECT {KNOWN}, {HISTORY} FROM urls JOIN hosts ON hosts.id = urls.host \
+                 WHERE key = ?1 AND urls.round <> ?2"
+            ))
+            .map_err(sql)?;
+        let mut found = Vec::new();
+        for key in keys {
+            let rows = select.query_map((key.0, self.memory.round), read_known).map_err(sql)?;
+            for row in rows {
+                found.push(row.map_err(sql)?.known()?);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Begins a round, `recrawl` over what is known; `keep_sites` keeps fingerprints and contents.
+    pub(super) fn begin(&mut self, recrawl: bool, keep_sites: bool) -> Result<u32, StoreError> {
+        self.write(|conn, memory| {
+            // URLs are not touched: with the round's number they count as not visited
+            conn.execute_batch(
+                "UPDATE numbers SET value = 0 \
+                 WHERE name IN ('records', 'failed', 'skipped', 'redirected', 'unchanged', 'gone'); \
+                 DELETE FROM queue; DELETE FROM waiting; DELETE FROM leases; DELETE FROM held; DELETE FROM so_far;",
+            )
+            .map_err(sql)?;
+            if !(recrawl && keep_sites) {
+                conn.execute_batch("DELETE FROM host_states; DELETE FROM contents;").map_err(sql)?;
+            }
+            set_number(conn, "round", i64::from(memory.round) + 1).map_err(sql)?;
+            set_number(conn, "recrawl", i64::from(recrawl)).map_err(sql)?;
+            *memory = Memory::load(conn)?;
+            Ok(())
+        })?;
+        self.commit()?;
+        Ok(self.memory.round)
+    }
+}
+
+/// Notes what a URL was answered with, before its visit has come to an end.
+pub(super) fn note_status(conn: &Connection, id: RequestId, status: u16) -> rusqlite::Result<()> {
+    conn.prepare_cached("UPDATE urls SET status = ?2 WHERE id = ?1")?.execute((id.0, status)).map(|_| ())
+}
