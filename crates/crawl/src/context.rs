@@ -175,7 +175,7 @@ pub enum Finished {
     /// A page to write.
     Page(Box<CleanPage>, Share),
     /// A line for the error log.
-    Failed(Box<FailedPage>, PageHistory),
+    Failed(Box<FailedPage>, Box<PageHistory>),
     /// Not a page for us; counted by kind.
     Other {
         /// What to settle.
@@ -185,7 +185,7 @@ pub enum Finished {
         /// The name it is counted by.
         kind: &'static str,
         /// What was learnt.
-        history: PageHistory,
+        history: Box<PageHistory>,
     },
 }
 

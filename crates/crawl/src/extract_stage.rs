@@ -144,7 +144,7 @@ async fn hand_on(
     finished: &Sender<Finished>,
 ) -> Result<(), StageError> {
     for line in outcome.trapped {
-        let line = Finished::Failed(Box::new(line), PageHistory::default());
+        let line = Finished::Failed(Box::new(line), Box::default());
         finished.send(line).await.map_err(|_| StageError::Downstream)?;
     }
     match outcome.end {
@@ -190,15 +190,15 @@ async fn one(context: &Arc<Context>, page: FetchedPage) -> Result<Extracted, Sta
     }
 }
 
-fn history_of(page: &FetchedPage) -> PageHistory {
-    PageHistory {
+fn history_of(page: &FetchedPage) -> Box<PageHistory> {
+    Box::new(PageHistory {
         status: Some(page.status),
         etag: page.headers.get("etag").map(str::to_owned),
         last_modified: page.headers.get("last-modified").map(str::to_owned),
         sitemap_lastmod: page.request.sitemap_lastmod.clone(),
         fetched_at_ms: Some(page.timings.started_at_ms),
         ..PageHistory::default()
-    }
+    })
 }
 
 /// Puts a page's links into the frontier, as far as they may be followed.

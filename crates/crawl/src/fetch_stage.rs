@@ -18,8 +18,8 @@ use crawl_fetch::{
     FetchError, Fetched, HostSlot, OptOut, OriginOptOuts, Phase, Resource, SlotOutcome, tdm_header,
 };
 use crawl_model::{
-    CrawlRequest, Discovery, ExtractedPage, FailedPage, FetchedPage, HostKey, Lane, LeaseRef, Outcome,
-    PageHistory, Stage, Strategy,
+    CrawlRequest, Discovery, ExtractedPage, FailedPage, FetchedPage, HostKey, Lane, LeaseRef, Outcome, Stage,
+    Strategy,
 };
 use std::{sync::Arc, time::Duration};
 use tokio::sync::{Mutex, OwnedSemaphorePermit, mpsc};
@@ -323,7 +323,7 @@ impl Visit<'_> {
     /// Writes lines into the error log for what was left out on the way.
     async fn tell(&self, lines: Vec<FailedPage>) -> Result<(), StageError> {
         for line in lines {
-            let line = Finished::Failed(Box::new(line), PageHistory::default());
+            let line = Finished::Failed(Box::new(line), Box::default());
             self.finished.send(line).await.map_err(|_| StageError::Downstream)?;
         }
         Ok(())

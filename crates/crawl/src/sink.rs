@@ -98,11 +98,11 @@ impl Sink {
                 self.shares.extend(share);
                 self.page(*page)
             }
-            Finished::Failed(failed, history) => self.failed(&failed, history),
+            Finished::Failed(failed, history) => self.failed(&failed, *history),
             Finished::Other { lease, outcome, kind, history } => {
                 self.context.stats.by_kind(kind, 1);
                 self.tally.probes += u64::from(kind == soft404::KIND);
-                self.end(lease, outcome, history);
+                self.end(lease, outcome, *history);
                 Ok(())
             }
         }

@@ -143,7 +143,7 @@ fn heading(text: &str) -> &str {
 /// A probe's end, whatever came of it.
 #[must_use]
 pub fn end(request: &CrawlRequest, status: Option<u16>) -> Finished {
-    let history = PageHistory { status, fetched_at_ms: Some(now_ms()), ..PageHistory::default() };
+    let history = Box::new(PageHistory { status, fetched_at_ms: Some(now_ms()), ..PageHistory::default() });
     Finished::Other { lease: request.into(), outcome: Outcome::Skipped, kind: KIND, history }
 }
 

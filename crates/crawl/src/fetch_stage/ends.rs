@@ -87,8 +87,8 @@ impl Visit<'_> {
         Ok(Answer::Requeued)
     }
 
-    pub(super) fn history(&self, status: Option<u16>) -> PageHistory {
-        PageHistory { status, fetched_at_ms: Some(now_ms()), ..PageHistory::default() }
+    pub(super) fn history(&self, status: Option<u16>) -> Box<PageHistory> {
+        Box::new(PageHistory { status, fetched_at_ms: Some(now_ms()), ..PageHistory::default() })
     }
 
     pub(super) fn end(&self, outcome: Outcome, kind: &'static str, status: Option<u16>) -> Answer {
