@@ -2,32 +2,38 @@
 """What a site repeats: quality on whole-page text, and speed beside the specification in Python. Standard library only.
 
     dedup.py BINARY quality BENCH      BENCH/boilerplate/score.py over all pages and over 60 a site, and the means without each site in turn
-    dedup.py BINARY speed PAGES.jsonl  CPU time of both modes and of tests/python/domain_dedup.py over the same file, the least of five
+    dedup.py BINARY speed PAGES.jsonl  CPU time of both modes and of tests/python/domain_dedup.py over the same file, medians of nine runs in turn
 
 Times are for their ratios within one run.
 """
-import os, resource, subprocess, sys, tempfile
+import os, resource, statistics, subprocess, sys, tempfile
 
 SPECIFICATION = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../tests/python/domain_dedup.py')
+RUNS = 9
 
 
-def cpu(command, runs=5):
-    """Least CPU seconds of some runs, each of which writes its output to a file."""
-    least = float('inf')
-    for _ in range(runs):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        with tempfile.TemporaryFile() as out:
-            subprocess.run(command, stdout=out, stderr=subprocess.DEVNULL, check=True)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        least = min(least, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    return least
+def cpu(command):
+    """CPU seconds of a run, user and system, which writes its output to a file."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    with tempfile.TemporaryFile() as out:
+        subprocess.run(command, stdout=out, stderr=subprocess.DEVNULL, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def speed(binary, pages):
-    python = cpu([sys.executable, SPECIFICATION, pages])
+    commands = {'python': [sys.executable, SPECIFICATION, pages]}
+    commands |= {mode: [binary, 'dedup', '--mode', mode, pages] for mode in ('exact', 'site')}
+    # in turn, so that what else the machine does falls on all of them
+    times = {name: [] for name in commands}
+    for _ in range(RUNS):
+        for name, command in commands.items():
+            times[name].append(cpu(command))
+    median = {name: statistics.median(of) for name, of in times.items()}
     for mode in ('exact', 'site'):
-        ours = cpu([binary, 'dedup', '--mode', mode, pages])
-        print(f'{mode}: {ours:.3f} CPU s, the specification in Python {python:.3f}: {python / ours:.1f} times as fast')
+        ratios = [python / ours for python, ours in zip(times['python'], times[mode])]
+        print(f'{mode}: {median[mode]:.3f} CPU s, the specification in Python {median["python"]:.3f}: '
+              f'{median["python"] / median[mode]:.1f} times as fast ({min(ratios):.1f} to {max(ratios):.1f})')
 
 
 def quality(binary, bench):

@@ -73,30 +73,33 @@ impl PageBlocks {
         spans
     }
 
-    /// The page without its boilerplate, runs of three line feeds and more cut to two; with what was removed. `boilerplate`
-    /// says of a block's hash, if it is boilerplate, what it is called and on how many pages it stands. `content` is the page that was
-    /// read.
+    /// The page without its boilerplate, runs of three line feeds and more cut to two, with what was removed; `None` where nothing is.
+    /// `boilerplate` says of a block's hash, if it is boilerplate, what it is called and on how many pages it stands. `content` is the
+    /// page that was read.
     pub(crate) fn strip(
         &self,
         content: &str,
         boilerplate: impl Fn(u64) -> Option<Repeated>,
-    ) -> (String, Vec<RemovedSpan>) {
-        let mut left = String::with_capacity(content.len());
-        let (mut removed, mut from) = (Vec::new(), 0);
-        for span in &self.spans {
-            let Some(Repeated { hash, pages }) = boilerplate(span.hash) else { continue };
-            left.push_str(&content[from..span.start]);
-            from = span.end;
-            removed.push(RemovedSpan {
-                start: span.start as u64,
-                end: span.end as u64,
-                hash,
-                reason: RemovalReason::Block,
-                pages,
-            });
+    ) -> Option<(String, Vec<RemovedSpan>)> {
+        let removed: Vec<RemovedSpan> = self
+            .spans
+            .iter()
+            .filter_map(|span| {
+                let Repeated { hash, pages } = boilerplate(span.hash)?;
+                let (start, end) = (span.start as u64, span.end as u64);
+                Some(RemovedSpan { start, end, hash, reason: RemovalReason::Block, pages })
+            })
+            .collect();
+        if removed.is_empty() {
+            return None;
+        }
+        let (mut left, mut from) = (String::with_capacity(content.len()), 0);
+        for span in &removed {
+            left.push_str(&content[from..span.start as usize]);
+            from = span.end as usize;
         }
         left.push_str(&content[from..]);
-        (fold_line_feeds(left), removed)
+        Some((fold_line_feeds(left), removed))
     }
 }
 
@@ -171,7 +174,7 @@ fn separator(content: &str, mut at: usize) -> Option<Range<usize>> {
 }
 
 /// `re.sub(r'\n{3,}', '\n\n', text)`.
-fn fold_line_feeds(text: String) -> String {
+pub(crate) fn fold_line_feeds(text: String) -> String {
     let Some(mut next) = memmem::find(text.as_bytes(), b"\n\n\n") else { return text };
     let mut folded = String::with_capacity(text.len());
     let mut rest = text.as_str();
@@ -204,53 +207,100 @@ fn hash_of_folded(folded: &[u8]) -> u64 {
 pub(crate) fn fold(block: &str, folded: &mut Vec<u8>) {
     folded.clear();
     let block = strip(block);
-    if block.contains('Σ') {
-        // the one letter whose lower case depends on its neighbours
-        folded.extend_from_slice(spaced(block).to_lowercase().as_bytes());
-        return;
-    }
-    folded.reserve(block.len());
-    let (mut at, mut after_space) = (0, false);
-    while at < block.len() {
-        let rest = &block.as_bytes()[at..];
-        let len = rest.len().min(CHUNK);
-        // the last chunk is filled up with what is neither a space nor of other than ASCII
-        let mut chunk = [b'.'; CHUNK];
-        chunk[..len].copy_from_slice(&rest[..len]);
-        if let Some(chunk) = fold_chunk(&chunk, after_space) {
-            after_space = chunk[len - 1] == b' ';
-            folded.extend_from_slice(&chunk[..len]);
-            at += len;
-        } else {
-            let end = block.ceil_char_boundary(at + CHUNK);
-            after_space = fold_chars(&block[at..end], after_space, folded);
-            at = end;
+    let bytes = block.as_bytes();
+    folded.reserve(bytes.len() + CHUNK);
+    let (mut at, mut after_space, mut most, mut out) = (0, false, CHUNK, [0; CHUNK]);
+    while at < bytes.len() {
+        let rest = &bytes[at..];
+        let len = rest.len().min(most);
+        // filled up with what is neither a space nor of other than ASCII
+        let mut filled = [b'.'; CHUNK + 1];
+        let chunk = rest.first_chunk().filter(|_| len == CHUNK).unwrap_or_else(|| {
+            filled[..len].copy_from_slice(&rest[..len]);
+            &filled
+        });
+        match fold_chunk(chunk, &mut out) {
+            Chunk::Single if !(after_space && out[0] == b' ') => {
+                // a whole array takes two instructions to copy
+                folded.extend_from_slice(&out);
+                folded.truncate(folded.len() - (CHUNK - len));
+            }
+            Chunk::Single | Chunk::Runs => push_single(&out[..len], after_space, folded),
+            Chunk::Other => {
+                let ascii = run(&rest[..len], u8::is_ascii);
+                if (1..len).contains(&ascii) {
+                    most = ascii;
+                    continue;
+                }
+                let end = at + if ascii == 0 { run(rest, |byte| !byte.is_ascii()) } else { len };
+                let other = &block[at..end];
+                if other.contains('Σ') {
+                    // the one letter whose lower case depends on its neighbours
+                    *folded = spaced(block).to_lowercase().into_bytes();
+                    return;
+                }
+                after_space = fold_chars(other, after_space, folded);
+                (at, most) = (end, CHUNK);
+                continue;
+            }
         }
+        after_space = out[len - 1] == b' ';
+        (at, most) = (at + len, CHUNK);
     }
 }
 
 /// Bytes that are folded at a time.
 const CHUNK: usize = 32;
 
-/// A chunk of ASCII text in lower case with a space for every whitespace, unless there are two in a row: without branches, so that
-/// the compiler makes vector instructions of it.
-fn fold_chunk(chunk: &[u8; CHUNK], after_space: bool) -> Option<[u8; CHUNK]> {
-    let (mut out, mut spaces) = ([0; CHUNK], [0_u8; CHUNK + 1]);
-    spaces[0] = u8::from(after_space);
-    let mut all = 0;
+/// What a chunk is made of.
+enum Chunk {
+    /// ASCII without two spaces in a row, also with the byte after it.
+    Single,
+    /// ASCII with some.
+    Runs,
+    /// Not ASCII alone, or with characters that are neither seen nor whitespace.
+    Other,
+}
+
+/// A chunk of ASCII text in lower case with a space for every whitespace: least and greatest values instead of branches, so that the
+/// compiler makes vector instructions of it. The last byte is only looked at.
+fn fold_chunk(chunk: &[u8; CHUNK + 1], out: &mut [u8; CHUNK]) -> Chunk {
+    let mut lower = [0; CHUNK];
     for i in 0..CHUNK {
-        let byte = chunk[i];
-        all |= byte;
-        let space = (byte == b' ') | (byte.wrapping_sub(b'\t') < 5) | (byte.wrapping_sub(0x1c) < 4);
-        let upper = byte.wrapping_sub(b'A') < 26;
-        out[i] = if space { b' ' } else { byte | (u8::from(upper) << 5) };
-        spaces[i + 1] = u8::from(space);
+        let upper = chunk[i].wrapping_sub(b'A') < 26;
+        lower[i] = chunk[i].max(b' ') | (u8::from(upper) << 5);
     }
-    let mut twice = 0;
+    *out = lower;
+    // of two bytes both are whitespace if the greater one is
+    let mut pair = u8::MAX;
     for i in 0..CHUNK {
-        twice |= spaces[i] & spaces[i + 1];
+        pair = pair.min(chunk[i].max(chunk[i + 1]));
     }
-    (all < 0x80 && twice == 0).then_some(out)
+    // from the bytes after whitespace (14) on there are 18 control characters; and counted from the first whitespace (9) on, what
+    // stands before it is greater than all of ASCII, as what is not ASCII
+    let (mut least, mut greatest) = (u8::MAX, 0);
+    for byte in &chunk[..CHUNK] {
+        least = least.min(byte.wrapping_sub(b'\r' + 1));
+        greatest = greatest.max(byte.wrapping_sub(b'\t'));
+    }
+    match (least >= 18 && greatest < 0x80 - b'\t', pair > b' ') {
+        (true, true) => Chunk::Single,
+        (true, false) => Chunk::Runs,
+        (false, _) => Chunk::Other,
+    }
+}
+
+/// Bytes that a text begins with.
+fn run(text: &[u8], are: impl Fn(&u8) -> bool) -> usize {
+    text.iter().take_while(|byte| are(byte)).count()
+}
+
+/// Appends text in which each whitespace is a space, of each run of them the first.
+fn push_single(text: &[u8], mut after_space: bool, folded: &mut Vec<u8>) {
+    folded.extend(text.iter().filter(|&&byte| {
+        let space = byte == b' ';
+        !(std::mem::replace(&mut after_space, space) && space)
+    }));
 }
 
 /// Any text, character by character; returns whether it ends in a space.

@@ -90,11 +90,12 @@ impl Cleaned {
         fingerprint: String,
         pages: u64,
     ) -> Self {
-        let (text, removed) = blocks.strip(content, boilerplate);
-        if removed.is_empty() || crate::blocks::strip(&text).is_empty() {
-            return Self::applied(content.to_owned(), Vec::new(), fingerprint, pages);
+        match blocks.strip(content, boilerplate) {
+            Some((text, removed)) if !crate::blocks::strip(&text).is_empty() => {
+                Self::applied(text, removed, fingerprint, pages)
+            }
+            _ => Self::applied(content.to_owned(), Vec::new(), fingerprint, pages),
         }
-        Self::applied(text, removed, fingerprint, pages)
     }
 }
 

@@ -5,7 +5,7 @@
 
 use crate::{
     Cleaned, FingerprintSettings, PageBlocks,
-    blocks::{Repeated, hash_folded, parts, strip},
+    blocks::{Repeated, fold_line_feeds, hash_folded, parts, strip},
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
@@ -94,9 +94,11 @@ pub fn strip_boilerplate(
     min_block_chars: usize,
 ) -> (String, u64) {
     let blocks = PageBlocks::of(content, min_block_chars);
-    let (text, removed) = blocks
-        .strip(content, |hash| boilerplate_hashes.contains(&hash).then_some(Repeated { hash, pages: 0 }));
-    (text, crate::clean::sums(&removed).1)
+    let boilerplate = |hash| boilerplate_hashes.contains(&hash).then_some(Repeated { hash, pages: 0 });
+    match blocks.strip(content, boilerplate) {
+        Some((text, removed)) => (text, crate::clean::sums(&removed).1),
+        None => (fold_line_feeds(content.to_owned()), 0),
+    }
 }
 
 /// The fingerprint of a domain, and the blocks of its pages with [quick](PageBlocks::quick) hashes.

@@ -29,44 +29,9 @@ pub fn run(args: &DedupArgs) -> Result<Exit, Failure> {
         None => defaults.mode,
     };
     let input = Input::open(args.file.as_deref())?;
-    let mut project = CountedProject::new(mode, &settings);
     let mut report = args.html.as_ref().map(|_| Report::new(mode, &settings));
-    let (mut good, mut bad) = (0_usize, 0_usize);
-    let told = |number: usize, problem: String| {
-        bad += 1;
-        say(&format!("line {number}: {problem}; left out"));
-    };
-    input.each(told, |record| {
-        good += 1;
-        project.count(&record.domain, &record.text());
-        if let Some(report) = &mut report {
-            report.count(&record.domain, &record.text());
-        }
-        Ok(())
-    })?;
-    if good == 0 && bad > 0 {
-        return Err(Failure::usage("no line could be used"));
-    }
-    project.settle();
-    let mut out = Vec::with_capacity(WRITTEN * 2);
-    let written = |record: Record<'_>| {
-        let cleaned = project.clean(&record.domain, &record.text());
-        if let Some(report) = &mut report {
-            report.page(&record.domain, &record.text(), &cleaned);
-        }
-        if args.explain {
-            explain::page(&record, &cleaned, &mut out)?;
-        } else {
-            record.write(cleaned, &mut out)?;
-        }
-        if out.len() > WRITTEN {
-            write_out(&out)?;
-            out.clear();
-        }
-        Ok(())
-    };
-    input.each(|_, _| (), written)?;
-    write_out(&out)?;
+    let mut project = count(&input, CountedProject::new(mode, &settings), report.as_mut())?;
+    write(&input, &mut project, report.as_mut(), args.explain)?;
     let project = project.analysis();
     if let Some(path) = &args.stats {
         let mut text = serde_json::to_vec_pretty(&project).map_err(internal)?;
@@ -84,6 +49,60 @@ pub fn run(args: &DedupArgs) -> Result<Exit, Failure> {
         bytesize::ByteSize(project.total_bytes_removed)
     ));
     Ok(Exit::Done)
+}
+
+/// The first pass: all records are counted.
+fn count(
+    input: &Input<'_>,
+    mut project: CountedProject,
+    mut report: Option<&mut Report>,
+) -> Result<CountedProject, Failure> {
+    let (mut good, mut bad) = (0_usize, 0_usize);
+    let told = |number: usize, problem: String| {
+        bad += 1;
+        say(&format!("line {number}: {problem}; left out"));
+    };
+    input.each(told, |record| {
+        good += 1;
+        project.count(&record.domain, &record.text());
+        if let Some(report) = &mut report {
+            report.count(&record.domain, &record.text());
+        }
+        Ok(())
+    })?;
+    if good == 0 && bad > 0 {
+        return Err(Failure::usage("no line could be used"));
+    }
+    project.settle();
+    Ok(project)
+}
+
+/// The second pass: each record is cleaned and written, or what goes from it is explained.
+fn write(
+    input: &Input<'_>,
+    project: &mut CountedProject,
+    mut report: Option<&mut Report>,
+    explain: bool,
+) -> Result<(), Failure> {
+    let mut out = Vec::with_capacity(WRITTEN * 2);
+    let written = |record: Record<'_>| {
+        let cleaned = project.clean(&record.domain, &record.text());
+        if let Some(report) = &mut report {
+            report.page(&record.domain, &record.text(), &cleaned);
+        }
+        if explain {
+            explain::page(&record, &cleaned, &mut out)?;
+        } else {
+            record.write(cleaned, &mut out)?;
+        }
+        if out.len() > WRITTEN {
+            write_out(&out)?;
+            out.clear();
+        }
+        Ok(())
+    };
+    input.each(|_, _| (), written)?;
+    write_out(&out)
 }
 
 fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Failure> {

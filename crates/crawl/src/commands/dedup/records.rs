@@ -1,26 +1,29 @@
 //! Records of a JSONL: read as far as cleaning needs it, written back with what else they hold as it stood.
 
-use super::{internal, json};
+use super::{
+    internal,
+    json::{self, Members},
+};
 use crate::{commands::read_all, exit::Failure};
 use crawl_dedup::{Cleaned, PageText};
 use crawl_model::HostKey;
-use serde::{Deserialize, Deserializer, de};
+use memchr::memchr;
+use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::{
     borrow::Cow,
-    fmt,
     fs::File,
-    io::{BufRead, BufReader},
+    io::{self, BufRead, BufReader},
     path::Path,
 };
 use url::Url;
 
 /// A record that is cleaned anew, whatever else it holds.
 pub struct Record<'a> {
-    /// In the order of the line; a key that comes twice has its last value.
-    fields: Vec<(Cow<'a, str>, &'a RawValue)>,
+    /// As they stood, but for `content`.
+    members: Members<'a>,
     /// `content`, or `text` where there is none, as it stood.
-    raw: &'a RawValue,
+    raw: &'a str,
     pub content: Cow<'a, str>,
     pub domain: Cow<'a, str>,
     pub url: Cow<'a, str>,
@@ -53,7 +56,7 @@ impl<'p> Input<'p> {
         mut bad: impl FnMut(usize, String),
         mut visit: impl FnMut(Record<'_>) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        let mut lines: Box<dyn BufRead + '_> = match self {
+        let lines: Box<dyn BufRead + '_> = match self {
             Self::File(path) => {
                 let file =
                     File::open(path).map_err(|e| Failure::usage(format!("{}: {e}", path.display())))?;
@@ -61,51 +64,73 @@ impl<'p> Input<'p> {
             }
             Self::Kept(bytes) => Box::new(&bytes[..]),
         };
-        let mut line = Vec::new();
-        for number in 1_usize.. {
-            line.clear();
-            let read = lines.read_until(b'\n', &mut line);
-            if read.map_err(|e| Failure::usage(format!("the input cannot be read: {e}")))? == 0 {
-                break;
+        let mut text = String::new();
+        each_line(lines, |number, line| match Record::of(line, &mut text) {
+            _ if line.trim_ascii().is_empty() => Ok(()),
+            Ok(record) => visit(record),
+            Err(problem) => {
+                bad(number, problem);
+                Ok(())
             }
-            if line.trim_ascii().is_empty() {
-                continue;
-            }
-            match Record::of(&line) {
-                Ok(record) => visit(record)?,
-                Err(problem) => bad(number, problem),
-            }
+        })
+    }
+}
+
+/// Visits lines, numbered from 1. One that stands in the reader's buffer as a whole is not copied.
+fn each_line(
+    mut lines: Box<dyn BufRead + '_>,
+    mut visit: impl FnMut(usize, &[u8]) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let (mut number, mut begun) = (1, Vec::new());
+    loop {
+        let buffer = match lines.fill_buf() {
+            Ok(buffer) => buffer,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+            Err(e) => return Err(Failure::usage(format!("the input cannot be read: {e}"))),
+        };
+        if buffer.is_empty() {
+            return if begun.is_empty() { Ok(()) } else { visit(number, &begun) };
         }
-        Ok(())
+        let end = memchr(b'\n', buffer).map(|at| at + 1);
+        let part = buffer.get(..end.unwrap_or(buffer.len())).unwrap_or_default();
+        let read = part.len();
+        match end {
+            Some(_) if begun.is_empty() => visit(number, part)?,
+            _ => begun.extend_from_slice(part),
+        }
+        if end.is_some() && !begun.is_empty() {
+            visit(number, &begun)?;
+            begun.clear();
+        }
+        number += usize::from(end.is_some());
+        lines.consume(read);
     }
 }
 
 impl<'a> Record<'a> {
-    fn of(line: &'a [u8]) -> Result<Self, String> {
-        let line = std::str::from_utf8(line).map_err(|e| e.to_string())?;
-        let Fields(mut fields) = serde_json::from_str(line).map_err(|e| e.to_string())?;
-        let raw = |fields: &[(Cow<'a, str>, &'a RawValue)], key: &str| -> Option<&'a RawValue> {
-            fields.iter().find(|(name, _)| name == key).map(|(_, value)| *value)
-        };
-        let text = |key: &str| raw(&fields, key).and_then(string);
+    /// Of a line, with a buffer for its text.
+    fn of(line: &'a [u8], text: &'a mut String) -> Result<Self, String> {
+        let line = simdutf8::compat::from_utf8(line).map_err(|e| e.to_string())?;
+        let mut members = Members::of(line, "content", text)?;
+        let content = members.asked.take();
+        let text = |key: &str| members.get(key).and_then(json::string);
         let (url, id) = (text("url").unwrap_or_default(), text("id").unwrap_or_default());
-        let metadata = raw(&fields, "metadata").and_then(|raw| serde_json::from_str(raw.get()).ok());
+        let metadata = members.get("metadata").and_then(|raw| serde_json::from_str(raw).ok());
         let metadata: Metadata<'_> = metadata.unwrap_or_default();
-        let said = |value: Option<&'a RawValue>| value.and_then(string);
+        let said = |value: Option<&'a RawValue>| value.and_then(|raw| json::string(raw.get()));
         let domain = said(metadata.domain).filter(|domain| !domain.is_empty()).or_else(|| host(&url));
-        let content = text("content");
         let chosen = if content.is_some() { "content" } else { "text" };
-        let (content, found) = content
+        let (content, raw) = content
             .or_else(|| text("text"))
-            .zip(raw(&fields, chosen))
+            .zip(members.get(chosen))
             .ok_or("neither \"content\" nor \"text\"")?;
-        put(&mut fields, "content", found);
+        members.put("content".into(), raw);
         Ok(Self {
             domain: domain.ok_or("neither \"metadata.domain\" nor \"url\"")?,
             title: said(metadata.title),
             extracted: PageText::is_extracted_by(said(metadata.extractor).as_deref()),
-            raw: found,
-            fields,
+            raw,
+            members,
             content,
             url,
             id,
@@ -122,14 +147,14 @@ impl<'a> Record<'a> {
         let (text, info) = cleaned.into_record();
         let write_text = |out: &mut Vec<u8>| {
             if info.removed.is_empty() {
-                out.extend_from_slice(self.raw.get().as_bytes());
+                out.extend_from_slice(self.raw.as_bytes());
                 return Ok(());
             }
             json::push_string(&text, out)
         };
         let write_info = |out: &mut Vec<u8>| serde_json::to_writer(out, &info);
         let (mut text_written, mut info_written) = (false, false);
-        for (n, (key, value)) in self.fields.iter().enumerate() {
+        for (n, (key, value)) in self.members.all.iter().enumerate() {
             push_key(n == 0, key, out).map_err(internal)?;
             match key.as_ref() {
                 "text" => {
@@ -141,7 +166,7 @@ impl<'a> Record<'a> {
                     write_info(out)
                 }
                 _ => {
-                    out.extend_from_slice(value.get().as_bytes());
+                    out.extend_from_slice(value.as_bytes());
                     Ok(())
                 }
             }
@@ -165,29 +190,9 @@ fn push_key(first: bool, key: &str, out: &mut Vec<u8>) -> serde_json::Result<()>
     Ok(())
 }
 
-fn put<'a>(
-    fields: &mut Vec<(Cow<'a, str>, &'a RawValue)>,
-    key: impl Into<Cow<'a, str>>,
-    value: &'a RawValue,
-) {
-    let key = key.into();
-    match fields.iter_mut().find(|(name, _)| *name == key) {
-        Some((_, place)) => *place = value,
-        None => fields.push((key, value)),
-    }
-}
-
-fn string(raw: &RawValue) -> Option<Cow<'_, str>> {
-    serde_json::from_str::<Text<'_>>(raw.get()).ok().map(|Text(text)| text)
-}
-
 fn host<'a>(url: &str) -> Option<Cow<'a, str>> {
     Url::parse(url).ok().as_ref().and_then(HostKey::of).map(|host| Cow::Owned(host.to_string()))
 }
-
-/// A string that is borrowed where it has no escapes.
-#[derive(Deserialize)]
-struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
 #[derive(Default, Deserialize)]
 struct Metadata<'a> {
@@ -199,38 +204,14 @@ struct Metadata<'a> {
     extractor: Option<&'a RawValue>,
 }
 
-/// The fields of an object.
-struct Fields<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
-
-impl<'de: 'a, 'a> Deserialize<'de> for Fields<'a> {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl<'de> de::Visitor<'de> for Visitor {
-            type Value = Fields<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: de::MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut fields = Vec::with_capacity(16);
-                while let Some((Text(key), value)) = map.next_entry()? {
-                    put(&mut fields, key, value);
-                }
-                Ok(Fields(fields))
-            }
-        }
-        from.deserialize_map(Visitor)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crawl_model::BoilerplateStatus;
 
     fn untouched(line: &str) -> String {
-        let record = Record::of(line.as_bytes()).unwrap();
+        let mut text = String::new();
+        let record = Record::of(line.as_bytes(), &mut text).unwrap();
         let mut out = Vec::new();
         let cleaned = Cleaned::untouched(record.content.to_string(), BoilerplateStatus::TooFewPages);
         record.write(cleaned, &mut out).unwrap();
@@ -249,13 +230,14 @@ mod tests {
 
     #[test]
     fn what_cannot_be_used_is_told() {
-        let problem = |line: &str| Record::of(line.as_bytes()).err().unwrap();
+        let problem = |line: &str| Record::of(line.as_bytes(), &mut String::new()).err().unwrap();
         assert!(problem(r#"{"url":"https://a.example/","content":5}"#).contains("neither \"content\""));
         assert!(problem(r#"{"url":"nothing","content":"a"}"#).contains("domain"));
         assert!(problem("[1]").contains("object"));
-        assert!(Record::of(b"{\"url\":\"\xff\"}").is_err());
-        let said =
-            Record::of(br#"{"metadata":{"domain":"d","title":7,"extractor":"forum"},"text":"t","text":"u"}"#);
+        assert!(Record::of(b"{\"url\":\"\xff\"}", &mut String::new()).is_err());
+        let line = br#"{"metadata":{"domain":"d","title":7,"extractor":"forum"},"text":"t","text":"u"}"#;
+        let mut text = String::new();
+        let said = Record::of(line, &mut text);
         let said = said.unwrap();
         assert_eq!((said.domain.as_ref(), said.content.as_ref()), ("d", "u"));
         assert!(said.text().extracted && said.title.is_none());
