@@ -107,6 +107,12 @@ pub struct RunArgs {
     /// Stop after N records
     #[arg(long, value_name = "N", help_heading = "Scope")]
     pub limit: Option<String>,
+    /// Stop after this time, as 30m, 6h; what is in flight is finished
+    #[arg(long, value_name = "TIME", help_heading = "Scope")]
+    pub max_time: Option<String>,
+    /// Stop after so many bytes received, as 500MiB
+    #[arg(long, value_name = "SIZE", help_heading = "Scope")]
+    pub max_bytes: Option<String>,
     /// Fetch only URLs that match (repeatable)
     #[arg(long, value_name = "REGEX", help_heading = "Scope")]
     pub include: Vec<String>,
@@ -207,6 +213,12 @@ pub struct RunArgs {
     /// No progress and no summary
     #[arg(short, long, help_heading = "Messages")]
     pub quiet: bool,
+    /// Show the counts of the run to Prometheus at this address, as 127.0.0.1:9464
+    #[arg(long, value_name = "ADDRESS", help_heading = "Messages")]
+    pub metrics_listen: Option<String>,
+    /// Write the counts of the run to FILE, for the textfile collector of a node exporter
+    #[arg(long, value_name = "FILE", help_heading = "Messages")]
+    pub metrics_textfile: Option<PathBuf>,
     /// error, warn, info, debug, trace
     #[arg(long, value_name = "LEVEL", help_heading = "Messages")]
     pub log_level: Option<String>,
@@ -233,6 +245,8 @@ impl RunArgs {
         out.text("--scope", "crawl.scope", self.scope.as_ref());
         out.limit("--depth", "crawl.depth", self.depth.as_ref());
         out.limit("--limit", "crawl.limit", self.limit.as_ref());
+        out.text("--max-time", "crawl.max_time", self.max_time.as_ref());
+        out.text("--max-bytes", "crawl.max_bytes", self.max_bytes.as_ref());
         out.list("--include", "crawl.include", &self.include);
         out.list("--exclude", "crawl.exclude", &self.exclude);
         out.switch("--no-sitemaps", "crawl.sitemaps", self.no_sitemaps, false);
@@ -274,6 +288,8 @@ impl RunArgs {
         let lists: Vec<String> =
             self.consent_list.iter().map(|path| path.to_string_lossy().into_owned()).collect();
         out.list("--consent-list", "extract.consent_lists", &lists);
+        out.text("--metrics-listen", "metrics.listen", self.metrics_listen.as_ref());
+        out.path("--metrics-textfile", "metrics.textfile", self.metrics_textfile.as_ref());
         out.text("--log-level", "log.level", self.log_level.as_ref());
         out.text("--log-format", "log.format", self.log_format.as_ref());
         out.0

@@ -1,6 +1,7 @@
 //! What all stages share.
 
 use crate::{
+    bounds::Bound,
     browser::Browser,
     config::Config,
     cpu::CpuPool,
@@ -160,8 +161,8 @@ impl Context {
 pub enum Ending {
     /// Nothing is pending and nothing leased.
     Drained,
-    /// `limit` was reached.
-    Limit,
+    /// A bound was reached.
+    Limit(Bound),
     /// Told to stop.
     Interrupted,
 }

@@ -32,7 +32,7 @@ impl From<Ending> for Exit {
     fn from(ending: Ending) -> Self {
         match ending {
             Ending::Drained => Self::Done,
-            Ending::Limit => Self::Limit,
+            Ending::Limit(_) => Self::Limit,
             Ending::Interrupted => Self::Interrupted,
         }
     }

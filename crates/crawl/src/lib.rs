@@ -1,6 +1,7 @@
 //! The crawler as a library; the binary is a thin shell around it. [`pipeline`] shows the flow, `config/crawl.toml`
 //! every setting.
 
+pub mod bounds;
 pub mod browser;
 pub mod cli;
 mod commands;
@@ -13,10 +14,12 @@ pub mod feeds;
 pub mod fetch_stage;
 mod hints;
 mod host_state;
+pub mod latency;
 pub mod links;
 mod logging;
 pub mod mcp;
 mod memory;
+mod metrics;
 pub mod opt_outs;
 mod origin_cache;
 pub mod output;

@@ -1,6 +1,7 @@
 //! What a run tells while it is on, and at its end.
 
 use crate::{
+    bounds::Bound,
     context::{Context, Ending, StageError},
     exit::Exit,
     stats::Stats,
@@ -97,7 +98,9 @@ pub fn heading(
             "stopped, nothing can be written"
         }
         (Some(_), _) => "stopped by an error",
-        (None, Ending::Limit) => "stopped by the limit",
+        (None, Ending::Limit(Bound::Records)) => "stopped by the limit",
+        (None, Ending::Limit(Bound::Time)) => "stopped by --max-time",
+        (None, Ending::Limit(Bound::Bytes)) => "stopped by --max-bytes",
         (None, Ending::Interrupted) => "interrupted, state saved",
         (None, Ending::Drained) if exit_code(ending, counts, stats) == Exit::NoSeed => {
             "no seed could be fetched"
@@ -170,7 +173,7 @@ pub fn summary(context: &Context, why: &str, counts: &FrontierCounts, places: &P
         stats
             .slowest(SLOWEST)
             .iter()
-            .map(|(host, t)| format!("{host} {} ms", t.total_ms / t.requests.max(1))),
+            .map(|(host, figures)| format!("{host} {} ms", figures.latency.mean_ms())),
     );
     if counts.pending + counts.leased + counts.held > 0 {
         let _ = writeln!(

@@ -9,6 +9,7 @@ use crate::{
     exit::{Exit, Failure},
     feeds::FeedBook,
     links::{LinkPolicy, new_url},
+    metrics::Metrics,
     opt_outs::OptOutCache,
     output::{FileOutput, Output, StdoutOutput},
     page_rules, pipeline,
@@ -84,6 +85,7 @@ fn read_seeds(file: &Path) -> Result<Vec<Seed>, Failure> {
 
 async fn crawl(config: Config, seeds: &[Seed], state: &State, quiet: bool) -> Result<Exit, Failure> {
     let keeper = Keeper::open(&config)?;
+    let metrics = Metrics::open(&config.metrics).await?;
     let mut context = context(config, Arc::clone(&state.store) as Arc<dyn Store>)?;
     context.keeper = keeper;
     let context = Arc::new(context);
@@ -98,8 +100,13 @@ async fn crawl(config: Config, seeds: &[Seed], state: &State, quiet: bool) -> Re
         say(&format!("going on with round {} in {}", state.round, state.dir.display()));
     }
 
+    if let Some(address) = metrics.address().filter(|_| !quiet) {
+        say(&format!("metrics at http://{address}/metrics"));
+    }
+
     let signals = tokio::spawn(stop_on_signals(context.cancel.clone(), quiet));
     let done = CancellationToken::new();
+    let metrics = tokio::spawn(metrics.show(Arc::clone(&context), done.clone()));
     // a collector of JSON lines has no use for a line of progress
     let shows = !quiet && context.config.log.format == LogFormat::Text;
     let shown = shows.then(|| tokio::spawn(progress::show(Arc::clone(&context), done.clone())));
@@ -109,7 +116,6 @@ async fn crawl(config: Config, seeds: &[Seed], state: &State, quiet: bool) -> Re
         // the line is wiped before the summary is printed
         let _ = shown.await;
     }
-    signals.abort();
     if outcome.is_ok() {
         context.save_told()?;
     }
@@ -132,6 +138,8 @@ async fn crawl(config: Config, seeds: &[Seed], state: &State, quiet: bool) -> Re
             LogFormat::Json => progress::summary_json(&context, why, &counts, &places),
         });
     }
+    let _ = metrics.await;
+    signals.abort();
     match outcome {
         Ok(()) => {
             let exit = progress::exit_code(ending, &counts, &context.stats);

@@ -2,6 +2,7 @@
 //! run has ended.
 
 use crate::{
+    bounds::Bound,
     config::Limit,
     context::{Context, Ending, StageError, now_ms},
     extract_stage::{ShardMessage, shard_of},
@@ -105,18 +106,16 @@ impl Scheduler {
             }
             let Some(places) = self.free_places().await else { continue };
             let stats = &self.context.stats;
-            let limit = self.context.config.crawl.limit;
-            if !limit.allows(stats.claimed()) {
+            let bound = || Bound::reached(&self.context.config.crawl, stats);
+            if bound().is_some() {
                 drop(places);
                 if stats.in_flight() == 0 {
                     // what was under way at the first look may have gone back to the frontier since
-                    if limit.allows(stats.claimed()) {
-                        continue;
-                    }
+                    let Some(bound) = bound() else { continue };
                     return Ok(if soft404::drained(&self.context)? {
                         Ending::Drained
                     } else {
-                        Ending::Limit
+                        Ending::Limit(bound)
                     });
                 }
                 self.wait(None, &[]).await;

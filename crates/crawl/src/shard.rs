@@ -289,7 +289,7 @@ impl Shard {
 
     /// The input has ended. Held pages are let go, but kept when the run was interrupted: the next one goes on.
     fn end(mut self) -> Result<(), StageError> {
-        if matches!(self.context.ending.get(), Some(Ending::Drained | Ending::Limit)) {
+        if matches!(self.context.ending.get(), Some(Ending::Drained | Ending::Limit(_))) {
             let mut waiting: Vec<HostKey> = self
                 .hosts
                 .iter()

@@ -13,7 +13,6 @@ use crate::{
 };
 use crawl_model::{
     CleanPage, FailedPage, LeaseRef, NewSource, Outcome, OutputMark, PageHistory, Settlement, StoreError,
-    Warning,
 };
 use std::{sync::Arc, time::Duration};
 use tokio::{
@@ -109,13 +108,7 @@ impl Sink {
     }
 
     fn page(&mut self, page: CleanPage) -> Result<(), StageError> {
-        let stats = &self.context.stats;
-        stats.content_bytes.add(page.page.extraction.content.len() as u64);
-        stats.removed_bytes.add(page.boilerplate.bytes_removed);
-        stats.duplicates.add(u64::from(page.duplicate_of.is_some()));
-        stats.all_boilerplate.add(u64::from(page.text.is_empty()));
-        stats.soft_404s.add(u64::from(page.page.extraction.warnings.contains(&Warning::SoftNotFound)));
-        stats.by_strategy(page.page.strategy);
+        self.context.stats.wrote(&page);
         let history = PageHistory {
             status: Some(page.page.status),
             etag: page.page.etag.clone(),

@@ -1,8 +1,10 @@
 //! Counts of a run, shared by all stages; read by the progress line and the summary.
 
-use crawl_model::{FailedPage, HostKey, Strategy};
+use crate::latency::Latency;
+use crawl_model::{CleanPage, FailedPage, HostKey, Strategy, Warning};
 use rustc_hash::FxHashMap;
 use std::{
+    cmp::Reverse,
     collections::BTreeMap,
     sync::{
         Mutex, MutexGuard, PoisonError,
@@ -12,7 +14,7 @@ use std::{
 };
 use tokio::sync::Notify;
 
-/// Hosts whose latency is kept one by one; those that come after are left out of the ranking.
+/// Hosts whose figures are kept one by one; those that come after count in the sums alone.
 const MAX_HOSTS: usize = 10_000;
 /// Failures whose messages are kept.
 const FIRST_FAILURES: usize = 3;
@@ -33,13 +35,17 @@ impl Count {
     }
 }
 
-/// What a host took.
+/// What a host took, and what it gave.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct HostTimes {
-    /// Requests answered.
-    pub requests: u64,
-    /// Sum of their milliseconds.
-    pub total_ms: u64,
+pub struct HostFigures {
+    /// Requests answered, and how long they took.
+    pub latency: Latency,
+    /// Records written.
+    pub records: u64,
+    /// Bytes of their `content`.
+    pub content_bytes: u64,
+    /// Those of them that the site repeats.
+    pub removed_bytes: u64,
 }
 
 /// Counts of a run.
@@ -96,8 +102,19 @@ struct Tables {
     strategies: BTreeMap<Strategy, u64>,
     kinds: BTreeMap<&'static str, u64>,
     not_rendered: BTreeMap<&'static str, u64>,
-    hosts: FxHashMap<HostKey, HostTimes>,
+    latency: Latency,
+    hosts: FxHashMap<HostKey, HostFigures>,
     first_failures: Vec<String>,
+}
+
+impl Tables {
+    /// The figures of a host, if there is room for them.
+    fn host(&mut self, host: &HostKey) -> Option<&mut HostFigures> {
+        if self.hosts.len() >= MAX_HOSTS && !self.hosts.contains_key(host) {
+            return None;
+        }
+        Some(self.hosts.entry(host.clone()).or_default())
+    }
 }
 
 impl Default for Stats {
@@ -139,16 +156,27 @@ impl Stats {
     pub fn answered(&self, host: &HostKey, status: u16, millis: u32) {
         let mut tables = self.tables();
         *tables.statuses.entry(status).or_default() += 1;
-        if tables.hosts.len() < MAX_HOSTS || tables.hosts.contains_key(host) {
-            let times = tables.hosts.entry(host.clone()).or_default();
-            times.requests += 1;
-            times.total_ms += u64::from(millis);
+        tables.latency.observe(millis);
+        if let Some(figures) = tables.host(host) {
+            figures.latency.observe(millis);
         }
     }
 
-    /// A record was written.
-    pub fn by_strategy(&self, strategy: Strategy) {
-        *self.tables().strategies.entry(strategy).or_default() += 1;
+    /// A record is being written.
+    pub fn wrote(&self, page: &CleanPage) {
+        let (content, removed) = (page.page.extraction.content.len() as u64, page.boilerplate.bytes_removed);
+        self.content_bytes.add(content);
+        self.removed_bytes.add(removed);
+        self.duplicates.add(u64::from(page.duplicate_of.is_some()));
+        self.all_boilerplate.add(u64::from(page.text.is_empty()));
+        self.soft_404s.add(u64::from(page.page.extraction.warnings.contains(&Warning::SoftNotFound)));
+        let mut tables = self.tables();
+        *tables.strategies.entry(page.page.strategy).or_default() += 1;
+        if let Some(figures) = HostKey::of(&page.page.final_url).and_then(|host| tables.host(&host)) {
+            figures.records += 1;
+            figures.content_bytes += content;
+            figures.removed_bytes += removed;
+        }
     }
 
     /// URLs ended without a record.
@@ -199,12 +227,23 @@ impl Stats {
         self.tables().hosts.len()
     }
 
-    /// Hosts by their mean time a request, slowest first.
-    pub fn slowest(&self, limit: usize) -> Vec<(HostKey, HostTimes)> {
+    /// How long answers took, over all hosts.
+    pub fn latency(&self) -> Latency {
+        self.tables().latency
+    }
+
+    /// Hosts with their figures, by name.
+    pub fn hosts(&self) -> Vec<(HostKey, HostFigures)> {
         let mut hosts: Vec<_> = self.tables().hosts.iter().map(|(h, t)| (h.clone(), *t)).collect();
-        hosts.sort_by(|(h, a), (k, b)| {
-            (b.total_ms * a.requests.max(1)).cmp(&(a.total_ms * b.requests.max(1))).then_with(|| h.cmp(k))
-        });
+        hosts.sort_by(|(a, _), (b, _)| a.cmp(b));
+        hosts
+    }
+
+    /// Hosts by their mean time a request, slowest first.
+    pub fn slowest(&self, limit: usize) -> Vec<(HostKey, HostFigures)> {
+        let mut hosts = self.hosts();
+        hosts.retain(|(_, figures)| figures.latency.count() > 0);
+        hosts.sort_by_key(|(_, figures)| Reverse(figures.latency.mean_ms()));
         hosts.truncate(limit);
         hosts
     }

@@ -2,8 +2,8 @@
 
 use super::http::{AuthEntry, headers, proxy};
 use super::values::{
-    Limit, Secret, at_least_one, duration, from_text, list_from_text, min_block_chars, min_pages, pause,
-    positive, share, threshold_pct,
+    Limit, Secret, address_or_none, at_least_one, duration, from_text, list_from_text, min_block_chars,
+    min_pages, pause, positive, share, threshold_pct, unlimited_duration, unlimited_size,
 };
 use crate::traps::TrapsSection;
 use crawl_corpus::ClusterAlgorithm;
@@ -30,6 +30,7 @@ pub struct Config {
     pub serve: ServeSection,
     pub output: OutputSection,
     pub state: StateSection,
+    pub metrics: MetricsSection,
     pub log: LogSection,
     pub channels: ChannelsSection,
 }
@@ -43,6 +44,10 @@ pub struct CrawlSection {
     pub depth: Limit,
     #[serde(deserialize_with = "at_least_one")]
     pub limit: Limit,
+    #[serde(deserialize_with = "unlimited_duration")]
+    pub max_time: Option<Duration>,
+    #[serde(deserialize_with = "unlimited_size")]
+    pub max_bytes: Option<bytesize::ByteSize>,
     #[serde(deserialize_with = "list_from_text")]
     pub include: Vec<regex::Regex>,
     #[serde(deserialize_with = "list_from_text")]
@@ -291,6 +296,17 @@ pub struct OutputSection {
 #[expect(missing_docs, reason = "see config/crawl.toml")]
 pub struct StateSection {
     pub dir: String,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "see config/crawl.toml")]
+pub struct MetricsSection {
+    #[serde(deserialize_with = "address_or_none")]
+    pub listen: Option<std::net::SocketAddr>,
+    #[serde(deserialize_with = "pause")]
+    pub linger: Duration,
+    pub textfile: String,
 }
 
 /// How log lines are written.

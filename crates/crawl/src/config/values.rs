@@ -29,7 +29,7 @@ impl<'de> Deserialize<'de> for Limit {
             Value::Integer(n) => {
                 u64::try_from(n).map(|n| Self(Some(n))).map_err(|_| D::Error::custom("must not be negative"))
             }
-            Value::String(word) if word == "unlimited" => Ok(Self(None)),
+            Value::String(word) if word == UNLIMITED => Ok(Self(None)),
             other => Err(D::Error::custom(format!("expected a number or \"unlimited\", not {other}"))),
         }
     }
@@ -104,13 +104,61 @@ ranged!(min_pages, usize, MIN_PAGES);
 ranged!(min_block_chars, usize, MIN_BLOCK_CHARS);
 
 pub(super) fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
-    let text = String::deserialize(deserializer)?;
+    parse_duration(&String::deserialize(deserializer)?).map_err(D::Error::custom)
+}
+
+fn parse_duration(text: &str) -> Result<Duration, String> {
     let parsed = text.parse::<jiff::SignedDuration>().map_err(|_| {
-        D::Error::custom(format!(
-            "\"{text}\" is not a duration; write for example \"200ms\", \"1s\" or \"2m 30s\""
-        ))
+        format!("\"{text}\" is not a duration; write for example \"200ms\", \"1s\" or \"2m 30s\"")
     })?;
-    Duration::try_from(parsed).map_err(|_| D::Error::custom(format!("\"{text}\" is negative")))
+    Duration::try_from(parsed).map_err(|_| format!("\"{text}\" is negative"))
+}
+
+/// What stands for no bound.
+const UNLIMITED: &str = "unlimited";
+
+/// A duration that leaves time for something, or no bound.
+pub(super) fn unlimited_duration<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Duration>, D::Error> {
+    match String::deserialize(deserializer)?.as_str() {
+        UNLIMITED => Ok(None),
+        text => match parse_duration(text) {
+            Ok(Duration::ZERO) => Err(D::Error::custom("must be more than nothing, or \"unlimited\"")),
+            Ok(time) => Ok(Some(time)),
+            Err(error) => Err(D::Error::custom(error)),
+        },
+    }
+}
+
+/// An address with its port, or nothing.
+pub(super) fn address_or_none<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<std::net::SocketAddr>, D::Error> {
+    match String::deserialize(deserializer)?.as_str() {
+        "" => Ok(None),
+        text => text.parse().map(Some).map_err(|_| {
+            D::Error::custom(format!("\"{text}\" is no address; write for example \"127.0.0.1:9464\""))
+        }),
+    }
+}
+
+/// A number of bytes, or no bound.
+pub(super) fn unlimited_size<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<bytesize::ByteSize>, D::Error> {
+    match Value::deserialize(deserializer)? {
+        Value::String(word) if word == UNLIMITED => Ok(None),
+        Value::Integer(0) => Err(D::Error::custom("must be more than nothing, or \"unlimited\"")),
+        Value::Integer(n) => u64::try_from(n)
+            .map(|n| Some(bytesize::ByteSize(n)))
+            .map_err(|_| D::Error::custom("must not be negative")),
+        Value::String(text) => text
+            .parse()
+            .map(Some)
+            .map_err(|_| D::Error::custom(format!("\"{text}\" is no size; write for example \"500 MiB\""))),
+        other => Err(D::Error::custom(format!("expected a size or \"unlimited\", not {other}"))),
+    }
 }
 
 /// How long a host may be left alone at the most: nobody means more than a day.

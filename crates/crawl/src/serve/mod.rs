@@ -1,6 +1,6 @@
 //! `crawl serve`: the REST API over projects. See `docs/api.md`.
 
-mod accept;
+pub(crate) mod accept;
 mod api;
 mod document;
 mod guard;

@@ -1,0 +1,161 @@
+//! What is shown: names, meanings, and where each number comes from.
+
+use crate::{context::Context, latency::Latency, stats::Stats};
+use crawl_model::FrontierCounts;
+use prometheus::{
+    Encoder, TextEncoder,
+    core::Collector,
+    process_collector::ProcessCollector,
+    proto::{Bucket, Counter, Gauge, Histogram, LabelPair, Metric, MetricFamily, MetricType},
+};
+
+/// A sample: the value of its label, where the family has one, and a number.
+type Sample = (String, u64);
+
+/// The counts in the text format of Prometheus.
+///
+/// # Errors
+/// When storage fails, or a family cannot be written.
+pub fn text(context: &Context) -> anyhow::Result<String> {
+    let mut families = run(&context.stats);
+    families.extend(state(&context.store.counts()?, context));
+    families.push(response_times(&context.stats.latency()));
+    families.extend(ProcessCollector::for_self().collect());
+    let mut out = Vec::new();
+    TextEncoder::new().encode(&families, &mut out)?;
+    Ok(String::from_utf8(out)?)
+}
+
+/// Counters of the run.
+fn run(stats: &Stats) -> Vec<MetricFamily> {
+    let one = |count: u64| vec![(String::new(), count)];
+    let statuses = stats.statuses().into_iter().map(|(status, n)| (status.to_string(), n)).collect();
+    let strategies = stats.strategies().into_iter().map(|(s, n)| (s.name().to_owned(), n)).collect();
+    let kinds = stats.kinds().into_iter().map(|(kind, n)| (kind.to_owned(), n)).collect();
+    let unrendered = stats.not_rendered().into_iter().map(|(kind, n)| (kind.to_owned(), n)).collect();
+    vec![
+        counter("records_total", "Records written.", "", one(stats.records.get())),
+        counter("pages_total", "Responses with a body that was read.", "", one(stats.pages.get())),
+        counter("responses_total", "Responses by HTTP status.", "status", statuses),
+        counter("page_strategies_total", "Pages by the strategy that brought them.", "strategy", strategies),
+        counter("errors_total", "URLs that failed.", "", one(stats.failed.get())),
+        counter("no_record_total", "URLs that ended without a record, by reason.", "kind", kinds),
+        counter("unrendered_total", "Pages that needed a browser and had none.", "kind", unrendered),
+        counter(
+            "received_bytes_total",
+            "Bodies as they came over the wire.",
+            "",
+            one(stats.wire_bytes.get()),
+        ),
+        counter("html_bytes_total", "Decoded bodies.", "", one(stats.body_bytes.get())),
+        counter("content_bytes_total", "Extracted text.", "", one(stats.content_bytes.get())),
+        counter(
+            "boilerplate_bytes_total",
+            "Text removed since its site repeats it.",
+            "",
+            one(stats.removed_bytes.get()),
+        ),
+        counter("written_bytes_total", "Records and error lines.", "", one(stats.written_bytes.get())),
+        counter("duplicates_total", "Records that are a duplicate.", "", one(stats.duplicates.get())),
+        counter("soft_404s_total", "Records of error pages with status 200.", "", one(stats.soft_404s.get())),
+        counter("empty_pages_total", "Records without text.", "", one(stats.all_boilerplate.get())),
+    ]
+}
+
+/// How things stand now.
+fn state(counts: &FrontierCounts, context: &Context) -> Vec<MetricFamily> {
+    let one = |n: u64| vec![(String::new(), n)];
+    let frontier = [("queued", counts.pending), ("in_flight", counts.leased), ("held", counts.held)]
+        .map(|(s, n)| (s.to_owned(), n));
+    let hosts = u64::try_from(context.stats.host_count()).unwrap_or(u64::MAX);
+    vec![
+        gauge(
+            "frontier_urls",
+            "URLs of this round that have not ended, by state.",
+            "state",
+            frontier.to_vec(),
+        ),
+        gauge("hosts", "Hosts that have answered.", "", one(hosts)),
+        gauge(
+            "running_seconds",
+            "Since the start of the run.",
+            "",
+            one(context.stats.started.elapsed().as_secs()),
+        ),
+    ]
+}
+
+fn response_times(latency: &Latency) -> MetricFamily {
+    let buckets = latency.cumulative().map(|(bound_ms, count)| {
+        let mut bucket = Bucket::default();
+        bucket.set_upper_bound(seconds(bound_ms));
+        bucket.set_cumulative_count(count);
+        bucket
+    });
+    let mut histogram = Histogram::default();
+    // the last one is open: the encoder adds it
+    histogram.set_bucket(buckets.take(LAST_BUCKET).collect());
+    histogram.set_sample_count(latency.count());
+    histogram.set_sample_sum(seconds(latency.total_ms()));
+    let mut metric = Metric::default();
+    metric.set_histogram(histogram);
+    family("response_seconds", "How long responses took.", MetricType::HISTOGRAM, vec![metric])
+}
+
+/// Buckets of a histogram that have an upper bound.
+const LAST_BUCKET: usize = 17;
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "milliseconds of a run are far below what a float holds exactly"
+)]
+fn seconds(millis: u64) -> f64 {
+    millis as f64 / 1e3
+}
+
+fn counter(name: &str, help: &str, label: &str, samples: Vec<Sample>) -> MetricFamily {
+    let metrics = samples.into_iter().map(|(value, count)| {
+        let mut counter = Counter::default();
+        counter.set_value(number(count));
+        let mut metric = labelled(label, value);
+        metric.set_counter(counter);
+        metric
+    });
+    family(name, help, MetricType::COUNTER, metrics.collect())
+}
+
+fn gauge(name: &str, help: &str, label: &str, samples: Vec<Sample>) -> MetricFamily {
+    let metrics = samples.into_iter().map(|(value, count)| {
+        let mut gauge = Gauge::default();
+        gauge.set_value(number(count));
+        let mut metric = labelled(label, value);
+        metric.set_gauge(gauge);
+        metric
+    });
+    family(name, help, MetricType::GAUGE, metrics.collect())
+}
+
+#[expect(clippy::cast_precision_loss, reason = "the format knows floats alone")]
+fn number(count: u64) -> f64 {
+    count as f64
+}
+
+fn labelled(label: &str, value: String) -> Metric {
+    let mut metric = Metric::default();
+    if !label.is_empty() {
+        let mut pair = LabelPair::default();
+        pair.set_name(label.to_owned());
+        pair.set_value(value);
+        metric.set_label(vec![pair]);
+    }
+    metric
+}
+
+fn family(name: &str, help: &str, kind: MetricType, metrics: Vec<Metric>) -> MetricFamily {
+    let mut family = MetricFamily::default();
+    family.set_name(format!("crawl_{name}"));
+    family.set_help(help.to_owned());
+    family.set_field_type(kind);
+    family.set_metric(metrics);
+    family
+}

@@ -1,0 +1,131 @@
+//! The counts of a run for Prometheus: asked for over HTTP, or in a file for the textfile collector of a node exporter.
+//! Both show the same counters as the summary.
+
+mod families;
+
+use crate::{
+    config::MetricsSection,
+    context::Context,
+    exit::{Exit, Failure},
+    output::absolute,
+    serve::accept,
+};
+use axum::{
+    Router,
+    extract::State,
+    http::{StatusCode, header},
+    response::{IntoResponse, Response},
+    routing::get,
+};
+use std::{
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+use tokio::{net::TcpListener, task::JoinSet};
+use tokio_util::sync::CancellationToken;
+
+/// Between two versions of the file: collectors are seldom asked more often.
+const REWRITE: Duration = Duration::from_secs(15);
+/// Connections at a time, and how long one may take to send its request.
+const CONNECTIONS: usize = 16;
+const HEADERS: Duration = Duration::from_secs(10);
+
+/// Where counts are shown while a run is on.
+pub struct Metrics {
+    listener: Option<TcpListener>,
+    file: Option<PathBuf>,
+}
+
+impl Metrics {
+    /// Takes the address and tries the file, so that a run that nobody could watch does not begin.
+    ///
+    /// # Errors
+    /// When the address is taken or the file cannot be written.
+    pub async fn open(settings: &MetricsSection) -> Result<Self, Failure> {
+        let listener = match &settings.listen {
+            Some(address) => Some(
+                TcpListener::bind(address)
+                    .await
+                    .map_err(|e| Failure::usage(format!("metrics.listen: {address}: {e}")))?,
+            ),
+            None => None,
+        };
+        let file = Some(settings.textfile.as_str()).filter(|path| !path.is_empty());
+        let file = file.map(|path| absolute(Path::new(path)));
+        if let Some(path) = &file {
+            write(path, b"").map_err(|e| {
+                Failure::new(Exit::Storage, format!("metrics.textfile: {}: {e}", path.display()))
+            })?;
+        }
+        Ok(Self { listener, file })
+    }
+
+    /// Where counts are asked for, if they are: the port is there even if any was asked for.
+    #[must_use]
+    pub fn address(&self) -> Option<SocketAddr> {
+        self.listener.as_ref().and_then(|listener| listener.local_addr().ok())
+    }
+
+    /// Shows the counts until the run ends, and for a while longer to whoever asks, unless the run is interrupted: what is
+    /// asked now and then would otherwise miss the last counts. The file keeps them.
+    pub async fn show(self, context: Arc<Context>, done: CancellationToken) {
+        let (mut tasks, closing) = (JoinSet::new(), CancellationToken::new());
+        let listens = self.listener.is_some();
+        if let Some(listener) = self.listener {
+            let router = Router::new().route("/metrics", get(answer)).with_state(Arc::clone(&context));
+            tasks.spawn(accept::serve(listener, router, CONNECTIONS, HEADERS, closing.clone()));
+        }
+        if let Some(path) = self.file {
+            tasks.spawn(rewrite(path, Arc::clone(&context), done.clone()));
+        }
+        done.cancelled().await;
+        if listens {
+            tokio::select! {
+                () = tokio::time::sleep(context.config.metrics.linger) => {}
+                () = context.cancel.cancelled() => {}
+            }
+        }
+        closing.cancel();
+        while tasks.join_next().await.is_some() {}
+    }
+}
+
+async fn rewrite(path: PathBuf, context: Arc<Context>, done: CancellationToken) {
+    loop {
+        let last = tokio::select! {
+            () = done.cancelled() => true,
+            () = tokio::time::sleep(REWRITE) => false,
+        };
+        let written = families::text(&context)
+            .map_err(|e| e.to_string())
+            .and_then(|text| write(&path, text.as_bytes()).map_err(|e| e.to_string()));
+        if let Err(error) = written {
+            // a run is worth more than its figures
+            tracing::warn!(path = %path.display(), %error, "the metrics cannot be written");
+        }
+        if last {
+            return;
+        }
+    }
+}
+
+/// Replaces a file as a whole: who reads it never sees half of it. The collector is another user, so the file is made the
+/// plain way, with the permissions that the process gives to any.
+fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let new = path.with_file_name(format!(".{name}.{}", std::process::id()));
+    let written = std::fs::write(&new, bytes).and_then(|()| std::fs::rename(&new, path));
+    if written.is_err() {
+        let _ = std::fs::remove_file(&new);
+    }
+    written
+}
+
+async fn answer(State(context): State<Arc<Context>>) -> Response {
+    match families::text(&context) {
+        Ok(text) => ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response(),
+        Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
+    }
+}
