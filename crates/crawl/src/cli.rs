@@ -2,6 +2,7 @@
 
 mod duplicates;
 mod jobs;
+mod operate;
 mod projects;
 
 use crate::config::Override;
@@ -10,6 +11,7 @@ pub use duplicates::DuplicatesArgs;
 pub use jobs::{
     CheckArgs, CheckWhat, ClassifyArgs, DedupArgs, DedupMode, ExtractArgs, RulesArgs, TextFormat,
 };
+pub use operate::{RetryArgs, StateArgs, StatusArgs};
 pub use projects::{AnalyzeArgs, DatabaseArgs, McpArgs, ProjectsArgs, ProjectsWhat, ServeArgs};
 use std::path::PathBuf;
 use toml::Value;
@@ -59,6 +61,10 @@ pub enum Command {
     Serve(ServeArgs),
     /// Offer projects, crawling and extraction to agents: MCP on standard input and output (docs/api.md).
     Mcp(McpArgs),
+    /// Show how a crawl stands, also while it is on: its frontier by host, held pages, last errors, when it goes on.
+    Status(StatusArgs),
+    /// Fetch again what failed in the last round, and go on with it: `crawl retry-errors --seed urls.txt -o pages.jsonl`.
+    RetryErrors(Box<RetryArgs>),
     /// Print shell completions.
     Completions {
         /// The shell to complete for.
@@ -256,6 +262,16 @@ impl RunArgs {
         out.text("--project", "crawl.project", self.project.as_ref());
         out.text("--source-group", "crawl.source_group", self.source_group.as_ref());
         out.path("--database", "projects.database", self.database.as_ref());
+        self.fetching(&mut out);
+        self.cleaning(&mut out);
+        out.text("--metrics-listen", "metrics.listen", self.metrics_listen.as_ref());
+        out.path("--metrics-textfile", "metrics.textfile", self.metrics_textfile.as_ref());
+        out.text("--log-level", "log.level", self.log_level.as_ref());
+        out.text("--log-format", "log.format", self.log_format.as_ref());
+        out.0
+    }
+
+    fn fetching(&self, out: &mut Overrides) {
         out.number("--concurrency", "fetch.concurrency", self.concurrency);
         out.number("--host-concurrency", "fetch.host_concurrency", self.host_concurrency);
         out.text("--delay", "fetch.delay", self.delay.as_ref());
@@ -277,6 +293,9 @@ impl RunArgs {
             self.allow_private_addresses,
             true,
         );
+    }
+
+    fn cleaning(&self, out: &mut Overrides) {
         out.switch("--no-dedup", "dedup.enabled", self.no_dedup, false);
         out.switch("--no-links", "output.links", self.no_links, false);
         out.text("--favor", "extract.favor", self.favor.as_ref());
@@ -288,11 +307,6 @@ impl RunArgs {
         let lists: Vec<String> =
             self.consent_list.iter().map(|path| path.to_string_lossy().into_owned()).collect();
         out.list("--consent-list", "extract.consent_lists", &lists);
-        out.text("--metrics-listen", "metrics.listen", self.metrics_listen.as_ref());
-        out.path("--metrics-textfile", "metrics.textfile", self.metrics_textfile.as_ref());
-        out.text("--log-level", "log.level", self.log_level.as_ref());
-        out.text("--log-format", "log.format", self.log_format.as_ref());
-        out.0
     }
 }
 

@@ -81,7 +81,7 @@ pub struct Context {
 }
 
 /// Name in the store of the hosts that asked to be left alone, each with the time until which.
-const TOLD_KEY: &str = "retry_after";
+pub const TOLD_KEY: &str = "retry_after";
 
 /// Name in the store of the hosts that seeds redirected to.
 const SCOPE_KEY: &str = "scope_extensions";

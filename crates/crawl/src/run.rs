@@ -27,12 +27,13 @@ use crawl_extract::{Options, PageExtractor};
 use crawl_fetch::{
     ByteBudget, Canonicalizer, Gate, HttpClient, RetrySettings, ScopeSet, Seed, Traps, UrlFilter,
 };
-use crawl_model::{Discovery, HostKey, NewUrl};
+use crawl_model::{Discovery, FrontierCounts, HostKey, NewUrl};
 use std::{
     io,
-    path::{Path, PathBuf},
+    path::Path,
     sync::{Arc, Mutex, OnceLock},
 };
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 /// Seeds are enqueued in transactions of this many.
@@ -47,10 +48,7 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
         .as_deref()
         .ok_or_else(|| Failure::usage("name a file of seeds: crawl --seed urls.txt, or a site: crawl --seed https://example.org/ (see crawl --help)"))?;
     let seeds = read_seeds(seed_file)?;
-    let dir = match config.state.dir.as_str() {
-        "" => state::default_dir(seed_file)?,
-        dir => PathBuf::from(dir),
-    };
+    let dir = state::dir(&config, Some(seed_file))?;
     let group = Some(config.crawl.source_group.as_str()).filter(|g| !g.is_empty());
     let state = State::open(&dir, args.fresh, &config.crawl.project, group)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -100,29 +98,13 @@ async fn crawl(config: Config, seeds: &[Seed], state: &State, quiet: bool) -> Re
         say(&format!("going on with round {} in {}", state.round, state.dir.display()));
     }
 
-    if let Some(address) = metrics.address().filter(|_| !quiet) {
-        say(&format!("metrics at http://{address}/metrics"));
-    }
-
-    let signals = tokio::spawn(stop_on_signals(context.cancel.clone(), quiet));
-    let done = CancellationToken::new();
-    let metrics = tokio::spawn(metrics.show(Arc::clone(&context), done.clone()));
-    // a collector of JSON lines has no use for a line of progress
-    let shows = !quiet && context.config.log.format == LogFormat::Text;
-    let shown = shows.then(|| tokio::spawn(progress::show(Arc::clone(&context), done.clone())));
+    let mut beside = Beside::start(&context, metrics, quiet);
     let outcome = pipeline::run(Arc::clone(&context), records, errors).await;
-    done.cancel();
-    if let Some(shown) = shown {
-        // the line is wiped before the summary is printed
-        let _ = shown.await;
-    }
+    beside.wipe().await;
     if outcome.is_ok() {
         context.save_told()?;
-    }
-
-    for name in [&names.0, &names.1] {
-        // after an error the file may hold lines that were not settled: those are for the next run to cut off
-        if outcome.is_ok() {
+        // after an error a file may hold lines that were not settled: those are for the next run to cut off
+        for name in [&names.0, &names.1] {
             state::output_closed(&*context.store, name)?;
         }
     }
@@ -138,24 +120,65 @@ async fn crawl(config: Config, seeds: &[Seed], state: &State, quiet: bool) -> Re
             LogFormat::Json => progress::summary_json(&context, why, &counts, &places),
         });
     }
-    let _ = metrics.await;
-    signals.abort();
+    beside.end().await;
     match outcome {
-        Ok(()) => {
-            let exit = progress::exit_code(ending, &counts, &context.stats);
-            if exit == Exit::Done && !context.config.output.replace.is_empty() {
-                state::replace_by_nothing(&*context.store, Path::new(&context.config.output.replace))?;
-            }
-            if exit == Exit::NoSeed {
-                // the one end that cron has to be told in words, however quiet it asked us to be
-                let failures = context.stats.first_failures();
-                return Err(Failure::new(exit, format!("no seed could be fetched: {}", failures.join("; "))));
-            }
-            Ok(exit)
-        }
+        Ok(()) => exit(&context, ending, &counts),
         Err(StageError::ClosedPipe) => Ok(Exit::Done),
         Err(error) => Err(error.into()),
     }
+}
+
+/// What goes on beside a run: signals are waited for, progress and metrics shown.
+struct Beside {
+    signals: JoinHandle<()>,
+    metrics: JoinHandle<()>,
+    progress: Option<JoinHandle<()>>,
+    done: CancellationToken,
+}
+
+impl Beside {
+    fn start(context: &Arc<Context>, metrics: Metrics, quiet: bool) -> Self {
+        if let Some(address) = metrics.address().filter(|_| !quiet) {
+            say(&format!("metrics at http://{address}/metrics"));
+        }
+        let done = CancellationToken::new();
+        // a collector of JSON lines has no use for a line of progress
+        let shows = !quiet && context.config.log.format == LogFormat::Text;
+        Self {
+            signals: tokio::spawn(stop_on_signals(context.cancel.clone(), quiet)),
+            metrics: tokio::spawn(metrics.show(Arc::clone(context), done.clone())),
+            progress: shows.then(|| tokio::spawn(progress::show(Arc::clone(context), done.clone()))),
+            done,
+        }
+    }
+
+    /// The run has ended: the line of progress is wiped before the summary is printed.
+    async fn wipe(&mut self) {
+        self.done.cancel();
+        if let Some(progress) = self.progress.take() {
+            let _ = progress.await;
+        }
+    }
+
+    /// Waits for what still shows the last counts.
+    async fn end(self) {
+        let _ = self.metrics.await;
+        self.signals.abort();
+    }
+}
+
+/// How a run without an error ends.
+fn exit(context: &Context, ending: Ending, counts: &FrontierCounts) -> Result<Exit, Failure> {
+    let exit = progress::exit_code(ending, counts, &context.stats);
+    if exit == Exit::Done && !context.config.output.replace.is_empty() {
+        state::replace_by_nothing(&*context.store, Path::new(&context.config.output.replace))?;
+    }
+    if exit == Exit::NoSeed {
+        // the one end that cron has to be told in words, however quiet it asked us to be
+        let failures = context.stats.first_failures();
+        return Err(Failure::new(exit, format!("no seed could be fetched: {}", failures.join("; "))));
+    }
+    Ok(exit)
 }
 
 /// Builds what the stages share.

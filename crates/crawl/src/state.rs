@@ -1,6 +1,7 @@
 //! The state directory of a run: which one, who holds it, and what it knows of the output.
 
 use crate::{
+    config::Config,
     exit::{Exit, Failure},
     output::{Before, absolute},
     seeds,
@@ -50,6 +51,18 @@ pub fn default_dir(seed: &Path) -> Result<PathBuf, Failure> {
     };
     let hash = UrlKey::of(&identity).to_string();
     Ok(base.join("crawl").join(format!("{stem}-{}", &hash[..8])))
+}
+
+/// The state directory of a crawl: the one that is named, or the one of its seeds.
+///
+/// # Errors
+/// When neither is given, or [`default_dir`] fails.
+pub fn dir(config: &Config, seed: Option<&Path>) -> Result<PathBuf, Failure> {
+    match (config.state.dir.as_str(), seed) {
+        ("", Some(seed)) => default_dir(seed),
+        ("", None) => Err(Failure::usage("which crawl? Name its seeds with --seed, or its --state-dir")),
+        (dir, _) => Ok(PathBuf::from(dir)),
+    }
 }
 
 impl State {

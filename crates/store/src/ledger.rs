@@ -168,6 +168,11 @@ impl Ledger {
         hosts.map(|entry| load(entry, Place::ready(lane))).collect()
     }
 
+    /// All hosts that have anything anywhere.
+    pub(crate) fn hosts(&self) -> impl Iterator<Item = (&HostKey, Places)> {
+        self.hosts.values().map(|entry| (&entry.key, entry.places))
+    }
+
     /// Hosts with held pages, by name.
     pub(crate) fn held(&self) -> Vec<HostLoad> {
         let held = self.hosts.values().filter(|entry| entry.places.get(Place::Held) > 0);

@@ -24,6 +24,6 @@ mod lock;
 mod memory;
 mod sqlite;
 
-pub use lock::StateLock;
+pub use lock::{Holder, StateLock};
 pub use memory::{MemoryProjects, MemoryStore};
-pub use sqlite::{SqliteProjects, SqliteStore, StoreOptions};
+pub use sqlite::{HostPlaces, SqliteProjects, SqliteStore, StoreOptions, StoreSize};

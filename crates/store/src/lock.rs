@@ -2,7 +2,9 @@
 
 use crate::sqlite::io_error;
 use crawl_model::StoreError;
+use serde::{Deserialize, Serialize};
 use std::{
+    fmt,
     fs::{self, File, OpenOptions, TryLockError},
     io::{Read, Seek, Write},
     path::Path,
@@ -50,17 +52,27 @@ impl StateLock {
         Ok(lock)
     }
 
+    /// Who holds a state directory, if anyone does, by the line in the lock's file: nothing is locked for it, so that whoever looks
+    /// is in nobody's way. A holder on this machine that is no more (it was killed) is none.
+    #[must_use]
+    pub fn holder(dir: &Path) -> Option<Holder> {
+        let holder: Holder = serde_json::from_str(&fs::read_to_string(dir.join(FILE)).ok()?).ok()?;
+        let here = gethostname::gethostname().to_string_lossy() == holder.host.as_str();
+        // where there is no /proc nothing can be said against it
+        let gone = here && Path::new("/proc/self/cmdline").exists() && !holder.is_alive();
+        (!gone).then_some(holder)
+    }
+
     /// Writes who holds the lock.
     fn sign(&mut self) -> std::io::Result<()> {
-        let mut command =
-            std::env::args_os().map(|a| a.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ");
-        command.truncate(command.floor_char_boundary(COMMAND_CAP));
-        let line = serde_json::json!({
-            "pid": std::process::id(),
-            "host": gethostname::gethostname().to_string_lossy(),
-            "startedAt": jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
-            "command": command,
-        });
+        let arguments = std::env::args_os().map(|a| a.to_string_lossy().into_owned());
+        let holder = Holder {
+            pid: std::process::id(),
+            host: gethostname::gethostname().to_string_lossy().into_owned(),
+            started_at: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+            command: capped(arguments.collect::<Vec<_>>().join(" ")),
+        };
+        let line = serde_json::to_string(&holder)?;
         self.file.set_len(0)?;
         self.file.rewind()?;
         writeln!(self.file, "{line}")
@@ -76,18 +88,53 @@ impl Drop for StateLock {
     }
 }
 
+/// Who holds a lock.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Holder {
+    /// Its process.
+    pub pid: u32,
+    /// The name of its machine.
+    pub host: String,
+    /// When it took the lock, RFC 3339.
+    pub started_at: String,
+    /// Its command line, of which the first half a KiB is kept.
+    pub command: String,
+}
+
+impl Holder {
+    /// Whether there is a process of this number with this command line on this machine.
+    fn is_alive(&self) -> bool {
+        let Ok(line) = fs::read(format!("/proc/{}/cmdline", self.pid)) else { return false };
+        let words: Vec<_> = line
+            .strip_suffix(b"\0")
+            .unwrap_or(&line)
+            .split(|b| *b == 0)
+            .map(String::from_utf8_lossy)
+            .collect();
+        capped(words.join(" ")) == self.command
+    }
+}
+
+impl fmt::Display for Holder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { pid, host, started_at, command } = self;
+        write!(f, "process {pid} on {host} since {started_at}: {command}")
+    }
+}
+
+fn capped(mut command: String) -> String {
+    command.truncate(command.floor_char_boundary(COMMAND_CAP));
+    command
+}
+
 /// The holder in words, as far as the file tells.
 fn holder(file: &mut File, dir: &Path) -> String {
     let mut text = String::new();
-    let known = file.read_to_string(&mut text).ok().and_then(|_| serde_json::from_str(&text).ok());
-    let value: serde_json::Value = known.unwrap_or_default();
-    let field = |name: &str| value.get(name).map(|v| v.as_str().map_or_else(|| v.to_string(), str::to_owned));
-    match (field("pid"), field("host"), field("startedAt"), field("command")) {
-        (Some(pid), Some(host), Some(since), Some(command)) => {
-            format!("{} is held by process {pid} on {host} since {since}: {command}", dir.display())
-        }
+    match file.read_to_string(&mut text).ok().and_then(|_| serde_json::from_str::<Holder>(&text).ok()) {
+        Some(holder) => format!("{} is held by {holder}", dir.display()),
         // between another process's lock and its line
-        _ => format!("{} is held by another process", dir.display()),
+        None => format!("{} is held by another process", dir.display()),
     }
 }
 
@@ -103,7 +150,14 @@ mod tests {
         let Err(StoreError::Busy(who)) = StateLock::acquire(&state) else { panic!("locked twice") };
         assert!(who.contains(&format!("process {} on ", std::process::id())), "{who}");
         assert!(who.contains("since 20"), "{who}");
+        assert_eq!(StateLock::holder(&state).unwrap().pid, std::process::id());
+        let alive = fs::read_to_string(state.join(FILE)).unwrap();
+        let killed = alive.replace(&std::process::id().to_string(), "999999999");
         drop(first);
+        assert_eq!(StateLock::holder(&state), None);
+        fs::write(state.join(FILE), killed).unwrap();
+        assert_eq!(StateLock::holder(&state), None, "whoever was killed leaves its line behind");
+        StateLock::acquire(&state).unwrap();
         assert_eq!(fs::read_to_string(state.join(FILE)).unwrap(), "");
         StateLock::acquire(&state).unwrap();
     }

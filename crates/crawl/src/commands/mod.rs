@@ -9,6 +9,8 @@ mod extract;
 mod jsonl;
 mod page_file;
 mod projects;
+mod retry;
+mod status;
 
 use crate::{
     cli::{Cli, Command, RulesArgs},
@@ -37,6 +39,8 @@ pub fn dispatch(cli: Cli) -> Exit {
         Some(Command::Projects(args)) => projects::run(&args),
         Some(Command::Serve(args)) => crate::serve::run(&args),
         Some(Command::Mcp(args)) => crate::mcp::run(&args),
+        Some(Command::Status(args)) => status::run(&args),
+        Some(Command::RetryErrors(args)) => retry::run(&args),
         Some(Command::Completions { shell }) => {
             clap_complete::generate(shell, &mut Cli::command(), "crawl", &mut io::stdout());
             Ok(Exit::Done)

@@ -14,6 +14,7 @@ mod frontier;
 mod known;
 mod memory;
 mod migrate;
+mod operate;
 mod projects;
 mod recrawl;
 mod run;
@@ -21,6 +22,7 @@ mod settle;
 mod texts;
 
 pub(crate) use error::io_error;
+pub use operate::{HostPlaces, StoreSize};
 pub use projects::SqliteProjects;
 
 use crawl_model::StoreError;

@@ -1,0 +1,58 @@
+//! Flags of the jobs over a crawl's state.
+
+use super::{Overrides, RunArgs};
+use crate::config::Override;
+use clap::Args;
+use std::path::PathBuf;
+
+/// Which state directory.
+#[derive(Debug, Args)]
+pub struct StateArgs {
+    /// The seeds of the crawl, as it was given them: they name its state directory
+    #[arg(long, value_name = "FILE|URL")]
+    pub seed: Option<PathBuf>,
+    /// Its state directory, if it was given one
+    #[arg(long, value_name = "DIR")]
+    pub state_dir: Option<PathBuf>,
+    /// Its configuration file
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+}
+
+impl StateArgs {
+    /// The flags as settings.
+    #[must_use]
+    pub fn overrides(&self) -> Vec<Override> {
+        let mut out = Overrides(Vec::new());
+        out.path("--state-dir", "state.dir", self.state_dir.as_ref());
+        out.0
+    }
+}
+
+/// `crawl status`
+#[derive(Debug, Args)]
+pub struct StatusArgs {
+    /// Whose status
+    #[command(flatten)]
+    pub state: StateArgs,
+    /// Hosts to show, those with most URLs first
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub hosts: usize,
+    /// Errors to show, the last ones
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    pub errors: usize,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `crawl retry-errors`
+#[derive(Debug, Args)]
+pub struct RetryArgs {
+    /// Only those of this kind, as the error log names it (repeatable; see docs/errors.md)
+    #[arg(long, value_name = "KIND")]
+    pub kind: Vec<String>,
+    /// The crawl, as it was begun
+    #[command(flatten)]
+    pub run: RunArgs,
+}

@@ -1,0 +1,75 @@
+//! `crawl retry-errors`: what failed in the last round goes back to the frontier, and the crawl goes on.
+
+use crate::{
+    cli::RetryArgs,
+    config,
+    exit::{Exit, Failure},
+    progress::say,
+    run, state,
+};
+use crawl_model::UrlKey;
+use crawl_store::{SqliteStore, StateLock};
+use rustc_hash::FxHashSet;
+use serde::Deserialize;
+use std::{
+    fs::File,
+    io::{BufRead, BufReader},
+    path::Path,
+};
+
+/// URLs put back in one transaction.
+const BATCH: usize = 1_000;
+
+/// What is read of a line of the error log.
+#[derive(Deserialize)]
+struct Line {
+    url: String,
+    kind: String,
+}
+
+pub fn run(args: &RetryArgs) -> Result<Exit, Failure> {
+    let settings = config::load(args.run.config.as_deref(), config::environment()?, args.run.overrides())?;
+    if args.run.fresh {
+        return Err(Failure::usage(
+            "--fresh forgets what failed: leave it out, or crawl anew without retry-errors",
+        ));
+    }
+    if args.run.seed.is_none() {
+        return Err(Failure::usage("name the seeds of the crawl: crawl retry-errors --seed urls.txt"));
+    }
+    let dir = state::dir(&settings, args.run.seed.as_deref())?;
+    let reopened = reopen(&dir, &args.kind)?;
+    if reopened == 0 {
+        let of = if args.kind.is_empty() { String::new() } else { format!(" as {}", args.kind.join(" or ")) };
+        say(&format!("nothing failed{of} in the last round of {}", dir.display()));
+        return Ok(Exit::Done);
+    }
+    if !args.run.quiet {
+        say(&format!("{reopened} URLs that failed are fetched again"));
+    }
+    run::run(&args.run)
+}
+
+/// Puts back what the error log of the last round names; returns how many URLs that were.
+fn reopen(dir: &Path, kinds: &[String]) -> Result<usize, Failure> {
+    let log = dir.join("errors.jsonl");
+    let fail = |e: std::io::Error| Failure::usage(format!("{}: {e}", log.display()));
+    let lines = BufReader::new(File::open(&log).map_err(fail)?).lines();
+    let _lock = StateLock::acquire(dir)?;
+    let store = SqliteStore::open(dir)?;
+    // a URL may have failed more than once
+    let mut failed = FxHashSet::default();
+    for line in lines {
+        // the last line of a run that was killed may be half of one
+        let Ok(line) = serde_json::from_str::<Line>(&line.map_err(fail)?) else { continue };
+        if kinds.is_empty() || kinds.contains(&line.kind) {
+            failed.insert(UrlKey::of(&line.url));
+        }
+    }
+    let failed: Vec<UrlKey> = failed.into_iter().collect();
+    let mut reopened = 0;
+    for batch in failed.chunks(BATCH) {
+        reopened += store.reopen_failed(batch)?;
+    }
+    Ok(reopened)
+}

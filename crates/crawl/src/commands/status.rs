@@ -1,0 +1,189 @@
+//! `crawl status`: how a crawl stands, from its state directory. Nothing is locked and nothing written.
+
+use super::write_out;
+use crate::{
+    cli::StatusArgs,
+    config,
+    context::{TOLD_KEY, now_ms, rfc3339},
+    exit::{Exit, Failure},
+    state,
+};
+use crawl_model::{Frontier, FrontierCounts, RunStore, StoreError};
+use crawl_store::{Holder, HostPlaces, SqliteStore, StateLock, StoreSize};
+use jiff::{SignedDuration, Timestamp, Unit};
+use serde::Serialize;
+use serde_json::Value;
+use std::{
+    collections::BTreeMap,
+    fmt::Write as _,
+    fs::File,
+    io::{Read as _, Seek as _, SeekFrom},
+    path::{Path, PathBuf},
+};
+
+/// Bytes of the error log's end that are read for its last lines.
+const TAIL: u64 = 256 << 10;
+
+/// How a crawl stands.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Status {
+    state_dir: PathBuf,
+    /// The process that is at work, if one is.
+    running: Option<Holder>,
+    round: u32,
+    /// Whether the round has come to its end.
+    finished: bool,
+    frontier: FrontierCounts,
+    /// Those with most URLs first.
+    hosts: Vec<HostStatus>,
+    /// Hosts with URLs that have not ended, shown or not.
+    hosts_at_work: usize,
+    /// When the first URL that waits is tried again.
+    next_retry: Option<String>,
+    /// Hosts that asked to be left alone, and until when.
+    left_alone: BTreeMap<String, String>,
+    last_errors: Vec<Value>,
+    bytes: u64,
+    free_bytes: u64,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct HostStatus {
+    host: String,
+    queued: u64,
+    waiting: u64,
+    in_flight: u64,
+    held: u64,
+}
+
+impl From<HostPlaces> for HostStatus {
+    fn from(places: HostPlaces) -> Self {
+        let HostPlaces { host, queued, waiting, leased, held } = places;
+        Self { host: host.to_string(), queued, waiting, in_flight: leased, held }
+    }
+}
+
+pub fn run(args: &StatusArgs) -> Result<Exit, Failure> {
+    let settings =
+        config::load(args.state.config.as_deref(), config::environment()?, args.state.overrides())?;
+    let dir = state::dir(&settings, args.state.seed.as_deref())?;
+    let status = Status::of(&dir, args)?;
+    let text = if args.json {
+        serde_json::to_string_pretty(&status).map_err(|e| Failure::new(Exit::Internal, e.to_string()))? + "\n"
+    } else {
+        status.in_words()
+    };
+    write_out(text.as_bytes())?;
+    Ok(Exit::Done)
+}
+
+impl Status {
+    fn of(dir: &Path, args: &StatusArgs) -> Result<Self, Failure> {
+        let usage = |error: StoreError| match error {
+            StoreError::Other(words) => Failure::usage(words),
+            error => error.into(),
+        };
+        let running = StateLock::holder(dir);
+        let store = SqliteStore::open_read_only(dir).map_err(usage)?;
+        let (frontier, mut hosts) = (store.counts()?, store.hosts()?);
+        let hosts_at_work = hosts.len();
+        hosts.truncate(args.hosts);
+        let now = now_ms();
+        let told: BTreeMap<String, i64> =
+            store.get(TOLD_KEY)?.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+        let left_alone =
+            told.into_iter().filter(|(_, until)| *until > now).map(|(host, until)| (host, rfc3339(until)));
+        let StoreSize { file, free } = store.size()?;
+        Ok(Self {
+            running,
+            round: store.round()?,
+            finished: frontier.pending + frontier.leased + frontier.held == 0,
+            frontier,
+            hosts: hosts.into_iter().map(HostStatus::from).collect(),
+            hosts_at_work,
+            next_retry: store.next_due()?.map(rfc3339),
+            left_alone: left_alone.collect(),
+            last_errors: last_lines(&dir.join("errors.jsonl"), args.errors),
+            bytes: file,
+            free_bytes: free,
+            state_dir: dir.to_owned(),
+        })
+    }
+
+    fn in_words(&self) -> String {
+        let mut out = String::new();
+        let FrontierCounts { pending, leased, held, records, failed, skipped, redirected, .. } =
+            &self.frontier;
+        let how = match (&self.running, self.finished, self.round) {
+            (Some(holder), ..) => format!("running: {holder}"),
+            (None, _, 0) => "not begun".into(),
+            (None, true, round) => format!("round {round} is done; the same command begins the next one"),
+            (None, false, round) => format!("round {round} was left unfinished; the same command goes on"),
+        };
+        let _ = writeln!(out, "{}\n  {how}", self.state_dir.display());
+        let _ = writeln!(
+            out,
+            "  round {}: {records} records, {failed} failed, {skipped} skipped, {redirected} redirected",
+            self.round
+        );
+        let _ = writeln!(
+            out,
+            "  frontier: {pending} queued, {leased} in flight, {held} held until more of their host is known"
+        );
+        if let Some(at) = &self.next_retry {
+            let _ = writeln!(out, "  next try of what failed for now: {}", until(at));
+        }
+        for (host, at) in &self.left_alone {
+            let _ = writeln!(out, "  {host} asked to be left alone: {}", until(at));
+        }
+        if !self.hosts.is_empty() {
+            let _ =
+                writeln!(out, "\n  {:>8} {:>8} {:>9} {:>6}  host", "queued", "waiting", "in flight", "held");
+        }
+        for host in &self.hosts {
+            let HostStatus { host, queued, waiting, in_flight, held } = host;
+            let _ = writeln!(out, "  {queued:>8} {waiting:>8} {in_flight:>9} {held:>6}  {host}");
+        }
+        let more = self.hosts_at_work - self.hosts.len();
+        if more > 0 {
+            let _ = writeln!(out, "  and {more} hosts more (--hosts {})", self.hosts_at_work);
+        }
+        if !self.last_errors.is_empty() {
+            let _ = writeln!(out, "\n  last errors:");
+        }
+        for line in &self.last_errors {
+            let field = |name: &str| line[name].as_str().unwrap_or_default();
+            let _ =
+                writeln!(out, "  {} {}: {}: {}", field("at"), field("kind"), field("url"), field("message"));
+        }
+        out
+    }
+}
+
+/// A moment, and how far off it is.
+fn until(at: &str) -> String {
+    let Ok(moment) = at.parse::<Timestamp>() else { return at.to_owned() };
+    let left = moment.duration_since(Timestamp::now()).max(SignedDuration::ZERO);
+    let left = left.round(Unit::Second).unwrap_or(left);
+    format!("{at} (in {left:#})")
+}
+
+/// The last whole lines of a log, as JSON, oldest first. A log that is not there has none.
+fn last_lines(path: &Path, most: usize) -> Vec<Value> {
+    let read = || -> std::io::Result<Vec<u8>> {
+        let mut file = File::open(path)?;
+        let length = file.metadata()?.len();
+        file.seek(SeekFrom::Start(length.saturating_sub(TAIL)))?;
+        let mut bytes = Vec::new();
+        file.take(TAIL).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    let bytes = read().unwrap_or_default();
+    // the first line may have lost its beginning, the last one its end: neither is JSON then
+    let lines = bytes.split(|b| *b == b'\n').rev().filter_map(|line| serde_json::from_slice(line).ok());
+    let mut lines: Vec<Value> = lines.take(most).collect();
+    lines.reverse();
+    lines
+}

@@ -1,0 +1,203 @@
+//! What an operator asks of a store, and does to it: beside the crawl, not in its flow.
+
+use super::{
+    SqliteStore, codes,
+    error::sql,
+    memory::{OUTCOMES, set_number},
+};
+use crate::ledger::Place;
+use crawl_model::{HostKey, Lane, Outcome, StoreError, UrlKey};
+use rusqlite::OptionalExtension;
+
+/// How many URLs of a host are where, in the current round.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostPlaces {
+    /// The host.
+    pub host: HostKey,
+    /// To be fetched, their time has come.
+    pub queued: u64,
+    /// To be tried again later.
+    pub waiting: u64,
+    /// Being fetched.
+    pub leased: u64,
+    /// Fetched, kept until the fingerprint of the host settles.
+    pub held: u64,
+}
+
+impl HostPlaces {
+    /// All of them.
+    #[must_use]
+    pub const fn total(&self) -> u64 {
+        self.queued + self.waiting + self.leased + self.held
+    }
+}
+
+/// How large a database is, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StoreSize {
+    /// The file, without its log.
+    pub file: u64,
+    /// Of that what is not in use, and would be given back by [`SqliteStore::compact`].
+    pub free: u64,
+}
+
+impl SqliteStore {
+    /// Hosts with URLs that have not ended in this round, those with most of them first.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub fn hosts(&self) -> Result<Vec<HostPlaces>, StoreError> {
+        let inner = self.ready()?;
+        let mut hosts: Vec<HostPlaces> = inner
+            .memory
+            .ledger
+            .hosts()
+            .map(|(host, places)| HostPlaces {
+                host: host.clone(),
+                queued: places.get(Place::Ready) + places.get(Place::ReadyForBrowser),
+                waiting: places.get(Place::Waiting),
+                leased: places.get(Place::Leased),
+                held: places.get(Place::Held),
+            })
+            .collect();
+        hosts.sort_unstable_by(|a, b| b.total().cmp(&a.total()).then_with(|| a.host.cmp(&b.host)));
+        Ok(hosts)
+    }
+
+    /// Puts URLs that failed in this round back to pending, with no attempt at them yet; returns how many. Others are left
+    /// as they are. One transaction.
+    ///
+    /// # Errors
+    /// When storage fails; then nothing was changed.
+    pub fn reopen_failed(&self, urls: &[UrlKey]) -> Result<usize, StoreError> {
+        let mut inner = self.ready()?;
+        let reopened = inner.write(|conn, memory| {
+            let failed = codes::outcome(Outcome::Failed);
+            let mut find = conn
+                .prepare_cached(
+                    "SELECT urls.id, urls.host, hosts.name, depth FROM urls JOIN hosts ON hosts.id = urls.host \
+                     WHERE key = ?1 AND urls.round = ?2 AND outcome = ?3",
+                )
+                .map_err(sql)?;
+            let mut reset = conn
+                .prepare_cached("UPDATE urls SET outcome = NULL, attempt = 0, strategy = NULL WHERE id = ?1")
+                .map_err(sql)?;
+            let mut queue = conn
+                .prepare_cached("INSERT INTO queue (host, lane, depth, id) VALUES (?1, ?2, ?3, ?4)")
+                .map_err(sql)?;
+            let mut reopened = 0;
+            for url in urls {
+                let found = find
+                    .query_row((url.0, memory.round, failed), |row| {
+                        Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, String>(2)?, row.get::<_, u32>(3)?))
+                    })
+                    .optional()
+                    .map_err(sql)?;
+                let Some((id, host, name, depth)) = found else { continue };
+                reset.execute([id]).map_err(sql)?;
+                queue.execute((host, codes::lane(Lane::Plain), depth, id)).map_err(sql)?;
+                memory.ledger.add(host, &HostKey::from_stored(&name), Place::Ready, 1);
+                reopened += 1;
+            }
+            if let Some(n) = OUTCOMES.iter().position(|(outcome, _)| *outcome == Outcome::Failed) {
+                memory.settled[n] = memory.settled[n].saturating_sub(reopened as u64);
+                set_number(conn, OUTCOMES[n].1, memory.settled[n].cast_signed()).map_err(sql)?;
+            }
+            Ok(reopened)
+        })?;
+        inner.commit()?;
+        Ok(reopened)
+    }
+
+    /// How large the database is, and how much of it is not in use.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub fn size(&self) -> Result<StoreSize, StoreError> {
+        let inner = self.ready()?;
+        let number =
+            |name: &str| inner.conn.pragma_query_value(None, name, |row| row.get::<_, u64>(0)).map_err(sql);
+        let (page, pages, free) = (number("page_size")?, number("page_count")?, number("freelist_count")?);
+        Ok(StoreSize { file: page * pages, free: page * free })
+    }
+
+    /// Gives what the database does not use back to the disk. It is written anew, so this takes as long as copying it, and
+    /// for that time as much room again.
+    ///
+    /// # Errors
+    /// When storage fails, or the disk is full; the database is as it was then.
+    pub fn compact(&self) -> Result<(), StoreError> {
+        let mut inner = self.ready()?;
+        inner.commit()?;
+        inner.conn.execute_batch("VACUUM; PRAGMA wal_checkpoint(TRUNCATE);").map_err(sql)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crawl_model::{Discovery, Frontier, NewUrl, PageHistory, Settlement};
+
+    fn urls(n: usize, padding: usize) -> Vec<NewUrl> {
+        let url = |n| format!("https://a.example/{n}/{}", "x".repeat(padding));
+        let new = |n| NewUrl {
+            key: UrlKey::of(&url(n)),
+            url: url(n),
+            host: HostKey::from_stored("a.example"),
+            depth: 1,
+            discovery: Discovery::Link,
+            redirects: Vec::new(),
+            sitemap_lastmod: None,
+        };
+        (0..n).map(new).collect()
+    }
+
+    #[test]
+    fn what_failed_is_pending_again_and_nothing_else() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(dir.path()).unwrap();
+        store.begin_round().unwrap();
+        let urls = urls(4, 0);
+        store.enqueue(&urls).unwrap();
+        let host = HostKey::from_stored("a.example");
+        let leased = store.lease(&host, Lane::Plain, 3, "w", 0, 1_000).unwrap();
+        let outcomes = [Outcome::Record, Outcome::Failed, Outcome::Failed];
+        let ended: Vec<Settlement> = leased
+            .iter()
+            .zip(outcomes)
+            .map(|(lease, outcome)| Settlement {
+                lease: lease.into(),
+                outcome,
+                history: PageHistory::default(),
+            })
+            .collect();
+        store.settle(&ended, &[]).unwrap();
+        let keys: Vec<UrlKey> = urls.iter().map(|url| url.key).collect();
+        assert_eq!(store.reopen_failed(&keys).unwrap(), 2);
+        assert_eq!(store.reopen_failed(&keys).unwrap(), 0, "they are pending already");
+        drop(store);
+        let store = SqliteStore::open(dir.path()).unwrap();
+        let counts = store.counts().unwrap();
+        assert_eq!((counts.pending, counts.failed, counts.records), (3, 0, 1));
+        let hosts = store.hosts().unwrap();
+        assert_eq!(hosts, [HostPlaces { host: host.clone(), queued: 3, waiting: 0, leased: 0, held: 0 }]);
+        assert_eq!(store.lease(&host, Lane::Plain, 9, "w", 0, 1_000).unwrap().len(), 3);
+        store.begin_round().unwrap();
+        assert_eq!(store.reopen_failed(&keys).unwrap(), 0, "that was another round");
+    }
+
+    #[test]
+    fn what_is_free_is_given_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(dir.path()).unwrap();
+        store.begin_round().unwrap();
+        store.enqueue(&urls(2_000, 300)).unwrap();
+        store.commit().unwrap();
+        store.inner.lock().unwrap().conn.execute_batch("DELETE FROM urls").unwrap();
+        let before = store.size().unwrap();
+        assert!(before.free > before.file / 4, "{before:?}");
+        store.compact().unwrap();
+        let after = store.size().unwrap();
+        assert!(after.free == 0 && after.file < before.file, "{after:?} of {before:?}");
+    }
+}
