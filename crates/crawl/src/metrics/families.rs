@@ -21,6 +21,8 @@ pub fn text(context: &Context) -> anyhow::Result<String> {
     families.extend(state(&context.store.counts()?, context));
     families.push(response_times(&context.stats.latency()));
     families.extend(ProcessCollector::for_self().collect());
+    // one without a sample, as that of errors by kind before the first of them, is an error to the encoder
+    families.retain(|family| !family.get_metric().is_empty());
     let mut out = Vec::new();
     TextEncoder::new().encode(&families, &mut out)?;
     Ok(String::from_utf8(out)?)

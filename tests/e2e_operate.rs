@@ -1,0 +1,229 @@
+//! What an operator sees and does: bounds of a run, its metrics, its status, and trying again what failed.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
+
+#[path = "support/run.rs"]
+mod run;
+mod support;
+
+use run::{PATIENCE, Run, Sandbox, eventually, run, url_counts};
+use serde_json::Value;
+use std::{
+    collections::BTreeMap,
+    io::{Read, Write},
+    net::TcpStream,
+    sync::{
+        Arc, Condvar, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+use support::{
+    made::{Tree, page},
+    server::{Request, Response, Server},
+};
+
+/// A door that answers wait behind, until it is opened or the test has lost its patience.
+#[derive(Clone, Default)]
+struct Door(Arc<(Mutex<bool>, Condvar)>);
+
+impl Door {
+    fn open(&self) {
+        *self.0.0.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.0.1.notify_all();
+    }
+
+    fn pass(&self) {
+        let closed = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        drop(self.0.1.wait_timeout_while(closed, PATIENCE, |open| !*open));
+    }
+}
+
+/// A tree of 40 pages of which the last one is behind a door.
+fn behind(door: &Door) -> impl Fn(&Request) -> Response + Send + Sync + 'static {
+    let (tree, door) = (Tree::of(40), door.clone());
+    move |request| {
+        if request.path() == Tree::target(40) {
+            door.pass();
+        }
+        tree.answer(request)
+    }
+}
+
+#[test]
+fn a_run_ends_at_its_time_and_the_next_goes_on() {
+    let tree = Tree { delay: Duration::from_millis(50), ..Tree::of(60) };
+    let (server, sandbox) = (Server::start(0, tree.handler()).unwrap(), Sandbox::new());
+    let crawl = |more: &[&str]| sandbox.crawl(&[server.url("/")], &[&["-O", "out.jsonl"], more].concat());
+    let first = run(&mut crawl(&["--max-time", "1s"])).expect(5);
+    assert!(first.stderr.contains("stopped by --max-time"), "{}", first.stderr);
+    let written = sandbox.records("out.jsonl").len();
+    assert!(written < 60, "one host, one request of 50 ms after the other");
+    run(&mut crawl(&[])).expect(0);
+    let expected: BTreeMap<String, usize> = tree.targets().iter().map(|t| (server.url(t), 1)).collect();
+    assert_eq!(url_counts(&sandbox.records("out.jsonl")), expected);
+}
+
+#[test]
+fn a_run_ends_at_its_bytes_and_the_next_goes_on() {
+    let tree = Tree { filler: 500, ..Tree::of(60) };
+    let (server, sandbox) = (Server::start(0, tree.handler()).unwrap(), Sandbox::new());
+    let crawl = |more: &[&str]| sandbox.crawl(&[server.url("/")], &[&["-O", "out.jsonl"], more].concat());
+    let first = run(&mut crawl(&["--max-bytes", "20KiB"])).expect(5);
+    assert!(first.stderr.contains("stopped by --max-bytes"), "{}", first.stderr);
+    assert!((1..60).contains(&sandbox.records("out.jsonl").len()), "held pages are written at a bound");
+    run(&mut crawl(&[])).expect(0);
+    assert_eq!(sandbox.records("out.jsonl").len(), 60);
+    for bad in ["0s", "soon"] {
+        let refused = run(&mut crawl(&["--max-time", bad])).expect(2);
+        assert!(refused.stderr.contains("--max-time"), "{}", refused.stderr);
+    }
+    for bad in ["much", "-1"] {
+        run(&mut crawl(&[&format!("--max-bytes={bad}")])).expect(2);
+    }
+}
+
+fn get(address: &str, path: &str) -> (String, String) {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    assert!(path != "/metrics" || head.contains("200 OK"), "{answer}");
+    (head.to_owned(), body.to_owned())
+}
+
+/// The samples of a text in the format of Prometheus.
+fn samples(text: &str) -> BTreeMap<String, f64> {
+    let samples =
+        text.lines().filter(|line| !line.starts_with('#')).map(|line| line.rsplit_once(' ').unwrap());
+    samples.map(|(name, value)| (name.to_owned(), value.parse().unwrap())).collect()
+}
+
+/// Asked for while the run is on, and left in the file at its end: the counts are those of the summary.
+#[test]
+fn counts_are_shown_to_prometheus() {
+    let door = Door::default();
+    let (server, sandbox) = (Server::start(0, behind(&door)).unwrap(), Sandbox::new());
+    let flags = ["-O", "out.jsonl", "--metrics-listen", "127.0.0.1:0", "--metrics-textfile", "crawl.prom"];
+    let crawl = Run::start(&mut sandbox.crawl(&[server.url("/")], &flags));
+    let said = || crawl.stderr_so_far();
+    eventually("the address is told", || said().contains("/metrics"));
+    let text = said();
+    let address = text.lines().find_map(|l| l.strip_prefix("metrics at http://")).unwrap();
+    let address = address.trim_end_matches("/metrics");
+    eventually("39 pages are held", || {
+        samples(&get(address, "/metrics").1).get("crawl_frontier_urls{state=\"held\"}") == Some(&39.0)
+    });
+    let (head, body) = get(address, "/metrics");
+    assert!(head.contains("200 OK") && head.contains("text/plain; version=0.0.4"), "{head}");
+    let during = samples(&body);
+    assert_eq!(during["crawl_pages_total"], 39.0);
+    assert_eq!(during["crawl_frontier_urls{state=\"in_flight\"}"], 1.0);
+    assert_eq!(during["crawl_responses_total{status=\"200\"}"], 39.0);
+    assert_eq!(during["crawl_response_seconds_count"], during["crawl_response_seconds_bucket{le=\"+Inf\"}"]);
+    assert!(during["process_resident_memory_bytes"] > 1e6);
+    assert!(get(address, "/").0.contains("404"));
+    door.open();
+    crawl.wait().expect(0);
+    let last = samples(&sandbox.read("crawl.prom"));
+    assert_eq!(last["crawl_records_total"], 40.0);
+    assert_eq!(last["crawl_written_bytes_total"], sandbox.read("out.jsonl").len() as f64);
+    assert_eq!(last["crawl_frontier_urls{state=\"held\"}"], 0.0);
+    let names: Vec<String> = std::fs::read_dir(sandbox.path("."))
+        .unwrap()
+        .map(|e| e.unwrap().file_name().into_string().unwrap())
+        .collect();
+    assert!(!names.iter().any(|name| name.starts_with(".crawl.prom")), "{names:?}");
+}
+
+#[test]
+fn metrics_that_cannot_be_shown_keep_a_run_from_beginning() {
+    let (server, sandbox) = (Server::start(0, Tree::of(1).handler()).unwrap(), Sandbox::new());
+    let taken = server.address().to_string();
+    let crawl = |flag: &str, value: &str| run(&mut sandbox.crawl(&[server.url("/")], &[flag, value]));
+    assert!(crawl("--metrics-listen", &taken).expect(2).stderr.contains(&taken));
+    assert!(
+        crawl("--metrics-textfile", "nowhere/crawl.prom").expect(3).stderr.contains("nowhere/crawl.prom")
+    );
+    assert!(server.requests().is_empty());
+}
+
+fn status(sandbox: &Sandbox, more: &[&str]) -> String {
+    run(sandbox.bare().args(["status", "--state-dir", "state"]).args(more)).expect(0).stdout
+}
+
+#[test]
+fn the_status_is_told_while_a_run_is_on_and_after_it() {
+    let door = Door::default();
+    let (server, sandbox) = (Server::start(0, behind(&door)).unwrap(), Sandbox::new());
+    let crawl = Run::start(&mut sandbox.crawl(&[server.url("/"), server.url("/gone")], &["-O", "out.jsonl"]));
+    let seen = || serde_json::from_str::<Value>(&status(&sandbox, &["--json"])).unwrap();
+    let asked = || run(sandbox.bare().args(["status", "--state-dir", "state"]));
+    eventually("there is a state", || asked().code() == 0);
+    // the crawl commits what it does in groups: the last page's lease comes with a later one
+    eventually("39 pages are held", || seen()["frontier"]["held"] == 39);
+    let now = seen();
+    assert_eq!(now["running"]["pid"], crawl.id());
+    assert!(now["running"]["command"].as_str().unwrap().contains("--seed"), "{now}");
+    assert_eq!((&now["round"], &now["finished"]), (&1.into(), &false.into()));
+    assert_eq!(now["hosts"][0]["held"], 39);
+    assert_eq!(now["hosts"][0]["host"], server.address().to_string());
+    let words = status(&sandbox, &[]);
+    assert!(words.contains("running: process") && words.contains("39 held"), "{words}");
+    door.open();
+    crawl.wait().expect(0);
+    let after = seen();
+    assert_eq!((&after["running"], &after["finished"]), (&Value::Null, &true.into()));
+    assert_eq!(after["frontier"]["records"], 40);
+    assert_eq!(after["lastErrors"][0]["kind"], "http_status");
+    let words = status(&sandbox, &[]);
+    assert!(words.contains("round 1 is done") && words.contains("/gone"), "{words}");
+    let none = run(sandbox.bare().args(["status", "--state-dir", "nowhere"])).expect(2);
+    assert!(none.stderr.contains("holds no state"), "{}", none.stderr);
+    assert!(run(sandbox.bare().arg("status")).expect(2).stderr.contains("--seed"));
+}
+
+#[test]
+fn what_failed_is_fetched_again() {
+    let mended = Arc::new(AtomicBool::new(false));
+    let is_mended = Arc::clone(&mended);
+    let handler = move |request: &Request| match request.path() {
+        "/" => Response::html(page("the start", &["/a".into(), "/b".into(), "/c".into()])),
+        "/a" => Response::html(page("a", &[])),
+        "/d" => Response::html(page("d", &[])),
+        "/b" if is_mended.load(Ordering::Acquire) => Response::html(page("b, mended", &["/d".into()])),
+        "/b" => Response::status(500),
+        _ => Response::status(404),
+    };
+    let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());
+    let flags = ["-O", "out.jsonl"];
+    let crawl = || sandbox.crawl(&[server.url("/")], &flags);
+    let again = |more: &[&str]| {
+        let main = crawl();
+        let mut command = sandbox.bare();
+        command.arg("retry-errors").args(main.get_args()).args(more);
+        for (name, value) in main.get_envs().filter(|(name, _)| name.to_string_lossy().starts_with("CRAWL_"))
+        {
+            command.env(name, value.unwrap());
+        }
+        run(&mut command)
+    };
+    run(crawl().env("CRAWL_FETCH_RETRIES", "0")).expect(0);
+    assert_eq!((sandbox.records("out.jsonl").len(), sandbox.errors().len()), (2, 2));
+    mended.store(true, Ordering::Release);
+    assert!(again(&["--fresh"]).expect(2).stderr.contains("--fresh"));
+    assert!(again(&["--kind", "timeout"]).expect(0).stderr.contains("nothing failed as timeout"));
+    let before = server.targets().len();
+    let done = again(&[]).expect(0);
+    assert!(done.stderr.contains("2 URLs that failed are fetched again"), "{}", done.stderr);
+    let mut asked = server.targets().split_off(before);
+    asked.sort();
+    assert_eq!(asked, ["/b", "/c", "/d"], "what failed, and what it leads to; nothing else");
+    let expected = ["/", "/a", "/b", "/d"].map(|target| (server.url(target), 1));
+    assert_eq!(url_counts(&sandbox.records("out.jsonl")), expected.into());
+    // the next plain run begins a new round
+    run(&mut crawl()).expect(0);
+    assert_eq!(sandbox.records("out.jsonl").len(), 4);
+}
