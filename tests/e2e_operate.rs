@@ -39,11 +39,11 @@ impl Door {
     }
 }
 
-/// A tree of 40 pages of which the last one is behind a door.
+/// A tree of 64 pages of which the last one is behind a door: it alone is so deep, so that all others come before it.
 fn behind(door: &Door) -> impl Fn(&Request) -> Response + Send + Sync + 'static {
-    let (tree, door) = (Tree::of(40), door.clone());
+    let (tree, door) = (Tree::of(64), door.clone());
     move |request| {
-        if request.path() == Tree::target(40) {
+        if request.path() == Tree::target(64) {
             door.pass();
         }
         tree.answer(request)
@@ -113,22 +113,24 @@ fn counts_are_shown_to_prometheus() {
     let text = said();
     let address = text.lines().find_map(|l| l.strip_prefix("metrics at http://")).unwrap();
     let address = address.trim_end_matches("/metrics");
-    eventually("39 pages are held", || {
-        samples(&get(address, "/metrics").1).get("crawl_frontier_urls{state=\"held\"}") == Some(&39.0)
+    eventually("63 pages are held, and the last one is asked for", || {
+        let now = samples(&get(address, "/metrics").1);
+        let of = |state: &str| now.get(&format!("crawl_frontier_urls{{state=\"{state}\"}}")).copied();
+        (of("held"), of("in_flight")) == (Some(63.0), Some(1.0))
     });
     let (head, body) = get(address, "/metrics");
     assert!(head.contains("200 OK") && head.contains("text/plain; version=0.0.4"), "{head}");
     let during = samples(&body);
-    assert_eq!(during["crawl_pages_total"], 39.0);
+    assert_eq!(during["crawl_pages_total"], 63.0);
     assert_eq!(during["crawl_frontier_urls{state=\"in_flight\"}"], 1.0);
-    assert_eq!(during["crawl_responses_total{status=\"200\"}"], 39.0);
+    assert_eq!(during["crawl_responses_total{status=\"200\"}"], 63.0);
     assert_eq!(during["crawl_response_seconds_count"], during["crawl_response_seconds_bucket{le=\"+Inf\"}"]);
     assert!(during["process_resident_memory_bytes"] > 1e6);
     assert!(get(address, "/").0.contains("404"));
     door.open();
     crawl.wait().expect(0);
     let last = samples(&sandbox.read("crawl.prom"));
-    assert_eq!(last["crawl_records_total"], 40.0);
+    assert_eq!(last["crawl_records_total"], 64.0);
     assert_eq!(last["crawl_written_bytes_total"], sandbox.read("out.jsonl").len() as f64);
     assert_eq!(last["crawl_frontier_urls{state=\"held\"}"], 0.0);
     let names: Vec<String> = std::fs::read_dir(sandbox.path("."))
@@ -163,20 +165,20 @@ fn the_status_is_told_while_a_run_is_on_and_after_it() {
     let asked = || run(sandbox.bare().args(["status", "--state-dir", "state"]));
     eventually("there is a state", || asked().code() == 0);
     // the crawl commits what it does in groups: the last page's lease comes with a later one
-    eventually("39 pages are held", || seen()["frontier"]["held"] == 39);
+    eventually("63 pages are held", || seen()["frontier"]["held"] == 63);
     let now = seen();
     assert_eq!(now["running"]["pid"], crawl.id());
     assert!(now["running"]["command"].as_str().unwrap().contains("--seed"), "{now}");
     assert_eq!((&now["round"], &now["finished"]), (&1.into(), &false.into()));
-    assert_eq!(now["hosts"][0]["held"], 39);
+    assert_eq!(now["hosts"][0]["held"], 63);
     assert_eq!(now["hosts"][0]["host"], server.address().to_string());
     let words = status(&sandbox, &[]);
-    assert!(words.contains("running: process") && words.contains("39 held"), "{words}");
+    assert!(words.contains("running: process") && words.contains("63 held"), "{words}");
     door.open();
     crawl.wait().expect(0);
     let after = seen();
     assert_eq!((&after["running"], &after["finished"]), (&Value::Null, &true.into()));
-    assert_eq!(after["frontier"]["records"], 40);
+    assert_eq!(after["frontier"]["records"], 64);
     assert_eq!(after["lastErrors"][0]["kind"], "http_status");
     let words = status(&sandbox, &[]);
     assert!(words.contains("round 1 is done") && words.contains("/gone"), "{words}");
