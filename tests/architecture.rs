@@ -9,7 +9,7 @@ use std::{
 };
 
 /// Crates of the workspace, and those among them that each may depend on, in whatever section of its manifest.
-const ALLOWED: [(&str, &[&str]); 9] = [
+const ALLOWED: [(&str, &[&str]); 10] = [
     ("crawl-model", &[]),
     ("crawl-fetch", &["crawl-model"]),
     ("crawl-extract", &["crawl-model"]),
@@ -18,6 +18,8 @@ const ALLOWED: [(&str, &[&str]); 9] = [
     // any archive and any corpus: they know nothing of each other; a corpus shares the codes of languages
     ("crawl-archive", &[]),
     ("crawl-corpus", &["crawl-model"]),
+    // one document; a record says what it says
+    ("crawl-quality", &["crawl-model"]),
     // the address policy; and, in its tests, the consent rules of the static path
     ("crawl-chrome", &["crawl-fetch", "crawl-extract"]),
     (
@@ -29,6 +31,7 @@ const ALLOWED: [(&str, &[&str]); 9] = [
             "crawl-dedup",
             "crawl-archive",
             "crawl-corpus",
+            "crawl-quality",
             "crawl-store",
             "crawl-chrome",
         ],

@@ -17,6 +17,8 @@ pub struct Document {
     pub title: String,
     /// What it holds.
     pub body: Body,
+    /// The line of JSONL that it stood in, if it was to be kept; else empty.
+    pub line: Vec<u8>,
 }
 
 /// The content of a document.

@@ -22,7 +22,12 @@ pub(crate) fn read(
             Ok(Line::End) => return ControlFlow::Continue(()),
             Ok(Line::Whole) if line.trim_ascii().is_empty() => continue,
             Ok(Line::Whole) => match document(&line) {
-                Ok(document) => Item::Document(document),
+                Ok(mut document) => {
+                    if options.keep_lines {
+                        document.line = std::mem::take(&mut line);
+                    }
+                    Item::Document(document)
+                }
                 Err(error) => Item::Unreadable { number, error },
             },
             Ok(Line::TooLong) => {
@@ -73,5 +78,6 @@ fn document(line: &[u8]) -> Result<Document, RecordError> {
         content_type: if is_html { "text/html; charset=utf-8".to_owned() } else { content_type },
         title: first(&[own("title"), said("title")]),
         body,
+        line: Vec::new(),
     })
 }

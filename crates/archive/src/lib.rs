@@ -33,6 +33,8 @@ use std::{
 pub struct ReadOptions {
     /// Most bytes of a record, uncompressed.
     pub max_record: usize,
+    /// Keep the line that a document of a JSONL stood in, for those who write it again.
+    pub keep_lines: bool,
 }
 
 /// Reads a file and hands each record to `each`, until that asks to stop. The format is that of the file's name

@@ -12,7 +12,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-const OPTIONS: ReadOptions = ReadOptions { max_record: 200 };
+const OPTIONS: ReadOptions = ReadOptions { max_record: 200, keep_lines: false };
 
 fn read(path: &Path) -> (Vec<Document>, Vec<(u64, String)>) {
     let (mut documents, mut bad) = (Vec::new(), Vec::new());

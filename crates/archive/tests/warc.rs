@@ -175,7 +175,7 @@ fn any_bytes_end() {
 
 fn items(path: &Path) -> (Vec<(String, Body)>, usize, Vec<String>) {
     let (mut documents, mut skipped, mut bad) = (Vec::new(), 0, Vec::new());
-    read_file(path, &ReadOptions { max_record: MOST }, &mut |item| {
+    read_file(path, &ReadOptions { max_record: MOST, keep_lines: false }, &mut |item| {
         match item {
             Item::Document(d) => documents.push((d.url, d.body)),
             Item::Skipped => skipped += 1,

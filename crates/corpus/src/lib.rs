@@ -38,7 +38,7 @@ pub use documents::{Distinct, Documents, Members, TextHash};
 pub use error::CorpusError;
 pub use findings::{DocumentPair, DocumentPairs, Findings};
 pub use groups::{Group, Groups};
-pub use html::write_html;
+pub use html::{fill_page, write_html};
 pub use language::{Language, detect};
 pub use lemma::Lemmatizer;
 pub use minhash::{Banding, MinHash, estimate};

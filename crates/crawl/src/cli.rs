@@ -4,6 +4,7 @@ mod duplicates;
 mod jobs;
 mod operate;
 mod projects;
+mod quality;
 
 use crate::config::Override;
 use clap::{Args, Parser, Subcommand};
@@ -13,6 +14,7 @@ pub use jobs::{
 };
 pub use operate::{RetryArgs, StateArgs, StatusArgs};
 pub use projects::{AnalyzeArgs, DatabaseArgs, McpArgs, ProjectsArgs, ProjectsWhat, ServeArgs};
+pub use quality::QualityArgs;
 use std::path::PathBuf;
 use toml::Value;
 
@@ -52,6 +54,8 @@ pub enum Command {
     Dedup(DedupArgs),
     /// Group exact and near duplicates of a corpus and choose a canonical document of each group.
     Duplicates(DuplicatesArgs),
+    /// Judge the documents of a corpus by repetition and the rules of Gopher, C4 and FineWeb, and say why they fail.
+    Quality(QualityArgs),
     /// Explain one decision: what robots.txt says of a URL, what a URL canonicalises to, how bytes are decoded, what a
     /// sitemap lists, what is wrong with rules of your own or a filter list.
     Check(CheckArgs),

@@ -6,6 +6,7 @@ use crate::{
     config::Config,
     cpu::CpuPool,
     feeds::FeedBook,
+    judge::Judge,
     links::LinkPolicy,
     opt_outs::OptOutCache,
     projects::{KeepError, Keeper},
@@ -62,6 +63,8 @@ pub struct Context {
     pub cpu: CpuPool,
     /// Pages to text.
     pub extractor: PageExtractor,
+    /// Judges texts, if `quality.enabled` asks for it.
+    pub quality: Option<Judge>,
     /// Where records are kept besides the output: the project of the run, if it names one.
     pub keeper: Option<Keeper>,
     /// Counts.

@@ -14,6 +14,7 @@ pub mod feeds;
 pub mod fetch_stage;
 mod hints;
 mod host_state;
+pub mod judge;
 pub mod latency;
 pub mod links;
 mod logging;

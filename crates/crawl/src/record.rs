@@ -12,7 +12,7 @@ use url::Url;
 /// The record of a crawled page.
 #[must_use]
 pub fn record(page: CleanPage) -> Record {
-    let CleanPage { page, text, boilerplate, duplicate_of, similarity, content_hash } = page;
+    let CleanPage { page, text, boilerplate, duplicate_of, similarity, content_hash, quality } = page;
     let words = if text == page.extraction.content { page.extraction.word_count } else { count_words(&text) };
     let ExtractedPage {
         request,
@@ -50,6 +50,7 @@ pub fn record(page: CleanPage) -> Record {
         content,
         metadata,
         boilerplate,
+        quality,
         warnings,
         links: outgoing,
     }
@@ -84,6 +85,7 @@ pub fn page_record(extraction: Extraction, text: String, url: Option<&Url>) -> R
             bytes_removed: 0,
             removed: Vec::new(),
         },
+        quality: None,
         warnings,
         links,
         url,

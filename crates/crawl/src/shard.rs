@@ -374,11 +374,13 @@ impl Shard {
             page.extraction.warnings.push(Warning::Duplicate);
         }
         let (text, boilerplate) = cleaned.into_record();
+        let text = match boilerplate.status {
+            BoilerplateStatus::Off => text,
+            _ => self.context.extractor.last_pass(text, page.extraction.extractor),
+        };
         let page = CleanPage {
-            text: match boilerplate.status {
-                BoilerplateStatus::Off => text,
-                _ => self.context.extractor.last_pass(text, page.extraction.extractor),
-            },
+            quality: self.context.quality.as_ref().map(|judge| judge.quality(&text)),
+            text,
             boilerplate,
             similarity: same_content.then_some(1.0),
             duplicate_of: (first != key).then(|| first.to_string()),

@@ -2,6 +2,7 @@
 
 use crate::{ContentHash, ExtractedPage, LeaseToken, RequestId, Strategy, Warning};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Version of the shape of [`Record`].
 pub const SCHEMA_VERSION: u32 = 1;
@@ -104,6 +105,8 @@ pub struct CleanPage {
     pub similarity: Option<f64>,
     /// SHA-256 of `content`.
     pub content_hash: ContentHash,
+    /// What the rules of quality say of `text`, where they are asked.
+    pub quality: Option<Quality>,
 }
 
 /// One try at fetching a page.
@@ -206,6 +209,28 @@ pub struct RecordMetadata {
     pub source_group: Option<String>,
 }
 
+/// What the rules of quality say of a text; nothing follows from it but what its reader makes of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Quality {
+    /// Language whose stop words were left out (ISO 639-1, or `und`).
+    pub language: String,
+    /// Words with a letter.
+    pub words: u32,
+    /// Those of them that are no stop words.
+    pub content_words: u32,
+    /// Why the ratios are told but not judged: `short_text`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub skipped: Option<String>,
+    /// About the word ratio: `too_few_content_words`, or `term` where the higher threshold holds.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub reason: Option<String>,
+    /// Names of the rules that the text does not keep to.
+    pub failed: Vec<String>,
+    /// Rule → value.
+    pub scores: BTreeMap<String, f64>,
+}
+
 /// One line of the output.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
@@ -223,6 +248,9 @@ pub struct Record {
     pub metadata: RecordMetadata,
     /// How it was cleaned.
     pub boilerplate: BoilerplateInfo,
+    /// What the rules of quality say of `text`, where they were asked.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub quality: Option<Quality>,
     /// What a reader should know.
     pub warnings: Vec<Warning>,
     /// Outgoing links, canonical, each once.

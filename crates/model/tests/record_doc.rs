@@ -4,8 +4,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
 use crawl_model::{
-    Attempt, BoilerplateInfo, BoilerplateStatus, Extractor, PageType, Record, RecordMetadata, RemovalReason,
-    RemovedSpan, SCHEMA_VERSION, Strategy, Warning,
+    Attempt, BoilerplateInfo, BoilerplateStatus, Extractor, PageType, Quality, Record, RecordMetadata,
+    RemovalReason, RemovedSpan, SCHEMA_VERSION, Strategy, Warning,
 };
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -74,6 +74,15 @@ fn record(full: bool) -> Record {
         bytes_removed: 0,
         removed: full.then_some(removed).into_iter().collect(),
     };
+    let quality = Quality {
+        language: String::new(),
+        words: 0,
+        content_words: 0,
+        skipped: text(),
+        reason: text(),
+        failed: list(),
+        scores: [("RULE".to_owned(), 0.5)].into(),
+    };
     Record {
         schema_version: SCHEMA_VERSION,
         id: String::new(),
@@ -82,6 +91,7 @@ fn record(full: bool) -> Record {
         content: String::new(),
         metadata,
         boilerplate,
+        quality: Some(quality),
         warnings: Vec::new(),
         links: list(),
     }
@@ -138,7 +148,9 @@ fn rows() -> BTreeMap<&'static str, Vec<&'static str>> {
 
 #[test]
 fn every_field_is_documented_with_its_type() {
-    let (full, empty, rows) = (fields_of(true), fields_of(false), rows());
+    let (full, mut empty, rows) = (fields_of(true), fields_of(false), rows());
+    // it is there in both, so that its own fields can be told apart, and may be missing as a whole
+    assert!(empty.remove("quality").is_some());
     for (path, kind) in &full {
         let row = rows.get(path.as_str()).unwrap_or_else(|| panic!("docs/record.md has no row for {path}"));
         let inner_of_absent = path.contains("[]") && !empty.contains_key(path.split("[]").next().unwrap());

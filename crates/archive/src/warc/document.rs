@@ -32,7 +32,15 @@ pub(super) fn of(mut record: WarcRecord, most: usize) -> Result<Option<Document>
     };
     let id = record.header("WARC-Record-ID").trim_start_matches('<').trim_end_matches('>').to_owned();
     let date = record.header("WARC-Date").to_owned();
-    Ok(Some(Document { id, url: record.target_uri(), date, content_type, title: String::new(), body }))
+    Ok(Some(Document {
+        id,
+        url: record.target_uri(),
+        date,
+        content_type,
+        title: String::new(),
+        body,
+        line: Vec::new(),
+    }))
 }
 
 /// HTML, XHTML, plain text; also what is of no declared type, since the extraction looks itself.

@@ -3,12 +3,15 @@
 mod check;
 mod classify;
 mod dedup;
+mod documents;
 mod duplicates;
 mod explain;
 mod extract;
+mod json;
 mod jsonl;
 mod page_file;
 mod projects;
+mod quality;
 mod retry;
 mod status;
 
@@ -35,6 +38,7 @@ pub fn dispatch(cli: Cli) -> Exit {
         Some(Command::Classify(args)) => classify::run(&args),
         Some(Command::Dedup(args)) => dedup::run(&args),
         Some(Command::Duplicates(args)) => duplicates::run(&args),
+        Some(Command::Quality(args)) => quality::run(&args),
         Some(Command::Check(args)) => check::run(&args),
         Some(Command::Projects(args)) => projects::run(&args),
         Some(Command::Serve(args)) => crate::serve::run(&args),

@@ -4,6 +4,7 @@
 //! types cannot drift apart without an error at the first start (and in the tests).
 
 mod http;
+mod quality;
 mod sections;
 mod values;
 
@@ -95,15 +96,15 @@ pub fn load(
     variables.sort();
     for (name, text) in variables {
         match variable_key(&merge.defaults, &name) {
-            Ok((section, key)) => {
-                let value = parse_like(&merge.defaults[&section][&key], &text);
+            Ok((section, key, default)) => {
+                let value = parse_like(&default, &text);
                 merge.set(&section, &key, value, &name);
             }
             Err(fault) => merge.faults.push(fault),
         }
     }
     for Override { flag, key, value } in flags {
-        match key.split_once('.') {
+        match key.rsplit_once('.') {
             Some((section, key)) => merge.set(section, key, value, flag),
             None => merge.faults.push(broken_defaults(key)),
         }
@@ -175,92 +176,134 @@ struct Merge {
 impl Merge {
     /// Sets one key and reads the whole once, so that an ill-typed value is reported with the place it came from.
     fn set(&mut self, section: &str, key: &str, value: Value, place: &str) {
-        let Some(Value::Table(table)) = self.merged.get_mut(section) else { return };
+        let Some(table) = section_mut(&mut self.merged, section) else { return };
         let before = table.insert(key.to_owned(), value);
         let Err(fault) = read(self.merged.clone(), place) else { return };
         self.faults.push(fault);
-        if let (Some(Value::Table(table)), Some(before)) = (self.merged.get_mut(section), before) {
+        if let (Some(table), Some(before)) = (section_mut(&mut self.merged, section), before) {
             table.insert(key.to_owned(), before);
         }
     }
 
     /// Lays a file over what there is.
     fn file(&mut self, path: &Path) {
-        let shown = path.display();
-        let fault = |line: Option<usize>, key: &str, problem: String, nearest| ConfigError {
-            place: line.map_or_else(|| shown.to_string(), |line| format!("{shown}:{line}")),
-            key: key.to_owned(),
-            problem,
-            nearest,
-        };
+        let shown = path.display().to_string();
         let text = match std::fs::read_to_string(path) {
             Ok(text) => text,
-            Err(e) => return self.faults.push(fault(None, "", format!("cannot be read: {e}"), None)),
+            Err(e) => {
+                let file = SourceFile { shown, text: String::new() };
+                return self.faults.push(file.fault(None, "", format!("cannot be read: {e}"), None));
+            }
         };
-        let line_of = |offset: usize| Some(text[..offset.min(text.len())].matches('\n').count() + 1);
-        let (document, values) = match (DeTable::parse(&text), text.parse::<Table>()) {
+        let file = SourceFile { shown, text };
+        let (document, values) = match (DeTable::parse(&file.text), file.text.parse::<Table>()) {
             (Ok(document), Ok(values)) => (document, values),
             (Err(e), _) => {
-                let line = e.span().and_then(|span| line_of(span.start));
-                return self.faults.push(fault(line, "", e.message().to_owned(), None));
+                let at = e.span().map(|span| span.start);
+                return self.faults.push(file.fault(at, "", e.message().to_owned(), None));
             }
-            (_, Err(e)) => return self.faults.push(fault(None, "", format!("{e}"), None)),
+            (_, Err(e)) => return self.faults.push(file.fault(None, "", format!("{e}"), None)),
         };
         // in the order of the file, which a table does not keep
         let mut sections: Vec<_> = document.get_ref().iter().collect();
         sections.sort_by_key(|(name, _)| name.span().start);
         for (section, body) in sections {
-            let (name, line) = (section.get_ref().as_ref(), line_of(section.span().start));
-            let Some(Value::Table(known)) = self.defaults.get(name) else {
+            let (name, at) = (section.get_ref().as_ref(), Some(section.span().start));
+            if !self.defaults.get(name).is_some_and(Value::is_table) {
                 let nearest = nearest(name, self.defaults.keys());
-                self.faults.push(fault(line, name, "unknown section".into(), nearest));
+                self.faults.push(file.fault(at, name, "unknown section".into(), nearest));
                 continue;
-            };
-            let Some(keys) = body.get_ref().as_table() else {
-                self.faults.push(fault(line, name, "is a section, not a value".into(), None));
-                continue;
-            };
-            let known: Vec<String> = known.keys().cloned().collect();
-            let mut keys: Vec<_> = keys.keys().collect();
-            keys.sort_by_key(|key| key.span().start);
-            for key in keys {
-                let line = line_of(key.span().start);
-                let key = key.get_ref().as_ref();
-                if known.iter().any(|name| name == key) {
-                    let place = fault(line, "", String::new(), None).place;
-                    self.set(name, key, values[name][key].clone(), &place);
-                } else {
-                    let nearest = nearest(key, known.iter());
-                    self.faults.push(fault(line, &format!("{name}.{key}"), "unknown key".into(), nearest));
+            }
+            match (body.get_ref().as_table(), values.get(name).and_then(Value::as_table)) {
+                (Some(keys), Some(values)) => self.section(&file, name, keys, values),
+                _ => self.faults.push(file.fault(at, name, "is a section, not a value".into(), None)),
+            }
+        }
+    }
+
+    /// Lays a section of a file over what there is, and the sections in it.
+    fn section(&mut self, file: &SourceFile, section: &str, keys: &DeTable<'_>, values: &Table) {
+        let Some(known) = section_of(&self.defaults, section).cloned() else { return };
+        let mut keys: Vec<_> = keys.iter().collect();
+        keys.sort_by_key(|(key, _)| key.span().start);
+        for (key, body) in keys {
+            let (name, at) = (key.get_ref().as_ref(), Some(key.span().start));
+            let full = format!("{section}.{name}");
+            match (known.get(name), values.get(name)) {
+                (Some(Value::Table(_)), Some(Value::Table(values))) => {
+                    if let Some(keys) = body.get_ref().as_table() {
+                        self.section(file, &full, keys, values);
+                    }
+                }
+                (Some(Value::Table(_)), _) => {
+                    self.faults.push(file.fault(at, &full, "is a section, not a value".into(), None));
+                }
+                (Some(_), Some(value)) => self.set(section, name, value.clone(), &file.place(at)),
+                _ => {
+                    let nearest = nearest(name, known.keys());
+                    self.faults.push(file.fault(at, &full, "unknown key".into(), nearest));
                 }
             }
         }
     }
 }
 
-fn variable_key(defaults: &Table, name: &str) -> Result<(String, String), ConfigError> {
-    let all: Vec<(String, String, String)> = defaults
-        .iter()
-        .filter_map(|(section, body)| body.as_table().map(|t| (section, t)))
-        .flat_map(|(section, table)| {
-            table.keys().map(move |key| {
-                (
-                    format!("{PREFIX}{}_{}", section.to_uppercase(), key.to_uppercase()),
-                    section.clone(),
-                    key.clone(),
-                )
-            })
-        })
-        .collect();
-    match all.iter().find(|(variable, ..)| variable == name) {
-        Some((_, section, key)) => Ok((section.clone(), key.clone())),
-        None => Err(ConfigError {
-            place: "environment".into(),
-            key: name.to_owned(),
-            problem: "unknown variable".into(),
-            nearest: nearest(name, all.iter().map(|(variable, ..)| variable)),
-        }),
+/// A file of settings, for messages about it.
+struct SourceFile {
+    shown: String,
+    text: String,
+}
+
+impl SourceFile {
+    /// The file, with the line of a byte.
+    fn place(&self, at: Option<usize>) -> String {
+        let line = at.map(|at| self.text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1);
+        line.map_or_else(|| self.shown.clone(), |line| format!("{}:{line}", self.shown))
     }
+
+    fn fault(&self, at: Option<usize>, key: &str, problem: String, nearest: Option<String>) -> ConfigError {
+        ConfigError { place: self.place(at), key: key.to_owned(), problem, nearest }
+    }
+}
+
+/// A section by its name, `quality.text` in `quality`.
+fn section_of<'t>(table: &'t Table, section: &str) -> Option<&'t Table> {
+    section.split('.').try_fold(table, |table, name| table.get(name)?.as_table())
+}
+
+fn section_mut<'t>(table: &'t mut Table, section: &str) -> Option<&'t mut Table> {
+    section.split('.').try_fold(table, |table, name| table.get_mut(name)?.as_table_mut())
+}
+
+/// Section, key and default of every setting below a section.
+fn settings_of<'t>(table: &'t Table, section: &str, out: &mut Vec<(String, &'t str, &'t Value)>) {
+    for (key, value) in table {
+        match value {
+            Value::Table(inner) if section.is_empty() => settings_of(inner, key, out),
+            Value::Table(inner) => settings_of(inner, &format!("{section}.{key}"), out),
+            value => out.push((section.to_owned(), key, value)),
+        }
+    }
+}
+
+/// The section, key and default that a variable is about.
+fn variable_key(defaults: &Table, name: &str) -> Result<(String, String, Value), ConfigError> {
+    let mut settings = Vec::new();
+    settings_of(defaults, "", &mut settings);
+    let variable =
+        |section: &str, key: &str| format!("{PREFIX}{}_{}", section.replace('.', "_"), key).to_uppercase();
+    if let Some((section, key, default)) =
+        settings.iter().find(|(section, key, _)| variable(section, key) == name)
+    {
+        return Ok((section.clone(), (*key).to_owned(), (*default).clone()));
+    }
+    let all: Vec<String> = settings.iter().map(|(section, key, _)| variable(section, key)).collect();
+    Err(ConfigError {
+        place: "environment".into(),
+        key: name.to_owned(),
+        problem: "unknown variable".into(),
+        nearest: nearest(name, all.iter()),
+    })
 }
 
 /// A variable's text as the type that the default has; lists are written as in TOML, or separated by commas.
@@ -268,7 +311,7 @@ fn parse_like(default: &Value, text: &str) -> Value {
     let as_toml = || format!("v = {text}").parse::<Table>().ok().and_then(|mut t| t.remove("v"));
     match default {
         // numbers, or a word that says there is no limit
-        Value::Array(items) if items.iter().any(Value::is_integer) => {
+        Value::Array(items) if items.iter().any(|item| item.is_integer() || item.is_array()) => {
             as_toml().unwrap_or_else(|| text.into())
         }
         Value::Array(_) => as_toml().filter(Value::is_array).unwrap_or_else(|| {

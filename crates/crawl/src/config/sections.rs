@@ -1,6 +1,7 @@
 //! The sections of `config/crawl.toml` as types.
 
 use super::http::{AuthEntry, headers, proxy};
+pub use super::quality::QualitySection;
 use super::values::{
     Limit, Secret, address_or_none, at_least_one, duration, from_text, list_from_text, min_block_chars,
     min_pages, pause, positive, share, threshold_pct, unlimited_duration, unlimited_size,
@@ -26,6 +27,7 @@ pub struct Config {
     pub extract: ExtractSection,
     pub dedup: DedupSection,
     pub duplicates: DuplicatesSection,
+    pub quality: QualitySection,
     pub projects: ProjectsSection,
     pub serve: ServeSection,
     pub output: OutputSection,

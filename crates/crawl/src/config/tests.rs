@@ -152,3 +152,28 @@ fn the_numbers_of_politeness_reach_the_gate_within_their_ranges() {
         assert!(error.contains(why), "{key}: {error}");
     }
 }
+
+#[test]
+fn sections_in_sections_are_set_key_by_key() {
+    let config = with_file("[quality.text]\nmin_words = 7\n[quality]\nenabled = true\n").unwrap();
+    assert!(config.quality.enabled);
+    // what the file does not name keeps its default
+    assert_eq!((config.quality.text.min_words, config.quality.text.max_word_repetition_ratio), (7, 0.2));
+    let error = with_file("[quality]\n[quality.text]\nmin_wrods = 7\n").unwrap_err();
+    assert_eq!(error, "FILE:3: quality.text.min_wrods: unknown key; did you mean \"min_words\"?");
+    let error = with_file("[quality]\ntext = 7\n").unwrap_err();
+    assert_eq!(error, "FILE:2: quality.text: is a section, not a value");
+    let error = with_file("[quality.text]\nmin_words = \"few\"\n").unwrap_err();
+    assert!(error.starts_with("FILE:2: quality.text.min_words: invalid type"), "{error}");
+    let set = |name: &str, value: &str| {
+        load(None, [(format!("CRAWL_QUALITY_{name}"), value.to_owned())].into_iter(), vec![])
+            .map(|config| config.quality)
+    };
+    assert_eq!(set("TEXT_MAX_WORD_REPETITION_RATIO", "0.3").unwrap().text.max_word_repetition_ratio, 0.3);
+    assert_eq!(set("SETS", "text,c4").unwrap().sets.len(), 2);
+    let grams = set("GOPHER_REPETITION_TOP_N_GRAMS", "[[2, 0.5]]").unwrap().gopher_repetition.top_n_grams;
+    assert_eq!(grams, [(2, 0.5)]);
+    assert!(set("TEXT", "1").is_err());
+    let flag = Override { flag: "--x", key: "quality.c4.min_num_sentences", value: 3.into() };
+    assert_eq!(load(None, none(), vec![flag]).unwrap().quality.c4.min_num_sentences, 3);
+}

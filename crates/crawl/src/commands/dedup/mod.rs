@@ -1,7 +1,6 @@
 //! `crawl dedup`: the batch algorithm over a finished JSONL.
 
 mod explain;
-mod json;
 mod records;
 mod report;
 

@@ -1,10 +1,13 @@
 //! Records of a JSONL: read as far as cleaning needs it, written back with what else they hold as it stood.
 
-use super::{
-    internal,
-    json::{self, Members},
+use super::internal;
+use crate::{
+    commands::{
+        json::{self, Members, push_key},
+        read_all,
+    },
+    exit::Failure,
 };
-use crate::{commands::read_all, exit::Failure};
 use crawl_dedup::{Cleaned, PageText};
 use crawl_model::HostKey;
 use memchr::memchr;
@@ -181,13 +184,6 @@ impl<'a> Record<'a> {
         out.extend_from_slice(b"}\n");
         Ok(())
     }
-}
-
-fn push_key(first: bool, key: &str, out: &mut Vec<u8>) -> serde_json::Result<()> {
-    out.push(if first { b'{' } else { b',' });
-    json::push_string(key, out)?;
-    out.push(b':');
-    Ok(())
 }
 
 fn host<'a>(url: &str) -> Option<Cow<'a, str>> {

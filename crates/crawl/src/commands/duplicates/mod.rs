@@ -1,9 +1,8 @@
 //! `crawl duplicates`: duplicates of a corpus, grouped and reported.
 
-mod input;
 mod output;
 
-use super::rules;
+use super::{documents, rules};
 use crate::{
     cli::DuplicatesArgs,
     config::{self, DuplicatesSection},
@@ -12,7 +11,7 @@ use crate::{
 };
 use crawl_archive::{ArchiveError, ReadOptions};
 use crawl_corpus::{Analysis, ClusterSettings, CorpusError, Findings, Keep, Origin, Settings, TfIdfSettings};
-use crawl_extract::{Format, Options, PageExtractor};
+use rayon::prelude::*;
 use std::path::PathBuf;
 
 pub fn run(args: &DuplicatesArgs) -> Result<Exit, Failure> {
@@ -30,10 +29,13 @@ pub fn run(args: &DuplicatesArgs) -> Result<Exit, Failure> {
     let mut analysis = Analysis::new(settings(&section), keep, &work_dir)?;
     let mut inputs = Vec::new();
     let max_record = usize::try_from(section.max_record.as_u64()).unwrap_or(usize::MAX);
-    let options = Options { format: Format::Text, ..Options::default() };
-    let extractor = PageExtractor::from_rules(rules(&args.rules)?, options);
+    let options = ReadOptions { max_record, keep_lines: false };
+    let extractor = documents::extractor(rules(&args.rules)?);
     for file in &files {
-        inputs.push(input::read(file, &ReadOptions { max_record }, &extractor, &mut analysis)?);
+        inputs.push(documents::read(file, &options, &mut |batch| {
+            let pages = batch.into_par_iter().map(|document| documents::page(document, &extractor));
+            Ok(analysis.add(pages.collect())?)
+        })?);
     }
     if inputs.iter().all(|input| input.documents == 0) {
         return Err(Failure::usage("no document could be read"));

@@ -188,6 +188,14 @@ fn has_control(bytes: &[u8]) -> bool {
     bytes.iter().fold(false, |any, &byte| any | (byte < 0x20))
 }
 
+/// Begins a member of an object that is written by hand.
+pub fn push_key(first: bool, key: &str, out: &mut Vec<u8>) -> serde_json::Result<()> {
+    out.push(if first { b'{' } else { b',' });
+    push_string(key, out)?;
+    out.push(b':');
+    Ok(())
+}
+
 /// Appends a text as `serde_json` writes it. That looks at each byte by itself; of a text only quotes, backslashes and line feeds are looked for
 /// here, unless it has other control characters.
 pub fn push_string(text: &str, out: &mut Vec<u8>) -> serde_json::Result<()> {

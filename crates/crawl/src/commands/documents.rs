@@ -1,10 +1,9 @@
-//! Documents of files as pages of a corpus, in batches.
+//! Documents of files, in batches: what `crawl duplicates` and `crawl quality` read.
 
 use crate::{exit::Failure, progress::say, record::page_record};
 use crawl_archive::{Body, Document, Item, ReadOptions};
-use crawl_corpus::{Analysis, CorpusError, InputCount, Page};
-use crawl_extract::{Input, PageExtractor};
-use rayon::prelude::*;
+use crawl_corpus::{InputCount, Page};
+use crawl_extract::{Format, Input, Options, PageExtractor, Rules};
 use std::{ops::ControlFlow, path::Path};
 use url::Url;
 
@@ -15,26 +14,22 @@ const BATCH_BYTES: usize = 16 << 20;
 /// Messages about unreadable records of one file; further ones are only counted.
 const TOLD: u64 = 20;
 
-/// Reads a file into the corpus; what cannot be read is told and counted.
+/// Reads a file and hands its documents on in batches; what cannot be read is told and counted.
 pub(super) fn read(
     path: &Path,
     options: &ReadOptions,
-    extractor: &PageExtractor,
-    analysis: &mut Analysis,
+    batch: &mut dyn FnMut(Vec<Document>) -> Result<(), Failure>,
 ) -> Result<InputCount, Failure> {
     let mut count = InputCount { name: path.display().to_string(), ..InputCount::default() };
-    let (mut batch, mut bytes) = (Vec::new(), 0);
-    let mut failed: Option<CorpusError> = None;
+    let (mut documents, mut bytes) = (Vec::new(), 0);
+    let mut failed: Option<Failure> = None;
     let mut told = 0;
-    let add = |analysis: &mut Analysis, batch: Vec<Document>| {
-        analysis.add(batch.into_par_iter().map(|document| page(document, extractor)).collect())
-    };
     crawl_archive::read_file(path, options, &mut |item| {
         match item {
             Item::Document(document) => {
                 count.documents += 1;
-                bytes += document.body.len();
-                batch.push(document);
+                bytes += document.body.len() + document.line.len();
+                documents.push(document);
             }
             Item::Skipped => count.skipped += 1,
             Item::Unreadable { number, error } => {
@@ -45,30 +40,35 @@ pub(super) fn read(
                 }
             }
         }
-        if batch.len() < BATCH_DOCUMENTS && bytes < BATCH_BYTES {
+        if documents.len() < BATCH_DOCUMENTS && bytes < BATCH_BYTES {
             return ControlFlow::Continue(());
         }
         bytes = 0;
-        match add(analysis, std::mem::take(&mut batch)) {
+        match batch(std::mem::take(&mut documents)) {
             Ok(()) => ControlFlow::Continue(()),
-            Err(error) => {
-                failed = Some(error);
+            Err(failure) => {
+                failed = Some(failure);
                 ControlFlow::Break(())
             }
         }
     })?;
-    if let Some(error) = failed {
-        return Err(error.into());
+    if let Some(failure) = failed {
+        return Err(failure);
     }
-    add(analysis, batch)?;
+    batch(documents)?;
     if told > TOLD {
         say(&format!("{}: {} more records left out", path.display(), told - TOLD));
     }
     Ok(count)
 }
 
+/// Takes plain text from pages.
+pub(super) fn extractor(rules: Rules) -> PageExtractor {
+    PageExtractor::from_rules(rules, Options { format: Format::Text, ..Options::default() })
+}
+
 /// A document as a page: its text as it is, or what extraction takes from its bytes.
-fn page(document: Document, extractor: &PageExtractor) -> Page {
+pub(super) fn page(document: Document, extractor: &PageExtractor) -> Page {
     let mut page = Page {
         id: document.id,
         url: document.url,

@@ -1,0 +1,252 @@
+//! `crawl quality`: what the rules of quality say of documents, and why.
+
+mod context;
+mod distribution;
+mod explain;
+mod output;
+mod report;
+
+use super::{documents, rules, write_out};
+use crate::{
+    cli::QualityArgs,
+    config::{self, Config, QualitySection},
+    exit::{Exit, Failure},
+    judge::Judge,
+    progress::say,
+    visit::Visitor,
+};
+use crawl_archive::{Body, Document, ReadOptions};
+use crawl_corpus::Page;
+use crawl_extract::PageExtractor;
+use crawl_quality::{Assessment, RuleSet};
+use distribution::Distribution;
+use explain::Explainer;
+use output::Output;
+use rayon::prelude::*;
+use report::Report;
+use serde::Serialize;
+use std::{collections::BTreeSet, time::Duration};
+
+/// How long a page that is fetched may take, with all pauses.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A document that was judged.
+struct Judged {
+    document: Page,
+    /// The line that it stood in, of JSONL.
+    line: Vec<u8>,
+    /// It came as a page, and `document.text` was taken from it.
+    extracted: bool,
+    assessment: Assessment,
+}
+
+pub fn run(args: &QualityArgs) -> Result<Exit, Failure> {
+    let config = config::load(args.config.as_deref(), config::environment()?, args.overrides())?;
+    let section = &config.quality;
+    let judge = Judge::new(section)?;
+    let sets = sets(args, section)?;
+    if args.show_config {
+        return show_config(section, &judge);
+    }
+    if let Some(url) = &args.url {
+        return visit(url.clone(), config.clone(), &judge);
+    }
+    let mut job = Job::new(args, &judge, sets)?;
+    let extractor = documents::extractor(rules(&args.rules)?);
+    let max_record = usize::try_from(section.max_record.as_u64()).unwrap_or(usize::MAX);
+    let options = ReadOptions { max_record, keep_lines: args.output.is_some() };
+    let (mut read, mut unreadable) = (0, 0);
+    for file in crawl_archive::expand(&args.inputs)? {
+        let count = documents::read(&file, &options, &mut |batch| {
+            let judged: Vec<Judged> =
+                batch.into_par_iter().map(|document| judged(document, &extractor, &judge)).collect();
+            judged.iter().try_for_each(|document| job.document(document))
+        })?;
+        read += count.documents;
+        unreadable += count.unreadable.values().sum::<u64>();
+    }
+    if read == 0 {
+        return Err(Failure::usage("no document could be read"));
+    }
+    job.finish(args, unreadable)
+}
+
+fn judged(mut document: Document, extractor: &PageExtractor, judge: &Judge) -> Judged {
+    let line = std::mem::take(&mut document.line);
+    let extracted = matches!(document.body, Body::Html(_));
+    let document = documents::page(document, extractor);
+    let assessment = judge.assess(&document.text);
+    Judged { document, line, extracted, assessment }
+}
+
+/// The sets by which documents are dropped, or would be.
+fn sets(args: &QualityArgs, section: &QualitySection) -> Result<Vec<RuleSet>, Failure> {
+    let asked = match args.drop.as_deref() {
+        None | Some("") => section.drop.clone(),
+        Some("all") => section.sets.clone(),
+        Some(names) => {
+            let named: Result<_, String> = names.split(',').map(|name| name.trim().parse()).collect();
+            named.map_err(|problem| Failure::usage(format!("--drop: {problem}")))?
+        }
+    };
+    let missing = |set: &&RuleSet| !section.sets.contains(set);
+    match asked.iter().find(missing) {
+        Some(set) => Err(Failure::usage(format!("--drop: {set} is not among quality.sets"))),
+        None => Ok(asked),
+    }
+}
+
+/// What is done with each document as it passes.
+struct Job<'a> {
+    judge: &'a Judge,
+    sets: Vec<RuleSet>,
+    drop: bool,
+    dropped: u64,
+    distribution: Distribution,
+    output: Option<Output>,
+    report: Option<Report>,
+    explainer: Option<Explainer>,
+    wanted: BTreeSet<String>,
+    found: BTreeSet<String>,
+}
+
+impl<'a> Job<'a> {
+    fn new(args: &QualityArgs, judge: &'a Judge, sets: Vec<RuleSet>) -> Result<Self, Failure> {
+        Ok(Self {
+            distribution: Distribution::new(judge.checker()),
+            output: args.output.as_deref().map(Output::create).transpose()?,
+            report: args.html.as_ref().map(|_| Report::default()),
+            explainer: args.failed.then(Explainer::default),
+            wanted: args.explain.iter().cloned().collect(),
+            found: BTreeSet::new(),
+            drop: args.drop.is_some(),
+            dropped: 0,
+            judge,
+            sets,
+        })
+    }
+
+    fn document(&mut self, judged: &Judged) -> Result<(), Failure> {
+        let checker = self.judge.checker();
+        let fails = checker.fails(&judged.assessment, &self.sets);
+        self.distribution.add(checker, judged, fails);
+        if let Some(report) = &mut self.report {
+            report.add(judged, fails);
+        }
+        let Page { id, url, .. } = &judged.document;
+        let named: Vec<&String> =
+            [id, url].into_iter().filter(|name| self.wanted.contains(name.as_str())).collect();
+        if !named.is_empty() {
+            write_out(explain::detail(checker, judged).as_bytes())?;
+            self.found.extend(named.into_iter().cloned());
+        }
+        if let Some(explainer) = self.explainer.as_mut().filter(|_| fails) {
+            write_out(explainer.failed(checker, judged).as_bytes())?;
+        }
+        if self.drop && fails {
+            self.dropped += 1;
+            return Ok(());
+        }
+        match &mut self.output {
+            Some(output) => output.write(checker, judged),
+            None => Ok(()),
+        }
+    }
+
+    fn finish(self, args: &QualityArgs, unreadable: u64) -> Result<Exit, Failure> {
+        if let Some(output) = self.output {
+            output.finish()?;
+        }
+        let checker = self.judge.checker();
+        if let Some(path) = &args.stats {
+            let mut text = serde_json::to_vec_pretty(&self.distribution.shown(checker, &self.sets))
+                .map_err(|e| Failure::new(Exit::Internal, e.to_string()))?;
+            text.push(b'\n');
+            output::write_file(path, &text)?;
+        }
+        if let Some((path, report)) = args.html.as_ref().zip(self.report) {
+            let mut page = Vec::new();
+            report.write(self.distribution.shown(checker, &self.sets), &mut page)?;
+            output::write_file(path, &page)?;
+        }
+        if let Some(explainer) = self.explainer {
+            write_out(explainer.summary().as_bytes())?;
+        }
+        let missing: Vec<&String> = self.wanted.difference(&self.found).collect();
+        if let Some(id) = missing.first() {
+            return Err(Failure::usage(format!("no document has the id or URL {id}")));
+        }
+        if args.explain.is_empty() && !args.failed {
+            let table = self.distribution.table(checker, &self.sets);
+            match args.output.as_deref().is_some_and(|path| path.as_os_str() == "-") {
+                true => say(table.trim_end()),
+                false => write_out(table.as_bytes())?,
+            }
+        }
+        let dropped =
+            if self.drop { format!(", {} left out of the output", self.dropped) } else { String::new() };
+        let (all, failing) = self.distribution.counts();
+        say(&format!(
+            "{all} documents, {failing} fail {}{dropped}; {unreadable} records unreadable",
+            names(&self.sets)
+        ));
+        Ok(Exit::Done)
+    }
+}
+
+/// Names of sets, as in a sentence.
+fn names(sets: &[RuleSet]) -> String {
+    match sets.iter().map(|set| set.name()).collect::<Vec<_>>().as_slice() {
+        [] => "no set of rules".to_owned(),
+        names => names.join(", "),
+    }
+}
+
+/// Prints the thresholds as a file of settings would have them.
+fn show_config(section: &QualitySection, judge: &Judge) -> Result<Exit, Failure> {
+    #[derive(Serialize)]
+    struct Shown<'a> {
+        enabled: bool,
+        drop: &'a [RuleSet],
+        language: &'a str,
+        max_record: String,
+        #[serde(flatten)]
+        settings: &'a crawl_quality::Settings,
+    }
+    #[derive(Serialize)]
+    struct File<'a> {
+        quality: Shown<'a>,
+    }
+    let QualitySection { enabled, drop, language, max_record, .. } = section;
+    let settings = judge.checker().settings();
+    let max_record = max_record.to_string();
+    let file = File { quality: Shown { enabled: *enabled, drop, language, max_record, settings } };
+    let text = toml::to_string(&file).map_err(|e| Failure::new(Exit::Internal, e.to_string()))?;
+    write_out(text.as_bytes())?;
+    Ok(Exit::Done)
+}
+
+/// Fetches a page as a crawl of one page would, and explains its text.
+fn visit(url: url::Url, config: Config, judge: &Judge) -> Result<Exit, Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .map_err(|e| Failure::new(Exit::Internal, format!("the runtime cannot be started: {e}")))?;
+    let visitor = Visitor::new(config, PATIENCE);
+    let record = runtime
+        .block_on(visitor.visit(url, None, None))
+        .map_err(|error| Failure::new(Exit::NoSeed, error.to_string()))?;
+    let assessment = judge.assess(&record.text);
+    let document = Page {
+        id: record.id,
+        url: record.url,
+        title: record.metadata.title.unwrap_or_default(),
+        text: record.text,
+        text_source: "html".to_owned(),
+        ..Page::default()
+    };
+    let judged = Judged { document, line: Vec::new(), extracted: true, assessment };
+    write_out(explain::detail(judge.checker(), &judged).as_bytes())?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,125 @@
+//! Documents with what the rules say of them, as JSONL.
+
+use super::Judged;
+use crate::{
+    commands::json::{Members, push_key},
+    exit::{Exit, Failure},
+};
+use crawl_model::Quality;
+use crawl_quality::Checker;
+use serde::Serialize;
+use std::{
+    fs::File,
+    io::{self, BufWriter, Write},
+    path::{Path, PathBuf},
+};
+
+/// Where documents are written.
+pub(super) struct Output {
+    path: PathBuf,
+    out: Box<dyn Write>,
+}
+
+/// A document that did not stand in a line of JSONL.
+#[derive(Serialize)]
+struct Written<'a> {
+    id: &'a str,
+    url: &'a str,
+    title: &'a str,
+    text: &'a str,
+    quality: Quality,
+}
+
+impl Output {
+    /// A file that is replaced, or standard output for `-`.
+    pub fn create(path: &Path) -> Result<Self, Failure> {
+        let out: Box<dyn Write> = if path.as_os_str() == "-" {
+            Box::new(io::stdout())
+        } else {
+            Box::new(File::create(path).map_err(|e| cannot(path, &e))?)
+        };
+        Ok(Self { path: path.to_owned(), out: Box::new(BufWriter::with_capacity(1 << 18, out)) })
+    }
+
+    /// A record keeps all that it had, in its order, and has `quality` beside it; another document has its text.
+    pub fn write(&mut self, checker: &Checker, judged: &Judged) -> Result<(), Failure> {
+        let quality = checker.quality(&judged.assessment);
+        let mut line = Vec::with_capacity(judged.line.len() + 2048);
+        if judged.line.is_empty() {
+            let document = &judged.document;
+            let (id, url, title, text) = (&document.id, &document.url, &document.title, &document.text);
+            serde_json::to_writer(&mut line, &Written { id, url, title, text, quality }).map_err(internal)?;
+        } else {
+            annotate(&judged.line, &quality, &mut line).map_err(internal)?;
+        }
+        line.push(b'\n');
+        self.out.write_all(&line).map_err(|e| cannot(&self.path, &e))
+    }
+
+    pub fn finish(mut self) -> Result<(), Failure> {
+        self.out.flush().map_err(|e| cannot(&self.path, &e))
+    }
+}
+
+/// The object of a line with a member `quality`, in the place of the one that it had or at its end.
+fn annotate(line: &[u8], quality: &Quality, out: &mut Vec<u8>) -> Result<(), String> {
+    let text = |e: serde_json::Error| e.to_string();
+    let line = std::str::from_utf8(line).map_err(|e| e.to_string())?;
+    let quality = serde_json::to_string(quality).map_err(text)?;
+    let mut buffer = String::new();
+    let mut members = Members::of(line, "", &mut buffer)?;
+    members.put("quality".into(), &quality);
+    for (n, (key, value)) in members.all.iter().enumerate() {
+        push_key(n == 0, key, out).map_err(text)?;
+        out.extend_from_slice(value.as_bytes());
+    }
+    out.push(b'}');
+    Ok(())
+}
+
+/// Writes a whole file.
+pub(super) fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    std::fs::write(path, bytes).map_err(|e| cannot(path, &e))
+}
+
+fn cannot(path: &Path, error: &io::Error) -> Failure {
+    match error.kind() {
+        io::ErrorKind::BrokenPipe => Failure::new(Exit::Done, "the reader of standard output has closed it"),
+        _ => Failure::new(Exit::Storage, format!("{}: {error}", path.display())),
+    }
+}
+
+fn internal(error: impl std::fmt::Display) -> Failure {
+    Failure::new(Exit::Internal, error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_keeps_what_it_had() {
+        let quality = Quality {
+            language: "en".into(),
+            words: 1,
+            content_words: 0,
+            skipped: None,
+            reason: None,
+            failed: Vec::new(),
+            scores: [("c4.policy".to_owned(), 0.25)].into(),
+        };
+        let said = r#"{"language":"en","words":1,"contentWords":0,"failed":[],"scores":{"c4.policy":0.25}}"#;
+        let of = |line: &str| {
+            let mut out = Vec::new();
+            annotate(line.as_bytes(), &quality, &mut out).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        let once = of(r#"{"id":1.50,"text":"a\u00e9","x":[1e3, {"y":null}]}"#);
+        assert_eq!(
+            once,
+            format!(r#"{{"id":1.50,"text":"a\u00e9","x":[1e3, {{"y":null}}],"quality":{said}}}"#)
+        );
+        assert_eq!(of(&once), once);
+        assert_eq!(of("{}"), format!(r#"{{"quality":{said}}}"#));
+    }
+}

@@ -1,0 +1,39 @@
+//! The section `quality` and the sections in it.
+
+use crawl_quality::{
+    C4Settings, FinewebSettings, GopherQualitySettings, GopherRepetitionSettings, RuleSet, Settings,
+    TextSettings,
+};
+use serde::Deserialize;
+
+/// What the rules of quality ask, and what becomes of those that fail.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "see config/crawl.toml")]
+pub struct QualitySection {
+    pub enabled: bool,
+    pub sets: Vec<RuleSet>,
+    pub drop: Vec<RuleSet>,
+    pub language: String,
+    pub max_record: bytesize::ByteSize,
+    pub text: TextSettings,
+    pub gopher_repetition: GopherRepetitionSettings,
+    pub gopher_quality: GopherQualitySettings,
+    pub c4: C4Settings,
+    pub fineweb: FinewebSettings,
+}
+
+impl QualitySection {
+    /// As the quality crate takes them, which checks their ranges.
+    #[must_use]
+    pub fn settings(&self) -> Settings {
+        Settings {
+            sets: self.sets.clone(),
+            text: self.text.clone(),
+            gopher_repetition: self.gopher_repetition.clone(),
+            gopher_quality: self.gopher_quality.clone(),
+            c4: self.c4.clone(),
+            fineweb: self.fineweb.clone(),
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! What can be wrong.
+
+/// Why documents cannot be judged.
+#[derive(Debug, thiserror::Error)]
+pub enum QualityError {
+    /// The rules (`config/rules/quality.toml`, or others in its place) cannot be read.
+    #[error("rules of quality: {0}")]
+    Rules(String),
+    /// A setting is out of its range.
+    #[error("quality.{key} is {given}: it must be {range}")]
+    Setting {
+        /// Key below `quality`, with its section.
+        key: String,
+        /// As given.
+        given: String,
+        /// What it may be.
+        range: &'static str,
+    },
+}

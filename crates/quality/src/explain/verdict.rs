@@ -1,0 +1,106 @@
+//! The decision tree: what high repetition comes from, and what can be done about it.
+
+use crate::{Assessment, Checker, Reason, RuleSet, repetition, text::ratio};
+use serde::Serialize;
+
+/// Share of a text's words that a language's stop words must be for the text to be taken as written in it: prose has twice
+/// as many.
+const WRITTEN_IN: f64 = 0.2;
+
+/// What the repetition of a text comes from: the branches of the specification's tree, and what it leaves out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// The text is short: nothing is judged.
+    ShortText,
+    /// Stop words of another language than the one that was taken.
+    CommonWords,
+    /// Lines of a page's frame.
+    Boilerplate,
+    /// Words that stand in ever different company.
+    Terms,
+    /// The same passages again and again.
+    Passages,
+    /// Runs of one character.
+    Characters,
+}
+
+/// What the ratios of a text come from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Verdict {
+    /// The branch of the tree.
+    pub cause: Cause,
+    /// The word ratio; the same with stop words counted; the same without lines of boilerplate.
+    pub word_ratio: f64,
+    /// With stop words counted as other words are.
+    pub with_stop_words: f64,
+    /// Without lines of boilerplate.
+    pub without_boilerplate: f64,
+    /// For [`Cause::CommonWords`] the language that the words are of.
+    pub written_in: Option<&'static str>,
+}
+
+impl Checker {
+    /// Goes through the tree; none where the ratios are kept to.
+    pub(super) fn verdict(&self, text: &str, assessment: &Assessment) -> Option<Verdict> {
+        let asked = self.settings.sets.contains(&RuleSet::Text);
+        let fails = self.fails(assessment, &[RuleSet::Text]);
+        if !asked || !(fails || assessment.short) {
+            return None;
+        }
+        let plain = repetition::without_boilerplate(text, &self.line_rules.boilerplate);
+        let words = repetition::slices(text);
+        let mut verdict = Verdict {
+            cause: Cause::Passages,
+            word_ratio: self.ratio(&words, &assessment.language),
+            with_stop_words: self.ratio(&words, ""),
+            without_boilerplate: self.ratio(&repetition::slices(&plain), &assessment.language),
+            written_in: None,
+        };
+        let broken = |rule: usize| assessment.failed.contains(&rule);
+        verdict.cause = match () {
+            () if assessment.short => Cause::ShortText,
+            () if broken(repetition::WORD) && {
+                verdict.written_in = self.written_in(&words, assessment);
+                verdict.written_in.is_some()
+            } =>
+            {
+                Cause::CommonWords
+            }
+            () if !self.fails(&self.assess(&plain, &assessment.language), &[RuleSet::Text]) => {
+                Cause::Boilerplate
+            }
+            () if broken(repetition::NGRAM) => Cause::Passages,
+            () if broken(repetition::WORD) && assessment.reason == Some(Reason::Term) => Cause::Terms,
+            () if broken(repetition::WORD) => Cause::Passages,
+            () => Cause::Characters,
+        };
+        Some(verdict)
+    }
+
+    /// The word ratio with the stop words of a language left out.
+    fn ratio(&self, words: &[&str], language: &str) -> f64 {
+        let list = self.stop_words.of(language);
+        let apart = repetition::told_apart(words, list, self.seed);
+        repetition::word_ratio(&apart, &self.settings.text).ratio
+    }
+
+    /// The language whose stop words make the text fail: the text is written in it rather than in the one that was taken, and
+    /// without its stop words the word ratio is kept to.
+    fn written_in(&self, words: &[&str], assessment: &Assessment) -> Option<&'static str> {
+        let lettered = words.iter().filter(|word| crate::text::has_letter(word)).count();
+        let share = |language: &str| {
+            let list = self.stop_words.of(language)?;
+            let found = words.iter().filter(|word| list.contains(crate::text::folded(word).as_ref())).count();
+            Some(ratio(found, lettered))
+        };
+        let own = share(&assessment.language).unwrap_or(0.0);
+        let best = stop_words::available_languages()
+            .iter()
+            .filter_map(|language| Some((*language, share(language)?)))
+            .max_by(|a, b| a.1.total_cmp(&b.1))?;
+        let (language, most) = best;
+        let kept = self.ratio(words, language) <= self.settings.text.max_word_repetition_ratio;
+        (language != assessment.language && most > own && most >= WRITTEN_IN && kept).then_some(language)
+    }
+}

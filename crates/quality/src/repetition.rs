@@ -1,0 +1,193 @@
+//! The ratios of a repetition filter, with stop words left out.
+
+use crate::{
+    rule::{Limit, Reason},
+    rules::BoilerplateRules,
+    settings::TextSettings,
+    text::{folded, has_letter, is_space, ratio, words},
+};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::borrow::Cow;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+/// Places of the values.
+pub(crate) const WORD: usize = 0;
+pub(crate) const CHAR: usize = 1;
+pub(crate) const NGRAM: usize = 2;
+
+pub(crate) fn limits(settings: &TextSettings) -> Vec<(String, Limit)> {
+    crate::rule::named([
+        ("word_repetition_ratio", Limit::AtMost(settings.max_word_repetition_ratio)),
+        ("char_repetition_ratio", Limit::AtMost(settings.max_char_repetition_ratio)),
+        ("ngram_repetition", Limit::AtMost(settings.max_ngram_repetition)),
+    ])
+}
+
+/// A word that is no mark of punctuation.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Word {
+    /// Place among the words of the text.
+    pub at: usize,
+    /// Of its folded form.
+    pub hash: u64,
+    /// It has a letter.
+    pub letter: bool,
+    /// It has a letter and is no stop word.
+    pub content: bool,
+}
+
+/// The words of a text with a letter or digit.
+pub(crate) fn told_apart(words: &[&str], stop_words: Option<&FxHashSet<&str>>, seed: u64) -> Vec<Word> {
+    let word = |(at, word): (usize, &&str)| {
+        let letter = has_letter(word);
+        if !letter && !word.chars().any(char::is_numeric) {
+            return None;
+        }
+        let folded = folded(word);
+        let content = letter && !stop_words.is_some_and(|list| list.contains(folded.as_ref()));
+        Some(Word { at, hash: xxh3_64_with_seed(folded.as_bytes(), seed), letter, content })
+    };
+    words.iter().enumerate().filter_map(word).collect()
+}
+
+/// How much of a text one word is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct WordRatio {
+    /// Words with a letter.
+    pub words: usize,
+    /// Those of them that are no stop words.
+    pub content_words: usize,
+    /// Times of the most frequent content word ÷ content words; 0 with too few of these.
+    pub ratio: f64,
+    /// Hash of that word.
+    pub top: Option<u64>,
+    pub reason: Option<Reason>,
+}
+
+/// The word ratio: what share of the content words is the same word, the most frequent one. Words are compared in lower case.
+///
+/// The specification leaves the formula open. The share of words that stood before, which other filters take, grows with the
+/// length of any text (Heaps' law), and over a fifth of a page of documentation of any length is such words: the failure that the
+/// specification describes. The share of one word does not depend on the length.
+pub(crate) fn word_ratio(words: &[Word], settings: &TextSettings) -> WordRatio {
+    let mut counts: FxHashMap<u64, (usize, usize)> = FxHashMap::default();
+    let mut content_words = 0;
+    for (at, word) in words.iter().filter(|word| word.content).enumerate() {
+        counts.entry(word.hash).or_insert((0, at)).0 += 1;
+        content_words += 1;
+    }
+    let top = counts.iter().max_by_key(|(_, (count, at))| (*count, usize::MAX - at));
+    let top = top.map(|(hash, (count, _))| (*hash, *count));
+    let mut found = WordRatio {
+        words: words.iter().filter(|word| word.letter).count(),
+        content_words,
+        ratio: ratio(top.map_or(0, |(_, count)| count), content_words),
+        top: top.map(|(hash, _)| hash),
+        reason: None,
+    };
+    if content_words < settings.min_content_words {
+        (found.ratio, found.reason) = (0.0, Some(Reason::TooFewContentWords));
+    } else if found.ratio > settings.max_word_repetition_ratio
+        && found.top.is_some_and(|top| is_term(words, top))
+    {
+        found.reason = Some(Reason::Term);
+    }
+    found
+}
+
+/// Words with a letter by hash, with how often each is there, the most frequent first.
+pub(crate) fn counts(words: &[Word]) -> Vec<(u64, usize)> {
+    let mut counts: FxHashMap<u64, (usize, usize)> = FxHashMap::default();
+    for (at, word) in words.iter().filter(|word| word.letter).enumerate() {
+        counts.entry(word.hash).or_insert((0, at)).0 += 1;
+    }
+    let mut all: Vec<(u64, (usize, usize))> = counts.into_iter().collect();
+    all.sort_unstable_by_key(|(_, (count, at))| (usize::MAX - count, *at));
+    all.into_iter().map(|(hash, (count, _))| (hash, count)).collect()
+}
+
+/// Whether a word is a term: it stands in ever different company. Where at most half of its occurrences have the same
+/// neighbours as an earlier one, or stand beside another occurrence, the text speaks of one thing; where more have, it says
+/// one thing again and again.
+pub(crate) fn is_term(words: &[Word], hash: u64) -> bool {
+    let (mut seen, mut all, mut again) = (FxHashSet::default(), 0_usize, 0_usize);
+    let neighbour = |at: Option<usize>| at.and_then(|at| words.get(at)).map(|word| word.hash);
+    for (at, _) in words.iter().enumerate().filter(|(_, word)| word.hash == hash) {
+        all += 1;
+        let company = (neighbour(at.checked_sub(1)), neighbour(at.checked_add(1)));
+        let beside_itself = company.0 == Some(hash) || company.1 == Some(hash);
+        again += usize::from(!seen.insert(company) || beside_itself);
+    }
+    again * 2 <= all
+}
+
+/// The share of the characters (white space aside) that stand in runs of one character, as `-----` or `aaaa`.
+pub(crate) fn char_ratio(text: &str, run: usize) -> f64 {
+    let (mut all, mut in_runs, mut length, mut last) = (0, 0, 0, None);
+    for c in text.chars() {
+        let counts = !is_space(c);
+        all += usize::from(counts);
+        if counts && last == Some(c) {
+            length += 1;
+            continue;
+        }
+        in_runs += if length >= run { length } else { 0 };
+        (length, last) = (usize::from(counts), Some(c));
+    }
+    in_runs += if length >= run { length } else { 0 };
+    ratio(in_runs, all)
+}
+
+/// The n-gram ratio: the share of the words (letters or digits in them) that stand in an n-gram that stood before.
+pub(crate) fn ngram_ratio(words: &[Word], settings: &TextSettings, seed: u64) -> f64 {
+    let again = stretches(words, settings.ngram_words, seed).iter().map(ExactSizeIterator::len).sum();
+    ratio(again, words.len())
+}
+
+/// Stretches of such words, by their places in `words`.
+pub(crate) fn stretches(words: &[Word], n: usize, seed: u64) -> Vec<std::ops::Range<usize>> {
+    let hashes: Vec<u64> = words.iter().map(|word| word.hash).collect();
+    crate::grams::repeated(&hashes, n, seed)
+}
+
+/// The text without its lines of boilerplate.
+pub(crate) fn without_boilerplate<'t>(text: &'t str, rules: &BoilerplateRules) -> Cow<'t, str> {
+    if !text.split('\n').any(|line| rules.phrase_of(line).is_some()) {
+        return text.into();
+    }
+    let kept: Vec<&str> = text.split('\n').filter(|line| rules.phrase_of(line).is_none()).collect();
+    kept.join("\n").into()
+}
+
+/// Words as slices.
+pub(crate) fn slices(text: &str) -> Vec<&str> {
+    words(text).map(|(_, word)| word).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_are_of_one_character() {
+        let share = |text| char_ratio(text, 4);
+        assert!((share("aaaa bbb") - 4.0 / 7.0).abs() < 1e-12);
+        assert!((share("-----") - 1.0).abs() < 1e-12);
+        assert_eq!(share("abc      def\n\n\n\n\n"), 0.0);
+        assert_eq!(share("aa aa"), 0.0);
+        assert_eq!(share(""), 0.0);
+    }
+
+    #[test]
+    fn terms_stand_in_different_company() {
+        let of = |text: &str| {
+            let words = told_apart(&slices(text), None, 1);
+            let hash = xxh3_64_with_seed(b"stain", 1);
+            is_term(&words, hash)
+        };
+        assert!(of(
+            "A stain of wine, the stain that coffee leaves, one stain after another, no stain at all"
+        ));
+        assert!(!of("buy stain remover now buy stain remover now buy stain remover now"));
+    }
+}

@@ -1,0 +1,125 @@
+//! Rules by name, and what a document comes to under them.
+
+use crate::settings::{RuleSet, Settings};
+
+/// What a value must keep to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Limit {
+    /// Not more.
+    AtMost(f64),
+    /// Not less.
+    AtLeast(f64),
+    /// It is told, and nothing follows from it.
+    None,
+}
+
+impl Limit {
+    /// Whether a value does not keep to it.
+    #[must_use]
+    pub fn is_broken_by(self, value: f64) -> bool {
+        match self {
+            Self::AtMost(most) => value > most,
+            Self::AtLeast(least) => value < least,
+            Self::None => false,
+        }
+    }
+}
+
+/// A rule.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rule {
+    /// The set that it is of.
+    pub set: RuleSet,
+    /// Set and name: `gopher_repetition.top_2_gram`. Names are those that datatrove gives as its reasons.
+    pub name: String,
+    /// Its threshold.
+    pub limit: Limit,
+}
+
+impl Rule {
+    /// Whether values are shares of something (0 to 1, or little more), rather than counts or lengths.
+    #[must_use]
+    pub fn is_share(&self) -> bool {
+        let name = self.name.split_once('.').map_or("", |(_, name)| name);
+        !matches!(
+            name,
+            "short_doc"
+                | "long_doc"
+                | "below_avg_threshold"
+                | "above_avg_threshold"
+                | "enough_stop_words"
+                | "lorem_ipsum"
+                | "curly_bracket"
+                | "too_few_sentences"
+        )
+    }
+}
+
+/// Why the word ratio is not judged as others are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reason {
+    /// There are too few content words: the ratio is 0.
+    TooFewContentWords,
+    /// The word is a term of the field: the higher limit holds.
+    Term,
+}
+
+impl Reason {
+    /// The name, as in a record.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::TooFewContentWords => "too_few_content_words",
+            Self::Term => "term",
+        }
+    }
+}
+
+/// What a document comes to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Assessment {
+    /// Language that stop words were taken of (ISO 639-1, or `und`).
+    pub language: String,
+    /// Words with a letter, of which the stop words are `words - content_words`.
+    pub words: usize,
+    /// Words with a letter that are no stop words.
+    pub content_words: usize,
+    /// Too short for [`RuleSet::Text`]: its values are told, not judged.
+    pub short: bool,
+    /// About the word ratio.
+    pub reason: Option<Reason>,
+    /// A value for each rule of the [`Checker`](crate::Checker), in its order; none where it cannot be asked.
+    pub values: Vec<Option<f64>>,
+    /// The rules that are not kept to, as places among those of the checker: set by set in the order in which they are told,
+    /// and within C4 in that of the text.
+    pub failed: Vec<usize>,
+}
+
+/// The rules of the sets that are asked, in their order.
+pub(crate) fn rules(settings: &Settings) -> Vec<Rule> {
+    RuleSet::ALL
+        .into_iter()
+        .filter(|set| settings.sets.contains(set))
+        .flat_map(|set| {
+            let named =
+                move |(name, limit): (String, Limit)| Rule { set, name: format!("{set}.{name}"), limit };
+            limits(set, settings).into_iter().map(named)
+        })
+        .collect()
+}
+
+fn limits(set: RuleSet, settings: &Settings) -> Vec<(String, Limit)> {
+    match set {
+        RuleSet::Text => crate::repetition::limits(&settings.text),
+        RuleSet::GopherRepetition => crate::gopher_repetition::limits(&settings.gopher_repetition),
+        RuleSet::GopherQuality => crate::gopher_quality::limits(&settings.gopher_quality),
+        RuleSet::C4 => crate::c4::limits(&settings.c4),
+        RuleSet::Fineweb => crate::fineweb::limits(&settings.fineweb),
+    }
+}
+
+/// Names with their limits.
+pub(crate) fn named<const N: usize>(all: [(&str, Limit); N]) -> Vec<(String, Limit)> {
+    all.map(|(name, limit)| (name.to_owned(), limit)).into()
+}

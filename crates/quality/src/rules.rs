@@ -1,0 +1,149 @@
+//! What the rules look for, as data: `config/rules/quality.toml`.
+
+use crate::QualityError;
+use rustc_hash::FxHashSet;
+use serde::Deserialize;
+
+const TEXT: &str = include_str!("../../../config/rules/quality.toml");
+
+/// Phrases and characters that the rules look for.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LineRules {
+    punctuation: Characters,
+    terminal_punctuation: Characters,
+    pub(crate) gopher: GopherRules,
+    pub(crate) c4: C4Rules,
+    pub(crate) boilerplate: BoilerplateRules,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct GopherRules {
+    pub stop_words: Vec<String>,
+    pub bullets: Vec<String>,
+    pub ellipses: Vec<String>,
+    pub hash: String,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct C4Rules {
+    pub end_punctuation: Vec<String>,
+    pub ellipsis: String,
+    pub javascript: String,
+    pub lorem_ipsum: String,
+    pub curly_bracket: String,
+    pub policies: Vec<String>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct BoilerplateRules {
+    pub max_words: usize,
+    pub phrases: Vec<String>,
+}
+
+impl LineRules {
+    /// The built-in rules.
+    ///
+    /// # Errors
+    /// When the file that was built in cannot be read; a test holds that it can.
+    pub fn built_in() -> Result<Self, QualityError> {
+        Self::parse(TEXT)
+    }
+
+    /// Rules of a text with the form of `config/rules/quality.toml`.
+    ///
+    /// # Errors
+    /// Names what cannot be read; unknown keys are errors.
+    pub fn parse(text: &str) -> Result<Self, QualityError> {
+        toml::from_str(text).map_err(|e| QualityError::Rules(e.to_string()))
+    }
+
+    /// Whether a character alone is no word.
+    pub(crate) fn is_symbol(&self, c: char) -> bool {
+        self.punctuation.has(c) || self.terminal_punctuation.has(c)
+    }
+
+    /// Whether a character ends a sentence.
+    pub(crate) fn ends_sentence(&self, c: char) -> bool {
+        self.terminal_punctuation.has(c)
+    }
+}
+
+impl BoilerplateRules {
+    /// The phrase that makes a line one of a page's frame.
+    pub(crate) fn phrase_of(&self, line: &str) -> Option<&str> {
+        let short = line.split_whitespace().nth(self.max_words).is_none();
+        if !short || line.trim().is_empty() {
+            return None;
+        }
+        let line = line.to_lowercase();
+        self.phrases.iter().find(|phrase| line.contains(phrase.as_str())).map(String::as_str)
+    }
+}
+
+/// Characters, written as hex code points and ranges of them.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "Vec<String>")]
+struct Characters {
+    ascii: u128,
+    others: FxHashSet<char>,
+}
+
+impl Characters {
+    fn has(&self, c: char) -> bool {
+        if c.is_ascii() { self.ascii >> u32::from(c) & 1 == 1 } else { self.others.contains(&c) }
+    }
+}
+
+impl TryFrom<Vec<String>> for Characters {
+    type Error = String;
+
+    fn try_from(ranges: Vec<String>) -> Result<Self, String> {
+        let mut all = Self { ascii: 0, others: FxHashSet::default() };
+        for range in ranges {
+            let point = |hex: &str| u32::from_str_radix(hex, 16).map_err(|e| format!("\"{range}\": {e}"));
+            let (from, to) = range.split_once('-').unwrap_or((&range, &range));
+            for c in (point(from)?..=point(to)?).filter_map(char::from_u32) {
+                if c.is_ascii() {
+                    all.ascii |= 1 << u32::from(c);
+                } else {
+                    all.others.insert(c);
+                }
+            }
+        }
+        Ok(all)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_built_in_rules_can_be_read() {
+        let rules = LineRules::built_in().unwrap();
+        for c in ['.', '…', '。', '\u{7f}', '\r', '\0'] {
+            assert!(rules.is_symbol(c), "{c:?}");
+        }
+        for c in ['a', '1', '\t', '\n', '•', 'é'] {
+            assert!(!rules.is_symbol(c), "{c:?}");
+        }
+        assert!(rules.ends_sentence('।') && rules.ends_sentence('?') && !rules.ends_sentence('"'));
+        let error = LineRules::parse(&TEXT.replace("max_words", "max_word")).unwrap_err().to_string();
+        assert!(error.contains("max_word"), "{error}");
+        assert!(LineRules::parse(&TEXT.replace("0021-002F", "xyz")).is_err());
+    }
+
+    #[test]
+    fn short_lines_with_a_phrase_are_boilerplate() {
+        let rules = LineRules::built_in().unwrap().boilerplate;
+        assert_eq!(rules.phrase_of("We use Cookies. OK"), Some("cookie"));
+        assert_eq!(rules.phrase_of("Share this page"), Some("share this"));
+        let long = "A cookie is a small piece of data that a server sends to a browser, which may store it.";
+        assert_eq!(rules.phrase_of(long), None);
+        assert_eq!(rules.phrase_of(""), None);
+    }
+}

@@ -1,0 +1,225 @@
+//! Which rules are asked, and their thresholds.
+
+use crate::QualityError;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A set of rules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RuleSet {
+    /// The ratios of a repetition filter: words, characters, n-grams.
+    Text,
+    /// Repetition as Gopher judges it (Rae et al. 2021, table A1).
+    GopherRepetition,
+    /// Quality as Gopher judges it (Rae et al. 2021, A.1.1).
+    GopherQuality,
+    /// The rules of C4 (Raffel et al. 2020, 2.2).
+    C4,
+    /// The rules that FineWeb adds to them (Penedo et al. 2024, 3.6).
+    Fineweb,
+}
+
+impl RuleSet {
+    /// All of them, in the order in which they are told.
+    pub const ALL: [Self; 5] =
+        [Self::Text, Self::GopherRepetition, Self::GopherQuality, Self::C4, Self::Fineweb];
+
+    /// The name, as in the settings and before the names of rules.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::GopherRepetition => "gopher_repetition",
+            Self::GopherQuality => "gopher_quality",
+            Self::C4 => "c4",
+            Self::Fineweb => "fineweb",
+        }
+    }
+}
+
+impl fmt::Display for RuleSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl std::str::FromStr for RuleSet {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        Self::ALL
+            .into_iter()
+            .find(|set| set.name() == name)
+            .ok_or_else(|| format!("\"{name}\" is none of {}", Self::ALL.map(RuleSet::name).join(", ")))
+    }
+}
+
+/// The sets that are asked, and the thresholds of each. Defaults stand in `config/crawl.toml`, not here.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Settings {
+    /// Sets that are asked.
+    pub sets: Vec<RuleSet>,
+    /// Thresholds of [`RuleSet::Text`].
+    pub text: TextSettings,
+    /// Thresholds of [`RuleSet::GopherRepetition`].
+    pub gopher_repetition: GopherRepetitionSettings,
+    /// Thresholds of [`RuleSet::GopherQuality`].
+    pub gopher_quality: GopherQualitySettings,
+    /// Thresholds of [`RuleSet::C4`].
+    pub c4: C4Settings,
+    /// Thresholds of [`RuleSet::Fineweb`].
+    pub fineweb: FinewebSettings,
+}
+
+/// Thresholds of the ratios, under the keys of the specification of the repetition filter.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TextSettings {
+    /// Most of the content words that may be the same word.
+    pub max_word_repetition_ratio: f64,
+    /// The same where the word is a term of the field: it stands in ever different company.
+    pub max_term_repetition_ratio: f64,
+    /// Most of the characters that may stand in runs of one character.
+    pub max_char_repetition_ratio: f64,
+    /// Most of the words that may stand in n-grams that stood before.
+    pub max_ngram_repetition: f64,
+    /// Words of such an n-gram.
+    pub ngram_words: usize,
+    /// Characters that are a run.
+    pub char_run: usize,
+    /// Content words below which the word ratio is 0.
+    pub min_content_words: usize,
+    /// Words below which the text is short: its ratios are told, not judged.
+    pub min_words: usize,
+    /// Leave lines of boilerplate out before the ratios are taken.
+    pub remove_boilerplate: bool,
+}
+
+/// Thresholds of Gopher's rules of repetition, named as datatrove names them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GopherRepetitionSettings {
+    /// Most of the lines that may have stood before.
+    pub dup_line_frac: f64,
+    /// Most of the paragraphs that may have stood before.
+    pub dup_para_frac: f64,
+    /// Most of the characters that may stand in such lines.
+    pub dup_line_char_frac: f64,
+    /// Most of the characters that may stand in such paragraphs.
+    pub dup_para_char_frac: f64,
+    /// n, and most of the characters that the most frequent n-gram may take.
+    pub top_n_grams: Vec<(usize, f64)>,
+    /// n, and most of the characters that may stand in n-grams that stood before.
+    pub dup_n_grams: Vec<(usize, f64)>,
+}
+
+/// Thresholds of Gopher's rules of quality, named as datatrove names them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "explained where their defaults stand, in config/crawl.toml")]
+pub struct GopherQualitySettings {
+    pub min_doc_words: usize,
+    pub max_doc_words: usize,
+    pub min_avg_word_length: f64,
+    pub max_avg_word_length: f64,
+    pub max_symbol_word_ratio: f64,
+    pub max_bullet_lines_ratio: f64,
+    pub max_ellipsis_lines_ratio: f64,
+    /// Least of the words that have a letter; the name is datatrove's.
+    pub max_non_alpha_words_ratio: f64,
+    pub min_stop_words: usize,
+}
+
+/// Thresholds of C4's rules, named as datatrove names them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct C4Settings {
+    /// Least sentences of the lines that are kept.
+    pub min_num_sentences: usize,
+    /// Least words of a line that is kept.
+    pub min_words_per_line: usize,
+    /// Most characters of a word of such a line.
+    pub max_word_length: usize,
+}
+
+/// Thresholds of FineWeb's rules, named as datatrove names them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FinewebSettings {
+    /// Least of the lines that end in punctuation that ends a sentence.
+    pub line_punct_thr: f64,
+    /// Most of the lines that may be short.
+    pub short_line_thr: f64,
+    /// Characters of a line that is short, at most.
+    pub short_line_length: usize,
+    /// Most of the characters that may stand in lines that stood before.
+    pub char_duplicates_ratio: f64,
+    /// Most line feeds a word.
+    pub new_line_ratio: f64,
+}
+
+/// Longest n-gram that is looked at.
+const MAX_NGRAM: usize = 100;
+
+impl Settings {
+    /// Checks the ranges: shares are 0 to 1, n-grams have 1 to 100 words, runs 2 characters or more.
+    ///
+    /// # Errors
+    /// Names the first setting that is out of its range.
+    pub fn check(&self) -> Result<(), QualityError> {
+        let (text, repetition) = (&self.text, &self.gopher_repetition);
+        let (quality, fineweb) = (&self.gopher_quality, &self.fineweb);
+        for (key, share) in [
+            ("text.max_word_repetition_ratio", text.max_word_repetition_ratio),
+            ("text.max_term_repetition_ratio", text.max_term_repetition_ratio),
+            ("text.max_char_repetition_ratio", text.max_char_repetition_ratio),
+            ("text.max_ngram_repetition", text.max_ngram_repetition),
+            ("gopher_repetition.dup_line_frac", repetition.dup_line_frac),
+            ("gopher_repetition.dup_para_frac", repetition.dup_para_frac),
+            ("gopher_repetition.dup_line_char_frac", repetition.dup_line_char_frac),
+            ("gopher_repetition.dup_para_char_frac", repetition.dup_para_char_frac),
+            ("gopher_quality.max_bullet_lines_ratio", quality.max_bullet_lines_ratio),
+            ("gopher_quality.max_ellipsis_lines_ratio", quality.max_ellipsis_lines_ratio),
+            ("gopher_quality.max_non_alpha_words_ratio", quality.max_non_alpha_words_ratio),
+            ("fineweb.line_punct_thr", fineweb.line_punct_thr),
+            ("fineweb.short_line_thr", fineweb.short_line_thr),
+            ("fineweb.char_duplicates_ratio", fineweb.char_duplicates_ratio),
+        ] {
+            within(key, &share, &0.0, &1.0, "0 to 1")?;
+        }
+        for (key, number) in [
+            ("gopher_quality.min_avg_word_length", quality.min_avg_word_length),
+            ("gopher_quality.max_avg_word_length", quality.max_avg_word_length),
+            ("gopher_quality.max_symbol_word_ratio", quality.max_symbol_word_ratio),
+            ("fineweb.new_line_ratio", fineweb.new_line_ratio),
+        ] {
+            within(key, &number, &0.0, &f64::MAX, "0 or more")?;
+        }
+        within("text.ngram_words", &text.ngram_words, &1, &MAX_NGRAM, "1 to 100")?;
+        within("text.char_run", &text.char_run, &2, &usize::MAX, "2 or more")?;
+        for (key, grams) in [
+            ("gopher_repetition.top_n_grams", &repetition.top_n_grams),
+            ("gopher_repetition.dup_n_grams", &repetition.dup_n_grams),
+        ] {
+            for (n, share) in grams {
+                within(key, n, &1, &MAX_NGRAM, "pairs of 1 to 100 words and a share")?;
+                within(key, share, &0.0, &1.0, "pairs of words and a share of 0 to 1")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn within<T: PartialOrd + fmt::Display>(
+    key: &str,
+    given: &T,
+    least: &T,
+    most: &T,
+    range: &'static str,
+) -> Result<(), QualityError> {
+    if given >= least && given <= most {
+        return Ok(());
+    }
+    Err(QualityError::Setting { key: key.to_owned(), given: given.to_string(), range })
+}

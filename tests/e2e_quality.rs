@@ -1,0 +1,324 @@
+//! `crawl quality`, and `quality` in the records of a crawl, by the binary.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
+
+#[path = "support/run.rs"]
+mod run;
+mod support;
+
+use run::{Done, Sandbox, lines, run};
+use serde_json::{Value, json};
+use support::server::{Request, Response, Server};
+
+const GOOD: &str = "The harbour master keeps a lantern at the end of the pier, so that boats which come in late find their way past \
+    the rocks. Every morning the fishermen bring crates of mackerel, herring and crab. Children wait for what falls from them. \
+    In winter nobody comes before nine. On market days the square is full by seven, and the baker sells out before eight.";
+
+fn good(n: usize) -> Value {
+    json!({"id": format!("good-{n}"), "url": format!("https://a.test/{n}"), "text": GOOD, "extra": {"kept": [1.50, null]}})
+}
+
+fn document(id: &str, text: &str) -> Value {
+    json!({"id": id, "url": format!("https://b.test/{id}"), "text": text, "metadata": {"title": id}})
+}
+
+/// The same five words, said forty times.
+fn spam() -> String {
+    "buy cheap stain remover now ".repeat(40)
+}
+
+/// One word between ever different others.
+fn terms() -> String {
+    let others = "alpha bravo charlie delta echo foxtrot golf hotel india juliet kilo lima mike november oscar papa quebec \
+        romeo sierra tango uniform victor whiskey xray yankee zulu red green blue yellow black white";
+    others.split_whitespace().map(|word| format!("stain {word} ")).collect()
+}
+
+/// A text with the frame of a page around it.
+fn framed() -> String {
+    format!("{GOOD}\n{}", "Subscribe to our newsletter\nFollow us\nShare this\n".repeat(60))
+}
+
+/// One of each: a good one, one that fails for each cause, and a short one.
+fn mixed(sandbox: &Sandbox) {
+    let all = [
+        good(1),
+        document("spam", &spam()),
+        document("terms", &terms()),
+        document("framed", &framed()),
+        document("short", "Nothing here. Nothing at all."),
+    ];
+    sandbox.write("in.jsonl", all.map(|one| format!("{one}\n")).concat());
+}
+
+fn quality(sandbox: &Sandbox, arguments: &[&str]) -> Done {
+    run(sandbox.bare().arg("quality").args(arguments))
+}
+
+fn ids(records: &[Value]) -> Vec<&str> {
+    records.iter().map(|record| record["id"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn documents_of_all_formats_are_annotated_and_none_is_dropped() {
+    let sandbox = Sandbox::new();
+    mixed(&sandbox);
+    sandbox.write("broken.jsonl", "{broken\n");
+    let paragraphs: String = GOOD.split_inclusive(". ").map(|s| format!("<p>{s}</p>")).collect();
+    let page = format!(
+        "<html><head><title>Pier</title></head><body><article><h1>Pier</h1>{paragraphs}</article></body></html>"
+    );
+    let block = format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n{page}");
+    sandbox.write(
+        "b.warc",
+        format!(
+            "WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: https://c.test/pier\r\nWARC-Record-ID: <urn:uuid:1>\r\n\
+             Content-Type: application/http; msgtype=response\r\nContent-Length: {}\r\n\r\n{block}\r\n\r\n",
+            block.len()
+        ),
+    );
+    sandbox.write("c.csv", format!("id,url,text\nrow,http://d.test/,\"{GOOD}\"\n"));
+    let done = quality(&sandbox, &["*.jsonl", "b.warc", "c.csv", "-o", "out.jsonl", "--stats", "stats.json"])
+        .expect(0);
+    assert!(
+        done.stderr.contains("not JSON")
+            && done.stderr.contains("7 documents, 3 fail text; 1 records unreadable"),
+        "{}",
+        done.stderr
+    );
+    assert!(
+        done.stdout.contains("text.word_repetition_ratio") && done.stdout.contains("a.test"),
+        "{}",
+        done.stdout
+    );
+
+    let records = sandbox.records("out.jsonl");
+    assert_eq!(ids(&records), ["good-1", "spam", "terms", "framed", "short", "urn:uuid:1", "row"]);
+    let first = sandbox.read("out.jsonl").lines().next().unwrap().to_owned();
+    // what a record had stands as it stood
+    assert!(
+        first.contains(r#""extra":{"kept":[1.5,null]}"#) && first.contains(r#","quality":{"language":"en""#),
+        "{first}"
+    );
+    let failed = |n: usize| records[n]["quality"]["failed"].as_array().unwrap().clone();
+    assert_eq!(failed(0), Vec::<Value>::new(), "{:#}", records[0]["quality"]);
+    assert!(failed(1).contains(&json!("text.ngram_repetition")));
+    assert!(failed(2).contains(&json!("text.word_repetition_ratio")));
+    assert_eq!(records[2]["quality"]["reason"], "term");
+    assert_eq!(records[4]["quality"]["skipped"], "short_text");
+    assert_eq!(records[4]["quality"]["reason"], "too_few_content_words");
+    assert_eq!(records[4]["quality"]["scores"]["text.word_repetition_ratio"], 0.0);
+    // the page of the WARC is extracted and judged as text
+    assert!(records[5]["text"].as_str().unwrap().contains("Every morning") && failed(5).is_empty());
+
+    let stats: Value = serde_json::from_str(&sandbox.read("stats.json")).unwrap();
+    assert_eq!(stats["all"]["documents"], 7);
+    assert_eq!(stats["domains"][0]["domain"], "b.test");
+    assert_eq!(stats["domains"][0]["failedBySet"]["text"], 3);
+
+    // annotated again, nothing changes
+    quality(&sandbox, &["out.jsonl", "-o", "again.jsonl"]).expect(0);
+    assert_eq!(sandbox.read("again.jsonl"), sandbox.read("out.jsonl"));
+}
+
+#[test]
+fn documents_are_dropped_only_when_that_is_asked_for() {
+    let sandbox = Sandbox::new();
+    mixed(&sandbox);
+    let kept = |drop: &str| {
+        let done = quality(&sandbox, &["in.jsonl", "-o", "-", drop]).expect(0);
+        lines(&done.stdout).iter().map(|record| record["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(kept("--drop"), ["good-1", "short"]);
+    assert_eq!(kept("--drop=gopher_quality"), ["good-1", "framed"]);
+    assert_eq!(kept("--drop=all"), ["good-1"]);
+    let refused = |arguments: &[&str], why: &str| {
+        let done = quality(&sandbox, arguments).expect(2);
+        assert!(done.stderr.contains(why), "{}", done.stderr);
+    };
+    refused(&["in.jsonl", "-o", "x", "--drop=gofer"], "\"gofer\" is none of text, gopher_repetition");
+    refused(&["in.jsonl", "--drop"], "--output");
+    sandbox.write("few.toml", "[quality]\nsets = [\"text\"]\n");
+    refused(&["in.jsonl", "-o", "x", "--drop=c4", "--config", "few.toml"], "c4 is not among quality.sets");
+    refused(&["nothing.jsonl"], "nothing.jsonl");
+}
+
+#[test]
+fn thresholds_come_from_the_configuration() {
+    let sandbox = Sandbox::new();
+    mixed(&sandbox);
+    let drop = |config: &str| {
+        sandbox.write("c.toml", config);
+        let done = quality(&sandbox, &["in.jsonl", "-o", "-", "--drop", "--config", "c.toml"]).expect(0);
+        lines(&done.stdout).len()
+    };
+    assert_eq!(drop(""), 2);
+    // the remedies of the specification: a higher threshold, and the frame left out
+    assert_eq!(drop("[quality.text]\nmax_term_repetition_ratio = 0.6\n"), 3);
+    assert_eq!(drop("[quality.text]\nmax_term_repetition_ratio = 0.6\nremove_boilerplate = true\n"), 4);
+    assert_eq!(drop("[quality]\ndrop = []\n"), 5);
+    sandbox.write("c.toml", "[quality.text]\nmax_word_repetition_ratio = 0.3\n");
+    let shown = quality(&sandbox, &["--show-config", "--config", "c.toml"]).expect(0).stdout;
+    for line in [
+        "[quality.text]",
+        "max_word_repetition_ratio = 0.3",
+        "max_char_repetition_ratio = 0.2",
+        "dup_line_frac = 0.3",
+    ] {
+        assert!(shown.lines().any(|shown| shown == line), "{line}: {shown}");
+    }
+    // what is shown is a file of settings
+    sandbox.write("shown.toml", &shown);
+    assert_eq!(quality(&sandbox, &["--show-config", "--config", "shown.toml"]).expect(0).stdout, shown);
+    sandbox.write("c.toml", "[quality.text]\nmax_word_repetition_ratio = 3\n");
+    let done = quality(&sandbox, &["--show-config", "--config", "c.toml"]).expect(2);
+    assert!(done.stderr.contains("quality.text.max_word_repetition_ratio is 3"), "{}", done.stderr);
+}
+
+#[test]
+fn an_explanation_names_words_places_cause_and_remedy() {
+    let sandbox = Sandbox::new();
+    mixed(&sandbox);
+    let explain = |id: &str| quality(&sandbox, &["in.jsonl", "--explain", id]).expect(0).stdout;
+    let said = |id: &str, all: &[&str]| {
+        let text = explain(id);
+        for part in all {
+            assert!(text.contains(part), "{id}: {part} is not in\n{text}");
+        }
+    };
+    said(
+        "spam",
+        &[
+            "buy cheap stain remover now [buy] cheap",
+            "text.ngram_repetition 0.9",
+            "FAILS",
+            "cause: repeated passages",
+            "remedy: none",
+        ],
+    );
+    said(
+        "https://b.test/terms",
+        &[
+            "stain",
+            "term: its neighbours differ",
+            "stain alpha [stain] bravo",
+            "cause: terms of the field",
+            "fix 1, raise the threshold",
+        ],
+    );
+    said(
+        "framed",
+        &[
+            "lines of boilerplate: 180",
+            "Subscribe to our newsletter (60 times)",
+            "cause: boilerplate",
+            "fix 3",
+            "fix 4, --remove-boilerplate",
+        ],
+    );
+    said("good-1", &["the ratios are kept to", "stop word, left out"]);
+    said("short", &["too_few_content_words", "not judged", "cause: short text"]);
+    let done = quality(&sandbox, &["in.jsonl", "--explain", "nobody"]).expect(2);
+    assert!(done.stderr.contains("no document has the id or URL nobody"), "{}", done.stderr);
+}
+
+#[test]
+fn of_those_that_fail_three_are_explained_in_detail() {
+    let sandbox = Sandbox::new();
+    let all: String =
+        (0..5).map(|n| format!("{}\n{}\n", document(&format!("spam-{n}"), &spam()), good(n))).collect();
+    sandbox.write("in.jsonl", all);
+    let text = quality(&sandbox, &["in.jsonl", "--failed"]).expect(0).stdout;
+    assert_eq!(text.matches("  cause: repeated passages").count(), 3, "{text}");
+    assert!(
+        text.contains("https://b.test/spam-4 (spam-4): repeated passages; text.ngram_repetition"),
+        "{text}"
+    );
+    assert!(text.contains("5 documents fail; what the repetition comes from: repeated passages 5"), "{text}");
+    assert!(!text.contains("good-"), "{text}");
+    sandbox.write("in.jsonl", format!("{}\n", good(1)));
+    assert_eq!(quality(&sandbox, &["in.jsonl", "--failed"]).expect(0).stdout, "no document fails\n");
+}
+
+#[test]
+fn the_page_holds_its_data_and_asks_for_nothing() {
+    let sandbox = Sandbox::new();
+    mixed(&sandbox);
+    let tag = document("</script><b>", &spam()).to_string() + "\n";
+    sandbox.write("more.jsonl", tag);
+    quality(&sandbox, &["in.jsonl", "more.jsonl", "--html", "r.html"]).expect(0);
+    let page = sandbox.read("r.html");
+    let (_, data) = page.split_once("const data = ").unwrap();
+    let data: Value = serde_json::from_str(data.lines().next().unwrap().trim_end_matches(';')).unwrap();
+    assert_eq!(data["distribution"]["all"]["documents"], 6);
+    assert_eq!(data["listed"].as_array().unwrap().iter().filter(|one| one["fails"] == true).count(), 4);
+    assert_eq!(page.matches("</script>").count(), 1, "a document ends the script");
+    for place in ["/*STYLE*/", "/*HELPERS*/", "/*DATA*/", "src=", "@import"] {
+        assert!(!page.contains(place), "{place}");
+    }
+    assert!(page.contains("prefers-color-scheme: dark") && page.contains("function plot("));
+}
+
+fn site(request: &Request) -> Response {
+    let paragraphs =
+        |text: &str| text.split_inclusive(". ").map(|s| format!("<p>{s}</p>")).collect::<String>();
+    let page = |text: &str| {
+        Response::html(format!(
+            "<html><head><title>Pier</title></head><body><main><h1>Pier</h1>{}</main></body></html>",
+            paragraphs(text)
+        ))
+    };
+    match request.path() {
+        "/good" => page(GOOD),
+        "/spam" => page(&spam().replace("now ", "now. ")),
+        _ => Response::status(404),
+    }
+}
+
+#[test]
+fn a_page_is_fetched_and_explained() {
+    let server = Server::start(0, site).unwrap();
+    let sandbox = Sandbox::new();
+    let fetch = |path: &str| {
+        let mut command = sandbox.bare();
+        command
+            .args(["quality", "--url", &server.url(path)])
+            .env("CRAWL_FETCH_ALLOW_ADDRESSES", "127.0.0.0/8");
+        command
+            .env("CRAWL_FETCH_DELAY", "0s")
+            .env("CRAWL_FETCH_BACKOFF", "20ms")
+            .env("CRAWL_CRAWL_AI_OPTOUT_FILES", "false");
+        run(&mut command)
+    };
+    let text = fetch("/good").expect(0).stdout;
+    assert!(text.starts_with(&server.url("/good")) && text.contains("the ratios are kept to"), "{text}");
+    let text = fetch("/spam").expect(0).stdout;
+    assert!(text.contains("text.ngram_repetition") && text.contains("cause: repeated passages"), "{text}");
+    let done = fetch("/gone").expect(4);
+    assert!(done.stderr.contains("404"), "{}", done.stderr);
+    assert!(server.requests().iter().any(|request| request.target == "/robots.txt"));
+}
+
+#[test]
+fn a_crawl_annotates_its_records_where_that_is_asked_for() {
+    let server = Server::start(0, site).unwrap();
+    let crawl = |enabled: &str| {
+        let sandbox = Sandbox::new();
+        let seeds = [server.url("/good"), server.url("/spam")];
+        run(sandbox.crawl(&seeds, &["-O", "out.jsonl"]).env("CRAWL_QUALITY_ENABLED", enabled)).expect(0);
+        let mut records = sandbox.records("out.jsonl");
+        records.sort_by_key(|record| record["url"].as_str().unwrap().to_owned());
+        (sandbox, records)
+    };
+    let (_, plain) = crawl("false");
+    assert!(plain.len() == 2 && plain.iter().all(|record| record.get("quality").is_none()));
+    let (sandbox, records) = crawl("true");
+    assert_eq!(records.len(), 2, "nothing is dropped");
+    let failed = |n: usize| records[n]["quality"]["failed"].as_array().unwrap().clone();
+    assert!(!failed(0).iter().any(|rule| rule.as_str().unwrap().starts_with("text.")), "{:?}", failed(0));
+    assert!(failed(1).contains(&json!("text.ngram_repetition")), "{:?}", failed(1));
+    // the command says the same of the same file
+    quality(&sandbox, &["out.jsonl", "-o", "again.jsonl"]).expect(0);
+    let mut again = sandbox.records("again.jsonl");
+    again.sort_by_key(|record| record["url"].as_str().unwrap().to_owned());
+    assert_eq!(again, records);
+}
