@@ -24,6 +24,19 @@ fn attempt(full: bool) -> Attempt {
     }
 }
 
+fn quality(full: bool) -> Quality {
+    let text = || full.then(|| "text".to_owned());
+    Quality {
+        language: String::new(),
+        words: 0,
+        content_words: 0,
+        skipped: text(),
+        reason: text(),
+        failed: text().into_iter().collect(),
+        scores: [("RULE".to_owned(), 0.5)].into(),
+    }
+}
+
 /// A record in which everything that may be missing is there, or is missing.
 fn record(full: bool) -> Record {
     let text = || full.then(|| "text".to_owned());
@@ -74,15 +87,6 @@ fn record(full: bool) -> Record {
         bytes_removed: 0,
         removed: full.then_some(removed).into_iter().collect(),
     };
-    let quality = Quality {
-        language: String::new(),
-        words: 0,
-        content_words: 0,
-        skipped: text(),
-        reason: text(),
-        failed: list(),
-        scores: [("RULE".to_owned(), 0.5)].into(),
-    };
     Record {
         schema_version: SCHEMA_VERSION,
         id: String::new(),
@@ -91,7 +95,7 @@ fn record(full: bool) -> Record {
         content: String::new(),
         metadata,
         boilerplate,
-        quality: Some(quality),
+        quality: Some(quality(full)),
         warnings: Vec::new(),
         links: list(),
     }
