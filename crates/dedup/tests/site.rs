@@ -272,7 +272,7 @@ fn extracted_text_needs_more_evidence() {
 fn a_page_is_never_emptied_and_few_pages_are_not_judged() {
     let mut pages = manual();
     pages.push(format!("Harbour Almanac\n\n{NOTICE}"));
-    pages.push(format!("Harbour Almanac\n\n# Keepers\n\n{NOTICE}"));
+    pages.push(format!("Harbour Almanac\n\n# Keepers\n\nReport a fault\n\n{NOTICE}"));
     let cleaned = clean(&pages);
     for at in [20, 21] {
         assert_eq!((&cleaned[at].text, cleaned[at].blocks_removed), (&pages[at], 0));

@@ -38,6 +38,35 @@ pub(super) const fn title(hash: u64) -> u64 {
     mix(hash, 6)
 }
 
+/// Where a block stands, if that is not asked for block by block as in a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Nearer to the head.
+    Head,
+    /// Nearer to the foot.
+    Foot,
+    /// It names the page.
+    Name,
+    /// Under what names the page, or a heading.
+    Title,
+}
+
+/// A whole block at a place.
+pub(super) const fn placed(key: u64, place: Place) -> u64 {
+    mix(key, 7 + place as u64)
+}
+
+/// The place of a block, of which a run at a margin may know the side.
+pub(super) fn place(read: &SitePage, at: usize, zone: Option<Zone>) -> Place {
+    let nearer = if at * 2 < read.blocks.len() { Zone::Head } else { Zone::Foot };
+    match zone.unwrap_or(nearer) {
+        _ if read.names_page(at) => Place::Name,
+        _ if at > 0 && (read.names_page(at - 1) || read.blocks[at - 1].heading) => Place::Title,
+        Zone::Head => Place::Head,
+        Zone::Foot => Place::Foot,
+    }
+}
+
 /// What a page is counted by.
 #[derive(Default)]
 pub(super) struct Features {
@@ -56,6 +85,9 @@ pub(super) fn of(page: &PageText<'_>, read: &SitePage, min_block_chars: usize) -
     for (i, this) in read.blocks.iter().enumerate() {
         if this.chars >= min_block_chars {
             out.both.push(block(this.key));
+        }
+        if this.chars >= min_block_chars || read.names_page(i) {
+            out.host.push(placed(this.key, place(read, i, None)));
         }
         if i >= RUN && i + RUN < n {
             continue;

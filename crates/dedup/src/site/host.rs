@@ -1,8 +1,8 @@
 //! The state of one host in the mode `site`.
 
 use super::{
-    PageText, SECTION_WEIGHT, SitePage,
-    features::{self, Features},
+    AT_HOME, PageText, SECTION_WEIGHT, SitePage,
+    features::{self, Features, Place},
     judge,
     table::{NO_SECTION, Table},
     words::mix,
@@ -12,7 +12,7 @@ use crate::{Cleaned, FingerprintSettings, HostState};
 /// Distinct pieces of evidence that are counted of a host at a time: what a hash table of 2^20 slots takes, 18 MB.
 pub const MAX_FEATURES: usize = 7 << 17;
 /// Of the way evidence is counted and judged; part of the fingerprint's name and of the saved state.
-pub(crate) const ALGORITHM: u8 = 2;
+pub(crate) const ALGORITHM: u8 = 3;
 
 /// Counts what the pages of one host have in common and judges pages by it; see the [module](super).
 ///
@@ -137,6 +137,16 @@ impl SiteFingerprint {
         }
         let within = self.enough(within, self.share_within(pages, within, section?));
         (within.share >= self.state.settings.threshold_pct()).then_some(within.pages)
+    }
+
+    /// Whether a block is one that stands at this place: a third of the pages that have it have it there. One that few pages have
+    /// may stand anywhere.
+    pub(super) fn stands_at(&self, key: u64, place: Place) -> bool {
+        let pages = |feature| self.table.get(feature, None).0;
+        // what names a page is one line, and may be short
+        let all = pages(if place == Place::Name { features::line(key) } else { features::block(key) });
+        all < self.state.settings.min_pages() as u64
+            || pages(features::placed(key, place)) as f64 >= AT_HOME * all as f64
     }
 
     /// How far it has come.

@@ -2,11 +2,11 @@
 
 use super::{
     MARGIN, PROSE, PageText, RUN, SiteFingerprint, SitePage,
-    features::{Zone, may_be_slot, surroundings_of},
+    features::{Zone, may_be_slot, place, surroundings_of},
     host::Evidence,
     margin::Margin,
-    section::file_name,
-    words::{Scratch, words},
+    read::file_words,
+    words::Scratch,
 };
 use crawl_model::{RemovalReason, RemovedSpan};
 use rustc_hash::FxHashMap;
@@ -14,8 +14,6 @@ use std::{cell::OnceCell, ops::Range};
 
 /// A block near the head is compared with what was removed from the foot among so many.
 const TWIN_BLOCKS: usize = 8;
-/// Letters of a word in the file's name that says what the page is about.
-const NAME_LETTERS: usize = 4;
 
 /// Why a block goes, and the pages that say so.
 pub(super) type Verdict = (RemovalReason, u64);
@@ -113,6 +111,9 @@ impl Judge<'_> {
             if self.gone[i].is_some() || block.fenced {
                 continue;
             }
+            if !self.host.stands_at(block.key, place(self.read, i, None)) {
+                continue;
+            }
             let twin = (i < TWIN_BLOCKS.min(n / 2)).then(|| at_foot.get(&block.key)).flatten();
             if let Some(&(_, pages)) = twin {
                 self.gone[i] = Some((RemovalReason::Twin, pages));
@@ -140,6 +141,9 @@ impl Judge<'_> {
     fn template(&self, at: usize, zone: Zone) -> Option<Verdict> {
         let block = &self.read.blocks[at];
         if block.fenced || block.words == 0 {
+            return None;
+        }
+        if !self.host.stands_at(block.key, place(self.read, at, Some(zone))) {
             return None;
         }
         Margin { judge: self, at, zone, least: self.least(block.prose) }.verdict()
@@ -197,13 +201,7 @@ impl Judge<'_> {
             return false;
         }
         let scratch = &mut Scratch::default();
-        let line = words(self.read.text_of(at, &self.page), scratch);
-        let name = file_name(self.page.url);
-        let long =
-            name.split(|c: char| !c.is_alphanumeric()).filter(|word| word.chars().count() >= NAME_LETTERS);
-        let named = long.filter(|word| !matches!(*word, "html" | "index" | "aspx"));
-        let named: Vec<u64> = named.flat_map(|word| words(word, scratch)).map(|word| word.plain).collect();
-        line.iter().any(|word| named.contains(&word.plain))
+        self.read.has_word_of(at, &self.page, &file_words(self.page.url, scratch), scratch)
             || self.page.title.is_some_and(|title| title.trim() == self.read.text_of(at, &self.page))
     }
 

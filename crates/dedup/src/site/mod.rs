@@ -10,6 +10,10 @@
 //! around something else on many pages is a slot (`Previous topic`, a title, `Next topic`). A line at the foot which consists
 //! of titles of other pages is a link to them.
 //!
+//! What is said on one page may be repeated by the frame of the others: a legal notice on the page that is about it, the description of a
+//! product that other pages show under theirs. So a block goes from where it stands on other pages too ([`AT_HOME`]): nearer to the
+//! head, nearer to the foot, or right under a heading or what names the page.
+//!
 //! All evidence is one kind of thing, a hash counted once a page, so one table of bounded size holds a host's state, pages may
 //! come in any order, and what is said of a page depends on the page and the counts alone. Each piece of evidence is
 //! counted for the host and for the section of it (see `section`): a section may have a template of its own.
@@ -59,6 +63,9 @@ impl PageText<'_> {
 pub const MARGIN: f64 = 0.3;
 /// Share of `threshold_pct` that a paragraph at the margin needs: 49 % of the pages by default.
 pub const PROSE: f64 = 0.7;
+/// Share of the pages with a block that must have it at the same place: what is a notice at the foot of other pages is the content of the
+/// page that has it under its title.
+const AT_HOME: f64 = 1.0 / 3.0;
 /// What a share of a section's pages counts beside one of the host's: sections are many and small, and chance is larger.
 const SECTION_WEIGHT: f64 = 0.8;
 /// Words of the longest line that may be a pattern: a longer one is a sentence, and what changes in it is what it says.

@@ -1,8 +1,15 @@
 //! A page cut into blocks and lines, once.
 
-use super::{PROSE_WORDS, PageText, section::section, words::*};
+use super::{
+    PROSE_WORDS, PageText,
+    section::{file_name, section},
+    words::*,
+};
 use crate::blocks::{parts, strip};
 use std::ops::Range;
+
+/// Letters of a word in the file's name that says what the page is about.
+const NAME_LETTERS: usize = 4;
 
 /// A page as it is counted and judged. Reading one is linear in its length.
 #[derive(Clone, Debug, Default)]
@@ -12,6 +19,8 @@ pub struct SitePage {
     pub(super) section: u64,
     /// What may be its title, ascending; of a whole page only.
     pub(super) titles: Vec<u64>,
+    /// Which of the first blocks name the page, a bit each.
+    names: u8,
 }
 
 /// A block: what stands between blank lines, without the whitespace around it.
@@ -58,7 +67,46 @@ impl SitePage {
         if !page.extracted {
             out.titles = out.titles_of(page, &mut scratch);
         }
+        out.names = out.names_of(page, &mut scratch);
         out
+    }
+
+    /// Whether a block names the page.
+    pub(super) const fn names_page(&self, block: usize) -> bool {
+        block < super::TITLE_BLOCKS && self.names & (1 << block) != 0
+    }
+
+    /// Of the first blocks, those lines that have most of their words in the page's title or the file's name, half of them at least; or that
+    /// are a heading of the first order.
+    fn names_of(&self, page: &PageText<'_>, scratch: &mut Scratch) -> u8 {
+        let mut known = words(page.title.unwrap_or_default(), scratch);
+        known.extend(words(file_name(page.url), scratch));
+        let share = |at: usize, scratch: &mut Scratch| {
+            let line = self.text_of(at, page);
+            if self.lines_of(at).len() != 1 || self.blocks[at].prose {
+                return 0.0;
+            }
+            let words = words(line, scratch);
+            let named =
+                words.iter().filter(|word| known.iter().any(|known| known.plain == word.plain)).count();
+            if line.starts_with("# ") { 1.0 } else { named as f64 / words.len().max(1) as f64 }
+        };
+        let first = self.blocks.len().min(super::TITLE_BLOCKS);
+        let shares: Vec<f64> = (0..first).map(|at| share(at, scratch)).collect();
+        let most = shares.iter().copied().fold(0.5, f64::max);
+        shares.iter().rev().fold(0, |all, &share| all << 1 | u8::from(share >= most))
+    }
+
+    /// Whether a block has one of these words.
+    pub(super) fn has_word_of(
+        &self,
+        block: usize,
+        page: &PageText<'_>,
+        of: &[u64],
+        scratch: &mut Scratch,
+    ) -> bool {
+        !of.is_empty()
+            && words(self.text_of(block, page), scratch).iter().any(|word| of.contains(&word.plain))
     }
 
     fn block(&mut self, bytes: Range<usize>, text: &str, in_fence: &mut bool, scratch: &mut Scratch) {
@@ -127,6 +175,15 @@ impl SitePage {
     fn title_of(&self, block: usize, page: &PageText<'_>, scratch: &mut Scratch) -> Option<u64> {
         title_hash(self.text_of(block, page).lines().next()?, scratch)
     }
+}
+
+/// The words of the file's name, which often say what the page is about.
+pub(super) fn file_words(url: &str, scratch: &mut Scratch) -> Vec<u64> {
+    let long = file_name(url)
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| word.chars().count() >= NAME_LETTERS)
+        .filter(|word| !matches!(*word, "html" | "index" | "aspx"));
+    long.flat_map(|word| words(word, scratch)).map(|word| word.plain).collect()
 }
 
 /// As `str::lines`, quicker; a text has at least one.
