@@ -78,7 +78,7 @@ fn what_interfaces_have_in_common_stays_in_the_body_of_a_manual() {
     });
     let page = |n: usize| {
         let common: Vec<String> = inherited.iter().map(|of| format!("### impl Keeper\n\n{of}")).collect();
-        let common = if n % 3 == 0 { own(n + 200) } else { common.join("\n\n") };
+        let common = if n.is_multiple_of(3) { own(n + 200) } else { common.join("\n\n") };
         let content = format!(
             "# Lantern{0}\n\n{1}\n\n## Methods\n\n{2}\n\n## Inherited\n\n{common}\n\n## Source\n\nLine {0} of {3}",
             name(n),
