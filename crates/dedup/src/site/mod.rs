@@ -65,7 +65,7 @@ pub const MARGIN: f64 = 0.3;
 pub const PROSE: f64 = 0.7;
 /// Share of the pages with a block that must have it at the same place: what is a notice at the foot of other pages is the content of the
 /// page that has it under its title.
-const AT_HOME: f64 = 1.0 / 3.0;
+pub const AT_HOME: f64 = 1.0 / 3.0;
 /// What a share of a section's pages counts beside one of the host's: sections are many and small, and chance is larger.
 const SECTION_WEIGHT: f64 = 0.8;
 /// Words of the longest line that may be a pattern: a longer one is a sentence, and what changes in it is what it says.
