@@ -59,6 +59,9 @@ pub enum RenderError {
     /// What came is a file to be kept, not to be shown.
     #[error("it is a download")]
     Download,
+    /// There is no document: status 204 or 205.
+    #[error("the server answers without a document (status {0})")]
+    NoContent(u16),
     /// Its server or its script leads to a document that was not allowed, see [`Renderer::render_page`](crate::Renderer::render_page).
     #[error("it leads to {to}")]
     LedAway {
@@ -105,6 +108,7 @@ impl RenderError {
             Self::Navigation(_) | Self::LedAway { .. } => "navigation",
             Self::Network(_) => "browser_network",
             Self::Download => "attachment",
+            Self::NoContent(_) => "no_content",
             Self::Timeout { .. } => "timeout",
             Self::Hung => "page_hung",
             Self::Crashed => "page_crashed",
@@ -120,8 +124,8 @@ impl RenderError {
         let fixed = match self {
             Self::Url(_) => "correct the address: only http and https URLs can be rendered",
             Self::Missing(_) => {
-                "install Chromium (Debian and Ubuntu: apt-get install chromium; Fedora: dnf install chromium), or name \
-                 it with --chrome PATH"
+                "install Chromium (Debian: apt-get install chromium-headless-shell, or chromium; Ubuntu: chromium; Fedora: dnf \
+                 install chromium), or name it with --chrome PATH"
             }
             Self::Sandbox => {
                 "run the crawl as another user, or give --chrome-no-sandbox if the machine holds nothing else"
@@ -137,6 +141,7 @@ impl RenderError {
             Self::Navigation(_) => "look at the URL in a browser; what it leads to is a page of its own",
             Self::Network(_) => "see whether the host is up, and run the same command again",
             Self::Download => "fetch it with another tool: only pages are rendered",
+            Self::NoContent(_) => "nothing: the server has nothing to show there",
             Self::LedAway { .. } => "nothing: what it leads to is a page of its own",
             Self::Timeout { .. } => "raise the browser's budgets if the site is merely slow",
             Self::Hung => "the page's owner has to fix its script; the static result stands",

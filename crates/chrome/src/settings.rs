@@ -4,6 +4,10 @@ use crawl_fetch::{AddressPolicy, ResolveRule};
 use std::{path::PathBuf, time::Duration};
 use url::Url;
 
+/// The scale at which pages are drawn. They are laid out in full, and do not see it; nobody looks at the drawing, which costs
+/// time by its pixels.
+pub(crate) const DRAWN_AT: f64 = 0.1;
+
 /// Settings of a [`Renderer`](crate::Renderer).
 #[derive(Clone, Debug)]
 pub struct ChromeSettings {
@@ -19,7 +23,7 @@ pub struct ChromeSettings {
     pub user_agent: Option<String>,
     /// `Accept-Language`, as the browser's list of languages; `None`: the browser's own.
     pub accept_language: Option<String>,
-    /// Width and height of the window in CSS pixels.
+    /// Width and height of the screen and of the window in CSS pixels, as pages see them.
     pub viewport: (u32, u32),
     /// Chromium's sandbox. Without it a page that breaks the renderer has the rights of the crawler; as root Chromium
     /// does not start with it.
@@ -54,6 +58,14 @@ pub struct ChromeSettings {
     pub trusted_keys: Vec<String>,
     /// Where the browser's profiles are made; `None`: the system's directory for temporary files.
     pub profiles: Option<PathBuf>,
+}
+
+impl ChromeSettings {
+    /// Width and height, in pixels, of what is really drawn.
+    pub(crate) fn screen(&self) -> (u32, u32) {
+        let drawn = |pixels: u32| (f64::from(pixels) * DRAWN_AT).ceil().max(1.0) as u32;
+        (drawn(self.viewport.0), drawn(self.viewport.1))
+    }
 }
 
 impl Default for ChromeSettings {

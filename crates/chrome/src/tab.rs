@@ -9,7 +9,7 @@ use crate::{
     rules::RULES,
     script::{Taken, take_call},
     seen::{IsPage, Seen, documents, listener, lock},
-    settings::{Blocked, ChromeSettings},
+    settings::{Blocked, ChromeSettings, DRAWN_AT},
     watch::{Step, Watch},
 };
 use headless_chrome::protocol::cdp::{Emulation, Network, Page, Runtime};
@@ -75,6 +75,7 @@ impl PageTab {
         let behavior = Page::SetDownloadBehaviorBehaviorOption::Deny;
         tab.call(Page::SetDownloadBehavior { behavior, download_path: None }, OWN)?;
         tab.call(Emulation::SetFocusEmulationEnabled { enabled: true }, OWN)?;
+        tab.call(metrics(settings.viewport), OWN)?;
         let script = Page::AddScriptToEvaluateOnNewDocument {
             source: script.to_owned(),
             world_name: None,
@@ -107,7 +108,12 @@ impl PageTab {
                 return Err(RenderError::Timeout { phase: RenderPhase::Navigate, limit });
             }
             Ok(Some(NotShown::Download)) => return Err(RenderError::Download),
-            Ok(Some(NotShown::Error(reason))) => return Err(refused(url, reason, tools.proxy)),
+            Ok(Some(NotShown::Error(reason))) => {
+                return Err(match lock(&self.seen).status() {
+                    status @ (204 | 205) => RenderError::NoContent(status),
+                    _ => refused(url, reason, tools.proxy),
+                });
+            }
             Err(error) => return Err(self.why(&error, step, tools.chrome)),
         }
         let navigate = start.elapsed();
@@ -268,6 +274,26 @@ fn navigation(url: &str) -> Page::Navigate {
         transition_Type: None,
         frame_id: None,
         referrer_policy: None,
+    }
+}
+
+/// The window as pages see it.
+fn metrics((width, height): (u32, u32)) -> Emulation::SetDeviceMetricsOverride {
+    Emulation::SetDeviceMetricsOverride {
+        width,
+        height,
+        device_scale_factor: 1.0,
+        mobile: false,
+        scale: Some(DRAWN_AT),
+        screen_width: Some(width),
+        screen_height: Some(height),
+        position_x: Some(0),
+        position_y: Some(0),
+        dont_set_visible_size: None,
+        screen_orientation: None,
+        viewport: None,
+        display_feature: None,
+        device_posture: None,
     }
 }
 

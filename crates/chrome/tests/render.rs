@@ -156,6 +156,17 @@ fn only_the_page_that_was_asked_for_is_loaded() {
 }
 
 #[test]
+fn a_page_sees_its_window_in_full_however_small_it_is_drawn() {
+    let Some((renderer, _profiles)) = renderer(|settings| settings.viewport = (1200, 900)) else { return };
+    let measure = "app.textContent = [innerWidth, innerHeight, screen.width, screen.height, devicePixelRatio, \
+                   getComputedStyle(app).width, matchMedia('(min-width: 1200px)').matches, document.visibilityState].join(' ')";
+    let page = format!("<style>body {{ margin: 0 }}</style>{}", script(measure));
+    let server = Server::start("127.0.0.1", pages(&[("/page", page)]));
+    let shown = render(&renderer, &server.url("/page")).unwrap();
+    assert!(shown.html.contains("1200 900 1200 900 1 1200px true visible"), "{}", shown.html);
+}
+
+#[test]
 fn tabs_are_reused_and_never_more_than_their_limit() {
     let Some((renderer, _profiles)) = renderer(|settings| settings.tabs = 2) else { return };
     let opens =

@@ -69,6 +69,8 @@ pub struct Context {
     pub keeper: Option<Keeper>,
     /// Counts.
     pub stats: Stats,
+    /// Told that no page is to wait for a browser any more: each is taken as it came.
+    pub hurry: CancellationToken,
     /// Told to stop; only the scheduler and requests in flight look at it.
     pub cancel: CancellationToken,
     /// Why the scheduler stopped handing out work; set once, before its channel closes.

@@ -45,6 +45,6 @@ pub mod store;
 pub mod strategies;
 mod threads;
 pub mod traps;
-mod visit;
+pub mod visit;
 
 pub use commands::dispatch;

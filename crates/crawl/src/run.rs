@@ -225,6 +225,7 @@ pub fn context(config: Config, store: Arc<dyn Store>) -> Result<Context, Failure
         gate,
         keeper: None,
         stats: Stats::default(),
+        hurry: CancellationToken::new(),
         cancel: CancellationToken::new(),
         ending: OnceLock::new(),
         scope_lock: Mutex::default(),

@@ -20,9 +20,14 @@ use std::{
     sync::{Arc, Mutex as StdMutex, PoisonError},
     time::Duration,
 };
-use tokio::sync::Mutex;
+use tokio::{
+    sync::Mutex,
+    time::{Instant, timeout_at},
+};
 use url::Url;
 
+/// Share of a visit's time after which no browser is waited for any more: there is time then to hand over what is there without it.
+const FOR_BROWSERS: f64 = 0.9;
 /// Visits after which what is remembered of them is dropped: robots.txt of origins, and a few bytes a URL.
 const FORGET_AFTER: u32 = 1_000;
 
@@ -68,7 +73,7 @@ struct Kept {
 
 impl Visitor {
     /// With the settings of a crawl. robots.txt is obeyed whatever they say: who asks here is a program. A visit takes
-    /// `patience` at most.
+    /// `patience` at most; a page that a browser has not filled by then is given as it came.
     #[must_use]
     pub fn new(mut config: Config, patience: Duration) -> Self {
         let crawl = &mut config.crawl;
@@ -109,12 +114,19 @@ impl Visitor {
         let (records, errors) = (Lines::default(), Lines::default());
         let run = pipeline::run(Arc::clone(&context), Box::new(records.clone()), Box::new(errors.clone()));
         tokio::pin!(run);
-        let (outcome, in_time) = tokio::select! {
-            outcome = &mut run => (outcome, true),
-            () = tokio::time::sleep(self.patience) => {
+        let start = Instant::now();
+        let mut done = timeout_at(start + self.patience.mul_f64(FOR_BROWSERS), &mut run).await.ok();
+        if done.is_none() {
+            context.hurry.cancel();
+            done = timeout_at(start + self.patience, &mut run).await.ok();
+        }
+        let in_time = done.is_some();
+        let outcome = match done {
+            Some(outcome) => outcome,
+            None => {
                 // requests in flight are dropped, what is behind them drains
                 context.cancel.cancel();
-                (run.await, false)
+                run.await
             }
         };
         outcome.map_err(|e: StageError| VisitError::Failed(e.to_string()))?;

@@ -98,6 +98,10 @@ impl Visit<'_> {
 
     /// Shows the page to a browser. The navigation is the request that the slot stands for; what the page loads comes of it.
     pub(super) async fn render(mut self) -> Result<Answer, StageError> {
+        if self.context.hurry.is_cancelled() {
+            self.give_back_slot();
+            return self.not_rendered(&RenderError::Closed);
+        }
         let mut admission = self.context.budget.admit().await;
         let slot = match self.take_slot().await {
             Ok(slot) => slot,
@@ -108,7 +112,11 @@ impl Visit<'_> {
         // the page itself may be loaded again; another is for the frontier to allow
         let (context, page) = (Arc::clone(self.context), asked.clone());
         let is_page = move |to: &Url| context.links.canonical(to) == page;
-        let rendered = self.context.browser.render(&self.request.url, is_page).await;
+        let rendered = tokio::select! {
+            biased;
+            () = self.context.hurry.cancelled() => Err(RenderError::Closed),
+            rendered = self.context.browser.render(&self.request.url, is_page) => rendered,
+        };
         slot.finish(outcome(&rendered).of_url(&self.request.url));
         let rendered = match rendered {
             Ok(rendered) => rendered,
@@ -140,8 +148,13 @@ impl Visit<'_> {
     }
 
     fn not_rendered(&self, error: &RenderError) -> Result<Answer, StageError> {
-        if matches!(error, RenderError::Download) {
-            return Ok(self.end(Outcome::Skipped, SkipKind::Attachment.name(), None));
+        let skipped = match error {
+            RenderError::Download => Some((SkipKind::Attachment, None)),
+            RenderError::NoContent(status) => Some((SkipKind::NoContent, Some(*status))),
+            _ => None,
+        };
+        if let Some((kind, status)) = skipped {
+            return Ok(self.end(Outcome::Skipped, kind.name(), status));
         }
         let attempts = self.request.attempt + 1;
         if error.is_unanswered() {
@@ -213,7 +226,7 @@ impl Visit<'_> {
 fn outcome(rendered: &Result<Rendered, RenderError>) -> SlotOutcome {
     let (status, retry_after) = match rendered {
         Ok(rendered) => (Some(rendered.status).filter(|status| *status > 0), retry_after(rendered)),
-        Err(RenderError::LedAway { status, .. }) => (Some(*status), None),
+        Err(RenderError::LedAway { status, .. } | RenderError::NoContent(status)) => (Some(*status), None),
         Err(_) => (None, None),
     };
     let unanswered = rendered.as_ref().is_err_and(RenderError::is_unanswered);
