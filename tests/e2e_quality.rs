@@ -155,6 +155,8 @@ fn thresholds_come_from_the_configuration() {
     // the remedies of the specification: a higher threshold, and the frame left out
     assert_eq!(drop("[quality.text]\nmax_term_repetition_ratio = 0.6\n"), 3);
     assert_eq!(drop("[quality.text]\nmax_term_repetition_ratio = 0.6\nremove_boilerplate = true\n"), 4);
+    sandbox.write("mine.toml", "[boilerplate]\nphrases = [\"buy cheap\", \"...\"]\nmax_words = 1000\n");
+    assert_eq!(drop("[quality]\nrules = \"mine.toml\"\n[quality.text]\nremove_boilerplate = true\n"), 4);
     assert_eq!(drop("[quality]\ndrop = []\n"), 5);
     sandbox.write("c.toml", "[quality.text]\nmax_word_repetition_ratio = 0.3\n");
     let shown = quality(&sandbox, &["--show-config", "--config", "c.toml"]).expect(0).stdout;

@@ -16,9 +16,16 @@ impl Judge {
     /// With the settings of a run.
     ///
     /// # Errors
-    /// When one of them is out of its range.
-    pub fn new(section: &QualitySection) -> Result<Self, QualityError> {
-        let checker = Checker::new(section.settings(), LineRules::built_in()?)?;
+    /// When one of them is out of its range, or the rules of the user's own cannot be read.
+    pub fn new(section: &QualitySection) -> Result<Self, Failure> {
+        let rules = match section.rules.as_str() {
+            "" => LineRules::built_in()?,
+            path => std::fs::read_to_string(path)
+                .map_err(|e| e.to_string())
+                .and_then(|text| LineRules::with(&text).map_err(|e| e.to_string()))
+                .map_err(|problem| Failure::usage(format!("{path}: {problem}")))?,
+        };
+        let checker = Checker::new(section.settings(), rules)?;
         Ok(Self { checker, language: Some(section.language.clone()).filter(|code| code != "auto") })
     }
 

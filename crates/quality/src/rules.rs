@@ -3,6 +3,7 @@
 use crate::QualityError;
 use rustc_hash::FxHashSet;
 use serde::Deserialize;
+use toml::{Table, Value};
 
 const TEXT: &str = include_str!("../../../config/rules/quality.toml");
 
@@ -53,11 +54,19 @@ impl LineRules {
         Self::parse(TEXT)
     }
 
-    /// Rules of a text with the form of `config/rules/quality.toml`.
+    /// The built-in rules with others laid over them: a text with the form of `config/rules/quality.toml`, which needs only what
+    /// differs. A key replaces the built-in one; in a list `"..."` stands for what is built in.
     ///
     /// # Errors
     /// Names what cannot be read; unknown keys are errors.
-    pub fn parse(text: &str) -> Result<Self, QualityError> {
+    pub fn with(overlay: &str) -> Result<Self, QualityError> {
+        let rules = |e: toml::de::Error| QualityError::Rules(e.to_string());
+        let mut table: Table = TEXT.parse().map_err(rules)?;
+        lay_over(&mut table, overlay.parse().map_err(rules)?);
+        Value::Table(table).try_into().map_err(rules)
+    }
+
+    fn parse(text: &str) -> Result<Self, QualityError> {
         toml::from_str(text).map_err(|e| QualityError::Rules(e.to_string()))
     }
 
@@ -69,6 +78,23 @@ impl LineRules {
     /// Whether a character ends a sentence.
     pub(crate) fn ends_sentence(&self, c: char) -> bool {
         self.terminal_punctuation.has(c)
+    }
+}
+
+/// Lays a table over another one, key by key.
+fn lay_over(built_in: &mut Table, overlay: Table) {
+    for (key, value) in overlay {
+        match (built_in.get_mut(&key), value) {
+            (Some(Value::Table(built_in)), Value::Table(overlay)) => lay_over(built_in, overlay),
+            (Some(Value::Array(built_in)), Value::Array(overlay)) => {
+                let known = std::mem::take(built_in);
+                let all = |item: Value| if item.as_str() == Some("...") { known.clone() } else { vec![item] };
+                *built_in = overlay.into_iter().flat_map(all).collect();
+            }
+            (_, value) => {
+                built_in.insert(key, value);
+            }
+        }
     }
 }
 
@@ -135,6 +161,19 @@ mod tests {
         let error = LineRules::parse(&TEXT.replace("max_words", "max_word")).unwrap_err().to_string();
         assert!(error.contains("max_word"), "{error}");
         assert!(LineRules::parse(&TEXT.replace("0021-002F", "xyz")).is_err());
+    }
+
+    #[test]
+    fn rules_of_ones_own_are_laid_over() {
+        let rules =
+            LineRules::with("[boilerplate]\nphrases = [\"...\", \"print this page\"]\n").unwrap().boilerplate;
+        assert_eq!(rules.phrase_of("Print this page"), Some("print this page"));
+        assert_eq!(rules.phrase_of("Share this page"), Some("share this"));
+        let rules =
+            LineRules::with("[boilerplate]\nphrases = [\"print\"]\nmax_words = 2\n").unwrap().boilerplate;
+        assert_eq!((rules.phrase_of("Share this"), rules.phrase_of("Print it now")), (None, None));
+        let error = LineRules::with("[boilerplate]\nphrase = []\n").err().unwrap().to_string();
+        assert!(error.contains("phrase"), "{error}");
     }
 
     #[test]

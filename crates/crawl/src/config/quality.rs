@@ -15,6 +15,7 @@ pub struct QualitySection {
     pub sets: Vec<RuleSet>,
     pub drop: Vec<RuleSet>,
     pub language: String,
+    pub rules: String,
     pub max_record: bytesize::ByteSize,
     pub text: TextSettings,
     pub gopher_repetition: GopherRepetitionSettings,

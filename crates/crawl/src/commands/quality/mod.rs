@@ -209,6 +209,7 @@ fn show_config(section: &QualitySection, judge: &Judge) -> Result<Exit, Failure>
         enabled: bool,
         drop: &'a [RuleSet],
         language: &'a str,
+        rules: &'a str,
         max_record: String,
         #[serde(flatten)]
         settings: &'a crawl_quality::Settings,
@@ -217,10 +218,10 @@ fn show_config(section: &QualitySection, judge: &Judge) -> Result<Exit, Failure>
     struct File<'a> {
         quality: Shown<'a>,
     }
-    let QualitySection { enabled, drop, language, max_record, .. } = section;
+    let QualitySection { enabled, drop, language, rules, max_record, .. } = section;
     let settings = judge.checker().settings();
     let max_record = max_record.to_string();
-    let file = File { quality: Shown { enabled: *enabled, drop, language, max_record, settings } };
+    let file = File { quality: Shown { enabled: *enabled, drop, language, rules, max_record, settings } };
     let text = toml::to_string(&file).map_err(|e| Failure::new(Exit::Internal, e.to_string()))?;
     write_out(text.as_bytes())?;
     Ok(Exit::Done)
