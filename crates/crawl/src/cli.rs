@@ -198,6 +198,15 @@ pub struct RunArgs {
     /// Do not remove what a site repeats
     #[arg(long, help_heading = "Cleaning")]
     pub no_dedup: bool,
+    /// Leave out pages that repeat another one's content or text (default: they only say so)
+    #[arg(long, help_heading = "Cleaning")]
+    pub drop_duplicates: bool,
+    /// Least similarity of two texts that repeat each other [default: 0.85]
+    #[arg(long, value_name = "0.3..1", help_heading = "Cleaning")]
+    pub near_jaccard: Option<f64>,
+    /// Find only pages with the same content, not those with nearly the same text
+    #[arg(long, help_heading = "Cleaning")]
+    pub no_near_duplicates: bool,
     /// Trade: precision, recall, balanced
     #[arg(long, value_name = "NAME", help_heading = "Cleaning")]
     pub favor: Option<String>,
@@ -301,6 +310,9 @@ impl RunArgs {
 
     fn cleaning(&self, out: &mut Overrides) {
         out.switch("--no-dedup", "dedup.enabled", self.no_dedup, false);
+        out.switch("--drop-duplicates", "near_duplicates.drop", self.drop_duplicates, true);
+        out.share("--near-jaccard", "near_duplicates.jaccard", self.near_jaccard);
+        out.switch("--no-near-duplicates", "near_duplicates.enabled", self.no_near_duplicates, false);
         out.switch("--no-links", "output.links", self.no_links, false);
         out.text("--favor", "extract.favor", self.favor.as_ref());
         out.text("--links", "extract.links", self.links.as_ref());

@@ -16,6 +16,7 @@ use crate::{
     store::Store,
     strategies::Lessons,
 };
+use crawl_corpus::Sketcher;
 use crawl_extract::PageExtractor;
 use crawl_fetch::{ByteBudget, Gate, HttpClient, RetrySettings, Traps};
 use crawl_model::{CleanPage, FailedPage, HostKey, LeaseRef, Outcome, PageHistory, StoreError};
@@ -65,6 +66,8 @@ pub struct Context {
     pub extractor: PageExtractor,
     /// Judges texts, if `quality.enabled` asks for it.
     pub quality: Option<Judge>,
+    /// What texts are compared by, if they are.
+    pub sketcher: Option<Sketcher>,
     /// Where records are kept besides the output: the project of the run, if it names one.
     pub keeper: Option<Keeper>,
     /// Counts.

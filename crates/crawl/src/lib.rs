@@ -8,6 +8,7 @@ mod commands;
 pub mod config;
 pub mod context;
 pub mod cpu;
+pub mod duplicates;
 pub mod exit;
 pub mod extract_stage;
 pub mod feeds;

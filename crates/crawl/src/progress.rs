@@ -131,6 +131,7 @@ pub fn summary_json(context: &Context, why: &str, counts: &FrontierCounts, place
         "bytesWritten": stats.written_bytes.get(),
         "bytesRemoved": stats.removed_bytes.get(),
         "duplicates": stats.duplicates.get(),
+        "nearDuplicates": stats.near_duplicates.get(),
         "frontier": counts,
         "output": places.output,
         "errorLog": places.errors,
@@ -161,8 +162,9 @@ pub fn summary(context: &Context, why: &str, counts: &FrontierCounts, places: &P
     if stats.duplicates.get() + stats.soft_404s.get() + stats.all_boilerplate.get() > 0 {
         let _ = writeln!(
             out,
-            "  pages      {} duplicates, {} soft 404s, {} without text",
+            "  pages      {} duplicates ({} of them near), {} soft 404s, {} without text",
             stats.duplicates.get(),
+            stats.near_duplicates.get(),
             stats.soft_404s.get(),
             stats.all_boilerplate.get()
         );

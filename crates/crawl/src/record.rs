@@ -12,7 +12,7 @@ use url::Url;
 /// The record of a crawled page.
 #[must_use]
 pub fn record(page: CleanPage) -> Record {
-    let CleanPage { page, text, boilerplate, duplicate_of, similarity, content_hash, quality } = page;
+    let CleanPage { page, text, boilerplate, duplicate, content_hash, quality, .. } = page;
     let words = if text == page.extraction.content { page.extraction.word_count } else { count_words(&text) };
     let ExtractedPage {
         request,
@@ -33,8 +33,9 @@ pub fn record(page: CleanPage) -> Record {
     metadata.strategy = strategy;
     metadata.attempts = attempts;
     metadata.page_type = classification.page_type;
-    metadata.duplicate_of = duplicate_of;
-    metadata.similarity = similarity;
+    metadata.duplicate_of = duplicate.map(|first| first.of.to_string());
+    metadata.similarity = duplicate.and_then(|first| first.similarity);
+    metadata.similarity_estimate = duplicate.and_then(|first| first.estimate);
     metadata.domain = HostKey::of(&final_url).map_or_else(String::new, |host| host.to_string());
     metadata.ai_opt_out = ai_opt_out;
     metadata.depth = request.depth;
@@ -136,6 +137,7 @@ fn described(
         content_hash: content_hash.to_string(),
         duplicate_of: None,
         similarity: None,
+        similarity_estimate: None,
         change: None,
         domain: String::new(),
         depth: 0,

@@ -6,6 +6,7 @@ use crate::{
     config::{self, Config, ExtractSection, LogFormat},
     context::{Context, Ending, StageError},
     cpu::CpuPool,
+    duplicates,
     exit::{Exit, Failure},
     feeds::FeedBook,
     judge::Judge,
@@ -89,9 +90,7 @@ async fn crawl(config: Config, seeds: &[Seed], state: &State, quiet: bool) -> Re
     context.keeper = keeper;
     let context = Arc::new(context);
     context.browser.reap();
-    context.recall_scope(state.new_round)?;
-    context.recall_told()?;
-    context.stats.inherited.add(context.store.counts()?.held);
+    recall(&context, state)?;
     plant(&context, seeds)?;
     let [records, errors] = outputs(&context, state)?;
     let names = (records.name().to_owned(), errors.name().to_owned());
@@ -182,6 +181,15 @@ fn exit(context: &Context, ending: Ending, counts: &FrontierCounts) -> Result<Ex
     Ok(exit)
 }
 
+/// Takes up what earlier runs have left in the state directory.
+fn recall(context: &Context, state: &State) -> Result<(), Failure> {
+    duplicates::open(context)?;
+    context.recall_scope(state.new_round)?;
+    context.recall_told()?;
+    context.stats.inherited.add(context.store.counts()?.held);
+    Ok(())
+}
+
 /// Builds what the stages share.
 ///
 /// # Errors
@@ -215,6 +223,7 @@ pub fn context(config: Config, store: Arc<dyn Store>) -> Result<Context, Failure
     let cpu =
         CpuPool::new(config.extract.threads).map_err(|e| Failure::new(Exit::Internal, e.to_string()))?;
     Ok(Context {
+        sketcher: duplicates::sketcher(&config)?,
         cpu,
         retry,
         browser,

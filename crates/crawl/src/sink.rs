@@ -4,6 +4,7 @@
 
 use crate::{
     context::{Context, Finished, StageError},
+    duplicates::{self, Duplicates},
     memory::{self, LargeShare},
     output::Output,
     projects::source_of,
@@ -33,6 +34,7 @@ pub struct Sink {
     sources: Vec<NewSource>,
     /// Of the large pages in this batch.
     shares: Vec<LargeShare>,
+    duplicates: Duplicates,
     tally: Tally,
 }
 
@@ -58,6 +60,7 @@ impl Sink {
     #[must_use]
     pub fn new(context: Arc<Context>, records: Box<dyn Output>, errors: Box<dyn Output>) -> Self {
         Self {
+            duplicates: Duplicates::new(Arc::clone(&context)),
             context,
             records,
             errors,
@@ -107,7 +110,10 @@ impl Sink {
         }
     }
 
-    fn page(&mut self, page: CleanPage) -> Result<(), StageError> {
+    fn page(&mut self, mut page: CleanPage) -> Result<(), StageError> {
+        if self.duplicates.judge(&mut page)? {
+            return self.left_out(&page);
+        }
         self.context.stats.wrote(&page);
         let history = PageHistory {
             status: Some(page.page.status),
@@ -127,6 +133,22 @@ impl Sink {
         if self.context.keeper.is_some() {
             self.sources.push(source_of(record)?);
         }
+        Ok(())
+    }
+
+    /// A page that repeats a record and is not written: a line of the error log, and the end of its URL.
+    fn left_out(&mut self, page: &CleanPage) -> Result<(), StageError> {
+        let line = duplicates::line(page);
+        push_line(&mut self.error_lines, &line)?;
+        tracing::info!(url = line.url, kind = line.kind, "{}", line.message);
+        self.context.stats.by_kind(line.kind, 1);
+        // no hash of its content: the next visit has to judge it again, whatever has become of what it repeats
+        let history = PageHistory {
+            status: Some(page.page.status),
+            fetched_at_ms: Some(page.page.timings.started_at_ms),
+            ..PageHistory::default()
+        };
+        self.end(lease_of(page), Outcome::Skipped, history);
         Ok(())
     }
 
@@ -163,14 +185,17 @@ impl Sink {
             lines.clear();
             lines.shrink_to(KEEP_BUFFER);
         }
+        let mut texts = self.duplicates.take();
         if let Some(keeper) = &self.context.keeper {
             // before the leases end: what is written again after a crash replaces itself
             keeper
-                .keep(&self.sources)
+                .keep(&self.sources, &texts)
                 .map_err(|source| StageError::Project { name: keeper.name.clone(), source })?;
             self.sources.clear();
+            // they are the project's
+            texts.clear();
         }
-        let stale = self.context.store.settle(&self.settlements, &marks)?;
+        let stale = self.context.store.settle_with_texts(&self.settlements, &marks, &texts)?;
         if stale > 0 {
             tracing::warn!(
                 stale,

@@ -83,6 +83,8 @@ pub struct Stats {
     pub removed_bytes: Count,
     /// Records with `duplicateOf`.
     pub duplicates: Count,
+    /// Those of them whose text is not quite the same.
+    pub near_duplicates: Count,
     /// Records without text because everything was boilerplate.
     pub all_boilerplate: Count,
     /// Records of soft 404s.
@@ -136,6 +138,7 @@ impl Default for Stats {
             content_bytes: Count::default(),
             removed_bytes: Count::default(),
             duplicates: Count::default(),
+            near_duplicates: Count::default(),
             all_boilerplate: Count::default(),
             soft_404s: Count::default(),
             probes: Count::default(),
@@ -167,7 +170,10 @@ impl Stats {
         let (content, removed) = (page.page.extraction.content.len() as u64, page.boilerplate.bytes_removed);
         self.content_bytes.add(content);
         self.removed_bytes.add(removed);
-        self.duplicates.add(u64::from(page.duplicate_of.is_some()));
+        self.duplicates.add(u64::from(page.duplicate.is_some()));
+        let near =
+            page.duplicate.and_then(|first| first.similarity).is_some_and(|similarity| similarity < 1.0);
+        self.near_duplicates.add(u64::from(near));
         self.all_boilerplate.add(u64::from(page.text.is_empty()));
         self.soft_404s.add(u64::from(page.page.extraction.warnings.contains(&Warning::SoftNotFound)));
         let mut tables = self.tables();

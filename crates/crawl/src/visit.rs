@@ -4,6 +4,7 @@
 use crate::{
     config::{Config, Limit},
     context::StageError,
+    duplicates,
     exit::Failure,
     output::Output,
     pipeline,
@@ -81,6 +82,8 @@ impl Visitor {
         (crawl.sitemaps, crawl.soft404, crawl.obey_robots) = (false, false, true);
         // one page says nothing of what its site repeats
         config.dedup.enabled = false;
+        // who asks for a page gets it, whatever it repeats
+        config.near_duplicates.drop = false;
         config.extract.threads = 1;
         let kept = Kept { store: Arc::default(), gate: None, visits: 0 };
         Self { config, patience, kept: Mutex::new(kept) }
@@ -105,6 +108,7 @@ impl Visitor {
         let mut context = context(self.config.clone(), Arc::clone(&store) as Arc<dyn Store>)?;
         context.gate = kept.gate.get_or_insert_with(|| context.gate.clone()).clone();
         context.keeper = keeper;
+        duplicates::open(&context)?;
         store.set_project(&self.config.crawl.project, group)?;
         store.expire_leases(i64::MAX)?;
         store.begin_round()?;

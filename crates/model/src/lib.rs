@@ -31,8 +31,8 @@ pub use projects::{
     ProjectStore, Source, SourceQuery,
 };
 pub use record::{
-    Attempt, BoilerplateInfo, BoilerplateStatus, CleanPage, FailedPage, Quality, Record, RecordMetadata,
-    RemovalReason, RemovedSpan, SCHEMA_VERSION, Stage,
+    Attempt, BoilerplateInfo, BoilerplateStatus, CleanPage, Duplicate, FailedPage, Quality, Record,
+    RecordMetadata, RemovalReason, RemovedSpan, SCHEMA_VERSION, Stage,
 };
 pub use request::{CrawlRequest, Discovery, Lane, ParseNameError, Strategy};
 pub use signals::{Classification, ClassificationRule, PageSignals, PageType};

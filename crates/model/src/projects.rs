@@ -1,6 +1,6 @@
 //! Projects: pages that are kept beyond a run, what their domains repeat, and the trait of their storage.
 
-use crate::{StoreError, UrlKey};
+use crate::{KnownText, NewText, Sketch, StoreError, UrlKey};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use uuid::Uuid;
@@ -189,7 +189,40 @@ pub trait ProjectStore: Send + Sync {
         project: ProjectId,
         sources: &[NewSource],
         now_ms: i64,
+    ) -> Result<bool, StoreError> {
+        self.save_sources_with_texts(project, sources, &[], now_ms)
+    }
+
+    /// [`save_sources`](Self::save_sources), and puts texts of these pages into the project's index, in their order, so that each
+    /// text of the index is that of a page of the project.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn save_sources_with_texts(
+        &self,
+        project: ProjectId,
+        sources: &[NewSource],
+        texts: &[NewText],
+        now_ms: i64,
     ) -> Result<bool, StoreError>;
+
+    /// As [`TextIndex::texts_like`](crate::TextIndex::texts_like), of the pages of a project, whichever run kept them; none for
+    /// an unknown project. All count as of this round.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn texts_like(
+        &self,
+        project: ProjectId,
+        sketch: &Sketch,
+        limit: usize,
+    ) -> Result<Vec<KnownText>, StoreError>;
+
+    /// As [`TextIndex::keep_texts_made_as`](crate::TextIndex::keep_texts_made_as), of a project.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn keep_texts_made_as(&self, project: ProjectId, how: &str) -> Result<bool, StoreError>;
 
     /// Pages of a project in the order in which they first came; none for an unknown project.
     ///

@@ -1,6 +1,6 @@
 //! What is written.
 
-use crate::{ContentHash, ExtractedPage, LeaseToken, RequestId, Strategy, Warning};
+use crate::{ContentHash, ExtractedPage, LeaseToken, RequestId, Sketch, Strategy, UrlKey, Warning};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -99,14 +99,28 @@ pub struct CleanPage {
     pub text: String,
     /// How it was cleaned.
     pub boilerplate: BoilerplateInfo,
-    /// `id` of the earlier record with the same content.
-    pub duplicate_of: Option<String>,
-    /// 1 for an exact duplicate, else the exact Jaccard similarity.
-    pub similarity: Option<f64>,
+    /// The page that this one repeats. Until it is written it is the one that its `rel=canonical` names, if that is known.
+    pub duplicate: Option<Duplicate>,
+    /// What other pages are compared with; none where that has not been worked out yet.
+    pub sketch: Option<Sketch>,
+    /// What decides that another page has the same content; none for a page that is too short for that.
+    pub exact: Option<ContentHash>,
     /// SHA-256 of `content`.
     pub content_hash: ContentHash,
     /// What the rules of quality say of `text`, where they are asked.
     pub quality: Option<Quality>,
+}
+
+/// That a page repeats another one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Duplicate {
+    /// The page that came first.
+    pub of: UrlKey,
+    /// 1 where both have the same content, else the exact Jaccard similarity of their texts; none where the page only says so
+    /// itself, by `rel=canonical`.
+    pub similarity: Option<f64>,
+    /// What MinHash estimates the similarity as.
+    pub estimate: Option<f64>,
 }
 
 /// One try at fetching a page.
@@ -182,10 +196,13 @@ pub struct RecordMetadata {
     pub language_detected: Option<String>,
     /// SHA-256 of `content`.
     pub content_hash: String,
-    /// `id` of the earlier record with the same content.
+    /// `id` of the earlier record that this one repeats.
     pub duplicate_of: Option<String>,
     /// How alike the two are, 0 to 1.
     pub similarity: Option<f64>,
+    /// What MinHash estimates that as.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub similarity_estimate: Option<f64>,
     /// Against the round before: new, changed, unchanged, gone; `None` in a first round.
     pub change: Option<String>,
     /// Host, with its port where that is not the default.

@@ -327,7 +327,8 @@ pub trait Frontier: Send + Sync {
     fn round(&self) -> Result<u32, StoreError>;
 
     /// Starts the next round: nothing is visited; the history of pages and what hosts taught of strategies are kept, the
-    /// states of fingerprints and the duplicates of the round before are dropped. Returns its number.
+    /// states of fingerprints, who first had a content, and the texts of pages that the round before did not bring are
+    /// dropped. Returns its number.
     ///
     /// # Errors
     /// When storage fails.

@@ -39,8 +39,8 @@ pub struct KnownText {
     pub sketch: Sketch,
 }
 
-/// The index of a crawl's texts. It outlives rounds: a page leaves it when a visit to it ends as something else than a record, or
-/// than the finding that it has not changed.
+/// The index of a crawl's texts. It outlives rounds. A page leaves it when a visit to it ends as something else than a record, and
+/// when a whole round did not bring it.
 pub trait TextIndex: Send + Sync {
     /// Texts that have the same content as one, or share a band with it: first those that share the most, of these the
     /// oldest, `limit` at most. Of a band that many texts share the oldest ones are looked at.

@@ -70,6 +70,7 @@ fn record(full: bool) -> Record {
         content_hash: String::new(),
         duplicate_of: text(),
         similarity: full.then_some(1.0),
+        similarity_estimate: full.then_some(1.0),
         change: None,
         domain: String::new(),
         depth: 0,

@@ -26,6 +26,7 @@ pub struct Config {
     pub traps: TrapsSection,
     pub extract: ExtractSection,
     pub dedup: DedupSection,
+    pub near_duplicates: NearDuplicatesSection,
     pub duplicates: DuplicatesSection,
     pub quality: QualitySection,
     pub projects: ProjectsSection,
@@ -339,6 +340,18 @@ pub struct ChannelsSection {
     pub extracted: usize,
     #[serde(deserialize_with = "positive")]
     pub cleaned: usize,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "see config/crawl.toml")]
+pub struct NearDuplicatesSection {
+    pub enabled: bool,
+    pub jaccard: f64,
+    pub permutations: usize,
+    pub bands: usize,
+    pub min_shingles: usize,
+    pub drop: bool,
 }
 
 #[derive(Clone, Debug, Deserialize)]

@@ -7,7 +7,9 @@ use crate::{
     exit::{Exit, Failure},
     record::DEFAULT_PROJECT,
 };
-use crawl_model::{BoilerplateStatus, NewSource, ProjectId, ProjectStore, Record, StoreError};
+use crawl_model::{
+    BoilerplateStatus, KnownText, NewSource, NewText, ProjectId, ProjectStore, Record, Sketch, StoreError,
+};
 use std::sync::Arc;
 
 /// Pages could not be kept.
@@ -55,15 +57,31 @@ impl Keeper {
         Self { store, project, name: "the database of projects".into() }
     }
 
-    /// Keeps pages in one transaction.
+    /// Keeps pages, and the texts of theirs that others are compared with, in one transaction.
     ///
     /// # Errors
     /// When the database fails, or the project is gone.
-    pub fn keep(&self, sources: &[NewSource]) -> Result<(), KeepError> {
-        if sources.is_empty() || self.store.save_sources(self.project, sources, now_ms())? {
+    pub fn keep(&self, sources: &[NewSource], texts: &[NewText]) -> Result<(), KeepError> {
+        if sources.is_empty() || self.store.save_sources_with_texts(self.project, sources, texts, now_ms())? {
             return Ok(());
         }
         Err(KeepError::Gone)
+    }
+
+    /// As [`ProjectStore::texts_like`].
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn texts_like(&self, sketch: &Sketch, limit: usize) -> Result<Vec<KnownText>, StoreError> {
+        self.store.texts_like(self.project, sketch, limit)
+    }
+
+    /// As [`ProjectStore::keep_texts_made_as`].
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn keep_texts_made_as(&self, how: &str) -> Result<bool, StoreError> {
+        self.store.keep_texts_made_as(self.project, how)
     }
 }
 

@@ -135,6 +135,7 @@ impl Frontier for MemoryStore {
     fn settle(&self, batch: &[Settlement], outputs: &[OutputMark]) -> Result<usize, StoreError> {
         let mut inner = self.lock();
         let mut stale = 0;
+        let round = inner.round;
         for settlement in batch {
             if !inner.end(settlement.lease) {
                 stale += 1;
@@ -143,8 +144,10 @@ impl Frontier for MemoryStore {
             let row = &mut inner.rows[index(settlement.lease.id.0)];
             row.learn(settlement.outcome, &settlement.history);
             let page = UrlKey::of(row.url.as_str());
-            if !matches!(settlement.outcome, Outcome::Record | Outcome::Unchanged) {
-                inner.texts.forget(page);
+            match settlement.outcome {
+                Outcome::Record => {}
+                Outcome::Unchanged => inner.texts.confirm(round, page),
+                _ => inner.texts.forget(page),
             }
             let now = &mut inner.this_round;
             now.so_far.remove(&settlement.lease.id.0);
@@ -254,6 +257,9 @@ impl Inner {
     }
 
     fn begin(&mut self, recrawl: bool, keep_sites: bool) -> u32 {
+        if !recrawl {
+            self.texts.forget_before(self.round);
+        }
         self.round += 1;
         let before = std::mem::take(&mut self.this_round);
         self.recrawl = recrawl;

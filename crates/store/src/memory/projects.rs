@@ -1,8 +1,9 @@
 //! [`ProjectStore`] in memory.
 
+use super::texts::Texts;
 use crawl_model::{
-    Analysis, AnalysisPage, DomainBoilerplate, DomainFindings, DomainPages, NewSource, Project, ProjectId,
-    ProjectStore, Source, SourceQuery, StoreError, UrlKey,
+    Analysis, AnalysisPage, DomainBoilerplate, DomainFindings, DomainPages, KnownText, NewSource, NewText,
+    Project, ProjectId, ProjectStore, Sketch, Source, SourceQuery, StoreError, UrlKey,
 };
 use std::{
     collections::BTreeMap,
@@ -27,6 +28,7 @@ struct Kept {
     project: Project,
     sources: Vec<Held>,
     boilerplate: BTreeMap<String, DomainBoilerplate>,
+    texts: Texts,
 }
 
 #[derive(Clone)]
@@ -82,7 +84,12 @@ impl ProjectStore for MemoryProjects {
         }
         let (number, id) = (inner.number(), ProjectId(Uuid::new_v4()));
         let project = Project { number, id, name: name.to_owned(), sources: 0, created_at_ms: now_ms };
-        let kept = Kept { project: project.clone(), sources: Vec::new(), boilerplate: BTreeMap::default() };
+        let kept = Kept {
+            project: project.clone(),
+            sources: Vec::new(),
+            boilerplate: BTreeMap::default(),
+            texts: Texts::default(),
+        };
         inner.projects.insert(id, kept);
         Ok(Some(project))
     }
@@ -107,13 +114,16 @@ impl ProjectStore for MemoryProjects {
         Ok(self.inner().projects.remove(&id).is_some())
     }
 
-    fn save_sources(
+    fn save_sources_with_texts(
         &self,
         project: ProjectId,
         sources: &[NewSource],
+        texts: &[NewText],
         now_ms: i64,
     ) -> Result<bool, StoreError> {
         let mut inner = self.inner();
+        let Some(kept) = inner.projects.get_mut(&project) else { return Ok(false) };
+        texts.iter().for_each(|text| kept.texts.put(0, text));
         for page in sources {
             let (id, mut page) = (UrlKey::of(&page.url), page.clone());
             let number = inner.number();
@@ -132,6 +142,23 @@ impl ProjectStore for MemoryProjects {
             }
         }
         Ok(inner.projects.contains_key(&project))
+    }
+
+    fn texts_like(
+        &self,
+        project: ProjectId,
+        sketch: &Sketch,
+        limit: usize,
+    ) -> Result<Vec<KnownText>, StoreError> {
+        Ok(self
+            .inner()
+            .projects
+            .get(&project)
+            .map_or_else(Vec::new, |kept| kept.texts.like(0, sketch, limit)))
+    }
+
+    fn keep_texts_made_as(&self, project: ProjectId, how: &str) -> Result<bool, StoreError> {
+        Ok(self.inner().projects.get_mut(&project).is_some_and(|kept| kept.texts.keep_made_as(how)))
     }
 
     fn sources(&self, project: ProjectId, query: &SourceQuery) -> Result<Vec<Source>, StoreError> {

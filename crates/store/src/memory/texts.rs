@@ -20,7 +20,31 @@ struct Text {
 }
 
 impl Texts {
-    fn put(&mut self, round: u32, text: &NewText) {
+    /// As [`TextIndex::texts_like`].
+    pub(super) fn like(&self, round: u32, sketch: &Sketch, limit: usize) -> Vec<KnownText> {
+        let all = self.all.iter().map(|text| (shared(sketch, &text.known.sketch), text));
+        let mut found: Vec<(usize, &Text)> = all.filter(|(shared, _)| *shared > 0).collect();
+        found.sort_by_key(|(shared, _)| Reverse(*shared));
+        let known = |text: &Text| {
+            let mut known = text.known.clone();
+            known.sketch.bands = Vec::new();
+            known.this_round = text.round == round;
+            known
+        };
+        found.into_iter().take(limit).map(|(_, text)| known(text)).collect()
+    }
+
+    /// As [`TextIndex::keep_texts_made_as`].
+    pub(super) fn keep_made_as(&mut self, how: &str) -> bool {
+        if self.made_as == how {
+            return false;
+        }
+        let forgotten = !self.all.is_empty();
+        *self = Self { made_as: how.to_owned(), ..Self::default() };
+        forgotten
+    }
+
+    pub(super) fn put(&mut self, round: u32, text: &NewText) {
         let known = self.all.iter().position(|t| t.known.page == text.page).map(|at| self.all.remove(at));
         let kept = known.map(|t| t.known.place).filter(|place| text.place == Some(*place));
         let place = kept.unwrap_or(self.last + 1);
@@ -28,6 +52,14 @@ impl Texts {
         let known = KnownText { page: text.page, place, this_round: true, sketch: text.sketch.clone() };
         let at = self.all.partition_point(|t| t.known.place < place);
         self.all.insert(at, Text { known, round });
+    }
+
+    pub(super) fn forget_before(&mut self, round: u32) {
+        self.all.retain(|text| text.round >= round);
+    }
+
+    pub(super) fn confirm(&mut self, round: u32, page: UrlKey) {
+        self.all.iter_mut().filter(|text| text.known.page == page).for_each(|text| text.round = round);
     }
 
     pub(super) fn forget(&mut self, page: UrlKey) {
@@ -38,21 +70,7 @@ impl Texts {
 impl TextIndex for MemoryStore {
     fn texts_like(&self, sketch: &Sketch, limit: usize) -> Result<Vec<KnownText>, StoreError> {
         let inner = self.lock();
-        let mut found: Vec<(usize, &Text)> = inner
-            .texts
-            .all
-            .iter()
-            .map(|text| (shared(sketch, &text.known.sketch), text))
-            .filter(|(shared, _)| *shared > 0)
-            .collect();
-        found.sort_by_key(|(shared, _)| Reverse(*shared));
-        let known = |text: &Text| {
-            let mut known = text.known.clone();
-            known.sketch.bands = Vec::new();
-            known.this_round = text.round == inner.round;
-            known
-        };
-        Ok(found.into_iter().take(limit).map(|(_, text)| known(text)).collect())
+        Ok(inner.texts.like(inner.round, sketch, limit))
     }
 
     fn settle_with_texts(
@@ -69,13 +87,7 @@ impl TextIndex for MemoryStore {
     }
 
     fn keep_texts_made_as(&self, how: &str) -> Result<bool, StoreError> {
-        let mut inner = self.lock();
-        if inner.texts.made_as == how {
-            return Ok(false);
-        }
-        let forgotten = !inner.texts.all.is_empty();
-        inner.texts = Texts { made_as: how.to_owned(), ..Texts::default() };
-        Ok(forgotten)
+        Ok(self.lock().texts.keep_made_as(how))
     }
 }
 

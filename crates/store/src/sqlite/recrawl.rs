@@ -4,6 +4,7 @@ use super::{
     Inner, codes,
     error::sql,
     memory::{Memory, set_number},
+    texts::Texts,
 };
 use crawl_model::{
     Before, BodyHash, ContentHash, HostKey, KnownUrl, NewUrl, PageHistory, RequestId, RulesVersion,
@@ -167,6 +168,9 @@ impl Inner {
             .map_err(sql)?;
             if !(recrawl && keep_sites) {
                 conn.execute_batch("DELETE FROM host_states; DELETE FROM contents;").map_err(sql)?;
+            }
+            if !recrawl {
+                Texts::of_crawl(conn, memory.round).forget_before(memory.round).map_err(sql)?;
             }
             set_number(conn, "round", i64::from(memory.round) + 1).map_err(sql)?;
             set_number(conn, "recrawl", i64::from(recrawl)).map_err(sql)?;

@@ -5,7 +5,7 @@ use super::{
     error::sql,
     frontier::forget_so_far,
     memory::{Memory, OUTCOMES, set_number},
-    texts,
+    texts::Texts,
 };
 use crate::ledger::{HostId, Place};
 use crawl_model::{LeaseRef, NewText, Outcome, OutputMark, RequestId, Settlement, StoreError, UrlKey};
@@ -53,7 +53,7 @@ impl Inner {
             }
             mark_all(conn, outputs)?;
             for text in texts {
-                texts::put(conn, memory.round, text).map_err(sql)?;
+                Texts::of_crawl(conn, memory.round).put(text).map_err(sql)?;
             }
             Ok(stale)
         })?;
@@ -78,9 +78,10 @@ fn settle_all(conn: &Connection, memory: &mut Memory, batch: &[Settlement]) -> r
         if let Some(n) = OUTCOMES.iter().position(|(outcome, _)| *outcome == settlement.outcome) {
             memory.settled[n] += 1;
         }
-        if !matches!(settlement.outcome, Outcome::Record | Outcome::Unchanged) {
+        if settlement.outcome != Outcome::Record {
+            let (texts, page) = (Texts::of_crawl(conn, memory.round), key_of(conn, settlement.lease.id)?);
             // a page that is none any more is nothing that others repeat
-            texts::forget(conn, key_of(conn, settlement.lease.id)?)?;
+            if settlement.outcome == Outcome::Unchanged { texts.confirm(page) } else { texts.forget(page) }?;
         }
         let (history, outcome) = (&settlement.history, settlement.outcome);
         if outcome == Outcome::Gone {

@@ -1,4 +1,4 @@
-//! [`TextIndex`] on SQLite: what the tables `texts` and `bands` hold.
+//! [`TextIndex`] on SQLite, and the same for a project: what the tables `texts` and `bands` hold.
 
 use super::{SqliteStore, error::sql};
 use crawl_model::{
@@ -6,9 +6,13 @@ use crawl_model::{
 };
 use rusqlite::{Connection, OptionalExtension, Row};
 use rustc_hash::FxHashMap;
+use std::cmp::Reverse;
 
 /// Texts that are looked at of one band, or of one content: the oldest.
 const A_BAND: i64 = 64;
+
+/// Bytes of shingles that are brought at the most, whatever the number of texts: those of some large pages.
+const BYTES: usize = 16 << 20;
 
 /// Name of the setting that says how the texts were made.
 const MADE_AS: &str = "texts";
@@ -16,7 +20,7 @@ const MADE_AS: &str = "texts";
 impl TextIndex for SqliteStore {
     fn texts_like(&self, sketch: &Sketch, limit: usize) -> Result<Vec<KnownText>, StoreError> {
         let inner = self.ready()?;
-        like(&inner.conn, inner.memory.round, sketch, limit).map_err(sql)
+        Texts::of_crawl(&inner.conn, inner.memory.round).like(sketch, limit).map_err(sql)
     }
 
     fn settle_with_texts(
@@ -48,106 +52,173 @@ fn made_as(conn: &Connection, how: &str) -> rusqlite::Result<bool> {
     Ok(texts > 0)
 }
 
-const SAME_CONTENT: &str = "SELECT place FROM texts WHERE content = ?1 ORDER BY place LIMIT ?2";
+/// The texts that are compared with each other.
+#[derive(Clone, Copy)]
+pub(super) struct Texts<'c> {
+    conn: &'c Connection,
+    space: i64,
+    round: u32,
+}
+
+const SAME_CONTENT: &str =
+    "SELECT place FROM texts WHERE content = ?1 AND space = ?2 ORDER BY place LIMIT ?3";
 const SAME_BAND: &str = "SELECT place FROM bands WHERE hash = ?1 ORDER BY place LIMIT ?2";
+const KNOWN: &str = "SELECT page, round, content, signature, shingles FROM texts WHERE place = ?1";
+/// The same text as before: its row stays, but for the round.
+const CONFIRM: &str =
+    "UPDATE texts SET round = ?2 WHERE place = ?1 AND content IS ?3 AND bands = ?4 AND shingles = ?5";
+const PUT: &str = "INSERT OR REPLACE INTO texts (place, space, page, round, content, signature, bands, shingles) \
+                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
 
-fn like(conn: &Connection, round: u32, sketch: &Sketch, limit: usize) -> rusqlite::Result<Vec<KnownText>> {
-    let mut shared: FxHashMap<i64, usize> = FxHashMap::default();
-    if let Some(content) = sketch.content {
-        let mut select = conn.prepare_cached(SAME_CONTENT)?;
-        for place in select.query_map((content.0, A_BAND), |row| row.get(0))? {
-            // more than all bands
-            shared.insert(place?, sketch.bands.len() + 1);
+impl<'c> Texts<'c> {
+    pub(super) fn of_crawl(conn: &'c Connection, round: u32) -> Self {
+        Self { conn, space: 0, round }
+    }
+
+    pub(super) fn of_project(conn: &'c Connection, number: i64) -> Self {
+        Self { conn, space: number, round: 0 }
+    }
+
+    pub(super) fn like(self, sketch: &Sketch, limit: usize) -> rusqlite::Result<Vec<KnownText>> {
+        let mut select = self.conn.prepare_cached(KNOWN)?;
+        let mut known = Vec::new();
+        let mut bytes = 0;
+        for place in self.places_like(sketch)?.into_iter().take(limit) {
+            let text = select.query_row([place], |row| self.known(row, place))?;
+            bytes += text.sketch.shingles.len();
+            if bytes > BYTES {
+                break;
+            }
+            known.push(text);
+        }
+        Ok(known)
+    }
+
+    /// Places of texts, first of those that share the most.
+    fn places_like(self, sketch: &Sketch) -> rusqlite::Result<Vec<i64>> {
+        let mut shared: FxHashMap<i64, usize> = FxHashMap::default();
+        if let Some(content) = sketch.content {
+            let mut select = self.conn.prepare_cached(SAME_CONTENT)?;
+            for place in select.query_map((content.0, self.space, A_BAND), |row| row.get(0))? {
+                // more than all bands
+                shared.insert(place?, sketch.bands.len() + 1);
+            }
+        }
+        let mut select = self.conn.prepare_cached(SAME_BAND)?;
+        for band in &sketch.bands {
+            for place in select.query_map((self.hash(*band), A_BAND), |row| row.get(0))? {
+                *shared.entry(place?).or_default() += 1;
+            }
+        }
+        let mut places: Vec<(Reverse<usize>, i64)> =
+            shared.into_iter().map(|(place, bands)| (Reverse(bands), place)).collect();
+        places.sort_unstable();
+        Ok(places.into_iter().map(|(_, place)| place).collect())
+    }
+
+    fn known(self, row: &Row<'_>, place: i64) -> rusqlite::Result<KnownText> {
+        let signature = row.get_ref(3)?.as_blob()?.as_chunks().0;
+        Ok(KnownText {
+            page: UrlKey(row.get(0)?),
+            place,
+            this_round: row.get::<_, u32>(1)? == self.round,
+            sketch: Sketch {
+                content: row.get::<_, Option<[u8; 32]>>(2)?.map(ContentHash),
+                shingles: row.get(4)?,
+                signature: signature.iter().map(|n| u32::from_le_bytes(*n)).collect(),
+                bands: Vec::new(),
+            },
+        })
+    }
+
+    /// Puts a text in. What is known of its page is replaced, in its place if that is asked for.
+    pub(super) fn put(self, text: &NewText) -> rusqlite::Result<()> {
+        let Sketch { content, shingles, signature, bands } = &text.sketch;
+        let content = content.map(|hash| hash.0);
+        let signature: Vec<u8> = signature.iter().flat_map(|n| n.to_le_bytes()).collect();
+        let hashes: Vec<i64> = bands.iter().map(|band| self.hash(*band)).collect();
+        let bands: Vec<u8> = hashes.iter().flat_map(|n| n.to_le_bytes()).collect();
+        let known = self.of_page(text.page)?;
+        let place = text.place.filter(|place| known.as_ref().is_some_and(|(known, _)| known == place));
+        if place.is_some() {
+            let mut confirm = self.conn.prepare_cached(CONFIRM)?;
+            if confirm.execute((place, self.round, content, &bands, shingles))? == 1 {
+                return Ok(());
+            }
+        }
+        if let Some((old, old_bands)) = known {
+            self.remove(old, &old_bands)?;
+        }
+        let row = (place, self.space, text.page.0, self.round, content, signature, bands, shingles);
+        self.conn.prepare_cached(PUT)?.execute(row)?;
+        let place = place.unwrap_or_else(|| self.conn.last_insert_rowid());
+        let mut insert =
+            self.conn.prepare_cached("INSERT OR IGNORE INTO bands (hash, place) VALUES (?1, ?2)")?;
+        for hash in hashes {
+            insert.execute((hash, place))?;
+        }
+        Ok(())
+    }
+
+    /// A page has not changed: its text is one of this round.
+    pub(super) fn confirm(self, page: UrlKey) -> rusqlite::Result<()> {
+        let mut update =
+            self.conn.prepare_cached("UPDATE texts SET round = ?3 WHERE page = ?1 AND space = ?2")?;
+        update.execute((page.0, self.space, self.round)).map(|_| ())
+    }
+
+    /// A page is none any more.
+    pub(super) fn forget(self, page: UrlKey) -> rusqlite::Result<()> {
+        match self.of_page(page)? {
+            Some((place, bands)) => self.remove(place, &bands),
+            None => Ok(()),
         }
     }
-    let mut select = conn.prepare_cached(SAME_BAND)?;
-    for band in &sketch.bands {
-        for place in select.query_map((band.cast_signed(), A_BAND), |row| row.get(0))? {
-            *shared.entry(place?).or_default() += 1;
+
+    /// Removes all texts; how many there were.
+    pub(super) fn forget_all(self) -> rusqlite::Result<usize> {
+        self.forget_where("space = ?1", self.space)
+    }
+
+    /// Removes the texts of pages that were last there before a round.
+    pub(super) fn forget_before(self, round: u32) -> rusqlite::Result<usize> {
+        self.forget_where("round < ?1", i64::from(round))
+    }
+
+    fn forget_where(self, condition: &str, value: i64) -> rusqlite::Result<usize> {
+        let select = format!(
+            "SELECT place, bands FROM texts WHERE {condition} AND place > ?2 ORDER BY place LIMIT 1000"
+        );
+        let mut select = self.conn.prepare(&select)?;
+        let (mut texts, mut last) = (0, i64::MIN);
+        loop {
+            let found = select.query_map((value, last), |row| Ok((row.get(0)?, row.get(1)?)))?;
+            let batch: Vec<(i64, Vec<u8>)> = found.collect::<Result<_, _>>()?;
+            let Some((place, _)) = batch.last() else { return Ok(texts) };
+            last = *place;
+            texts += batch.len();
+            batch.iter().try_for_each(|(place, bands)| self.remove(*place, bands))?;
         }
     }
-    let mut places: Vec<(usize, i64)> = shared.into_iter().map(|(place, bands)| (bands, place)).collect();
-    places.sort_unstable_by_key(|(bands, place)| (std::cmp::Reverse(*bands), *place));
-    let mut select =
-        conn.prepare_cached("SELECT page, round, content, signature, shingles FROM texts WHERE place = ?1")?;
-    places
-        .iter()
-        .take(limit)
-        .map(|(_, place)| select.query_row([place], |row| known(row, *place, round)))
-        .collect()
-}
 
-fn known(row: &Row<'_>, place: i64, round: u32) -> rusqlite::Result<KnownText> {
-    let signature = row.get_ref(3)?.as_blob()?.as_chunks().0.iter().map(|n| u32::from_le_bytes(*n)).collect();
-    Ok(KnownText {
-        page: UrlKey(row.get(0)?),
-        place,
-        this_round: row.get::<_, u32>(1)? == round,
-        sketch: Sketch {
-            content: row.get::<_, Option<[u8; 32]>>(2)?.map(ContentHash),
-            shingles: row.get(4)?,
-            signature,
-            bands: Vec::new(),
-        },
-    })
-}
+    /// Place and bands of a page's text.
+    fn of_page(self, page: UrlKey) -> rusqlite::Result<Option<(i64, Vec<u8>)>> {
+        let mut select =
+            self.conn.prepare_cached("SELECT place, bands FROM texts WHERE page = ?1 AND space = ?2")?;
+        select.query_row((page.0, self.space), |row| Ok((row.get(0)?, row.get(1)?))).optional()
+    }
 
-/// Puts a text in. What is known of its page is replaced, in its place if that is asked for.
-pub(super) fn put(conn: &Connection, round: u32, text: &NewText) -> rusqlite::Result<()> {
-    let sketch = &text.sketch;
-    let signature: Vec<u8> = sketch.signature.iter().flat_map(|n| n.to_le_bytes()).collect();
-    let bands: Vec<u8> = sketch.bands.iter().flat_map(|n| n.to_le_bytes()).collect();
-    let known = of_page(conn, text.page)?;
-    if let Some((place, old)) = &known {
-        let kept: &[u8] = if text.place == Some(*place) { &bands } else { &[] };
-        remove_bands(conn, *place, old, kept)?;
-        if text.place != Some(*place) {
-            conn.prepare_cached("DELETE FROM texts WHERE place = ?1")?.execute([place])?;
+    fn remove(self, place: i64, bands: &[u8]) -> rusqlite::Result<()> {
+        let mut delete = self.conn.prepare_cached("DELETE FROM bands WHERE hash = ?1 AND place = ?2")?;
+        for hash in bands.as_chunks().0 {
+            delete.execute((i64::from_le_bytes(*hash), place))?;
         }
+        self.conn.prepare_cached("DELETE FROM texts WHERE place = ?1")?.execute([place])?;
+        Ok(())
     }
-    let place = text.place.filter(|place| known.as_ref().is_some_and(|(known, _)| known == place));
-    conn.prepare_cached(
-        "INSERT OR REPLACE INTO texts (place, page, round, content, signature, bands, shingles) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-    )?
-    .execute((
-        place,
-        text.page.0,
-        round,
-        sketch.content.map(|hash| hash.0),
-        signature,
-        bands,
-        &sketch.shingles,
-    ))?;
-    let place = place.unwrap_or_else(|| conn.last_insert_rowid());
-    let mut insert = conn.prepare_cached("INSERT OR IGNORE INTO bands (hash, place) VALUES (?1, ?2)")?;
-    for band in &sketch.bands {
-        insert.execute((band.cast_signed(), place))?;
-    }
-    Ok(())
-}
 
-/// A page is none any more.
-pub(super) fn forget(conn: &Connection, page: UrlKey) -> rusqlite::Result<()> {
-    if let Some((place, bands)) = of_page(conn, page)? {
-        remove_bands(conn, place, &bands, &[])?;
-        conn.prepare_cached("DELETE FROM texts WHERE place = ?1")?.execute([place])?;
+    /// A band's hash in this space.
+    fn hash(self, band: u64) -> i64 {
+        (band ^ self.space.cast_unsigned().wrapping_mul(0x9e37_79b9_7f4a_7c15)).cast_signed()
     }
-    Ok(())
-}
-
-/// Place and bands of a page's text.
-fn of_page(conn: &Connection, page: UrlKey) -> rusqlite::Result<Option<(i64, Vec<u8>)>> {
-    let mut select = conn.prepare_cached("SELECT place, bands FROM texts WHERE page = ?1")?;
-    select.query_row([page.0], |row| Ok((row.get(0)?, row.get(1)?))).optional()
-}
-
-/// Removes a text's bands but for those that are kept.
-fn remove_bands(conn: &Connection, place: i64, bands: &[u8], kept: &[u8]) -> rusqlite::Result<()> {
-    let mut delete = conn.prepare_cached("DELETE FROM bands WHERE hash = ?1 AND place = ?2")?;
-    let kept = kept.as_chunks::<8>().0;
-    for band in bands.as_chunks().0.iter().filter(|band| !kept.contains(band)) {
-        delete.execute((i64::from_le_bytes(*band), place))?;
-    }
-    Ok(())
 }

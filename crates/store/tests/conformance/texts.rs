@@ -78,6 +78,17 @@ pub fn texts_outlive_rounds_but_not_their_pages(store: &impl Store) {
     let found = store.texts_like(&sketch(0, &[1]), 9).unwrap();
     assert_eq!(pages(&found), keys(["http://a.test/2"]));
     assert!(found[0].this_round);
+    store.begin_recrawl(true).unwrap();
+    store.begin_recrawl(true).unwrap();
+    assert_eq!(pages(&store.texts_like(&sketch(0, &[1]), 9).unwrap()), keys(["http://a.test/2"]), "it rests");
+    store.revisit(&[new_url("http://a.test/2", 0)]).unwrap();
+    let lease = LeaseRef::from(&one(store, "a.test"));
+    store.settle(&[settlement(lease, Outcome::Unchanged)], &[]).unwrap();
+    assert!(store.texts_like(&sketch(0, &[1]), 9).unwrap()[0].this_round, "it has not changed");
+    store.begin_round().unwrap();
+    assert_eq!(store.texts_like(&sketch(0, &[1]), 9).unwrap().len(), 1);
+    store.begin_round().unwrap();
+    assert_eq!(store.texts_like(&sketch(0, &[1]), 9).unwrap(), [], "a whole round did not bring it");
 }
 
 pub fn texts_that_were_made_otherwise_are_forgotten(store: &impl Store) {

@@ -4,7 +4,7 @@
 //! leaves nothing behind: temporary tables are files that have no name.
 
 use super::{
-    exists,
+    number,
     rows::{self, groups_json, json},
 };
 use crate::sqlite::error::sql;
@@ -67,7 +67,7 @@ impl SqliteAnalysis {
         conn.execute_batch(STAGE).map_err(sql)?;
         // the first question fixes what the others see
         conn.execute_batch("BEGIN").map_err(sql)?;
-        exists(&conn, project)?;
+        number(&conn, project).map_err(sql)?;
         Ok(Self { conn, project, groups })
     }
 }
@@ -136,7 +136,7 @@ impl Analysis for SqliteAnalysis {
         // ends the view of the past; what was put aside stays
         self.conn.execute_batch("COMMIT").map_err(sql)?;
         let tx = self.conn.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sql)?;
-        if !exists(&tx, self.project)? {
+        if number(&tx, self.project).map_err(sql)?.is_none() {
             return Ok(false);
         }
         let project = self.project.to_string();

@@ -6,10 +6,11 @@ mod rows;
 use super::{
     error::{io_error, sql},
     migrate::{Migrations, migrate},
+    texts::Texts,
 };
 use crawl_model::{
-    Analysis, DomainBoilerplate, DomainPages, NewSource, Project, ProjectId, ProjectStore, Source,
-    SourceQuery, StoreError, UrlKey,
+    Analysis, DomainBoilerplate, DomainPages, KnownText, NewSource, NewText, Project, ProjectId,
+    ProjectStore, Sketch, Source, SourceQuery, StoreError, UrlKey,
 };
 use rows::{groups_json, project_of, source_of};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior, config::DbConfig, params};
@@ -21,7 +22,10 @@ use std::{
 };
 use uuid::Uuid;
 
-const MIGRATIONS: Migrations = &[include_str!("../migrations/projects/0001_projects.sql")];
+const MIGRATIONS: Migrations = &[
+    include_str!("../migrations/projects/0001_projects.sql"),
+    include_str!("../migrations/projects/0002_texts.sql"),
+];
 
 /// Marks the file as ours (`PRAGMA application_id`), so that another program's database is not written to: "crwl".
 const APPLICATION_ID: i32 = 0x6372_776c;
@@ -132,21 +136,27 @@ impl ProjectStore for SqliteProjects {
     }
 
     fn delete_project(&self, id: ProjectId) -> Result<bool, StoreError> {
-        let deleted = self.writer().execute("DELETE FROM projects WHERE id = ?1", [id.to_string()]);
-        deleted.map(|rows| rows > 0).map_err(sql)
+        let mut conn = self.writer();
+        let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sql)?;
+        let Some(number) = number(&tx, id).map_err(sql)? else { return Ok(false) };
+        Texts::of_project(&tx, number).forget_all().map_err(sql)?;
+        tx.execute("DELETE FROM projects WHERE number = ?1", [number]).map_err(sql)?;
+        tx.commit().map_err(sql)?;
+        Ok(true)
     }
 
-    fn save_sources(
+    fn save_sources_with_texts(
         &self,
         project: ProjectId,
         sources: &[NewSource],
+        texts: &[NewText],
         now_ms: i64,
     ) -> Result<bool, StoreError> {
         let mut conn = self.writer();
         let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sql)?;
-        if !exists(&tx, project)? {
-            return Ok(false);
-        }
+        let Some(number) = number(&tx, project).map_err(sql)? else { return Ok(false) };
+        let index = Texts::of_project(&tx, number);
+        texts.iter().try_for_each(|text| index.put(text)).map_err(sql)?;
         {
             let (project, mut upsert) = (project.to_string(), tx.prepare_cached(UPSERT).map_err(sql)?);
             for page in sources {
@@ -167,6 +177,31 @@ impl ProjectStore for SqliteProjects {
         }
         tx.commit().map_err(sql)?;
         Ok(true)
+    }
+
+    fn texts_like(
+        &self,
+        project: ProjectId,
+        sketch: &Sketch,
+        limit: usize,
+    ) -> Result<Vec<KnownText>, StoreError> {
+        let conn = self.reader();
+        let Some(number) = number(&conn, project).map_err(sql)? else { return Ok(Vec::new()) };
+        Texts::of_project(&conn, number).like(sketch, limit).map_err(sql)
+    }
+
+    fn keep_texts_made_as(&self, project: ProjectId, how: &str) -> Result<bool, StoreError> {
+        let mut conn = self.writer();
+        let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sql)?;
+        let same = "SELECT texts_made_as = ?2 FROM projects WHERE number = ?1";
+        let Some(number) = number(&tx, project).map_err(sql)? else { return Ok(false) };
+        if tx.query_row(same, (number, how), |row| row.get(0)).map_err(sql)? {
+            return Ok(false);
+        }
+        let texts = Texts::of_project(&tx, number).forget_all().map_err(sql)?;
+        tx.execute("UPDATE projects SET texts_made_as = ?2 WHERE number = ?1", (number, how)).map_err(sql)?;
+        tx.commit().map_err(sql)?;
+        Ok(texts > 0)
     }
 
     fn sources(&self, project: ProjectId, query: &SourceQuery) -> Result<Vec<Source>, StoreError> {
@@ -225,9 +260,10 @@ impl ProjectStore for SqliteProjects {
     }
 }
 
-fn exists(conn: &Connection, project: ProjectId) -> Result<bool, StoreError> {
-    let mut select = conn.prepare_cached("SELECT 1 FROM projects WHERE id = ?1").map_err(sql)?;
-    select.exists([project.to_string()]).map_err(sql)
+/// The number of a project, if there is one.
+fn number(conn: &Connection, project: ProjectId) -> rusqlite::Result<Option<i64>> {
+    let mut select = conn.prepare_cached("SELECT number FROM projects WHERE id = ?1")?;
+    select.query_row([project.to_string()], |row| row.get(0)).optional()
 }
 
 fn at_most(limit: usize) -> i64 {
@@ -273,11 +309,11 @@ mod tests {
         let version = |conn: &Connection| -> u32 {
             conn.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap()
         };
-        assert_eq!(version(&store.writer()), 1);
-        store.writer().pragma_update(None, "user_version", 2).unwrap();
+        assert_eq!(version(&store.writer()), 2);
+        store.writer().pragma_update(None, "user_version", 3).unwrap();
         drop(store);
-        assert!(matches!(SqliteProjects::open(&path), Err(StoreError::Version { found: 2, known: 1 })));
-        Connection::open(&path).unwrap().pragma_update(None, "user_version", 1).unwrap();
+        assert!(matches!(SqliteProjects::open(&path), Err(StoreError::Version { found: 3, known: 2 })));
+        Connection::open(&path).unwrap().pragma_update(None, "user_version", 2).unwrap();
         assert!(SqliteProjects::open(&path).unwrap().project_named("kept").unwrap().is_some());
     }
 

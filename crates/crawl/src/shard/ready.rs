@@ -1,0 +1,99 @@
+//! A page when it comes, and when it goes on to be written.
+
+use super::Shard;
+use crate::{
+    context::{Finished, Share, StageError},
+    duplicates, traps,
+};
+use crawl_dedup::Cleaned;
+use crawl_fetch::PageWorth;
+use crawl_model::{
+    BoilerplateStatus, CleanPage, ContentHash, Duplicate, ExtractedPage, HostKey, UrlKey, Warning,
+};
+use std::sync::Arc;
+use url::Url;
+
+/// What is known of a page's content.
+#[derive(Clone, Copy)]
+pub(super) struct Claim {
+    /// The page that had it first: perhaps this one.
+    first: UrlKey,
+    hash: ContentHash,
+    /// What decides that another page has the same.
+    exact: Option<ContentHash>,
+}
+
+impl Shard {
+    /// The page that this one names as its canonical form, if that is another one of the same host that has become a page
+    /// itself. Where it has not yet, the same content will say it.
+    fn canonical_page(&self, page: &ExtractedPage) -> Result<Option<UrlKey>, StageError> {
+        let Some(named) = page.extraction.metadata.canonical.as_deref().and_then(|c| Url::parse(c).ok())
+        else {
+            return Ok(None);
+        };
+        let named = self.context.links.canonical(&named);
+        if named == page.final_url || HostKey::of(&named) != HostKey::of(&page.final_url) {
+            return Ok(None);
+        }
+        let key = UrlKey::of(named.as_str());
+        Ok(self.context.store.became_page(key)?.then_some(key))
+    }
+
+    /// A page's content is claimed when it comes, not when it is let go: the account of its URL's template has to know at
+    /// once whether there was something new.
+    pub(super) fn arrived(&mut self, host: &HostKey, page: &ExtractedPage) -> Result<Claim, StageError> {
+        let claim = self.claim(page)?;
+        let context = Arc::clone(&self.context);
+        let witness = &mut self.host(host)?.witness;
+        witness.ask(&context, page)?;
+        let worth = match () {
+            () if witness.recognises(page) => PageWorth::NotFound,
+            () if claim.first != UrlKey::of(page.final_url.as_str()) => PageWorth::Duplicate,
+            () => traps::worth(&context.traps, &page.final_url, &page.extraction.content, page.leads_on),
+        };
+        traps::learn(&self.context, &page.request, &page.final_url, worth);
+        Ok(claim)
+    }
+
+    pub(super) fn claim(&self, page: &ExtractedPage) -> Result<Claim, StageError> {
+        let key = UrlKey::of(page.final_url.as_str());
+        let (hash, exact) = crawl_dedup::hashes(&page.extraction.content);
+        let first = match exact {
+            Some(exact) => self.context.store.claim_content(&exact, key)?,
+            None => key,
+        };
+        Ok(Claim { first, hash, exact })
+    }
+
+    /// Lets a page go.
+    pub(super) fn send(
+        &self,
+        mut page: ExtractedPage,
+        cleaned: Cleaned,
+        claim: Claim,
+        share: Share,
+    ) -> Result<(), StageError> {
+        let Claim { first, hash: content_hash, exact } = claim;
+        let key = UrlKey::of(page.final_url.as_str());
+        let canonical = self.canonical_page(&page)?;
+        if page.extraction.content.is_empty() && !page.extraction.warnings.contains(&Warning::AllBoilerplate)
+        {
+            page.extraction.warnings.push(Warning::AllBoilerplate);
+        }
+        let host = HostKey::of(&page.final_url).and_then(|host| self.hosts.get(&host));
+        if host.is_some_and(|host| host.witness.recognises(&page)) {
+            page.extraction.warnings.push(Warning::SoftNotFound);
+        }
+        let (text, boilerplate) = cleaned.into_record();
+        let text = match boilerplate.status {
+            BoilerplateStatus::Off => text,
+            _ => self.context.extractor.last_pass(text, page.extraction.extractor),
+        };
+        // most copies need none
+        let sketch = (first == key).then(|| duplicates::sketch(&self.context, exact, &text));
+        let duplicate = canonical.map(|of| Duplicate { of, similarity: None, estimate: None });
+        let quality = self.context.quality.as_ref().map(|judge| judge.quality(&text));
+        let page = CleanPage { text, boilerplate, duplicate, sketch, exact, content_hash, quality, page };
+        self.finished.blocking_send(Finished::Page(Box::new(page), share)).map_err(|_| StageError::Downstream)
+    }
+}
