@@ -27,6 +27,8 @@ pub(super) struct Judge<'a> {
     /// The page's section, where it has a say.
     section: Option<u64>,
     gone: Vec<Option<Verdict>>,
+    /// The page's own title, where the walk from the head came to it.
+    title: Option<usize>,
 }
 
 /// What is removed from a page, in order; nothing where nothing but headings would be left.
@@ -35,7 +37,7 @@ pub(super) fn judge(host: &SiteFingerprint, page: &PageText<'_>, read: &SitePage
     // the pages of a folder share its name, which is a template's only where the whole page is looked at; and the first
     // pages of a host come from few folders
     let section = (!page.extracted).then_some(read.section);
-    let mut judge = Judge { host, page: *page, read, seen: OnceCell::new(), section, gone };
+    let mut judge = Judge { host, page: *page, read, seen: OnceCell::new(), section, gone, title: None };
     if judge.head() < read.blocks.len() {
         judge.foot();
     }
@@ -61,6 +63,7 @@ impl Judge<'_> {
             {
                 self.gone[at] = Some(verdict);
             } else if !passed_title && self.is_own_title(at) {
+                self.title = Some(at);
                 if next(self).is_none() || self.heading(at + 1) {
                     break;
                 }
@@ -83,7 +86,7 @@ impl Judge<'_> {
         let mut at = n;
         while at > n.saturating_sub(RUN) {
             let this = at - 1;
-            if self.gone[this].is_some() {
+            if self.gone[this].is_some() || self.title == Some(this) {
                 break;
             }
             let verdict = self.template(this, Zone::Foot).or_else(|| {
