@@ -5,7 +5,7 @@ use crate::{
     rule::Limit,
     rules::{C4Rules, LineRules},
     settings::C4Settings,
-    text::{is_space, lines, ratio, sentences, to_f64},
+    text::{count_sentences, is_space, lines, ratio, to_f64},
 };
 use regex::Regex;
 use std::sync::LazyLock;
@@ -99,7 +99,7 @@ pub(crate) fn values(text: &str, rules: &LineRules, settings: &C4Settings) -> (V
             *count += 1;
         }
         match fate {
-            Fate::Kept => number += sentences(&line).count(),
+            Fate::Kept => number += count_sentences(&line),
             Fate::LoremIpsum | Fate::CurlyBracket if !order.contains(&at) => order.push(at),
             _ => {}
         }

@@ -18,7 +18,17 @@ pub fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
 
 /// The sentences of a line (UAX #29), less those of white space alone.
 pub fn sentences(line: &str) -> impl Iterator<Item = &str> {
-    line.split_sentence_bounds().filter(|sentence| !sentence.chars().all(is_space))
+    // the crate's search does not bear an empty text
+    let bounds = Some(line).filter(|line| !line.is_empty()).map(UnicodeSegmentation::split_sentence_bounds);
+    bounds.into_iter().flatten().filter(|sentence| !sentence.chars().all(is_space))
+}
+
+/// Number of [`sentences`] of a line.
+pub(crate) fn count_sentences(line: &str) -> usize {
+    // most lines are one sentence: where no mark that could end one stands before the last, there is nothing to look for
+    let within = line.trim_end_matches(['.', '?', '!', '"', '\'']);
+    let one = line.is_ascii() && !within.bytes().any(|b| matches!(b, b'.' | b'?' | b'!' | b'\n' | b'\r'));
+    if one { usize::from(!line.chars().all(is_space)) } else { sentences(line).count() }
 }
 
 /// Lines as Python's `str.splitlines` has them.
@@ -105,6 +115,7 @@ static LETTER: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"^\p{L}").expect("
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn words_are_parted_by_unicode() {
@@ -145,6 +156,13 @@ mod tests {
     #[test]
     fn sentences_are_counted() {
         assert_eq!(sentences("One. Two! Is it 3.5? \"Yes.\"").count(), 4);
-        assert_eq!(sentences("  ").count(), 0);
+        assert_eq!((sentences("  ").count(), sentences("").count()), (0, 0));
+    }
+
+    proptest! {
+        #[test]
+        fn sentences_are_counted_as_they_are_found(line in "[aB .?!\"'\n)é]{0,20}") {
+            prop_assert_eq!(count_sentences(&line), sentences(&line).count(), "{:?}", line);
+        }
     }
 }
