@@ -124,6 +124,13 @@ fn flags_decide_and_are_written_down() {
     assert_eq!(plain["meta"]["params"]["shingle_words"], 3);
     assert_eq!(plain["near_duplicate_pairs"][0]["tfidf_cosine"], Value::Null);
     assert_eq!(plain["topic_clusters"], json!([]));
+    let words = report(&["--ngrams", "1,1"]);
+    let pairs = report(&["--ngrams", "1,2"]);
+    assert_eq!(words["meta"]["params"]["tfidf"]["ngrams"], json!([1, 1]));
+    let terms = |report: &Value| report["meta"]["tfidf_vocabulary_size"].as_u64().unwrap();
+    assert!(terms(&words) < terms(&pairs));
+    let small = report(&["--max-record", "1KiB", "--run-records", "1024"]);
+    assert_eq!(small["meta"]["params"]["run_records"], 1024);
     let clusters = report(&["--clusters", "2", "--cluster-algorithm", "mini-batch"]);
     assert_eq!(
         clusters["meta"]["params"]["tfidf"]["clusters"],
@@ -143,6 +150,8 @@ fn what_cannot_be_used_is_named() {
     };
     fails(&["nowhere-*.jsonl"], 2, "nowhere-*.jsonl: no such file");
     fails(&["--jaccard", "2"], 2, "jaccard is 2");
+    fails(&["--ngrams", "2,1"], 2, "ngrams is 2");
+    fails(&["--ngrams", "1,9"], 2, "ngrams is 9");
     fails(&["--cluster-algorithm", "guess"], 2, "duplicates.cluster_algorithm");
     fails(&["--report", "/nowhere/r.json"], 3, "/nowhere/r.json");
     let empty = sandbox.write("empty.jsonl", "");

@@ -249,9 +249,11 @@ impl Model {
         directory: &Path,
     ) -> Result<Self, CorpusError> {
         let mut counter = TermCounter::new(directory, run_records);
-        each_batch(lemmas, TermCounter::terms, |text, terms| {
-            counter.add(&terms, documents.distinct().get(text).map_or(0, |t| t.documents))
-        })?;
+        each_batch(
+            lemmas,
+            |lemmas| TermCounter::terms(lemmas, settings.ngrams),
+            |text, terms| counter.add(&terms, documents.distinct().get(text).map_or(0, |t| t.documents)),
+        )?;
         let vocabulary = Vocabulary::most_frequent(counter.counts()?, documents.len(), settings)?;
         let mut vectors = Spool::new(directory)?;
         let mut norms = Vec::with_capacity(lemmas.len());

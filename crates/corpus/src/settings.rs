@@ -3,6 +3,9 @@
 use crate::CorpusError;
 use serde::{Deserialize, Serialize};
 
+/// Most words in a term.
+pub(crate) const LONGEST_TERM: usize = 5;
+
 /// Parameters of the pipeline; the values in force are written into the report as `meta.params`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Settings {
@@ -33,6 +36,8 @@ pub struct TfIdfSettings {
     pub vocabulary: usize,
     /// Documents that a term must stand in.
     pub min_df: u32,
+    /// Words in the shortest and in the longest term (`ngram_range`).
+    pub ngrams: (usize, usize),
     /// Characters of a document that are lemmatised.
     pub max_lemma_chars: usize,
     /// Topic clusters.
@@ -73,6 +78,14 @@ impl Settings {
         if let Some(tfidf) = &self.tfidf {
             within("cosine", tfidf.cosine, 0.0, 1.0, "0 to 1")?;
             within("vocabulary", tfidf.vocabulary, 1, 10_000_000, "1 to 10,000,000")?;
+            within("ngrams", tfidf.ngrams.1, 1, LONGEST_TERM, "two numbers from 1 to 5")?;
+            within(
+                "ngrams",
+                tfidf.ngrams.0,
+                1,
+                tfidf.ngrams.1,
+                "two numbers from 1 to 5, the lesser one first",
+            )?;
             within("min_df", tfidf.min_df, 1, u32::MAX, "1 or more")?;
             within("clusters", tfidf.clusters.number, 0, 1000, "0 to 1,000")?;
         }

@@ -1,9 +1,13 @@
-//! TF-IDF of uni- and bigrams of lemmas, computed as scikit-learn's `TfidfVectorizer(ngram_range=(1, 2))` does: terms by
+//! TF-IDF of n-grams of lemmas, by default of one and two words, computed as scikit-learn's `TfidfVectorizer` does: terms by
 //! their number in the corpus among those in `min_df` documents, idf = ln((1 + n) / (1 + df)) + 1, rows of length one.
 
 mod count;
 
-use crate::{CorpusError, settings::TfIdfSettings, spool};
+use crate::{
+    CorpusError,
+    settings::{LONGEST_TERM, TfIdfSettings},
+    spool,
+};
 use count::TermCount;
 use rustc_hash::FxHashMap;
 use std::{cmp::Reverse, collections::BinaryHeap, sync::OnceLock};
@@ -19,6 +23,7 @@ pub struct Vocabulary {
     terms: Vec<Term>,
     /// Counting knows hashes alone: the texts are kept when the vectors are made.
     texts: Vec<OnceLock<Box<str>>>,
+    ngrams: (usize, usize),
 }
 
 /// A term of the vocabulary.
@@ -54,6 +59,7 @@ impl Vocabulary {
         chosen.sort_unstable();
         let idf = |df: u32| ((1.0 + f64::from(documents)) / (1.0 + f64::from(df))).ln() + 1.0;
         Ok(Self {
+            ngrams: settings.ngrams,
             numbers: chosen.iter().map(|(hash, ..)| *hash).zip(0..).collect(),
             texts: chosen.iter().map(|_| OnceLock::new()).collect(),
             terms: chosen
@@ -95,7 +101,7 @@ impl Vocabulary {
     /// The vector of a document: its terms with their numbers of occurrences.
     pub(crate) fn vector(&self, lemmas: &str) -> Vector {
         let mut numbers: Vec<u32> = Vec::new();
-        for term in terms_of(lemmas) {
+        for term in terms_of(lemmas, self.ngrams) {
             if let Some(number) = self.numbers.get(&xxh3_64(term.as_bytes())) {
                 numbers.push(*number);
                 if let Some(text) = self.texts.get(*number as usize) {
@@ -161,18 +167,35 @@ impl Vector {
     }
 }
 
-/// Uni- and bigrams of words that single spaces separate.
-fn terms_of(lemmas: &str) -> impl Iterator<Item = &str> {
+/// The n-grams of so many words at least and at most; single spaces separate words.
+fn terms_of(lemmas: &str, (shortest, longest): (usize, usize)) -> impl Iterator<Item = &str> {
     let mut starts = std::iter::once(0).chain(lemmas.match_indices(' ').map(|(at, _)| at + 1)).peekable();
-    let mut previous = None;
+    // where the last words start, the newest first
+    let mut last = [0; LONGEST_TERM];
+    let mut words = 0;
     std::iter::from_fn(move || {
         let start = starts.next()?;
         let end = starts.peek().map_or(lemmas.len(), |next| next - 1);
-        let bigram = previous.and_then(|from: usize| lemmas.get(from..end));
-        previous = Some(start);
-        Some([lemmas.get(start..end), bigram])
+        last.rotate_right(1);
+        last[0] = start;
+        words += 1;
+        let begins = last.into_iter().take(longest.min(words)).skip(shortest.saturating_sub(1));
+        Some(begins.filter_map(move |from| lemmas.get(from..end)))
     })
     .flatten()
-    .flatten()
     .filter(|term| !term.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn terms_are_runs_of_words() {
+        let of = |ngrams| terms_of("a b c d", ngrams).collect::<Vec<_>>();
+        assert_eq!(of((1, 2)), ["a", "b", "a b", "c", "b c", "d", "c d"]);
+        assert_eq!(of((2, 3)), ["a b", "b c", "a b c", "c d", "b c d"]);
+        assert_eq!(of((5, 5)), [""; 0]);
+        assert_eq!(terms_of("", (1, 2)).count(), 0);
+    }
 }

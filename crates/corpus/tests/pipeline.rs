@@ -18,6 +18,7 @@ fn settings() -> Settings {
             cosine: 0.92,
             vocabulary: 50_000,
             min_df: 3,
+            ngrams: (1, 2),
             max_lemma_chars: 300_000,
             clusters: ClusterSettings { algorithm: ClusterAlgorithm::KMeans, number: 0 },
         }),

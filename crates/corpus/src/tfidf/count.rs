@@ -64,8 +64,8 @@ impl TermCounter {
     }
 
     /// Counts within a text; needs no counter, so texts can be counted in parallel.
-    pub(crate) fn terms(lemmas: &str) -> TermsOfText {
-        let mut hashes: Vec<u64> = terms_of(lemmas).map(|term| xxh3_64(term.as_bytes())).collect();
+    pub(crate) fn terms(lemmas: &str, ngrams: (usize, usize)) -> TermsOfText {
+        let mut hashes: Vec<u64> = terms_of(lemmas, ngrams).map(|term| xxh3_64(term.as_bytes())).collect();
         hashes.sort_unstable();
         let runs = hashes.chunk_by(|a, b| a == b);
         runs.filter_map(|run| Some((*run.first()?, u32::try_from(run.len()).unwrap_or(u32::MAX)))).collect()

@@ -4,6 +4,7 @@ use super::{Overrides, RulesArgs};
 use crate::config::Override;
 use clap::Args;
 use std::path::PathBuf;
+use toml::Value;
 
 /// `crawl duplicates`
 #[derive(Debug, Args)]
@@ -56,6 +57,9 @@ pub struct DuplicatesArgs {
     /// Documents that a term must stand in [default: 3]
     #[arg(long, value_name = "N", help_heading = "Parameters")]
     pub min_df: Option<u32>,
+    /// Words of the shortest and of the longest term [default: 1,2]
+    #[arg(long, value_name = "MIN,MAX", help_heading = "Parameters")]
+    pub ngrams: Option<String>,
     /// Characters of a document that are lemmatised [default: 300000]
     #[arg(long, value_name = "N", help_heading = "Parameters")]
     pub max_lemma_chars: Option<u32>,
@@ -71,6 +75,12 @@ pub struct DuplicatesArgs {
     /// Pairs listed of one group of documents [default: 10000]
     #[arg(long, value_name = "N", help_heading = "Parameters")]
     pub pairs_per_group: Option<u32>,
+    /// Most bytes of one record of an input, uncompressed [default: 8MiB]
+    #[arg(long, value_name = "SIZE", help_heading = "Parameters")]
+    pub max_record: Option<String>,
+    /// Records of an index sorted in memory at a time [default: 4000000]
+    #[arg(long, value_name = "N", help_heading = "Parameters")]
+    pub run_records: Option<u32>,
     /// Directory for temporary files [default: that of the system]
     #[arg(long, value_name = "DIR", help_heading = "Parameters")]
     pub work_dir: Option<PathBuf>,
@@ -92,6 +102,14 @@ impl DuplicatesArgs {
         out.switch("--no-tfidf", "duplicates.tfidf", self.no_tfidf, false);
         out.number("--vocabulary", "duplicates.vocabulary", self.vocabulary);
         out.number("--min-df", "duplicates.min_df", self.min_df);
+        if let Some(ngrams) = &self.ngrams {
+            let numbers: Result<Vec<i64>, _> = ngrams.split(',').map(str::parse).collect();
+            // what is no list of numbers is refused by the setting, in words
+            let value = numbers.map_or_else(|_| Value::from(ngrams.as_str()), Value::from);
+            out.set("--ngrams", "duplicates.ngrams", value);
+        }
+        out.text("--max-record", "duplicates.max_record", self.max_record.as_ref());
+        out.number("--run-records", "duplicates.run_records", self.run_records);
         out.number("--max-lemma-chars", "duplicates.max_lemma_chars", self.max_lemma_chars);
         out.text("--cluster-algorithm", "duplicates.cluster_algorithm", self.cluster_algorithm.as_ref());
         out.number("--clusters", "duplicates.clusters", self.clusters);

@@ -366,6 +366,7 @@ pub struct DuplicatesSection {
     pub tfidf: bool,
     pub vocabulary: usize,
     pub min_df: u32,
+    pub ngrams: (usize, usize),
     pub max_lemma_chars: usize,
     pub cluster_algorithm: ClusterAlgorithm,
     pub clusters: usize,

@@ -57,6 +57,7 @@ fn settings(section: &DuplicatesSection) -> Settings {
             cosine: section.cosine,
             vocabulary: section.vocabulary,
             min_df: section.min_df,
+            ngrams: section.ngrams,
             max_lemma_chars: section.max_lemma_chars,
             clusters: ClusterSettings { algorithm: section.cluster_algorithm, number: section.clusters },
         }),
