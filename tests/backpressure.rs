@@ -9,7 +9,7 @@ mod support;
 use crawl::{
     config::{self, Override},
     context::{Context, Ending, StageError},
-    output::Output,
+    output::{LineRecords, Output},
     pipeline,
     run::{context, plant},
 };
@@ -107,8 +107,10 @@ async fn a_blocked_sink_holds_exactly_the_stated_number_of_pages() {
     plant(&context, &[Seed { url, bare: false }]).unwrap();
 
     let gate = Gate::default();
-    let run =
-        tokio::spawn(pipeline::run(Arc::clone(&context), Box::new(gate.clone()), Box::new(gate.clone())));
+    let run = {
+        let records = LineRecords::new(Box::new(gate.clone()), None);
+        tokio::spawn(pipeline::run(Arc::clone(&context), Box::new(records), Box::new(gate.clone())))
+    };
 
     let deadline = Instant::now() + Duration::from_secs(60);
     while measured(&context) != (BODIES, PAGES) {

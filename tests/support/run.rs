@@ -12,7 +12,7 @@ use std::{
     os::unix::process::ExitStatusExt,
     path::PathBuf,
     process::{Child, Command, ExitStatus, Stdio},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
     thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
@@ -81,15 +81,30 @@ impl Sandbox {
         command
     }
 
-    /// Records of a JSONL file; every line has to be whole.
+    /// Records of a JSONL file; every line has to be whole, and what the schema says of a record.
     pub fn records(&self, name: &str) -> Vec<Value> {
-        lines(&self.read(name))
+        let records = lines(&self.read(name));
+        records.iter().for_each(is_record);
+        records
     }
 
     /// Lines of the error log.
     pub fn errors(&self) -> Vec<Value> {
         lines(&fs::read_to_string(self.path("state/errors.jsonl")).unwrap_or_default())
     }
+}
+
+/// Fails the test unless a value is as `schema/record.schema.json` says.
+#[track_caller]
+pub fn is_record(value: &Value) {
+    static SCHEMA: OnceLock<jsonschema::Validator> = OnceLock::new();
+    let schema = SCHEMA.get_or_init(|| {
+        let text = include_str!("../../schema/record.schema.json");
+        jsonschema::draft202012::new(&serde_json::from_str(text).unwrap()).unwrap()
+    });
+    let faults: Vec<String> =
+        schema.iter_errors(value).map(|fault| format!("{}: {fault}", fault.instance_path())).collect();
+    assert!(faults.is_empty(), "{}\n{}", faults.join("\n"), shorten(&value.to_string()));
 }
 
 /// JSON lines; every one has to be whole, the last one too.

@@ -1,7 +1,8 @@
 //! Documents out of web archives and data files, one at a time and in their order.
 //!
 //! A file is read as a stream: what is in memory is one record, never longer than [`ReadOptions::max_record`]. A record
-//! that cannot be read is an [`Item`] like others, and reading goes on behind it.
+//! that cannot be read is an [`Item`] like others, and reading goes on behind it. WARC files and Parquet tables are written here
+//! as well.
 
 mod columns;
 mod document;
@@ -17,8 +18,11 @@ mod warc;
 pub use document::{Body, Document, Item};
 pub use error::{ArchiveError, RecordError};
 pub use inputs::{Format, expand};
-pub use parquet_write::{ColumnKind, ParquetTable, Value};
-pub use warc::{WarcReader, WarcRecord};
+pub use parquet_write::{Column, ColumnKind, ParquetFile, ParquetTable, Value};
+pub use warc::{
+    NewRecord, WarcFiles, WarcReader, WarcRecord, digest, parse_record_id, record_id, request_head,
+    response_head,
+};
 
 use flate2::bufread::MultiGzDecoder;
 use std::{
@@ -71,11 +75,16 @@ pub fn read_file(
     Ok(())
 }
 
+/// How a zstd frame begins (RFC 8878 §3.1.1).
+const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
 /// The file's bytes, or what they are compressed from.
 fn unpacked(file: File) -> io::Result<Box<dyn BufRead>> {
     let mut raw = BufReader::with_capacity(1 << 18, file);
     if raw.fill_buf()?.starts_with(&[0x1f, 0x8b]) {
         Ok(Box::new(BufReader::with_capacity(1 << 18, MultiGzDecoder::new(raw))))
+    } else if raw.fill_buf()?.starts_with(&ZSTD) {
+        Ok(Box::new(BufReader::with_capacity(1 << 18, zstd::stream::read::Decoder::with_buffer(raw)?)))
     } else {
         Ok(Box::new(raw))
     }

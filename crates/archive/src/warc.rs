@@ -1,8 +1,13 @@
 //! WARC 1.0 and 1.1 (ISO 28500), and WET, which is WARC with records of the type `conversion`.
 
 mod document;
+mod files;
 mod http;
 mod stream;
+mod write;
+
+pub use files::WarcFiles;
+pub use write::{NewRecord, digest, parse_record_id, record_id, request_head, response_head};
 
 use crate::{
     Item, ReadOptions, RecordError,
@@ -63,6 +68,26 @@ impl WarcRecord {
         http::Message::parse(&self.block)?.payload(most)
     }
 
+    /// The first value of a field of the HTTP message; empty if there is none.
+    #[must_use]
+    pub fn http_field(&self, name: &str) -> String {
+        self.http_fields(name).into_iter().next().unwrap_or_default()
+    }
+
+    /// All values of a field of the HTTP message.
+    #[must_use]
+    pub fn http_fields(&self, name: &str) -> Vec<String> {
+        let message = Some(&self.block).filter(|_| self.is_http()).and_then(|b| http::Message::parse(b).ok());
+        message.map(|message| message.fields(name)).unwrap_or_default()
+    }
+
+    /// The body of the HTTP message, as it stands in the record.
+    #[must_use]
+    pub fn http_body(&self) -> &[u8] {
+        let message = Some(&self.block).filter(|_| self.is_http()).and_then(|b| http::Message::parse(b).ok());
+        message.map(|message| message.body()).unwrap_or_default()
+    }
+
     fn is_http(&self) -> bool {
         let declared = self.header("Content-Type").to_ascii_lowercase();
         declared.starts_with("application/http")
@@ -81,6 +106,8 @@ pub struct WarcReader<R: Read + Seek> {
     /// Whether what is read now belongs to a record that was given up.
     lost: bool,
     ended: bool,
+    /// Where the present record's member begins in the file.
+    offset: u64,
 }
 
 impl<R: Read + Seek> WarcReader<R> {
@@ -89,7 +116,20 @@ impl<R: Read + Seek> WarcReader<R> {
     /// # Errors
     /// When the first bytes cannot be read.
     pub fn new(file: R, max_record: usize) -> std::io::Result<Self> {
-        Ok(Self { stream: Stream::new(file)?, max_record, line: Vec::new(), lost: false, ended: false })
+        Ok(Self {
+            stream: Stream::new(file)?,
+            max_record,
+            line: Vec::new(),
+            lost: false,
+            ended: false,
+            offset: 0,
+        })
+    }
+
+    /// Where the record that was read last begins, in a file whose records are a gzip member each: reading may begin there.
+    #[must_use]
+    pub const fn offset(&self) -> u64 {
+        self.offset
     }
 
     /// Goes on after something that cannot be read; for good if nothing follows.
@@ -225,7 +265,10 @@ impl<R: Read + Seek> Iterator for WarcReader<R> {
             return None;
         }
         match self.find_record() {
-            Ok(true) => Some(self.record()),
+            Ok(true) => {
+                self.offset = self.stream.member();
+                Some(self.record())
+            }
             Ok(false) => {
                 self.ended = true;
                 None

@@ -5,6 +5,7 @@ mod jobs;
 mod operate;
 mod projects;
 mod quality;
+mod replay;
 
 use crate::config::Override;
 use clap::{Args, Parser, Subcommand};
@@ -15,6 +16,7 @@ pub use jobs::{
 pub use operate::{RetryArgs, StateArgs, StatusArgs};
 pub use projects::{AnalyzeArgs, DatabaseArgs, McpArgs, ProjectsArgs, ProjectsWhat, ServeArgs};
 pub use quality::QualityArgs;
+pub use replay::ReplayArgs;
 use std::path::PathBuf;
 use toml::Value;
 
@@ -69,6 +71,10 @@ pub enum Command {
     Status(StatusArgs),
     /// Fetch again what failed in the last round, and go on with it: `crawl retry-errors --seed urls.txt -o pages.jsonl`.
     RetryErrors(Box<RetryArgs>),
+    /// Extract and clean the pages of an archive again (made with --warc), without the network.
+    Replay(ReplayArgs),
+    /// Print the JSON Schema of a record.
+    Schema,
     /// Print shell completions.
     Completions {
         /// The shell to complete for.
@@ -86,7 +92,8 @@ pub struct RunArgs {
     #[arg(long, value_name = "FILE", help_heading = "Input")]
     pub config: Option<PathBuf>,
 
-    /// Append records to FILE (default: standard output)
+    /// Append records to FILE (default: standard output); .gz, .zst and .parquet are written as such, DIR/ is a folder of
+    /// Markdown files
     #[arg(
         short = 'o',
         long = "output",
@@ -98,12 +105,18 @@ pub struct RunArgs {
     /// Replace FILE by the records of this round (with the first of them)
     #[arg(short = 'O', long = "replace-output", value_name = "FILE", help_heading = "Output")]
     pub replace: Option<PathBuf>,
+    /// Keep every request and answer in DIR as WARC files, to be extracted again by crawl replay
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    pub warc: Option<PathBuf>,
     /// Where frontier, lock and errors.jsonl are kept
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub state_dir: Option<PathBuf>,
     /// Forget the saved state and start over
     #[arg(long, help_heading = "Output")]
     pub fresh: bool,
+    /// Write these fields of a record alone, as id,text,metadata.title (crawl schema names all)
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', help_heading = "Output")]
+    pub fields: Vec<String>,
     /// Leave the list of outgoing links out of the records
     #[arg(long, help_heading = "Output")]
     pub no_links: bool,
@@ -260,6 +273,7 @@ impl RunArgs {
         if self.replace.is_some() {
             out.set("--replace-output", "output.append", "");
         }
+        out.path("--warc", "archive.dir", self.warc.as_ref());
         out.path("--state-dir", "state.dir", self.state_dir.as_ref());
         out.text("--scope", "crawl.scope", self.scope.as_ref());
         out.limit("--depth", "crawl.depth", self.depth.as_ref());
@@ -313,6 +327,7 @@ impl RunArgs {
         out.switch("--drop-duplicates", "near_duplicates.drop", self.drop_duplicates, true);
         out.share("--near-jaccard", "near_duplicates.jaccard", self.near_jaccard);
         out.switch("--no-near-duplicates", "near_duplicates.enabled", self.no_near_duplicates, false);
+        out.list("--fields", "output.fields", &self.fields);
         out.switch("--no-links", "output.links", self.no_links, false);
         out.text("--favor", "extract.favor", self.favor.as_ref());
         out.text("--links", "extract.links", self.links.as_ref());

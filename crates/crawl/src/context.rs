@@ -2,6 +2,7 @@
 
 use crate::{
     bounds::Bound,
+    archive::Archive,
     browser::Browser,
     config::Config,
     cpu::CpuPool,
@@ -70,6 +71,8 @@ pub struct Context {
     pub sketcher: Option<Sketcher>,
     /// Where records are kept besides the output: the project of the run, if it names one.
     pub keeper: Option<Keeper>,
+    /// Where everything that comes from the network is kept, if the run has an archive.
+    pub archive: Option<Archive>,
     /// Counts.
     pub stats: Stats,
     /// Told that no page is to wait for a browser any more: each is taken as it came.

@@ -1,6 +1,7 @@
 //! The extract stage: bodies in, text and links out. The body is dropped here, and its memory freed.
 
 use crate::{
+    archive::Decided,
     config::OptOutUnknown,
     context::{Context, Finished, Share, StageError},
     feeds,
@@ -257,6 +258,49 @@ fn known_as(context: &Context, page: &FetchedPage) -> Url {
     context.links.canonical(known)
 }
 
+/// A page of an archive, extracted again. What the crawl has decided about it stays.
+#[must_use]
+pub fn again(context: &Context, page: Decided, body: &[u8], url: &Url, content_type: &str) -> ExtractedPage {
+    let content_type = Some(content_type).filter(|declared| !declared.is_empty());
+    let mut extraction = context.extractor.extract(&Input { bytes: body, url: Some(url), content_type });
+    for warning in page.warnings {
+        if !extraction.warnings.contains(&warning) {
+            extraction.warnings.push(warning);
+        }
+    }
+    let found = context.links.discover(&page.request, &extraction.links, false, false);
+    let mut classification = crawl_fetch::classify(
+        &extraction.signals,
+        &page.final_url,
+        extraction.word_count,
+        extraction.extractor,
+    );
+    // the static form has decided that, and may be another capture
+    if !matches!(page.strategy, Strategy::Static | Strategy::StaticBestEffort) {
+        classification.page_type = page.page_type;
+    }
+    (extraction.links, extraction.feeds) = (Vec::new(), Vec::new());
+    ExtractedPage {
+        final_url: page.final_url,
+        status: page.status,
+        content_type: page.content_type,
+        etag: None,
+        last_modified: None,
+        strategy: page.strategy,
+        timings: page.timings,
+        wire_bytes: page.wire_bytes,
+        body_bytes: body.len() as u64,
+        ai_opt_out: page.ai_opt_out,
+        captured: Some(page.capture),
+        leads_on: false,
+        outgoing: if context.config.output.links { found.outgoing } else { Vec::new() },
+        classification,
+        attempts: page.attempts,
+        extraction,
+        request: page.request,
+    }
+}
+
 fn extract(context: &Context, page: FetchedPage) -> Result<Extracted, StoreError> {
     let content_type = page.headers.get("content-type");
     let input = Input { bytes: &page.body.bytes, url: Some(&page.final_url), content_type };
@@ -305,6 +349,7 @@ fn extract(context: &Context, page: FetchedPage) -> Result<Extracted, StoreError
         wire_bytes: page.wire_bytes,
         body_bytes: page.body.bytes.len() as u64,
         ai_opt_out,
+        captured: page.captured,
         leads_on: found.leads_on,
         outgoing: if context.config.output.links { found.outgoing } else { Vec::new() },
         classification,

@@ -2,6 +2,7 @@
 //! every setting.
 
 pub mod bounds;
+pub mod archive;
 pub mod browser;
 pub mod cli;
 mod commands;
@@ -33,6 +34,7 @@ pub mod record;
 pub mod robots_cache;
 pub mod run;
 pub mod scheduler;
+pub mod schema;
 pub mod seeds;
 pub mod serve;
 pub mod shard;

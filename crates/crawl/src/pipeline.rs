@@ -18,7 +18,7 @@
 use crate::{
     context::{Context, StageError},
     extract_stage, fetch_stage,
-    output::Output,
+    output::{Output, RecordOutput},
     scheduler::Scheduler,
     shard,
     sink::Sink,
@@ -34,7 +34,7 @@ use tokio::sync::{Mutex, mpsc::channel};
 /// The first error of a stage; the others have drained then.
 pub async fn run(
     context: Arc<Context>,
-    records: Box<dyn Output>,
+    records: Box<dyn RecordOutput>,
     errors: Box<dyn Output>,
 ) -> Result<(), StageError> {
     let (fetch, channels, shards) =

@@ -1,6 +1,7 @@
 //! The main job: from flags to a finished run.
 
 use crate::{
+    archive::Archive,
     browser::Browser,
     cli::RunArgs,
     config::{self, Config, ExtractSection, LogFormat},
@@ -13,7 +14,7 @@ use crate::{
     links::{LinkPolicy, new_url},
     metrics::Metrics,
     opt_outs::OptOutCache,
-    output::{FileOutput, Output, StdoutOutput},
+    output::{self, Fields, FileOutput, Kind, LineRecords, Output, RecordOutput, StdoutOutput},
     page_rules, pipeline,
     progress::{self, Places, say},
     projects::Keeper,
@@ -88,11 +89,15 @@ async fn crawl(config: Config, seeds: &[Seed], state: &State, quiet: bool) -> Re
     let metrics = Metrics::open(&config.metrics).await?;
     let mut context = context(config, Arc::clone(&state.store) as Arc<dyn Store>)?;
     context.keeper = keeper;
+    if let Some(archive) = Archive::open(&context.config, context.cpu.clone())? {
+        context.client.record_to(Arc::new(archive.clone()));
+        context.archive = Some(archive);
+    }
     let context = Arc::new(context);
     context.browser.reap();
     recall(&context, state)?;
     plant(&context, seeds)?;
-    let [records, errors] = outputs(&context, state)?;
+    let (records, errors) = outputs(&context, state)?;
     let names = (records.name().to_owned(), errors.name().to_owned());
     if !quiet && !state.new_round && context.config.log.format == LogFormat::Text {
         say(&format!("going on with round {} in {}", state.round, state.dir.display()));
@@ -100,6 +105,9 @@ async fn crawl(config: Config, seeds: &[Seed], state: &State, quiet: bool) -> Re
 
     let mut beside = Beside::start(&context, metrics, quiet);
     let outcome = pipeline::run(Arc::clone(&context), records, errors).await;
+    // whatever happened, what is in it is whole
+    let ended = context.archive.as_ref().map_or(Ok(()), Archive::finish);
+    let outcome = outcome.and(ended);
     beside.wipe().await;
     if outcome.is_ok() {
         context.save_told()?;
@@ -233,6 +241,7 @@ pub fn context(config: Config, store: Arc<dyn Store>) -> Result<Context, Failure
         robots: RobotsCache::new(config.fetch.robots_max_age, config.fetch.backoff, &product_token),
         gate,
         keeper: None,
+        archive: None,
         stats: Stats::default(),
         hurry: CancellationToken::new(),
         cancel: CancellationToken::new(),
@@ -293,7 +302,7 @@ pub fn plant(context: &Context, seeds: &[Seed]) -> Result<(), Failure> {
 }
 
 /// Opens the output and the error log, each cut back to what was settled.
-fn outputs(context: &Context, state: &State) -> Result<[Box<dyn Output>; 2], Failure> {
+fn outputs(context: &Context, state: &State) -> Result<(Box<dyn RecordOutput>, Box<dyn Output>), Failure> {
     let output = &context.config.output;
     let (path, replace) = match (output.append.as_str(), output.replace.as_str()) {
         ("", "") => (None, false),
@@ -301,17 +310,22 @@ fn outputs(context: &Context, state: &State) -> Result<[Box<dyn Output>; 2], Fai
         ("", replace) => (Some(replace), true),
         _ => return Err(Failure::usage("output.append and output.replace are both set: name one output")),
     };
-    let open = |path: &Path, replace: bool| -> Result<Box<dyn Output>, Failure> {
-        let mut file = FileOutput::open(path, state.before(path, replace)?)?;
-        let offset = file.sync()?.unwrap_or(0);
-        state.output_opened(file.name(), offset, Some(path).filter(|_| file.is_stale()))?;
-        Ok(Box::new(file))
+    let fields = Fields::of(&output.fields).map_err(|e| Failure::usage(format!("output.fields: {e}")))?;
+    let errors = state.dir.join("errors.jsonl");
+    let mut error_log = FileOutput::open(&errors, state.before(&errors, true)?)?;
+    let offset = error_log.sync()?.unwrap_or(0);
+    state.output_opened(error_log.name(), offset, Some(errors.as_path()).filter(|_| error_log.is_stale()))?;
+    let records: Box<dyn RecordOutput> = match path.map(Path::new) {
+        None => Box::new(LineRecords::new(Box::new(StdoutOutput), fields)),
+        Some(path) => {
+            let marked = Kind::of(path).marked(path);
+            let opened = output::open(path, state.before(&marked, replace)?, fields)?;
+            let stale = Some(marked.as_path()).filter(|_| opened.stale);
+            state.output_opened(opened.output.name(), opened.offset, stale)?;
+            opened.output
+        }
     };
-    let records = match path {
-        Some(path) => open(Path::new(path), replace)?,
-        None => Box::new(StdoutOutput),
-    };
-    Ok([records, open(&state.dir.join("errors.jsonl"), true)?])
+    Ok((records, Box::new(error_log)))
 }
 
 /// The first SIGINT or SIGTERM saves and stops; the second one stops at once, and leases run out. They are caught from the

@@ -53,7 +53,12 @@ pub fn run(
                     memory::give_back();
                 }
             }
-            ShardMessage::Drained(host) => shard.settle(&host)?,
+            ShardMessage::Drained(host) => {
+                if let Some(archive) = &shard.context.archive {
+                    archive.drained(&host)?;
+                }
+                shard.settle(&host)?;
+            }
         }
     }
     shard.end()
@@ -83,6 +88,9 @@ impl Shard {
     }
 
     fn page(&mut self, page: ExtractedPage, share: Share) -> Result<(), StageError> {
+        if let Some(archive) = &self.context.archive {
+            archive.page(&page)?;
+        }
         let host = HostKey::of(&page.final_url)
             .ok_or_else(|| StoreError::Other(format!("{} has no host", page.final_url)))?;
         if soft404::is_probe(&page.request) {

@@ -6,14 +6,14 @@ use crate::{
     context::{Context, Finished, StageError},
     duplicates::{self, Duplicates},
     memory::{self, LargeShare},
-    output::Output,
+    output::{Output, RecordOutput, push_line},
     projects::source_of,
     record::record,
     shard::lease_of,
     soft404,
 };
 use crawl_model::{
-    CleanPage, FailedPage, LeaseRef, NewSource, Outcome, OutputMark, PageHistory, Settlement, StoreError,
+    CleanPage, FailedPage, LeaseRef, NewSource, Outcome, OutputMark, PageHistory, Settlement,
 };
 use std::{sync::Arc, time::Duration};
 use tokio::{
@@ -25,9 +25,8 @@ use tokio::{
 /// See the module.
 pub struct Sink {
     context: Arc<Context>,
-    records: Box<dyn Output>,
+    records: Box<dyn RecordOutput>,
     errors: Box<dyn Output>,
-    lines: Vec<u8>,
     error_lines: Vec<u8>,
     settlements: Vec<Settlement>,
     /// Of the records in this batch, for the project of the run.
@@ -58,13 +57,12 @@ const MAX_BATCH_BYTES: usize = 2 << 20;
 impl Sink {
     /// A sink that writes records and error lines.
     #[must_use]
-    pub fn new(context: Arc<Context>, records: Box<dyn Output>, errors: Box<dyn Output>) -> Self {
+    pub fn new(context: Arc<Context>, records: Box<dyn RecordOutput>, errors: Box<dyn Output>) -> Self {
         Self {
             duplicates: Duplicates::new(Arc::clone(&context)),
             context,
             records,
             errors,
-            lines: Vec::new(),
             error_lines: Vec::new(),
             settlements: Vec::new(),
             sources: Vec::new(),
@@ -82,7 +80,7 @@ impl Sink {
             self.take(first)?;
             let until = Instant::now() + GATHER;
             while self.settlements.len() < self.context.config.output.batch
-                && self.lines.len().max(self.error_lines.len()) < MAX_BATCH_BYTES
+                && self.records.batch_bytes().max(self.error_lines.len()) < MAX_BATCH_BYTES
             {
                 match runtime.block_on(async { timeout_at(until, finished.recv()).await }) {
                     Ok(Some(next)) => self.take(next)?,
@@ -91,6 +89,8 @@ impl Sink {
             }
             self.commit()?;
         }
+        let offset = self.records.finish()?;
+        self.context.store.settle(&[], &Vec::from_iter(mark(self.records.name(), offset)))?;
         Ok(())
     }
 
@@ -127,9 +127,7 @@ impl Sink {
         self.settlements.push(Settlement { lease: lease_of(&page), outcome: Outcome::Record, history });
         self.tally.records += 1;
         let record = record(page);
-        // Of a large page; a buffer that grows by doubling would take its memory three times.
-        self.lines.reserve((record.text.len() + record.content.len()) / 16 * 17 + 1024);
-        push_line(&mut self.lines, &record)?;
+        self.records.push(&record)?;
         if self.context.keeper.is_some() {
             self.sources.push(source_of(record)?);
         }
@@ -171,20 +169,19 @@ impl Sink {
 
     fn commit(&mut self) -> Result<(), StageError> {
         let mut marks = Vec::new();
-        for (output, lines) in
-            [(&mut self.records, &mut self.lines), (&mut self.errors, &mut self.error_lines)]
-        {
-            if lines.is_empty() {
-                continue;
-            }
-            output.write(lines)?;
-            if let Some(offset) = output.sync()? {
-                marks.push(OutputMark { name: output.name().to_owned(), offset });
-            }
-            self.context.stats.written_bytes.add(lines.len() as u64);
-            lines.clear();
-            lines.shrink_to(KEEP_BUFFER);
+        let written = self.records.batch_bytes() + self.error_lines.len();
+        if self.records.batch_bytes() > 0 {
+            let offset = self.records.commit()?;
+            marks.extend(mark(self.records.name(), offset));
         }
+        if !self.error_lines.is_empty() {
+            self.errors.write(&self.error_lines)?;
+            let offset = self.errors.sync()?;
+            marks.extend(mark(self.errors.name(), offset));
+            self.error_lines.clear();
+            self.error_lines.shrink_to(KEEP_BUFFER);
+        }
+        self.context.stats.written_bytes.add(written as u64);
         let mut texts = self.duplicates.take();
         if let Some(keeper) = &self.context.keeper {
             // before the leases end: what is written again after a crash replaces itself
@@ -194,6 +191,9 @@ impl Sink {
             self.sources.clear();
             // they are the project's
             texts.clear();
+        }
+        if let Some(archive) = &self.context.archive {
+            archive.sync()?;
         }
         let stale = self.context.store.settle_with_texts(&self.settlements, &marks, &texts)?;
         if stale > 0 {
@@ -219,9 +219,6 @@ impl Sink {
     }
 }
 
-fn push_line(lines: &mut Vec<u8>, value: &impl serde::Serialize) -> Result<(), StageError> {
-    serde_json::to_writer(&mut *lines, value)
-        .map_err(|e| StoreError::Other(format!("a record cannot be written: {e}")))?;
-    lines.push(b'\n');
-    Ok(())
+fn mark(name: &str, offset: Option<u64>) -> Option<OutputMark> {
+    offset.map(|offset| OutputMark { name: name.to_owned(), offset })
 }

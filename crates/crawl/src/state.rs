@@ -3,7 +3,7 @@
 use crate::{
     config::Config,
     exit::{Exit, Failure},
-    output::{Before, absolute},
+    output::{self, Before, Kind, absolute},
     seeds,
     store::Store,
 };
@@ -149,12 +149,8 @@ fn is_untouched(store: &dyn Store, path: &Path) -> Result<bool, StoreError> {
 /// # Errors
 /// When storage fails, or the file cannot be written.
 pub fn replace_by_nothing(store: &dyn Store, path: &Path) -> Result<(), Failure> {
-    if is_untouched(store, path)? {
-        std::fs::OpenOptions::new()
-            .write(true)
-            .truncate(true)
-            .open(path)
-            .map_err(|e| Failure::new(Exit::Storage, format!("{}: {e}", path.display())))?;
+    if is_untouched(store, &Kind::of(path).marked(path))? {
+        output::replace_by_nothing(path)?;
     }
     Ok(())
 }

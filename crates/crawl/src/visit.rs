@@ -6,7 +6,7 @@ use crate::{
     context::StageError,
     duplicates,
     exit::Failure,
-    output::Output,
+    output::{LineRecords, Output},
     pipeline,
     projects::Keeper,
     run::{context, plant},
@@ -116,7 +116,8 @@ impl Visitor {
         plant(&context, &[Seed { url, bare: false }])?;
 
         let (records, errors) = (Lines::default(), Lines::default());
-        let run = pipeline::run(Arc::clone(&context), Box::new(records.clone()), Box::new(errors.clone()));
+        let lines = LineRecords::new(Box::new(records.clone()), None);
+        let run = pipeline::run(Arc::clone(&context), Box::new(lines), Box::new(errors.clone()));
         tokio::pin!(run);
         let start = Instant::now();
         let mut done = timeout_at(start + self.patience.mul_f64(FOR_BROWSERS), &mut run).await.ok();

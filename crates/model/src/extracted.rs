@@ -1,11 +1,13 @@
 //! A page as extraction left it.
 
 use crate::{Attempt, Classification, CrawlRequest, PageSignals, Strategy, Timings};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use url::Url;
+use uuid::Uuid;
 
 /// Which extractor's result was taken (heuristics reference §4).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Extractor {
     /// Readability-style scoring of containers.
@@ -29,7 +31,7 @@ pub enum Extractor {
 }
 
 /// Something a reader of the record should know. Serialised by name into `warnings`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Warning {
     /// Everything on the page was boilerplate: the text is empty.
@@ -267,4 +269,7 @@ pub struct ExtractedPage {
     /// Where the site has opted out of mining and machine learning, by stable names.
     #[serde(default)]
     pub ai_opt_out: Vec<String>,
+    /// Names the capture in an archive that it was extracted from.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub captured: Option<Uuid>,
 }

@@ -5,6 +5,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use std::{any::Any, fmt};
 use url::Url;
+use uuid::Uuid;
 
 /// Whatever frees a body's share of memory when it is dropped. A trait object, so that this crate needs to know
 /// neither semaphores nor tokio.
@@ -85,6 +86,8 @@ pub struct FetchedPage {
     pub wire_bytes: u64,
     /// A browser took it before it had come to rest: something of it may be missing.
     pub unsettled: bool,
+    /// Names its capture in the archive of the run, if there is one.
+    pub captured: Option<Uuid>,
     /// What the files of its origin reserve of it, by a stable name. Decided when the page was asked for and kept with it,
     /// so that nothing that is forgotten in between changes it.
     pub reserved_by_file: Option<&'static str>,

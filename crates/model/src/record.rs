@@ -1,6 +1,7 @@
 //! What is written.
 
 use crate::{ContentHash, ExtractedPage, LeaseToken, RequestId, Sketch, Strategy, UrlKey, Warning};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -8,7 +9,7 @@ use std::collections::BTreeMap;
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// What the site's fingerprint did to a page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BoilerplateStatus {
     /// The fingerprint was applied (it may have removed nothing).
@@ -20,7 +21,7 @@ pub enum BoilerplateStatus {
 }
 
 /// How a page was cleaned of what its site repeats.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BoilerplateInfo {
     /// What was done.
@@ -41,7 +42,7 @@ pub struct BoilerplateInfo {
 }
 
 /// A part of `content` that is not in `text`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RemovedSpan {
     /// First byte in `content` (UTF-8).
     pub start: u64,
@@ -49,6 +50,7 @@ pub struct RemovedSpan {
     pub end: u64,
     /// Hash by which it was counted: 64 bits, written as 16 hex digits.
     #[serde(with = "hex_digits")]
+    #[schemars(with = "String", regex(pattern = "^[0-9a-f]{16}$"))]
     pub hash: u64,
     /// Why it was removed.
     pub reason: RemovalReason,
@@ -57,7 +59,7 @@ pub struct RemovedSpan {
 }
 
 /// Why a block was removed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RemovalReason {
     /// The whole block stands on as many pages as the settings ask for, wherever it stands on them.
@@ -124,7 +126,7 @@ pub struct Duplicate {
 }
 
 /// One try at fetching a page.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Attempt {
     /// By which strategy.
@@ -142,7 +144,7 @@ pub struct Attempt {
 }
 
 /// `metadata` of a record; names are well known to other tools, so they are camelCase.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RecordMetadata {
     /// The URL that was asked for.
@@ -175,6 +177,7 @@ pub struct RecordMetadata {
     /// Content type without parameters.
     pub content_type: Option<String>,
     /// RFC 3339, UTC.
+    #[schemars(extend("format" = "date-time"))]
     pub fetched_at: String,
     /// The strategy whose result this is.
     pub strategy: Strategy,
@@ -249,9 +252,9 @@ pub struct Quality {
 }
 
 /// One line of the output.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Record {
-    /// [`SCHEMA_VERSION`].
+    /// Version of this shape, [`SCHEMA_VERSION`].
     pub schema_version: u32,
     /// 32 hex digits, the [`crate::UrlKey`] of `url`.
     pub id: String,

@@ -1,5 +1,6 @@
 //! What the tree says about how a page has to be fetched (heuristics reference §2 and §3).
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Facts about a page, computed from one parse; `fetch::classify` decides on them.
@@ -44,7 +45,7 @@ pub struct PageSignals {
 }
 
 /// What kind of page it is, as far as fetching is concerned (§2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PageType {
     /// The text stands in the HTML.

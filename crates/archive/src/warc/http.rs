@@ -44,6 +44,17 @@ impl<'a> Message<'a> {
         self.fields.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map_or("", |(_, value)| value.as_str())
     }
 
+    /// All values of a field.
+    pub(super) fn fields(&self, name: &str) -> Vec<String> {
+        let named = self.fields.iter().filter(|(n, _)| n.eq_ignore_ascii_case(name));
+        named.map(|(_, value)| value.clone()).collect()
+    }
+
+    /// The body as it stands in the record.
+    pub(super) const fn body(&self) -> &'a [u8] {
+        self.body
+    }
+
     /// The body with its encodings undone, if it is no longer than `most`.
     pub(super) fn payload(&self, most: usize) -> Result<Vec<u8>, RecordError> {
         let chunked = self.field("Transfer-Encoding").to_ascii_lowercase().contains("chunked");
@@ -105,8 +116,12 @@ fn decoded(encoding: &str, body: Vec<u8>, most: usize) -> Result<Vec<u8>, Record
         "deflate" if body.first().is_some_and(|b| b & 0x0f == 8) => all(ZlibDecoder::new(&*body), most),
         "deflate" if !body.is_empty() => all(DeflateDecoder::new(&*body), most),
         "br" => all(brotli_decompressor::Decompressor::new(&*body, 4096), most),
+        "zstd" if body.starts_with(&crate::ZSTD) => {
+            let decoder = zstd::stream::read::Decoder::new(&*body);
+            all(decoder.map_err(|e| RecordError::Encoding(e.to_string()))?, most)
+        }
         // crawlers that undo an encoding leave its name standing: what does not look encoded is taken as it is
-        "" | "identity" | "gzip" | "x-gzip" | "deflate" => Ok(body),
+        "" | "identity" | "gzip" | "x-gzip" | "deflate" | "zstd" => Ok(body),
         other => Err(RecordError::Encoding(format!(
             "{:?} is not known",
             other.chars().take(40).collect::<String>()

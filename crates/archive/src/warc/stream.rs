@@ -35,6 +35,11 @@ impl<R: Read + Seek> Stream<R> {
         Ok(Self { source, buffer: Vec::new(), at: 0, member: 0, plain_at: 0 })
     }
 
+    /// Where the present member begins in the file.
+    pub(super) const fn member(&self) -> u64 {
+        self.member
+    }
+
     /// Where the next byte stands, if the file can be read again from there.
     pub(super) fn position(&self) -> Option<u64> {
         matches!(self.source, Source::Plain(_)).then_some(self.plain_at + self.at as u64)

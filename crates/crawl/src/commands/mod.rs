@@ -45,6 +45,10 @@ pub fn dispatch(cli: Cli) -> Exit {
         Some(Command::Mcp(args)) => crate::mcp::run(&args),
         Some(Command::Status(args)) => status::run(&args),
         Some(Command::RetryErrors(args)) => retry::run(&args),
+        Some(Command::Replay(args)) => crate::archive::replay::run(&args),
+        Some(Command::Schema) => {
+            write_out(format!("{:#}\n", crate::schema::record_schema()).as_bytes()).map(|()| Exit::Done)
+        }
         Some(Command::Completions { shell }) => {
             clap_complete::generate(shell, &mut Cli::command(), "crawl", &mut io::stdout());
             Ok(Exit::Done)

@@ -32,6 +32,7 @@ pub struct Config {
     pub projects: ProjectsSection,
     pub serve: ServeSection,
     pub output: OutputSection,
+    pub archive: ArchiveSection,
     pub state: StateSection,
     pub metrics: MetricsSection,
     pub log: LogSection,
@@ -289,9 +290,18 @@ pub struct ServeSection {
 pub struct OutputSection {
     pub append: String,
     pub replace: String,
+    pub fields: Vec<String>,
     pub links: bool,
     #[serde(deserialize_with = "positive")]
     pub batch: usize,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "see config/crawl.toml")]
+pub struct ArchiveSection {
+    pub dir: String,
+    pub max_file: bytesize::ByteSize,
 }
 
 #[derive(Clone, Debug, Deserialize)]

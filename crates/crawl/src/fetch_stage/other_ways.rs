@@ -144,6 +144,9 @@ impl Visit<'_> {
         let mut page =
             Box::new(page_of(self.request.clone(), rendered, status.unwrap_or(200), started_at_ms));
         page.body.guard = guard;
+        if let Some(archive) = &self.context.archive {
+            page.captured = archive.rendered(&page).await;
+        }
         Ok(Answer::Page(self.reserved(page)))
     }
 
@@ -258,6 +261,7 @@ fn page_of(request: CrawlRequest, rendered: Rendered, status: u16, started_at_ms
             total_ms: millis(rendered.timings.total),
         },
         wire_bytes: rendered.bytes,
+        captured: None,
         unsettled: rendered.stopped || !rendered.settled,
         reserved_by_file: None,
     }

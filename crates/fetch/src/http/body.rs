@@ -23,8 +23,8 @@ const DRAIN_TIME: Duration = Duration::from_secs(1);
 pub(super) enum Read {
     /// The body; `truncated` if there was or may have been more.
     Body { bytes: Vec<u8>, truncated: bool, wire_bytes: u64 },
-    /// Its first bytes are those of another format.
-    Unwanted { wire_bytes: u64 },
+    /// Its first bytes, which are those of another format.
+    Unwanted { bytes: Vec<u8>, wire_bytes: u64 },
 }
 
 /// How to read.
@@ -37,11 +37,13 @@ pub(super) struct Plan<'a> {
     pub(super) declared: Option<Declared>,
 }
 
-/// Reads the body up to the cap. `admission` accounts every chunk.
+/// Reads the body up to the cap. `admission` accounts every chunk. Where `coded` is given, the bytes of a body that has a
+/// content coding are kept in it as they come.
 pub(super) async fn read(
     mut response: Response,
     plan: &Plan<'_>,
     mut admission: Option<&mut Admission>,
+    coded: Option<&mut Vec<u8>>,
 ) -> Result<Read, FetchError> {
     let mut decoder = decoder(&response, plan.cap)?;
     if let Some(announced) = response.content_length() {
@@ -54,25 +56,31 @@ pub(super) async fn read(
         }
     }
     let mut judged = plan.declared.is_none();
+    let mut coded = coded.filter(|_| !decoder.is_identity());
     loop {
         let chunk = next(&mut response, plan).await?;
         let pushed = match &chunk {
             Some(chunk) => decoder.push(chunk).map_err(encoding)?,
             None => Pushed::More,
         };
+        if let (Some(coded), Some(chunk)) = (coded.as_deref_mut(), &chunk) {
+            coded.extend_from_slice(chunk);
+        }
+        let kept = coded.as_ref().map_or(0, |coded| coded.len()) as u64;
+        let wire_bytes = decoder.wire_bytes();
         let decoded = decoder.decoded();
         if let Some(admission) = admission.as_deref_mut() {
-            admission.holds(decoded.len() as u64);
+            admission.holds(decoded.len() as u64 + kept);
         }
         let enough = decoded.len() >= SNIFF_BYTES || pushed == Pushed::Full || chunk.is_none();
         if !judged && enough {
             judged = true;
             if plan.declared.is_some_and(|declared| !sniff(declared, decoded)) {
-                return Ok(Read::Unwanted { wire_bytes: decoder.wire_bytes() });
+                let (bytes, _) = decoder.finish();
+                return Ok(Read::Unwanted { bytes, wire_bytes });
             }
         }
         if pushed == Pushed::Full || chunk.is_none() {
-            let wire_bytes = decoder.wire_bytes();
             let (bytes, complete) = decoder.finish();
             return Ok(Read::Body { bytes, truncated: !complete || pushed == Pushed::Full, wire_bytes });
         }
@@ -101,17 +109,28 @@ async fn next(response: &mut Response, plan: &Plan<'_>) -> Result<Option<bytes::
     }
 }
 
-/// Reads the rest of a small unwanted body, so that its connection goes back to the pool instead of being closed.
-pub(super) async fn drain(mut response: Response) {
+/// Reads a small unwanted body, so that its connection goes back to the pool instead of being closed. What was read, if that
+/// is wanted, and whether it is all of it.
+pub(super) async fn drain(mut response: Response, keep: bool) -> (Vec<u8>, bool) {
+    let mut bytes = Vec::new();
     if response.content_length().is_some_and(|length| length > DRAIN_BYTES) {
-        return;
+        return (bytes, false);
     }
     let deadline = Instant::now() + DRAIN_TIME;
     let mut left = DRAIN_BYTES;
-    while let Ok(Ok(Some(chunk))) = timeout_at(deadline, response.chunk()).await {
-        match left.checked_sub(chunk.len() as u64) {
-            Some(rest) => left = rest,
-            None => return,
+    loop {
+        match timeout_at(deadline, response.chunk()).await {
+            Ok(Ok(Some(chunk))) => {
+                match left.checked_sub(chunk.len() as u64) {
+                    Some(rest) => left = rest,
+                    None => return (bytes, false),
+                }
+                if keep {
+                    bytes.extend_from_slice(&chunk);
+                }
+            }
+            Ok(Ok(None)) => return (bytes, true),
+            Ok(Err(_)) | Err(_) => return (bytes, false),
         }
     }
 }

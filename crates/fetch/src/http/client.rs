@@ -4,6 +4,7 @@ use super::{
     body::{Plan, Read, drain, read},
     content::{Declared, SkipKind, essence, gate, gate_shown},
     cookies::CookieJar,
+    exchange::{Draft, Recorder, Truncated},
     failure::{Limits, classify},
     headers::{conditions, headers, owned, requestable, retry_after, target},
     pool::{Pool, literal},
@@ -20,9 +21,13 @@ use reqwest::{
     Response,
     header::{COOKIE, HeaderMap},
 };
-use std::time::{Duration, SystemTime};
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 use tokio::time::{Instant, timeout, timeout_at};
 use url::Url;
+use uuid::Uuid;
 
 /// The answer to one request. Whatever it is, the request comes back with it.
 #[derive(Debug)]
@@ -109,6 +114,7 @@ pub struct HttpClient {
     limits: Limits,
     addresses: AddressBook,
     cookies: Option<CookieJar>,
+    recorder: Option<Arc<dyn Recorder>>,
 }
 
 impl HttpClient {
@@ -131,7 +137,13 @@ impl HttpClient {
             settings,
             budget,
             addresses: AddressBook::default(),
+            recorder: None,
         })
+    }
+
+    /// Has every exchange kept from now on.
+    pub fn record_to(&mut self, recorder: Arc<dyn Recorder>) {
+        self.recorder = Some(recorder);
     }
 
     /// The budget that bodies are accounted in.
@@ -179,26 +191,26 @@ impl HttpClient {
         let mut headers = if mobile { self.mobile.clone() } else { self.plain.clone() };
         conditions(&request, &mut headers);
         let deadline = started + self.limits.total;
-        let response = match self.send(&request.url, headers, deadline).await {
-            Ok(response) => response,
+        let (response, draft) = match self.send(&request.url, headers, deadline).await {
+            Ok(answer) => answer,
             Err(error) => return Fetched::Failed { request, error, status: None, retry_after: None },
         };
         let first_byte = started.elapsed();
         let status = response.status().as_u16();
         match status {
-            301 | 302 | 303 | 307 | 308 => self.redirected(request, response).await,
-            304 => Self::skipped(request, SkipKind::NotModified, response).await,
-            204 | 205 => Self::skipped(request, SkipKind::NoContent, response).await,
+            301 | 302 | 303 | 307 | 308 => self.redirected(request, response, draft).await,
+            304 => Self::skipped(request, SkipKind::NotModified, response, draft).await,
+            204 | 205 => Self::skipped(request, SkipKind::NoContent, response, draft).await,
             200..=299 => match gate(response.headers(), &self.settings.accept_types) {
-                Err(kind) => Self::skipped(request, kind, response).await,
+                Err(kind) => Self::skipped(request, kind, response, draft).await,
                 Ok(declared) => {
                     let times = (started_at_ms, started, first_byte);
-                    self.page(request, response, declared, deadline, times).await
+                    self.page(request, (response, draft), declared, deadline, times).await
                 }
             },
             _ => {
                 let retry_after = retry_after(response.headers());
-                drain(response).await;
+                passed_over(response, draft).await;
                 Fetched::Failed {
                     request,
                     error: FetchError::Status(status),
@@ -212,7 +224,7 @@ impl HttpClient {
     async fn page(
         &self,
         request: CrawlRequest,
-        response: Response,
+        (response, mut draft): (Response, Option<Draft>),
         declared: Declared,
         deadline: Instant,
         (started_at_ms, started, first_byte): (i64, Instant, Duration),
@@ -230,20 +242,29 @@ impl HttpClient {
         };
         let headers = owned(response.headers());
         let content_type = essence(response.headers());
-        let (bytes, truncated, wire_bytes) = match read(response, &plan, Some(&mut admission)).await {
+        let coded = draft.as_mut().map(|draft| &mut draft.coded);
+        let (bytes, truncated, wire_bytes) = match read(response, &plan, Some(&mut admission), coded).await {
             Ok(Read::Body { bytes, truncated, wire_bytes }) if !bytes.is_empty() => {
                 (bytes, truncated, wire_bytes)
             }
             Ok(other) => {
-                let (kind, wire_bytes) = match other {
-                    Read::Body { wire_bytes, .. } => (SkipKind::NoContent, wire_bytes),
-                    Read::Unwanted { wire_bytes } => (SkipKind::Sniffed, wire_bytes),
+                let (kind, bytes, wire_bytes, why) = match other {
+                    Read::Body { bytes, wire_bytes, .. } => (SkipKind::NoContent, bytes, wire_bytes, None),
+                    Read::Unwanted { bytes, wire_bytes } => {
+                        (SkipKind::Sniffed, bytes, wire_bytes, Some(Truncated::Unspecified))
+                    }
                 };
+                keep(draft, Some(bytes.into()), why).await;
                 return Fetched::Skipped { request, kind, status, content_type, wire_bytes };
             }
-            Err(error) => return Fetched::Failed { request, error, status: Some(status), retry_after: None },
+            Err(error) => {
+                keep(draft, None, Some(Truncated::by(&error))).await;
+                return Fetched::Failed { request, error, status: Some(status), retry_after: None };
+            }
         };
         let bytes = bytes::Bytes::from(compact(bytes));
+        let total = started.elapsed();
+        let captured = keep(draft, Some(bytes.clone()), truncated.then_some(Truncated::Length)).await;
         let guard = Some(admission.complete(bytes.len() as u64));
         Fetched::Page(Box::new(FetchedPage {
             final_url: request.url.clone(),
@@ -255,11 +276,8 @@ impl HttpClient {
             } else {
                 Strategy::Static
             },
-            timings: Timings {
-                started_at_ms,
-                first_byte_ms: millis(first_byte),
-                total_ms: millis(started.elapsed()),
-            },
+            timings: Timings { started_at_ms, first_byte_ms: millis(first_byte), total_ms: millis(total) },
+            captured,
             wire_bytes,
             unsettled: false,
             reserved_by_file: None,
@@ -267,21 +285,28 @@ impl HttpClient {
         }))
     }
 
-    async fn redirected(&self, request: CrawlRequest, response: Response) -> Fetched {
+    async fn redirected(&self, request: CrawlRequest, response: Response, draft: Option<Draft>) -> Fetched {
         let status = response.status().as_u16();
         let target = target(&request.url, response.headers());
-        drain(response).await;
+        passed_over(response, draft).await;
         match target {
             Ok(to) => Fetched::Redirect { request, to, status },
             Err(error) => Fetched::Failed { request, error, status: Some(status), retry_after: None },
         }
     }
 
-    async fn skipped(request: CrawlRequest, kind: SkipKind, response: Response) -> Fetched {
+    async fn skipped(
+        request: CrawlRequest,
+        kind: SkipKind,
+        response: Response,
+        draft: Option<Draft>,
+    ) -> Fetched {
         let status = response.status().as_u16();
         let content_type = essence(response.headers());
         if matches!(kind, SkipKind::NotModified | SkipKind::NoContent) {
-            drain(response).await;
+            passed_over(response, draft).await;
+        } else {
+            keep(draft, None, Some(Truncated::Unspecified)).await;
         }
         Fetched::Skipped { request, kind, status, content_type, wire_bytes: 0 }
     }
@@ -306,7 +331,7 @@ impl HttpClient {
 
     async fn resource(&self, url: &Url, cap: u64, budgeted: bool) -> Result<Resource, FetchError> {
         let deadline = Instant::now() + self.limits.total;
-        let response = self.send(url, self.plain.clone(), deadline).await?;
+        let (response, mut draft) = self.send(url, self.plain.clone(), deadline).await?;
         let waiting = Instant::now();
         let mut admission = if budgeted { Some(self.budget.admit().await) } else { None };
         let deadline = deadline + waiting.elapsed();
@@ -316,10 +341,20 @@ impl HttpClient {
         let (retry_after, content_type) = (retry_after(headers), essence(headers));
         let host = url.host_str().unwrap_or_default();
         let plan = Plan { host, cap, deadline, limits: self.limits, declared: None };
-        let (body, truncated, wire_bytes) = match read(response, &plan, admission.as_mut()).await? {
-            Read::Body { bytes, truncated, wire_bytes } => (compact(bytes), truncated, wire_bytes),
-            Read::Unwanted { wire_bytes } => (Vec::new(), true, wire_bytes),
+        let coded = draft.as_mut().map(|draft| &mut draft.coded);
+        let (body, truncated, wire_bytes) = match read(response, &plan, admission.as_mut(), coded).await {
+            Ok(Read::Body { bytes, truncated, wire_bytes }) => (compact(bytes), truncated, wire_bytes),
+            Ok(Read::Unwanted { bytes, wire_bytes }) => (bytes, true, wire_bytes),
+            Err(error) => {
+                keep(draft, None, Some(Truncated::by(&error))).await;
+                return Err(error);
+            }
         };
+        if let Some(draft) = draft {
+            // the copy is of what has no content coding alone
+            let plain = draft.coded.is_empty().then(|| body.clone().into());
+            draft.finish(plain, truncated.then_some(Truncated::Length)).await;
+        }
         Ok(Resource { status, redirect, retry_after, content_type, body, truncated, wire_bytes, admission })
     }
 
@@ -329,7 +364,8 @@ impl HttpClient {
         url: &Url,
         mut headers: HeaderMap,
         deadline: Instant,
-    ) -> Result<Response, FetchError> {
+    ) -> Result<(Response, Option<Draft>), FetchError> {
+        let started_at_ms = now_ms();
         let url = requestable(url)?;
         let host = url.host_str().unwrap_or_default().to_owned();
         self.permitted(&url).await?;
@@ -339,6 +375,8 @@ impl HttpClient {
         let auth = self.credentials(&url);
         // behind a proxy the peer is the proxy, which says nothing about the host
         let key = if self.pool.is_direct(&url) { HostKey::of(&url) } else { None };
+        let direct = self.pool.is_direct(&url);
+        let sent = self.recorder.is_some().then(|| headers.clone());
         let mut request = self.pool.client(&url).get(url.clone()).headers(headers);
         if let Some(auth) = auth {
             request = request.basic_auth(&auth.user, Some(&auth.password));
@@ -353,7 +391,10 @@ impl HttpClient {
                 if let Some(jar) = &self.cookies {
                     jar.keep(&url, response.headers());
                 }
-                Ok(response)
+                let draft = self.recorder.as_ref().zip(sent).map(|(recorder, sent)| {
+                    Draft::new(recorder, &url, &sent, started_at_ms, direct, &response)
+                });
+                Ok((response, draft))
             }
             Ok(Err(error)) => Err(classify(&error, &host, self.pool.proxy_of(&url), self.limits)),
             Err(_) if patience < deadline => Err(FetchError::Timeout { phase: Phase::Headers, limit }),
@@ -381,6 +422,21 @@ impl HttpClient {
         let origin = Origin::of(url)?;
         self.settings.auth.iter().find(|auth| auth.origin == origin)
     }
+}
+
+/// Has an exchange kept, if it is to be.
+async fn keep(
+    draft: Option<Draft>,
+    plain: Option<bytes::Bytes>,
+    truncated: Option<Truncated>,
+) -> Option<Uuid> {
+    draft?.finish(plain, truncated).await
+}
+
+/// Passes over a body that nobody reads; with an archive, what of it is read for the connection's sake is kept.
+async fn passed_over(response: Response, draft: Option<Draft>) {
+    let (bytes, whole) = drain(response, draft.is_some()).await;
+    keep(draft, Some(bytes.into()), (!whole).then_some(Truncated::Length)).await;
 }
 
 /// A body keeps no more memory than it is accounted for, give or take an eighth.

@@ -274,6 +274,19 @@ impl Decoder {
     }
 }
 
+/// Undoes the content coding of a whole body just as a client does that reads it: at most `cap` bytes. The second value is
+/// whether that is all of it.
+///
+/// # Errors
+/// When a coding is not known, or the bytes cannot be what it says.
+pub fn decode_body(encoding: &str, bytes: &[u8], cap: u64) -> Result<(Vec<u8>, bool), crate::FetchError> {
+    let fail = |e: DecodeError| crate::FetchError::Encoding { coding: e.coding, reason: e.reason };
+    let mut decoder = Decoder::new(encoding, cap).map_err(fail)?;
+    let pushed = decoder.push(bytes).map_err(fail)?;
+    let (bytes, complete) = decoder.finish();
+    Ok((bytes, complete && pushed == Pushed::More))
+}
+
 #[cfg(test)]
 #[path = "decode_tests.rs"]
 mod tests;

@@ -1,29 +1,12 @@
-//! Where records go: a file, synced and cut back to what was settled, or standard output.
+//! A file of lines, synced and cut back to what was settled.
 
+use super::{Output, absolute};
 use crate::context::StageError;
 use std::{
     fs::{File, OpenOptions},
     io::{self, Read, Seek, SeekFrom, Write},
-    path::{Path, PathBuf},
+    path::Path,
 };
-
-/// A place for lines. Lines are written in batches; after [`Output::sync`] they survive the process.
-pub trait Output: Send {
-    /// Appends whole lines.
-    ///
-    /// # Errors
-    /// When they cannot be written.
-    fn write(&mut self, lines: &[u8]) -> Result<(), StageError>;
-
-    /// Makes what was written durable. Returns the length of the output, where it has one.
-    ///
-    /// # Errors
-    /// When that cannot be done.
-    fn sync(&mut self) -> Result<Option<u64>, StageError>;
-
-    /// Name under which the store keeps how far the output reaches.
-    fn name(&self) -> &str;
-}
 
 /// A file.
 pub struct FileOutput {
@@ -46,18 +29,27 @@ pub enum Before {
 }
 
 impl FileOutput {
-    /// Opens a file for appending, creating it, cut back as `before` says. Its folder has to be there: one that is made
-    /// unasked may be a slip of the pen, or stand under a disk that is not mounted.
+    /// Opens a file of lines for appending, creating it, cut back as `before` says. Its folder has to be there: one that is
+    /// made unasked may be a slip of the pen, or stand under a disk that is not mounted.
     ///
     /// # Errors
     /// When the file cannot be opened for writing.
     pub fn open(path: &Path, before: Before) -> Result<Self, StageError> {
+        Self::open_as(path, before, true)
+    }
+
+    /// The same for bytes that are no lines: what a last line lacks is not added.
+    ///
+    /// # Errors
+    /// When the file cannot be opened for writing.
+    pub fn open_bytes(path: &Path, before: Before) -> Result<Self, StageError> {
+        Self::open_as(path, before, false)
+    }
+
+    fn open_as(path: &Path, before: Before, lines: bool) -> Result<Self, StageError> {
         let name = absolute(path).to_string_lossy().into_owned();
         let fail = |source| StageError::Output { name: name.clone(), source };
-        if let Some(folder) = path.parent().filter(|p| !p.as_os_str().is_empty() && !p.exists()) {
-            let missing = format!("there is no folder {}: make it first", folder.display());
-            return Err(fail(io::Error::new(io::ErrorKind::NotFound, missing)));
-        }
+        folder_exists(path).map_err(fail)?;
         let mut file = OpenOptions::new().create(true).append(true).open(path).map_err(fail)?;
         let found = file.metadata().map_err(fail)?;
         let keep = match before {
@@ -72,12 +64,29 @@ impl FileOutput {
         }
         // a device has no end to seek to
         let mut length = if found.is_file() { file.seek(SeekFrom::End(0)).map_err(fail)? } else { 0 };
-        if length > 0 && !ends_a_line(path, length).map_err(fail)? {
+        if lines && length > 0 && !ends_a_line(path, length).map_err(fail)? {
             // whoever wrote the last line was cut off: a record must not be glued to it
             file.write_all(b"\n").map_err(fail)?;
             length += 1;
         }
         Ok(Self { file, name, length, stale: false })
+    }
+
+    /// Empties it.
+    ///
+    /// # Errors
+    /// When that cannot be done.
+    pub fn clear(&mut self) -> Result<(), StageError> {
+        let cleared = self.file.set_len(0).and_then(|()| self.file.sync_data());
+        cleared.map_err(|source| StageError::Output { name: self.name.clone(), source })?;
+        (self.length, self.stale) = (0, false);
+        Ok(())
+    }
+
+    /// Bytes of it that count.
+    #[must_use]
+    pub const fn length(&self) -> u64 {
+        self.length
     }
 
     /// Whether the file still holds what an earlier round has written.
@@ -87,18 +96,23 @@ impl FileOutput {
     }
 }
 
+/// An error that says so if the folder that a file is to be made in is not there.
+pub(super) fn folder_exists(path: &Path) -> io::Result<()> {
+    match path.parent().filter(|p| !p.as_os_str().is_empty() && !p.exists()) {
+        None => Ok(()),
+        Some(folder) => {
+            let missing = format!("there is no folder {}: make it first", folder.display());
+            Err(io::Error::new(io::ErrorKind::NotFound, missing))
+        }
+    }
+}
+
 /// By a handle of its own: one that reads and writes would keep a pipe open that its reader has left.
 fn ends_a_line(path: &Path, length: u64) -> io::Result<bool> {
     let (mut file, mut last) = (File::open(path)?, [0]);
     file.seek(SeekFrom::Start(length - 1))?;
     file.read_exact(&mut last)?;
     Ok(last == *b"\n")
-}
-
-/// The path as it is kept in the state: absolute, but not resolved, since the file may not exist yet.
-#[must_use]
-pub fn absolute(path: &Path) -> PathBuf {
-    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
 impl Output for FileOutput {
@@ -126,30 +140,6 @@ impl Output for FileOutput {
     fn name(&self) -> &str {
         &self.name
     }
-}
-
-/// Standard output. A resumed run may repeat the last batch, since nobody can say how much of it the reader took.
-pub struct StdoutOutput;
-
-impl Output for StdoutOutput {
-    fn write(&mut self, lines: &[u8]) -> Result<(), StageError> {
-        stdout_result(io::stdout().lock().write_all(lines))
-    }
-
-    fn sync(&mut self) -> Result<Option<u64>, StageError> {
-        stdout_result(io::stdout().lock().flush()).map(|()| None)
-    }
-
-    fn name(&self) -> &'static str {
-        "standard output"
-    }
-}
-
-fn stdout_result(result: io::Result<()>) -> Result<(), StageError> {
-    result.map_err(|source| match source.kind() {
-        io::ErrorKind::BrokenPipe => StageError::ClosedPipe,
-        _ => StageError::Output { name: "standard output".into(), source },
-    })
 }
 
 #[cfg(test)]

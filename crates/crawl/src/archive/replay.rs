@@ -1,0 +1,327 @@
+//! Extraction and cleaning again, from an archive: the same pages in the same order, by the rules and settings of now.
+//!
+//! What the network decided stays as it was: which pages there are, by which strategy each was had, what its site reserves.
+//! Everything from the bytes on is done anew, by the stages of a crawl. Of several captures of a URL the last one counts.
+
+use super::{Decided, Decision};
+use crate::{
+    cli::ReplayArgs,
+    config::{self, Config},
+    context::{Context, Ending, StageError, now_ms},
+    exit::{Exit, Failure},
+    extract_stage::{self, ShardMessage, shard_of},
+    output::{self, Before, Fields, LineRecords, RecordOutput, StdoutOutput},
+    progress::say,
+    run, shard,
+    sink::Sink,
+    threads::{self, Stages},
+};
+use crawl_archive::{WarcReader, WarcRecord, parse_record_id};
+use crawl_fetch::decode_body;
+use crawl_model::{CrawlRequest, ExtractedPage, Frontier as _, HostKey, Lane, NewUrl, StoreError, UrlKey};
+use crawl_store::SqliteStore;
+use rustc_hash::FxHashMap;
+use std::{
+    collections::VecDeque,
+    fs::File,
+    io::{self, Seek, SeekFrom},
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Instant,
+};
+use tokio::{
+    runtime::Handle,
+    sync::mpsc::{Sender, channel},
+    task::JoinHandle,
+};
+use url::Url;
+use uuid::Uuid;
+
+/// Bytes of a record beyond those that a body may have: its fields.
+const FIELDS: u64 = 1 << 20;
+
+/// Runs `crawl replay DIR`.
+pub fn run(args: &ReplayArgs) -> Result<Exit, Failure> {
+    let config = config::load(args.config.as_deref(), config::environment()?, args.overrides())?;
+    crate::logging::start(&config.log)?;
+    let began = Instant::now();
+    let most =
+        usize::try_from(config.fetch.max_sitemap.as_u64().max(config.fetch.max_body.as_u64()) + FIELDS);
+    let archive = Index::of(&args.dir, most.unwrap_or(usize::MAX))?;
+    let directory = tempfile::Builder::new().prefix("crawl-replay-").tempdir();
+    let directory =
+        directory.map_err(|e| Failure::new(Exit::Storage, format!("no folder for the state: {e}")))?;
+    let store = SqliteStore::open(directory.path())?;
+    store.begin_round()?;
+    let records = output_of(&config)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|e| Failure::new(Exit::Internal, format!("the runtime cannot be started: {e}")))?;
+    let pages = archive.pages.len();
+    let context = Arc::new(run::context(config, Arc::new(store))?);
+    // every host that is left when the last page has come is complete
+    let _ = context.ending.set(Ending::Drained);
+    runtime.block_on(pipeline(Arc::clone(&context), archive, records))?;
+    if !args.quiet {
+        let (stats, seconds) = (&context.stats, began.elapsed().as_secs_f64());
+        say(&format!("replayed: {} records from {pages} pages in {seconds:.1} s", stats.records.get()));
+    }
+    Ok(Exit::Done)
+}
+
+fn output_of(config: &Config) -> Result<Box<dyn RecordOutput>, Failure> {
+    let fields =
+        Fields::of(&config.output.fields).map_err(|e| Failure::usage(format!("output.fields: {e}")))?;
+    let (path, before) = match (config.output.append.as_str(), config.output.replace.as_str()) {
+        ("", "") => return Ok(Box::new(LineRecords::new(Box::new(StdoutOutput), fields))),
+        (append, "") => (append, Before::Unknown),
+        (_, replace) => (replace, Before::Replace),
+    };
+    Ok(output::open(Path::new(path), before, fields)?.output)
+}
+
+/// The stages of a crawl from extraction on, with the archive in front of them.
+async fn pipeline(
+    context: Arc<Context>,
+    archive: Index,
+    records: Box<dyn RecordOutput>,
+) -> Result<(), StageError> {
+    let (channels, shards) = (&context.config.channels, context.config.dedup.shards);
+    let (senders, queues): (Vec<_>, Vec<_>) = (0..shards).map(|_| channel(channels.extracted)).unzip();
+    let (finished, finished_queue) = channel(channels.cleaned);
+    let mut stages = Stages::new(context.cancel.clone());
+    let source = Arc::clone(&context);
+    stages.thread("replay", move |runtime| {
+        Replay { context: source, archive, shards: senders }.run(&runtime)
+    })?;
+    for (index, queue) in queues.into_iter().enumerate() {
+        let (context, finished) = (Arc::clone(&context), finished.clone());
+        stages.thread("dedup", move |_| shard::run(context, index, queue, finished))?;
+    }
+    drop(finished);
+    // what failed then is not told again
+    let sink = Sink::new(context, records, Box::new(output::Nowhere));
+    stages.thread("sink", move |runtime| sink.run(&runtime, finished_queue))?;
+    threads::join(stages).await
+}
+
+/// Where records stand.
+#[derive(Clone, Copy)]
+struct Place {
+    file: usize,
+    offset: u64,
+}
+
+/// What an archive holds, and where.
+struct Index {
+    files: Vec<PathBuf>,
+    captures: FxHashMap<Uuid, Place>,
+    /// By the URL that was asked for: the capture that counts.
+    pages: FxHashMap<UrlKey, Uuid>,
+    most: usize,
+}
+
+impl Index {
+    fn of(dir: &Path, most: usize) -> Result<Self, Failure> {
+        let fail = |e: io::Error| Failure::usage(format!("{}: {e}", dir.display()));
+        let mut files = Vec::new();
+        for entry in std::fs::read_dir(dir).map_err(fail)? {
+            let path = entry.map_err(fail)?.path();
+            let name = path.to_string_lossy();
+            if [".warc.gz", ".warc", ".warc.gz.open"].iter().any(|ending| name.ends_with(ending)) {
+                files.push(path);
+            }
+        }
+        // their names begin with the time of their run, then count
+        files.sort();
+        let (mut captures, mut pages) = (FxHashMap::default(), FxHashMap::default());
+        for (number, file) in files.iter().enumerate() {
+            for (offset, record) in records(file, most).map_err(fail)? {
+                let Some(id) = parse_record_id(record.header("WARC-Record-ID")) else { continue };
+                if matches!(record.record_type(), "response" | "resource" | "revisit") {
+                    captures.insert(id, Place { file: number, offset });
+                } else if let Some(Decision::Page(page)) = decision(&record) {
+                    pages.insert(UrlKey::of(page.request.url.as_str()), page.capture);
+                }
+            }
+        }
+        if pages.is_empty() {
+            let words = "no page in it: only archives that crawl has made with --warc can be replayed";
+            return Err(Failure::usage(format!("{}: {words}", dir.display())));
+        }
+        Ok(Self { files, captures, pages, most })
+    }
+
+    /// A capture by its id.
+    fn capture(&self, id: Uuid) -> io::Result<Option<WarcRecord>> {
+        let Some(place) = self.captures.get(&id) else { return Ok(None) };
+        let Some(path) = self.files.get(place.file) else { return Ok(None) };
+        let mut file = File::open(path)?;
+        file.seek(SeekFrom::Start(place.offset))?;
+        Ok(WarcReader::new(file, self.most)?.next().and_then(Result::ok))
+    }
+
+    /// What a page is extracted from.
+    fn page(&self, id: Uuid) -> io::Result<Option<Capture>> {
+        let Some(record) = self.capture(id)? else { return Ok(None) };
+        let url = record.target_uri();
+        if record.record_type() == "resource" {
+            let content_type = record.header("Content-Type").to_owned();
+            return Ok(Some(Capture { url, content_type, encoding: String::new(), body: record.block }));
+        }
+        let content_type = record.http_field("content-type");
+        let encoding = record.http_fields("content-encoding").join(",");
+        let body = match parse_record_id(record.header("WARC-Refers-To")) {
+            Some(first) if record.record_type() == "revisit" => {
+                self.capture(first)?.map(|first| first.http_body().to_vec())
+            }
+            _ => Some(record.http_body().to_vec()),
+        };
+        Ok(body.map(|body| Capture { url, content_type, encoding, body }))
+    }
+}
+
+/// The records of a file that can be read, with where each begins.
+fn records(path: &Path, most: usize) -> io::Result<impl Iterator<Item = (u64, WarcRecord)> + use<>> {
+    let mut reader = WarcReader::new(File::open(path)?, most)?;
+    let name = path.display().to_string();
+    Ok(std::iter::from_fn(move || {
+        loop {
+            match reader.next()? {
+                Ok(record) => return Some((reader.offset(), record)),
+                Err(error) => tracing::warn!(file = name, %error, "a record cannot be read"),
+            }
+        }
+    }))
+}
+
+fn decision(record: &WarcRecord) -> Option<Decision> {
+    let ours = record.record_type() == "metadata" && record.header("Content-Type") == "application/json";
+    if ours { serde_json::from_slice(&record.block).ok() } else { None }
+}
+
+/// A page's bytes as they came, and what is needed to read them.
+struct Capture {
+    /// What links are relative to.
+    url: String,
+    content_type: String,
+    encoding: String,
+    body: Vec<u8>,
+}
+
+/// A step of the crawl, on its way to its shard.
+enum Step {
+    Page(CrawlRequest, JoinHandle<Result<ExtractedPage, StageError>>),
+    Drained(HostKey),
+}
+
+struct Replay {
+    context: Arc<Context>,
+    archive: Index,
+    shards: Vec<Sender<ShardMessage>>,
+}
+
+impl Replay {
+    /// Takes the steps in their order; pages are extracted side by side, as far ahead as there are threads.
+    fn run(self, runtime: &Handle) -> Result<(), StageError> {
+        let ahead = self.context.cpu.threads() * 2;
+        let mut steps: VecDeque<Step> = VecDeque::new();
+        for file in &self.archive.files {
+            let fail = |source| StageError::Output { name: file.display().to_string(), source };
+            for (_, record) in records(file, self.archive.most).map_err(fail)? {
+                match decision(&record) {
+                    Some(Decision::Page(page)) => {
+                        if let Some(step) = self.extract(*page, runtime).map_err(fail)? {
+                            steps.push_back(step);
+                        }
+                    }
+                    Some(Decision::HostDrained { host }) => {
+                        steps.push_back(Step::Drained(HostKey::from_stored(&host)));
+                    }
+                    None => {}
+                }
+                while steps.len() > ahead {
+                    self.take(steps.pop_front(), runtime)?;
+                }
+            }
+        }
+        while !steps.is_empty() {
+            self.take(steps.pop_front(), runtime)?;
+        }
+        Ok(())
+    }
+
+    /// Begins a page's extraction; none of one that came again later, or that the archive has lost.
+    fn extract(&self, page: Decided, runtime: &Handle) -> io::Result<Option<Step>> {
+        if self.archive.pages.get(&UrlKey::of(page.request.url.as_str())) != Some(&page.capture) {
+            return Ok(None);
+        }
+        let Some(capture) = self.archive.page(page.capture)? else {
+            tracing::warn!(url = %page.final_url, "the archive has no capture of it");
+            return Ok(None);
+        };
+        let (context, request) = (Arc::clone(&self.context), page.request.clone());
+        let cap = self.context.config.fetch.max_body.as_u64();
+        let extracted = runtime.spawn(async move {
+            let shared = Arc::clone(&context);
+            let work = move || {
+                let (body, _) = decode_body(&capture.encoding, &capture.body, cap).unwrap_or_default();
+                let url = Url::parse(&capture.url).unwrap_or_else(|_| page.final_url.clone());
+                extract_stage::again(&shared, page, &body, &url, &capture.content_type)
+            };
+            let done = context.cpu.run(work).await;
+            done.map_err(|panic| StageError::Panicked { stage: "replay", words: panic.0 })
+        });
+        Ok(Some(Step::Page(request, extracted)))
+    }
+
+    fn take(&self, step: Option<Step>, runtime: &Handle) -> Result<(), StageError> {
+        match step {
+            None => Ok(()),
+            Some(Step::Drained(host)) => self.send(&host.clone(), ShardMessage::Drained(host)),
+            Some(Step::Page(request, extracted)) => {
+                let panicked = |e: tokio::task::JoinError| StageError::Panicked {
+                    stage: "replay",
+                    words: e.to_string(),
+                };
+                let mut page = runtime.block_on(extracted).map_err(panicked)??;
+                let Some(host) = HostKey::of(&page.final_url) else { return Ok(()) };
+                let Some(lease) = lease(&self.context, &request)? else { return Ok(()) };
+                (page.request.id, page.request.token) = (lease.id, lease.token);
+                self.send(&host, ShardMessage::Page(Box::new(page), None))
+            }
+        }
+    }
+
+    fn send(&self, host: &HostKey, message: ShardMessage) -> Result<(), StageError> {
+        let shard = self.shards.get(shard_of(host, self.shards.len()));
+        let sent = shard.and_then(|shard| shard.blocking_send(message).ok());
+        sent.ok_or(StageError::Downstream)
+    }
+}
+
+/// A lease of a page's URL, which the stages behind hold and settle it by.
+fn lease(context: &Context, request: &CrawlRequest) -> Result<Option<CrawlRequest>, StoreError> {
+    let Some(host) = HostKey::of(&request.url) else { return Ok(None) };
+    let (store, now) = (&context.store, now_ms());
+    store.enqueue(&[NewUrl {
+        key: UrlKey::of(request.url.as_str()),
+        url: request.url.to_string(),
+        host: host.clone(),
+        depth: 0,
+        discovery: request.discovery,
+        redirects: Vec::new(),
+        sitemap_lastmod: request.sitemap_lastmod.clone(),
+    }])?;
+    loop {
+        let leased = store.lease(&host, Lane::Plain, 16, &context.worker, now, i64::MAX)?;
+        if leased.is_empty() {
+            return Ok(None);
+        }
+        // what else there is are requests that nobody makes here
+        if let Some(found) = leased.into_iter().find(|leased| leased.url == request.url) {
+            return Ok(Some(found));
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! Which fields of a record are written.
+
+use crate::schema::{self, Field};
+use crawl_model::Record;
+use serde::de::{Deserializer as _, MapAccess, Visitor};
+use serde_json::value::RawValue;
+use std::{collections::BTreeSet, fmt};
+
+/// A choice of fields, as `text`, `metadata`, `metadata.title`. They are written in the record's order and shape.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fields(BTreeSet<String>);
+
+/// A name that is no field's.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a record has no field \"{name}\"; {}", advice(.nearest.as_deref()))]
+pub struct UnknownField {
+    /// As given.
+    pub name: String,
+    /// The field that was perhaps meant.
+    pub nearest: Option<String>,
+}
+
+fn advice(nearest: Option<&str>) -> String {
+    nearest.map_or_else(
+        || "crawl schema names all of them".to_owned(),
+        |nearest| format!("did you mean \"{nearest}\"?"),
+    )
+}
+
+impl Fields {
+    /// The choice of these names; none of them is no choice.
+    ///
+    /// # Errors
+    /// For a name that is no field's.
+    pub fn of(names: &[String]) -> Result<Option<Self>, UnknownField> {
+        let known = schema::fields();
+        let mut chosen = BTreeSet::new();
+        for name in names.iter().map(|name| name.trim()).filter(|name| !name.is_empty()) {
+            if !known.iter().any(|field| field.path == name) {
+                return Err(UnknownField { name: name.to_owned(), nearest: nearest(name, &known) });
+            }
+            chosen.insert(name.to_owned());
+        }
+        Ok(Some(Self(chosen)).filter(|fields| !fields.0.is_empty()))
+    }
+
+    /// Whether a field was chosen, by itself or with what it is part of.
+    #[must_use]
+    pub fn has(&self, path: &str) -> bool {
+        self.0.contains(path) || path.rsplit_once('.').is_some_and(|(parent, _)| self.has(parent))
+    }
+
+    /// Whether some part of a field was chosen.
+    fn has_part_of(&self, path: &str) -> bool {
+        self.0.iter().any(|chosen| chosen.strip_prefix(path).is_some_and(|rest| rest.starts_with('.')))
+    }
+
+    /// Appends the chosen fields of a record as a JSON object.
+    ///
+    /// # Errors
+    /// When the record is no JSON, which no record is.
+    pub fn write(&self, record: &Record, out: &mut Vec<u8>) -> Result<(), serde_json::Error> {
+        self.object(&serde_json::value::to_raw_value(record)?, "", out)
+    }
+
+    fn object(&self, object: &RawValue, within: &str, out: &mut Vec<u8>) -> Result<(), serde_json::Error> {
+        out.push(b'{');
+        let mut first = true;
+        for (name, value) in members(object)? {
+            let path = if within.is_empty() { name.clone() } else { format!("{within}.{name}") };
+            let whole = self.has(&path);
+            if !whole && !self.has_part_of(&path) {
+                continue;
+            }
+            if !std::mem::take(&mut first) {
+                out.push(b',');
+            }
+            serde_json::to_writer(&mut *out, &name)?;
+            out.push(b':');
+            if whole {
+                out.extend_from_slice(value.get().as_bytes());
+            } else {
+                self.object(value, &path, out)?;
+            }
+        }
+        out.push(b'}');
+        Ok(())
+    }
+}
+
+/// The known field that is most like a name: by its last part too, since `title` is short for `metadata.title`.
+fn nearest(name: &str, known: &[Field]) -> Option<String> {
+    let alike = |field: &Field| {
+        let last = field.path.rsplit('.').next().unwrap_or_default();
+        strsim::jaro_winkler(name, &field.path).max(strsim::jaro_winkler(name, last))
+    };
+    known
+        .iter()
+        .map(|field| (alike(field), field))
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .filter(|(alike, _)| *alike > 0.8)
+        .map(|(_, field)| field.path.clone())
+}
+
+/// The members of a JSON object in their order, their values as they are written.
+pub(super) fn members(object: &RawValue) -> Result<Vec<(String, &RawValue)>, serde_json::Error> {
+    struct Members;
+    impl<'de> Visitor<'de> for Members {
+        type Value = Vec<(String, &'de RawValue)>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            let mut members = Vec::new();
+            while let Some(member) = map.next_entry()? {
+                members.push(member);
+            }
+            Ok(members)
+        }
+    }
+    serde_json::Deserializer::from_str(object.get()).deserialize_map(Members)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(names: &[&str]) -> Result<Option<Fields>, UnknownField> {
+        Fields::of(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn what_is_chosen_is_written_in_the_shape_of_the_record() {
+        let record = crate::output::lines::tests::record("7");
+        let text = serde_json::to_string(&record.text).unwrap();
+        let line = |names: &[&str]| {
+            let mut out = Vec::new();
+            of(names).unwrap().unwrap().write(&record, &mut out).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        assert_eq!(
+            line(&["metadata.title", "text"]),
+            format!(r#"{{"text":{text},"metadata":{{"title":"Pears"}}}}"#)
+        );
+        assert_eq!(line(&["links", " url ", "links"]), r#"{"url":"https://a.test/pears","links":[]}"#);
+        let whole = line(&["boilerplate", "boilerplate.pages"]);
+        assert!(whole.contains("bytesRemoved"), "the whole wins over its part: {whole}");
+    }
+
+    #[test]
+    fn unknown_names_are_told_with_the_nearest_known_one() {
+        let nearest = |name: &str| of(&[name]).unwrap_err().nearest;
+        assert_eq!(nearest("txt").as_deref(), Some("text"));
+        assert_eq!(nearest("title").as_deref(), Some("metadata.title"));
+        assert_eq!(nearest("metadata.titel").as_deref(), Some("metadata.title"));
+        assert_eq!(nearest("qqqqqq"), None);
+        assert!(of(&["text", "nope"]).unwrap_err().to_string().contains("\"nope\""));
+        assert_eq!(of(&[]).unwrap(), None);
+        assert_eq!(of(&["", " "]).unwrap(), None);
+    }
+}

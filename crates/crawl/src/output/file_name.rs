@@ -1,0 +1,200 @@
+//! The file that a page is written to: a path like its URL's, which stays within its folder whatever the URL says.
+
+use url::Url;
+
+/// Bytes of one name, of a whole path, and names in it; file systems take more, archives and other systems do not.
+const NAME: usize = 100;
+const PATH: usize = 400;
+const NAMES: usize = 12;
+/// Digits of the id that tell pages apart whose URLs make the same name.
+const ID_DIGITS: usize = 16;
+
+/// The path of a page relative to the folder, with `/` between names: `a.test/docs/pears.md` for
+/// `https://a.test/docs/pears`, `index.md` for what ends in a slash, `a.test+8080` for another port (80 too, so that http and
+/// https are two).
+///
+/// Where something of the URL had to be left out or replaced, its query for one, `~` and a part of the record's `id` follow. A
+/// name has no `~` otherwise, so no two URLs come to the same path.
+pub(super) fn page_path(url: &str, id: &str) -> String {
+    let mut name = Name { text: String::new(), exact: true };
+    let Ok(url) = Url::parse(url) else {
+        return format!("other/page~{}.md", tag(id));
+    };
+    name.exact &= url.query().is_none() && url.scheme().len() >= 4;
+    let host = match (url.scheme(), url.port()) {
+        ("https", None) => url.host_str().unwrap_or_default().to_owned(),
+        (scheme, port) => {
+            let default = if scheme == "http" { 80 } else { 0 };
+            // https on the port of http is no other than http, by name
+            name.exact &= !(scheme == "https" && port == Some(80));
+            format!("{}+{}", url.host_str().unwrap_or_default(), port.unwrap_or(default))
+        }
+    };
+    name.folder(&host);
+    let segments: Vec<&str> = url.path().split('/').skip(1).collect();
+    let (last, folders) = segments.split_last().unwrap_or((&"", &[]));
+    name.exact &= folders.len() <= NAMES;
+    for folder in folders.iter().take(NAMES) {
+        if name.text.len() < PATH {
+            name.folder(&decoded(folder));
+        } else {
+            name.exact = false;
+        }
+    }
+    let page = match *last {
+        "" => "index".to_owned(),
+        last => {
+            let page = name.clean(&decoded(last));
+            // that name belongs to the folder itself
+            name.exact &= page != "index";
+            page
+        }
+    };
+    let tag = if name.exact { String::new() } else { format!("~{}", tag(id)) };
+    format!("{}{page}{tag}.md", name.text)
+}
+
+fn tag(id: &str) -> String {
+    id.chars().filter(char::is_ascii_alphanumeric).take(ID_DIGITS).collect()
+}
+
+struct Name {
+    /// The folders so far, each with a slash behind it.
+    text: String,
+    /// Another URL cannot have come to the same.
+    exact: bool,
+}
+
+impl Name {
+    fn folder(&mut self, segment: &str) {
+        let mut clean = self.clean(segment);
+        if clean.ends_with(".md") {
+            // a page of this name may lie beside it
+            clean.push('~');
+            self.exact = false;
+        }
+        self.text.push_str(&clean);
+        self.text.push('/');
+    }
+
+    /// A name without what a file system, a shell or another system could take for something else.
+    fn clean(&mut self, segment: &str) -> String {
+        let mut out = String::new();
+        for c in segment.chars() {
+            if out.len() + c.len_utf8() > NAME {
+                self.exact = false;
+                break;
+            }
+            if c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | ',' | '+' | '=' | '@' | '(' | ')') {
+                out.push(c);
+            } else {
+                self.exact = false;
+                out.push('-');
+            }
+        }
+        // hidden files, `..`, options of commands, and what Windows drops from the end
+        let shown = out.trim_start_matches(['.', '-']).trim_end_matches('.');
+        if shown.len() < out.len() || shown.is_empty() {
+            self.exact = false;
+            out = format!("_{shown}");
+        }
+        out
+    }
+}
+
+/// A segment without its percent-encoding, where that was UTF-8.
+fn decoded(segment: &str) -> String {
+    let bytes = segment.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        let digits = bytes.get(at + 1..at + 3).and_then(|two| std::str::from_utf8(two).ok());
+        let code = digits.filter(|_| byte == b'%').and_then(|two| u8::from_str_radix(two, 16).ok());
+        out.push(code.unwrap_or(byte));
+        at += if code.is_some() { 3 } else { 1 };
+    }
+    String::from_utf8(out).unwrap_or_else(|_| segment.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::path::{Component, Path};
+
+    const ID: &str = "0123456789abcdef0123456789abcdef";
+
+    fn of(url: &str) -> String {
+        page_path(url, ID)
+    }
+
+    #[test]
+    fn paths_are_like_their_urls() {
+        let tagged = |name: &str| name.replace('~', "~0123456789abcdef");
+        for (url, want) in [
+            ("https://a.test/", "a.test/index.md"),
+            ("http://a.test/", "a.test+80/index.md"),
+            ("http://127.0.0.1:8080/x", "127.0.0.1+8080/x.md"),
+            ("https://a.test/docs/pears", "a.test/docs/pears.md"),
+            ("https://a.test/docs/pears/", "a.test/docs/pears/index.md"),
+            ("https://a.test/docs/pears.html", "a.test/docs/pears.html.md"),
+            ("https://a.test/%C3%84pfel", "a.test/Äpfel.md"),
+            ("https://a.test/%E9", "a.test/-E9~.md"),
+            ("https://a.test/list?page=2", "a.test/list~.md"),
+            ("https://a.test/docs/index", "a.test/docs/index~.md"),
+            ("https://a.test/a%2f..%2f..%2fetc/passwd", "a.test/a-..-..-etc/passwd~.md"),
+            ("https://a.test/..%2f..", "a.test/_..~.md".replace("_..", "_").as_str()),
+            ("https://a.test/.git/config", "a.test/_git/config~.md"),
+            ("https://a.test/-rf", "a.test/_rf~.md"),
+            ("https://a.test//x", "a.test/_/x~.md"),
+            ("https://a.test/pears.md/x", "a.test/pears.md~/x~.md"),
+            ("https://a.test/a~b", "a.test/a-b~.md"),
+            ("https://a.test/a%00b", "a.test/a-b~.md"),
+            ("nonsense", "other/page~.md"),
+        ] {
+            let want = if want.contains(".md~/") {
+                want.replace("~.md", "~0123456789abcdef.md")
+            } else {
+                tagged(want)
+            };
+            assert_eq!(of(url), want, "{url}");
+        }
+        let long = format!("https://a.test/{}/{}", "x".repeat(300), "y/".repeat(50));
+        assert!(of(&long).len() < PATH + NAME + 40 && of(&long).ends_with("~0123456789abcdef.md"));
+    }
+
+    fn urls() -> impl Strategy<Value = String> {
+        let path =
+            "(/|[.]{1,3}|%2[eEfF]|%5c|%00|~|[a-c]|[A-C]|index|[.]md|é|%C3%A9|%E9|[?]|=|:|\\\\| ){0,12}";
+        ("https?://(a[.]test|a[.]test:8080|\\[::1\\]|xn--bcher-kva[.]test)", path)
+            .prop_map(|(host, path)| format!("{host}/{path}"))
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_leaves_the_folder(url in urls()) {
+            let path = of(&url);
+            prop_assert!(path.len() < 1000);
+            for part in Path::new(&path).components() {
+                prop_assert!(matches!(part, Component::Normal(_)), "{url}: {path}");
+            }
+            for name in path.split('/') {
+                prop_assert!(!name.is_empty() && !name.starts_with('.') && name.len() <= 160, "{url}: {path}");
+                prop_assert!(!name.contains(['\\', '\0', ':', '\n']), "{url}: {path}");
+            }
+        }
+
+        #[test]
+        fn two_urls_are_two_files(a in urls(), b in urls()) {
+            let parse = |url: &str| Url::parse(url).map(|mut url| { url.set_fragment(None); url.to_string() });
+            let (Ok(a), Ok(b)) = (parse(&a), parse(&b)) else { return Ok(()) };
+            // as canonical URLs are: escapes that say the same are written in one way
+            let one = |url: &str| url.replace("%c3", "%C3").replace("%2e", "%2E").replace("%2f", "%2F").replace("%5c", "%5C");
+            let (a, b) = (one(&a), one(&b));
+            if a != b {
+                let id = |url: &str| crawl_model::UrlKey::of(url).to_string();
+                prop_assert_ne!(page_path(&a, &id(&a)), page_path(&b, &id(&b)), "{} {}", a, b);
+            }
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! Records as Markdown files with YAML front matter, one a page, in folders like the paths of their URLs.
+//!
+//! A file is written under another name and then given its own, so that none is ever there in part. A batch's files are on
+//! disk before their lines are in `index.jsonl`, which is kept exactly-once like any file of lines: a page that is fetched again
+//! after a crash comes to the same name.
+
+use super::{
+    Before, Fields, FileOutput, Output, RecordOutput,
+    fields::members,
+    file_name::page_path,
+    lines::{push_line, unwritable},
+};
+use crate::context::StageError;
+use crawl_model::Record;
+use serde::{Deserialize, Serialize};
+use serde_json::value::{RawValue, to_raw_value};
+use std::{
+    fmt::Write as _,
+    fs::{self, File},
+    io::{self, BufRead, BufReader},
+    path::{Component, Path, PathBuf},
+};
+
+/// The list of what is in the folder.
+pub(super) const INDEX: &str = "index.jsonl";
+/// Where a file is written before it has its name.
+const WRITING: &str = ".writing.tmp";
+
+/// A line of the index.
+#[derive(Serialize, Deserialize)]
+struct Entry {
+    /// Relative to the folder.
+    path: String,
+    #[serde(default)]
+    id: String,
+    #[serde(default)]
+    url: String,
+    #[serde(default)]
+    title: Option<String>,
+}
+
+/// See the module.
+pub(super) struct MarkdownFolder {
+    folder: PathBuf,
+    index: FileOutput,
+    fields: Option<Fields>,
+    lines: Vec<u8>,
+}
+
+impl MarkdownFolder {
+    /// Opens a folder, making it; what it is in has to be there.
+    pub(super) fn open(path: &Path, before: Before, fields: Option<Fields>) -> Result<Self, StageError> {
+        let fail = |source| StageError::Output { name: path.display().to_string(), source };
+        match fs::create_dir(path) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {
+                let words = format!("there is no folder to make {} in: make it first", path.display());
+                return Err(fail(io::Error::new(io::ErrorKind::NotFound, words)));
+            }
+            Err(e) if e.kind() != io::ErrorKind::AlreadyExists => return Err(fail(e)),
+            _ => {}
+        }
+        let index = FileOutput::open(&path.join(INDEX), before)?;
+        Ok(Self { folder: path.to_owned(), index, fields, lines: Vec::new() })
+    }
+
+    /// The index.
+    pub(super) const fn index(&self) -> &FileOutput {
+        &self.index
+    }
+
+    fn fail(&self, source: io::Error) -> StageError {
+        StageError::Output { name: self.folder.display().to_string(), source }
+    }
+
+    /// Removes what the index names: nothing else is ours.
+    fn remove_old(&self) -> io::Result<()> {
+        for line in BufReader::new(File::open(self.folder.join(INDEX))?).lines() {
+            let Ok(entry) = serde_json::from_str::<Entry>(&line?) else { continue };
+            let path = Path::new(&entry.path);
+            let inside = path.components().all(|part| matches!(part, Component::Normal(_)));
+            if !inside || path.extension().is_none_or(|ending| ending != "md") {
+                continue;
+            }
+            match fs::remove_file(self.folder.join(path)) {
+                Err(e) if !matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                    return Err(e);
+                }
+                _ => {}
+            }
+            // those that are not empty stay
+            for parent in path.ancestors().skip(1).filter(|parent| *parent != Path::new("")) {
+                if fs::remove_dir(self.folder.join(parent)).is_err() {
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn write_page(&self, path: &str, page: &str) -> io::Result<()> {
+        let (writing, target) = (self.folder.join(WRITING), self.folder.join(path));
+        if let Some(parent) = target.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        fs::write(&writing, page)?;
+        fs::rename(&writing, &target)
+    }
+}
+
+impl RecordOutput for MarkdownFolder {
+    fn push(&mut self, record: &Record) -> Result<(), StageError> {
+        if self.index.is_stale() {
+            self.remove_old().map_err(|e| self.fail(e))?;
+            self.index.write(b"")?;
+        }
+        let path = page_path(&record.url, &record.id);
+        let page = page(record, self.fields.as_ref()).map_err(unwritable)?;
+        self.write_page(&path, &page).map_err(|e| self.fail(e))?;
+        let (id, url, title) = (record.id.clone(), record.url.clone(), record.metadata.title.clone());
+        push_line(&mut self.lines, &Entry { path, id, url, title })
+    }
+
+    fn batch_bytes(&self) -> usize {
+        self.lines.len()
+    }
+
+    fn commit(&mut self) -> Result<Option<u64>, StageError> {
+        if self.index.is_stale() {
+            self.remove_old().map_err(|e| self.fail(e))?;
+        }
+        if !self.lines.is_empty() {
+            // all files of the batch at once: each by itself would cost the disk as much as the whole batch
+            let synced = File::open(&self.folder).and_then(|folder| Ok(rustix::fs::syncfs(folder)?));
+            synced.map_err(|e| self.fail(e))?;
+        }
+        self.index.write(&self.lines)?;
+        self.lines.clear();
+        self.index.sync()
+    }
+
+    fn finish(&mut self) -> Result<Option<u64>, StageError> {
+        self.index.sync()
+    }
+
+    fn name(&self) -> &str {
+        self.index.name()
+    }
+}
+
+/// A page: what is known of it between two lines `---`, then its text.
+fn page(record: &Record, fields: Option<&Fields>) -> Result<String, serde_json::Error> {
+    let raw = to_raw_value(record)?;
+    let mut out = String::with_capacity(record.text.len() + 2048);
+    out.push_str("---\n");
+    for (name, value) in members(&raw)? {
+        if matches!(name.as_str(), "text" | "content") {
+            continue;
+        }
+        // what most readers want: all metadata, not what stands in the text again or explains how it was made
+        let usual = matches!(name.as_str(), "id" | "url" | "metadata" | "warnings");
+        let wanted = |path: &str| fields.map_or(usual, |fields| fields.has(path));
+        if name != "metadata" {
+            if wanted(&name) {
+                entry(&mut out, &name, value);
+            } else if fields.is_some() && value.get().starts_with('{') {
+                for (part, value) in
+                    members(value)?.iter().filter(|(part, _)| wanted(&format!("{name}.{part}")))
+                {
+                    entry(&mut out, &format!("{name}_{part}"), value);
+                }
+            }
+            continue;
+        }
+        for (part, value) in members(value)?.iter().filter(|(part, _)| wanted(&format!("metadata.{part}"))) {
+            entry(&mut out, part, value);
+        }
+    }
+    out.push_str("---\n\n");
+    let text = match fields {
+        Some(fields) if !fields.has("text") && fields.has("content") => record.content.as_str(),
+        Some(fields) if !fields.has("text") => "",
+        _ => record.text.as_str(),
+    };
+    out.push_str(text);
+    if !out.ends_with('\n') {
+        out.push('\n');
+    }
+    Ok(out)
+}
+
+/// A line of the front matter; what is not known has none. JSON is YAML, but for characters that YAML wants escaped (YAML 1.2,
+/// §5.1), which stand within strings alone.
+fn entry(out: &mut String, name: &str, value: &RawValue) {
+    if matches!(value.get(), "null" | "[]") {
+        return;
+    }
+    let _ = write!(out, "{name}: ");
+    for c in value.get().chars() {
+        match c {
+            '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}' => {
+                let _ = write!(out, "\\u{:04x}", u32::from(c));
+            }
+            _ => out.push(c),
+        }
+    }
+    out.push('\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::lines::tests::record;
+
+    fn open(path: &Path, before: Before) -> MarkdownFolder {
+        MarkdownFolder::open(path, before, None).unwrap()
+    }
+
+    #[test]
+    fn a_page_is_a_file_with_front_matter() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("pages");
+        let mut output = open(&path, Before::Unknown);
+        let mut made = record("0123456789abcdef0123456789abcdef");
+        made.metadata.title = Some("Pears: \"a\" \u{85}\u{2028}— b".into());
+        output.push(&made).unwrap();
+        output.commit().unwrap();
+        let page = fs::read_to_string(path.join("a.test/pears.md")).unwrap();
+        assert!(
+            page.starts_with(
+                "---\nid: \"0123456789abcdef0123456789abcdef\"\nurl: \"https://a.test/pears\"\n"
+            ),
+            "{page}"
+        );
+        assert!(page.contains("\ntitle: \"Pears: \\\"a\\\" \\u0085\\u2028— b\"\n"), "{page}");
+        assert!(page.ends_with(&format!("\n---\n\n{}\n", made.text.trim_end())), "{page}");
+        assert!(!page.contains("canonical:"), "what is not known is not there: {page}");
+        let index = fs::read_to_string(path.join(INDEX)).unwrap();
+        assert!(index.starts_with("{\"path\":\"a.test/pears.md\",\"id\":\"0123"), "{index}");
+    }
+
+    #[test]
+    fn chosen_fields_are_the_front_matter() {
+        let fields = |names: &[&str]| {
+            Fields::of(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>()).unwrap()
+        };
+        let made = record("1");
+        let chosen = fields(&["metadata.title", "boilerplate.status", "content"]);
+        let text = page(&made, chosen.as_ref()).unwrap();
+        assert_eq!(
+            text,
+            format!(
+                "---\ntitle: \"Pears\"\nboilerplate_status: \"off\"\n---\n\n{}\n",
+                made.content.trim_end()
+            )
+        );
+        assert_eq!(page(&made, fields(&["id"]).as_ref()).unwrap(), "---\nid: \"1\"\n---\n\n");
+    }
+
+    #[test]
+    fn a_round_replaces_what_an_earlier_one_wrote_and_nothing_else() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("pages");
+        let mut output = open(&path, Before::Unknown);
+        output.push(&Record { url: "https://a.test/old/page".into(), ..record("1") }).unwrap();
+        output.commit().unwrap();
+        fs::write(path.join("a.test/mine.md"), "mine").unwrap();
+        let outside = directory.path().join("outside.md");
+        fs::write(&outside, "outside").unwrap();
+        let mut index = fs::read_to_string(path.join(INDEX)).unwrap();
+        index.push_str("{\"path\":\"../outside.md\"}\n{\"path\":\"/etc/none.md\"}\nnonsense\n");
+        fs::write(path.join(INDEX), index).unwrap();
+        let mut again = open(&path, Before::Replace);
+        assert!(again.index().is_stale() && path.join("a.test/old/page.md").exists());
+        again.push(&Record { url: "https://a.test/new".into(), ..record("2") }).unwrap();
+        again.commit().unwrap();
+        assert!(!path.join("a.test/old").exists() && path.join("a.test/new.md").exists());
+        assert!(path.join("a.test/mine.md").exists() && outside.exists());
+        assert_eq!(fs::read_to_string(path.join(INDEX)).unwrap().lines().count(), 1);
+    }
+}

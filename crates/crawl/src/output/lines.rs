@@ -1,0 +1,95 @@
+//! Records as JSON, one a line.
+
+use super::{Fields, Output, RecordOutput};
+use crate::context::StageError;
+use crawl_model::{Record, StoreError};
+
+/// Bytes that the buffer keeps from batch to batch.
+const KEEP_BUFFER: usize = 2 << 20;
+
+/// Writes each record, or the fields of it that were chosen, as a line.
+pub struct LineRecords {
+    output: Box<dyn Output>,
+    fields: Option<Fields>,
+    lines: Vec<u8>,
+}
+
+impl LineRecords {
+    /// Lines into `output`; without `fields` a line is the whole record.
+    #[must_use]
+    pub fn new(output: Box<dyn Output>, fields: Option<Fields>) -> Self {
+        Self { output, fields, lines: Vec::new() }
+    }
+}
+
+impl RecordOutput for LineRecords {
+    fn push(&mut self, record: &Record) -> Result<(), StageError> {
+        push_record(&mut self.lines, record, self.fields.as_ref())
+    }
+
+    fn batch_bytes(&self) -> usize {
+        self.lines.len()
+    }
+
+    fn commit(&mut self) -> Result<Option<u64>, StageError> {
+        self.output.write(&self.lines)?;
+        self.lines.clear();
+        self.lines.shrink_to(KEEP_BUFFER);
+        self.output.sync()
+    }
+
+    fn finish(&mut self) -> Result<Option<u64>, StageError> {
+        self.output.finish()
+    }
+
+    fn name(&self) -> &str {
+        self.output.name()
+    }
+}
+
+/// Appends a record, or what of it was chosen, as a line.
+pub(super) fn push_record(
+    lines: &mut Vec<u8>,
+    record: &Record,
+    fields: Option<&Fields>,
+) -> Result<(), StageError> {
+    // Of a large page; a buffer that grows by doubling would take its memory three times.
+    lines.reserve((record.text.len() + record.content.len()) / 16 * 17 + 1024);
+    match fields {
+        None => push_line(lines, record),
+        Some(fields) => {
+            fields.write(record, lines).map_err(unwritable)?;
+            lines.push(b'\n');
+            Ok(())
+        }
+    }
+}
+
+/// Appends a value as a line.
+pub(crate) fn push_line(lines: &mut Vec<u8>, value: &impl serde::Serialize) -> Result<(), StageError> {
+    serde_json::to_writer(&mut *lines, value).map_err(unwritable)?;
+    lines.push(b'\n');
+    Ok(())
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
+pub(super) fn unwritable(error: serde_json::Error) -> StageError {
+    StoreError::Other(format!("a record cannot be written: {error}")).into()
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crawl_extract::{Input, Options, PageExtractor, Rules};
+
+    /// A record with an `id` of the test's choice.
+    pub(in crate::output) fn record(id: &str) -> Record {
+        let extractor = PageExtractor::from_rules(Rules::load(None).unwrap(), Options::default());
+        let bytes = b"<html lang=en><title>Pears</title><p>Some words about pears.";
+        let url = url::Url::parse("https://a.test/pears").unwrap();
+        let extraction = extractor.extract(&Input { bytes, url: Some(&url), content_type: None });
+        let text = extraction.content.clone();
+        let record = crate::record::page_record(extraction, text, Some(&url));
+        Record { id: id.to_owned(), ..record }
+    }
+}

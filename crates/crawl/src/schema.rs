@@ -1,0 +1,133 @@
+//! The shape of a record, made of its types: what `crawl schema` prints, what `schema/record.schema.json` holds, and what the
+//! fields and columns of the outputs are read from.
+
+use crawl_model::Record;
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value, json};
+
+/// JSON Schema (draft 2020-12) of a line of the output.
+#[must_use]
+pub fn record_schema() -> Value {
+    let settings = SchemaSettings::draft2020_12().for_serialize();
+    settings.into_generator().into_root_schema_for::<Record>().to_value()
+}
+
+/// A field of a record that others can be named by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// Names from the outermost in, joined by dots: `metadata.title`.
+    pub path: String,
+    /// What it holds.
+    pub shape: Shape,
+    /// Whether it may be null, or missing.
+    pub optional: bool,
+}
+
+/// What a field holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// A text.
+    Text,
+    /// A moment (RFC 3339).
+    Moment,
+    /// A whole number.
+    Integer,
+    /// A number.
+    Number,
+    /// True or false.
+    Boolean,
+    /// A list of texts.
+    Texts,
+    /// Fields of its own, which follow it.
+    Object,
+    /// A list of objects.
+    Other,
+}
+
+/// All fields, each object before its own.
+#[must_use]
+pub fn fields() -> Vec<Field> {
+    let mut settings = SchemaSettings::draft2020_12().for_serialize();
+    settings.inline_subschemas = true;
+    let schema = settings.into_generator().into_root_schema_for::<Record>().to_value();
+    let mut fields = Vec::new();
+    collect(&schema, "", &mut fields);
+    fields
+}
+
+fn collect(schema: &Value, within: &str, fields: &mut Vec<Field>) {
+    let none = Map::new();
+    let properties = schema["properties"].as_object().unwrap_or(&none);
+    let mut names: Vec<&String> = properties.keys().collect();
+    names.sort();
+    for name in names {
+        let field = &properties[name];
+        let path = if within.is_empty() { name.clone() } else { format!("{within}.{name}") };
+        let required = schema["required"].as_array().is_some_and(|all| all.contains(&json!(name)));
+        let shape = shape(field);
+        fields.push(Field { path: path.clone(), shape, optional: !required || is_a(field, "null") });
+        if shape == Shape::Object {
+            collect(field, &path, fields);
+        }
+    }
+}
+
+fn shape(schema: &Value) -> Shape {
+    let is = |kind| is_a(schema, kind);
+    match () {
+        () if is("string") && schema["format"] == "date-time" => Shape::Moment,
+        () if is("string") => Shape::Text,
+        () if is("integer") => Shape::Integer,
+        () if is("number") => Shape::Number,
+        () if is("boolean") => Shape::Boolean,
+        () if is("array") && is_a(&schema["items"], "string") => Shape::Texts,
+        () if is("object") && schema["properties"].is_object() => Shape::Object,
+        () => Shape::Other,
+    }
+}
+
+/// Whether values of a schema may be of a type, by its `type`, by its constants, or by one of its alternatives.
+fn is_a(schema: &Value, kind: &str) -> bool {
+    let of_type = |value: &Value| value == kind;
+    let constant = |value: &Value| kind == "string" && value.is_string();
+    let alternatives = ["oneOf", "anyOf"].iter().filter_map(|key| schema[key].as_array()).flatten();
+    of_type(&schema["type"])
+        || schema["type"].as_array().is_some_and(|all| all.iter().any(of_type))
+        || constant(&schema["const"])
+        || schema["enum"].as_array().is_some_and(|all| all.iter().any(constant))
+        || alternatives.into_iter().any(|schema| is_a(schema, kind))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `crawl schema > schema/record.schema.json` makes the file anew.
+    #[test]
+    fn the_file_is_what_the_types_say() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schema/record.schema.json");
+        let file: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+        assert_eq!(file, record_schema(), "make it anew: crawl schema > schema/record.schema.json");
+    }
+
+    #[test]
+    fn fields_have_the_shapes_of_their_types() {
+        let fields = fields();
+        let of = |path: &str| {
+            let field = fields.iter().find(|field| field.path == path);
+            field.map(|field| (field.shape, field.optional))
+        };
+        assert_eq!(of("text"), Some((Shape::Text, false)));
+        assert_eq!(of("metadata"), Some((Shape::Object, false)));
+        assert_eq!(of("metadata.title"), Some((Shape::Text, true)));
+        assert_eq!(of("metadata.strategy"), Some((Shape::Text, false)));
+        assert_eq!(of("metadata.fetchedAt"), Some((Shape::Moment, false)));
+        assert_eq!(of("metadata.similarity"), Some((Shape::Number, true)));
+        assert_eq!(of("metadata.depth"), Some((Shape::Integer, false)));
+        assert_eq!(of("metadata.isArticle"), Some((Shape::Boolean, false)));
+        assert_eq!(of("metadata.breadcrumbs"), Some((Shape::Texts, true)));
+        assert_eq!(of("warnings"), Some((Shape::Texts, false)));
+        assert_eq!(of("metadata.attempts"), Some((Shape::Other, false)));
+        assert_eq!(of("boilerplate.status"), Some((Shape::Text, false)));
+    }
+}
