@@ -85,19 +85,12 @@ fn read_seeds(file: &Path) -> Result<Vec<Seed>, Failure> {
 }
 
 async fn crawl(config: Config, seeds: &[Seed], state: &State, quiet: bool) -> Result<Exit, Failure> {
-    let keeper = Keeper::open(&config)?;
     let metrics = Metrics::open(&config.metrics).await?;
-    let mut context = context(config, Arc::clone(&state.store) as Arc<dyn Store>)?;
-    context.keeper = keeper;
-    if let Some(archive) = Archive::open(&context.config, context.cpu.clone())? {
-        context.client.record_to(Arc::new(archive.clone()));
-        context.archive = Some(archive);
-    }
-    let context = Arc::new(context);
+    let context = Arc::new(full_context(config, state)?);
     context.browser.reap();
     recall(&context, state)?;
     plant(&context, seeds)?;
-    let (records, errors) = outputs(&context, state)?;
+    let Outputs { records, errors } = outputs(&context, state)?;
     let names = (records.name().to_owned(), errors.name().to_owned());
     if !quiet && !state.new_round && context.config.log.format == LogFormat::Text {
         say(&format!("going on with round {} in {}", state.round, state.dir.display()));
@@ -196,6 +189,18 @@ fn recall(context: &Context, state: &State) -> Result<(), Failure> {
     context.recall_told()?;
     context.stats.inherited.add(context.store.counts()?.held);
     Ok(())
+}
+
+/// What the stages share, with what only a crawl has: a project and an archive.
+fn full_context(config: Config, state: &State) -> Result<Context, Failure> {
+    let keeper = Keeper::open(&config)?;
+    let mut context = context(config, Arc::clone(&state.store) as Arc<dyn Store>)?;
+    context.keeper = keeper;
+    if let Some(archive) = Archive::open(&context.config, context.cpu.clone())? {
+        context.client.record_to(Arc::new(archive.clone()));
+        context.archive = Some(archive);
+    }
+    Ok(context)
 }
 
 /// Builds what the stages share.
@@ -301,8 +306,14 @@ pub fn plant(context: &Context, seeds: &[Seed]) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Where a run writes.
+struct Outputs {
+    records: Box<dyn RecordOutput>,
+    errors: Box<dyn Output>,
+}
+
 /// Opens the output and the error log, each cut back to what was settled.
-fn outputs(context: &Context, state: &State) -> Result<(Box<dyn RecordOutput>, Box<dyn Output>), Failure> {
+fn outputs(context: &Context, state: &State) -> Result<Outputs, Failure> {
     let output = &context.config.output;
     let (path, replace) = match (output.append.as_str(), output.replace.as_str()) {
         ("", "") => (None, false),
@@ -325,7 +336,7 @@ fn outputs(context: &Context, state: &State) -> Result<(Box<dyn RecordOutput>, B
             opened.output
         }
     };
-    Ok((records, Box::new(error_log)))
+    Ok(Outputs { records, errors: Box::new(error_log) })
 }
 
 /// The first SIGINT or SIGTERM saves and stops; the second one stops at once, and leases run out. They are caught from the

@@ -212,7 +212,7 @@ struct Capture {
 
 /// A step of the crawl, on its way to its shard.
 enum Step {
-    Page(CrawlRequest, JoinHandle<Result<ExtractedPage, StageError>>),
+    Page(Box<CrawlRequest>, JoinHandle<Result<ExtractedPage, StageError>>),
     Drained(HostKey),
 }
 
@@ -273,7 +273,7 @@ impl Replay {
             let done = context.cpu.run(work).await;
             done.map_err(|panic| StageError::Panicked { stage: "replay", words: panic.0 })
         });
-        Ok(Some(Step::Page(request, extracted)))
+        Ok(Some(Step::Page(Box::new(request), extracted)))
     }
 
     fn take(&self, step: Option<Step>, runtime: &Handle) -> Result<(), StageError> {

@@ -282,7 +282,7 @@ mod tests {
 
     fn rows(path: &Path) -> Vec<String> {
         let mut ids = Vec::new();
-        let options = crawl_archive::ReadOptions { max_record: 1 << 20 };
+        let options = crawl_archive::ReadOptions { max_record: 1 << 20, keep_lines: false };
         crawl_archive::read_file(path, &options, &mut |item| {
             let crawl_archive::Item::Document(document) = item else { panic!("unreadable") };
             ids.push(document.id);

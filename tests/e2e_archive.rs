@@ -1,0 +1,201 @@
+//! The archive of a crawl: whole whatever kills the process, and enough to extract every page again.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
+
+#[path = "support/run.rs"]
+mod run;
+mod support;
+
+use crawl_archive::{WarcReader, WarcRecord, digest};
+use run::{PATIENCE, Run, Sandbox, run, url_counts};
+use serde_json::Value;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs::{self, File},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+use support::{
+    made::{Tree, page},
+    server::{Request, Response, Server},
+    site::Site,
+};
+
+fn harbour() -> Server {
+    let site = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/sites/harbour");
+    Server::start(0, Site::open(&site).unwrap()).unwrap()
+}
+
+fn files(sandbox: &Sandbox) -> Vec<PathBuf> {
+    let entries = fs::read_dir(sandbox.path("warc")).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<PathBuf> = entries.collect();
+    files.sort();
+    files
+}
+
+/// All records of an archive; every file is ended, every record whole, its digests right.
+fn archived(sandbox: &Sandbox) -> Vec<WarcRecord> {
+    let mut all = Vec::new();
+    for file in files(sandbox) {
+        assert!(file.to_string_lossy().ends_with(".warc.gz"), "left open: {}", file.display());
+        let records: Vec<WarcRecord> =
+            WarcReader::new(File::open(&file).unwrap(), 1 << 26).unwrap().map(Result::unwrap).collect();
+        assert_eq!(records[0].record_type(), "warcinfo", "{}", file.display());
+        for record in &records {
+            assert_eq!(record.header("WARC-Block-Digest"), digest(&[&record.block]));
+            if record.record_type() == "response" {
+                assert_eq!(record.header("WARC-Payload-Digest"), digest(&[record.http_body()]));
+            }
+        }
+        all.extend(records);
+    }
+    all
+}
+
+fn status(record: &WarcRecord) -> u16 {
+    let line = record.block.split(|byte| *byte == b'\r').next().unwrap();
+    std::str::from_utf8(line).unwrap().split(' ').nth(1).unwrap().parse().unwrap()
+}
+
+/// Answers by URL, revisits among them.
+fn answers(records: &[WarcRecord]) -> BTreeMap<String, Vec<u16>> {
+    let mut answers: BTreeMap<String, Vec<u16>> = BTreeMap::new();
+    for record in records.iter().filter(|r| matches!(r.record_type(), "response" | "revisit")) {
+        answers.entry(record.target_uri()).or_default().push(status(record));
+    }
+    answers
+}
+
+fn by_url(records: &[Value]) -> BTreeMap<String, &Value> {
+    records.iter().map(|record| (record["url"].as_str().unwrap().to_owned(), record)).collect()
+}
+
+fn replay(sandbox: &Sandbox, flags: &[&str]) -> Vec<Value> {
+    run(sandbox.bare().args(["replay", "warc", "-O", "again.jsonl"]).args(flags)).expect(0);
+    sandbox.records("again.jsonl")
+}
+
+#[test]
+fn a_crawl_is_archived_and_replayed_to_the_same_records() {
+    let (server, sandbox) = (harbour(), Sandbox::new());
+    let mut command =
+        sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl", "--warc", "warc", "--depth", "6"]);
+    command.env("CRAWL_CRAWL_SOFT404", "true").env("CRAWL_CRAWL_AI_OPTOUT_FILES", "true");
+    run(&mut command).expect(0);
+    let records = archived(&sandbox);
+    let answers = answers(&records);
+    let asked: BTreeSet<String> = server.targets().iter().map(|target| server.url(target)).collect();
+    assert_eq!(answers.keys().cloned().collect::<BTreeSet<_>>(), asked, "every answer is kept");
+    assert!(answers.contains_key(&server.url("/robots.txt")));
+    let statuses: BTreeSet<u16> = answers.values().flatten().copied().collect();
+    assert!(statuses.is_superset(&[200, 301, 404, 410].into()), "redirects and errors too: {statuses:?}");
+    let requests = records.iter().filter(|r| r.record_type() == "request").count();
+    assert_eq!(requests, answers.values().map(Vec::len).sum::<usize>());
+
+    let (crawled, again) = (sandbox.records("out.jsonl"), replay(&sandbox, &[]));
+    assert!(crawled.len() > 60 && crawled.len() == again.len());
+    assert_eq!(by_url(&again), by_url(&crawled), "to the last field: also the times are those of the crawl");
+    // what is configured now holds
+    let other = replay(&sandbox, &["--no-links", "--no-dedup"]);
+    assert!(
+        other
+            .iter()
+            .all(|record| record["links"] == Value::Array(vec![]) && record["text"] == record["content"])
+    );
+}
+
+#[test]
+fn an_archive_is_whole_whatever_kills_the_crawl() {
+    let tree = Tree { delay: Duration::from_millis(10), ..Tree::of(60) };
+    let (server, sandbox) = (Server::start(0, tree.handler()).unwrap(), Sandbox::new());
+    let crawl = || {
+        let flags = ["-O", "out.jsonl", "--warc", "warc", "--host-concurrency", "3", "--no-dedup"];
+        let mut command = sandbox.crawl(&[server.url("/")], &flags);
+        command.env("CRAWL_OUTPUT_BATCH", "3");
+        command
+    };
+    for more in [4, 8, 12, 9] {
+        let before = server.requests().len();
+        let running = Run::start(&mut crawl());
+        assert!(server.wait(PATIENCE, |r| r.len() >= before + more), "{}", running.stderr_so_far());
+        running.kill();
+    }
+    run(&mut crawl()).expect(0);
+    let answers = answers(&archived(&sandbox));
+    let crawled = url_counts(&sandbox.records("out.jsonl"));
+    assert_eq!(crawled.len(), 60);
+    for url in crawled.keys() {
+        assert!(answers.contains_key(url), "{url} is in the output and not in the archive");
+    }
+    assert_eq!(url_counts(&replay(&sandbox, &["--no-dedup"])), crawled);
+}
+
+#[test]
+fn files_are_ended_at_their_size() {
+    let tree = Tree { filler: 200, ..Tree::of(30) };
+    let (server, sandbox) = (Server::start(0, tree.handler()).unwrap(), Sandbox::new());
+    let mut command = sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl", "--warc", "warc"]);
+    run(command.env("CRAWL_ARCHIVE_MAX_FILE", "20 KiB")).expect(0);
+    let files = files(&sandbox);
+    assert!(files.len() > 2, "{files:?}");
+    for file in &files {
+        assert!(fs::metadata(file).unwrap().len() <= 20 << 10, "{}", file.display());
+    }
+    archived(&sandbox);
+    assert_eq!(replay(&sandbox, &[]).len(), 30, "over all files");
+}
+
+/// The same bytes again are a revisit, what is as it was a revisit too, and what was cut says so. Credentials and cookies are
+/// nobody's business.
+#[test]
+fn what_is_known_is_a_revisit_and_what_is_secret_stays_out() {
+    let long = "words that both of them have ".repeat(60);
+    let handler = move |request: &Request| match request.path() {
+        "/" => Response::html(page("start", &["/a".into(), "/b".into(), "/long".into()]))
+            .header("Set-Cookie", "s=hidden; Path=/"),
+        "/a" | "/b" => Response::html(page(&long, &[])),
+        "/long" => Response::html(page(&"x ".repeat(200_000), &[])),
+        _ => Response::status(404),
+    };
+    let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());
+    let mut command = sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl", "--warc", "warc", "--cookies"]);
+    let auth = format!("[{{ site = \"{}\", user = \"me\", password_env = \"SECRET\" }}]", server.url(""));
+    command.env("CRAWL_FETCH_AUTH", auth).env("SECRET", "opensesame").env("CRAWL_FETCH_MAX_BODY", "100 KiB");
+    run(&mut command).expect(0);
+    assert!(
+        server.requests().iter().any(|r| r.header("cookie").is_some() && r.header("authorization").is_some())
+    );
+    let records = archived(&sandbox);
+    let revisit = records.iter().find(|r| r.record_type() == "revisit").unwrap();
+    let first =
+        records.iter().find(|r| r.header("WARC-Record-ID") == revisit.header("WARC-Refers-To")).unwrap();
+    assert_eq!(first.header("WARC-Payload-Digest"), revisit.header("WARC-Payload-Digest"));
+    assert_eq!(revisit.http_body(), b"");
+    let cut = records
+        .iter()
+        .find(|r| r.target_uri() == server.url("/long") && r.record_type() == "response")
+        .unwrap();
+    assert_eq!((cut.header("WARC-Truncated"), cut.http_body().len()), ("length", 100 << 10));
+    for record in records.iter().filter(|r| r.record_type() == "request") {
+        let sent = String::from_utf8_lossy(&record.block).to_lowercase();
+        assert!(!sent.contains("authorization") && !sent.contains("cookie"), "{sent}");
+    }
+    let crawled = sandbox.records("out.jsonl");
+    assert_eq!(crawled.len(), 4);
+    assert_eq!(by_url(&replay_with_cap(&sandbox)), by_url(&crawled));
+}
+
+fn replay_with_cap(sandbox: &Sandbox) -> Vec<Value> {
+    let mut command = sandbox.bare();
+    command.args(["replay", "warc", "-O", "again.jsonl"]).env("CRAWL_FETCH_MAX_BODY", "100 KiB");
+    run(&mut command).expect(0);
+    sandbox.records("again.jsonl")
+}
+
+#[test]
+fn only_an_archive_of_ours_is_replayed() {
+    let sandbox = Sandbox::new();
+    fs::create_dir(sandbox.path("warc")).unwrap();
+    let refused = run(sandbox.bare().args(["replay", "warc"])).expect(2);
+    assert!(refused.stderr.contains("made with --warc"), "{}", refused.stderr);
+    run(sandbox.bare().args(["replay", "nowhere"])).expect(2);
+}
