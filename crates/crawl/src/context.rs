@@ -1,8 +1,8 @@
 //! What all stages share.
 
 use crate::{
-    bounds::Bound,
     archive::Archive,
+    bounds::Bound,
     browser::Browser,
     config::Config,
     cpu::CpuPool,

@@ -1,8 +1,8 @@
 //! The crawler as a library; the binary is a thin shell around it. [`pipeline`] shows the flow, `config/crawl.toml`
 //! every setting.
 
-pub mod bounds;
 pub mod archive;
+pub mod bounds;
 pub mod browser;
 pub mod cli;
 mod commands;

@@ -51,11 +51,12 @@ pub fn fields() -> Vec<Field> {
     settings.inline_subschemas = true;
     let schema = settings.into_generator().into_root_schema_for::<Record>().to_value();
     let mut fields = Vec::new();
-    collect(&schema, "", &mut fields);
+    collect(&schema, "", false, &mut fields);
     fields
 }
 
-fn collect(schema: &Value, within: &str, fields: &mut Vec<Field>) {
+/// The fields of an object, which may be missing itself.
+fn collect(schema: &Value, within: &str, missing: bool, fields: &mut Vec<Field>) {
     let none = Map::new();
     let properties = schema["properties"].as_object().unwrap_or(&none);
     let mut names: Vec<&String> = properties.keys().collect();
@@ -65,11 +66,20 @@ fn collect(schema: &Value, within: &str, fields: &mut Vec<Field>) {
         let path = if within.is_empty() { name.clone() } else { format!("{within}.{name}") };
         let required = schema["required"].as_array().is_some_and(|all| all.contains(&json!(name)));
         let shape = shape(field);
-        fields.push(Field { path: path.clone(), shape, optional: !required || is_a(field, "null") });
-        if shape == Shape::Object {
-            collect(field, &path, fields);
+        let optional = missing || !required || is_a(field, "null");
+        fields.push(Field { path: path.clone(), shape, optional });
+        if let Some(object) = object(field) {
+            collect(object, &path, optional, fields);
         }
     }
+}
+
+/// The schema of an object with known fields: it, or one of its alternatives.
+fn object(schema: &Value) -> Option<&Value> {
+    if schema["properties"].is_object() {
+        return Some(schema);
+    }
+    schema["anyOf"].as_array()?.iter().find_map(object)
 }
 
 fn shape(schema: &Value) -> Shape {
@@ -81,7 +91,7 @@ fn shape(schema: &Value) -> Shape {
         () if is("number") => Shape::Number,
         () if is("boolean") => Shape::Boolean,
         () if is("array") && is_a(&schema["items"], "string") => Shape::Texts,
-        () if is("object") && schema["properties"].is_object() => Shape::Object,
+        () if object(schema).is_some() => Shape::Object,
         () => Shape::Other,
     }
 }
@@ -129,5 +139,7 @@ mod tests {
         assert_eq!(of("warnings"), Some((Shape::Texts, false)));
         assert_eq!(of("metadata.attempts"), Some((Shape::Other, false)));
         assert_eq!(of("boilerplate.status"), Some((Shape::Text, false)));
+        assert_eq!(of("quality.failed"), Some((Shape::Texts, true)), "of a part that may be missing");
+        assert_eq!(of("quality.scores"), Some((Shape::Other, true)));
     }
 }

@@ -12,9 +12,7 @@ use crate::{
     shard::lease_of,
     soft404,
 };
-use crawl_model::{
-    CleanPage, FailedPage, LeaseRef, NewSource, Outcome, OutputMark, PageHistory, Settlement,
-};
+use crawl_model::{CleanPage, FailedPage, LeaseRef, NewSource, Outcome, OutputMark, PageHistory, Settlement};
 use std::{sync::Arc, time::Duration};
 use tokio::{
     runtime::Handle,

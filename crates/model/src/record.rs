@@ -230,7 +230,7 @@ pub struct RecordMetadata {
 }
 
 /// What the rules of quality say of a text; nothing follows from it but what its reader makes of it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Quality {
     /// Language whose stop words were left out (ISO 639-1, or `und`).
