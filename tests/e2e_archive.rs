@@ -1,5 +1,10 @@
 //! The archive of a crawl: whole whatever kills the process, and enough to extract every page again.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "helpers of tests fail the test that uses them, and say when it is skipped"
+)]
 
 #[path = "support/run.rs"]
 mod run;
@@ -189,6 +194,40 @@ fn replay_with_cap(sandbox: &Sandbox) -> Vec<Value> {
     command.args(["replay", "warc", "-O", "again.jsonl"]).env("CRAWL_FETCH_MAX_BODY", "100 KiB");
     run(&mut command).expect(0);
     sandbox.records("again.jsonl")
+}
+
+/// A page that a script fills: the archive has its empty form and what the browser made of it, and the replay takes that.
+#[test]
+fn what_a_browser_showed_is_replayed() {
+    if let Err(error) = crawl_chrome::find_browser(None) {
+        println!("skipped: {error}");
+        return;
+    }
+    let shell = "<!doctype html><html><head><title>Log</title></head><body><div id=root></div><script src=/app.js></script></body></html>";
+    let words: String =
+        (0..40).map(|n| format!("<p>Entry {n}: the keeper wrote down wind and water.</p>")).collect();
+    let app = format!("document.getElementById('root').innerHTML = '<main><h1>Log</h1>{words}</main>'");
+    let handler = move |request: &Request| match request.path() {
+        "/" => Response::html(page("start", &["/shell".into()])),
+        "/shell" => Response::html(shell),
+        "/app.js" => Response::new(200, "text/javascript", app.clone()),
+        _ => Response::status(404),
+    };
+    let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());
+    let flags = ["-O", "out.jsonl", "--warc", "warc", "--chrome-no-sandbox"];
+    let mut command = sandbox.crawl(&[server.url("/")], &flags);
+    command.env("CRAWL_CHROME_SETTLE", "30s").env("CRAWL_CHROME_NAVIGATE", "30s");
+    run(&mut command).expect(0);
+    let crawled = sandbox.records("out.jsonl");
+    let rendered = by_url(&crawled)[&server.url("/shell")];
+    assert_eq!(rendered["metadata"]["strategy"], "chrome", "{rendered}");
+    let records = archived(&sandbox);
+    let of_shell = |kind: &str| {
+        records.iter().find(|r| r.record_type() == kind && r.target_uri() == server.url("/shell")).unwrap()
+    };
+    assert!(!String::from_utf8_lossy(&of_shell("response").block).contains("Entry 7"));
+    assert!(String::from_utf8_lossy(&of_shell("resource").block).contains("Entry 7"));
+    assert_eq!(by_url(&replay(&sandbox, &[])), by_url(&crawled));
 }
 
 #[test]
