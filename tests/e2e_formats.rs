@@ -45,12 +45,14 @@ fn urls(path: &Path) -> BTreeMap<String, usize> {
                 count(record["url"].as_str().unwrap().to_owned());
             }
         }
-        Some("parquet") => read_file(path, &ReadOptions { max_record: 1 << 24, keep_lines: false }, &mut |item| {
-            let Item::Document(document) = item else { panic!("a row cannot be read") };
-            count(document.url);
-            ControlFlow::Continue(())
-        })
-        .unwrap(),
+        Some("parquet") => {
+            read_file(path, &ReadOptions { max_record: 1 << 24, keep_lines: false }, &mut |item| {
+                let Item::Document(document) = item else { panic!("a row cannot be read") };
+                count(document.url);
+                ControlFlow::Continue(())
+            })
+            .unwrap()
+        }
         _ => {
             for entry in lines(&fs::read_to_string(path.join("index.jsonl")).unwrap()) {
                 let page = fs::read_to_string(path.join(entry["path"].as_str().unwrap())).unwrap();

@@ -60,6 +60,7 @@ pub fn run(args: &ReplayArgs) -> Result<Exit, Failure> {
         .map_err(|e| Failure::new(Exit::Internal, format!("the runtime cannot be started: {e}")))?;
     let pages = archive.pages.len();
     let context = Arc::new(run::context(config, Arc::new(store))?);
+    crate::duplicates::open(&context)?;
     // every host that is left when the last page has come is complete
     let _ = context.ending.set(Ending::Drained);
     runtime.block_on(pipeline(Arc::clone(&context), archive, records))?;
