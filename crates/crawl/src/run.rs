@@ -197,6 +197,7 @@ fn full_context(config: Config, state: &State) -> Result<Context, Failure> {
     let mut context = context(config, Arc::clone(&state.store) as Arc<dyn Store>)?;
     context.keeper = keeper;
     if let Some(archive) = Archive::open(&context.config, context.cpu.clone())? {
+        archive.run(state.new_round)?;
         context.client.record_to(Arc::new(archive.clone()));
         context.archive = Some(archive);
     }

@@ -9,6 +9,11 @@ use uuid::Uuid;
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Decision {
+    /// A run began.
+    Run {
+        /// It started a round; otherwise it goes on with one.
+        new_round: bool,
+    },
     /// A page came to its host's shard.
     Page(Box<Decided>),
     /// A host had no more pages.

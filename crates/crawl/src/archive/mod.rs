@@ -84,6 +84,14 @@ impl Archive {
         Ok(Some(Self { shared: Arc::new(Shared { folder, info, state }), cpu }))
     }
 
+    /// Keeps that a run begins.
+    ///
+    /// # Errors
+    /// When the archive cannot be written.
+    pub fn run(&self, new_round: bool) -> Result<(), StageError> {
+        self.decision(&Decision::Run { new_round }, None)
+    }
+
     /// Keeps what a browser showed of a page, and names it.
     pub async fn rendered(&self, page: &FetchedPage) -> Option<Uuid> {
         let (shared, url, html) = (Arc::clone(&self.shared), page.final_url.clone(), page.body.bytes.clone());

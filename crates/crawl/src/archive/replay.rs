@@ -120,6 +120,8 @@ struct Index {
     captures: FxHashMap<Uuid, Place>,
     /// By the URL that was asked for: the capture that counts.
     pages: FxHashMap<UrlKey, Uuid>,
+    /// Runs before the one that began the last round.
+    earlier_runs: usize,
     most: usize,
 }
 
@@ -137,13 +139,23 @@ impl Index {
         // their names begin with the time of their run, then count
         files.sort();
         let (mut captures, mut pages) = (FxHashMap::default(), FxHashMap::default());
+        let (mut runs, mut earlier_runs) = (0, 0);
         for (number, file) in files.iter().enumerate() {
             for (offset, record) in records(file, most).map_err(fail)? {
                 let Some(id) = parse_record_id(record.header("WARC-Record-ID")) else { continue };
                 if matches!(record.record_type(), "response" | "resource" | "revisit") {
                     captures.insert(id, Place { file: number, offset });
-                } else if let Some(Decision::Page(page)) = decision(&record) {
-                    pages.insert(UrlKey::of(page.request.url.as_str()), page.capture);
+                    continue;
+                }
+                match decision(&record) {
+                    Some(Decision::Page(page)) => {
+                        pages.insert(UrlKey::of(page.request.url.as_str()), page.capture);
+                    }
+                    Some(Decision::Run { new_round }) => {
+                        earlier_runs = if new_round { runs } else { earlier_runs };
+                        runs += 1;
+                    }
+                    Some(Decision::HostDrained { .. }) | None => {}
                 }
             }
         }
@@ -151,7 +163,7 @@ impl Index {
             let words = "no page in it: only archives that crawl has made with --warc can be replayed";
             return Err(Failure::usage(format!("{}: {words}", dir.display())));
         }
-        Ok(Self { files, captures, pages, most })
+        Ok(Self { files, captures, pages, earlier_runs, most })
     }
 
     /// A capture by its id.
@@ -228,6 +240,7 @@ impl Replay {
     fn run(self, runtime: &Handle) -> Result<(), StageError> {
         let ahead = self.context.cpu.threads() * 2;
         let mut steps: VecDeque<Step> = VecDeque::new();
+        let mut runs = 0;
         for file in &self.archive.files {
             let fail = |source| StageError::Output { name: file.display().to_string(), source };
             for (_, record) in records(file, self.archive.most).map_err(fail)? {
@@ -237,10 +250,12 @@ impl Replay {
                             steps.push_back(step);
                         }
                     }
-                    Some(Decision::HostDrained { host }) => {
+                    // what is left of earlier rounds is part of a host that the last one completes
+                    Some(Decision::HostDrained { host }) if runs > self.archive.earlier_runs => {
                         steps.push_back(Step::Drained(HostKey::from_stored(&host)));
                     }
-                    None => {}
+                    Some(Decision::Run { .. }) => runs += 1,
+                    Some(Decision::HostDrained { .. }) | None => {}
                 }
                 while steps.len() > ahead {
                     self.take(steps.pop_front(), runtime)?;
