@@ -114,16 +114,15 @@ impl Judge<'_> {
             if self.gone[i].is_some() || block.fenced {
                 continue;
             }
-            if !self.host.stands_at(block.key, place(self.read, i, None)) {
-                continue;
-            }
             let twin = (i < TWIN_BLOCKS.min(n / 2)).then(|| at_foot.get(&block.key)).flatten();
-            if let Some(&(_, pages)) = twin {
-                self.gone[i] = Some((RemovalReason::Twin, pages));
+            let verdict = if let Some(&(_, pages)) = twin {
+                Some((RemovalReason::Twin, pages))
             } else if block.chars >= self.host.state().settings().min_block_chars() {
-                self.gone[i] =
-                    self.host.block(block.key, self.section).map(|pages| (RemovalReason::Block, pages));
-            }
+                self.host.block(block.key, self.section).map(|pages| (RemovalReason::Block, pages))
+            } else {
+                None
+            };
+            self.gone[i] = verdict.filter(|_| self.host.stands_at(block.key, place(self.read, i, None)));
         }
     }
 
@@ -146,10 +145,8 @@ impl Judge<'_> {
         if block.fenced || block.words == 0 {
             return None;
         }
-        if !self.host.stands_at(block.key, place(self.read, at, Some(zone))) {
-            return None;
-        }
-        Margin { judge: self, at, zone, least: self.least(block.prose) }.verdict()
+        let verdict = Margin { judge: self, at, zone, least: self.least(block.prose) }.verdict();
+        verdict.filter(|_| self.host.stands_at(block.key, place(self.read, at, Some(zone))))
     }
 
     /// Share of the pages that evidence at a margin needs.
