@@ -161,9 +161,9 @@ fn a_record_names_what_it_repeats() {
     assert_eq!(records.len(), 61);
     assert_eq!(assert_named(&records), 40, "of each family of six two are like no other");
     assert!(done.stderr.contains("40 duplicates (30 of them near)"), "{}", done.stderr);
-    let off = run(&mut crawl(&sandbox, &server, &["off.jsonl", "--no-near-duplicates"])).expect(0);
+    let off = run(&mut crawl(&sandbox, &server, &["off.jsonl", "--no-near-duplicates", "--fresh"])).expect(0);
     assert!(off.stderr.contains("10 duplicates (0 of them near)"), "{}", off.stderr);
-    let strict = ["strict.jsonl", "--near-jaccard", "0.93"];
+    let strict = ["strict.jsonl", "--near-jaccard", "0.93", "--fresh"];
     let strict = run(&mut crawl(&sandbox, &server, &strict)).expect(0);
     // a copy, and the version with one word changed
     assert!(strict.stderr.contains("20 duplicates (10 of them near)"), "{}", strict.stderr);
@@ -174,12 +174,15 @@ fn what_is_left_out_is_told_and_one_of_each_stays() {
     let pages = Pages::families();
     let (server, sandbox) = (Server::start(0, pages.clone()).unwrap(), Sandbox::new());
     let flags = ["out.jsonl", "--drop-duplicates", "--host-concurrency", "4"];
-    for _ in 0..2 {
-        let done = run(&mut crawl(&sandbox, &server, &flags)).expect(0);
-        let out = assert_one_of_each(&sandbox, &server, &pages);
-        assert!(out >= 30, "{out}");
-        assert!(done.stderr.contains(&format!("duplicate: {out}")), "{}", done.stderr);
-    }
+    let done = run(&mut crawl(&sandbox, &server, &flags)).expect(0);
+    let out = assert_one_of_each(&sandbox, &server, &pages);
+    assert!(out >= 30, "{out}");
+    assert!(done.stderr.contains(&format!("duplicate: {out}")), "{}", done.stderr);
+    // the next round reads them again, and leaves them out for the same records, which have not changed
+    let again = ["again.jsonl", "--drop-duplicates", "--host-concurrency", "4", "--recrawl", "all"];
+    let done = run(&mut crawl(&sandbox, &server, &again)).expect(0);
+    assert!(done.stderr.contains(&format!("duplicate: {out}")), "{}", done.stderr);
+    assert!(done.stderr.contains(&format!("0 new, 0 changed, {} unchanged", 61 - out)), "{}", done.stderr);
 }
 
 /// Kills a crawl after so many requests, again and again, then lets it end.
@@ -225,27 +228,25 @@ fn rounds_remember_what_came_first() {
     let pages = Pages::of([("/m".to_owned(), text(1, 0, 0))]);
     let (server, sandbox) = (Server::start(0, pages.clone()).unwrap(), Sandbox::new());
     let round = |flags: &[&str]| {
-        run(&mut crawl(&sandbox, &server, &[&["out.jsonl"], flags].concat())).expect(0);
+        run(crawl(&sandbox, &server, &[&["out.jsonl", "--recrawl", "all"], flags].concat())
+            .env("CRAWL_RECRAWL_CONFIRM_GONE", "20ms"))
+        .expect(0);
         sandbox.records("out.jsonl")
     };
-    round(&[]);
+    let first = round(&[]);
     // fetched before the page that it repeats, which came in the round before
     pages.set("/a", Some(text(1, 1, 2)));
-    let of = |records: &[Value], path: &str| {
-        let first = duplicate_of(record(records, &server.url(path)))?;
-        records.iter().find(|r| r["id"] == first).map(|r| r["url"].as_str().unwrap().to_owned())
-    };
-    for _ in 0..2 {
-        let records = round(&[]);
-        assert_eq!(of(&records, "/a"), Some(server.url("/m")));
-        assert_eq!(of(&records, "/m"), None, "a page does not repeat one that came after it");
-    }
-    // of one round one stays, whichever comes first
-    let records = round(&["--drop-duplicates"]);
-    assert_eq!(records.len(), 2, "the start page and one of the two");
+    let m = record(&first, &server.url("/m"))["id"].as_str().unwrap();
+    let records = round(&[]);
+    assert_eq!(duplicate_of(record(&records, &server.url("/a"))), Some(m));
+    pages.set("/m", Some(text(1, 0, 1)));
+    let records = round(&[]);
+    let now = duplicate_of(record(&records, &server.url("/m")));
+    assert_eq!(now, None, "a page does not repeat one that came after it");
     // a page that is gone is nothing that another one repeats
     pages.set("/m", None);
     round(&[]);
+    pages.set("/a", Some(text(1, 3, 2)));
     let records = round(&[]);
     assert_eq!(duplicate_of(record(&records, &server.url("/a"))), None);
     // nor is one that says something else now
@@ -273,15 +274,19 @@ fn runs_of_a_project_know_each_other() {
     assert_eq!(record(&records, &there.url("/y"))["metadata"]["duplicateOf"], x);
     assert_eq!(duplicate_of(record(&records, &there.url("/z"))), None);
     // again: nothing repeats itself, and who came first stays first
-    assert_eq!(duplicate_of(record(&go(&first, &here, &[]), &here.url("/x"))), None);
-    let records = go(&second, &there, &["--drop-duplicates"]);
+    assert_eq!(duplicate_of(record(&go(&first, &here, &["--fresh"]), &here.url("/x"))), None);
+    let records = go(&second, &there, &["--drop-duplicates", "--fresh"]);
     assert_eq!(left_out(&second, &there)["/y"], x.as_str().unwrap());
     // the start pages of both are the same
     assert_eq!(url_counts(&records).into_keys().collect::<Vec<_>>(), [there.url("/z")]);
     let mut delete = first.bare();
     delete.args(["projects", "--database", "p.sqlite", "delete", "p"]);
     run(&mut delete).expect(0);
-    assert_eq!(go(&second, &there, &["--drop-duplicates"]).len(), 3, "with the project its texts are gone");
+    assert_eq!(
+        go(&second, &there, &["--drop-duplicates", "--fresh"]).len(),
+        3,
+        "with the project its texts are gone"
+    );
 }
 
 #[test]
@@ -297,7 +302,7 @@ fn short_pages_are_compared_by_their_content_alone() {
     assert_eq!(same.len(), 1);
     assert_eq!(same[0]["metadata"]["similarity"], 1.0);
     assert_ne!(same[0]["url"], server.url("/3"));
-    let mut lower = crawl(&sandbox, &server, &["out.jsonl", "--near-jaccard", "0.8"]);
+    let mut lower = crawl(&sandbox, &server, &["out.jsonl", "--near-jaccard", "0.8", "--fresh"]);
     run(lower.env("CRAWL_NEAR_DUPLICATES_MIN_SHINGLES", "5")).expect(0);
     let records = sandbox.records("out.jsonl");
     assert_eq!(records.iter().filter(|r| duplicate_of(r).is_some()).count(), 2);

@@ -226,6 +226,6 @@ fn what_failed_is_fetched_again() {
     let expected = ["/", "/a", "/b", "/d"].map(|target| (server.url(target), 1));
     assert_eq!(url_counts(&sandbox.records("out.jsonl")), expected.into());
     // the next plain run begins a new round
-    run(&mut crawl()).expect(0);
+    run(crawl().args(["--recrawl", "all", "--emit", "all"])).expect(0);
     assert_eq!(sandbox.records("out.jsonl").len(), 4);
 }

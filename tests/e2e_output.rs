@@ -153,7 +153,8 @@ fn cron_has_no_home_and_no_input() {
 #[test]
 fn a_round_replaces_its_output_although_its_first_start_failed() {
     let (server, sandbox) = (Server::start(0, Tree::of(5).handler()).unwrap(), Sandbox::new());
-    let crawl = || sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl"]);
+    let flags = ["-O", "out.jsonl", "--recrawl", "all", "--emit", "all"];
+    let crawl = || sandbox.crawl(&[server.url("/")], &flags);
     run(&mut crawl()).expect(0);
     std::fs::rename(sandbox.path("out.jsonl"), sandbox.path("kept.jsonl")).unwrap();
     std::fs::create_dir(sandbox.path("out.jsonl")).unwrap();
@@ -204,19 +205,20 @@ fn records_are_replaced_by_records_alone() {
         (status, _) => Response::status(status),
     };
     let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());
+    let flags = ["-O", "out.jsonl", "--no-dedup", "--recrawl", "all", "--emit", "all"];
     let round = |code: i32| {
-        run(&mut sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl", "--no-dedup"])).expect(code);
+        run(&mut sandbox.crawl(&[server.url("/")], &flags)).expect(code);
         sandbox.records("out.jsonl").len()
     };
     assert_eq!(round(0), 5);
-    STATUS.store(404, SeqCst);
+    STATUS.store(403, SeqCst);
     assert_eq!(round(4), 5, "no seed could be fetched");
     assert_eq!(round(4), 5);
     STATUS.store(200, SeqCst);
     assert_eq!(round(0), 5, "replaced, not appended to");
     // interrupted before anything came
     STATUS.store(500, SeqCst);
-    let mut waiting = sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl", "--no-dedup"]);
+    let mut waiting = sandbox.crawl(&[server.url("/")], &flags);
     let before = server.requests().len();
     let running = Run::start(&mut waiting);
     assert!(server.wait(PATIENCE, |requests| requests.len() > before), "{}", running.stderr_so_far());

@@ -130,14 +130,19 @@ fn after_a_limit_the_same_command_goes_on() {
 #[test]
 fn after_a_finished_round_the_next_one_starts() {
     let (server, sandbox) = (Server::start(0, Tree::of(7).handler()).unwrap(), Sandbox::new());
-    for (flag, records) in [("-O", 7), ("-O", 7), ("-o", 7)] {
-        let name = if flag == "-O" { "replaced.jsonl" } else { "appended.jsonl" };
-        run(&mut sandbox.crawl(&[server.url("/")], &[flag, name])).expect(0);
-        assert_eq!(sandbox.records(name).len(), records, "{flag}");
-    }
-    run(&mut sandbox.crawl(&[server.url("/")], &["-o", "appended.jsonl"])).expect(0);
-    assert_eq!(sandbox.records("appended.jsonl").len(), 14, "-o appends the second round to the first");
+    let all = |name: &str, expected: usize| {
+        let flags =
+            [if name == "replaced.jsonl" { "-O" } else { "-o" }, name, "--recrawl", "all", "--emit", "all"];
+        run(&mut sandbox.crawl(&[server.url("/")], &flags)).expect(0);
+        assert_eq!(sandbox.records(name).len(), expected, "{name}");
+    };
+    all("replaced.jsonl", 7);
+    all("replaced.jsonl", 7);
+    all("appended.jsonl", 7);
+    all("appended.jsonl", 14);
     assert_eq!(server.targets().len(), 28, "each of the four rounds asked for every page");
+    run(&mut sandbox.crawl(&[server.url("/")], &["-O", "replaced.jsonl"])).expect(0);
+    assert_eq!(sandbox.read("replaced.jsonl"), "", "nothing has changed");
 }
 
 #[test]

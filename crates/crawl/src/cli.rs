@@ -28,7 +28,8 @@ Examples:
   crawl extract page.html --url https://example.org/page --format markdown
   crawl --seed urls.txt --scope domain --depth 3 --exclude '/archive/'
 
-The same command again goes on where it stopped; after a finished round it starts the next one. --fresh starts over.
+The same command again goes on where it stopped. After a finished round it starts the next one, which asks only what is due
+(--recrawl) and writes only what has changed (--emit). --fresh starts over.
 
 Exit codes: 0 done, 1 internal error, 2 usage or configuration, 3 storage full or unwritable, 4 no seed could be
 fetched, 5 stopped by a limit, 6 another run holds the state directory, 130 interrupted (state saved).";
@@ -114,6 +115,9 @@ pub struct RunArgs {
     /// Forget the saved state and start over
     #[arg(long, help_heading = "Output")]
     pub fresh: bool,
+    /// Records of a run after a finished round: changes (new, changed, gone pages) or all (unchanged ones too, without text)
+    #[arg(long, value_name = "WHICH", help_heading = "Output")]
+    pub emit: Option<String>,
     /// Write these fields of a record alone, as id,text,metadata.title (crawl schema names all)
     #[arg(long, value_name = "NAMES", value_delimiter = ',', help_heading = "Output")]
     pub fields: Vec<String>,
@@ -157,6 +161,17 @@ pub struct RunArgs {
     /// Database of projects [default: $XDG_DATA_HOME/crawl/projects.sqlite]
     #[arg(long, value_name = "FILE", help_heading = "Scope")]
     pub database: Option<PathBuf>,
+
+    /// Known pages to ask again after a finished round: auto (each as often as it changes), all, changed (those of which a
+    /// sitemap or a conditional request tells cheaply), none (new URLs alone)
+    #[arg(long, value_name = "MODE", help_heading = "Recrawl")]
+    pub recrawl: Option<String>,
+    /// Leave a page alone for so long at least, as 20h (auto)
+    #[arg(long, value_name = "TIME", help_heading = "Recrawl")]
+    pub min_age: Option<String>,
+    /// Ask again what was not visited for so long, as 720h (auto, changed)
+    #[arg(long, value_name = "TIME", help_heading = "Recrawl")]
+    pub max_age: Option<String>,
 
     /// Requests in flight over all hosts
     #[arg(short = 'c', long, value_name = "N", help_heading = "Fetching")]
@@ -286,6 +301,7 @@ impl RunArgs {
         if self.no_feeds {
             out.set("--no-feeds", "crawl.feeds", 0);
         }
+        self.recrawl_overrides(&mut out);
         out.text("--project", "crawl.project", self.project.as_ref());
         out.text("--source-group", "crawl.source_group", self.source_group.as_ref());
         out.path("--database", "projects.database", self.database.as_ref());
@@ -338,6 +354,13 @@ impl RunArgs {
         let lists: Vec<String> =
             self.consent_list.iter().map(|path| path.to_string_lossy().into_owned()).collect();
         out.list("--consent-list", "extract.consent_lists", &lists);
+    }
+
+    fn recrawl_overrides(&self, out: &mut Overrides) {
+        out.text("--recrawl", "recrawl.mode", self.recrawl.as_ref());
+        out.text("--min-age", "recrawl.min_age", self.min_age.as_ref());
+        out.text("--max-age", "recrawl.max_age", self.max_age.as_ref());
+        out.text("--emit", "output.emit", self.emit.as_ref());
     }
 }
 

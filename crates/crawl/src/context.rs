@@ -11,6 +11,7 @@ use crate::{
     links::LinkPolicy,
     opt_outs::OptOutCache,
     projects::{KeepError, Keeper},
+    recrawl::{KnownEnd, Recrawl},
     robots_cache::RobotsCache,
     sitemap_book::SitemapBook,
     stats::Stats,
@@ -61,6 +62,8 @@ pub struct Context {
     pub feeds: FeedBook,
     /// Sitemaps that robots.txt led to, host by host.
     pub sitemaps: SitemapBook,
+    /// What is known from earlier rounds, and how it is gone over.
+    pub recrawl: Recrawl,
     /// Threads for work that holds a CPU.
     pub cpu: CpuPool,
     /// Pages to text.
@@ -188,6 +191,8 @@ pub enum Finished {
     Page(Box<CleanPage>, Share),
     /// A line for the error log.
     Failed(Box<FailedPage>, Box<PageHistory>),
+    /// A page of an earlier round that is unchanged or gone.
+    Known(Box<KnownEnd>),
     /// Not a page for us; counted by kind.
     Other {
         /// What to settle.

@@ -8,14 +8,14 @@ use crate::{
     fetch_stage::failed_page,
     links::Discovered,
     memory::{self, LargeShare},
-    opt_outs, soft404,
+    opt_outs, recrawl, soft404,
     strategies::{self, Next},
     traps,
 };
 use crawl_extract::Input;
 use crawl_model::{
-    CrawlRequest, Directives, ExtractedPage, Extraction, FailedPage, FetchedPage, HostKey, LeaseRef, Outcome,
-    PageHistory, Stage, StoreError, Strategy, Warning,
+    BodyHash, CrawlRequest, Directives, ExtractedPage, Extraction, FailedPage, FetchedPage, HostKey,
+    LeaseRef, Outcome, PageHistory, Stage, StoreError, Strategy, Warning,
 };
 use std::sync::Arc;
 use tokio::{
@@ -84,6 +84,13 @@ impl From<Next> for End {
 struct Extracted {
     end: End,
     trapped: Vec<FailedPage>,
+}
+
+impl Extracted {
+    /// Without links.
+    const fn of(end: End) -> Self {
+        Self { end, trapped: Vec::new() }
+    }
 }
 
 /// Runs until the fetch stage has dropped its senders and every page has been handed on.
@@ -191,11 +198,10 @@ async fn one(context: &Arc<Context>, page: FetchedPage) -> Result<Extracted, Sta
     }
 }
 
+/// Of a page that does not become a record. Without its validators: those that are known belong to the content that is known.
 fn history_of(page: &FetchedPage) -> Box<PageHistory> {
     Box::new(PageHistory {
         status: Some(page.status),
-        etag: page.headers.get("etag").map(str::to_owned),
-        last_modified: page.headers.get("last-modified").map(str::to_owned),
         sitemap_lastmod: page.request.sitemap_lastmod.clone(),
         fetched_at_ms: Some(page.timings.started_at_ms),
         ..PageHistory::default()
@@ -288,6 +294,7 @@ pub fn again(context: &Context, page: Decided, body: &[u8], url: &Url, content_t
         last_modified: None,
         strategy: page.strategy,
         timings: page.timings,
+        body_hash: None,
         wire_bytes: page.wire_bytes,
         body_bytes: body.len() as u64,
         ai_opt_out: page.ai_opt_out,
@@ -302,6 +309,14 @@ pub fn again(context: &Context, page: Decided, body: &[u8], url: &Url, content_t
 }
 
 fn extract(context: &Context, page: FetchedPage) -> Result<Extracted, StoreError> {
+    let body_hash = recrawl::body_hash(&page);
+    match recrawl::same_body(context, &page, body_hash) {
+        Some(end) => Ok(Extracted::of(End::Finished(end))),
+        None => read(context, page, body_hash),
+    }
+}
+
+fn read(context: &Context, page: FetchedPage, body_hash: Option<BodyHash>) -> Result<Extracted, StoreError> {
     let content_type = page.headers.get("content-type");
     let input = Input { bytes: &page.body.bytes, url: Some(&page.final_url), content_type };
     let mut extraction = context.extractor.extract(&input);
@@ -346,6 +361,7 @@ fn extract(context: &Context, page: FetchedPage) -> Result<Extracted, StoreError
         last_modified: page.headers.get("last-modified").map(str::to_owned),
         strategy: page.strategy,
         timings: page.timings,
+        body_hash,
         wire_bytes: page.wire_bytes,
         body_bytes: page.body.bytes.len() as u64,
         ai_opt_out,

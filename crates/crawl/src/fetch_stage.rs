@@ -3,6 +3,7 @@
 
 mod alternative;
 mod ends;
+mod known;
 mod other_ways;
 mod permission;
 
@@ -15,7 +16,7 @@ use crate::{
     strategies::{self, Next, OnTrial, SoFar},
 };
 use crawl_fetch::{
-    FetchError, Fetched, HostSlot, OptOut, OriginOptOuts, Phase, Resource, SlotOutcome, tdm_header,
+    FetchError, Fetched, HostSlot, OptOut, OriginOptOuts, Phase, Resource, SkipKind, SlotOutcome, tdm_header,
 };
 use crawl_model::{
     CrawlRequest, Discovery, ExtractedPage, FailedPage, FetchedPage, HostKey, Lane, LeaseRef, Outcome, Stage,
@@ -174,6 +175,7 @@ impl Visit<'_> {
             return Ok(answer);
         }
         *chosen = self.request.strategy;
+        self.keep_conditions();
         match self.request.strategy {
             Some(Strategy::Chrome) => self.render().await,
             Some(Strategy::Amp | Strategy::Mobile) if self.was_tried => self.alternative(so_far).await,
@@ -203,6 +205,9 @@ impl Visit<'_> {
                 Fetched::Page(page) => {
                     let page = self.reserved(page);
                     return Ok(Answer::Page(Self::on_trial(self.on_trial, page)));
+                }
+                Fetched::Skipped { kind: SkipKind::NotModified, status, .. } if self.is_conditional() => {
+                    return Ok(self.not_modified(status));
                 }
                 Fetched::Skipped { kind, status, wire_bytes, .. } => {
                     self.context.stats.wire_bytes.add(wire_bytes);
@@ -245,9 +250,10 @@ impl Visit<'_> {
         Ok(Answer::Finished(soft404::end(&self.request, status)))
     }
 
-    /// Takes the fetch from the account of the URL's template. Seeds are the user's word.
+    /// Takes the fetch from the account of the URL's template. Seeds are the user's word, and what was a page before is no
+    /// trap now.
     fn pay(&mut self) -> Option<Answer> {
-        if self.request.discovery.is_seed() {
+        if self.request.discovery.is_seed() || self.request.before.is_some() {
             return None;
         }
         let trap = self.context.traps.begin(&self.request.url).err()?;
@@ -389,7 +395,11 @@ impl Visit<'_> {
         let mut target = new_url(canonical, host, self.request.depth, discovery);
         target.redirects.clone_from(&self.request.redirects);
         target.redirects.push(from);
-        context.store.enqueue(&[target])?;
+        if discovery == Discovery::Seed && context.recrawl.asks_seeds() {
+            context.store.revisit(&[target])?;
+        } else {
+            context.store.enqueue(&[target])?;
+        }
         Ok(Some(self.end(Outcome::Redirected, "redirected", Some(status))))
     }
 

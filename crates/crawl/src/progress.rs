@@ -122,6 +122,12 @@ pub fn summary_json(context: &Context, why: &str, counts: &FrontierCounts, place
         "records": stats.records.get(),
         "pages": stats.pages.get(),
         "errors": stats.failed.get(),
+        "changes": {
+            "new": stats.pages_new.get(),
+            "changed": stats.pages_changed.get(),
+            "unchanged": stats.pages_unchanged.get(),
+            "gone": stats.pages_gone.get(),
+        },
         "statuses": stats.statuses(),
         "strategies": strategies,
         "noRecord": stats.kinds(),
@@ -154,6 +160,16 @@ pub fn summary(context: &Context, why: &str, counts: &FrontierCounts, places: &P
         stats.pages.get(),
         stats.failed.get(),
     );
+    if context.recrawl.on {
+        let _ = writeln!(
+            out,
+            "  changes    {} new, {} changed, {} unchanged, {} gone",
+            stats.pages_new.get(),
+            stats.pages_changed.get(),
+            stats.pages_unchanged.get(),
+            stats.pages_gone.get(),
+        );
+    }
     row(&mut out, "status", stats.statuses().iter().map(|(status, n)| format!("{status}: {n}")));
     row(&mut out, "strategy", stats.strategies().iter().map(|(strategy, n)| format!("{strategy}: {n}")));
     browser(&mut out, context);
@@ -237,10 +253,10 @@ fn row(out: &mut String, name: &str, cells: impl Iterator<Item = String>) {
 /// The code for how a run ended.
 #[must_use]
 pub fn exit_code(ending: Ending, counts: &FrontierCounts, stats: &Stats) -> Exit {
-    let fetched = counts.records + counts.held + stats.pages.get();
+    let fetched = counts.records + counts.unchanged + counts.held + stats.pages.get();
     match ending {
-        // a round in which no page came at all: the seeds are unreachable, gone, disallowed, or no pages
-        Ending::Drained if fetched == 0 => Exit::NoSeed,
+        // a round in which pages were asked for and none came at all: the seeds are unreachable, gone, disallowed, or no pages
+        Ending::Drained if fetched == 0 && stats.leased.get() > 0 => Exit::NoSeed,
         ending => ending.into(),
     }
 }

@@ -1,18 +1,19 @@
 //! From a cleaned page to the line that is written.
 
-use crate::context::rfc3339;
+use crate::{context::rfc3339, recrawl::KnownEnd};
 use crawl_extract::{count_words, reading_time_minutes};
 use crawl_fetch::OptOut;
 use crawl_model::{
-    BoilerplateInfo, BoilerplateStatus, CleanPage, ContentHash, CrawlRequest, ExtractedPage, Extraction,
-    HostKey, PageType, Record, RecordMetadata, SCHEMA_VERSION, Strategy, UrlKey, Warning,
+    BoilerplateInfo, BoilerplateStatus, Change, CleanPage, ContentHash, CrawlRequest, ExtractedPage,
+    Extraction, Extractor, HostKey, Outcome, PageType, Record, RecordMetadata, SCHEMA_VERSION, Strategy,
+    UrlKey, Warning,
 };
 use url::Url;
 
 /// The record of a crawled page.
 #[must_use]
 pub fn record(page: CleanPage) -> Record {
-    let CleanPage { page, text, boilerplate, duplicate, content_hash, quality, .. } = page;
+    let CleanPage { page, text, boilerplate, duplicate, content_hash, change, quality, .. } = page;
     let words = if text == page.extraction.content { page.extraction.word_count } else { count_words(&text) };
     let ExtractedPage {
         request,
@@ -33,6 +34,9 @@ pub fn record(page: CleanPage) -> Record {
     metadata.strategy = strategy;
     metadata.attempts = attempts;
     metadata.page_type = classification.page_type;
+    let before = request.before.as_deref().filter(|_| change == Change::Changed);
+    metadata.previous_content_hash = before.map(|before| before.content_hash.to_string());
+    metadata.change = Some(change);
     metadata.duplicate_of = duplicate.map(|first| first.of.to_string());
     metadata.similarity = duplicate.and_then(|first| first.similarity);
     metadata.similarity_estimate = duplicate.and_then(|first| first.estimate);
@@ -57,6 +61,40 @@ pub fn record(page: CleanPage) -> Record {
     }
 }
 
+/// The record of a page that is unchanged or gone: what is known of it, without its text.
+#[must_use]
+pub fn known_record(end: &KnownEnd) -> Record {
+    let KnownEnd { request, outcome, history } = end;
+    let before = request.before.as_deref();
+    let hash = history.content_hash.or(before.map(|before| before.content_hash));
+    let gone = *outcome == Outcome::Gone;
+    let seen = if gone { before.and_then(|before| before.seen_at_ms) } else { history.fetched_at_ms };
+    let mut metadata = nothing_known(hash.map(|hash| hash.to_string()).unwrap_or_default());
+    metadata.source_url = first_url(request);
+    metadata.status_code = history.status.unwrap_or_default();
+    metadata.strategy = before.and_then(|before| before.strategy).unwrap_or(Strategy::Static);
+    metadata.fetched_at = history.fetched_at_ms.map_or_else(String::new, rfc3339);
+    metadata.last_seen = seen.map(rfc3339);
+    metadata.change = Some(if gone { Change::Gone } else { Change::Unchanged });
+    metadata.domain = HostKey::of(&request.url).map_or_else(String::new, |host| host.to_string());
+    metadata.depth = request.depth;
+    metadata.project = Some(request.project.to_string()).filter(|name| name != DEFAULT_PROJECT);
+    metadata.source_group = request.source_group.as_ref().map(ToString::to_string);
+    let url = request.url.to_string();
+    Record {
+        schema_version: SCHEMA_VERSION,
+        id: UrlKey::of(&url).to_string(),
+        url,
+        text: String::new(),
+        content: String::new(),
+        metadata,
+        boilerplate: not_cleaned(),
+        quality: None,
+        warnings: Vec::new(),
+        links: Vec::new(),
+    }
+}
+
 /// The record of a page that came from a file, with its text after the last pass: nothing was fetched, and its site is
 /// not known.
 #[must_use]
@@ -78,18 +116,22 @@ pub fn page_record(extraction: Extraction, text: String, url: Option<&Url>) -> R
         text,
         content,
         metadata,
-        boilerplate: BoilerplateInfo {
-            status: BoilerplateStatus::Off,
-            fingerprint: None,
-            pages: 0,
-            blocks_removed: 0,
-            bytes_removed: 0,
-            removed: Vec::new(),
-        },
+        boilerplate: not_cleaned(),
         quality: None,
         warnings,
         links,
         url,
+    }
+}
+
+const fn not_cleaned() -> BoilerplateInfo {
+    BoilerplateInfo {
+        status: BoilerplateStatus::Off,
+        fingerprint: None,
+        pages: 0,
+        blocks_removed: 0,
+        bytes_removed: 0,
+        removed: Vec::new(),
     }
 }
 
@@ -110,7 +152,6 @@ fn described(
         extraction;
     let ai_opt_out = directives.noai.then(|| OptOut::NoAi.name().to_owned());
     let metadata = RecordMetadata {
-        source_url: String::new(),
         canonical: metadata.canonical,
         title: metadata.title,
         description: metadata.description,
@@ -122,32 +163,62 @@ fn described(
         image: metadata.image,
         keywords: metadata.keywords,
         authors: metadata.authors,
-        status_code: 0,
-        content_type: None,
-        fetched_at: String::new(),
-        strategy: Strategy::Static,
-        attempts: Vec::new(),
-        page_type: PageType::Unknown,
         article_score,
         is_article,
         word_count: words,
         reading_time_minutes: reading_time_minutes(words),
         extractor,
         language_detected: metadata.language_detected,
-        content_hash: content_hash.to_string(),
+        licence: metadata.licence,
+        breadcrumbs: metadata.breadcrumbs,
+        ai_opt_out: ai_opt_out.into_iter().collect(),
+        ..nothing_known(content_hash.to_string())
+    };
+    (content, warnings, metadata)
+}
+
+/// Metadata of a page of which nothing is known but the hash of its content.
+fn nothing_known(content_hash: String) -> RecordMetadata {
+    RecordMetadata {
+        source_url: String::new(),
+        canonical: None,
+        title: None,
+        description: None,
+        author: None,
+        published: None,
+        modified: None,
+        language: None,
+        site_name: None,
+        image: None,
+        keywords: Vec::new(),
+        authors: Vec::new(),
+        status_code: 0,
+        content_type: None,
+        fetched_at: String::new(),
+        strategy: Strategy::Static,
+        attempts: Vec::new(),
+        page_type: PageType::Unknown,
+        article_score: 0,
+        is_article: false,
+        word_count: 0,
+        reading_time_minutes: reading_time_minutes(0),
+        extractor: Extractor::None,
+        language_detected: None,
+        content_hash,
         duplicate_of: None,
         similarity: None,
         similarity_estimate: None,
         change: None,
+        previous_content_hash: None,
+        last_seen: None,
         domain: String::new(),
         depth: 0,
-        licence: metadata.licence,
-        breadcrumbs: metadata.breadcrumbs,
-        ai_opt_out: ai_opt_out.into_iter().collect(),
+        licence: None,
+        breadcrumbs: Vec::new(),
+        ai_opt_out: Vec::new(),
         project: None,
         source_group: None,
-    };
-    (content, warnings, metadata)
+    }
 }
 
 /// The project of a run that names none; it is left out of the records.

@@ -4,7 +4,7 @@ use crate::{
     archive::Archive,
     browser::Browser,
     cli::RunArgs,
-    config::{self, Config, ExtractSection, LogFormat},
+    config::{self, Config, Emit, ExtractSection, LogFormat},
     context::{Context, Ending, StageError},
     cpu::CpuPool,
     duplicates,
@@ -18,8 +18,9 @@ use crate::{
     page_rules, pipeline,
     progress::{self, Places, say},
     projects::Keeper,
+    recrawl::{self, Recrawl},
     robots_cache::RobotsCache,
-    seeds,
+    rules_version, seeds,
     sitemap_book::SitemapBook,
     state::{self, State},
     stats::Stats,
@@ -53,7 +54,8 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let seeds = read_seeds(seed_file)?;
     let dir = state::dir(&config, Some(seed_file))?;
     let group = Some(config.crawl.source_group.as_str()).filter(|g| !g.is_empty());
-    let state = State::open(&dir, args.fresh, &config.crawl.project, group)?;
+    let project = (config.crawl.project.as_str(), group);
+    let state = State::open(&dir, args.fresh, project, rules_version::of(&config))?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -90,11 +92,9 @@ async fn crawl(config: Config, seeds: &[Seed], state: &State, quiet: bool) -> Re
     context.browser.reap();
     recall(&context, state)?;
     plant(&context, seeds)?;
+    tell_of_round(&context, state, quiet);
     let Outputs { records, errors } = outputs(&context, state)?;
     let names = (records.name().to_owned(), errors.name().to_owned());
-    if !quiet && !state.new_round && context.config.log.format == LogFormat::Text {
-        say(&format!("going on with round {} in {}", state.round, state.dir.display()));
-    }
 
     let mut beside = Beside::start(&context, metrics, quiet);
     let outcome = pipeline::run(Arc::clone(&context), records, errors).await;
@@ -176,8 +176,11 @@ fn exit(context: &Context, ending: Ending, counts: &FrontierCounts) -> Result<Ex
     }
     if exit == Exit::NoSeed {
         // the one end that cron has to be told in words, however quiet it asked us to be
-        let failures = context.stats.first_failures();
-        return Err(Failure::new(exit, format!("no seed could be fetched: {}", failures.join("; "))));
+        let failures = match context.stats.first_failures() {
+            none if none.is_empty() => "what was there in the last round is gone".to_owned(),
+            failures => failures.join("; "),
+        };
+        return Err(Failure::new(exit, format!("no seed could be fetched: {failures}")));
     }
     Ok(exit)
 }
@@ -185,7 +188,8 @@ fn exit(context: &Context, ending: Ending, counts: &FrontierCounts) -> Result<Ex
 /// Takes up what earlier runs have left in the state directory.
 fn recall(context: &Context, state: &State) -> Result<(), Failure> {
     duplicates::open(context)?;
-    context.recall_scope(state.new_round)?;
+    // what seeds redirected to is known, as the pages there are
+    context.recall_scope(state.new_round && !context.recrawl.on)?;
     context.recall_told()?;
     context.stats.inherited.add(context.store.counts()?.held);
     Ok(())
@@ -196,12 +200,38 @@ fn full_context(config: Config, state: &State) -> Result<Context, Failure> {
     let keeper = Keeper::open(&config)?;
     let mut context = context(config, Arc::clone(&state.store) as Arc<dyn Store>)?;
     context.keeper = keeper;
+    context.recrawl.whole = state.new_round;
     if let Some(archive) = Archive::open(&context.config, context.cpu.clone())? {
         archive.run(state.new_round)?;
         context.client.record_to(Arc::new(archive.clone()));
         context.archive = Some(archive);
     }
     Ok(context)
+}
+
+/// Says what the state directory makes of this run.
+fn tell_of_round(context: &Context, state: &State, quiet: bool) {
+    let dir = state.dir.display();
+    if state.other_rules {
+        let what = if state.new_round {
+            "every page that is asked is read anew, and what sites repeat is learnt anew"
+        } else {
+            "pages of this round that were read before stay as they are"
+        };
+        tracing::warn!(
+            "{dir} was made with other rules, settings of extraction or cleaning, or another version: {what}"
+        );
+    }
+    let replaces = !context.config.output.replace.is_empty();
+    if replaces && state.new_round && context.recrawl.on && context.config.output.emit == Emit::Changes {
+        tracing::warn!(
+            "{} will hold the changes since the last round alone; -o adds them to a file, --fresh crawls everything anew",
+            context.config.output.replace
+        );
+    }
+    if !quiet && !state.new_round && context.config.log.format == LogFormat::Text {
+        say(&format!("going on with round {} in {dir}", state.round));
+    }
 }
 
 /// Builds what the stages share.
@@ -212,6 +242,7 @@ pub fn context(config: Config, store: Arc<dyn Store>) -> Result<Context, Failure
     let usage = |error: &dyn std::fmt::Display| Failure::usage(error.to_string());
     let http = config.fetch.http_settings()?;
     let product_token = product_token(&http.user_agent);
+    let recrawl = Recrawl::new(&config, rules_version::of(&config), store.is_recrawl()?);
     let budget = ByteBudget::new(config.fetch.body_budget.as_u64());
     let overlay = Some(config.extract.rules.as_str()).filter(|dir| !dir.is_empty()).map(Path::new);
     let rules = page_rules::load(overlay, &config.extract.consent_lists, |line| tracing::warn!("{line}"))?;
@@ -239,6 +270,7 @@ pub fn context(config: Config, store: Arc<dyn Store>) -> Result<Context, Failure
     Ok(Context {
         sketcher: duplicates::sketcher(&config)?,
         cpu,
+        recrawl,
         retry,
         browser,
         lessons: Lessons::new(config.strategies.trial_pages, config.strategies.reexamine_pages),
@@ -287,7 +319,8 @@ fn product_token(user_agent: &str) -> String {
     user_agent.split(['/', ' ']).next().unwrap_or(user_agent).to_owned()
 }
 
-/// Puts the seeds into the frontier and their hosts into the scope. Known ones stay as they are.
+/// Puts the seeds into the frontier and their hosts into the scope, and after a finished round what is due of what is known.
+/// What is in the round already stays as it is.
 ///
 /// # Errors
 /// When storage fails.
@@ -302,9 +335,14 @@ pub fn plant(context: &Context, seeds: &[Seed]) -> Result<(), Failure> {
         })
         .collect();
     for batch in planted.chunks(SEED_BATCH) {
-        context.store.enqueue(batch)?;
+        if context.recrawl.asks_seeds() {
+            context.store.revisit(batch)?;
+        } else {
+            context.store.enqueue(batch)?;
+        }
     }
-    Ok(())
+    let keys = planted.iter().map(|seed| seed.key).collect();
+    Ok(recrawl::plant(context, &keys)?)
 }
 
 /// Where a run writes.

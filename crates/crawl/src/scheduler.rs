@@ -313,9 +313,10 @@ fn earlier(a: Option<Instant>, b: Option<Instant>) -> Option<Instant> {
     }
 }
 
-/// Every round fetches every page anew: without its validators a page cannot come back as "not modified", for which
-/// there would be no record.
+/// What is not known to have been a page is fetched whole: it cannot be what it was.
 fn unconditional(mut request: CrawlRequest) -> CrawlRequest {
-    (request.etag, request.last_modified) = (None, None);
+    if request.before.is_none() {
+        (request.etag, request.last_modified) = (None, None);
+    }
     request
 }

@@ -1,6 +1,7 @@
 //! A dedup shard: owns the fingerprints of its hosts, holds their pages until a fingerprint is settled, cleans the rest.
 
 mod hosts;
+mod kept;
 mod ready;
 
 use crate::{
@@ -19,6 +20,7 @@ use tokio::sync::mpsc::{Receiver, Sender};
 
 /// Held pages read back at a time: they are in memory then.
 const RELEASE_BATCH: usize = 4;
+
 /// See the module.
 pub struct Shard {
     context: Arc<Context>,
@@ -99,13 +101,19 @@ impl Shard {
             return self.finished.blocking_send(end).map_err(|_| StageError::Downstream);
         }
         let claim = self.arrived(&host, &page)?;
+        if self.says_the_same(&page, claim) {
+            return self.unchanged(&page, claim, None);
+        }
         if !self.context.config.dedup.enabled {
             let content = page.extraction.content.clone();
             return self.send(page, Cleaned::untouched(content, BoilerplateStatus::Off), claim, share);
         }
-        let stream = &mut self.host(&host)?.stream;
+        let context = Arc::clone(&self.context);
+        let state = self.host(&host)?;
+        let counted = state.judges_only(&context, &page);
+        let stream = &mut state.stream;
         let read = stream.fingerprint().read(&text_of(&page));
-        if !stream.observe(&text_of(&page), &read) {
+        if counted || !stream.observe(&text_of(&page), &read) {
             let cleaned = stream.judge(&text_of(&page), &read);
             self.save_now_and_then(&host)?;
             self.send(page, cleaned, claim, share)?;
@@ -115,7 +123,9 @@ impl Shard {
         let mut stored = Vec::with_capacity(page.extraction.content.len() / 16 * 17 + 4096);
         serde_json::to_writer(&mut stored, &page).map_err(|e| StoreError::Other(e.to_string()))?;
         if let Some(order) = self.context.store.hold((&page.request).into(), &host, &stored)? {
-            self.host(&host)?.stream.hold(&text_of(&page), &read, order);
+            let state = self.host(&host)?;
+            state.stream.hold(&text_of(&page), &read, order);
+            state.changed += u64::from(kept::is_counted(&context, &page));
             self.context.stats.held.add(1);
         } else {
             // the lease had run out: the URL is pending again
@@ -164,10 +174,12 @@ impl Shard {
     fn release(&mut self, host: &HostKey, was_settled: bool, due: &[i64]) -> Result<(), StageError> {
         let context = Arc::clone(&self.context);
         let state = self.host(host)?;
+        let mut due = due.to_vec();
         if !was_settled && state.stream.fingerprint().state().is_settled() {
-            save(&context, host, state)?;
+            due = self.choose_fingerprint(host, due)?;
+            save(&context, host, self.host(host)?)?;
         }
-        for &order in due {
+        for order in due {
             let held = self.context.store.held(host, order - 1, 1)?;
             if let Some(entry) = held.first().filter(|entry| entry.order == order) {
                 self.let_go(host, Held::of(entry)?)?;

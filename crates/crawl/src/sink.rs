@@ -3,12 +3,14 @@
 //! leases were not settled, writes them again: each record once.
 
 use crate::{
+    config::Emit,
     context::{Context, Finished, StageError},
     duplicates::{self, Duplicates},
     memory::{self, LargeShare},
     output::{Output, RecordOutput, push_line},
     projects::source_of,
-    record::record,
+    record::{known_record, record},
+    recrawl::{self, KnownEnd},
     shard::lease_of,
     soft404,
 };
@@ -99,6 +101,7 @@ impl Sink {
                 self.page(*page)
             }
             Finished::Failed(failed, history) => self.failed(&failed, *history),
+            Finished::Known(end) => self.known(*end),
             Finished::Other { lease, outcome, kind, history } => {
                 self.context.stats.by_kind(kind, 1);
                 self.tally.probes += u64::from(kind == soft404::KIND);
@@ -113,15 +116,8 @@ impl Sink {
             return self.left_out(&page);
         }
         self.context.stats.wrote(&page);
-        let history = PageHistory {
-            status: Some(page.page.status),
-            etag: page.page.etag.clone(),
-            last_modified: page.page.last_modified.clone(),
-            sitemap_lastmod: page.page.request.sitemap_lastmod.clone(),
-            content_hash: Some(page.content_hash),
-            fetched_at_ms: Some(page.page.timings.started_at_ms),
-            ..PageHistory::default()
-        };
+        let text_hash = Some(page.text_hash);
+        let history = recrawl::history(&self.context, &page.page, page.content_hash, text_hash);
         self.settlements.push(Settlement { lease: lease_of(&page), outcome: Outcome::Record, history });
         self.tally.records += 1;
         let record = record(page);
@@ -145,6 +141,22 @@ impl Sink {
             ..PageHistory::default()
         };
         self.end(lease_of(page), Outcome::Skipped, history);
+        Ok(())
+    }
+
+    /// A page of an earlier round. One that is gone is written, one that is unchanged if all are.
+    fn known(&mut self, end: KnownEnd) -> Result<(), StageError> {
+        let gone = end.outcome == Outcome::Gone;
+        let stats = &self.context.stats;
+        if gone { &stats.pages_gone } else { &stats.pages_unchanged }.add(1);
+        if gone || self.context.config.output.emit == Emit::All {
+            self.records.push(&known_record(&end))?;
+            self.tally.records += 1;
+        } else {
+            self.tally.ended += 1;
+        }
+        let KnownEnd { request, outcome, history } = end;
+        self.settlements.push(Settlement { lease: LeaseRef::from(&request), outcome, history });
         Ok(())
     }
 

@@ -5,6 +5,7 @@
 use crate::{
     context::{Context, StageError},
     links::{Discovered, new_url},
+    recrawl,
     sitemap_book::Taken,
     traps::{self, LINES_A_PAGE},
 };
@@ -134,6 +135,7 @@ fn read_now(
         _ => pages(context, request, sitemap),
     };
     enqueue(context, &urls)?;
+    recrawl::wake(context, &urls)?;
     Ok(Ok(lines))
 }
 
@@ -197,7 +199,10 @@ pub(crate) fn file(context: &Context, url: &Url, depth: u32) -> Option<NewUrl> {
     HostKey::of(&url).map(|host| new_url(url, host, depth, Discovery::SitemapFile))
 }
 
-/// Adds to the frontier, batch by batch.
+/// Adds to the frontier, batch by batch; sitemaps and feeds themselves are read in each round.
 pub(crate) fn enqueue(context: &Context, urls: &[NewUrl]) -> Result<(), StoreError> {
-    urls.chunks(BATCH).try_for_each(|batch| context.store.enqueue(batch).map(drop))
+    let (files, pages): (Vec<NewUrl>, Vec<NewUrl>) =
+        urls.iter().cloned().partition(|url| url.discovery == Discovery::SitemapFile);
+    files.chunks(BATCH).try_for_each(|batch| context.store.revisit(batch).map(drop))?;
+    pages.chunks(BATCH).try_for_each(|batch| context.store.enqueue(batch).map(drop))
 }

@@ -7,7 +7,7 @@ use crate::{
     seeds,
     store::Store,
 };
-use crawl_model::{Frontier, OutputMark, RunStore, StoreError, UrlKey};
+use crawl_model::{Frontier, OutputMark, RulesVersion, RunStore, StoreError, UrlKey};
 use crawl_store::{SqliteStore, StateLock};
 use std::{
     os::unix::fs::MetadataExt,
@@ -25,6 +25,8 @@ pub struct State {
     pub new_round: bool,
     /// Number of the round.
     pub round: u32,
+    /// Earlier pages of it were read by other rules than those of now.
+    pub other_rules: bool,
     _lock: StateLock,
 }
 
@@ -64,14 +66,21 @@ pub fn dir(config: &Config, seed: Option<&Path>) -> Result<PathBuf, Failure> {
         (dir, _) => Ok(PathBuf::from(dir)),
     }
 }
+/// Name in the store of the rules that pages were read by.
+const RULES_KEY: &str = "rules";
 
 impl State {
-    /// Takes a state directory, creating it; `fresh` forgets what it holds. A finished round is followed by the next, an
-    /// unfinished one is gone on with.
+    /// Takes a state directory, creating it; `fresh` forgets what it holds. A finished round is followed by one over what is
+    /// known, an unfinished one is gone on with. What sites repeat is learnt anew if `rules` are others than those of before.
     ///
     /// # Errors
     /// When it cannot be written (exit 3) or another run holds it (exit 6).
-    pub fn open(dir: &Path, fresh: bool, project: &str, source_group: Option<&str>) -> Result<Self, Failure> {
+    pub fn open(
+        dir: &Path,
+        fresh: bool,
+        (project, source_group): (&str, Option<&str>),
+        rules: RulesVersion,
+    ) -> Result<Self, Failure> {
         let at = |error: &dyn std::fmt::Display| {
             Failure::new(Exit::Storage, format!("{}: {error}", dir.display()))
         };
@@ -86,8 +95,16 @@ impl State {
         let (round, counts) = (store.round()?, store.counts()?);
         let finished = store.drained()? && counts.held == 0;
         let new_round = round == 0 || finished;
-        let round = if new_round { store.begin_round()? } else { round };
-        Ok(Self { dir: dir.to_owned(), store: std::sync::Arc::new(store), new_round, round, _lock: lock })
+        let rules = rules.0.to_string();
+        let other_rules = round > 0 && store.get(RULES_KEY)?.as_ref() != Some(&rules);
+        let round = match (new_round, round) {
+            (false, round) => round,
+            (true, 0) => store.begin_round()?,
+            (true, _) => store.begin_recrawl(!other_rules)?,
+        };
+        store.put(RULES_KEY, &rules)?;
+        let (dir, store) = (dir.to_owned(), std::sync::Arc::new(store));
+        Ok(Self { dir, store, new_round, round, other_rules, _lock: lock })
     }
 
     /// How an output file has to be opened.

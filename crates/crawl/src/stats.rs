@@ -1,7 +1,7 @@
 //! Counts of a run, shared by all stages; read by the progress line and the summary.
 
 use crate::latency::Latency;
-use crawl_model::{CleanPage, FailedPage, HostKey, Strategy, Warning};
+use crawl_model::{Change, CleanPage, FailedPage, HostKey, Strategy, Warning};
 use rustc_hash::FxHashMap;
 use std::{
     cmp::Reverse,
@@ -87,6 +87,14 @@ pub struct Stats {
     pub near_duplicates: Count,
     /// Records without text because everything was boilerplate.
     pub all_boilerplate: Count,
+    /// Pages that no earlier round knew, those whose text has changed, those that are as they were, those that are no more.
+    pub pages_new: Count,
+    /// See `pages_new`.
+    pub pages_changed: Count,
+    /// See `pages_new`.
+    pub pages_unchanged: Count,
+    /// See `pages_new`.
+    pub pages_gone: Count,
     /// Records of soft 404s.
     pub soft_404s: Count,
     /// Probes for soft 404s that went to the frontier, and those that have ended.
@@ -140,6 +148,10 @@ impl Default for Stats {
             duplicates: Count::default(),
             near_duplicates: Count::default(),
             all_boilerplate: Count::default(),
+            pages_new: Count::default(),
+            pages_changed: Count::default(),
+            pages_unchanged: Count::default(),
+            pages_gone: Count::default(),
             soft_404s: Count::default(),
             probes: Count::default(),
             probes_ended: Count::default(),
@@ -176,6 +188,7 @@ impl Stats {
         self.near_duplicates.add(u64::from(near));
         self.all_boilerplate.add(u64::from(page.text.is_empty()));
         self.soft_404s.add(u64::from(page.page.extraction.warnings.contains(&Warning::SoftNotFound)));
+        if page.change == Change::Changed { &self.pages_changed } else { &self.pages_new }.add(1);
         let mut tables = self.tables();
         *tables.strategies.entry(page.page.strategy).or_default() += 1;
         if let Some(figures) = HostKey::of(&page.page.final_url).and_then(|host| tables.host(&host)) {

@@ -1,6 +1,6 @@
 //! A page as extraction left it.
 
-use crate::{Attempt, Classification, CrawlRequest, PageSignals, Strategy, Timings};
+use crate::{Attempt, BodyHash, Classification, CrawlRequest, PageSignals, Strategy, Timings};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use url::Url;
@@ -250,6 +250,9 @@ pub struct ExtractedPage {
     pub strategy: Strategy,
     /// When, and how long it took.
     pub timings: Timings,
+    /// Hash of the body, where that came by one plain request.
+    #[serde(default)]
+    pub body_hash: Option<BodyHash>,
     /// Bytes over the wire.
     pub wire_bytes: u64,
     /// Bytes of the decoded body.

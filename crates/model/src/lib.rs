@@ -31,7 +31,7 @@ pub use projects::{
     ProjectStore, Source, SourceQuery,
 };
 pub use record::{
-    Attempt, BoilerplateInfo, BoilerplateStatus, CleanPage, Duplicate, FailedPage, Quality, Record,
+    Attempt, BoilerplateInfo, BoilerplateStatus, Change, CleanPage, Duplicate, FailedPage, Quality, Record,
     RecordMetadata, RemovalReason, RemovedSpan, SCHEMA_VERSION, Stage,
 };
 pub use request::{CrawlRequest, Discovery, Lane, ParseNameError, Strategy};

@@ -92,6 +92,20 @@ mod hex_digits {
     }
 }
 
+/// A page against what earlier rounds knew of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Change {
+    /// No earlier round had it as a page.
+    New,
+    /// Its text is another one.
+    Changed,
+    /// Its text is the same.
+    Unchanged,
+    /// Its host says that it is no more, and has said so twice.
+    Gone,
+}
+
 /// A page after deduplication.
 #[derive(Debug)]
 pub struct CleanPage {
@@ -111,6 +125,10 @@ pub struct CleanPage {
     pub content_hash: ContentHash,
     /// What the rules of quality say of `text`, where they are asked.
     pub quality: Option<Quality>,
+    /// SHA-256 of `text`.
+    pub text_hash: ContentHash,
+    /// What is new of it.
+    pub change: Change,
 }
 
 /// That a page repeats another one.
@@ -206,8 +224,14 @@ pub struct RecordMetadata {
     /// What MinHash estimates that as.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub similarity_estimate: Option<f64>,
-    /// Against the round before: new, changed, unchanged, gone; `None` in a first round.
-    pub change: Option<String>,
+    /// Against earlier rounds; `None` for a page from a file.
+    pub change: Option<Change>,
+    /// `content_hash` of the earlier round, of a page that has changed.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub previous_content_hash: Option<String>,
+    /// When a page that is gone or unchanged was last there, RFC 3339 in UTC.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub last_seen: Option<String>,
     /// Host, with its port where that is not the default.
     pub domain: String,
     /// Links from the nearest seed.

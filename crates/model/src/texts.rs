@@ -33,7 +33,7 @@ pub struct KnownText {
     pub page: UrlKey,
     /// Its place in the order in which texts came; grows.
     pub place: i64,
-    /// It was put in, or confirmed, in this round.
+    /// It was put in, or confirmed, in this round; or the round is one over what is known, where the others rest.
     pub this_round: bool,
     /// As it was put in, but without its bands.
     pub sketch: Sketch,

@@ -4,8 +4,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
 use crawl_model::{
-    Attempt, BoilerplateInfo, BoilerplateStatus, Extractor, PageType, Quality, Record, RecordMetadata,
-    RemovalReason, RemovedSpan, SCHEMA_VERSION, Strategy, Warning,
+    Attempt, BoilerplateInfo, BoilerplateStatus, Change, Extractor, PageType, Quality, Record,
+    RecordMetadata, RemovalReason, RemovedSpan, SCHEMA_VERSION, Strategy, Warning,
 };
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -37,11 +37,22 @@ fn quality(full: bool) -> Quality {
     }
 }
 
+fn boilerplate(full: bool) -> BoilerplateInfo {
+    let removed = RemovedSpan { start: 0, end: 1, hash: 1, reason: RemovalReason::Block, pages: 1 };
+    BoilerplateInfo {
+        status: BoilerplateStatus::Applied,
+        fingerprint: full.then(|| "text".to_owned()),
+        pages: 1,
+        blocks_removed: 0,
+        bytes_removed: 0,
+        removed: full.then_some(removed).into_iter().collect(),
+    }
+}
+
 /// A record in which everything that may be missing is there, or is missing.
 fn record(full: bool) -> Record {
     let text = || full.then(|| "text".to_owned());
     let list = || text().into_iter().collect::<Vec<_>>();
-    let removed = RemovedSpan { start: 0, end: 1, hash: 1, reason: RemovalReason::Block, pages: 1 };
     let metadata = RecordMetadata {
         source_url: String::new(),
         canonical: text(),
@@ -71,7 +82,9 @@ fn record(full: bool) -> Record {
         duplicate_of: text(),
         similarity: full.then_some(1.0),
         similarity_estimate: full.then_some(1.0),
-        change: None,
+        change: full.then_some(Change::New),
+        previous_content_hash: text(),
+        last_seen: text(),
         domain: String::new(),
         depth: 0,
         licence: text(),
@@ -80,14 +93,7 @@ fn record(full: bool) -> Record {
         project: text(),
         source_group: text(),
     };
-    let boilerplate = BoilerplateInfo {
-        status: BoilerplateStatus::Applied,
-        fingerprint: text(),
-        pages: 1,
-        blocks_removed: 0,
-        bytes_removed: 0,
-        removed: full.then_some(removed).into_iter().collect(),
-    };
+    let boilerplate = boilerplate(full);
     Record {
         schema_version: SCHEMA_VERSION,
         id: String::new(),
@@ -196,6 +202,7 @@ fn every_name_is_documented() {
         assert!(rows.contains_key(warning.as_str()), "docs/record.md has no row for the warning {warning}");
     }
     said("metadata.strategy", names::<Strategy>());
+    said("metadata.change", names::<Change>());
     said("metadata.pageType", names::<PageType>());
     said("metadata.extractor", names::<Extractor>());
     said("boilerplate.status", names::<BoilerplateStatus>());

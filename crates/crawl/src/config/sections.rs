@@ -19,6 +19,7 @@ use std::{path::PathBuf, time::Duration};
 #[expect(missing_docs, reason = "each key is explained where its default stands, in config/crawl.toml")]
 pub struct Config {
     pub crawl: CrawlSection,
+    pub recrawl: RecrawlSection,
     pub fetch: FetchSection,
     pub strategies: StrategiesSection,
     pub chrome: ChromeSection,
@@ -69,6 +70,43 @@ pub struct CrawlSection {
     pub ai_optout_unknown: OptOutUnknown,
     pub project: String,
     pub source_group: String,
+}
+
+/// Which of the URLs that are known from earlier rounds are asked again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RecrawlMode {
+    /// Each when its time has come, by how often it has changed.
+    Auto,
+    /// All.
+    All,
+    /// Those of which it can be told cheaply whether they changed.
+    Changed,
+    /// None.
+    None,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "see config/crawl.toml")]
+pub struct RecrawlSection {
+    pub mode: RecrawlMode,
+    #[serde(deserialize_with = "duration")]
+    pub min_age: Duration,
+    #[serde(deserialize_with = "duration")]
+    pub max_age: Duration,
+    #[serde(deserialize_with = "pause")]
+    pub confirm_gone: Duration,
+}
+
+/// Which pages of a round over what is known become records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Emit {
+    /// Those that are new, changed or gone.
+    Changes,
+    /// Those that are unchanged, too.
+    All,
 }
 
 /// What becomes of pages whose site does not say, for now, whether it opts out of mining.
@@ -292,6 +330,7 @@ pub struct OutputSection {
     pub replace: String,
     pub fields: Vec<String>,
     pub links: bool,
+    pub emit: Emit,
     #[serde(deserialize_with = "positive")]
     pub batch: usize,
 }

@@ -39,6 +39,9 @@ impl Visit<'_> {
         if let Some(answer) = self.fall_back_to_http(error.is_unreachable())? {
             return Ok(answer);
         }
+        if let Some(answer) = self.missing(status)? {
+            return Ok(answer);
+        }
         if self.host_left().is_some() {
             return Ok(self.given_up());
         }
@@ -76,7 +79,12 @@ impl Visit<'_> {
         let (Ok(()), Some(host)) = (url.set_scheme("http"), HostKey::of(&url)) else { return Ok(None) };
         tracing::info!(url = %request.url, "not reachable by https, trying http");
         self.context.extend_scope(&url)?;
-        self.context.store.enqueue(&[new_url(url, host, request.depth, Discovery::Seed)])?;
+        let url = new_url(url, host, request.depth, Discovery::Seed);
+        if self.context.recrawl.asks_seeds() {
+            self.context.store.revisit(&[url])?;
+        } else {
+            self.context.store.enqueue(&[url])?;
+        }
         Ok(Some(self.end(Outcome::Redirected, "https_unreachable", None)))
     }
 

@@ -1,6 +1,6 @@
 //! The hosts of a shard: their state in memory, in the store, or made anew from the pages that are held of them.
 
-use super::{Shard, text_of};
+use super::Shard;
 use crate::{
     context::{Context, StageError},
     host_state,
@@ -19,9 +19,15 @@ const SAVE_EVERY_AT_LEAST: u64 = 256;
 pub(super) struct Host {
     /// Names of held pages are their orders in the store.
     pub(super) stream: HostStream<i64>,
+    /// What earlier rounds have learnt, until the pages of this one have settled.
+    pub(super) kept: Option<Fingerprint>,
+    /// Pages of earlier rounds that wait in the stream, since they have changed.
+    pub(super) changed: u64,
+    /// The pages of this round have replaced what was kept.
+    pub(super) rebuilt: bool,
     pub(super) witness: Witness,
-    saved_at_pages: u64,
-    used: u64,
+    pub(super) saved_at_pages: u64,
+    pub(super) used: u64,
 }
 
 impl Shard {
@@ -32,45 +38,14 @@ impl Shard {
             if self.hosts.len() >= MAX_HOSTS {
                 self.evict()?;
             }
-            let (stream, witness) = self.load(host)?;
-            let saved_at_pages = stream.fingerprint().state().pages();
-            self.hosts.insert(host.clone(), Host { stream, witness, saved_at_pages, used: 0 });
+            let state = self.load(host)?;
+            self.hosts.insert(host.clone(), state);
         }
         let clock = self.clock;
         let state =
             self.hosts.get_mut(host).ok_or_else(|| StoreError::Other(format!("no state of {host}")))?;
         state.used = clock;
         Ok(state)
-    }
-
-    fn load(&self, host: &HostKey) -> Result<(HostStream<i64>, Witness), StageError> {
-        let settle_pages = self.context.config.dedup.settle_pages;
-        let saved = self.context.store.load_host(host)?;
-        let known = saved.as_deref().map(|bytes| host_state::decode(bytes).ok_or("not a host's state"));
-        let (witness, bytes) = match known.transpose() {
-            Ok(known) => known.unwrap_or_default(),
-            Err(error) => {
-                tracing::warn!(%host, %error, "the saved state is unusable, starting anew");
-                Default::default()
-            }
-        };
-        if !bytes.is_empty() {
-            match Fingerprint::from_bytes(self.mode, bytes, self.settings) {
-                Ok(fingerprint) => return Ok((HostStream::new(fingerprint, settle_pages), witness)),
-                Err(error) => {
-                    tracing::warn!(%host, %error, "the saved fingerprint is unusable, starting anew");
-                }
-            }
-        }
-        let mut stream = HostStream::new(Fingerprint::new(self.mode, self.settings), settle_pages);
-        self.each_held(host, |page| {
-            let (text, order) = (text_of(&page.page), page.order);
-            let read = stream.fingerprint().read(&text);
-            stream.observe(&text, &read);
-            stream.hold(&text, &read, order);
-            Ok(())
-        })?;
-        Ok((stream, witness))
     }
 
     pub(super) fn save_now_and_then(&mut self, host: &HostKey) -> Result<(), StageError> {
@@ -114,6 +89,10 @@ pub(super) fn save_news(context: &Context, host: &HostKey, state: &mut Host) -> 
 }
 
 pub(super) fn save(context: &Context, host: &HostKey, state: &mut Host) -> Result<(), StageError> {
+    if state.kept.is_some() {
+        // what earlier rounds have left stays until it is decided what replaces it
+        return Ok(());
+    }
     let fingerprint = state.stream.fingerprint();
     let counted = fingerprint.state();
     let bytes = if counted.is_settled() { fingerprint.to_bytes() } else { Vec::new() };

@@ -3,12 +3,12 @@
 use super::Shard;
 use crate::{
     context::{Finished, Share, StageError},
-    duplicates, traps,
+    duplicates, recrawl, traps,
 };
 use crawl_dedup::Cleaned;
 use crawl_fetch::PageWorth;
 use crawl_model::{
-    BoilerplateStatus, CleanPage, ContentHash, Duplicate, ExtractedPage, HostKey, UrlKey, Warning,
+    BoilerplateStatus, Change, CleanPage, ContentHash, Duplicate, ExtractedPage, HostKey, UrlKey, Warning,
 };
 use std::sync::Arc;
 use url::Url;
@@ -18,7 +18,7 @@ use url::Url;
 pub(super) struct Claim {
     /// The page that had it first: perhaps this one.
     first: UrlKey,
-    hash: ContentHash,
+    pub(super) hash: ContentHash,
     /// What decides that another page has the same.
     exact: Option<ContentHash>,
 }
@@ -44,6 +44,10 @@ impl Shard {
     pub(super) fn arrived(&mut self, host: &HostKey, page: &ExtractedPage) -> Result<Claim, StageError> {
         let claim = self.claim(page)?;
         let context = Arc::clone(&self.context);
+        if let Some(before) = page.request.before.as_deref().filter(|b| b.content_hash != claim.hash) {
+            let key = UrlKey::of(page.final_url.as_str());
+            context.store.release_content(&before.content_hash, key)?;
+        }
         let witness = &mut self.host(host)?.witness;
         witness.ask(&context, page)?;
         let worth = match () {
@@ -51,7 +55,10 @@ impl Shard {
             () if claim.first != UrlKey::of(page.final_url.as_str()) => PageWorth::Duplicate,
             () => traps::worth(&context.traps, &page.final_url, &page.extraction.content, page.leads_on),
         };
-        traps::learn(&self.context, &page.request, &page.final_url, worth);
+        // what was a page before has not paid
+        if page.request.before.is_none() {
+            traps::learn(&self.context, &page.request, &page.final_url, worth);
+        }
         Ok(claim)
     }
 
@@ -89,11 +96,27 @@ impl Shard {
             BoilerplateStatus::Off => text,
             _ => self.context.extractor.last_pass(text, page.extraction.extractor),
         };
+        let text_hash = ContentHash::of(&text);
+        let change = recrawl::change(page.request.before.as_deref(), content_hash, text_hash);
+        if change == Change::Unchanged {
+            return self.unchanged(&page, claim, Some(text_hash));
+        }
         // most copies need none
         let sketch = (first == key).then(|| duplicates::sketch(&self.context, exact, &text));
         let duplicate = canonical.map(|of| Duplicate { of, similarity: None, estimate: None });
         let quality = self.context.quality.as_ref().map(|judge| judge.quality(&text));
-        let page = CleanPage { text, boilerplate, duplicate, sketch, exact, content_hash, quality, page };
+        let page = CleanPage {
+            text,
+            text_hash,
+            change,
+            boilerplate,
+            duplicate,
+            sketch,
+            exact,
+            content_hash,
+            quality,
+            page,
+        };
         self.finished.blocking_send(Finished::Page(Box::new(page), share)).map_err(|_| StageError::Downstream)
     }
 }

@@ -187,7 +187,7 @@ pub fn fell_short(
     let (kind, status, message) = match &end {
         Finished::Failed(failed, _) => (failed.kind, failed.status, failed.message.as_str()),
         Finished::Other { kind, history, .. } => (*kind, history.status, "no page came of it"),
-        Finished::Page(..) => return Ok(Err(end)),
+        Finished::Page(..) | Finished::Known(_) => return Ok(Err(end)),
     };
     tracing::info!(url = %request.url, %strategy, kind, "{message}");
     so_far.note(strategy, status, kind, message);

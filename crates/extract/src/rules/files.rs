@@ -13,6 +13,17 @@ macro_rules! file {
     };
 }
 
+/// Name and text of the files that are built in.
+pub(super) const BUILT_IN: [(&str, &str); 7] = [
+    file!("consent.toml"),
+    file!("frameworks.toml"),
+    file!("score.toml"),
+    file!("boilerplate.toml"),
+    file!("extraction.toml"),
+    file!("dates.toml"),
+    file!("platforms.toml"),
+];
+
 /// Names of the files that there are.
 pub(super) const NAMES: [&str; 7] = [
     "consent.toml",

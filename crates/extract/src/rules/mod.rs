@@ -121,6 +121,13 @@ impl Rules {
         Self::load(None)
     }
 
+    /// Name and text of each file that is built in, for whoever has to know whether the rules are still those of an
+    /// earlier version.
+    #[must_use]
+    pub const fn built_in_files() -> [(&'static str, &'static str); 7] {
+        files::BUILT_IN
+    }
+
     /// The built-in rules with the files of a directory laid over them: `consent.toml`, `boilerplate.toml`,
     /// `frameworks.toml`, `score.toml`, `extraction.toml`, `dates.toml`, `platforms.toml`, as many of them as there are.
     ///

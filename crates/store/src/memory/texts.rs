@@ -70,7 +70,9 @@ impl Texts {
 impl TextIndex for MemoryStore {
     fn texts_like(&self, sketch: &Sketch, limit: usize) -> Result<Vec<KnownText>, StoreError> {
         let inner = self.lock();
-        Ok(inner.texts.like(inner.round, sketch, limit))
+        let mut found = inner.texts.like(inner.round, sketch, limit);
+        found.iter_mut().for_each(|text| text.this_round |= inner.recrawl);
+        Ok(found)
     }
 
     fn settle_with_texts(

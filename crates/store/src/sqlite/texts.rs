@@ -20,7 +20,10 @@ const MADE_AS: &str = "texts";
 impl TextIndex for SqliteStore {
     fn texts_like(&self, sketch: &Sketch, limit: usize) -> Result<Vec<KnownText>, StoreError> {
         let inner = self.ready()?;
-        Texts::of_crawl(&inner.conn, inner.memory.round).like(sketch, limit).map_err(sql)
+        Texts::of_crawl(&inner.conn, inner.memory.round)
+            .in_recrawl(inner.memory.recrawl)
+            .like(sketch, limit)
+            .map_err(sql)
     }
 
     fn settle_with_texts(
@@ -58,6 +61,8 @@ pub(super) struct Texts<'c> {
     conn: &'c Connection,
     space: i64,
     round: u32,
+    /// The round is one over what is known: what was not visited in it counts all the same.
+    recrawl: bool,
 }
 
 const SAME_CONTENT: &str =
@@ -72,11 +77,17 @@ const PUT: &str = "INSERT OR REPLACE INTO texts (place, space, page, round, cont
 
 impl<'c> Texts<'c> {
     pub(super) fn of_crawl(conn: &'c Connection, round: u32) -> Self {
-        Self { conn, space: 0, round }
+        Self { conn, space: 0, round, recrawl: false }
+    }
+
+    /// For a round over what is known, or not.
+    const fn in_recrawl(mut self, recrawl: bool) -> Self {
+        self.recrawl = recrawl;
+        self
     }
 
     pub(super) fn of_project(conn: &'c Connection, number: i64) -> Self {
-        Self { conn, space: number, round: 0 }
+        Self { conn, space: number, round: 0, recrawl: false }
     }
 
     pub(super) fn like(self, sketch: &Sketch, limit: usize) -> rusqlite::Result<Vec<KnownText>> {
@@ -121,7 +132,7 @@ impl<'c> Texts<'c> {
         Ok(KnownText {
             page: UrlKey(row.get(0)?),
             place,
-            this_round: row.get::<_, u32>(1)? == self.round,
+            this_round: self.recrawl || row.get::<_, u32>(1)? == self.round,
             sketch: Sketch {
                 content: row.get::<_, Option<[u8; 32]>>(2)?.map(ContentHash),
                 shingles: row.get(4)?,

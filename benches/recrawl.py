@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+"""What a second run costs and tells: sites crawled, crawled again unchanged, and again after a known set of changes.
+
+    BED=DIR benches/recrawl.py CRAWL_BINARY [--nginx nginx] [--port 8790] [--keep DIR]
+
+BED is a folder with `www/SITE/` for each site. The sites are copied (as hard links), served by an nginx of our own under
+SITE.recrawl.test, and changed there: in each of the larger sites pages get a paragraph of their own, new pages are linked from some
+of those, and others are taken away. Prints CPU seconds (wait4), bytes that nginx sent (headers counted), and what the records say;
+exits with 1 where a run says something else than what was done, costs 40 % of the first run's CPU or more, or 10 % of its bytes.
+"""
+import argparse, collections, json, os, re, shutil, signal, subprocess, sys, tempfile, time
+
+CHANGED, ADDED, REMOVED = 50, 20, 10
+
+
+def nginx_conf(folder, sites, port):
+    servers = "\n".join(f"server {{ listen 127.0.0.1:{port}; server_name {s}.recrawl.test; root {folder}/www/{s}; index index.html; }}" for s in sites)
+    return f"""pid {folder}/nginx.pid; error_log {folder}/nginx.err crit; worker_processes 1; daemon off;
+events {{ worker_connections 4096; }}
+http {{
+types {{ text/html html htm; text/plain txt; text/css css; application/javascript js; image/png png; image/gif gif; }}
+default_type application/octet-stream; sendfile on; keepalive_requests 100000;
+client_body_temp_path {folder}/t1; proxy_temp_path {folder}/t2; fastcgi_temp_path {folder}/t3; uwsgi_temp_path {folder}/t4; scgi_temp_path {folder}/t5;
+log_format m "$bytes_sent $status $host $uri"; access_log {folder}/access.log m;
+{servers}
+}}
+"""
+
+
+def crawl(binary, folder, port, sites, number, flags=()):
+    command = [binary, "--seed", f"{folder}/seeds.txt", "--delay", "0s", "-c", "16", "--host-concurrency", "16", "--allow-private-addresses",
+               "--state-dir", f"{folder}/state", "-o", f"{folder}/{number}.jsonl", *flags]
+    for site in sites:
+        command += ["--resolve", f"{site}.recrawl.test:{port}:127.0.0.1"]
+    open(f"{folder}/access.log", "w").close()
+    start = time.monotonic()
+    with open(f"{folder}/{number}.log", "wb") as log:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=log)
+        _, status, usage = os.wait4(process.pid, 0)
+    if os.waitstatus_to_exitcode(status) != 0:
+        sys.exit(f"run {number} ended with {status}:\n" + open(f"{folder}/{number}.log", errors="replace").read()[-3000:])
+    sent, statuses = 0, collections.Counter()
+    with open(f"{folder}/access.log") as log:
+        for line in log:
+            size, code, _ = line.split(" ", 2)
+            sent += int(size)
+            statuses[code] += 1
+    records = []
+    if os.path.exists(f"{folder}/{number}.jsonl"):
+        with open(f"{folder}/{number}.jsonl") as lines:
+            records = [{"url": r["url"], "change": r["metadata"]["change"], "links": r["links"]} for r in map(json.loads, lines)]
+    result = {"cpu": usage.ru_utime + usage.ru_stime, "wall": time.monotonic() - start, "sent": sent, "records": records}
+    changes = collections.Counter(r["change"] for r in records)
+    print(f"run {number}: {result['cpu']:7.2f} CPU s {result['wall']:7.2f} s {sent / 1e6:9.2f} MB sent; {dict(statuses)}; records {dict(changes)}", flush=True)
+    return result
+
+
+def rewrite(path, text):
+    """As a new file: the hard link to the bed must not be written through. Its time is a new one, by which nginx makes the ETag."""
+    os.remove(path)
+    with open(path, "w", encoding="utf-8", errors="surrogateescape") as file:
+        file.write(text)
+
+
+def change(folder, port, sites, records):
+    """Changes the sites; what a run has to tell then, as URL -> change."""
+    prefix = {s: f"http://{s}.recrawl.test:{port}/" for s in sites}
+    pages = collections.defaultdict(list)
+    linked = collections.Counter(link for r in records for link in r["links"])
+    for record in records:
+        for site, base in prefix.items():
+            path = record["url"].removeprefix(base)
+            if record["url"].startswith(base) and path.endswith(".html") and "%" not in path and "?" not in path:
+                pages[site].append((record["url"], f"{folder}/www/{site}/{path}"))
+    expected, removed = {}, 0
+    large = sorted(pages, key=lambda s: -len(pages[s]))[:5]
+    for n, site in enumerate(large):
+        usable = [(url, path) for url, path in sorted(pages[site]) if "</body>" in open(path, errors="surrogateescape").read().lower()]
+        step = max(1, len(usable) // (CHANGED // 5 + REMOVED // 5 + 3))
+        chosen = usable[step::step]
+        for k in range(CHANGED // 5):
+            url, path = chosen[k]
+            text = open(path, encoding="utf-8", errors="surrogateescape").read()
+            new, links = f"What page {k} of {site} says since this morning stands in this paragraph, and nobody had said it before in these words.", ""
+            if k < ADDED // 5:
+                name = f"added-{n}-{k}.html"
+                links = f' More of it stands in <a href="{name}">the page that was added as number {n}-{k}</a>.'
+                added = os.path.join(os.path.dirname(path), name)
+                words = " ".join(f"word{(n * 1000 + k * 37 + i * i) % 9973}" for i in range(150))
+                with open(added, "w") as file:
+                    file.write(f"<!DOCTYPE html><html lang=en><head><title>Added {n}-{k}</title></head><body><main><h1>Added {n}-{k}</h1><p>This page number {n}-{k} was added later. {words}.</p></main></body></html>")
+                expected[url.rsplit("/", 1)[0] + "/" + name] = "new"
+            # behind the first paragraph of the page, where a text changes
+            at = re.search(r"</p>", text, re.I)
+            at = at.end() if at else text.lower().rindex("</body>")
+            rewrite(path, f"{text[:at]}<p>{new}{links}</p>{text[at:]}")
+            expected[url] = "changed"
+        for url, path in chosen[CHANGED // 5:]:
+            if removed < REMOVED * (n + 1) // 5 and not path.endswith("/index.html"):
+                os.remove(path)
+                expected[url] = "gone"
+                removed += 1
+    counts = collections.Counter(expected.values())
+    print(f"done on the server: {dict(counts)}")
+    if counts != {"changed": CHANGED, "new": ADDED, "gone": REMOVED}:
+        sys.exit("the sites are too small for the changes")
+    return expected
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("binary")
+    parser.add_argument("--nginx", default="nginx")
+    parser.add_argument("--port", type=int, default=8790)
+    parser.add_argument("--keep", help="a folder for sites, state and outputs that stays")
+    args = parser.parse_args()
+    bed = os.environ.get("BED") or sys.exit("BED is not set: the folder with www/SITE/")
+    sites = sorted(os.listdir(f"{bed}/www"))
+    folder = args.keep or tempfile.mkdtemp(prefix="recrawl-", dir=os.environ.get("TMPDIR"))
+    os.makedirs(folder, exist_ok=True)
+    # symbolic links as what they lead to: a site stands for itself
+    subprocess.run(["cp", "-rlL", f"{bed}/www", f"{folder}/www"], check=True)
+    with open(f"{folder}/seeds.txt", "w") as seeds:
+        seeds.writelines(f"http://{s}.recrawl.test:{args.port}/\n" for s in sites)
+    with open(f"{folder}/nginx.conf", "w") as conf:
+        conf.write(nginx_conf(folder, sites, args.port))
+    server = subprocess.Popen([args.nginx, "-p", folder, "-c", f"{folder}/nginx.conf"])
+    faults = []
+    try:
+        binary = os.path.abspath(args.binary)
+        first = crawl(binary, folder, args.port, sites, 1)
+        again = crawl(binary, folder, args.port, sites, 2, ["--recrawl", "all"])
+        cpu, sent = again["cpu"] / first["cpu"], again["sent"] / first["sent"]
+        print(f"unchanged: {100 * cpu:.1f} % of the CPU, {100 * sent:.2f} % of the bytes, {len(again['records'])} records")
+        faults += [f"{len(again['records'])} records of an unchanged site"] * bool(again["records"])
+        faults += ["40 % of the CPU"] * (cpu >= 0.4) + ["10 % of the bytes"] * (sent >= 0.1)
+        expected = change(folder, args.port, sites, first["records"])
+        third = crawl(binary, folder, args.port, sites, 3, ["--recrawl", "all"])
+        told = {r["url"]: r["change"] for r in third["records"]}
+        for url in sorted(expected.keys() | told.keys()):
+            if expected.get(url) != told.get(url):
+                faults.append(f"{url}: done {expected.get(url)}, told {told.get(url)}")
+        print(f"changes: {sum(expected.get(u) == c for u, c in told.items())} of {len(expected)} told, {len(told.keys() - expected.keys())} others")
+        fourth = crawl(binary, folder, args.port, sites, 4, ["--recrawl", "auto"])
+        print(f"auto, at once: {100 * fourth['cpu'] / first['cpu']:.1f} % of the CPU, {len(fourth['records'])} records")
+    finally:
+        server.send_signal(signal.SIGTERM)
+        server.wait()
+        if not args.keep:
+            shutil.rmtree(folder, ignore_errors=True)
+    print("\n".join(faults[:40]) or "as it should be")
+    sys.exit(1 if faults else 0)
+
+
+if __name__ == "__main__":
+    main()

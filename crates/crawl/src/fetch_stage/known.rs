@@ -1,0 +1,67 @@
+//! What the answer for a page of an earlier round means: that it is as it was, or that it is no more.
+
+use super::{Answer, Visit};
+use crate::{
+    context::{Finished, StageError, now_ms},
+    recrawl::{self, KnownEnd},
+};
+use crawl_fetch::OptOut;
+use crawl_model::{Outcome, PageHistory, Strategy};
+
+/// The name that pages are counted by whose site has opted out since the last visit.
+const OPTED_OUT: &str = "ai_optout";
+
+impl Visit<'_> {
+    /// Leaves the request conditional where its validators are those of what would come now: of a page that was read from a plain
+    /// answer, by the rules of now. Otherwise the page has to be seen.
+    pub(super) fn keep_conditions(&mut self) {
+        let request = &mut self.request;
+        let holds = request.before.as_deref().is_some_and(|before| {
+            before.strategy == Some(Strategy::Static) && self.context.recrawl.is_read_by_these_rules(before)
+        });
+        if !holds || request.strategy.is_some() || self.was_tried {
+            (request.etag, request.last_modified) = (None, None);
+        }
+    }
+
+    /// Whether an answer without a body can be about what is known.
+    pub(super) fn is_conditional(&self) -> bool {
+        self.request.etag.is_some() || self.request.last_modified.is_some()
+    }
+
+    /// A page that its server has not modified. What its site reserves may be new.
+    pub(super) fn not_modified(&self, status: u16) -> Answer {
+        let reserved = self.opt_outs.as_ref().and_then(|files| files.reserves(&self.request.url, None));
+        let obeyed = self.context.config.crawl.respect_ai_optout;
+        if obeyed && reserved.is_some_and(|reserved| reserved != OptOut::Unknown) {
+            return self.end(Outcome::Skipped, OPTED_OUT, Some(status));
+        }
+        let history = PageHistory {
+            sitemap_lastmod: self.request.sitemap_lastmod.clone(),
+            ..*self.history(Some(status))
+        };
+        Answer::Finished(recrawl::unchanged(self.context, self.request.clone(), history))
+    }
+
+    /// A page of an earlier round that answers 404 or 410: asked for once more after a pause, by this run or the next, and gone if
+    /// the answer is the same. `None` for other URLs and answers.
+    pub(super) fn missing(&self, status: Option<u16>) -> Result<Option<Answer>, StageError> {
+        let (Some(status @ (404 | 410)), Some(before)) = (status, self.request.before.as_deref()) else {
+            return Ok(None);
+        };
+        if self.was_tried {
+            return Ok(None);
+        }
+        if !matches!(before.status, Some(404 | 410)) {
+            let pause = self.context.config.recrawl.confirm_gone.as_millis();
+            let due = now_ms().saturating_add(i64::try_from(pause).unwrap_or(i64::MAX));
+            tracing::info!(url = %self.request.url, status, "the page seems to be gone, will ask once more");
+            self.context.store.doubt(&self.request, due, status)?;
+            self.context.stats.requeued.add(1);
+            return Ok(Some(Answer::Requeued));
+        }
+        let (request, history) = (self.request.clone(), *self.history(Some(status)));
+        let end = KnownEnd { request, outcome: Outcome::Gone, history };
+        Ok(Some(Answer::Finished(Finished::Known(Box::new(end)))))
+    }
+}

@@ -1,0 +1,255 @@
+//! Which URLs are due, from what is known of their visits alone: the time is given, nothing is asked.
+
+use crate::config::{RecrawlMode, RecrawlSection};
+use crawl_model::{Discovery, KnownUrl, Outcome, RulesVersion, Visits};
+use jiff::{Timestamp, civil, fmt::rfc2822, tz::TimeZone};
+use std::time::Duration;
+
+/// A visit is made when the page has changed since the last one as likely as not: after so many mean times between two
+/// changes (changes as a Poisson process).
+const AS_LIKELY_AS_NOT: f64 = std::f64::consts::LN_2;
+/// An interval grows to no more than so many times the time for which the page is known to have stood unchanged.
+const GROWTH: f64 = 2.0;
+/// The share of its interval after which a page is due: a run every night does not begin on the second.
+const PUNCTUAL: f64 = 0.9;
+
+/// When known URLs are asked again.
+#[derive(Clone, Copy, Debug)]
+pub struct Policy {
+    mode: RecrawlMode,
+    min_age_ms: f64,
+    max_age_ms: f64,
+    rules: RulesVersion,
+}
+
+impl Policy {
+    /// As the settings say; `rules` are those that pages are read by now.
+    #[must_use]
+    pub fn new(settings: &RecrawlSection, rules: RulesVersion) -> Self {
+        let millis = |age: Duration| age.as_secs_f64() * 1e3;
+        let (min_age_ms, max_age_ms) = (millis(settings.min_age), millis(settings.max_age));
+        Self { mode: settings.mode, min_age_ms, max_age_ms, rules }
+    }
+
+    /// Whether a known URL other than a seed is asked again in a round that begins at `now_ms`.
+    #[must_use]
+    pub fn is_due(&self, known: &KnownUrl, now_ms: i64) -> bool {
+        match (self.mode, known.url.discovery) {
+            (_, Discovery::Probe) => return false,
+            // only what they list tells of new pages
+            (_, Discovery::SitemapFile) | (RecrawlMode::All, _) => return true,
+            (RecrawlMode::None, _) => return false,
+            (RecrawlMode::Auto | RecrawlMode::Changed, _) => {}
+        }
+        let history = &known.history;
+        let Some(fetched_at) = history.fetched_at_ms else { return true };
+        let is_page = history.content_hash.is_some();
+        if failed(known) || (is_page && history.rules != Some(self.rules)) {
+            return true;
+        }
+        let age = (now_ms - fetched_at) as f64;
+        if age >= self.max_age_ms * PUNCTUAL {
+            return true;
+        }
+        if self.mode == RecrawlMode::Changed {
+            let dated = history.sitemap_lastmod.is_some();
+            let conditional = history.etag.is_some() || history.last_modified.is_some();
+            return is_page && conditional && !dated;
+        }
+        age >= self.min_age_ms && age >= self.interval_ms(&known.visits, fetched_at) * PUNCTUAL
+    }
+
+    /// Time until the next visit. The rate of change is Cho and Garcia-Molina's estimate for visits at regular intervals, made
+    /// less biased: with n visits that could find a change, X that did and the mean interval I it is
+    /// `-ln((n - X + 0.5) / (n + 0.5)) / I` (Estimating Frequency of Change, ACM TOIT 3(3), 2003, section 4.2). Between
+    /// `min_age` and `max_age`, and no more than twice the time for which the page is known to have stood.
+    fn interval_ms(&self, visits: &Visits, fetched_at: i64) -> f64 {
+        let (Some(first), Some(changed)) = (visits.first_ms, visits.changed_ms) else {
+            return self.min_age_ms;
+        };
+        let stood = (fetched_at - changed) as f64;
+        let (n, x) = (f64::from(visits.visits), f64::from(visits.changes));
+        let interval = match (visits.visits, visits.changes) {
+            // nothing is known of it: the first look is soon
+            (0, _) => self.min_age_ms,
+            // a rate of 0: only what follows bounds it
+            (_, 0) => f64::INFINITY,
+            _ => {
+                let mean = (fetched_at - first) as f64 / n;
+                AS_LIKELY_AS_NOT / (-((n - x + 0.5) / (n + 0.5)).ln() / mean)
+            }
+        };
+        let most = self.max_age_ms.max(self.min_age_ms);
+        interval.min(stood * GROWTH).max(self.min_age_ms).min(most)
+    }
+
+    /// Whether what a sitemap says of a URL that rests makes it due at once: that it was changed after the last visit, or
+    /// after what the sitemap had said of it then.
+    #[must_use]
+    pub fn wakes(&self, known: &KnownUrl, lastmod: &str) -> bool {
+        if !matches!(self.mode, RecrawlMode::Auto | RecrawlMode::Changed) {
+            return false;
+        }
+        let Some(modified) = millis(lastmod) else { return false };
+        let told = known.history.sitemap_lastmod.as_deref().and_then(millis);
+        known.history.fetched_at_ms.is_none_or(|fetched| modified > fetched)
+            || told.is_some_and(|told| modified > told)
+    }
+}
+
+/// Whether the last visit brought no answer that would hold until something changes.
+fn failed(known: &KnownUrl) -> bool {
+    known.outcome == Some(Outcome::Failed) && !matches!(known.history.status, Some(404 | 410))
+}
+
+/// The time that a `lastmod` names, milliseconds since the Unix epoch; a year, a month or a day is its beginning (W3C date
+/// and time formats), and feeds write as mail does (RFC 2822).
+fn millis(lastmod: &str) -> Option<i64> {
+    let text = lastmod.trim();
+    let at_start = |date: civil::Date| date.to_zoned(TimeZone::UTC).ok().map(|at| at.timestamp());
+    let day = match text.len() {
+        4 => format!("{text}-01-01"),
+        7 => format!("{text}-01"),
+        _ => text.to_owned(),
+    };
+    let stamp = text
+        .parse::<Timestamp>()
+        .ok()
+        .or_else(|| if day.len() == 10 { day.parse().ok().and_then(at_start) } else { None })
+        .or_else(|| rfc2822::parse(text).ok().map(|at| at.timestamp()));
+    stamp.map(Timestamp::as_millisecond)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config;
+    use crawl_model::{ContentHash, HostKey, NewUrl, PageHistory, RequestId, UrlKey};
+
+    const HOUR: i64 = 3_600_000;
+    const DAY: i64 = 24 * HOUR;
+    const RULES: RulesVersion = RulesVersion(1);
+
+    fn policy(mode: RecrawlMode) -> Policy {
+        let config = config::load(None, std::iter::empty(), Vec::new()).unwrap();
+        Policy::new(&RecrawlSection { mode, ..config.recrawl }, RULES)
+    }
+
+    fn known(fetched_at: i64, visits: Visits) -> KnownUrl {
+        let url = "https://a.test/1";
+        let history = PageHistory {
+            status: Some(200),
+            content_hash: Some(ContentHash::of("text")),
+            rules: Some(RULES),
+            fetched_at_ms: Some(fetched_at),
+            ..PageHistory::default()
+        };
+        let url = NewUrl {
+            key: UrlKey::of(url),
+            url: url.into(),
+            host: HostKey::from_stored("a.test"),
+            depth: 1,
+            discovery: Discovery::Link,
+            redirects: Vec::new(),
+            sitemap_lastmod: None,
+        };
+        KnownUrl { id: RequestId(1), url, outcome: Some(Outcome::Record), history, visits }
+    }
+
+    fn once(at: i64) -> Visits {
+        Visits { first_ms: Some(at), changed_ms: Some(at), visits: 0, changes: 0 }
+    }
+
+    /// The days on which a page is visited that changes every `every` days, by a run every night at about the same time.
+    fn visited(every: i64, nights: i64) -> Vec<i64> {
+        let policy = policy(RecrawlMode::Auto);
+        let mut page = known(0, once(0));
+        let (mut version, mut days) = (0, Vec::new());
+        for night in 1..=nights {
+            // not on the second, and sometimes earlier than the night before
+            let now = night * DAY + (night * 7 % 5) * HOUR / 4;
+            if !policy.is_due(&page, now) {
+                continue;
+            }
+            let changed = night / every != version;
+            version = night / every;
+            page.visits.visits += 1;
+            page.visits.changes += u32::from(changed);
+            page.visits.changed_ms = if changed { Some(now) } else { page.visits.changed_ms };
+            page.history.fetched_at_ms = Some(now);
+            days.push(night);
+        }
+        days
+    }
+
+    #[test]
+    fn a_page_is_visited_as_often_as_it_changes() {
+        assert_eq!(visited(1, 30).len(), 30, "every night");
+        let never = visited(1_000, 90);
+        assert!(never.len() < 10 && never[..2] == [1, 3], "at growing intervals: {never:?}");
+        let longest = never.windows(2).map(|pair| pair[1] - pair[0]).max();
+        assert!(longest <= Some(30), "never longer than max_age: {never:?}");
+        let weekly = visited(7, 200).len();
+        assert!((25..90).contains(&weekly), "every few nights: {weekly}");
+    }
+
+    #[test]
+    fn a_page_is_left_alone_for_min_age_and_never_longer_than_max_age() {
+        let policy = policy(RecrawlMode::Auto);
+        let often = Visits { first_ms: Some(-9 * DAY), changed_ms: Some(0), visits: 9, changes: 9 };
+        assert!(!policy.is_due(&known(0, often), 19 * HOUR) && policy.is_due(&known(0, often), 20 * HOUR));
+        let never =
+            Visits { first_ms: Some(-900 * DAY), changed_ms: Some(-900 * DAY), visits: 50, changes: 0 };
+        assert!(!policy.is_due(&known(0, never), 25 * DAY) && policy.is_due(&known(0, never), 30 * DAY));
+    }
+
+    #[test]
+    fn each_mode_asks_what_it_says() {
+        let due = |mode, known: &KnownUrl| policy(mode).is_due(known, 21 * HOUR);
+        use RecrawlMode::{All, Auto, Changed, None};
+        let modes = |known: &KnownUrl| [Auto, All, Changed, None].map(|mode| due(mode, known));
+        let plain = known(0, once(0));
+        assert_eq!(modes(&plain), [true, true, false, false]);
+        let mut tagged = plain.clone();
+        tagged.history.etag = Some("\"1\"".into());
+        assert_eq!(modes(&tagged), [true, true, true, false], "a 304 costs little");
+        tagged.history.sitemap_lastmod = Some("2026-01-01".into());
+        assert_eq!(modes(&tagged), [true, true, false, false], "its sitemap would say so");
+        let mut recent = plain.clone();
+        recent.history.fetched_at_ms = Some(20 * HOUR);
+        assert_eq!(modes(&recent), [false, true, false, false]);
+        let mut other_rules = recent.clone();
+        other_rules.history.rules = Some(RulesVersion(2));
+        assert_eq!(modes(&other_rules), [true, true, true, false]);
+        let mut failed = recent.clone();
+        failed.outcome = Some(Outcome::Failed);
+        assert_eq!(modes(&failed), [true, true, true, false]);
+        failed.history.status = Some(404);
+        assert_eq!(modes(&failed), [false, true, false, false], "an answer like any other");
+        let mut sitemap = recent.clone();
+        sitemap.url.discovery = Discovery::SitemapFile;
+        assert_eq!(modes(&sitemap), [true; 4]);
+        sitemap.url.discovery = Discovery::Probe;
+        assert_eq!(modes(&sitemap), [false; 4]);
+    }
+
+    #[test]
+    fn a_sitemap_wakes_what_it_dates_newer() {
+        let fetched = millis("2026-03-05T12:00:00Z").unwrap();
+        let wakes = |told: Option<&str>, lastmod: &str| {
+            let mut known = known(fetched, once(0));
+            known.history.sitemap_lastmod = told.map(Into::into);
+            policy(RecrawlMode::Auto).wakes(&known, lastmod)
+        };
+        assert!(wakes(None, "2026-03-06") && wakes(None, "2026-03-05T13:30:00+01:00"));
+        assert!(!wakes(None, "2026-03-05T12:30:00+01:00") && !wakes(None, "2019"));
+        assert!(
+            !wakes(None, "2026-03-05") && wakes(Some("2026-03-04"), "2026-03-05"),
+            "the day of the visit"
+        );
+        assert!(!wakes(Some("2026-03-05"), "2026-03-05") && !wakes(None, "soon"));
+        assert!(wakes(None, "Fri, 06 Mar 2026 09:00:00 GMT") && wakes(None, "2026-04"));
+        let asleep = known(fetched, once(0));
+        assert!(!policy(RecrawlMode::None).wakes(&asleep, "2026-03-06"));
+    }
+}

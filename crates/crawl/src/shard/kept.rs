@@ -1,0 +1,151 @@
+//! What earlier rounds have learnt of a host, in a round over what is known.
+//!
+//! The fingerprint of the round before is kept: a page that is read again has been counted in it already and is judged
+//! without being counted once more, or the lines of a page that changes every night would become those of its site. New pages are
+//! counted. Until the host's first pages of the round settle they are held as in a first round, for if the site was rebuilt
+//! its pages have to be judged by each other.
+
+use super::{Shard, hosts::Host, ready::Claim, text_of};
+use crate::{
+    context::{Context, StageError},
+    host_state, recrawl,
+    soft404::Witness,
+};
+use crawl_dedup::{Fingerprint, HostStream};
+use crawl_model::{ContentHash, ExtractedPage, HostKey};
+use std::sync::Arc;
+
+/// Whether a page was counted in what earlier rounds have learnt of its host.
+pub(super) fn is_counted(context: &Context, page: &ExtractedPage) -> bool {
+    let before = page.request.before.as_deref();
+    before.is_some_and(|before| context.recrawl.is_read_by_these_rules(before))
+}
+
+impl Host {
+    /// Whether a page is judged without being counted.
+    pub(super) fn judges_only(&self, context: &Context, page: &ExtractedPage) -> bool {
+        !self.rebuilt && self.stream.fingerprint().state().is_settled() && is_counted(context, page)
+    }
+
+    /// Whether so many of the host's pages have changed that they are its template now: the share of all pages that a block
+    /// has to stand on to be boilerplate.
+    fn is_rebuilt(&self, context: &Context, host: &HostKey, kept: &Fingerprint) -> bool {
+        let dedup = &context.config.dedup;
+        let (changed, still) = (self.changed, context.recrawl.still(host));
+        let share = |all: u64| changed as f64 >= dedup.threshold_pct * all as f64;
+        let enough = changed >= dedup.min_pages as u64;
+        // while pages are still to come, what this process has counted stands for them
+        let seen = changed + still;
+        enough && (share(seen.max(kept.state().pages())) || (context.recrawl.whole && share(seen)))
+    }
+}
+
+impl Shard {
+    /// Whether a page has the content that it had, and was read by the same rules: nothing is done with it.
+    pub(super) fn says_the_same(&self, page: &ExtractedPage, claim: Claim) -> bool {
+        let before = page.request.before.as_deref();
+        before.is_some_and(|before| before.content_hash == claim.hash) && is_counted(&self.context, page)
+    }
+
+    /// Ends a page that says what it said before; `text` is the hash of its text where it was cleaned.
+    pub(super) fn unchanged(
+        &self,
+        page: &ExtractedPage,
+        claim: Claim,
+        text: Option<ContentHash>,
+    ) -> Result<(), StageError> {
+        let text = text.or(page.request.before.as_deref().and_then(|before| before.text_hash));
+        let history = recrawl::history(&self.context, page, claim.hash, text);
+        let end = recrawl::unchanged(&self.context, page.request.clone(), history);
+        self.finished.blocking_send(end).map_err(|_| StageError::Downstream)
+    }
+
+    /// The state of a host from the store: of this round, or of an earlier one with the pages that are held in this one.
+    pub(super) fn load(&self, host: &HostKey) -> Result<Host, StageError> {
+        let settle_pages = self.context.config.dedup.settle_pages;
+        let now = self.read_saved(host, self.context.store.load_host(host)?);
+        let earlier = match &now {
+            None => self.read_saved(host, self.context.store.load_earlier_host(host)?),
+            Some(_) => None,
+        };
+        let (witness, fingerprint) = now.unwrap_or_default();
+        if let Some(fingerprint) = fingerprint {
+            let saved_at_pages = fingerprint.state().pages();
+            let stream = HostStream::new(fingerprint, settle_pages);
+            return Ok(Host { stream, witness, saved_at_pages, ..self.new_host() });
+        }
+        let mut state = Host { witness, ..self.new_host() };
+        if let Some((witness, fingerprint)) = earlier {
+            (state.witness, state.kept) = (witness, fingerprint);
+        }
+        self.each_held(host, |held| {
+            let (text, order) = (text_of(&held.page), held.order);
+            let read = state.stream.fingerprint().read(&text);
+            state.stream.observe(&text, &read);
+            state.stream.hold(&text, &read, order);
+            state.changed += u64::from(is_counted(&self.context, &held.page));
+            Ok(())
+        })?;
+        state.saved_at_pages = state.stream.fingerprint().state().pages();
+        Ok(state)
+    }
+
+    /// A host of which nothing is known.
+    fn new_host(&self) -> Host {
+        let fingerprint = Fingerprint::new(self.mode, self.settings);
+        Host {
+            stream: HostStream::new(fingerprint, self.context.config.dedup.settle_pages),
+            kept: None,
+            changed: 0,
+            rebuilt: false,
+            witness: Witness::default(),
+            saved_at_pages: 0,
+            used: 0,
+        }
+    }
+
+    /// What was saved of a host: the fingerprint only if it was settled then.
+    fn read_saved(&self, host: &HostKey, saved: Option<Vec<u8>>) -> Option<(Witness, Option<Fingerprint>)> {
+        let saved = saved?;
+        let Some((witness, bytes)) = host_state::decode(&saved) else {
+            tracing::warn!(%host, "the saved state is unusable, starting anew");
+            return None;
+        };
+        if bytes.is_empty() {
+            return Some((witness, None));
+        }
+        let fingerprint = Fingerprint::from_bytes(self.mode, bytes, self.settings).inspect_err(|error| {
+            tracing::warn!(%host, %error, "the saved fingerprint is unusable, starting anew");
+        });
+        Some((witness, fingerprint.ok()))
+    }
+
+    /// The host's pages of this round have settled: chooses between what they have taught and what is kept of earlier rounds.
+    /// Returns the orders of the pages that are let go, `due` if nothing was kept.
+    pub(super) fn choose_fingerprint(
+        &mut self,
+        host: &HostKey,
+        due: Vec<i64>,
+    ) -> Result<Vec<i64>, StageError> {
+        let context = Arc::clone(&self.context);
+        let state = self.host(host)?;
+        let Some(kept) = state.kept.take() else { return Ok(due) };
+        if state.is_rebuilt(&context, host, &kept) {
+            tracing::info!(%host, changed = state.changed, "most pages of the host have changed: its repeated blocks are learnt anew");
+            state.rebuilt = true;
+            return Ok(due);
+        }
+        let (mut fingerprint, mut orders) = (kept, Vec::new());
+        self.each_held(host, |held| {
+            orders.push(held.order);
+            if !is_counted(&context, &held.page) {
+                let text = text_of(&held.page);
+                let read = fingerprint.read(&text);
+                fingerprint.observe(&text, &read);
+            }
+            Ok(())
+        })?;
+        self.host(host)?.stream = HostStream::new(fingerprint, context.config.dedup.settle_pages);
+        Ok(orders)
+    }
+}

@@ -1,0 +1,522 @@
+//! A run after a finished round goes over what is known: it asks what is due, conditionally where it can, and writes what has
+//! changed.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
+
+#[path = "support/run.rs"]
+mod run;
+mod support;
+
+use run::{Done, Run, Sandbox, record, run};
+use serde_json::Value;
+use std::{
+    collections::BTreeMap,
+    fs,
+    sync::{Arc, Mutex, PoisonError},
+};
+use support::{
+    made::{Tree, page},
+    server::{Request, Response, Server},
+};
+
+/// A page as the server has it.
+#[derive(Clone, Default)]
+struct Page {
+    html: String,
+    etag: Option<String>,
+    last_modified: Option<String>,
+    /// Answered instead of the page.
+    status: Option<u16>,
+}
+
+/// A site whose pages change under the hands of a test.
+#[derive(Clone, Default)]
+struct Changing(Arc<Mutex<BTreeMap<String, Page>>>);
+
+impl Changing {
+    fn set(&self, target: &str, change: impl FnOnce(&mut Page)) {
+        let mut pages = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        change(pages.entry(target.to_owned()).or_default());
+    }
+
+    fn put(&self, target: &str, html: String) {
+        self.set(target, |page| page.html = html);
+    }
+
+    fn answer(&self, request: &Request) -> Response {
+        let pages = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(page) = pages.get(request.path()) else { return Response::status(404) };
+        if let Some(status) = page.status {
+            return Response::status(status);
+        }
+        let same =
+            |name: &str, value: &Option<String>| value.is_some() && request.header(name) == value.as_deref();
+        let tagged = |response: Response| {
+            let named = [("ETag", &page.etag), ("Last-Modified", &page.last_modified)];
+            let given = named.iter().filter_map(|(name, value)| Some((*name, value.as_deref()?)));
+            given.fold(response, |response, (name, value)| response.header(name, value))
+        };
+        if same("if-none-match", &page.etag) || same("if-modified-since", &page.last_modified) {
+            return tagged(Response { body: Vec::new(), ..Response::status(304) });
+        }
+        let kind = match request.path() {
+            "/robots.txt" => "text/plain",
+            "/sitemap.xml" => "application/xml",
+            _ => "text/html; charset=utf-8",
+        };
+        tagged(Response::new(200, kind, page.html.clone()))
+    }
+
+    fn serve(&self) -> Server {
+        let site = self.clone();
+        Server::start(0, move |request: &Request| site.answer(request)).unwrap()
+    }
+
+    /// A start page that links to pages 1 to `n`, each with a text of its own, of which page 1 alone links to `/hidden`.
+    fn of(n: usize) -> Self {
+        let site = Self::default();
+        let links: Vec<String> = (1..=n).map(|n| format!("/{n}.html")).collect();
+        // a page with as little text as a list of links is asked for by a mobile client, too
+        let about = "<p>This site is about pages: how they come, how they change, how they go, and who is told of it. It has been \
+                     here for as long as anybody can remember, which is not very long, and it says so on every page that has \
+                     something to say about the matter, as this one has in more than a few words.</p><ul>";
+        site.put("/", page("start", &links).replace("<ul>", about));
+        for n in 1..=n {
+            let links = if n == 1 { vec!["/hidden".to_owned()] } else { Vec::new() };
+            site.put(&format!("/{n}.html"), page(&format!("page number {n}"), &links));
+        }
+        site.put("/hidden", page("what one page alone links to", &[]));
+        site
+    }
+
+    fn tag_all(&self) {
+        let mut pages = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for (target, page) in pages.iter_mut() {
+            page.etag = Some(format!("\"{target}\""));
+        }
+    }
+}
+
+/// What one run brought.
+struct Brought {
+    done: Done,
+    records: Vec<Value>,
+    /// Targets that were asked for, with whether the request was conditional.
+    asked: Vec<(String, bool)>,
+}
+
+impl Brought {
+    /// `change` and path of each record, sorted.
+    fn changes(&self, server: &Server) -> Vec<(String, String)> {
+        let told = |record: &Value| {
+            let url = record["url"].as_str().unwrap().replace(&server.url(""), "");
+            (record["metadata"]["change"].as_str().unwrap().to_owned(), url)
+        };
+        let mut changes: Vec<_> = self.records.iter().map(told).collect();
+        changes.sort();
+        changes
+    }
+
+    fn targets(&self) -> Vec<&str> {
+        let mut targets: Vec<_> = self.asked.iter().map(|(target, _)| target.as_str()).collect();
+        targets.sort_unstable();
+        targets
+    }
+}
+
+/// One run after the other with one state directory; each writes a file of its own.
+struct Nights<'a> {
+    server: &'a Server,
+    sandbox: Sandbox,
+    flags: Vec<&'a str>,
+    seeds: Vec<String>,
+    night: usize,
+}
+
+impl<'a> Nights<'a> {
+    fn new(server: &'a Server, flags: &[&'a str]) -> Self {
+        let seeds = vec![server.url("/")];
+        Self { server, sandbox: Sandbox::new(), flags: flags.to_vec(), seeds, night: 0 }
+    }
+
+    fn next(&mut self, flags: &[&str]) -> Brought {
+        self.next_with(flags, &[])
+    }
+
+    fn next_with(&mut self, flags: &[&str], env: &[(&str, &str)]) -> Brought {
+        self.night += 1;
+        let output = format!("{}.jsonl", self.night);
+        let before = self.server.requests().len();
+        let flags = [&["-o", output.as_str()], self.flags.as_slice(), flags].concat();
+        let mut command = self.sandbox.crawl(&self.seeds, &flags);
+        command.env("CRAWL_RECRAWL_CONFIRM_GONE", "20ms").envs(env.iter().copied());
+        let done = run(&mut command).expect(0);
+        let requests = self.server.requests();
+        let asked = requests[before..].iter().filter(|r| r.target != "/robots.txt");
+        let conditional =
+            |r: &Request| r.header("if-none-match").is_some() || r.header("if-modified-since").is_some();
+        let asked = asked.map(|r| (r.target.clone(), conditional(r))).collect();
+        let records = fs::read_to_string(self.sandbox.path(&output)).unwrap_or_default();
+        Brought { done, records: run::lines(&records), asked }
+    }
+}
+
+fn of(change: &str, targets: &[&str]) -> Vec<(String, String)> {
+    let mut all: Vec<_> = targets.iter().map(|t| (change.to_owned(), (*t).to_owned())).collect();
+    all.sort();
+    all
+}
+
+#[test]
+fn an_unchanged_site_is_asked_conditionally_and_has_no_changes() {
+    let site = Changing::of(8);
+    site.tag_all();
+    let server = site.serve();
+    let mut nights = Nights::new(&server, &["--recrawl", "all"]);
+    let first = nights.next(&[]);
+    assert_eq!(first.records.len(), 10);
+    assert!(first.records.iter().all(|r| r["metadata"]["change"] == "new"));
+    for _ in 0..2 {
+        let again = nights.next(&[]);
+        assert_eq!(again.changes(&server), []);
+        assert_eq!(again.targets(), first.targets(), "what is found through an unchanged page alone, too");
+        assert!(again.asked.iter().all(|(_, conditional)| *conditional), "{:?}", again.asked);
+        assert!(
+            again.done.stderr.contains("0 new, 0 changed, 10 unchanged, 0 gone"),
+            "{}",
+            again.done.stderr
+        );
+    }
+    let all = nights.next(&["--emit", "all"]);
+    assert_eq!(all.changes(&server), of("unchanged", &first.targets()));
+    let (was, now) =
+        (record(&first.records, &server.url("/1.html")), record(&all.records, &server.url("/1.html")));
+    assert_eq!((now["text"].as_str(), now["id"].as_str()), (Some(""), was["id"].as_str()));
+    assert_eq!(now["metadata"]["contentHash"], was["metadata"]["contentHash"]);
+    assert_eq!(now["metadata"]["statusCode"], 304);
+}
+
+#[test]
+fn last_modified_is_asked_for_and_what_changed_is_told_with_the_hash_before() {
+    let site = Changing::of(7);
+    for target in ["/", "/1.html", "/3.html"] {
+        site.set(target, |page| page.last_modified = Some("Sun, 01 Mar 2026 00:00:00 GMT".into()));
+    }
+    let server = site.serve();
+    let mut nights = Nights::new(&server, &["--recrawl", "all"]);
+    let first = nights.next(&[]);
+    site.set("/3.html", |p| {
+        p.html = page("page number 3, now with news", &["/added".into()]);
+        p.last_modified = Some("Mon, 02 Mar 2026 00:00:00 GMT".into());
+    });
+    site.put("/added", page("added since", &[]));
+    let second = nights.next(&[]);
+    let changes = [of("changed", &["/3.html"]), of("new", &["/added"])].concat();
+    assert_eq!(second.changes(&server), changes);
+    let conditional: Vec<_> = second.asked.iter().filter(|(_, c)| *c).map(|(t, _)| t.as_str()).collect();
+    assert_eq!(conditional.len(), 3, "those with validators: {conditional:?}");
+    let url = server.url("/3.html");
+    let (was, now) = (&record(&first.records, &url)["metadata"], &record(&second.records, &url)["metadata"]);
+    assert_eq!(now["previousContentHash"], was["contentHash"]);
+    assert_ne!(now["contentHash"], was["contentHash"]);
+    assert!(was.get("previousContentHash").is_none());
+    assert_eq!(nights.next(&[]).changes(&server), []);
+}
+
+/// Without validators the page comes whole: the same body is not read again, another body with the same text is no change.
+#[test]
+fn a_new_timestamp_in_the_footer_is_no_change() {
+    let site = Changing::of(9);
+    let stamp = |day: u32| {
+        for n in 1..=9 {
+            let html = page(&format!("page number {n}"), &[]);
+            let footer = format!("<footer>Generated on 2026-03-{day:02} at 04:0{n}</footer></body>");
+            // as a footer that is not marked as one, which only the other pages tell
+            let plain = format!(
+                "<p>Last built on 2026-03-{day:02} at 04:0{n} by the machine in the cellar</p></main>"
+            );
+            site.put(&format!("/{n}.html"), html.replace("</body>", &footer).replace("</main>", &plain));
+        }
+    };
+    stamp(1);
+    let server = site.serve();
+    let mut nights = Nights::new(&server, &["--recrawl", "all"]);
+    let first = nights.next(&[]);
+    let text = record(&first.records, &server.url("/4.html"))["text"].as_str().unwrap();
+    assert!(!text.contains("04:04"), "cleaning has removed it: {text}");
+    stamp(2);
+    let second = nights.next(&[]);
+    assert_eq!(second.changes(&server), []);
+    assert!(second.asked.iter().all(|(_, conditional)| !conditional));
+    site.set("/4.html", |p| p.html = p.html.replace("What page", "What all these years page"));
+    assert_eq!(nights.next(&[]).changes(&server), of("changed", &["/4.html"]));
+}
+
+#[test]
+fn a_page_is_gone_when_it_has_said_so_twice() {
+    let site = Changing::of(6);
+    site.tag_all();
+    let server = site.serve();
+    let mut nights = Nights::new(&server, &["--recrawl", "all"]);
+    let first = nights.next(&[]);
+    site.set("/2.html", |page| page.status = Some(404));
+    site.set("/3.html", |page| page.status = Some(410));
+    site.set("/4.html", |page| page.status = Some(500));
+    let second = nights.next(&[]);
+    assert_eq!(second.changes(&server), of("gone", &["/2.html", "/3.html"]));
+    let asked = |target: &str| second.targets().iter().filter(|t| **t == target).count();
+    assert_eq!([asked("/2.html"), asked("/3.html")], [2, 2], "asked for once more");
+    let gone = record(&second.records, &server.url("/3.html"));
+    let was = record(&first.records, &server.url("/3.html"));
+    assert_eq!((gone["metadata"]["statusCode"].as_u64(), gone["text"].as_str()), (Some(410), Some("")));
+    assert_eq!(gone["metadata"]["lastSeen"], was["metadata"]["fetchedAt"]);
+    assert_eq!(gone["metadata"]["contentHash"], was["metadata"]["contentHash"]);
+    assert!(second.done.stderr.contains("0 changed, 5 unchanged, 2 gone"), "{}", second.done.stderr);
+    let kinds: Vec<_> = nights.sandbox.errors().iter().map(|e| e["kind"].clone()).collect();
+    assert_eq!(kinds, ["http_status"], "an error of the server is not the end of a page");
+
+    site.set("/2.html", |page| page.status = None);
+    site.set("/4.html", |page| page.status = None);
+    let third = nights.next(&[]);
+    assert_eq!(third.changes(&server), of("new", &["/2.html"]), "gone is told once; what is back is new");
+}
+
+#[test]
+fn a_page_that_is_missing_for_a_moment_is_not_gone() {
+    let site = Changing::of(6);
+    let asked = Arc::new(Mutex::new(0));
+    let (inner, counted) = (site.clone(), Arc::clone(&asked));
+    let server = Server::start(0, move |request: &Request| {
+        let mut asked = counted.lock().unwrap_or_else(PoisonError::into_inner);
+        *asked += u32::from(request.path() == "/2.html");
+        // the second time it is asked for at all
+        if request.path() == "/2.html" && *asked == 2 { Response::status(404) } else { inner.answer(request) }
+    })
+    .unwrap();
+    let mut nights = Nights::new(&server, &["--recrawl", "all"]);
+    nights.next(&[]);
+    assert_eq!(nights.next(&[]).changes(&server), []);
+    assert_eq!(*asked.lock().unwrap(), 3);
+}
+
+/// Stopped between the two answers, the next run asks the second time.
+#[test]
+fn a_doubt_outlives_the_process() {
+    let site = Changing::of(6);
+    let server = site.serve();
+    let mut nights = Nights::new(&server, &["--recrawl", "all"]);
+    nights.next(&[]);
+    site.set("/2.html", |page| page.status = Some(404));
+    let before = server.requests().len();
+    let crawl = |output: &str| {
+        let mut command = nights.sandbox.crawl(&nights.seeds, &["-o", output, "--recrawl", "all"]);
+        command.env("CRAWL_RECRAWL_CONFIRM_GONE", "2s");
+        command
+    };
+    let stopped = Run::start(&mut crawl("stopped.jsonl"));
+    let missing = |requests: &[Request]| requests[before..].iter().any(|r| r.target == "/2.html");
+    assert!(server.wait(run::PATIENCE, missing), "{}", stopped.stderr_so_far());
+    stopped.signal("TERM");
+    stopped.wait();
+    run(&mut crawl("later.jsonl")).expect(0);
+    let read = |name| fs::read_to_string(nights.sandbox.path(name)).unwrap_or_default();
+    // on a machine that is slow to stop it the first run may have asked twice
+    let told: Vec<Value> =
+        ["stopped.jsonl", "later.jsonl"].into_iter().flat_map(|n| run::lines(&read(n))).collect();
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert_eq!(told[0]["metadata"]["change"], "gone");
+    let asked = server.requests()[before..].iter().filter(|r| r.target == "/2.html").count();
+    assert!(asked >= 2, "{asked}");
+}
+
+fn sitemap(server: &Server, entries: &[(&str, &str)]) -> String {
+    let urls: String = entries
+        .iter()
+        .map(|(target, lastmod)| {
+            format!("<url><loc>{}</loc><lastmod>{lastmod}</lastmod></url>", server.url(target))
+        })
+        .collect();
+    format!("<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">{urls}</urlset>")
+}
+
+#[test]
+fn a_sitemap_wakes_what_it_dates_newer_and_new_urls_are_always_found() {
+    let site = Changing::of(4);
+    let server = site.serve();
+    site.put("/robots.txt", format!("Sitemap: {}\n", server.url("/sitemap.xml")));
+    let old = [("/1.html", "2025-01-01"), ("/2.html", "2025-01-01")];
+    site.put("/sitemap.xml", sitemap(&server, &old));
+    let mut nights = Nights::new(&server, &[]);
+    assert_eq!(nights.next(&[]).records.len(), 6);
+    site.put("/2.html", page("page number 2 of another year", &[]));
+    site.put("/3.html", page("page number 3 of another year", &[]));
+    site.put("/5.html", page("page number 5", &[]));
+    let news = [("/1.html", "2025-01-01"), ("/2.html", "2099-01-01"), ("/5.html", "2099-01-01")];
+    site.put("/sitemap.xml", sitemap(&server, &news));
+    for mode in ["none", "auto", "changed"] {
+        let brought = nights.next(&["--recrawl", mode]);
+        let changes = match mode {
+            "none" => of("new", &["/5.html"]),
+            "auto" => of("changed", &["/2.html"]),
+            _ => Vec::new(),
+        };
+        assert_eq!(brought.changes(&server), changes, "{mode}");
+        let asked = match mode {
+            "none" => vec!["/5.html", "/sitemap.xml"],
+            // dated in the future, it is due in each round
+            "auto" => vec!["/", "/2.html", "/5.html", "/sitemap.xml"],
+            _ => vec!["/", "/2.html", "/5.html", "/sitemap.xml"],
+        };
+        assert_eq!(brought.targets(), asked, "{mode}");
+    }
+    let all = nights.next(&["--recrawl", "all"]);
+    assert_eq!(all.changes(&server), of("changed", &["/3.html"]));
+}
+
+#[test]
+fn what_is_due_is_asked_and_what_is_not_rests() {
+    let site = Changing::of(4);
+    site.set("/2.html", |page| page.etag = Some("\"2\"".into()));
+    let server = site.serve();
+    let mut nights = Nights::new(&server, &[]);
+    let all = nights.next(&[]).asked.len();
+    assert_eq!(nights.next(&[]).targets(), ["/"], "min_age is not over; seeds are always asked");
+    assert_eq!(nights.next(&["--recrawl", "changed"]).targets(), ["/", "/2.html"], "a 304 costs little");
+    assert_eq!(nights.next(&["--recrawl", "none"]).targets(), Vec::<&str>::new());
+    assert_eq!(nights.next(&["--recrawl", "changed", "--max-age", "0s"]).asked.len(), all);
+    let due = nights.next(&["--min-age", "0s", "--max-age", "0s"]);
+    assert_eq!(due.asked.len(), all);
+}
+
+#[test]
+fn other_rules_read_everything_anew_and_say_so() {
+    let site = Changing::of(6);
+    site.tag_all();
+    let server = site.serve();
+    let mut nights = Nights::new(&server, &[]);
+    let first = nights.next(&[]);
+    let second = nights.next(&["--links", "strip"]);
+    assert!(second.done.stderr.contains("was made with other rules"), "{}", second.done.stderr);
+    assert!(second.asked.iter().all(|(_, conditional)| !conditional));
+    assert_eq!(second.asked.len(), first.asked.len());
+    let with_links = first.records.iter().filter(|r| r["text"].as_str().unwrap().contains("](")).count();
+    assert!(with_links > 0 && second.records.len() == with_links, "those whose texts had links");
+    assert!(second.records.iter().all(|r| r["metadata"]["change"] == "changed"));
+    let third = nights.next(&["--links", "strip", "--recrawl", "all"]);
+    assert!(!third.done.stderr.contains("other rules"));
+    assert!(third.asked.iter().all(|(_, conditional)| *conditional));
+    assert_eq!(third.changes(&server), []);
+}
+
+/// What the site repeats was learnt in the first round, and is removed from the few pages that change later.
+#[test]
+fn what_a_site_repeats_is_remembered() {
+    const SLOGAN: &str =
+        "<p>The harbour office is open on all weekdays, and closed whenever the tide says so</p><h1>";
+    let site = Changing::of(12);
+    let with_slogan =
+        |n: usize, title: &str| site.put(&format!("/{n}.html"), page(title, &[]).replace("<h1>", SLOGAN));
+    (1..=12).for_each(|n| with_slogan(n, &format!("page number {n}")));
+    let server = site.serve();
+    let mut nights = Nights::new(&server, &["--recrawl", "all"]);
+    let first = nights.next(&[]);
+    let text = |records: &[Value], target: &str| {
+        record(records, &server.url(target))["text"].as_str().unwrap().to_owned()
+    };
+    assert!(!text(&first.records, "/3.html").contains("harbour office"));
+    with_slogan(3, "page number 3 again");
+    let second = nights.next(&[]);
+    assert_eq!(second.changes(&server), of("changed", &["/3.html"]));
+    let now = text(&second.records, "/3.html");
+    assert!(now.contains("page number 3 again") && !now.contains("harbour office"), "{now}");
+}
+
+/// Where most pages of a site have changed, what they repeat now is what counts.
+#[test]
+fn a_site_that_was_rebuilt_is_learnt_anew() {
+    let site = Changing::of(12);
+    let build = |year: u32, slogan: &str| {
+        for n in 1..=12 {
+            let html = page(&format!("page number {n} of {year}"), &[]);
+            site.put(&format!("/{n}.html"), html.replace("<h1>", &format!("<p>{slogan}</p><h1>")));
+        }
+    };
+    build(2025, "The harbour office is open on all weekdays, and closed whenever the tide says so");
+    let server = site.serve();
+    let mut nights = Nights::new(&server, &["--recrawl", "all"]);
+    nights.next(&[]);
+    build(2026, "Ferries leave from the northern quay at every full hour, but for those that do not");
+    let second = nights.next(&[]);
+    assert_eq!(second.records.len(), 12);
+    let text = record(&second.records, &server.url("/7.html"))["text"].as_str().unwrap();
+    assert!(!text.contains("northern quay"), "{text}");
+}
+
+/// A new page with the text of one that rests says so.
+#[test]
+fn duplicates_are_known_across_rounds() {
+    let site = Changing::of(5);
+    site.tag_all();
+    let server = site.serve();
+    let mut nights = Nights::new(&server, &["--recrawl", "all"]);
+    let first = nights.next(&[]);
+    let copied = page("page number 4", &[]);
+    site.put("/copy.html", copied);
+    site.set("/2.html", |p| {
+        p.html = page("page number 2", &["/copy.html".into()]);
+        p.etag = Some("\"other\"".into());
+    });
+    let second = nights.next(&[]);
+    let copy = record(&second.records, &server.url("/copy.html"));
+    let original = record(&first.records, &server.url("/4.html"));
+    assert_eq!(
+        (&copy["metadata"]["duplicateOf"], &copy["metadata"]["change"]),
+        (&original["id"], &"new".into())
+    );
+}
+
+/// A state directory of version 3 of the store, made by the last program that wrote it, of `Tree::of(7)` at HOST.
+const VERSION_3: &str = include_str!("../fixtures/states/version3.sql");
+
+/// Lays the old state into the sandbox, its site moved to the server's address.
+fn old_state(nights: &Nights<'_>) {
+    let host = nights.server.url("").replace("http://", "");
+    fs::create_dir_all(nights.sandbox.path("state")).unwrap();
+    let state = rusqlite::Connection::open(nights.sandbox.path("state/crawl.sqlite")).unwrap();
+    state.execute_batch(&VERSION_3.replace("HOST", &host)).unwrap();
+    let mut select = state.prepare("SELECT id, url FROM urls").unwrap();
+    let rows = select.query_map([], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?))).unwrap();
+    for (id, url) in rows.map(Result::unwrap).collect::<Vec<_>>() {
+        state
+            .execute("UPDATE urls SET key = ?2 WHERE id = ?1", (id, crawl_model::UrlKey::of(&url).0))
+            .unwrap();
+    }
+}
+
+#[test]
+fn a_state_of_the_version_before_is_taken_over() {
+    let tree = Tree::of(7);
+    let site = Changing::default();
+    for (n, target) in (1..).zip(tree.targets()) {
+        let children = [2 * n, 2 * n + 1].into_iter().filter(|m| *m <= 7).map(Tree::target);
+        site.put(&target, page(&format!("page number {n}"), &children.collect::<Vec<_>>()));
+        site.set(&target, |page| page.etag = Some(format!("\"{n}\"")));
+    }
+    site.put("/p/5.html", page("page number 5, which is another one now", &[]));
+    site.set("/p/6.html", |page| page.status = Some(404));
+    let server = site.serve();
+    let mut nights = Nights::new(&server, &[]);
+    old_state(&nights);
+    let first = nights.next(&[]);
+    assert!(first.done.stderr.contains("was made with other rules"), "{}", first.done.stderr);
+    assert!(first.asked.iter().all(|(_, conditional)| !conditional), "{:?}", first.asked);
+    assert_eq!(first.targets().len(), 8, "every page, and the one that is missing twice");
+    let told = first.changes(&server);
+    assert!(told.contains(&("changed".into(), "/p/5.html".into())), "{told:?}");
+    assert!(told.contains(&("gone".into(), "/p/6.html".into())), "{told:?}");
+    assert!(told.iter().all(|(change, _)| change != "new"), "{told:?}");
+    let gone = record(&first.records, &server.url("/p/6.html"));
+    assert!(gone["metadata"]["lastSeen"].as_str().unwrap().starts_with("2026-"), "{gone}");
+    let second = nights.next(&["--recrawl", "all"]);
+    assert_eq!(second.changes(&server), []);
+    assert!(second.asked.iter().filter(|(_, conditional)| *conditional).count() >= 6, "{:?}", second.asked);
+}
