@@ -51,7 +51,7 @@ fn urls(path: &Path) -> BTreeMap<String, usize> {
                 count(document.url);
                 ControlFlow::Continue(())
             })
-            .unwrap()
+            .unwrap();
         }
         _ => {
             for entry in lines(&fs::read_to_string(path.join("index.jsonl")).unwrap()) {

@@ -229,3 +229,52 @@ fn what_failed_is_fetched_again() {
     run(crawl().args(["--recrawl", "all", "--emit", "all"])).expect(0);
     assert_eq!(sandbox.records("out.jsonl").len(), 4);
 }
+
+/// The data that a page of a report holds.
+fn data_of(page: &str) -> Value {
+    let (_, rest) = page.split_once("const data = ").unwrap();
+    serde_json::Deserializer::from_str(rest).into_iter().next().unwrap().unwrap()
+}
+
+#[test]
+fn each_run_leaves_a_report() {
+    let handler = |request: &Request| match request.path() {
+        "/gone</script>" | "/gone%3C/script%3E" => Response::status(404),
+        _ => Tree::of(15).answer(request),
+    };
+    let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());
+    let seeds = [server.url("/"), server.url("/gone%3C/script%3E")];
+    let done = run(&mut sandbox.crawl(&seeds, &["-O", "out.jsonl"])).expect(0);
+    assert!(done.stderr.contains("state/report.html"), "{}", done.stderr);
+    let page = sandbox.read("state/report.html");
+    assert!(!page.contains("http-equiv=\"refresh\"") && page.contains("default-src 'none'"));
+    let first = data_of(&page);
+    assert_eq!(first["totals"]["records"], 15);
+    assert_eq!((&first["exitCode"], &first["statuses"]["200"]), (&0.into(), &15.into()));
+    assert_eq!(first["failures"][0]["examples"][0]["url"], seeds[1]);
+    assert_eq!(first["hosts"][0]["records"], 15);
+    assert_eq!(first["samples"].as_array().unwrap().last().unwrap()["pages"], 15);
+    assert_eq!(first["before"], serde_json::json!([]));
+    run(&mut sandbox.crawl(&seeds, &["-O", "out.jsonl"])).expect(0);
+    let second = data_of(&sandbox.read("state/report.html"));
+    assert_eq!(second["before"][0]["records"], 15);
+    assert_eq!(second["totals"]["round"], 2);
+    let report = |more: &[&str]| run(sandbox.bare().args(["report", "--state-dir", "state"]).args(more));
+    report(&["-o", "again.html"]).expect(0);
+    assert_eq!(sandbox.read("again.html"), sandbox.read("state/report.html"));
+    std::fs::remove_file(sandbox.path("state/report.json")).unwrap();
+    assert!(report(&[]).expect(2).stderr.contains("no report"));
+    let off = run(sandbox.crawl(&seeds, &["-O", "out.jsonl"]).env("CRAWL_STATE_REPORT", "false")).expect(0);
+    assert!(!off.stderr.contains("report.html") && !sandbox.path("state/report.json").exists());
+}
+
+#[test]
+fn manual_pages_are_written() {
+    let sandbox = Sandbox::new();
+    run(sandbox.bare().args(["manual", "man"])).expect(0);
+    let page = sandbox.read("man/crawl.1");
+    assert!(page.starts_with(".ie") && page.contains("max\\-time") && page.contains("Exit codes"), "{page}");
+    assert!(sandbox.read("man/crawl-status.1").contains("state\\-dir"));
+    let version = run(sandbox.bare().arg("--version")).expect(0).stdout;
+    assert!(version.starts_with(&format!("crawl {}", env!("CARGO_PKG_VERSION"))), "{version}");
+}

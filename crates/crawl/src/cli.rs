@@ -13,7 +13,7 @@ pub use duplicates::DuplicatesArgs;
 pub use jobs::{
     CheckArgs, CheckWhat, ClassifyArgs, DedupArgs, DedupMode, ExtractArgs, RulesArgs, TextFormat,
 };
-pub use operate::{RetryArgs, StateArgs, StatusArgs};
+pub use operate::{ReportArgs, RetryArgs, StateArgs, StatusArgs};
 pub use projects::{AnalyzeArgs, DatabaseArgs, McpArgs, ProjectsArgs, ProjectsWhat, ServeArgs};
 pub use quality::QualityArgs;
 pub use replay::ReplayArgs;
@@ -36,7 +36,7 @@ fetched, 5 stopped by a limit, 6 another run holds the state directory, 130 inte
 
 /// Fetches sites politely, takes each page's main content, removes what the site repeats, writes JSONL.
 #[derive(Debug, Parser)]
-#[command(name = "crawl", version, after_help = EXAMPLES, args_conflicts_with_subcommands = true, max_term_width = 110)]
+#[command(name = "crawl", version = env!("CRAWL_VERSION"), after_help = EXAMPLES, args_conflicts_with_subcommands = true, max_term_width = 110)]
 pub struct Cli {
     /// Another job than crawling.
     #[command(subcommand)]
@@ -76,6 +76,13 @@ pub enum Command {
     Replay(ReplayArgs),
     /// Print the JSON Schema of a record.
     Schema,
+    /// Write the report of the last run anew: a page with what came of it, also left in the state directory by each run.
+    Report(ReportArgs),
+    /// Write the manual pages, one for each job, into a directory: crawl.1, crawl-extract.1, …
+    Manual {
+        /// The directory, which is made if it does not exist
+        dir: PathBuf,
+    },
     /// Print shell completions.
     Completions {
         /// The shell to complete for.

@@ -12,6 +12,7 @@ use crate::{
     opt_outs::OptOutCache,
     projects::{KeepError, Keeper},
     recrawl::{KnownEnd, Recrawl},
+    report::Samples,
     robots_cache::RobotsCache,
     sitemap_book::SitemapBook,
     stats::Stats,
@@ -80,6 +81,8 @@ pub struct Context {
     pub stats: Stats,
     /// Told that no page is to wait for a browser any more: each is taken as it came.
     pub hurry: CancellationToken,
+    /// Counts over time.
+    pub samples: Samples,
     /// Told to stop; only the scheduler and requests in flight look at it.
     pub cancel: CancellationToken,
     /// Why the scheduler stopped handing out work; set once, before its channel closes.

@@ -28,6 +28,28 @@ pub enum Exit {
     Interrupted = 130,
 }
 
+impl Exit {
+    /// What a run ends with that a stage's error ended.
+    #[must_use]
+    pub const fn of(error: &StageError) -> Self {
+        match error {
+            StageError::Output { .. } | StageError::Project { .. } => Self::Storage,
+            StageError::Store(error) => Self::of_store(error),
+            // the reader has what it wanted
+            StageError::ClosedPipe => Self::Done,
+            _ => Self::Internal,
+        }
+    }
+
+    const fn of_store(error: &StoreError) -> Self {
+        match error {
+            StoreError::Full(_) => Self::Storage,
+            StoreError::Busy(_) => Self::Held,
+            _ => Self::Internal,
+        }
+    }
+}
+
 impl From<Ending> for Exit {
     fn from(ending: Ending) -> Self {
         match ending {
@@ -73,11 +95,7 @@ impl From<ConfigErrors> for Failure {
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
-        let exit = match error {
-            StoreError::Full(_) => Exit::Storage,
-            StoreError::Busy(_) => Exit::Held,
-            _ => Exit::Internal,
-        };
+        let exit = Exit::of_store(&error);
         let damaged = matches!(error, StoreError::Corrupt(_));
         let error = anyhow::Error::from(error);
         let error = if damaged {
@@ -93,12 +111,7 @@ impl From<StageError> for Failure {
     fn from(error: StageError) -> Self {
         match error {
             StageError::Store(error) => error.into(),
-            StageError::Output { .. } | StageError::Project { .. } => {
-                Self { exit: Exit::Storage, error: error.into() }
-            }
-            // the reader has what it wanted
-            StageError::ClosedPipe => Self { exit: Exit::Done, error: error.into() },
-            _ => Self { exit: Exit::Internal, error: error.into() },
+            error => Self { exit: Exit::of(&error), error: error.into() },
         }
     }
 }

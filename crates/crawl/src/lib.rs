@@ -32,6 +32,7 @@ pub mod progress;
 pub mod projects;
 pub mod record;
 pub mod recrawl;
+pub mod report;
 pub mod robots_cache;
 mod rules_version;
 pub mod run;
@@ -50,6 +51,7 @@ pub mod store;
 pub mod strategies;
 mod threads;
 pub mod traps;
+mod upkeep;
 pub mod visit;
 
 pub use commands::dispatch;

@@ -82,6 +82,8 @@ pub struct Places<'a> {
     pub output: &'a str,
     /// The error log.
     pub errors: &'a Path,
+    /// The report.
+    pub report: Option<&'a Path>,
 }
 
 /// How a run ended, in a few words.
@@ -141,6 +143,7 @@ pub fn summary_json(context: &Context, why: &str, counts: &FrontierCounts, place
         "frontier": counts,
         "output": places.output,
         "errorLog": places.errors,
+        "report": places.report,
     })
     .to_string()
 }
@@ -203,6 +206,9 @@ pub fn summary(context: &Context, why: &str, counts: &FrontierCounts, places: &P
     }
     let _ = writeln!(out, "  output     {}", places.output);
     let _ = write!(out, "  errors     {}", places.errors.display());
+    if let Some(report) = places.report {
+        let _ = write!(out, "\n  report     {}", report.display());
+    }
     out
 }
 

@@ -19,6 +19,7 @@ use crate::{
     progress::{self, Places, say},
     projects::Keeper,
     recrawl::{self, Recrawl},
+    report::{self, Samples},
     robots_cache::RobotsCache,
     rules_version, seeds,
     sitemap_book::SitemapBook,
@@ -26,6 +27,7 @@ use crate::{
     stats::Stats,
     store::Store,
     strategies::Lessons,
+    upkeep,
 };
 use crawl_extract::{Options, PageExtractor};
 use crawl_fetch::{
@@ -34,7 +36,7 @@ use crawl_fetch::{
 use crawl_model::{Discovery, FrontierCounts, HostKey, NewUrl};
 use std::{
     io,
-    path::Path,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, OnceLock},
 };
 use tokio::task::JoinHandle;
@@ -56,6 +58,7 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let group = Some(config.crawl.source_group.as_str()).filter(|g| !g.is_empty());
     let project = (config.crawl.project.as_str(), group);
     let state = State::open(&dir, args.fresh, project, rules_version::of(&config))?;
+    upkeep::remove_old(&config.state, &dir, args.quiet);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -114,12 +117,16 @@ async fn crawl(config: Config, seeds: &[Seed], state: &State, quiet: bool) -> Re
     let counts =
         if outcome.is_ok() { context.store.counts()? } else { context.store.counts().unwrap_or_default() };
     let why = progress::heading(outcome.as_ref().err(), ending, &counts, &context.stats);
+    let report = leave_report(&context, state, why, outcome.as_ref().err(), ending, &counts);
     if !quiet {
-        let places = Places { output: &names.0, errors: Path::new(&names.1) };
+        let places = Places { output: &names.0, errors: Path::new(&names.1), report: report.as_deref() };
         say(&match context.config.log.format {
             LogFormat::Text => progress::summary(&context, why, &counts, &places),
             LogFormat::Json => progress::summary_json(&context, why, &counts, &places),
         });
+    }
+    if outcome.is_ok() && ending == Ending::Drained {
+        upkeep::compact(&state.store, &context.config.state, quiet)?;
     }
     beside.end().await;
     match outcome {
@@ -129,8 +136,25 @@ async fn crawl(config: Config, seeds: &[Seed], state: &State, quiet: bool) -> Re
     }
 }
 
-/// What goes on beside a run: signals are waited for, progress and metrics shown.
+/// The report of a run, if one is wanted and can be written.
+fn leave_report(
+    context: &Context,
+    state: &State,
+    why: &str,
+    error: Option<&StageError>,
+    ending: Ending,
+    counts: &FrontierCounts,
+) -> Option<PathBuf> {
+    if !context.config.state.report {
+        return None;
+    }
+    let exit = error.map_or_else(|| progress::exit_code(ending, counts, &context.stats), Exit::of);
+    report::leave(context, state.round, &state.dir, (why, exit), counts)
+}
+
+/// What goes on beside a run: signals are waited for, progress and metrics shown, samples taken.
 struct Beside {
+    samples: JoinHandle<()>,
     signals: JoinHandle<()>,
     metrics: JoinHandle<()>,
     progress: Option<JoinHandle<()>>,
@@ -145,7 +169,9 @@ impl Beside {
         let done = CancellationToken::new();
         // a collector of JSON lines has no use for a line of progress
         let shows = !quiet && context.config.log.format == LogFormat::Text;
+        let sampled = (Arc::clone(context), done.clone());
         Self {
+            samples: tokio::spawn(async move { sampled.0.samples.take(&sampled.0, sampled.1).await }),
             signals: tokio::spawn(stop_on_signals(context.cancel.clone(), quiet)),
             metrics: tokio::spawn(metrics.show(Arc::clone(context), done.clone())),
             progress: shows.then(|| tokio::spawn(progress::show(Arc::clone(context), done.clone()))),
@@ -163,7 +189,7 @@ impl Beside {
 
     /// Waits for what still shows the last counts.
     async fn end(self) {
-        let _ = self.metrics.await;
+        let _ = (self.samples.await, self.metrics.await);
         self.signals.abort();
     }
 }
@@ -282,6 +308,7 @@ pub fn context(config: Config, store: Arc<dyn Store>) -> Result<Context, Failure
         archive: None,
         stats: Stats::default(),
         hurry: CancellationToken::new(),
+        samples: Samples::default(),
         cancel: CancellationToken::new(),
         ending: OnceLock::new(),
         scope_lock: Mutex::default(),

@@ -36,13 +36,7 @@ pub struct State {
 /// # Errors
 /// When neither `XDG_STATE_HOME` nor a home directory is known.
 pub fn default_dir(seed: &Path) -> Result<PathBuf, Failure> {
-    let base = std::env::var_os("XDG_STATE_HOME")
-        .map(PathBuf::from)
-        .filter(|path| path.is_absolute())
-        .or_else(|| std::env::home_dir().filter(|h| h.is_absolute()).map(|home| home.join(".local/state")))
-        .ok_or_else(|| {
-            Failure::usage("no home directory is known: name one for the state with --state-dir")
-        })?;
+    let base = base()?;
     let (stem, identity) = match seeds::as_url(seed).map(Url::parse) {
         Some(Ok(url)) => (url.host_str().unwrap_or_default().to_owned(), url.to_string()),
         _ => {
@@ -52,7 +46,20 @@ pub fn default_dir(seed: &Path) -> Result<PathBuf, Failure> {
         }
     };
     let hash = UrlKey::of(&identity).to_string();
-    Ok(base.join("crawl").join(format!("{stem}-{}", &hash[..8])))
+    Ok(base.join(format!("{stem}-{}", &hash[..8])))
+}
+
+/// Where state directories are that nobody has named: `$XDG_STATE_HOME/crawl`.
+///
+/// # Errors
+/// When neither `XDG_STATE_HOME` nor a home directory is known.
+pub fn base() -> Result<PathBuf, Failure> {
+    std::env::var_os("XDG_STATE_HOME")
+        .map(PathBuf::from)
+        .filter(|path| path.is_absolute())
+        .or_else(|| std::env::home_dir().filter(|h| h.is_absolute()).map(|home| home.join(".local/state")))
+        .map(|base| base.join("crawl"))
+        .ok_or_else(|| Failure::usage("no home directory is known: name one for the state with --state-dir"))
 }
 
 /// The state directory of a crawl: the one that is named, or the one of its seeds.

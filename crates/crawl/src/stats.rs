@@ -1,6 +1,6 @@
 //! Counts of a run, shared by all stages; read by the progress line and the summary.
 
-use crate::latency::Latency;
+use crate::{latency::Latency, report::Example};
 use crawl_model::{Change, CleanPage, FailedPage, HostKey, Strategy, Warning};
 use rustc_hash::FxHashMap;
 use std::{
@@ -18,6 +18,8 @@ use tokio::sync::Notify;
 const MAX_HOSTS: usize = 10_000;
 /// Failures whose messages are kept.
 const FIRST_FAILURES: usize = 3;
+/// Failures of each kind that are kept as examples.
+const EXAMPLES: usize = 5;
 
 /// A counter.
 #[derive(Debug, Default)]
@@ -115,6 +117,7 @@ struct Tables {
     latency: Latency,
     hosts: FxHashMap<HostKey, HostFigures>,
     first_failures: Vec<String>,
+    failures: BTreeMap<&'static str, Vec<Example>>,
 }
 
 impl Tables {
@@ -213,9 +216,14 @@ impl Stats {
         self.tables().not_rendered.clone()
     }
 
-    /// A URL failed; the first few are kept, for a run of which nothing else is left to tell.
+    /// A URL failed; the first few are kept, those of each kind, and those of a run of which nothing else is left to tell.
     pub fn note_failure(&self, failed: &FailedPage) {
         let mut tables = self.tables();
+        let examples = tables.failures.entry(failed.kind).or_default();
+        if examples.len() < EXAMPLES {
+            let (url, message, hint) = (failed.url.clone(), failed.message.clone(), failed.hint.clone());
+            examples.push(Example { url, message, hint });
+        }
         if tables.first_failures.len() < FIRST_FAILURES {
             tables.first_failures.push(format!("{}: {} ({})", failed.url, failed.message, failed.hint));
         }
@@ -224,6 +232,11 @@ impl Stats {
     /// The first few failures.
     pub fn first_failures(&self) -> Vec<String> {
         self.tables().first_failures.clone()
+    }
+
+    /// The first few failures of each kind.
+    pub fn failures(&self) -> BTreeMap<&'static str, Vec<Example>> {
+        self.tables().failures.clone()
     }
 
     /// Responses by HTTP status.

@@ -56,3 +56,17 @@ pub struct RetryArgs {
     #[command(flatten)]
     pub run: RunArgs,
 }
+
+/// `crawl report`
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// Whose report
+    #[command(flatten)]
+    pub state: StateArgs,
+    /// Where to write it [default: report.html in the state directory]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Show it in the browser
+    #[arg(long)]
+    pub open: bool,
+}

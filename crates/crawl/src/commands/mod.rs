@@ -12,6 +12,7 @@ mod jsonl;
 mod page_file;
 mod projects;
 mod quality;
+mod report;
 mod retry;
 mod status;
 
@@ -43,6 +44,8 @@ pub fn dispatch(cli: Cli) -> Exit {
         Some(Command::Projects(args)) => projects::run(&args),
         Some(Command::Serve(args)) => crate::serve::run(&args),
         Some(Command::Mcp(args)) => crate::mcp::run(&args),
+        Some(Command::Report(args)) => report::run(&args),
+        Some(Command::Manual { dir }) => manual(&dir),
         Some(Command::Status(args)) => status::run(&args),
         Some(Command::RetryErrors(args)) => retry::run(&args),
         Some(Command::Replay(args)) => crate::archive::replay::run(&args),
@@ -60,6 +63,14 @@ pub fn dispatch(cli: Cli) -> Exit {
         }
         failure.exit
     })
+}
+
+/// The manual pages.
+fn manual(dir: &Path) -> Result<Exit, Failure> {
+    std::fs::create_dir_all(dir)
+        .and_then(|()| clap_mangen::generate_to(Cli::command(), dir))
+        .map_err(|e| Failure::new(Exit::Storage, format!("{}: {e}", dir.display())))?;
+    Ok(Exit::Done)
 }
 
 /// The rules that the flags ask for.

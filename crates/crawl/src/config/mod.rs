@@ -333,4 +333,6 @@ fn nearest<'a>(given: &str, known: impl Iterator<Item = &'a String>) -> Option<S
 }
 
 #[cfg(test)]
+mod reference;
+#[cfg(test)]
 mod tests;

@@ -348,6 +348,11 @@ pub struct ArchiveSection {
 #[expect(missing_docs, reason = "see config/crawl.toml")]
 pub struct StateSection {
     pub dir: String,
+    pub report: bool,
+    #[serde(deserialize_with = "unlimited_size")]
+    pub compact: Option<bytesize::ByteSize>,
+    #[serde(deserialize_with = "unlimited_duration")]
+    pub keep: Option<Duration>,
 }
 
 #[derive(Clone, Debug, Deserialize)]

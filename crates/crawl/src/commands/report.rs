@@ -1,0 +1,27 @@
+//! `crawl report`: the page of the last run, made anew from its data.
+
+use crate::{
+    cli::ReportArgs,
+    config,
+    exit::{Exit, Failure},
+    progress::say,
+    report::Report,
+    state,
+};
+
+pub fn run(args: &ReportArgs) -> Result<Exit, Failure> {
+    let settings =
+        config::load(args.state.config.as_deref(), config::environment()?, args.state.overrides())?;
+    let dir = state::dir(&settings, args.state.seed.as_deref())?;
+    let report = Report::read(&dir).map_err(|e| {
+        Failure::usage(format!("{}: no report of a run can be read here: {e}", dir.display()))
+    })?;
+    let page = args.output.clone().unwrap_or_else(|| dir.join("report.html"));
+    report.write_page(&page).map_err(|e| Failure::new(Exit::Storage, format!("{}: {e}", page.display())))?;
+    say(&page.display().to_string());
+    if args.open {
+        opener::open(&page)
+            .map_err(|e| Failure::usage(format!("{} cannot be shown: {e}", page.display())))?;
+    }
+    Ok(Exit::Done)
+}

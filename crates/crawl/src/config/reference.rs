@@ -1,0 +1,75 @@
+//! `docs/settings.md`, made from the file of defaults, which `tests.rs` holds against the types.
+
+use super::DEFAULTS;
+use std::fmt::Write as _;
+
+const HEAD: &str = "\
+# Settings
+
+Every setting with its default. A file given with `--config` names those that are to be different:
+
+```toml
+[fetch]
+delay = \"2s\"
+```
+
+A flag comes before the environment, that before the file, that before the default. In the environment the setting `delay` of
+`[fetch]` is `CRAWL_FETCH_DELAY`; `crawl --help` names the flags. Unknown keys are errors.
+
+This page is made from [`config/crawl.toml`](../config/crawl.toml), which the program reads its defaults from.
+";
+
+/// The page.
+fn page() -> String {
+    let mut out = HEAD.to_owned();
+    let (mut comment, mut keys): (Vec<&str>, Vec<String>) = (Vec::new(), Vec::new());
+    let mut lines = DEFAULTS.lines().peekable();
+    while let Some(line) = lines.next() {
+        if let Some(words) = line.strip_prefix('#') {
+            flush(&mut out, &mut comment, &mut keys);
+            comment.push(words.trim());
+        } else if let Some(section) = line.strip_prefix('[').and_then(|l| l.strip_suffix(']')) {
+            flush(&mut out, &mut comment, &mut keys);
+            comment.clear();
+            let _ = write!(out, "\n## `[{section}]`\n\n");
+        } else if let Some((key, value)) = line.split_once('=') {
+            let mut value = value.trim().to_owned();
+            // a list over several lines
+            while value.starts_with('[') && !value.ends_with(']') {
+                let Some(next) = lines.next() else { break };
+                value.push(' ');
+                value.push_str(next.trim());
+            }
+            keys.push(format!("**`{}`** = `{value}`", key.trim()));
+        }
+    }
+    flush(&mut out, &mut comment, &mut keys);
+    out
+}
+
+/// Writes the keys that stand below a comment. A comment that no key has followed yet goes on.
+fn flush(out: &mut String, comment: &mut Vec<&str>, keys: &mut Vec<String>) {
+    if keys.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "- {}", keys.join(", "));
+    if !comment.is_empty() {
+        let _ = writeln!(out, "  <br>{}", comment.join("\n  ").replace('<', "&lt;"));
+    }
+    comment.clear();
+    keys.clear();
+}
+
+#[test]
+fn the_page_of_settings_is_that_of_the_defaults() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/settings.md");
+    let page = page();
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(path, &page).unwrap();
+    }
+    let found = std::fs::read_to_string(path).unwrap_or_default();
+    assert!(
+        found == page,
+        "docs/settings.md is not up to date: UPDATE_DOCS=1 cargo nextest run -p crawl page_of_settings"
+    );
+}

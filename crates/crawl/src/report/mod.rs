@@ -1,0 +1,277 @@
+//! The report of a run: `report.json` in the state directory, and `report.html` made of it, a page that needs nothing else.
+
+mod samples;
+
+pub use samples::{Sample, Samples};
+
+use crate::{
+    context::{Context, rfc3339},
+    exit::Exit,
+    stats::HostFigures,
+};
+use crawl_model::FrontierCounts;
+use serde::{Deserialize, Serialize};
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+const PAGE: &str = include_str!("report.html");
+/// Version of `report.json`.
+const VERSION: u32 = 1;
+/// Hosts in the report, those with most requests.
+const HOSTS: usize = 300;
+/// Runs before this one that the report tells of.
+const HISTORY: usize = 60;
+
+/// What a run came to.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Report {
+    version: u32,
+    /// The program's version.
+    program: String,
+    /// How the run ended, in words.
+    ended: String,
+    exit_code: u8,
+    totals: Totals,
+    frontier: FrontierCounts,
+    statuses: BTreeMap<u16, u64>,
+    strategies: BTreeMap<String, u64>,
+    /// Of URLs without a record.
+    kinds: BTreeMap<String, u64>,
+    not_rendered: BTreeMap<String, u64>,
+    /// Failures by kind, with the first few of each.
+    failures: Vec<Failures>,
+    /// Upper bounds in milliseconds, with the responses that took no longer.
+    latency: Vec<(u64, u64)>,
+    hosts: Vec<HostReport>,
+    hosts_left_out: usize,
+    samples: Vec<Sample>,
+    /// Runs before this one, oldest first.
+    before: Vec<Totals>,
+}
+
+/// The sums of a run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Totals {
+    round: u32,
+    started_at: String,
+    seconds: f64,
+    records: u64,
+    pages: u64,
+    errors: u64,
+    duplicates: u64,
+    soft_404s: u64,
+    without_text: u64,
+    received_bytes: u64,
+    html_bytes: u64,
+    content_bytes: u64,
+    removed_bytes: u64,
+    written_bytes: u64,
+    changes: Changes,
+}
+
+/// What became of pages since earlier rounds.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+struct Changes {
+    new: u64,
+    changed: u64,
+    unchanged: u64,
+    gone: u64,
+}
+
+/// Failures of one kind.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Failures {
+    kind: String,
+    count: u64,
+    examples: Vec<Example>,
+}
+
+/// A failure.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Example {
+    /// The URL that failed.
+    pub url: String,
+    /// What happened.
+    pub message: String,
+    /// What can be done.
+    pub hint: String,
+}
+
+/// The figures of a host.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct HostReport {
+    host: String,
+    requests: u64,
+    mean_ms: u64,
+    median_ms: u64,
+    p95_ms: u64,
+    records: u64,
+    content_bytes: u64,
+    removed_bytes: u64,
+}
+
+impl Report {
+    /// The report of a run that has just ended, how in words and by its code. `dir` is its state directory, in which the
+    /// report of the run before may stand.
+    #[must_use]
+    pub fn of(
+        context: &Context,
+        round: u32,
+        dir: &Path,
+        (ended, exit): (&str, Exit),
+        frontier: FrontierCounts,
+    ) -> Self {
+        let stats = &context.stats;
+        let named = |(kind, n): (&'static str, u64)| (kind.to_owned(), n);
+        let (hosts, hosts_left_out) = hosts(stats.hosts());
+        Self {
+            version: VERSION,
+            program: env!("CRAWL_VERSION").to_owned(),
+            ended: ended.to_owned(),
+            exit_code: exit as u8,
+            totals: totals(context, round),
+            frontier,
+            statuses: stats.statuses(),
+            strategies: stats.strategies().into_iter().map(|(s, n)| (s.name().to_owned(), n)).collect(),
+            kinds: stats.kinds().into_iter().map(named).collect(),
+            not_rendered: stats.not_rendered().into_iter().map(named).collect(),
+            failures: failures(context),
+            latency: stats.latency().cumulative().collect(),
+            hosts,
+            hosts_left_out,
+            samples: context.samples.until_now(stats),
+            before: Self::read(dir).map_or_else(|_| Vec::new(), Self::into_history),
+        }
+    }
+
+    /// The runs that the next report tells of: those before this one, and this one.
+    fn into_history(self) -> Vec<Totals> {
+        let mut runs = self.before;
+        runs.push(self.totals);
+        runs.drain(..runs.len().saturating_sub(HISTORY));
+        runs
+    }
+
+    /// Reads the report in a state directory.
+    ///
+    /// # Errors
+    /// When there is none, or it is none of ours.
+    pub fn read(dir: &Path) -> io::Result<Self> {
+        let report: Self = serde_json::from_slice(&fs::read(dir.join(DATA))?)?;
+        if report.version == VERSION {
+            Ok(report)
+        } else {
+            Err(io::Error::other(format!(
+                "{DATA} has version {}, this program reads {VERSION}",
+                report.version
+            )))
+        }
+    }
+
+    /// Writes `report.json` and `report.html` into a state directory; returns the path of the page.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub fn write(&self, dir: &Path) -> io::Result<PathBuf> {
+        fs::write(dir.join(DATA), serde_json::to_vec(self)?)?;
+        let page = dir.join("report.html");
+        self.write_page(&page)?;
+        Ok(page)
+    }
+
+    /// Writes the page alone.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write_page(&self, path: &Path) -> io::Result<()> {
+        let mut out = Vec::new();
+        crawl_corpus::fill_page(PAGE, self, &mut out).map_err(io::Error::other)?;
+        fs::write(path, out)
+    }
+}
+
+/// Name of the data in the state directory.
+const DATA: &str = "report.json";
+
+/// Makes the report of a run; one that cannot be written is not worth the run.
+pub fn leave(
+    context: &Context,
+    round: u32,
+    dir: &Path,
+    end: (&str, Exit),
+    frontier: &FrontierCounts,
+) -> Option<PathBuf> {
+    let report = Report::of(context, round, dir, end, *frontier);
+    report
+        .write(dir)
+        .inspect_err(|error| tracing::warn!(dir = %dir.display(), %error, "the report cannot be written"))
+        .ok()
+}
+
+fn totals(context: &Context, round: u32) -> Totals {
+    let stats = &context.stats;
+    let elapsed = stats.started.elapsed();
+    let began = crate::context::now_ms() - i64::try_from(elapsed.as_millis()).unwrap_or(0);
+    Totals {
+        round,
+        started_at: rfc3339(began),
+        seconds: elapsed.as_secs_f64(),
+        records: stats.records.get(),
+        pages: stats.pages.get(),
+        errors: stats.failed.get(),
+        duplicates: stats.duplicates.get(),
+        soft_404s: stats.soft_404s.get(),
+        without_text: stats.all_boilerplate.get(),
+        received_bytes: stats.wire_bytes.get(),
+        html_bytes: stats.body_bytes.get(),
+        content_bytes: stats.content_bytes.get(),
+        removed_bytes: stats.removed_bytes.get(),
+        written_bytes: stats.written_bytes.get(),
+        changes: Changes {
+            new: stats.pages_new.get(),
+            changed: stats.pages_changed.get(),
+            unchanged: stats.pages_unchanged.get(),
+            gone: stats.pages_gone.get(),
+        },
+    }
+}
+
+fn failures(context: &Context) -> Vec<Failures> {
+    let kinds = context.stats.kinds();
+    let mut failures: Vec<Failures> = context
+        .stats
+        .failures()
+        .into_iter()
+        .map(|(kind, examples)| Failures {
+            kind: kind.to_owned(),
+            count: kinds.get(kind).copied().unwrap_or_default(),
+            examples,
+        })
+        .collect();
+    failures.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.kind.cmp(&b.kind)));
+    failures
+}
+
+/// Hosts with most requests first, and how many others there are.
+fn hosts(mut figures: Vec<(crawl_model::HostKey, HostFigures)>) -> (Vec<HostReport>, usize) {
+    figures.sort_by_key(|(_, figures)| std::cmp::Reverse(figures.latency.count().max(figures.records)));
+    let left_out = figures.len().saturating_sub(HOSTS);
+    figures.truncate(HOSTS);
+    let report = |(host, figures): (crawl_model::HostKey, HostFigures)| HostReport {
+        host: host.to_string(),
+        requests: figures.latency.count(),
+        mean_ms: figures.latency.mean_ms(),
+        median_ms: figures.latency.quantile_ms(0.5),
+        p95_ms: figures.latency.quantile_ms(0.95),
+        records: figures.records,
+        content_bytes: figures.content_bytes,
+        removed_bytes: figures.removed_bytes,
+    };
+    (figures.into_iter().map(report).collect(), left_out)
+}
