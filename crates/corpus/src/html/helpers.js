@@ -28,9 +28,10 @@ function plot(title, bars, unit, end, mark) {
     picture.append(rect);
     if (bar.value && (step > 24 || bar.value === most))
       picture.append(at * step < 20 && step < 24 ? svg("text", { x: at * step, y: floor - tall - 4 }, number(bar.value))
+        : at * step > width - 40 && step < 24 ? svg("text", { x: width, y: floor - tall - 4, "text-anchor": "end" }, number(bar.value))
         : svg("text", { x: at * step + step / 2, y: floor - tall - 4, "text-anchor": "middle" }, number(bar.value)));
     if (step > 24 || at % 5 === 0)
-      picture.append(svg("text", { x: at * step + (step > 24 ? step / 2 : 0), y: height - 6, "text-anchor": step > 24 ? "middle" : "start" }, bar.from));
+      picture.append(svg("text", { x: at * step + (step > 24 ? step / 2 : 0), y: height - 6, "text-anchor": step > 24 ? "middle" : "start" }, bar.name ?? bar.from));
   });
   picture.append(svg("line", { x1: 0, x2: width, y1: floor, y2: floor, stroke: "currentColor", "stroke-opacity": .25 }));
   if (mark) picture.append(svg("line", { x1: mark.at * width, x2: mark.at * width, y1: 6, y2: floor, stroke: "currentColor", "stroke-dasharray": "4 3" }),
