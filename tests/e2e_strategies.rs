@@ -12,10 +12,9 @@
 mod run;
 mod support;
 
-use crawl::visit::Visitor;
 use run::{Run, Sandbox, eventually, lines, record, run, url_counts};
 use serde_json::Value;
-use std::{collections::BTreeSet, fs, process::Command, time::Duration};
+use std::{collections::BTreeSet, fs, process::Command};
 use support::server::{Request, Response, Server};
 
 /// A page that a script fills with the text of `/api/…`.
@@ -479,32 +478,4 @@ fn another_origin_is_asked_what_it_reserves_before_its_form_of_a_page() {
     assert!(tried(closed).contains(&("amp", Some("robots_disallowed"))), "{closed}");
     assert!(!server.targets().contains(&"/closed/amp".to_owned()));
     assert!(!url_counts(&records).contains_key(&server.url("/kept")), "its origin reserves it");
-}
-
-#[test]
-fn a_visit_that_a_browser_keeps_waiting_gives_the_page_as_it_came() {
-    if !there_is_a_browser() {
-        return;
-    }
-    let waiting = SHELL
-        .replace("<div id=root></div>", "<div id=root><p>Loading the tide tables, please wait.</p></div>");
-    let site = move |request: &Request| match request.path() {
-        // longer than the visit
-        "/slow" if is_browser(request) => Response::html(waiting.as_str()).after(Duration::from_secs(20)),
-        "/slow" => Response::html(waiting.as_str()),
-        _ => common(request),
-    };
-    let server = Server::start(0, site).unwrap();
-    let settings =
-        [("FETCH_ALLOW_ADDRESSES", "127.0.0.0/8"), ("FETCH_DELAY", "0s"), ("CHROME_SANDBOX", "false")];
-    let settings = settings.map(|(name, value)| (format!("CRAWL_{name}"), value.to_owned()));
-    let config = crawl::config::load(None, settings.into_iter(), Vec::new()).unwrap();
-    let visitor = Visitor::new(config, Duration::from_secs(8));
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    let url = server.url("/slow").parse().unwrap();
-    let record = serde_json::to_value(runtime.block_on(visitor.visit(url, None, None)).unwrap()).unwrap();
-    assert!(record["text"].as_str().unwrap().contains("Loading the tide tables"), "{record}");
-    assert_eq!(tried(&record), [("static", None), ("chrome", Some("renderer_closed"))]);
-    assert!(warns(&record, "partial_content"), "{record}");
-    assert_eq!(navigations(&server, "/slow"), 1);
 }

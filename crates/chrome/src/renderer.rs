@@ -7,7 +7,7 @@ use crate::{
     process,
     proxy::Proxy,
     script::page_script,
-    seen::IsPage,
+    seen::Asked,
     settings::ChromeSettings,
     tab::{PageTab, Tools},
     watch::Watch,
@@ -43,8 +43,7 @@ pub struct RendererStats {
 }
 
 struct Job {
-    url: Url,
-    is_page: Option<IsPage>,
+    asked: Asked,
     reply: oneshot::Sender<Result<Rendered, RenderError>>,
 }
 
@@ -101,31 +100,34 @@ impl Renderer {
     /// # Errors
     /// See [`RenderError`]; the renderer is usable after every one of them.
     pub async fn render(&self, url: &Url) -> Result<Rendered, RenderError> {
-        self.queue(url, None).await
+        self.queue(Asked { url: url.clone(), is_page: None, headers: Vec::new() }).await
     }
 
     /// The same of one page only: where a redirect, a script or a refresh leads the tab to a document whose URL `is_page` denies,
     /// that is not asked for, and the page ends as [`RenderError::LedAway`]. The documents of frames are not concerned, nor are
     /// fragments and changes of the address that load nothing. `is_page` is called on the thread that reads from the browser,
-    /// so it should be quick.
+    /// so it should be quick. `headers` (names and values) are sent with each request to the origin of `url`, whatever part of the page
+    /// asks for it, and to no other.
     ///
     /// # Errors
     /// See [`RenderError`]; the renderer is usable after every one of them.
     pub async fn render_page(
         &self,
         url: &Url,
+        headers: Vec<(String, String)>,
         is_page: impl Fn(&Url) -> bool + Send + Sync + 'static,
     ) -> Result<Rendered, RenderError> {
-        self.queue(url, Some(Arc::new(is_page))).await
+        self.queue(Asked { url: url.clone(), is_page: Some(Arc::new(is_page)), headers }).await
     }
 
-    async fn queue(&self, url: &Url, is_page: Option<IsPage>) -> Result<Rendered, RenderError> {
+    async fn queue(&self, asked: Asked) -> Result<Rendered, RenderError> {
+        let url = &asked.url;
         if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
             return Err(RenderError::Url(url.to_string()));
         }
         let jobs = self.jobs()?;
         let (reply, answer) = oneshot::channel();
-        jobs.send(Job { url: url.clone(), is_page, reply }).await.map_err(|_| RenderError::Closed)?;
+        jobs.send(Job { asked, reply }).await.map_err(|_| RenderError::Closed)?;
         answer.await.unwrap_or(Err(RenderError::Closed))
     }
 
@@ -235,7 +237,7 @@ impl Worker {
             if job.reply.is_closed() {
                 continue;
             }
-            let result = self.render(&job.url, job.is_page);
+            let result = self.render(job.asked);
             self.settle(&result);
             let _ = job.reply.send(result);
         }
@@ -286,7 +288,7 @@ impl Worker {
         }
     }
 
-    fn render(&mut self, url: &Url, is_page: Option<IsPage>) -> Result<Rendered, RenderError> {
+    fn render(&mut self, asked: Asked) -> Result<Rendered, RenderError> {
         let shared = Arc::clone(&self.shared);
         let chrome = shared.chrome()?;
         if self.tab.as_ref().is_some_and(|(_, tab)| tab.is_crashed()) {
@@ -305,7 +307,7 @@ impl Worker {
         let fresh = self.tab.insert((Arc::downgrade(&chrome), tab));
         let tools =
             Tools { chrome: &chrome, settings: &shared.settings, proxy: &shared.proxy, watch: &shared.watch };
-        let result = fresh.1.render(url, is_page, &tools);
+        let result = fresh.1.render(asked, &tools);
         shared.recycle(&chrome, fresh.1.is_restless());
         result
     }

@@ -33,12 +33,27 @@ const MAX_SCRIPTS: usize = 1000;
 /// Which documents the page may be made of.
 pub(crate) type IsPage = Arc<dyn Fn(&Url) -> bool + Send + Sync>;
 
+/// A page that is asked for.
+pub(crate) struct Asked {
+    pub(crate) url: Url,
+    /// Which documents it may be made of; `None`: any.
+    pub(crate) is_page: Option<IsPage>,
+    /// Sent to the origin of the URL, and to no other.
+    pub(crate) headers: Vec<(String, String)>,
+}
+
+impl Asked {
+    /// The origin that there is something to send to, if any.
+    pub(crate) fn own(&self) -> Option<String> {
+        (!self.headers.is_empty()).then(|| self.url.origin().ascii_serialization())
+    }
+}
+
 /// What events have told of the page so far.
 #[derive(Default)]
 pub(crate) struct Seen {
     document: Option<Network::Response>,
-    /// `None`: any.
-    is_page: Option<IsPage>,
+    asked: Option<Asked>,
     /// The first document that was not loaded since the page is not made of it, and the status of what led there.
     led_away: Option<(Url, u16)>,
     encoded: f64,
@@ -59,9 +74,14 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
-    /// Nothing, of a page that is made of these documents.
-    pub(crate) fn new(is_page: Option<IsPage>) -> Self {
-        Self { is_page, ..Self::default() }
+    /// Nothing yet, of a page that is asked for.
+    pub(crate) fn new(asked: Asked) -> Self {
+        Self { asked: Some(asked), ..Self::default() }
+    }
+
+    /// The origin whose requests headers are put on.
+    pub(crate) fn own(&self) -> Option<String> {
+        self.asked.as_ref().and_then(Asked::own)
     }
 
     /// Where the document's response came from.
@@ -100,7 +120,7 @@ impl Seen {
 
     /// Whether a document may be asked for by the tab; of the first that may not be it is noted where it is.
     fn admits(&mut self, request: &RequestPausedEventParams) -> bool {
-        let Some(is_page) = &self.is_page else { return true };
+        let Some(is_page) = self.asked.as_ref().and_then(|asked| asked.is_page.as_ref()) else { return true };
         // what is no URL is the browser's own to refuse
         let Ok(url) = Url::parse(&request.request.url) else { return true };
         if !matches!(url.scheme(), "http" | "https") || is_page(&url) {
@@ -182,23 +202,38 @@ pub(crate) fn lock(seen: &Mutex<Seen>) -> MutexGuard<'_, Seen> {
     seen.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Has the tab ask before it requests a document. Nothing else waits for an answer.
-pub(crate) fn documents() -> Fetch::Enable {
-    let pattern = Fetch::RequestPattern {
-        url_pattern: None,
-        resource_Type: Some(Network::ResourceType::Document),
+/// Has the tab ask before it requests a document, or anything of an origin that headers are sent to. Nothing else waits for an answer.
+pub(crate) fn asks_for(own: Option<String>) -> Fetch::Enable {
+    let pattern = |url_pattern, resource_type| Fetch::RequestPattern {
+        url_pattern,
+        resource_Type: resource_type,
         request_stage: Some(Fetch::RequestStage::Request),
     };
-    Fetch::Enable { patterns: Some(vec![pattern]), handle_auth_requests: None }
+    let documents = pattern(None, Some(Network::ResourceType::Document));
+    let own = own.map(|origin| pattern(Some(format!("{origin}/*")), None));
+    let patterns = std::iter::once(documents).chain(own).collect();
+    Fetch::Enable { patterns: Some(patterns), handle_auth_requests: None }
 }
 
-const fn proceed(request_id: String) -> Fetch::ContinueRequest {
+/// Lets a request go on, with the headers of the page that are for where it goes.
+fn proceed(asked: Option<&Asked>, request: RequestPausedEventParams) -> Fetch::ContinueRequest {
+    let goes_to =
+        |asked: &&Asked| Url::parse(&request.request.url).is_ok_and(|url| url.origin() == asked.url.origin());
+    let own = asked.filter(|asked| !asked.headers.is_empty()).filter(goes_to);
+    let headers = own.map(|asked| {
+        let kept = names_and_values(request.request.headers.0.as_ref())
+            .filter(|(name, _)| !asked.headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name)));
+        let own = asked.headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        let entry =
+            |(name, value): (&str, &str)| Fetch::HeaderEntry { name: name.into(), value: value.into() };
+        kept.chain(own).map(entry).collect()
+    });
     Fetch::ContinueRequest {
-        request_id,
+        request_id: request.request_id,
         url: None,
         method: None,
         post_data: None,
-        headers: None,
+        headers,
         intercept_response: None,
     }
 }
@@ -223,9 +258,11 @@ pub(crate) fn listener(
         }
         Event::FetchRequestPaused(event) => {
             let params = event.params;
+            let mut seen = lock(&seen);
             // frames within the page are as much of it as its images
-            if params.frame_id != frame || lock(&seen).admits(&params) {
-                tab.send(proceed(params.request_id));
+            let leads = params.frame_id == frame && params.resource_Type == Network::ResourceType::Document;
+            if !leads || seen.admits(&params) {
+                tab.send(proceed(seen.asked.as_ref(), params));
             } else {
                 // the document that is shown stays
                 let error_reason = Network::ErrorReason::Aborted;

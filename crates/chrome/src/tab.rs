@@ -8,7 +8,7 @@ use crate::{
     proxy::{Proxy, Refusal},
     rules::RULES,
     script::{Taken, take_call},
-    seen::{IsPage, Seen, documents, listener, lock},
+    seen::{Asked, Seen, asks_for, listener, lock},
     settings::{Blocked, ChromeSettings, DRAWN_AT},
     watch::{Step, Watch},
 };
@@ -66,7 +66,7 @@ impl PageTab {
             enable_durable_messages: None,
         };
         tab.call(network, OWN)?;
-        tab.call(documents(), OWN)?;
+        tab.call(asks_for(None), OWN)?;
         let urls = blocked_urls(settings);
         if !urls.is_empty() {
             tab.call(Network::SetBlockedURLs { urls }, OWN)?;
@@ -86,19 +86,19 @@ impl PageTab {
         Ok(Self { tab, target_id, seen })
     }
 
-    /// Renders a page. Documents of which `is_page` says that they are not of it are not loaded.
-    pub(crate) fn render(
-        &self,
-        url: &Url,
-        is_page: Option<IsPage>,
-        tools: &Tools<'_>,
-    ) -> Result<Rendered, RenderError> {
+    /// Renders a page.
+    pub(crate) fn render(&self, asked: Asked, tools: &Tools<'_>) -> Result<Rendered, RenderError> {
         let start = Instant::now();
-        let before = std::mem::replace(&mut *lock(&self.seen), Seen::new(is_page));
+        let url = &asked.url.clone();
+        let own = asked.own();
+        let before = std::mem::replace(&mut *lock(&self.seen), Seen::new(asked));
         let limit = tools.settings.budgets.navigate;
         let guard = tools.watch.arm(Some(&self.tab), tools.chrome.group(), Step::Stop, limit);
-        let navigated =
-            if before.cookies { self.forget() } else { Ok(()) }.and_then(|()| self.navigate(url, limit));
+        let navigated = if before.cookies { self.forget() } else { Ok(()) }
+            .and_then(
+                |()| if own == before.own() { Ok(()) } else { self.tab.call(asks_for(own), OWN).map(drop) },
+            )
+            .and_then(|()| self.navigate(url, limit));
         let step = guard.taken();
         drop(guard);
         match navigated {

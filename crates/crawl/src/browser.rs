@@ -93,16 +93,17 @@ impl Browser {
         self.rendered.load(Relaxed)
     }
 
-    /// Renders a page; `is_page` says of which documents besides its first it may be made, see [`Renderer::render_page`].
+    /// Renders a page; `headers` are for its origin alone, `is_page` says of which documents besides its first it may be made, see [`Renderer::render_page`].
     ///
     /// # Errors
     /// See [`RenderError`]. One that no other page would be spared makes the browser unavailable for the run.
     pub async fn render(
         &self,
         url: &Url,
+        headers: Vec<(String, String)>,
         is_page: impl Fn(&Url) -> bool + Send + Sync + 'static,
     ) -> Result<Rendered, RenderError> {
-        let rendered = self.renderer.render_page(url, is_page).await;
+        let rendered = self.renderer.render_page(url, headers, is_page).await;
         match &rendered {
             Ok(_) => {
                 self.failed_starts.store(0, Relaxed);

@@ -112,10 +112,11 @@ impl Visit<'_> {
         // the page itself may be loaded again; another is for the frontier to allow
         let (context, page) = (Arc::clone(self.context), asked.clone());
         let is_page = move |to: &Url| context.links.canonical(to) == page;
+        let headers = self.context.client.own_headers(&self.request.url);
         let rendered = tokio::select! {
             biased;
             () = self.context.hurry.cancelled() => Err(RenderError::Closed),
-            rendered = self.context.browser.render(&self.request.url, is_page) => rendered,
+            rendered = self.context.browser.render(&self.request.url, headers, is_page) => rendered,
         };
         slot.finish(outcome(&rendered).of_url(&self.request.url));
         let rendered = match rendered {

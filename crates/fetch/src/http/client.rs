@@ -18,8 +18,8 @@ use crate::{
 };
 use crawl_model::{Body, CrawlRequest, FetchedPage, HostKey, Origin, Strategy, Timings};
 use reqwest::{
-    Response,
-    header::{COOKIE, HeaderMap},
+    RequestBuilder, Response,
+    header::{COOKIE, HeaderMap, HeaderName, HeaderValue},
 };
 use std::{
     sync::Arc,
@@ -369,18 +369,12 @@ impl HttpClient {
         let url = requestable(url)?;
         let host = url.host_str().unwrap_or_default().to_owned();
         self.permitted(&url).await?;
-        if let Some(value) = self.cookies.as_ref().and_then(|jar| jar.header(&url)) {
-            headers.insert(COOKIE, value);
-        }
-        let auth = self.credentials(&url);
+        self.add_cookies(&url, &mut headers);
         // behind a proxy the peer is the proxy, which says nothing about the host
         let key = if self.pool.is_direct(&url) { HostKey::of(&url) } else { None };
         let direct = self.pool.is_direct(&url);
         let sent = self.recorder.is_some().then(|| headers.clone());
-        let mut request = self.pool.client(&url).get(url.clone()).headers(headers);
-        if let Some(auth) = auth {
-            request = request.basic_auth(&auth.user, Some(&auth.password));
-        }
+        let request = self.request(&url, headers);
         let limit = self.limits.read.max(self.limits.connect);
         let patience = Instant::now() + limit;
         match timeout_at(patience.min(deadline), request.send()).await {
@@ -400,6 +394,36 @@ impl HttpClient {
             Err(_) if patience < deadline => Err(FetchError::Timeout { phase: Phase::Headers, limit }),
             Err(_) => Err(FetchError::Timeout { phase: Phase::Total, limit: self.limits.total }),
         }
+    }
+
+    /// Adds what the URL's host has set.
+    fn add_cookies(&self, url: &Url, headers: &mut HeaderMap) {
+        if let Some(value) = self.cookies.as_ref().and_then(|jar| jar.header(url)) {
+            headers.insert(COOKIE, value);
+        }
+    }
+
+    /// A request with the credentials of its origin.
+    fn request(&self, url: &Url, headers: HeaderMap) -> RequestBuilder {
+        let request = self.pool.client(url).get(url.clone()).headers(headers);
+        match self.credentials(url) {
+            Some(auth) => request.basic_auth(&auth.user, Some(&auth.password)),
+            None => request,
+        }
+    }
+
+    /// What the settings add to a request for a URL: their headers, the credentials of its origin, and the cookies that its host
+    /// has set. For a browser that asks for the same page; meant for the URL's origin alone.
+    #[must_use]
+    pub fn own_headers(&self, url: &Url) -> Vec<(String, String)> {
+        let mut headers: HeaderMap =
+            self.settings.headers.iter().map(|header| (header.name.clone(), header.value.clone())).collect();
+        self.add_cookies(url, &mut headers);
+        let Ok(request) = self.request(url, headers).build() else { return Vec::new() };
+        let text = |(name, value): (&HeaderName, &HeaderValue)| {
+            Some((name.to_string(), value.to_str().ok()?.to_owned()))
+        };
+        request.headers().iter().filter_map(text).collect()
     }
 
     /// The address policy, as far as the resolver of the connection does not see to it.
