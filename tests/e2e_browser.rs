@@ -134,7 +134,7 @@ fn a_host_that_asks_a_browser_to_wait_is_left_alone_that_long() {
     };
     let server = Server::start(0, site).unwrap();
     let records = crawled(&server, "", &[]);
-    assert_eq!(tried(&records[0]), [("static", None), ("chrome", None)]);
+    assert_eq!(tried(&records[0]), [("static", None), ("chrome", None)], "{}", records[0]);
     let times: Vec<_> =
         server.requests().iter().filter(|r| r.path() == "/" && is_browser(r)).map(|r| r.at).collect();
     assert_eq!(times.len(), 2, "asked again once");
@@ -156,7 +156,7 @@ fn a_connection_that_a_browser_loses_is_tried_again() {
     };
     let server = Server::start(0, site).unwrap();
     let records = crawled(&server, "", &[]);
-    assert_eq!(tried(&records[0]), [("static", None), ("chrome", None)]);
+    assert_eq!(tried(&records[0]), [("static", None), ("chrome", None)], "{}", records[0]);
     assert!(records[0]["text"].as_str().unwrap().contains("Entry 7 of the log"));
 }
 

@@ -7,7 +7,7 @@ mod support;
 use base64::{Engine, prelude::BASE64_STANDARD};
 use crawl_chrome::{Blocked, RenderError};
 use sha2::{Digest, Sha256};
-use support::{Server, pages, render, renderer, script};
+use support::{Server, block_on, pages, render, renderer, script};
 
 const TEXT: &str = "Words that only a script brings to the page.";
 
@@ -175,4 +175,23 @@ fn connections_go_through_the_other_proxy() {
         (proxy.hits(), site.hits()),
         (vec!["http://name.invalid/page".to_owned()], vec!["/page".to_owned()])
     );
+}
+
+#[test]
+fn what_does_not_come_is_not_asked_for_again_by_the_browser_itself() {
+    let Some((renderer, _profiles)) = renderer(|settings| settings.tabs = 2) else { return };
+    // longer at rest than the second after which Chromium would try again
+    let slow = "setTimeout(() => setTimeout(() => app.textContent = 'came', 950), 950)";
+    let server = Server::start("127.0.0.1", pages(&[("/slow", script(slow))]));
+    let asked = || server.hits().iter().filter(|path| *path == "/cut").count();
+    let (slow, cut) = (server.url("/slow"), server.url("/cut"));
+    let lost = async {
+        let lost = renderer.render(&cut).await;
+        assert!(matches!(lost, Err(RenderError::Network(_))), "{lost:?}");
+        asked()
+    };
+    let (shown, before) = block_on(async { futures::join!(renderer.render(&slow), lost) });
+    assert!(shown.unwrap().html.contains("came"));
+    assert!(before > 0);
+    assert_eq!(asked(), before);
 }

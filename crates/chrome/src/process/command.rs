@@ -50,6 +50,8 @@ const SWITCHES: &[&str] = &[
     "--disable-prompt-on-repost",
     "--disable-dev-shm-usage",
     "--disable-search-engine-choice-screen",
+    // What did not come would be asked for again a second later, and again, whoever may have the next turn.
+    "--disable-auto-reload",
     // Windows that nobody looks at run as fast as others.
     "--disable-background-timer-throttling",
     "--disable-backgrounding-occluded-windows",

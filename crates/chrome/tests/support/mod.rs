@@ -93,6 +93,9 @@ fn serve(stream: impl Read + Write, pages: &Pages, seen: &Mutex<Vec<String>>) ->
         let path = first.split(' ').nth(1)?.to_owned();
         seen.lock().unwrap().push(path.clone());
         let bare = path.split('?').next()?;
+        if bare == "/cut" {
+            return None;
+        }
         if bare == "/never" {
             std::thread::park();
         }
