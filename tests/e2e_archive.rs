@@ -102,7 +102,7 @@ fn a_crawl_is_archived_and_replayed_to_the_same_records() {
     assert_eq!(by_url(&again), by_url(&crawled), "to the last field: also the times are those of the crawl");
     // another night: of several captures the last counts
     let mut command =
-        sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl", "--warc", "warc", "--depth", "6"]);
+        sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl", "--warc", "warc", "--depth", "6", "--fresh"]);
     command.env("CRAWL_CRAWL_SOFT404", "true").env("CRAWL_CRAWL_AI_OPTOUT_FILES", "true");
     run(&mut command).expect(0);
     let crawled = sandbox.records("out.jsonl");

@@ -100,9 +100,13 @@ fn killed_and_resumed(output: &str) {
     if path.is_dir() {
         assert_eq!(markdown_files(&path), 60);
     }
-    // a round that knows nothing of it is added behind it
-    run(crawl().arg("--fresh")).expect(0);
+    // another round is added behind it
+    run(crawl().args(["--recrawl", "all", "--emit", "all"])).expect(0);
     assert!(urls(&path).values().all(|n| *n == 2), "{:?}", urls(&path));
+    if path.is_dir() {
+        assert!(fs::read_to_string(path.join("index.jsonl")).unwrap().lines().count() == 120);
+        assert_eq!(markdown_files(&path), 60, "an unchanged page keeps its file");
+    }
 }
 
 #[test]

@@ -11,7 +11,7 @@ use super::{
     lines::{push_line, unwritable},
 };
 use crate::context::StageError;
-use crawl_model::Record;
+use crawl_model::{Change, Record};
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 use std::{
@@ -97,6 +97,14 @@ impl MarkdownFolder {
         Ok(())
     }
 
+    /// Removes the file of a page that is gone, if there is one.
+    fn remove_page(&self, path: &str) -> io::Result<()> {
+        match fs::remove_file(self.folder.join(path)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
     fn write_page(&self, path: &str, page: &str) -> io::Result<()> {
         let (writing, target) = (self.folder.join(WRITING), self.folder.join(path));
         if let Some(parent) = target.parent() {
@@ -114,8 +122,15 @@ impl RecordOutput for MarkdownFolder {
             self.index.write(b"")?;
         }
         let path = page_path(&record.url, &record.id);
-        let page = page(record, self.fields.as_ref()).map_err(unwritable)?;
-        self.write_page(&path, &page).map_err(|e| self.fail(e))?;
+        let change = record.metadata.change;
+        if change == Some(Change::Gone) {
+            return self.remove_page(&path).map_err(|e| self.fail(e));
+        }
+        // the record of an unchanged page has no text: its file does
+        if change != Some(Change::Unchanged) || !self.folder.join(&path).exists() {
+            let page = page(record, self.fields.as_ref()).map_err(unwritable)?;
+            self.write_page(&path, &page).map_err(|e| self.fail(e))?;
+        }
         let (id, url, title) = (record.id.clone(), record.url.clone(), record.metadata.title.clone());
         push_line(&mut self.lines, &Entry { path, id, url, title })
     }
