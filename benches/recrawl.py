@@ -55,6 +55,17 @@ def crawl(binary, folder, port, sites, number, flags=()):
     return result
 
 
+def copy_sites(source, target):
+    """As hard links; symbolic ones as what they lead to, for a site stands for itself, and those that lead nowhere not at all."""
+    for at, _, names in os.walk(source, followlinks=True):
+        there = os.path.join(target, os.path.relpath(at, source))
+        os.makedirs(there, exist_ok=True)
+        for name in names:
+            real = os.path.realpath(os.path.join(at, name))
+            if os.path.isfile(real):
+                os.link(real, os.path.join(there, name))
+
+
 def rewrite(path, text):
     """As a new file: the hard link to the bed must not be written through. Its time is a new one, by which nginx makes the ETag."""
     os.remove(path)
@@ -118,8 +129,7 @@ def main():
     sites = sorted(os.listdir(f"{bed}/www"))
     folder = args.keep or tempfile.mkdtemp(prefix="recrawl-", dir=os.environ.get("TMPDIR"))
     os.makedirs(folder, exist_ok=True)
-    # symbolic links as what they lead to: a site stands for itself
-    subprocess.run(["cp", "-rlL", f"{bed}/www", f"{folder}/www"], check=True)
+    copy_sites(f"{bed}/www", f"{folder}/www")
     with open(f"{folder}/seeds.txt", "w") as seeds:
         seeds.writelines(f"http://{s}.recrawl.test:{args.port}/\n" for s in sites)
     with open(f"{folder}/nginx.conf", "w") as conf:
