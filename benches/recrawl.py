@@ -3,7 +3,7 @@
 
     BED=DIR benches/recrawl.py CRAWL_BINARY [--nginx nginx] [--port 8790] [--keep DIR]
 
-BED is a folder with `www/SITE/` for each site. The sites are copied (as hard links), served by an nginx of our own under
+BED is a folder with `www/SITE/` for each site, and a seed of each, http://SITE.anything/path, in `seeds.txt`. The sites are copied (as hard links), served by an nginx of our own under
 SITE.recrawl.test, and changed there: in each of the larger sites pages get a paragraph of their own, new pages are linked from some
 of those, and others are taken away. Prints CPU seconds (wait4), bytes that nginx sent (headers counted), and what the records say;
 exits with 1 where a run says something else than what was done, costs 40 % of the first run's CPU or more, or 10 % of its bytes.
@@ -125,13 +125,17 @@ def main():
     parser.add_argument("--port", type=int, default=8790)
     parser.add_argument("--keep", help="a folder for sites, state and outputs that stays")
     args = parser.parse_args()
-    bed = os.environ.get("BED") or sys.exit("BED is not set: the folder with www/SITE/")
+    bed = os.environ.get("BED") or sys.exit("BED is not set: the folder with www/SITE/ and seeds.txt")
     sites = sorted(os.listdir(f"{bed}/www"))
     folder = args.keep or tempfile.mkdtemp(prefix="recrawl-", dir=os.environ.get("TMPDIR"))
     os.makedirs(folder, exist_ok=True)
+    # nginx started by root reads as another user
+    os.chmod(folder, 0o755)
     copy_sites(f"{bed}/www", f"{folder}/www")
     with open(f"{folder}/seeds.txt", "w") as seeds:
-        seeds.writelines(f"http://{s}.recrawl.test:{args.port}/\n" for s in sites)
+        for line in open(f"{bed}/seeds.txt"):
+            host, path = re.match(r"http://([^/]+)(/\S*)", line).groups()
+            seeds.writelines(f"http://{s}.recrawl.test:{args.port}{path}\n" for s in sites if host.startswith(s + "."))
     with open(f"{folder}/nginx.conf", "w") as conf:
         conf.write(nginx_conf(folder, sites, args.port))
     server = subprocess.Popen([args.nginx, "-p", folder, "-c", f"{folder}/nginx.conf"])
