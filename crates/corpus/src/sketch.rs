@@ -85,6 +85,9 @@ impl Sketcher {
     /// What a text, not cleaned, is compared by.
     #[must_use]
     pub fn sketch(&self, content: Option<ContentHash>, text: &str) -> Sketch {
+        if text.len() > MOST_BYTES {
+            return Sketch { content, ..Sketch::default() };
+        }
         let mut shingles = shingles_in_order(&clean(text), self.settings.shingle_words);
         if !has_distinct(&shingles, self.settings.min_shingles) {
             return Sketch { content, ..Sketch::default() };
@@ -113,6 +116,10 @@ impl Sketcher {
         self.settings.jaccard
     }
 }
+
+/// Bytes of the longest text that is compared by its shingles, which take several times its memory. A longer one is a
+/// duplicate only of the same content: to compare its beginning alone would take two editions of a manual for one.
+const MOST_BYTES: usize = 1 << 20;
 
 /// Whether there are so many different ones: most texts show it by their first ones.
 fn has_distinct(shingles: &[u64], least: usize) -> bool {
@@ -219,6 +226,17 @@ mod tests {
         let comparison = Comparison::new(&few);
         assert_eq!(comparison.similarity(&few, 0.85), Some(1.0));
         assert_eq!(Comparison::new(&same).similarity(&same, 0.0), None);
+    }
+
+    #[test]
+    fn a_text_too_long_to_compare_has_its_content_alone() {
+        let sketcher = Sketcher::new(settings()).unwrap();
+        let content = Some(ContentHash([1; 32]));
+        let words = |n: usize| (0..n).map(|i| format!("word{} ", i % 977)).collect::<String>();
+        let long = words(MOST_BYTES / 4);
+        assert!(long.len() > MOST_BYTES);
+        assert_eq!(sketcher.sketch(content, &long), Sketch { content, ..Sketch::default() });
+        assert!(!sketcher.sketch(content, long.get(..MOST_BYTES).unwrap()).bands.is_empty());
     }
 
     proptest! {
