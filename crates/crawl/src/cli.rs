@@ -6,6 +6,7 @@ mod operate;
 mod projects;
 mod quality;
 mod replay;
+mod text;
 
 use crate::config::Override;
 use clap::{Args, Parser, Subcommand};
@@ -18,6 +19,7 @@ pub use projects::{AnalyzeArgs, DatabaseArgs, McpArgs, ProjectsArgs, ProjectsWha
 pub use quality::QualityArgs;
 pub use replay::ReplayArgs;
 use std::path::PathBuf;
+pub use text::TextArgs;
 use toml::Value;
 
 const EXAMPLES: &str = "\
@@ -125,12 +127,6 @@ pub struct RunArgs {
     /// Records of a run after a finished round: changes (new, changed, gone pages) or all (unchanged ones too, without text)
     #[arg(long, value_name = "WHICH", help_heading = "Output")]
     pub emit: Option<String>,
-    /// Write these fields of a record alone, as id,text,metadata.title (crawl schema names all)
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', help_heading = "Output")]
-    pub fields: Vec<String>,
-    /// Leave the list of outgoing links out of the records
-    #[arg(long, help_heading = "Output")]
-    pub no_links: bool,
 
     /// Which links are followed: host, subdomains, domain, any
     #[arg(long, value_name = "SCOPE", help_heading = "Scope")]
@@ -230,9 +226,6 @@ pub struct RunArgs {
     #[arg(long, help_heading = "Fetching")]
     pub allow_private_addresses: bool,
 
-    /// Do not remove what a site repeats
-    #[arg(long, help_heading = "Cleaning")]
-    pub no_dedup: bool,
     /// Leave out pages that repeat another one's content or text (default: they only say so)
     #[arg(long, help_heading = "Cleaning")]
     pub drop_duplicates: bool,
@@ -242,27 +235,9 @@ pub struct RunArgs {
     /// Find only pages with the same content, not those with nearly the same text
     #[arg(long, help_heading = "Cleaning")]
     pub no_near_duplicates: bool,
-    /// Trade: precision, recall, balanced
-    #[arg(long, value_name = "NAME", help_heading = "Cleaning")]
-    pub favor: Option<String>,
-    /// Links in the text: keep, strip, reference
-    #[arg(long, value_name = "STYLE", help_heading = "Cleaning")]
-    pub links: Option<String>,
-    /// Keep images
-    #[arg(long, help_heading = "Cleaning")]
-    pub images: bool,
-    /// Leave tables out
-    #[arg(long, help_heading = "Cleaning")]
-    pub no_tables: bool,
-    /// Keep the comments below an article
-    #[arg(long, help_heading = "Cleaning")]
-    pub comments: bool,
-    /// Rules of extraction of your own (TOML, laid over the built-in ones; see docs/rules.md)
-    #[arg(long, value_name = "DIR", help_heading = "Cleaning")]
-    pub rules: Option<PathBuf>,
-    /// Remove what a filter list in EasyList syntax hides (repeatable)
-    #[arg(long, value_name = "FILE", help_heading = "Cleaning")]
-    pub consent_list: Vec<PathBuf>,
+    /// What is kept of a page
+    #[command(flatten)]
+    pub text: TextArgs,
 
     /// No progress and no summary
     #[arg(short, long, help_heading = "Messages")]
@@ -346,21 +321,10 @@ impl RunArgs {
     }
 
     fn cleaning(&self, out: &mut Overrides) {
-        out.switch("--no-dedup", "dedup.enabled", self.no_dedup, false);
+        self.text.overrides(out);
         out.switch("--drop-duplicates", "near_duplicates.drop", self.drop_duplicates, true);
         out.share("--near-jaccard", "near_duplicates.jaccard", self.near_jaccard);
         out.switch("--no-near-duplicates", "near_duplicates.enabled", self.no_near_duplicates, false);
-        out.list("--fields", "output.fields", &self.fields);
-        out.switch("--no-links", "output.links", self.no_links, false);
-        out.text("--favor", "extract.favor", self.favor.as_ref());
-        out.text("--links", "extract.links", self.links.as_ref());
-        out.switch("--images", "extract.images", self.images, true);
-        out.switch("--no-tables", "extract.tables", self.no_tables, false);
-        out.switch("--comments", "extract.comments", self.comments, true);
-        out.path("--rules", "extract.rules", self.rules.as_ref());
-        let lists: Vec<String> =
-            self.consent_list.iter().map(|path| path.to_string_lossy().into_owned()).collect();
-        out.list("--consent-list", "extract.consent_lists", &lists);
     }
 
     fn recrawl_overrides(&self, out: &mut Overrides) {

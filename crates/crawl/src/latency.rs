@@ -1,7 +1,7 @@
 //! How long answers took, in buckets that double: small enough to keep one for every host.
 
 /// Buckets: up to 1 ms, 2 ms, 4 ms, … 2^17 ms (two minutes); what took longer is in the last one.
-const BUCKETS: usize = 18;
+pub const BUCKETS: usize = 18;
 
 /// Times of answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

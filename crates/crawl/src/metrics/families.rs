@@ -1,6 +1,10 @@
 //! What is shown: names, meanings, and where each number comes from.
 
-use crate::{context::Context, latency::Latency, stats::Stats};
+use crate::{
+    context::Context,
+    latency::{BUCKETS, Latency},
+    stats::Stats,
+};
 use crawl_model::FrontierCounts;
 use prometheus::{
     Encoder, TextEncoder,
@@ -96,16 +100,13 @@ fn response_times(latency: &Latency) -> MetricFamily {
     });
     let mut histogram = Histogram::default();
     // the last one is open: the encoder adds it
-    histogram.set_bucket(buckets.take(LAST_BUCKET).collect());
+    histogram.set_bucket(buckets.take(BUCKETS - 1).collect());
     histogram.set_sample_count(latency.count());
     histogram.set_sample_sum(seconds(latency.total_ms()));
     let mut metric = Metric::default();
     metric.set_histogram(histogram);
     family("response_seconds", "How long responses took.", MetricType::HISTOGRAM, vec![metric])
 }
-
-/// Buckets of a histogram that have an upper bound.
-const LAST_BUCKET: usize = 17;
 
 #[expect(
     clippy::cast_precision_loss,
