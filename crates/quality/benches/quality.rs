@@ -2,28 +2,12 @@
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "a bench, not an interface")]
 
-use crawl_quality::{Checker, LineRules, Settings};
+#[path = "../examples/support/mod.rs"]
+mod support;
+
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use serde::de::DeserializeOwned;
 use std::hint::black_box;
-
-fn read<T: DeserializeOwned>(table: &toml::Table, key: &str) -> T {
-    table[key].clone().try_into().unwrap()
-}
-
-fn checker() -> Checker {
-    let config: toml::Table = include_str!("../../../config/crawl.toml").parse().unwrap();
-    let quality = config["quality"].as_table().unwrap();
-    let settings = Settings {
-        sets: read(quality, "sets"),
-        text: read(quality, "text"),
-        gopher_repetition: read(quality, "gopher_repetition"),
-        gopher_quality: read(quality, "gopher_quality"),
-        c4: read(quality, "c4"),
-        fineweb: read(quality, "fineweb"),
-    };
-    Checker::new(settings, LineRules::built_in().unwrap()).unwrap()
-}
+use support::checker;
 
 /// Sentences of words that come as often as in prose: the n-th most frequent one every n-th time.
 fn prose(bytes: usize) -> String {

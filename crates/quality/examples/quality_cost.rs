@@ -3,27 +3,11 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "an example fails where it stands")]
 
+mod support;
+
 use cpu_time::ThreadTime;
-use crawl_quality::{Checker, LineRules, RuleSet, Settings};
-use serde::de::DeserializeOwned;
+use crawl_quality::{Checker, LineRules, RuleSet};
 use serde_json::Value;
-
-fn read<T: DeserializeOwned>(table: &toml::Table, key: &str) -> T {
-    table[key].clone().try_into().unwrap()
-}
-
-fn settings() -> Settings {
-    let config: toml::Table = include_str!("../../../config/crawl.toml").parse().unwrap();
-    let quality = config["quality"].as_table().unwrap();
-    Settings {
-        sets: read(quality, "sets"),
-        text: read(quality, "text"),
-        gopher_repetition: read(quality, "gopher_repetition"),
-        gopher_quality: read(quality, "gopher_quality"),
-        c4: read(quality, "c4"),
-        fineweb: read(quality, "fineweb"),
-    }
-}
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
@@ -36,7 +20,7 @@ fn main() {
     let texts: Vec<String> = input.lines().map(text).collect();
     let bytes: usize = texts.iter().map(String::len).sum();
     let cost = |sets: &[RuleSet]| {
-        let mut settings = settings();
+        let mut settings = support::settings();
         settings.sets = sets.to_vec();
         let checker = Checker::new(settings, LineRules::built_in().unwrap()).unwrap();
         let round = |_| {

@@ -4,27 +4,14 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "an example fails where it stands")]
 
-use crawl_quality::{Checker, LineRules, Settings, sentences, words};
-use serde::de::DeserializeOwned;
+mod support;
+
+use crawl_quality::{sentences, words};
 use serde_json::{Map, Value, json};
 use std::io::BufRead;
 
-fn read<T: DeserializeOwned>(table: &toml::Table, key: &str) -> T {
-    table[key].clone().try_into().unwrap()
-}
-
 fn main() {
-    let config: toml::Table = include_str!("../../../config/crawl.toml").parse().unwrap();
-    let quality = config["quality"].as_table().unwrap();
-    let settings = Settings {
-        sets: read(quality, "sets"),
-        text: read(quality, "text"),
-        gopher_repetition: read(quality, "gopher_repetition"),
-        gopher_quality: read(quality, "gopher_quality"),
-        c4: read(quality, "c4"),
-        fineweb: read(quality, "fineweb"),
-    };
-    let checker = Checker::new(settings, LineRules::built_in().unwrap()).unwrap();
+    let checker = support::checker();
     for line in std::io::stdin().lock().lines() {
         let document: Value = serde_json::from_str(&line.unwrap()).unwrap();
         let (text, language) = (document["text"].as_str().unwrap(), document["language"].as_str().unwrap());
