@@ -2,14 +2,16 @@
 //! changed.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
+#[path = "support/nights.rs"]
+mod nights;
 #[path = "support/run.rs"]
 mod run;
 mod support;
 
-use run::{Done, Run, Sandbox, record, run};
+use nights::{Changing, Nights};
+use run::{Run, record, run};
 use serde_json::Value;
 use std::{
-    collections::BTreeMap,
     fs,
     sync::{Arc, Mutex, PoisonError},
 };
@@ -17,148 +19,6 @@ use support::{
     made::{Tree, page},
     server::{Request, Response, Server},
 };
-
-/// A page as the server has it.
-#[derive(Clone, Default)]
-struct Page {
-    html: String,
-    etag: Option<String>,
-    last_modified: Option<String>,
-    /// Answered instead of the page.
-    status: Option<u16>,
-}
-
-/// A site whose pages change under the hands of a test.
-#[derive(Clone, Default)]
-struct Changing(Arc<Mutex<BTreeMap<String, Page>>>);
-
-impl Changing {
-    fn set(&self, target: &str, change: impl FnOnce(&mut Page)) {
-        let mut pages = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        change(pages.entry(target.to_owned()).or_default());
-    }
-
-    fn put(&self, target: &str, html: String) {
-        self.set(target, |page| page.html = html);
-    }
-
-    fn answer(&self, request: &Request) -> Response {
-        let pages = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(page) = pages.get(request.path()) else { return Response::status(404) };
-        if let Some(status) = page.status {
-            return Response::status(status);
-        }
-        let same =
-            |name: &str, value: &Option<String>| value.is_some() && request.header(name) == value.as_deref();
-        let tagged = |response: Response| {
-            let named = [("ETag", &page.etag), ("Last-Modified", &page.last_modified)];
-            let given = named.iter().filter_map(|(name, value)| Some((*name, value.as_deref()?)));
-            given.fold(response, |response, (name, value)| response.header(name, value))
-        };
-        if same("if-none-match", &page.etag) || same("if-modified-since", &page.last_modified) {
-            return tagged(Response { body: Vec::new(), ..Response::status(304) });
-        }
-        let kind = match request.path() {
-            "/robots.txt" => "text/plain",
-            "/sitemap.xml" => "application/xml",
-            _ => "text/html; charset=utf-8",
-        };
-        tagged(Response::new(200, kind, page.html.clone()))
-    }
-
-    fn serve(&self) -> Server {
-        let site = self.clone();
-        Server::start(0, move |request: &Request| site.answer(request)).unwrap()
-    }
-
-    /// A start page that links to pages 1 to `n`, each with a text of its own, of which page 1 alone links to `/hidden`.
-    fn of(n: usize) -> Self {
-        let site = Self::default();
-        let links: Vec<String> = (1..=n).map(|n| format!("/{n}.html")).collect();
-        // a page with as little text as a list of links is asked for by a mobile client, too
-        let about = "<p>This site is about pages: how they come, how they change, how they go, and who is told of it. It has been \
-                     here for as long as anybody can remember, which is not very long, and it says so on every page that has \
-                     something to say about the matter, as this one has in more than a few words.</p><ul>";
-        site.put("/", page("start", &links).replace("<ul>", about));
-        for n in 1..=n {
-            let links = if n == 1 { vec!["/hidden".to_owned()] } else { Vec::new() };
-            site.put(&format!("/{n}.html"), page(&format!("page number {n}"), &links));
-        }
-        site.put("/hidden", page("what one page alone links to", &[]));
-        site
-    }
-
-    fn tag_all(&self) {
-        let mut pages = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        for (target, page) in pages.iter_mut() {
-            page.etag = Some(format!("\"{target}\""));
-        }
-    }
-}
-
-/// What one run brought.
-struct Brought {
-    done: Done,
-    records: Vec<Value>,
-    /// Targets that were asked for, with whether the request was conditional.
-    asked: Vec<(String, bool)>,
-}
-
-impl Brought {
-    /// `change` and path of each record, sorted.
-    fn changes(&self, server: &Server) -> Vec<(String, String)> {
-        let told = |record: &Value| {
-            let url = record["url"].as_str().unwrap().replace(&server.url(""), "");
-            (record["metadata"]["change"].as_str().unwrap().to_owned(), url)
-        };
-        let mut changes: Vec<_> = self.records.iter().map(told).collect();
-        changes.sort();
-        changes
-    }
-
-    fn targets(&self) -> Vec<&str> {
-        let mut targets: Vec<_> = self.asked.iter().map(|(target, _)| target.as_str()).collect();
-        targets.sort_unstable();
-        targets
-    }
-}
-
-/// One run after the other with one state directory; each writes a file of its own.
-struct Nights<'a> {
-    server: &'a Server,
-    sandbox: Sandbox,
-    flags: Vec<&'a str>,
-    seeds: Vec<String>,
-    night: usize,
-}
-
-impl<'a> Nights<'a> {
-    fn new(server: &'a Server, flags: &[&'a str]) -> Self {
-        let seeds = vec![server.url("/")];
-        Self { server, sandbox: Sandbox::new(), flags: flags.to_vec(), seeds, night: 0 }
-    }
-
-    fn next(&mut self, flags: &[&str]) -> Brought {
-        self.next_with(flags, &[])
-    }
-
-    fn next_with(&mut self, flags: &[&str], env: &[(&str, &str)]) -> Brought {
-        self.night += 1;
-        let output = format!("{}.jsonl", self.night);
-        let before = self.server.requests().len();
-        let flags = [&["-o", output.as_str()], self.flags.as_slice(), flags].concat();
-        let mut command = self.sandbox.crawl(&self.seeds, &flags);
-        command.env("CRAWL_RECRAWL_CONFIRM_GONE", "20ms").envs(env.iter().copied());
-        let done = run(&mut command).expect(0);
-        let requests = self.server.requests();
-        let asked = requests[before..].iter().filter(|r| r.target != "/robots.txt");
-        let conditional =
-            |r: &Request| r.header("if-none-match").is_some() || r.header("if-modified-since").is_some();
-        let asked = asked.map(|r| (r.target.clone(), conditional(r))).collect();
-        let records = fs::read_to_string(self.sandbox.path(&output)).unwrap_or_default();
-        Brought { done, records: run::lines(&records), asked }
-    }
-}
 
 fn of(change: &str, targets: &[&str]) -> Vec<(String, String)> {
     let mut all: Vec<_> = targets.iter().map(|t| (change.to_owned(), (*t).to_owned())).collect();

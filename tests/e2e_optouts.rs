@@ -1,0 +1,141 @@
+//! Opt-outs from mining and machine learning that sites declare in files of their own.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
+
+#[path = "support/run.rs"]
+mod run;
+mod support;
+
+use run::{Sandbox, run};
+use serde_json::Value;
+use std::time::Duration;
+use support::{
+    made::page,
+    server::{Request, Response, Server},
+};
+
+/// A site whose `ai.txt` fails so many times before it says that /art/ is reserved, crawled with these settings: the paths of
+/// its records, what the kinds of its errors are, and how often the file was asked for.
+fn failing_ai_txt(fails: usize, how: Response, settings: &[(&str, &str)]) -> (Vec<Value>, Vec<Value>, usize) {
+    let asked = std::sync::atomic::AtomicUsize::new(0);
+    let handler = move |request: &Request| match request.path() {
+        "/ai.txt" => match asked.fetch_add(1, std::sync::atomic::Ordering::SeqCst) {
+            n if n < fails => how.clone(),
+            _ => Response::redirect(301, "/texts/ai.txt"),
+        },
+        "/texts/ai.txt" => Response::new(200, "text/plain", "User-agent: *\nDisallow: /art/\n"),
+        "/" => Response::html(page("the start", &["/art/1".into(), "/open".into()])),
+        path @ ("/art/1" | "/open") => Response::html(page(path, &[])),
+        _ => Response::status(404),
+    };
+    let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());
+    let mut command = sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl"]);
+    command.env("CRAWL_CRAWL_AI_OPTOUT_FILES", "true").env("CRAWL_POLITENESS_MAX_SLOW_DELAY", "50ms");
+    command.env("CRAWL_FETCH_CONNECT_TIMEOUT", "2s").env("CRAWL_FETCH_READ_TIMEOUT", "2s");
+    run(command.envs(settings.iter().copied())).expect(0);
+    let asked = server.targets().iter().filter(|target| *target == "/ai.txt").count();
+    (sandbox.records("out.jsonl"), sandbox.errors(), asked)
+}
+
+fn paths(lines: &[Value]) -> Vec<String> {
+    let path = |line: &Value| url::Url::parse(line["url"].as_str().unwrap()).unwrap().path().to_owned();
+    let mut paths: Vec<String> = lines.iter().map(path).collect();
+    paths.sort();
+    paths
+}
+
+/// A file that gives no answer for now does not say that nothing is reserved: the pages wait for it.
+#[test]
+fn opt_out_files_are_asked_for_again() {
+    let hangs = || Response::status(404).after(Duration::from_secs(20));
+    for (fails, how) in [(2, Response::status(500)), (3, Response::status(429)), (1, hangs())] {
+        let (records, errors, asked) = failing_ai_txt(fails, how.clone(), &[]);
+        assert_eq!(paths(&records), ["/", "/open"], "{how:?}");
+        assert!(errors.is_empty() && asked == fails + 1, "{asked} requests: {errors:?}");
+        assert!(records.iter().all(|record| record["metadata"]["aiOptOut"].is_null()));
+    }
+    // one that is refused is none
+    let (records, _, asked) = failing_ai_txt(1, Response::status(403), &[]);
+    assert_eq!((records.len(), asked), (3, 1));
+}
+
+/// One that never answers keeps nobody waiting for ever, and its pages are not said to be free.
+#[test]
+fn opt_out_files_that_never_answer_leave_it_unknown() {
+    let never = || Response::status(503);
+    let (records, errors, asked) = failing_ai_txt(usize::MAX, never(), &[]);
+    assert!(records.is_empty() && asked == 4, "{asked} requests, {records:?}");
+    assert_eq!(paths(&errors), ["/", "/art/1", "/open"], "their links are followed");
+    assert!(errors.iter().all(|line| line["kind"] == "ai_optout_unknown"), "{errors:?}");
+    for settings in [("CRAWL_CRAWL_AI_OPTOUT_UNKNOWN", "keep"), ("CRAWL_CRAWL_RESPECT_AI_OPTOUT", "false")] {
+        let (records, errors, asked) = failing_ai_txt(usize::MAX, never(), &[settings]);
+        assert_eq!((records.len(), errors.len(), asked), (3, 0, 4), "{settings:?}");
+        for record in &records {
+            assert_eq!(record["metadata"]["aiOptOut"], serde_json::json!(["unknown"]));
+            assert!(record["warnings"].to_string().contains("opt_out_unknown"), "{}", record["warnings"]);
+        }
+    }
+}
+
+/// Opt-outs by header, meta tag and files: recorded, and obeyed unless told otherwise; links are followed all the same.
+#[test]
+fn opt_outs_are_obeyed_and_recorded() {
+    let handler = |request: &Request| match request.path() {
+        "/" => {
+            let links = ["/header", "/tdm", "/art/1", "/mined/1", "/mined/free", "/open"].map(str::to_owned);
+            Response::html(page("the start", &links))
+        }
+        "/header" => {
+            Response::html(page("noai by header", &["/behind".into()])).header("X-Robots-Tag", "noai")
+        }
+        "/tdm" => Response::html(page("tdm by header", &[])).header("TDM-Reservation", "1"),
+        "/mined/free" => Response::html(page("free by header", &[])).header("TDM-Reservation", "0"),
+        "/ai.txt" => Response::new(200, "text/plain", "User-agent: *\nDisallow: /art/\n"),
+        "/.well-known/tdmrep.json" => {
+            let body = r#"[{"location": "/mined/*", "tdm-reservation": 1}]"#;
+            Response::new(200, "application/json", body)
+        }
+        "/robots.txt" => Response::status(404),
+        path => Response::html(page(path, &[])),
+    };
+    let crawled = |flags: &[&str], files: &str| {
+        let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());
+        let mut command = sandbox.crawl(&[server.url("/")], &[&["-O", "out.jsonl"], flags].concat());
+        let done = run(command.env("CRAWL_CRAWL_AI_OPTOUT_FILES", files)).expect(0);
+        assert!(sandbox.errors().is_empty());
+        let records = sandbox.records("out.jsonl");
+        let mut said: Vec<(String, Value)> = records
+            .iter()
+            .map(|r| {
+                (r["url"].as_str().unwrap().replace(&server.url("/"), "/"), r["metadata"]["aiOptOut"].clone())
+            })
+            .collect();
+        said.sort_by(|a, b| a.0.cmp(&b.0));
+        (said, done.stderr, server.targets())
+    };
+    let free = |path: &str| (path.to_owned(), Value::Null);
+    let (said, summary, targets) = crawled(&["--host-concurrency", "4"], "true");
+    assert_eq!(said, ["/", "/behind", "/mined/free", "/open"].map(free));
+    assert!(summary.contains("ai_optout: 4"), "{summary}");
+    for file in ["/ai.txt", "/.well-known/tdmrep.json"] {
+        assert_eq!(targets.iter().filter(|target| *target == file).count(), 1, "{targets:?}");
+    }
+
+    let (said, _, _) = crawled(&["--no-respect-ai-optout"], "true");
+    let marked = |path: &str, by: &str| (path.to_owned(), Value::from(vec![by]));
+    let expected = [
+        free("/"),
+        marked("/art/1", "ai_txt"),
+        free("/behind"),
+        marked("/header", "noai"),
+        marked("/mined/1", "tdm_file"),
+        free("/mined/free"),
+        free("/open"),
+        marked("/tdm", "tdm_header"),
+    ];
+    assert_eq!(said, expected);
+
+    let (said, _, targets) = crawled(&[], "false");
+    assert_eq!(said, ["/", "/art/1", "/behind", "/mined/1", "/mined/free", "/open"].map(free));
+    assert!(!targets.iter().any(|target| target.contains("tdmrep") || target == "/ai.txt"), "{targets:?}");
+}
