@@ -4,11 +4,11 @@
     BED=DIR benches/recrawl.py CRAWL_BINARY [--nginx nginx] [--port 8790] [--keep DIR]
 
 BED is a folder with `www/SITE/` for each site, and a seed of each, http://SITE.anything/path, in `seeds.txt`. The sites are copied (as hard links), served by an nginx of our own under
-SITE.recrawl.test, and changed there: in each of the larger sites pages get a paragraph of their own, new pages are linked from some
+SITE.recrawl.test, and changed there: in each of the larger sites pages get a paragraph of their own among those of their text, new pages are linked from some
 of those, and others are taken away. Prints CPU seconds (wait4), bytes that nginx sent (headers counted), and what the records say;
 exits with 1 where a run says something else than what was done, costs 40 % of the first run's CPU or more, or 10 % of its bytes.
 """
-import argparse, collections, json, os, re, shutil, signal, subprocess, sys, tempfile, time
+import argparse, collections, html, json, os, re, shutil, signal, subprocess, sys, tempfile, time
 
 CHANGED, ADDED, REMOVED = 50, 20, 10
 
@@ -48,7 +48,7 @@ def crawl(binary, folder, port, sites, number, flags=()):
     records = []
     if os.path.exists(f"{folder}/{number}.jsonl"):
         with open(f"{folder}/{number}.jsonl") as lines:
-            records = [{"url": r["url"], "change": r["metadata"]["change"], "links": r["links"]} for r in map(json.loads, lines)]
+            records = [{"url": r["url"], "change": r["metadata"]["change"], "links": r["links"], "letters": letters(r["content"])} for r in map(json.loads, lines)]
     result = {"cpu": usage.ru_utime + usage.ru_stime, "wall": time.monotonic() - start, "sent": sent, "records": records}
     changes = collections.Counter(r["change"] for r in records)
     print(f"run {number}: {result['cpu']:7.2f} CPU s {result['wall']:7.2f} s {sent / 1e6:9.2f} MB sent; {dict(statuses)}; records {dict(changes)}", flush=True)
@@ -73,8 +73,24 @@ def rewrite(path, text):
         file.write(text)
 
 
+def letters(text):
+    """What is left of a text without marks and spaces: the same for HTML and Markdown."""
+    return re.sub(r"[\W_]+", "", text)
+
+
+def place_in_text(path, content):
+    """Where the first paragraph of a file ends that is part of the page's content, and not of what stands around it; None without one."""
+    text = open(path, encoding="utf-8", errors="surrogateescape").read()
+    for paragraph in re.finditer(r"<p\b[^>]*>(.*?)</p>", text, re.I | re.S):
+        words = letters(html.unescape(re.sub(r"<[^>]*>", " ", paragraph[1])))
+        if len(words) >= 40 and words in content:
+            return paragraph.end()
+    return None
+
+
 def change(folder, port, sites, records):
     """Changes the sites; what a run has to tell then, as URL -> change."""
+    content = {r["url"]: r["letters"] for r in records}
     prefix = {s: f"http://{s}.recrawl.test:{port}/" for s in sites}
     pages = collections.defaultdict(list)
     linked = collections.Counter(link for r in records for link in r["links"])
@@ -86,7 +102,7 @@ def change(folder, port, sites, records):
     expected, removed = {}, 0
     large = sorted(pages, key=lambda s: -len(pages[s]))[:5]
     for n, site in enumerate(large):
-        usable = [(url, path) for url, path in sorted(pages[site]) if "</body>" in open(path, errors="surrogateescape").read().lower()]
+        usable = [(url, path) for url, path in sorted(pages[site]) if place_in_text(path, content[url])]
         step = max(1, len(usable) // (CHANGED // 5 + REMOVED // 5 + 3))
         chosen = usable[step::step]
         for k in range(CHANGED // 5):
@@ -101,9 +117,7 @@ def change(folder, port, sites, records):
                 with open(added, "w") as file:
                     file.write(f"<!DOCTYPE html><html lang=en><head><title>Added {n}-{k}</title></head><body><main><h1>Added {n}-{k}</h1><p>This page number {n}-{k} was added later. {words}.</p></main></body></html>")
                 expected[url.rsplit("/", 1)[0] + "/" + name] = "new"
-            # behind the first paragraph of the page, where a text changes
-            at = re.search(r"</p>", text, re.I)
-            at = at.end() if at else text.lower().rindex("</body>")
+            at = place_in_text(path, content[url])
             rewrite(path, f"{text[:at]}<p>{new}{links}</p>{text[at:]}")
             expected[url] = "changed"
         for url, path in chosen[CHANGED // 5:]:
