@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What a second run costs and tells: sites crawled, crawled again unchanged, and again after a known set of changes.
 
-    BED=DIR benches/recrawl.py CRAWL_BINARY [--nginx nginx] [--port 8790] [--keep DIR]
+    BED=DIR benches/recrawl.py CRAWL_BINARY [--nginx nginx] [--types FILE] [--port 8790] [--keep DIR]
 
 BED is a folder with `www/SITE/` for each site, and a seed of each, http://SITE.anything/path, in `seeds.txt`. The sites are copied (as hard links), served by an nginx of our own under
 SITE.recrawl.test, and changed there: in each of the larger sites pages get a paragraph of their own among those of their text, new pages are linked from some
@@ -13,13 +13,14 @@ import argparse, collections, html, json, os, re, shutil, signal, subprocess, sy
 CHANGED, ADDED, REMOVED = 50, 20, 10
 
 
-def nginx_conf(folder, sites, port):
+def nginx_conf(folder, sites, port, types):
+    """Types are the distribution's, and what they leave out is text, as it is where nobody says otherwise (nginx's `default_type`): files
+    of programs are pages then."""
     servers = "\n".join(f"server {{ listen 127.0.0.1:{port}; server_name {s}.recrawl.test; root {folder}/www/{s}; index index.html; }}" for s in sites)
     return f"""pid {folder}/nginx.pid; error_log {folder}/nginx.err crit; worker_processes 1; daemon off;
 events {{ worker_connections 4096; }}
 http {{
-types {{ text/html html htm; text/plain txt; text/css css; application/javascript js; image/png png; image/gif gif; }}
-default_type application/octet-stream; sendfile on; keepalive_requests 100000;
+include {types}; sendfile on; keepalive_requests 100000;
 client_body_temp_path {folder}/t1; proxy_temp_path {folder}/t2; fastcgi_temp_path {folder}/t3; uwsgi_temp_path {folder}/t4; scgi_temp_path {folder}/t5;
 log_format m "$bytes_sent $status $host $uri"; access_log {folder}/access.log m;
 {servers}
@@ -136,6 +137,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("binary")
     parser.add_argument("--nginx", default="nginx")
+    parser.add_argument("--types", default="/etc/nginx/mime.types", help="nginx's table of media types")
     parser.add_argument("--port", type=int, default=8790)
     parser.add_argument("--keep", help="a folder for sites, state and outputs that stays")
     args = parser.parse_args()
@@ -151,7 +153,7 @@ def main():
             host, path = re.match(r"http://([^/]+)(/\S*)", line).groups()
             seeds.writelines(f"http://{s}.recrawl.test:{args.port}{path}\n" for s in sites if host.startswith(s + "."))
     with open(f"{folder}/nginx.conf", "w") as conf:
-        conf.write(nginx_conf(folder, sites, args.port))
+        conf.write(nginx_conf(folder, sites, args.port, args.types))
     server = subprocess.Popen([args.nginx, "-p", folder, "-c", f"{folder}/nginx.conf"])
     faults = []
     try:
