@@ -134,6 +134,14 @@ fn a_disk_that_fills_up_is_3_and_the_run_can_go_on() {
     let crawl = sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl", "--no-dedup"]);
     // 1 MiB (2 MiB where the shell counts in kilobytes), a part of the output; the signal is ignored, so that writing fails
     run(&mut sandbox.shell("trap '' XFSZ; ulimit -f 2048; exec \"$@\"", &crawl)).expect(3);
+    let cut_off = fs::read(sandbox.path("out.jsonl")).unwrap();
+    assert!(
+        cut_off.ends_with(b"\n"),
+        "no broken line: {:?}",
+        String::from_utf8_lossy(&cut_off[cut_off.len() - 90..])
+    );
+    let whole = sandbox.records("out.jsonl").len();
+    assert!((1..60).contains(&whole), "{whole} records fit");
     run(&mut sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl", "--no-dedup"])).expect(0);
     let counts = url_counts(&sandbox.records("out.jsonl"));
     assert_eq!(counts, tree.targets().iter().map(|t| (server.url(t), 1)).collect());

@@ -7,7 +7,7 @@ use crate::{
     config::MetricsSection,
     context::Context,
     exit::{Exit, Failure},
-    output::absolute,
+    output::{absolute, replace},
     serve::accept,
 };
 use axum::{
@@ -55,7 +55,7 @@ impl Metrics {
         let file = Some(settings.textfile.as_str()).filter(|path| !path.is_empty());
         let file = file.map(|path| absolute(Path::new(path)));
         if let Some(path) = &file {
-            write(path, b"").map_err(|e| {
+            replace(path, b"").map_err(|e| {
                 Failure::new(Exit::Storage, format!("metrics.textfile: {}: {e}", path.display()))
             })?;
         }
@@ -100,7 +100,7 @@ async fn rewrite(path: PathBuf, context: Arc<Context>, done: CancellationToken) 
         };
         let written = families::text(&context)
             .map_err(|e| e.to_string())
-            .and_then(|text| write(&path, text.as_bytes()).map_err(|e| e.to_string()));
+            .and_then(|text| replace(&path, text.as_bytes()).map_err(|e| e.to_string()));
         if let Err(error) = written {
             // a run is worth more than its figures
             tracing::warn!(path = %path.display(), %error, "the metrics cannot be written");
@@ -109,18 +109,6 @@ async fn rewrite(path: PathBuf, context: Arc<Context>, done: CancellationToken) 
             return;
         }
     }
-}
-
-/// Replaces a file as a whole: who reads it never sees half of it. The collector is another user, so the file is made the
-/// plain way, with the permissions that the process gives to any.
-fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let new = path.with_file_name(format!(".{name}.{}", std::process::id()));
-    let written = std::fs::write(&new, bytes).and_then(|()| std::fs::rename(&new, path));
-    if written.is_err() {
-        let _ = std::fs::remove_file(&new);
-    }
-    written
 }
 
 async fn answer(State(context): State<Arc<Context>>) -> Response {

@@ -121,7 +121,14 @@ impl Output for FileOutput {
         if std::mem::take(&mut self.stale) {
             self.file.set_len(0).map_err(fail)?;
         }
-        self.file.write_all(lines).map_err(fail)?;
+        self.file.write_all(lines).map_err(|source| {
+            // a full disk takes a part of the lines, and who reads the file meanwhile must not meet half of one; that this
+            // fails too is mended by the next run, which cuts the file back
+            if self.file.metadata().is_ok_and(|found| found.is_file()) {
+                let _ = self.file.set_len(self.length);
+            }
+            fail(source)
+        })?;
         self.length += lines.len() as u64;
         Ok(())
     }

@@ -110,8 +110,11 @@ impl MarkdownFolder {
         if let Some(parent) = target.parent() {
             fs::create_dir_all(parent)?;
         }
-        fs::write(&writing, page)?;
-        fs::rename(&writing, &target)
+        let written = fs::write(&writing, page).and_then(|()| fs::rename(&writing, &target));
+        if written.is_err() {
+            let _ = fs::remove_file(&writing);
+        }
+        written
     }
 }
 

@@ -10,11 +10,13 @@ mod folder;
 mod lines;
 mod packed;
 mod parquet;
+mod whole;
 
 pub use fields::{Fields, UnknownField};
 pub use file::{Before, FileOutput};
 pub use lines::LineRecords;
 pub(crate) use lines::push_line;
+pub use whole::replace;
 
 use crate::context::StageError;
 use crawl_model::Record;

@@ -140,9 +140,17 @@ impl ParquetRecords {
 
     fn make_table(&self, head: Option<&Head>) -> io::Result<()> {
         let new = beside(&self.path, ".new");
+        let made = self.make_table_as(&new, head);
+        if made.is_err() {
+            let _ = std::fs::remove_file(&new);
+        }
+        made
+    }
+
+    fn make_table_as(&self, new: &Path, head: Option<&Head>) -> io::Result<()> {
         let columns = self.columns.columns();
         let notes: Vec<(&str, &str)> = head.iter().map(|head| (NOTE, head.journal.as_str())).collect();
-        let out = BufWriter::with_capacity(1 << 18, File::create(&new)?);
+        let out = BufWriter::with_capacity(1 << 18, File::create(new)?);
         let mut rows = ParquetTable::with_notes(out, &columns, &notes).map_err(io_error)?;
         if let Some(head) = head {
             if let Some(old) = table(&self.path)?.filter(|_| !head.replaces) {
@@ -154,7 +162,7 @@ impl ParquetRecords {
         }
         let file = rows.finish().map_err(io_error)?.into_inner().map_err(io::IntoInnerError::into_error)?;
         file.sync_all()?;
-        std::fs::rename(&new, &self.path)?;
+        std::fs::rename(new, &self.path)?;
         sync_folder(&self.path)
     }
 }

@@ -7,6 +7,7 @@ pub use samples::{Sample, Samples};
 use crate::{
     context::{Context, rfc3339},
     exit::Exit,
+    output::replace,
     stats::HostFigures,
 };
 use crawl_model::FrontierCounts;
@@ -179,7 +180,7 @@ impl Report {
     /// # Errors
     /// When a file cannot be written.
     pub fn write(&self, dir: &Path) -> io::Result<PathBuf> {
-        fs::write(dir.join(DATA), serde_json::to_vec(self)?)?;
+        replace(&dir.join(DATA), &serde_json::to_vec(self)?)?;
         let page = dir.join("report.html");
         self.write_page(&page)?;
         Ok(page)
@@ -192,7 +193,7 @@ impl Report {
     pub fn write_page(&self, path: &Path) -> io::Result<()> {
         let mut out = Vec::new();
         crawl_corpus::fill_page(PAGE, self, &mut out).map_err(io::Error::other)?;
-        fs::write(path, out)
+        replace(path, &out)
     }
 }
 

@@ -9,6 +9,7 @@ use crate::{
     cli::{DedupArgs, DedupMode},
     config::{self, DedupSection},
     exit::{Exit, Failure},
+    output::replace,
     progress::say,
 };
 use crawl_dedup::{FingerprintSettings, Mode, batch::CountedProject};
@@ -105,7 +106,7 @@ fn write(
 }
 
 fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    std::fs::write(path, bytes).map_err(|e| Failure::new(Exit::Storage, format!("{}: {e}", path.display())))
+    replace(path, bytes).map_err(|e| Failure::new(Exit::Storage, format!("{}: {e}", path.display())))
 }
 
 /// Flags over the configuration's defaults; the ranges bind both.

@@ -4,6 +4,7 @@ use super::Judged;
 use crate::{
     commands::json::{Members, push_key},
     exit::{Exit, Failure},
+    output::replace,
 };
 use crawl_model::Quality;
 use crawl_quality::Checker;
@@ -79,7 +80,7 @@ fn annotate(line: &[u8], quality: &Quality, out: &mut Vec<u8>) -> Result<(), Str
 
 /// Writes a whole file.
 pub(super) fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    std::fs::write(path, bytes).map_err(|e| cannot(path, &e))
+    replace(path, bytes).map_err(|e| cannot(path, &e))
 }
 
 fn cannot(path: &Path, error: &io::Error) -> Failure {

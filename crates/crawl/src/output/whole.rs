@@ -1,0 +1,79 @@
+//! Small files that are replaced as a whole.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+/// Replaces a file as a whole: who reads it sees the old one or the new one, and a disk that is full leaves the old one. It is
+/// made the plain way, with the permissions that the process gives to any file. What is no file (a pipe, a device) is
+/// written to as it stands.
+///
+/// # Errors
+/// When it cannot be written; nothing is left beside it then.
+pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    // a link stays one: what it leads to is replaced
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    if fs::metadata(&path).is_ok_and(|found| !found.is_file()) {
+        return fs::write(&path, bytes);
+    }
+    let new = beside(&path);
+    let written = fs::write(&new, bytes).and_then(|()| fs::rename(&new, &path));
+    if written.is_err() {
+        let _ = fs::remove_file(&new);
+    }
+    written
+}
+
+/// A name in the same folder, since only there a rename is one step, and another for each process.
+fn beside(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!(".{name}.{}", std::process::id()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(dir: &Path) -> Vec<String> {
+        let mut names: Vec<_> =
+            fs::read_dir(dir).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn replaced_and_nothing_beside_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("report.json");
+        for text in ["one", "two"] {
+            replace(&path, text.as_bytes()).unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), text);
+        }
+        assert_eq!(names(dir.path()), ["report.json"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_stays_a_link() {
+        let dir = tempfile::tempdir().unwrap();
+        let (link, path) = (dir.path().join("link"), dir.path().join("there"));
+        fs::write(&path, "old").unwrap();
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        replace(&link, b"new").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "new");
+        assert!(link.is_symlink());
+        replace(Path::new("/dev/null"), b"gone").unwrap();
+        assert!(!Path::new("/dev/null").is_file());
+    }
+
+    #[test]
+    fn what_cannot_be_replaced_leaves_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().join("folder");
+        fs::create_dir(&folder).unwrap();
+        replace(&folder, b"text").unwrap_err();
+        replace(&dir.path().join("no/such"), b"text").unwrap_err();
+        assert_eq!(names(dir.path()), ["folder"]);
+    }
+}
