@@ -170,9 +170,16 @@ fn a_round_replaces_its_output_although_its_first_start_failed() {
 #[test]
 fn the_summary_is_json_where_the_log_is() {
     let (server, sandbox) = (Server::start(0, Tree::of(3).handler()).unwrap(), Sandbox::new());
-    let flags = ["-O", "out.jsonl", "--log-format", "json"];
+    let flags = ["-O", "out.jsonl", "--log-format", "json", "--metrics-listen", "127.0.0.1:0"];
     let done = run(&mut sandbox.crawl(&[server.url("/")], &flags)).expect(0);
-    let summary = lines(&done.stderr).pop().unwrap();
+    let logged = lines(&done.stderr);
+    assert!(
+        logged.iter().any(|line| line["message"].as_str().unwrap().starts_with("metrics at ")),
+        "{}",
+        done.stderr
+    );
+    assert!(logged.iter().all(|line| line["timestamp"].is_string()), "{}", done.stderr);
+    let summary = logged.last().unwrap();
     assert_eq!((summary["message"].as_str(), summary["ended"].as_str()), (Some("summary"), Some("done")));
     assert_eq!((summary["records"].as_u64(), summary["statuses"]["200"].as_u64()), (Some(3), Some(3)));
     let noisy = sandbox.crawl(&[server.url("/")], &["-O", "again.jsonl", "--fresh", "--log-level", "debug"]);

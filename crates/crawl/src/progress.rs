@@ -4,19 +4,14 @@ use crate::{
     bounds::Bound,
     context::{Context, Ending, StageError},
     exit::Exit,
+    logging::say,
     stats::Stats,
 };
 use bytesize::ByteSize;
 use crawl_model::{FrontierCounts, StoreError};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::{
-    collections::BTreeMap,
-    fmt::Write as _,
-    io::{IsTerminal, Write as _},
-    path::Path,
-    sync::Arc,
-    time::Duration,
-};
+use serde_json::{Map, Value};
+use std::{collections::BTreeMap, fmt::Write as _, io::IsTerminal, path::Path, sync::Arc, time::Duration};
 
 /// Between two redraws of the progress line.
 const REDRAW: Duration = Duration::from_millis(250);
@@ -24,11 +19,6 @@ const REDRAW: Duration = Duration::from_millis(250);
 const PLAIN: Duration = Duration::from_secs(30);
 /// Hosts named as the slowest.
 const SLOWEST: usize = 3;
-
-/// Writes a line to standard error for the user. A closed standard error is not worth an error.
-pub fn say(line: &str) {
-    let _ = writeln!(std::io::stderr(), "{line}");
-}
 
 /// Shows progress until the run ends: a live line on a terminal, now and then a plain one elsewhere.
 pub async fn show(context: Arc<Context>, done: tokio_util::sync::CancellationToken) {
@@ -111,14 +101,17 @@ pub fn heading(
     }
 }
 
-/// The summary as one JSON object, for collectors of logs.
+/// The summary as fields of a JSON line, for collectors of logs.
 #[must_use]
-pub fn summary_json(context: &Context, why: &str, counts: &FrontierCounts, places: &Places<'_>) -> String {
+pub fn summary_json(
+    context: &Context,
+    why: &str,
+    counts: &FrontierCounts,
+    places: &Places<'_>,
+) -> Map<String, Value> {
     let stats = &context.stats;
     let strategies: BTreeMap<&str, u64> = stats.strategies().iter().map(|(s, n)| (s.name(), *n)).collect();
-    serde_json::json!({
-        "level": "INFO",
-        "message": "summary",
+    let fields = serde_json::json!({
         "ended": why,
         "seconds": stats.started.elapsed().as_secs_f64(),
         "records": stats.records.get(),
@@ -144,8 +137,8 @@ pub fn summary_json(context: &Context, why: &str, counts: &FrontierCounts, place
         "output": places.output,
         "errorLog": places.errors,
         "report": places.report,
-    })
-    .to_string()
+    });
+    fields.as_object().cloned().unwrap_or_default()
 }
 
 /// The summary of a finished run.

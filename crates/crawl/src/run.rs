@@ -12,11 +12,12 @@ use crate::{
     feeds::FeedBook,
     judge::Judge,
     links::{LinkPolicy, new_url},
+    logging::{say, say_as, say_json},
     metrics::Metrics,
     opt_outs::OptOutCache,
     output::{self, Fields, FileOutput, Kind, LineRecords, Output, RecordOutput, StdoutOutput},
     page_rules, pipeline,
-    progress::{self, Places, say},
+    progress::{self, Places},
     projects::Keeper,
     recrawl::{self, Recrawl},
     report::{self, Samples},
@@ -41,6 +42,7 @@ use std::{
 };
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+use tracing::Level;
 
 /// Seeds are enqueued in transactions of this many.
 const SEED_BATCH: usize = 1_000;
@@ -81,7 +83,7 @@ fn read_seeds(file: &Path) -> Result<Vec<Seed>, Failure> {
         Failure::usage(format!("{}: {e}{hint}", file.display()))
     })?;
     for bad in &found.bad {
-        say(&format!("{}: {bad}; skipped", file.display()));
+        say_as(Level::WARN, &format!("{}: {bad}; skipped", file.display()));
     }
     if found.seeds.is_empty() {
         return Err(Failure::usage(format!("{}: no usable line", file.display())));
@@ -120,10 +122,12 @@ async fn crawl(config: Config, seeds: &[Seed], state: &State, quiet: bool) -> Re
     let report = leave_report(&context, state, why, outcome.as_ref().err(), ending, &counts);
     if !quiet {
         let places = Places { output: &names.0, errors: Path::new(&names.1), report: report.as_deref() };
-        say(&match context.config.log.format {
-            LogFormat::Text => progress::summary(&context, why, &counts, &places),
-            LogFormat::Json => progress::summary_json(&context, why, &counts, &places),
-        });
+        match context.config.log.format {
+            LogFormat::Text => say(&progress::summary(&context, why, &counts, &places)),
+            LogFormat::Json => {
+                say_json(Level::INFO, "summary", progress::summary_json(&context, why, &counts, &places));
+            }
+        }
     }
     if outcome.is_ok() && ending == Ending::Drained {
         upkeep::compact(&state.store, &context.config.state, quiet)?;

@@ -1,7 +1,7 @@
 //! What a state directory needs now and then: its database is compacted, and directories that nobody uses any more go. Both
 //! are bounded, and announced before they begin.
 
-use crate::{config::StateSection, output::absolute, progress::say, state};
+use crate::{config::StateSection, logging::say, output::absolute, state};
 use bytesize::ByteSize;
 use crawl_model::StoreError;
 use crawl_store::{SqliteStore, StateLock, StoreSize};

@@ -1,6 +1,6 @@
 //! Documents of files, in batches: what `crawl duplicates` and `crawl quality` read.
 
-use crate::{exit::Failure, progress::say, record::page_record};
+use crate::{exit::Failure, logging::say, record::page_record};
 use crawl_archive::{Body, Document, Item, ReadOptions};
 use crawl_corpus::{InputCount, Page};
 use crawl_extract::{Format, Input, Options, PageExtractor, Rules};

@@ -3,7 +3,7 @@
 use super::write_out;
 use crate::{
     exit::{Exit, Failure},
-    progress::say,
+    logging::say,
 };
 use base64::{Engine, prelude::BASE64_STANDARD};
 use rayon::prelude::*;

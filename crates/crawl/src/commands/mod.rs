@@ -19,8 +19,8 @@ mod status;
 use crate::{
     cli::{Cli, Command, RulesArgs},
     exit::{Exit, Failure},
+    logging::{say, say_as},
     page_rules,
-    progress::say,
 };
 use clap::CommandFactory;
 use crawl_extract::Rules;
@@ -29,6 +29,7 @@ use std::{
     io::{self, BufRead, BufReader, Read, Write},
     path::Path,
 };
+use tracing::Level;
 
 /// Runs what the command line asks for; errors are told on standard error.
 #[must_use]
@@ -59,7 +60,7 @@ pub fn dispatch(cli: Cli) -> Exit {
     };
     outcome.unwrap_or_else(|failure| {
         if failure.exit != Exit::Done {
-            say(&format!("crawl: {:#}", failure.error));
+            say_as(Level::ERROR, &format!("crawl: {:#}", failure.error));
         }
         failure.exit
     })

@@ -5,7 +5,7 @@ use crate::{
     cli::{AnalyzeArgs, DedupMode, ProjectsArgs, ProjectsWhat},
     config,
     exit::{Exit, Failure},
-    progress::say,
+    logging::say,
     projects::{
         self, AnalysisMode, AnalysisParams, DomainCount, DomainStats, Paging, Progress, Project,
         ProjectAnalysisResult, ProjectError, Projects,

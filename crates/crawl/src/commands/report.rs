@@ -4,7 +4,7 @@ use crate::{
     cli::ReportArgs,
     config,
     exit::{Exit, Failure},
-    progress::say,
+    logging::say,
     report::Report,
     state,
 };

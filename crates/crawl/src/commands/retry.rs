@@ -4,7 +4,7 @@ use crate::{
     cli::RetryArgs,
     config,
     exit::{Exit, Failure},
-    progress::say,
+    logging::say,
     run, state,
 };
 use crawl_model::UrlKey;

@@ -14,7 +14,7 @@ use prometheus::{
 };
 
 /// A sample: the value of its label, where the family has one, and a number.
-type Sample = (String, u64);
+type Sample = (String, f64);
 
 /// The counts in the text format of Prometheus.
 ///
@@ -34,16 +34,29 @@ pub fn text(context: &Context) -> anyhow::Result<String> {
 
 /// Counters of the run.
 fn run(stats: &Stats) -> Vec<MetricFamily> {
-    let one = |count: u64| vec![(String::new(), count)];
-    let statuses = stats.statuses().into_iter().map(|(status, n)| (status.to_string(), n)).collect();
-    let strategies = stats.strategies().into_iter().map(|(s, n)| (s.name().to_owned(), n)).collect();
-    let kinds = stats.kinds().into_iter().map(|(kind, n)| (kind.to_owned(), n)).collect();
-    let unrendered = stats.not_rendered().into_iter().map(|(kind, n)| (kind.to_owned(), n)).collect();
+    let one = |count: u64| vec![(String::new(), number(count))];
+    let statuses = stats.statuses().into_iter().map(|(status, n)| (status.to_string(), number(n))).collect();
+    let strategies = stats.strategies().into_iter().map(|(s, n)| (s.name().to_owned(), number(n))).collect();
+    let kinds = stats.kinds().into_iter().map(|(kind, n)| (kind.to_owned(), number(n))).collect();
+    let unrendered = stats.not_rendered().into_iter().map(|(kind, n)| (kind.to_owned(), number(n))).collect();
+    let changes = [
+        ("new", &stats.pages_new),
+        ("changed", &stats.pages_changed),
+        ("unchanged", &stats.pages_unchanged),
+        ("gone", &stats.pages_gone),
+    ]
+    .map(|(change, count)| (change.to_owned(), number(count.get())));
     vec![
         counter("records_total", "Records written.", "", one(stats.records.get())),
         counter("pages_total", "Responses with a body that was read.", "", one(stats.pages.get())),
         counter("responses_total", "Responses by HTTP status.", "status", statuses),
         counter("page_strategies_total", "Pages by the strategy that brought them.", "strategy", strategies),
+        counter(
+            "changes_total",
+            "Pages by what became of them since the last visit.",
+            "change",
+            changes.to_vec(),
+        ),
         counter("errors_total", "URLs that failed.", "", one(stats.failed.get())),
         counter("no_record_total", "URLs that ended without a record, by reason.", "kind", kinds),
         counter("unrendered_total", "Pages that needed a browser and had none.", "kind", unrendered),
@@ -70,10 +83,10 @@ fn run(stats: &Stats) -> Vec<MetricFamily> {
 
 /// How things stand now.
 fn state(counts: &FrontierCounts, context: &Context) -> Vec<MetricFamily> {
-    let one = |n: u64| vec![(String::new(), n)];
     let frontier = [("queued", counts.pending), ("in_flight", counts.leased), ("held", counts.held)]
-        .map(|(s, n)| (s.to_owned(), n));
+        .map(|(s, n)| (s.to_owned(), number(n)));
     let hosts = u64::try_from(context.stats.host_count()).unwrap_or(u64::MAX);
+    let one = |value: f64| vec![(String::new(), value)];
     vec![
         gauge(
             "frontier_urls",
@@ -81,12 +94,12 @@ fn state(counts: &FrontierCounts, context: &Context) -> Vec<MetricFamily> {
             "state",
             frontier.to_vec(),
         ),
-        gauge("hosts", "Hosts that have answered.", "", one(hosts)),
+        gauge("hosts", "Hosts that have answered.", "", one(number(hosts))),
         gauge(
             "running_seconds",
             "Since the start of the run.",
             "",
-            one(context.stats.started.elapsed().as_secs()),
+            one(context.stats.started.elapsed().as_secs_f64()),
         ),
     ]
 }
@@ -119,7 +132,7 @@ fn seconds(millis: u64) -> f64 {
 fn counter(name: &str, help: &str, label: &str, samples: Vec<Sample>) -> MetricFamily {
     let metrics = samples.into_iter().map(|(value, count)| {
         let mut counter = Counter::default();
-        counter.set_value(number(count));
+        counter.set_value(count);
         let mut metric = labelled(label, value);
         metric.set_counter(counter);
         metric
@@ -130,7 +143,7 @@ fn counter(name: &str, help: &str, label: &str, samples: Vec<Sample>) -> MetricF
 fn gauge(name: &str, help: &str, label: &str, samples: Vec<Sample>) -> MetricFamily {
     let metrics = samples.into_iter().map(|(value, count)| {
         let mut gauge = Gauge::default();
-        gauge.set_value(number(count));
+        gauge.set_value(count);
         let mut metric = labelled(label, value);
         metric.set_gauge(gauge);
         metric

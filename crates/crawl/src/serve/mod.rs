@@ -16,7 +16,7 @@ use crate::{
     config::{self, Config},
     cpu::CpuPool,
     exit::{Exit, Failure},
-    progress::say,
+    logging::say,
     projects::{self, ProjectError, Projects},
 };
 use axum::{Router, extract::DefaultBodyLimit, middleware};

@@ -3,7 +3,7 @@
 use crate::{
     config::ServeSection,
     exit::{Exit, Failure},
-    progress::say,
+    logging::say,
 };
 use std::{
     fs,

@@ -9,8 +9,8 @@ use crate::{
     cli::{DedupArgs, DedupMode},
     config::{self, DedupSection},
     exit::{Exit, Failure},
+    logging::say,
     output::replace,
-    progress::say,
 };
 use crawl_dedup::{FingerprintSettings, Mode, batch::CountedProject};
 use records::{Input, Record};

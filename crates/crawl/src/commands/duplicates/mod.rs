@@ -7,7 +7,7 @@ use crate::{
     cli::DuplicatesArgs,
     config::{self, DuplicatesSection},
     exit::{Exit, Failure},
-    progress::say,
+    logging::say,
 };
 use crawl_archive::{ArchiveError, ReadOptions};
 use crawl_corpus::{Analysis, ClusterSettings, CorpusError, Findings, Keep, Origin, Settings, TfIdfSettings};

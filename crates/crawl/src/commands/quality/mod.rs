@@ -12,7 +12,7 @@ use crate::{
     config::{self, Config, QualitySection},
     exit::{Exit, Failure},
     judge::Judge,
-    progress::say,
+    logging::say,
     visit::Visitor,
 };
 use crawl_archive::{Body, Document, ReadOptions};

@@ -1,0 +1,202 @@
+//! Every command of the documents works as it stands there: a new user's directory, the lines copied into a shell one after the
+//! other. Addresses of example.org are those of a server of this test.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
+#![allow(clippy::print_stdout, reason = "what is skipped is said")]
+
+#[path = "support/run.rs"]
+mod run;
+mod support;
+
+use run::{Sandbox, run};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+use support::{
+    server::{Handler, Request, Server},
+    site::Site,
+};
+
+/// What only a person runs: they install something, or are the tests themselves.
+const NOT_RUN: [&str; 4] = ["./", "cargo install ", "sudo ", "systemctl "];
+
+/// A site of the documents' examples has its documentation in a folder of a version.
+const VERSION: &str = "/en/latest/";
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// The lines of the blocks of shell commands, continued ones joined.
+fn commands(document: &str) -> Vec<String> {
+    let (mut out, mut pending, mut inside) = (Vec::new(), String::new(), false);
+    for line in document.lines() {
+        if line.trim_start().starts_with("```") {
+            inside = line.trim() == "```sh";
+        } else if inside {
+            match line.strip_suffix('\\') {
+                Some(start) => pending.push_str(start),
+                None => out.push(std::mem::take(&mut pending) + line),
+            }
+        }
+    }
+    out.retain(|line| !line.trim().is_empty() && !NOT_RUN.iter().any(|start| line.starts_with(start)));
+    out
+}
+
+fn harbour() -> PathBuf {
+    root().join("fixtures/sites/harbour")
+}
+
+fn site() -> Server {
+    let site = Site::open(&harbour()).unwrap();
+    let handler = move |request: &Request| {
+        let mut request = request.clone();
+        if let Some(rest) = request.target.strip_prefix(VERSION) {
+            request.target = format!("/docs/{rest}");
+        }
+        site.answer(&request)
+    };
+    Server::start(0, handler).unwrap()
+}
+
+/// A directory with what the documents take for given: seeds, files to look at, rules, and a crawl with its archive.
+fn sandbox(server: &Server) -> Sandbox {
+    let sandbox = Sandbox::new();
+    for seeds in ["urls.txt", "companies.txt"] {
+        sandbox.write(seeds, server.url("/") + "\n");
+    }
+    for (name, page) in
+        [("page.html", "index.html"), ("robots.txt", "robots.txt"), ("sitemap.xml", "sitemap.xml")]
+    {
+        fs::copy(harbour().join(page), sandbox.path(name)).unwrap();
+    }
+    sandbox.write("easylist-cookie.txt", "! a list\n##.cookie-banner\nexample.org###consent\n");
+    fs::create_dir(sandbox.path("my-rules")).unwrap();
+    fs::copy(root().join("config/rules/dates.toml"), sandbox.path("my-rules/dates.toml")).unwrap();
+    // the names by which the binary is called there
+    fs::create_dir(sandbox.path("bin")).unwrap();
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_crawl"), sandbox.path("bin/crawl")).unwrap();
+    sandbox
+}
+
+/// A shell in the sandbox; the flags that a machine without network and patience needs are settings of the environment.
+fn shell(sandbox: &Sandbox, script: &str) -> Command {
+    let mut shell = sandbox.shell("eval \"$SCRIPT\"", &Command::new("true"));
+    let path = format!("{}:/usr/local/bin:/usr/bin:/bin", sandbox.path("bin").display());
+    // who has no pager reads all the same
+    let script = if has("less") { script.to_owned() } else { format!("less() {{ cat; }}\n{script}") };
+    shell.env("SCRIPT", script).env("PATH", path);
+    shell.env("CRAWL_FETCH_DELAY", "0s").env("CRAWL_FETCH_ALLOW_ADDRESSES", r#"["127.0.0.0/8"]"#);
+    shell.env("CRAWL_CHROME_SANDBOX", "false").env("CRAWL_CRAWL_DEPTH", "2");
+    shell
+}
+
+fn has(program: &str) -> bool {
+    ["/usr/local/bin", "/usr/bin", "/bin"].iter().any(|dir| Path::new(dir).join(program).exists())
+}
+
+/// A line with the server of this test in place of the sites of the examples, and a record's id for the word that stands for one.
+fn for_here(line: &str, server: &Server, sandbox: &Sandbox) -> String {
+    let here = server.url("");
+    let mut line = line.to_owned();
+    for host in ["docs.example.org", "news.example.org"] {
+        line = line.replace(&format!("https://{host}"), &here);
+        line = line.replace(&format!("https://{}", host.replace('.', r"\.")), &here.replace('.', r"\."));
+    }
+    if line.contains("--explain ID") {
+        let id = sandbox.records("pages.jsonl")[0]["id"].as_str().unwrap().to_owned();
+        line = line.replace("--explain ID", &format!("--explain {id}"));
+    }
+    line
+}
+
+/// Runs the commands of a document; `before` is what a reader has done by then.
+fn works(document: &str, before: &[&str]) {
+    let (server, text) = (site(), fs::read_to_string(root().join(document)).unwrap());
+    let sandbox = sandbox(&server);
+    let lines = commands(&text);
+    assert!(!lines.is_empty(), "{document} has no command");
+    for line in before.iter().copied().map(str::to_owned).chain(lines) {
+        if line.starts_with("jq ") && !has("jq") {
+            println!("skipped: there is no jq here: {line}");
+            continue;
+        }
+        let line = for_here(&line, &server, &sandbox);
+        let done = run(&mut shell(&sandbox, &line));
+        // 5: a limit that the line itself sets
+        let code = done.code();
+        assert!(
+            code == 0 || (code == 5 && line.contains("--limit")),
+            "{document}: {line}: {code}\n{}{}",
+            done.stdout,
+            done.stderr
+        );
+        for written in outputs(&line) {
+            let path = sandbox.path(&written);
+            let size = fs::metadata(&path).map_or(0, |found| found.len());
+            assert!(
+                size > 0 || path.is_dir(),
+                "{document}: {line}: {written} was not written\n{}",
+                done.stderr
+            );
+        }
+    }
+}
+
+/// Files that a line names as what it writes.
+fn outputs(line: &str) -> Vec<String> {
+    let words: Vec<_> = line.split_whitespace().take_while(|word| !word.starts_with('#')).collect();
+    let flags = ["-o", "-O", "--output", "--html", "--report", "--table", "--warc", ">"];
+    words
+        .windows(2)
+        .filter(|pair| flags.contains(&pair[0]) && !pair[1].starts_with("/dev/") && !pair[1].starts_with('~'))
+        .map(|pair| pair[1].trim_matches('\'').to_owned())
+        .collect()
+}
+
+const CRAWLED: [&str; 1] = ["crawl --seed urls.txt -o pages.jsonl --warc archive/"];
+
+#[test]
+fn readme() {
+    works("README.md", &CRAWLED);
+}
+
+#[test]
+fn getting_started() {
+    works("docs/getting-started.md", &[]);
+}
+
+#[test]
+fn recipes() {
+    works("docs/recipes.md", &CRAWLED);
+}
+
+#[test]
+fn archive() {
+    works("docs/archive.md", &[]);
+}
+
+#[test]
+fn operation() {
+    works("docs/operation.md", &["crawl --seed urls.txt -o pages.jsonl"]);
+}
+
+#[test]
+fn duplicates_and_quality() {
+    works("docs/duplicates.md", &CRAWLED);
+    works("docs/quality.md", &CRAWLED);
+}
+
+/// A document whose commands nobody runs is one that nobody has tried.
+#[test]
+fn every_document_with_commands_is_run() {
+    let own = include_str!("e2e_docs.rs");
+    for entry in fs::read_dir(root().join("docs")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = format!("docs/{}", path.file_name().unwrap().to_string_lossy());
+        let text = fs::read_to_string(&path).unwrap_or_default();
+        assert!(commands(&text).is_empty() || own.contains(&format!("works(\"{name}\"")), "{name}");
+    }
+}
