@@ -131,6 +131,10 @@ fn a_page_is_gone_when_it_has_said_so_twice() {
     assert_eq!(gone["metadata"]["lastSeen"], was["metadata"]["fetchedAt"]);
     assert_eq!(gone["metadata"]["contentHash"], was["metadata"]["contentHash"]);
     assert!(second.done.stderr.contains("0 changed, 5 unchanged, 2 gone"), "{}", second.done.stderr);
+    let report: Value = serde_json::from_str(&nights.sandbox.read("state/report.json")).unwrap();
+    let mut named = report["changedPages"]["gone"].as_array().unwrap().clone();
+    named.sort_by_key(ToString::to_string);
+    assert_eq!(named, [server.url("/2.html"), server.url("/3.html")], "the report names them");
     let kinds: Vec<_> = nights.sandbox.errors().iter().map(|e| e["kind"].clone()).collect();
     assert_eq!(kinds, ["http_status"], "an error of the server is not the end of a page");
 

@@ -147,8 +147,11 @@ impl Sink {
     /// A page of an earlier round. One that is gone is written, one that is unchanged if all are.
     fn known(&mut self, end: KnownEnd) -> Result<(), StageError> {
         let gone = end.outcome == Outcome::Gone;
-        let stats = &self.context.stats;
-        if gone { &stats.pages_gone } else { &stats.pages_unchanged }.add(1);
+        if gone {
+            self.context.stats.gone(end.request.url.as_str());
+        } else {
+            self.context.stats.pages_unchanged.add(1);
+        }
         if gone || self.context.config.output.emit == Emit::All {
             self.records.push(&known_record(&end))?;
             self.tally.records += 1;

@@ -20,6 +20,8 @@ const MAX_HOSTS: usize = 10_000;
 const FIRST_FAILURES: usize = 3;
 /// Failures of each kind that are kept as examples.
 const EXAMPLES: usize = 5;
+/// Pages that are kept of each kind of change, for the report.
+const CHANGED_PAGES: usize = 100;
 
 /// A counter.
 #[derive(Debug, Default)]
@@ -118,6 +120,7 @@ struct Tables {
     hosts: FxHashMap<HostKey, HostFigures>,
     first_failures: Vec<String>,
     failures: BTreeMap<&'static str, Vec<Example>>,
+    changed_pages: BTreeMap<&'static str, Vec<String>>,
 }
 
 impl Tables {
@@ -127,6 +130,13 @@ impl Tables {
             return None;
         }
         Some(self.hosts.entry(host.clone()).or_default())
+    }
+
+    fn note_change(&mut self, change: &'static str, url: &str) {
+        let pages = self.changed_pages.entry(change).or_default();
+        if pages.len() < CHANGED_PAGES {
+            pages.push(url.to_owned());
+        }
     }
 }
 
@@ -192,13 +202,26 @@ impl Stats {
         self.all_boilerplate.add(u64::from(page.text.is_empty()));
         self.soft_404s.add(u64::from(page.page.extraction.warnings.contains(&Warning::SoftNotFound)));
         if page.change == Change::Changed { &self.pages_changed } else { &self.pages_new }.add(1);
+        let change = if page.change == Change::Changed { "changed" } else { "new" };
         let mut tables = self.tables();
+        tables.note_change(change, page.page.final_url.as_str());
         *tables.strategies.entry(page.page.strategy).or_default() += 1;
         if let Some(figures) = HostKey::of(&page.page.final_url).and_then(|host| tables.host(&host)) {
             figures.records += 1;
             figures.content_bytes += content;
             figures.removed_bytes += removed;
         }
+    }
+
+    /// A page of an earlier round is no more.
+    pub fn gone(&self, url: &str) {
+        self.pages_gone.add(1);
+        self.tables().note_change("gone", url);
+    }
+
+    /// The first pages that are new, changed and gone.
+    pub fn changed_pages(&self) -> BTreeMap<&'static str, Vec<String>> {
+        self.tables().changed_pages.clone()
     }
 
     /// URLs ended without a record.

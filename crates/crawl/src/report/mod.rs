@@ -43,6 +43,9 @@ pub struct Report {
     /// Of URLs without a record.
     kinds: BTreeMap<String, u64>,
     not_rendered: BTreeMap<String, u64>,
+    /// The first pages that are new, changed and gone.
+    #[serde(default)]
+    changed_pages: BTreeMap<String, Vec<String>>,
     /// Failures by kind, with the first few of each.
     failures: Vec<Failures>,
     /// Upper bounds in milliseconds, with the responses that took no longer.
@@ -142,6 +145,7 @@ impl Report {
             strategies: stats.strategies().into_iter().map(|(s, n)| (s.name().to_owned(), n)).collect(),
             kinds: stats.kinds().into_iter().map(named).collect(),
             not_rendered: stats.not_rendered().into_iter().map(named).collect(),
+            changed_pages: stats.changed_pages().into_iter().map(|(c, urls)| (c.to_owned(), urls)).collect(),
             failures: failures(context),
             latency: stats.latency().cumulative().collect(),
             hosts,
