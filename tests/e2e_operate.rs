@@ -180,7 +180,20 @@ fn the_status_is_told_while_a_run_is_on_and_after_it() {
     assert_eq!((&after["running"], &after["finished"]), (&Value::Null, &true.into()));
     assert_eq!(after["frontier"]["records"], 64);
     assert_eq!(after["lastErrors"][0]["kind"], "http_status");
+    let visits = &after["nextVisits"];
+    assert_eq!(
+        (&visits["mode"], &visits["now"], &visits["day"]),
+        (&"auto".into(), &0.into(), &65.into()),
+        "{visits}"
+    );
+    let all = run(sandbox
+        .bare()
+        .args(["status", "--state-dir", "state", "--json"])
+        .env("CRAWL_RECRAWL_MODE", "all"));
+    let all: Value = serde_json::from_str(&all.expect(0).stdout).unwrap();
+    assert_eq!((&all["nextVisits"]["now"], &all["nextVisits"]["next"]), (&65.into(), &Value::Null), "{all}");
     let words = status(&sandbox, &[]);
+    assert!(words.contains("65 within a day"), "{words}");
     assert!(words.contains("round 1 is done") && words.contains("/gone"), "{words}");
     let none = run(sandbox.bare().args(["status", "--state-dir", "nowhere"])).expect(2);
     assert!(none.stderr.contains("holds no state"), "{}", none.stderr);

@@ -1,9 +1,9 @@
 //! `crawl status`: how a crawl stands, from its state directory. Nothing is locked and nothing written.
 
-use super::write_out;
+use super::{next_visits::NextVisits, write_out};
 use crate::{
     cli::StatusArgs,
-    config,
+    config::{self, Config},
     context::{TOLD_KEY, now_ms, rfc3339},
     exit::{Exit, Failure},
     state,
@@ -41,6 +41,8 @@ struct Status {
     hosts_at_work: usize,
     /// When the first URL that waits is tried again.
     next_retry: Option<String>,
+    /// When the pages of a finished round are asked again.
+    next_visits: Option<NextVisits>,
     /// Hosts that asked to be left alone, and until when.
     left_alone: BTreeMap<String, String>,
     last_errors: Vec<Value>,
@@ -69,7 +71,7 @@ pub fn run(args: &StatusArgs) -> Result<Exit, Failure> {
     let settings =
         config::load(args.state.config.as_deref(), config::environment()?, args.state.overrides())?;
     let dir = state::dir(&settings, args.state.seed.as_deref())?;
-    let status = Status::of(&dir, args)?;
+    let status = Status::of(&dir, args, &settings)?;
     let text = if args.json {
         serde_json::to_string_pretty(&status).map_err(|e| Failure::new(Exit::Internal, e.to_string()))? + "\n"
     } else {
@@ -80,7 +82,7 @@ pub fn run(args: &StatusArgs) -> Result<Exit, Failure> {
 }
 
 impl Status {
-    fn of(dir: &Path, args: &StatusArgs) -> Result<Self, Failure> {
+    fn of(dir: &Path, args: &StatusArgs, settings: &Config) -> Result<Self, Failure> {
         let usage = |error: StoreError| match error {
             StoreError::Other(words) => Failure::usage(words),
             error => error.into(),
@@ -96,10 +98,13 @@ impl Status {
         let left_alone =
             told.into_iter().filter(|(_, until)| *until > now).map(|(host, until)| (host, rfc3339(until)));
         let StoreSize { file, free } = store.size()?;
+        let finished = frontier.pending + frontier.leased + frontier.held == 0;
+        let next_visits = if finished { Some(NextVisits::of(&store, settings)?) } else { None };
         Ok(Self {
             running,
             round: store.round()?,
-            finished: frontier.pending + frontier.leased + frontier.held == 0,
+            finished,
+            next_visits,
             frontier,
             hosts: hosts.into_iter().map(HostStatus::from).collect(),
             hosts_at_work,
@@ -134,6 +139,9 @@ impl Status {
         );
         if let Some(at) = &self.next_retry {
             let _ = writeln!(out, "  next try of what failed for now: {}", until(at));
+        }
+        if let Some(words) = self.next_visits.as_ref().and_then(|visits| visits.in_words(until)) {
+            let _ = writeln!(out, "  {words}");
         }
         for (host, at) in &self.left_alone {
             let _ = writeln!(out, "  {host} asked to be left alone: {}", until(at));

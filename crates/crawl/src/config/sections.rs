@@ -10,7 +10,7 @@ use crate::traps::TrapsSection;
 use crawl_corpus::ClusterAlgorithm;
 use crawl_extract::{Favor, LinkStyle};
 use crawl_fetch::{PolitenessSettings, ProxyChoice, RequestHeader, Scope};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::{path::PathBuf, time::Duration};
 
 /// All settings, in the sections of `config/crawl.toml`, where each is explained.
@@ -73,7 +73,7 @@ pub struct CrawlSection {
 }
 
 /// Which of the URLs that are known from earlier rounds are asked again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RecrawlMode {
     /// Each when its time has come, by how often it has changed.

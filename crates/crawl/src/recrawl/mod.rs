@@ -3,7 +3,7 @@
 
 mod policy;
 
-pub use policy::Policy;
+pub use policy::{Due, Policy};
 
 use crate::{
     config::{Config, RecrawlMode},

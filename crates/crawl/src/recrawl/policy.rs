@@ -13,6 +13,17 @@ const GROWTH: f64 = 2.0;
 /// The share of its interval after which a page is due: a run every night does not begin on the second.
 const PUNCTUAL: f64 = 0.9;
 
+/// When a known URL is asked again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Due {
+    /// By every round.
+    Always,
+    /// By the first round from then on, milliseconds since the Unix epoch.
+    From(i64),
+    /// By none, unless something tells of it.
+    Never,
+}
+
 /// When known URLs are asked again.
 #[derive(Clone, Copy, Debug)]
 pub struct Policy {
@@ -34,29 +45,37 @@ impl Policy {
     /// Whether a known URL other than a seed is asked again in a round that begins at `now_ms`.
     #[must_use]
     pub fn is_due(&self, known: &KnownUrl, now_ms: i64) -> bool {
+        match self.due(known) {
+            Due::Always => true,
+            Due::From(at_ms) => now_ms >= at_ms,
+            Due::Never => false,
+        }
+    }
+
+    /// From when on a known URL other than a seed is asked again, as far as that is known beforehand: a sitemap may wake it.
+    #[must_use]
+    pub fn due(&self, known: &KnownUrl) -> Due {
         match (self.mode, known.url.discovery) {
-            (_, Discovery::Probe) => return false,
+            (_, Discovery::Probe) => return Due::Never,
             // only what they list tells of new pages
-            (_, Discovery::SitemapFile) | (RecrawlMode::All, _) => return true,
-            (RecrawlMode::None, _) => return false,
+            (_, Discovery::SitemapFile) | (RecrawlMode::All, _) => return Due::Always,
+            (RecrawlMode::None, _) => return Due::Never,
             (RecrawlMode::Auto | RecrawlMode::Changed, _) => {}
         }
         let history = &known.history;
-        let Some(fetched_at) = history.fetched_at_ms else { return true };
+        let Some(fetched_at) = history.fetched_at_ms else { return Due::Always };
         let is_page = history.content_hash.is_some();
         if failed(known) || (is_page && history.rules != Some(self.rules)) {
-            return true;
+            return Due::Always;
         }
-        let age = (now_ms - fetched_at) as f64;
-        if age >= self.max_age_ms * PUNCTUAL {
-            return true;
-        }
+        let latest = self.max_age_ms * PUNCTUAL;
         if self.mode == RecrawlMode::Changed {
             let dated = history.sitemap_lastmod.is_some();
             let conditional = history.etag.is_some() || history.last_modified.is_some();
-            return is_page && conditional && !dated;
+            return if is_page && conditional && !dated { Due::Always } else { after(fetched_at, latest) };
         }
-        age >= self.min_age_ms && age >= self.interval_ms(&known.visits, fetched_at) * PUNCTUAL
+        let interval = self.interval_ms(&known.visits, fetched_at) * PUNCTUAL;
+        after(fetched_at, interval.max(self.min_age_ms).min(latest))
     }
 
     /// Time until the next visit. The rate of change is Cho and Garcia-Molina's estimate for visits at regular intervals, made
@@ -95,6 +114,11 @@ impl Policy {
         known.history.fetched_at_ms.is_none_or(|fetched| modified > fetched)
             || told.is_some_and(|told| modified > told)
     }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "ages are bounded by max_age, years at most")]
+const fn after(fetched_at: i64, age_ms: f64) -> Due {
+    Due::From(fetched_at.saturating_add(age_ms.ceil() as i64))
 }
 
 /// Whether the last visit brought no answer that would hold until something changes.

@@ -6,7 +6,7 @@ use super::{
     memory::{OUTCOMES, set_number},
 };
 use crate::ledger::Place;
-use crawl_model::{HostKey, Lane, Outcome, StoreError, UrlKey};
+use crawl_model::{HostKey, KnownUrl, Lane, Outcome, RequestId, StoreError, UrlKey};
 use rusqlite::OptionalExtension;
 
 /// How many URLs of a host are where, in the current round.
@@ -62,6 +62,16 @@ impl SqliteStore {
             .collect();
         hosts.sort_unstable_by(|a, b| b.total().cmp(&a.total()).then_with(|| a.host.cmp(&b.host)));
         Ok(hosts)
+    }
+
+    /// What the next round will know: the URLs of all rounds so far, from after number `after` on (0 for the start), `limit` at
+    /// most, in the order of their numbers.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub fn known_next(&self, after: RequestId, limit: usize) -> Result<Vec<KnownUrl>, StoreError> {
+        let inner = self.ready()?;
+        inner.known_beside(inner.memory.round + 1, after, limit)
     }
 
     /// Puts URLs that failed in this round back to pending, with no attempt at them yet; returns how many. Others are left

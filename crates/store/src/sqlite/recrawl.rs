@@ -126,6 +126,16 @@ impl ReadKnown {
 
 impl Inner {
     pub(super) fn known(&self, after: RequestId, limit: usize) -> Result<Vec<KnownUrl>, StoreError> {
+        self.known_beside(self.memory.round, after, limit)
+    }
+
+    /// Known URLs that have not been enqueued in a round, which may be one to come.
+    pub(super) fn known_beside(
+        &self,
+        round: u32,
+        after: RequestId,
+        limit: usize,
+    ) -> Result<Vec<KnownUrl>, StoreError> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let mut select = self
             .conn
@@ -134,7 +144,7 @@ impl Inner {
                  WHERE urls.id > ?1 AND urls.round <> ?2 ORDER BY urls.id LIMIT ?3"
             ))
             .map_err(sql)?;
-        let rows = select.query_map((after.0, self.memory.round, limit), read_known).map_err(sql)?;
+        let rows = select.query_map((after.0, round, limit), read_known).map_err(sql)?;
         rows.map(|row| row.map_err(sql)?.known()).collect()
     }
 
