@@ -3,8 +3,8 @@
 
     BED=DIR benches/archive.py CRAWL_BINARY [--rounds 3] [--limit N]
 
-BED is a folder as for compare_sites.py. The sites are crawled with and without --warc in turn; user CPU is the kernel's
-(wait4). Needs the package warcio (tests/python/requirements-data.txt). Ends with 1 if a digest is wrong, a record cannot be
+BED is a folder as for compare_sites.py. The sites are crawled with and without --warc in turn, the one that is first changing from
+round to round; CPU seconds are the kernel's (wait4), the cost is the median of the rounds' ratios. Needs the package warcio (tests/python/requirements-data.txt). Ends with 1 if a digest is wrong, a record cannot be
 read, or a replayed record differs.
 """
 import argparse, collections, glob, json, os, shutil, statistics, subprocess, sys, tempfile, time
@@ -23,6 +23,12 @@ def measure(command, log):
         _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     return {"wall": time.monotonic() - start, "user": usage.ru_utime, "sys": usage.ru_stime, "code": process.returncode}
+
+
+def cost(times, parts):
+    """The median over the rounds of what a run with an archive takes for one of a run without."""
+    sums = {name: [sum(run[part] for part in parts) for run in runs] for name, runs in times.items()}
+    return statistics.median(a / b for a, b in zip(sums["with"], sums["without"]))
 
 
 def records(path):
@@ -84,21 +90,20 @@ def main():
     with tempfile.TemporaryDirectory(prefix="bench-archive-") as folder:
         log = f"{folder}/log"
         for n in range(args.rounds):
-            for name, flags in (("without", []), ("with", ["--warc", f"{folder}/warc"])):
-                shutil.rmtree(f"{folder}/run", ignore_errors=True)
-                shutil.rmtree(f"{folder}/warc", ignore_errors=True)
-                os.makedirs(f"{folder}/run")
-                result = measure(ours(binary, bed, f"{folder}/run", args.limit) + flags, log)
+            turns = [("without", []), ("with", ["--warc", f"{folder}/with/warc"])]
+            for name, flags in turns if n % 2 == 0 else reversed(turns):
+                shutil.rmtree(f"{folder}/{name}", ignore_errors=True)
+                os.makedirs(f"{folder}/{name}")
+                result = measure(ours(binary, bed, f"{folder}/{name}", args.limit) + flags, log)
                 check(name, result, log, (5,) if args.limit else (0,))
                 times[name].append(result)
                 print(f"{name:8s} user {result['user']:6.1f} s  system {result['sys']:6.1f} s  wall {result['wall']:6.1f} s", flush=True)
-        user = {name: statistics.median(r["user"] for r in runs) for name, runs in times.items()}
-        print(f"user CPU with --warc / without: {user['with'] / user['without']:.3f}")
-        types, wrong, size = read(f"{folder}/warc")
+        print(f"CPU with --warc / without: user {cost(times, ['user']):.3f}, user and system {cost(times, ['user', 'sys']):.3f}")
+        types, wrong, size = read(f"{folder}/with/warc")
         print(f"warcio: {sum(types.values())} records {dict(types)}, {wrong} wrong digests, {size / 1e6:.1f} MB")
-        result = measure([binary, "replay", f"{folder}/warc", "-O", f"{folder}/again.jsonl", "--quiet"], log)
+        result = measure([binary, "replay", f"{folder}/with/warc", "-O", f"{folder}/again.jsonl", "--quiet"], log)
         check("replay", result, log, (0,))
-        crawled, replayed = records(f"{folder}/run/pages.jsonl"), records(f"{folder}/again.jsonl")
+        crawled, replayed = records(f"{folder}/with/pages.jsonl"), records(f"{folder}/again.jsonl")
         found = differences(crawled, replayed)
         print(f"replay: {len(replayed)} of {len(crawled)} records, user {result['user']:.1f} s; differences: {dict(found) or 'none'}")
     sys.exit(1 if wrong or found else 0)

@@ -250,5 +250,7 @@ fn a_bomb_is_read_through_a_buffer() {
     };
     let before = peak();
     assert_eq!(read(bytes), ["too_large", "http://a.test/1"]);
-    assert!(peak() - before < 64 << 10, "{} kB more than before", peak() - before);
+    // the kernel counts by thread, so the peak that it tells may fall by a few pages
+    let more = peak().saturating_sub(before);
+    assert!(more < 64 << 10, "{more} kB more than before");
 }
