@@ -1,6 +1,7 @@
 //! One run after the other over a site that changes in between.
 
 #![allow(clippy::unwrap_used, reason = "a helper of tests fails the test that uses it")]
+#![allow(dead_code, reason = "every test file uses a part of the module")]
 
 use super::{
     run::{self, Done, Sandbox, run},

@@ -1,5 +1,5 @@
-//! What decides which text a body brings, as one number: with the number of the last time the same body need not be read
-//! again.
+//! What decides which text a body brings, and which of its links are followed, as one number: with the number of the last time
+//! the same body need not be read again.
 
 use crate::config::Config;
 use crawl_extract::Rules;
@@ -7,17 +7,46 @@ use crawl_model::RulesVersion;
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 
-/// The version of the program, its rules with those of the user, filter lists, and the settings of extraction and cleaning.
-/// What cannot be read counts as empty here; loading the rules tells of it.
+/// The number for pages whose links are followed.
 #[must_use]
 pub fn of(config: &Config) -> RulesVersion {
+    RulesVersion::new(reading(config), following(config))
+}
+
+/// Parts that are hashed, each with its length: no byte can be moved from one to the next.
+#[derive(Default)]
+struct Parts(Sha256);
+
+impl Parts {
+    fn add(&mut self, part: &[u8]) {
+        self.0.update((part.len() as u64).to_le_bytes());
+        self.0.update(part);
+    }
+
+    fn number(self) -> u32 {
+        u32::from_le_bytes(self.0.finalize().first_chunk().copied().unwrap_or_default())
+    }
+}
+
+/// Of the settings by which links are followed. The depth of a page is not among them: that is a matter of each page. Nor are the
+/// seeds: one more widens the scope by what it leads to itself.
+fn following(config: &Config) -> u32 {
+    let (crawl, mut parts) = (&config.crawl, Parts::default());
+    parts.add(format!("{:?} {} {}", crawl.scope, crawl.url_filters, crawl.obey_robots).as_bytes());
+    parts.add(format!("{:?} {:?}", crawl.feeds, config.traps).as_bytes());
+    for patterns in [&crawl.include, &crawl.exclude] {
+        parts.add(&(patterns.len() as u64).to_le_bytes());
+        patterns.iter().for_each(|pattern| parts.add(pattern.as_str().as_bytes()));
+    }
+    parts.number()
+}
+
+/// Of the version of the program, its rules with those of the user, filter lists, and the settings of extraction and cleaning.
+/// What cannot be read counts as empty here; loading the rules tells of it.
+fn reading(config: &Config) -> u32 {
     let (extract, dedup) = (&config.extract, &config.dedup);
-    let mut digest = Sha256::new();
-    let mut add = |part: &[u8]| {
-        // with its length: no byte can be moved from one part to the next
-        digest.update((part.len() as u64).to_le_bytes());
-        digest.update(part);
-    };
+    let mut parts = Parts::default();
+    let mut add = |part: &[u8]| parts.add(part);
     add(env!("CARGO_PKG_VERSION").as_bytes());
     for (_, text) in Rules::built_in_files() {
         add(text.as_bytes());
@@ -31,8 +60,7 @@ pub fn of(config: &Config) -> RulesVersion {
     add(format!("{how:?}").as_bytes());
     let cleaning = (dedup.enabled, dedup.mode, dedup.threshold_pct, dedup.min_pages, dedup.min_block_chars);
     add(format!("{cleaning:?} {}", dedup.settle_pages).as_bytes());
-    let head = digest.finalize().first_chunk::<8>().copied().unwrap_or_default();
-    RulesVersion(i64::from_le_bytes(head))
+    parts.number()
 }
 
 /// The files of a directory, in the order of their names.
@@ -67,6 +95,24 @@ mod tests {
         ] {
             assert_ne!(now, other);
         }
+    }
+
+    #[test]
+    fn what_is_followed_is_told_from_what_is_read() {
+        let now = with("fetch.concurrency", 16);
+        let list = |pattern: &str| vec![toml::Value::from(pattern)];
+        for other in [
+            with("crawl.scope", "domain"),
+            with("crawl.exclude", list("/x")),
+            with("crawl.include", list("/x")),
+            with("crawl.obey_robots", false),
+            with("crawl.feeds", 0),
+        ] {
+            assert!(other.reads_as(now) && !other.follows_as(now) && !now.covers(other));
+        }
+        assert_ne!(with("crawl.exclude", list("/x")), with("crawl.include", list("/x")));
+        assert_eq!(now, with("crawl.depth", 3), "a matter of each page");
+        assert!(with("extract.images", true).follows_as(now));
     }
 
     #[test]

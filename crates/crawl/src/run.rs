@@ -252,6 +252,11 @@ fn tell_of_round(context: &Context, state: &State, quiet: bool) {
             "{dir} was made with other rules, settings of extraction or cleaning, or another version: {what}"
         );
     }
+    if state.other_links && state.new_round {
+        tracing::warn!(
+            "{dir} was made with other settings of what is followed: every page that is asked is read anew, for what it leads to"
+        );
+    }
     let replaces = !context.config.output.replace.is_empty();
     if replaces && state.new_round && context.recrawl.on && context.config.output.emit == Emit::Changes {
         tracing::warn!(

@@ -27,6 +27,8 @@ pub struct State {
     pub round: u32,
     /// Earlier pages of it were read by other rules than those of now.
     pub other_rules: bool,
+    /// Links were followed by other settings.
+    pub other_links: bool,
     _lock: StateLock,
 }
 
@@ -102,16 +104,17 @@ impl State {
         let (round, counts) = (store.round()?, store.counts()?);
         let finished = store.drained()? && counts.held == 0;
         let new_round = round == 0 || finished;
-        let rules = rules.0.to_string();
-        let other_rules = round > 0 && store.get(RULES_KEY)?.as_ref() != Some(&rules);
+        let before = store.get(RULES_KEY)?.and_then(|number| number.parse().ok()).map(RulesVersion);
+        let other_rules = round > 0 && !before.is_some_and(|before| before.reads_as(rules));
+        let other_links = !other_rules && before.is_some_and(|before| !before.follows_as(rules));
         let round = match (new_round, round) {
             (false, round) => round,
             (true, 0) => store.begin_round()?,
             (true, _) => store.begin_recrawl(!other_rules)?,
         };
-        store.put(RULES_KEY, &rules)?;
+        store.put(RULES_KEY, &rules.0.to_string())?;
         let (dir, store) = (dir.to_owned(), std::sync::Arc::new(store));
-        Ok(Self { dir, store, new_round, round, other_rules, _lock: lock })
+        Ok(Self { dir, store, new_round, round, other_rules, other_links, _lock: lock })
     }
 
     /// How an output file has to be opened.

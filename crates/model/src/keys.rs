@@ -125,10 +125,43 @@ impl BodyHash {
     }
 }
 
-/// Stands for everything that decides what is made of a body: the rules, the settings of extraction and cleaning, and the
-/// version of the program. Another number means that the same body may bring another text.
+/// Stands for everything that decides what is made of a body. The upper 32 bits are for its text: the rules, the settings of
+/// extraction and cleaning, the version of the program. The lower ones are for its links: which of them are followed, and in the
+/// last bit whether any are, which the depth of the page decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct RulesVersion(pub i64);
+
+impl RulesVersion {
+    /// For pages whose links are followed; `following` has 31 bits that count.
+    #[must_use]
+    pub const fn new(reading: u32, following: u32) -> Self {
+        Self(((reading as i64) << 32) | following as i64 | 1)
+    }
+
+    /// For a page whose links are followed, or none of them.
+    #[must_use]
+    pub const fn of_page(self, followed: bool) -> Self {
+        Self(if followed { self.0 | 1 } else { self.0 & !1 })
+    }
+
+    /// Whether the same body brings the same text.
+    #[must_use]
+    pub const fn reads_as(self, other: Self) -> bool {
+        self.0 >> 32 == other.0 >> 32
+    }
+
+    /// Whether the same choice of links is followed, where any are.
+    #[must_use]
+    pub const fn follows_as(self, other: Self) -> bool {
+        (self.0 as u32 | 1) == (other.0 as u32 | 1)
+    }
+
+    /// Whether a page that was read by this number need not be read again by another one, if its body is the same.
+    #[must_use]
+    pub const fn covers(self, now: Self) -> bool {
+        self.reads_as(now) && self.follows_as(now) && self.0 & 1 >= now.0 & 1
+    }
+}
 
 /// The frontier's own number of a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -164,6 +197,19 @@ mod tests {
         assert_eq!(of(b"body", Some("text/html")), of(b"body", Some("text/html")));
         assert_ne!(of(b"body", Some("text/html")), of(b"body", Some("text/html; charset=big5")));
         assert_ne!(of(b"body", None), of(b"ody", Some("b")));
+    }
+
+    #[test]
+    fn a_version_tells_what_is_read_from_what_is_followed() {
+        let now = RulesVersion::new(7, 8);
+        let (texts, links) = (RulesVersion::new(6, 8), RulesVersion::new(7, u32::MAX));
+        assert!(!texts.reads_as(now) && texts.follows_as(now) && !texts.covers(now));
+        assert!(links.reads_as(now) && !links.follows_as(now) && !links.covers(now));
+        let at_the_limit = now.of_page(false);
+        assert!(at_the_limit.reads_as(now) && at_the_limit.follows_as(now));
+        assert!(now.covers(now) && now.covers(at_the_limit) && at_the_limit.covers(at_the_limit));
+        assert!(!at_the_limit.covers(now), "its links were not followed");
+        assert_eq!(at_the_limit.of_page(true), now);
     }
 
     #[test]

@@ -13,11 +13,11 @@ const OPTED_OUT: &str = "ai_optout";
 
 impl Visit<'_> {
     /// Leaves the request conditional where its validators are those of what would come now: of a page that was read from a plain
-    /// answer, by the rules of now. Otherwise the page has to be seen.
+    /// answer, by the rules of now, and whose links were followed as now. Otherwise the page has to be seen.
     pub(super) fn keep_conditions(&mut self) {
         let request = &mut self.request;
         let holds = request.before.as_deref().is_some_and(|before| {
-            before.strategy == Some(Strategy::Static) && self.context.recrawl.is_read_by_these_rules(before)
+            before.strategy == Some(Strategy::Static) && self.context.recrawl.need_not_read(request)
         });
         if !holds || request.strategy.is_some() || self.was_tried {
             (request.etag, request.last_modified) = (None, None);

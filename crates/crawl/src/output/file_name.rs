@@ -25,8 +25,8 @@ pub(super) fn page_path(url: &str, id: &str) -> String {
         ("https", None) => url.host_str().unwrap_or_default().to_owned(),
         (scheme, port) => {
             let default = if scheme == "http" { 80 } else { 0 };
-            // https on the port of http is no other than http, by name
-            name.exact &= !(scheme == "https" && port == Some(80));
+            // by its name https on a port could be http on the same one
+            name.exact &= scheme == "http";
             format!("{}+{}", url.host_str().unwrap_or_default(), port.unwrap_or(default))
         }
     };
@@ -135,6 +135,7 @@ mod tests {
             ("https://a.test/", "a.test/index.md"),
             ("http://a.test/", "a.test+80/index.md"),
             ("http://127.0.0.1:8080/x", "127.0.0.1+8080/x.md"),
+            ("https://127.0.0.1:8080/x", "127.0.0.1+8080/x~.md"),
             ("https://a.test/docs/pears", "a.test/docs/pears.md"),
             ("https://a.test/docs/pears/", "a.test/docs/pears/index.md"),
             ("https://a.test/docs/pears.html", "a.test/docs/pears.html.md"),

@@ -28,8 +28,10 @@ pub struct Recrawl {
     pub on: bool,
     /// This process began the round, so that it has counted all that is still.
     pub whole: bool,
-    /// What bodies are read by now.
-    pub rules: RulesVersion,
+    /// What bodies are read by now, of pages whose links are followed.
+    rules: RulesVersion,
+    /// The depth from which on the links of a page are not followed.
+    depth: u64,
     policy: Policy,
     mode: RecrawlMode,
     /// Pages of a host that rest or have answered that they are unchanged, as far as this process knows.
@@ -40,8 +42,9 @@ impl Recrawl {
     /// For a round that is one over what is known, or is not; begun by an earlier process until [`Recrawl::whole`] is set.
     #[must_use]
     pub fn new(config: &Config, rules: RulesVersion, on: bool) -> Self {
-        let policy = Policy::new(&config.recrawl, rules);
-        Self { on, whole: false, rules, policy, mode: config.recrawl.mode, still: Mutex::default() }
+        let (depth, mode) = (config.crawl.depth.or_max(), config.recrawl.mode);
+        let policy = Policy::new(&config.recrawl, rules, depth);
+        Self { on, whole: false, rules, depth, policy, mode, still: Mutex::default() }
     }
 
     /// Whether what the user named, and what it leads to, is asked again.
@@ -65,10 +68,24 @@ impl Recrawl {
         }
     }
 
-    /// Whether a page was read by the rules of now, so that what has not changed need not be read again.
+    /// What the body of a page is read by now.
     #[must_use]
-    pub fn is_read_by_these_rules(&self, before: &Before) -> bool {
-        before.rules == Some(self.rules)
+    pub fn rules_of(&self, page: &CrawlRequest) -> RulesVersion {
+        self.rules.of_page(u64::from(page.depth) < self.depth)
+    }
+
+    /// Whether the same body would bring the text that it brought before.
+    #[must_use]
+    pub fn reads_as(&self, before: &Before) -> bool {
+        before.rules.is_some_and(|rules| rules.reads_as(self.rules))
+    }
+
+    /// Whether a page of an earlier round need not be read again if it is unchanged: it would bring the same text, and lead to
+    /// nothing more.
+    #[must_use]
+    pub fn need_not_read(&self, page: &CrawlRequest) -> bool {
+        let before = page.before.as_deref().and_then(|before| before.rules);
+        before.is_some_and(|rules| rules.covers(self.rules_of(page)))
     }
 }
 
@@ -179,7 +196,7 @@ pub fn same_body(context: &Context, page: &FetchedPage, hash: Option<BodyHash>) 
         && before.body_hash == hash
         && before.strategy == Some(Strategy::Static)
         && page.request.strategy.is_none()
-        && context.recrawl.is_read_by_these_rules(before);
+        && context.recrawl.need_not_read(&page.request);
     let directives = x_robots_tag(&page.headers, &context.product_token);
     let told =
         page.reserved_by_file.is_some() || directives.noindex || directives.noai || directives.nofollow;
@@ -217,7 +234,7 @@ pub fn history(
         content_hash: Some(content),
         text_hash: text,
         body_hash: page.body_hash.filter(|_| page.strategy == Strategy::Static),
-        rules: Some(context.recrawl.rules),
+        rules: Some(context.recrawl.rules_of(&page.request)),
         strategy: Some(page.strategy),
         fetched_at_ms: Some(page.timings.started_at_ms),
     }

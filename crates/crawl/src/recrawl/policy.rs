@@ -31,15 +31,16 @@ pub struct Policy {
     min_age_ms: f64,
     max_age_ms: f64,
     rules: RulesVersion,
+    depth: u64,
 }
 
 impl Policy {
-    /// As the settings say; `rules` are those that pages are read by now.
+    /// As the settings say; `rules` are those that pages are read by now, with links that are followed from pages above `depth`.
     #[must_use]
-    pub fn new(settings: &RecrawlSection, rules: RulesVersion) -> Self {
+    pub fn new(settings: &RecrawlSection, rules: RulesVersion, depth: u64) -> Self {
         let millis = |age: Duration| age.as_secs_f64() * 1e3;
         let (min_age_ms, max_age_ms) = (millis(settings.min_age), millis(settings.max_age));
-        Self { mode: settings.mode, min_age_ms, max_age_ms, rules }
+        Self { mode: settings.mode, min_age_ms, max_age_ms, rules, depth }
     }
 
     /// Whether a known URL other than a seed is asked again in a round that begins at `now_ms`.
@@ -65,7 +66,8 @@ impl Policy {
         let history = &known.history;
         let Some(fetched_at) = history.fetched_at_ms else { return Due::Always };
         let is_page = history.content_hash.is_some();
-        if failed(known) || (is_page && history.rules != Some(self.rules)) {
+        let rules = self.rules.of_page(u64::from(known.url.depth) < self.depth);
+        if failed(known) || (is_page && !history.rules.is_some_and(|read_by| read_by.covers(rules))) {
             return Due::Always;
         }
         let latest = self.max_age_ms * PUNCTUAL;
@@ -152,11 +154,11 @@ mod tests {
 
     const HOUR: i64 = 3_600_000;
     const DAY: i64 = 24 * HOUR;
-    const RULES: RulesVersion = RulesVersion(1);
+    const RULES: RulesVersion = RulesVersion::new(1, 1);
 
     fn policy(mode: RecrawlMode) -> Policy {
         let config = config::load(None, std::iter::empty(), Vec::new()).unwrap();
-        Policy::new(&RecrawlSection { mode, ..config.recrawl }, RULES)
+        Policy::new(&RecrawlSection { mode, ..config.recrawl }, RULES, 9)
     }
 
     fn known(fetched_at: i64, visits: Visits) -> KnownUrl {
@@ -243,8 +245,16 @@ mod tests {
         recent.history.fetched_at_ms = Some(20 * HOUR);
         assert_eq!(modes(&recent), [false, true, false, false]);
         let mut other_rules = recent.clone();
-        other_rules.history.rules = Some(RulesVersion(2));
+        other_rules.history.rules = Some(RulesVersion::new(2, 1));
         assert_eq!(modes(&other_rules), [true, true, true, false]);
+        let mut other_links = recent.clone();
+        other_links.history.rules = Some(RulesVersion::new(1, 2));
+        assert_eq!(modes(&other_links), [true, true, true, false]);
+        // its links were not followed since it was as deep as the limit of that time
+        other_links.history.rules = Some(RULES.of_page(false));
+        assert_eq!(modes(&other_links), [true, true, true, false]);
+        other_links.url.depth = 9;
+        assert_eq!(modes(&other_links), [false, true, false, false], "nor are they now");
         let mut failed = recent.clone();
         failed.outcome = Some(Outcome::Failed);
         assert_eq!(modes(&failed), [true, true, true, false]);

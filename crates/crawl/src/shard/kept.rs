@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// Whether a page was counted in what earlier rounds have learnt of its host.
 pub(super) fn is_counted(context: &Context, page: &ExtractedPage) -> bool {
     let before = page.request.before.as_deref();
-    before.is_some_and(|before| context.recrawl.is_read_by_these_rules(before))
+    before.is_some_and(|before| context.recrawl.reads_as(before))
 }
 
 impl Host {
