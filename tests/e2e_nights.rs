@@ -317,9 +317,12 @@ fn a_fingerprint_that_learns_changes_no_page() {
     let mut nights = Nights::new(&server, &["--recrawl", "all"]);
     let settled = [("CRAWL_DEDUP_SETTLE_PAGES", "8")];
     let first = nights.next_with(&[], &settled);
-    let text =
-        |n: usize| record(&first.records, &server.url(&format!("/{n}.html")))["text"].as_str().unwrap();
-    assert!(text(13).contains("This notice") && !text(40).contains("This notice"), "it learns as it goes on");
+    // pages may overtake each other, so none of them is looked at by name
+    let noticed: Vec<&Value> =
+        first.records.iter().filter(|r| r["content"].as_str().unwrap().contains("This notice")).collect();
+    let kept = noticed.iter().filter(|r| r["text"].as_str().unwrap().contains("This notice")).count();
+    assert_eq!(noticed.len(), 28);
+    assert!(0 < kept && kept < 28, "it learns as it goes on: {kept}");
     // other bytes everywhere, and one page that has changed
     for n in 1..=40 {
         site.set(&format!("/{n}.html"), |page| page.html = page.html.replace("<main>", "<main id=m>"));
