@@ -16,6 +16,11 @@ pub enum Decision {
     },
     /// A page came to its host's shard.
     Page(Box<Decided>),
+    /// A page of an earlier round is no more.
+    Gone {
+        /// What was asked for.
+        url: Url,
+    },
     /// A host had no more pages.
     HostDrained {
         /// The host, with its port where that is not the default.

@@ -125,6 +125,14 @@ impl Archive {
         self.decision(&Decision::Page(Box::new(Decided::of(page, capture))), Some((&url, capture)))
     }
 
+    /// Keeps that a page of an earlier round is gone.
+    ///
+    /// # Errors
+    /// When the archive cannot be written.
+    pub fn gone(&self, url: &Url) -> Result<(), StageError> {
+        self.decision(&Decision::Gone { url: url.clone() }, None)
+    }
+
     /// Keeps that a host has no more pages for now, which settles its fingerprint.
     ///
     /// # Errors

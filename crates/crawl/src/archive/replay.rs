@@ -1,7 +1,8 @@
 //! Extraction and cleaning again, from an archive: the same pages in the same order, by the rules and settings of now.
 //!
 //! What the network decided stays as it was: which pages there are, by which strategy each was had, what its site reserves.
-//! Everything from the bytes on is done anew, by the stages of a crawl. Of several captures of a URL the last one counts.
+//! Everything from the bytes on is done anew, by the stages of a crawl. Of several captures of a URL the last one counts, unless the
+//! page was gone after it.
 
 use super::{Decided, Decision};
 use crate::{
@@ -151,6 +152,9 @@ impl Index {
                     Some(Decision::Page(page)) => {
                         pages.insert(UrlKey::of(page.request.url.as_str()), page.capture);
                     }
+                    Some(Decision::Gone { url }) => {
+                        pages.remove(&UrlKey::of(url.as_str()));
+                    }
                     Some(Decision::Run { new_round }) => {
                         earlier_runs = if new_round { runs } else { earlier_runs };
                         runs += 1;
@@ -255,7 +259,7 @@ impl Replay {
                         steps.push_back(Step::Drained(HostKey::from_stored(&host)));
                     }
                     Some(Decision::Run { .. }) => runs += 1,
-                    Some(Decision::HostDrained { .. }) | None => {}
+                    Some(Decision::HostDrained { .. } | Decision::Gone { .. }) | None => {}
                 }
                 while steps.len() > ahead {
                     self.take(steps.pop_front(), runtime)?;
@@ -269,7 +273,7 @@ impl Replay {
     }
 
     /// Begins a page's extraction; none of one that came again later, or that the archive has lost.
-    fn extract(&self, page: Decided, runtime: &Handle) -> io::Result<Option<Step>> {
+    fn extract(&self, mut page: Decided, runtime: &Handle) -> io::Result<Option<Step>> {
         if self.archive.pages.get(&UrlKey::of(page.request.url.as_str())) != Some(&page.capture) {
             return Ok(None);
         }
@@ -277,6 +281,8 @@ impl Replay {
             tracing::warn!(url = %page.final_url, "the archive has no capture of it");
             return Ok(None);
         };
+        // what came before is no part of the replay: the page counts and is written whatever it was
+        page.request.before = None;
         let (context, request) = (Arc::clone(&self.context), page.request.clone());
         let cap = self.context.config.fetch.max_body.as_u64();
         let extracted = runtime.spawn(async move {

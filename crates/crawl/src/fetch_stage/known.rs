@@ -60,6 +60,9 @@ impl Visit<'_> {
             self.context.stats.requeued.add(1);
             return Ok(Some(Answer::Requeued));
         }
+        if let Some(archive) = &self.context.archive {
+            archive.gone(&self.request.url)?;
+        }
         let (request, history) = (self.request.clone(), *self.history(Some(status)));
         let end = KnownEnd { request, outcome: Outcome::Gone, history };
         Ok(Some(Answer::Finished(Finished::Known(Box::new(end)))))

@@ -1,0 +1,209 @@
+//! Archives that had a hard life: of many nights, of several crawls, torn at the end, on a disk that was full. What the crawls
+//! wrote can be had from them again.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "helpers of tests fail the test that uses them, and say when it is skipped"
+)]
+
+#[path = "support/nights.rs"]
+mod nights;
+#[path = "support/run.rs"]
+mod run;
+mod support;
+
+use crawl_archive::{WarcReader, digest};
+use nights::{Changing, Nights};
+use run::{Sandbox, run, url_counts};
+use serde_json::Value;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs::{self, File},
+    path::{Path, PathBuf},
+    process::Command,
+};
+use support::{
+    made::{Tree, page},
+    server::Server,
+};
+
+fn by_url(records: &[Value]) -> BTreeMap<String, &Value> {
+    records.iter().map(|record| (record["url"].as_str().unwrap().to_owned(), record)).collect()
+}
+
+/// What records say, by URL; not when, in which round and beside which pages they were read.
+fn said(records: &[Value]) -> BTreeMap<String, Value> {
+    let of = |record: &Value| {
+        let fields = ["id", "text", "content", "links", "schema_version"].map(|field| record[field].clone());
+        let metadata = ["title", "contentHash", "statusCode", "depth", "wordCount", "strategy"]
+            .map(|field| record["metadata"][field].clone());
+        Value::from([fields.as_slice(), &metadata].concat())
+    };
+    records.iter().map(|record| (record["url"].as_str().unwrap().to_owned(), of(record))).collect()
+}
+
+fn replay(sandbox: &Sandbox, folder: &str, flags: &[&str]) -> Vec<Value> {
+    run(sandbox.bare().args(["replay", folder, "-O", "again.jsonl"]).args(flags)).expect(0);
+    sandbox.records("again.jsonl")
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    files
+}
+
+/// Counts of a folder's records by type; each is whole and its digest right.
+fn kinds(folder: &Path) -> BTreeMap<String, usize> {
+    let mut kinds = BTreeMap::new();
+    for file in files(folder) {
+        assert!(file.to_string_lossy().ends_with(".warc.gz"), "left open: {}", file.display());
+        for record in WarcReader::new(File::open(&file).unwrap(), 1 << 26).unwrap() {
+            let record = record.unwrap();
+            assert_eq!(record.header("WARC-Block-Digest"), digest(&[&record.block]));
+            *kinds.entry(record.record_type().to_owned()).or_default() += 1;
+        }
+    }
+    kinds
+}
+
+/// New pages, changed ones, some that go and come back: after each night the archive gives what all nights have told together.
+#[test]
+fn an_archive_of_many_nights_gives_the_state_of_the_last() {
+    let site = Changing::of(9);
+    site.tag_all();
+    // these two are had whole each night
+    site.set("/8.html", |page| page.etag = None);
+    site.set("/9.html", |page| page.etag = None);
+    let server = site.serve();
+    let mut nights = Nights::new(&server, &["--recrawl", "all", "--warc", "warc"]);
+    let mut state: BTreeMap<String, Value> = BTreeMap::new();
+    let mut told = Vec::new();
+    for night in 0..5 {
+        match night {
+            1 => {
+                site.set("/2.html", |p| {
+                    p.html = page("page number 2 of the second night", &["/added".into()]);
+                    p.etag = Some("\"2b\"".into());
+                });
+                site.put("/added", page("what was added", &[]));
+                site.set("/3.html", |page| page.status = Some(404));
+                // other bytes, the same text
+                site.set("/8.html", |page| page.html = page.html.replace("<main>", "<main id=m>"));
+            }
+            2 => {
+                site.put("/added", page("what was added and improved", &[]));
+                site.set("/4.html", |page| page.status = Some(500));
+                site.set("/5.html", |page| page.status = Some(410));
+            }
+            3 => {
+                site.set("/3.html", |page| page.status = None);
+                site.set("/4.html", |page| page.status = None);
+            }
+            _ => {}
+        }
+        let brought = nights.next(&[]);
+        told.push(brought.records.len());
+        let gone = brought.records.iter().filter(|record| record["metadata"]["change"] == "gone");
+        let gone: Vec<&str> = gone.map(|record| record["url"].as_str().unwrap()).collect();
+        state.extend(said(&brought.records));
+        state.retain(|url, _| !gone.contains(&url.as_str()));
+        let again = replay(&nights.sandbox, "warc", &[]);
+        assert_eq!(said(&again), state, "night {night}");
+        assert!(again.iter().all(|record| record["metadata"]["change"] == "new"));
+    }
+    assert_eq!(told, [11, 3, 2, 1, 0]);
+    assert!(kinds(&nights.sandbox.path("warc"))["revisit"] > 20, "what was not modified");
+}
+
+/// Two crawls with states of their own may share a folder, and rules of another day read it anew.
+#[test]
+fn archives_of_several_crawls_are_one() {
+    let servers = [Tree::of(12), Tree { filler: 150, ..Tree::of(9) }]
+        .map(|tree| Server::start(0, tree.handler()).unwrap());
+    let sandboxes = [Sandbox::new(), Sandbox::new()];
+    let folder = sandboxes[0].path("warc");
+    let mut crawled = Vec::new();
+    for (server, sandbox) in servers.iter().zip(&sandboxes) {
+        let flags = ["-O", "out.jsonl", "--warc", folder.to_str().unwrap()];
+        let mut command = sandbox.crawl(&[server.url("/")], &flags);
+        run(command.env("CRAWL_ARCHIVE_MAX_FILE", "10 KiB")).expect(0);
+        crawled.extend(sandbox.records("out.jsonl"));
+    }
+    let sandbox = &sandboxes[0];
+    assert_eq!(crawled.len(), 21);
+    assert!(files(&folder).len() > 3, "rotated");
+    let again = replay(sandbox, "warc", &[]);
+    assert_eq!(by_url(&again), by_url(&crawled), "to the last field");
+    let stripped = replay(sandbox, "warc", &["--links", "strip"]);
+    assert_eq!(url_counts(&stripped), url_counts(&crawled));
+    assert!(stripped.iter().all(|record| !record["text"].as_str().unwrap().contains("](")));
+    assert!(crawled.iter().any(|record| record["text"].as_str().unwrap().contains("](")));
+}
+
+/// A file that ends in the middle of a record, as a machine leaves it that loses its power: all before it is read.
+#[test]
+fn a_torn_end_costs_what_it_tore() {
+    let server = Server::start(0, Tree::of(12).handler()).unwrap();
+    let sandbox = Sandbox::new();
+    run(&mut sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl", "--warc", "warc"])).expect(0);
+    let whole = said(&sandbox.records("out.jsonl"));
+    let [file] = files(&sandbox.path("warc")).try_into().unwrap();
+    let bytes = fs::read(&file).unwrap();
+    let mut last = 0;
+    for part in [4, 5, 6, 7, 8] {
+        // as it was being written, and as somebody copied it
+        let name = if part % 2 == 0 { "torn.warc.gz.open" } else { "torn.warc.gz" };
+        let folder = sandbox.path(&format!("torn{part}"));
+        fs::create_dir(&folder).unwrap();
+        fs::write(folder.join(name), &bytes[..bytes.len() * part / 8 - usize::from(part < 8)]).unwrap();
+        let again = said(&replay(&sandbox, folder.to_str().unwrap(), &["--no-dedup"]));
+        let urls: BTreeSet<&String> = again.keys().collect();
+        assert!(urls.is_subset(&whole.keys().collect()) && urls.len() >= last, "{part}");
+        last = urls.len();
+    }
+    assert_eq!(last, 12);
+}
+
+/// Whether this user may have a file system of their own in memory.
+fn may_mount() -> bool {
+    let tried = Command::new("unshare").args(["-rm", "mount", "-t", "tmpfs", "none", "/mnt"]).output();
+    tried.is_ok_and(|done| done.status.success())
+}
+
+/// The disk under the archive is full: exit code 3, nothing is torn, and with more room the same command goes on.
+#[test]
+fn a_full_disk_under_the_archive_is_3_and_leaves_nothing_torn() {
+    if !may_mount() {
+        println!("skipped: no file system can be mounted here (unshare -rm)");
+        return;
+    }
+    let tree = Tree { filler: 400, ..Tree::of(40) };
+    let (server, sandbox) = (Server::start(0, tree.handler()).unwrap(), Sandbox::new());
+    fs::create_dir(sandbox.path("warc")).unwrap();
+    let crawl = || {
+        let mut command =
+            sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl", "--warc", "warc", "--no-dedup"]);
+        command.env("CRAWL_OUTPUT_BATCH", "3");
+        command
+    };
+    // what it holds is gone with its process, so it is copied away
+    let script = "exec unshare -rm sh -c 'mount -t tmpfs -o size=40k none warc; \"$@\"; code=$?; cp -r warc kept; exit $code' sh \"$@\"";
+    let full = run(&mut sandbox.shell(script, &crawl())).expect(3);
+    assert!(full.stderr.contains("warc"), "names the folder: {}", full.stderr);
+    let written = sandbox.records("out.jsonl");
+    assert!(!written.is_empty() && written.len() < 40, "{}", written.len());
+    fs::remove_dir(sandbox.path("warc")).unwrap();
+    fs::rename(sandbox.path("kept"), sandbox.path("warc")).unwrap();
+    let kept = url_counts(&replay(&sandbox, "warc", &["--no-dedup"]));
+    for url in url_counts(&written).keys() {
+        assert!(kept.contains_key(url), "{url} is in the output and not in the archive");
+    }
+    run(&mut crawl()).expect(0);
+    let kinds = kinds(&sandbox.path("warc"));
+    assert!(kinds["response"] >= 40, "{kinds:?}");
+    let crawled = url_counts(&sandbox.records("out.jsonl"));
+    assert!(crawled.len() == 40 && crawled.values().all(|n| *n == 1), "{crawled:?}");
+    assert_eq!(url_counts(&replay(&sandbox, "warc", &["--no-dedup"])), crawled);
+}
