@@ -18,7 +18,7 @@ use std::{
         atomic::{AtomicU32, Ordering},
         mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 use tungstenite::{
     Message, WebSocket,
@@ -58,7 +58,8 @@ pub(crate) enum CallError {
     Unreadable(String),
 }
 
-type Answer = Result<String, CallError>;
+/// The text of an answer, and when it was read.
+type Answer = Result<(String, Instant), CallError>;
 type Handler = dyn Fn(Event) + Send + Sync;
 
 /// A call that waits, and the session that it was made in.
@@ -165,8 +166,8 @@ impl Shared {
             let waiting = lock(&self.waiting).as_mut().and_then(|waiting| waiting.remove(&id));
             // nobody waits for what was only sent
             if let Some(waiting) = waiting {
-                let answer =
-                    head.error.map_or_else(|| Ok(text.to_owned()), |e| Err(CallError::Refused(e.message)));
+                let answered = || Ok((text.to_owned(), Instant::now()));
+                let answer = head.error.map_or_else(answered, |e| Err(CallError::Refused(e.message)));
                 let _ = waiting.answer.try_send(answer);
             }
             return;
@@ -242,6 +243,15 @@ impl Session {
         method: M,
         limit: Duration,
     ) -> Result<M::ReturnObject, CallError> {
+        self.call_timed(method, limit).map(|(answer, _)| answer)
+    }
+
+    /// The same; says when the answer was read as well: after all events that came before it, and before all that came after.
+    pub(crate) fn call_timed<M: Method + Serialize>(
+        &self,
+        method: M,
+        limit: Duration,
+    ) -> Result<(M::ReturnObject, Instant), CallError> {
         let id = self.shared.next.fetch_add(1, Ordering::Relaxed);
         let (answer, answered) = sync_channel(1);
         let waiting = Waiting { session: self.id.clone(), answer };
@@ -258,8 +268,9 @@ impl Session {
         {
             waiting.remove(&id);
         }
-        let body: Result<Body<M::ReturnObject>, _> = serde_json::from_str(&answer?);
-        body.map(|body| body.result).map_err(|error| CallError::Unreadable(error.to_string()))
+        let (answer, at) = answer?;
+        let body: Result<Body<M::ReturnObject>, _> = serde_json::from_str(&answer);
+        body.map(|body| (body.result, at)).map_err(|error| CallError::Unreadable(error.to_string()))
     }
 
     /// Calls without waiting; whether it helped is seen by others.

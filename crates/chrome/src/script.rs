@@ -13,6 +13,7 @@ const SCRIPT: &str = concat!(
     "(() => {\n'use strict';\nconst rules = RULES;\n",
     include_str!("js/guard.js"),
     include_str!("js/follow.js"),
+    include_str!("js/rest.js"),
     include_str!("js/consent.js"),
     include_str!("js/scroll.js"),
     include_str!("js/take.js"),
@@ -20,9 +21,11 @@ const SCRIPT: &str = concat!(
 );
 /// The property of the window under which the script in the page is called.
 const KEY: &str = "__crawlPage";
-/// Silence, in ms, after which a page with nothing under way is at rest: two frames, so that what has been laid out has been
-/// shown. Pages that do what cannot be followed wait for [`Budgets::quiet`].
+/// How long a page has to be silent, in ms, though nothing is under way, if it has next to nothing to show or a clock ticks in it: two
+/// frames. Pages that do what cannot be followed wait for [`Budgets::quiet`], all others for nothing.
 const SILENCE: u64 = 32;
+/// Words from which on a page shows something: with fewer it may be a shell (heuristics §3, `threshold_words`).
+const SOME_WORDS: u32 = 50;
 
 /// What the script in the page gives.
 #[derive(Deserialize)]
@@ -66,6 +69,7 @@ pub(crate) fn page_script(settings: &ChromeSettings) -> String {
         "key": KEY,
         "quiet": quiet,
         "silence": SILENCE.min(quiet),
+        "someWords": SOME_WORDS,
         // timers of up to a second, set in the first two, three deep: a page that shows something "in a moment" does
         // it so; what is slower or goes on is a clock
         "timerDelay": 1000, "timerWindow": 2000, "timerDepth": 3,
@@ -76,15 +80,15 @@ pub(crate) fn page_script(settings: &ChromeSettings) -> String {
     SCRIPT.replacen("= RULES;", &format!("= {rules};"), 1)
 }
 
-/// The call that waits for the page and takes it. `left` is what is left of the time to settle; `hold` is how long the page
-/// has to be silent at least, for what is seen outside of it only.
-pub(crate) fn take_call(settings: &ChromeSettings, left: Duration, hold: Duration) -> String {
+/// The call that waits for the page and takes it. `left` is what is left of the time to settle, `steps` of those it may be scrolled;
+/// `refreshes`: its response leads elsewhere.
+pub(crate) fn take_call(settings: &ChromeSettings, left: Duration, steps: u32, refreshes: bool) -> String {
     let Budgets { consent, scroll, .. } = settings.budgets;
     // by the clock, since the call waits while the page keeps its thread
     let until = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default() + left;
     let options = serde_json::json!({
-        "until": millis(until), "hold": millis(hold), "consent": millis(consent), "scrolling": millis(scroll),
-        "steps": settings.scrolls, "maxHtml": settings.max_html,
+        "until": millis(until), "refreshes": refreshes, "consent": millis(consent), "scrolling": millis(scroll),
+        "steps": steps, "maxHtml": settings.max_html,
     });
     format!("window.{KEY}({options})")
 }

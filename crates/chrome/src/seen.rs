@@ -8,8 +8,8 @@ use headless_chrome::protocol::cdp::{
 };
 use std::{
     collections::HashSet,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc::SyncSender},
+    time::Instant,
 };
 use url::Url;
 
@@ -62,8 +62,8 @@ pub(crate) struct Seen {
     loading: Option<String>,
     /// Scripts that scripts have asked for and that are loading.
     scripts: HashSet<String>,
-    /// When one of them last came.
-    script_came: Option<Instant>,
+    /// When one of these last came, or failed to.
+    came: Option<Instant>,
     /// It loaded more than it may.
     pub(crate) over: bool,
     pub(crate) crashed: bool,
@@ -141,21 +141,26 @@ impl Seen {
         self.encoded as u64
     }
 
-    /// How long the page has to be silent yet though nothing in it is under way: `quiet` while it leads elsewhere or loads scripts
-    /// of scripts, and until `quiet` has passed since one came, which may not have run yet. Nobody sees these inside the page.
-    pub(crate) fn hold(&self, quiet: Duration) -> Duration {
-        if self.loading.is_some() || !self.scripts.is_empty() {
-            return quiet;
-        }
-        self.script_came.map_or(Duration::ZERO, |came| quiet.saturating_sub(came.elapsed()))
+    /// Whether the page leads elsewhere or loads scripts of scripts, which nobody sees inside it.
+    pub(crate) fn is_loading(&self) -> bool {
+        !self.crashed && (self.loading.is_some() || !self.scripts.is_empty())
+    }
+
+    /// Whether it did so when an answer of it was read, at `at`.
+    pub(crate) fn was_loading(&self, at: Instant) -> bool {
+        self.is_loading() || self.came.is_some_and(|came| came > at)
+    }
+
+    /// Whether the document's response has the browser load another one.
+    pub(crate) fn refreshes(&self) -> bool {
+        let all = self.document.as_ref().and_then(|document| document.headers.0.as_ref());
+        names_and_values(all).any(|(name, _)| name.eq_ignore_ascii_case("refresh"))
     }
 
     fn came(&mut self, id: &str) {
-        if self.scripts.remove(id) {
-            self.script_came = Some(Instant::now());
-        }
-        if self.loading.as_deref() == Some(id) {
-            self.loading = None;
+        let led = self.loading.take_if(|loading| loading == id).is_some();
+        if self.scripts.remove(id) || led {
+            self.came = Some(Instant::now());
         }
     }
 
@@ -177,6 +182,8 @@ impl Seen {
                 if params.Type == Network::ResourceType::Document && params.frame_id.as_deref() == Some(frame)
                 {
                     self.document = Some(params.response);
+                    // those of the document before went with it
+                    self.scripts.clear();
                 }
             }
             Event::NetworkResponseReceivedExtraInfo(event) => {
@@ -239,17 +246,26 @@ fn proceed(asked: Option<&Asked>, request: RequestPausedEventParams) -> Fetch::C
 }
 
 /// Keeps what the events of a tab tell, answers dialogs, and stops pages that load too much. `tab` is its session, `frame` the
-/// id of its frame.
+/// id of its frame; `bell` rings after each event.
 pub(crate) fn listener(
     seen: &Arc<Mutex<Seen>>,
     tab: Session,
     frame: String,
     max_bytes: u64,
+    bell: SyncSender<()>,
 ) -> impl Fn(Event) + Send + Sync + 'static {
     let seen = Arc::clone(seen);
-    move |event| match event {
+    move |event| {
+        note(&seen, &tab, &frame, max_bytes, event);
+        // one that was not heard yet is enough
+        let _ = bell.try_send(());
+    }
+}
+
+fn note(seen: &Mutex<Seen>, tab: &Session, frame: &str, max_bytes: u64, event: Event) {
+    match event {
         Event::NetworkDataReceived(event) => {
-            let mut seen = lock(&seen);
+            let mut seen = lock(seen);
             seen.decoded += u64::from(event.params.data_length);
             if seen.decoded > max_bytes && !seen.over {
                 seen.over = true;
@@ -258,7 +274,7 @@ pub(crate) fn listener(
         }
         Event::FetchRequestPaused(event) => {
             let params = event.params;
-            let mut seen = lock(&seen);
+            let mut seen = lock(seen);
             // frames within the page are as much of it as its images
             let leads = params.frame_id == frame && params.resource_Type == Network::ResourceType::Document;
             if !leads || seen.admits(&params) {
@@ -269,12 +285,12 @@ pub(crate) fn listener(
                 tab.send(Fetch::FailRequest { request_id: params.request_id, error_reason });
             }
         }
-        Event::InspectorTargetCrashed(_) => lock(&seen).crashed = true,
+        Event::InspectorTargetCrashed(_) => lock(seen).crashed = true,
         Event::PageJavascriptDialogOpening(event) => {
             // a page may be left; everything else is answered with no
             let accept = event.params.Type == Page::DialogType::Beforeunload;
             tab.send(Page::HandleJavaScriptDialog { accept, prompt_text: None });
         }
-        event => lock(&seen).note(event, &frame),
+        event => lock(seen).note(event, frame),
     }
 }

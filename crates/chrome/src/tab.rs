@@ -14,7 +14,10 @@ use crate::{
 };
 use headless_chrome::protocol::cdp::{Emulation, Network, Page, Runtime};
 use std::{
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        mpsc::{Receiver, sync_channel},
+    },
     time::{Duration, Instant},
 };
 use url::Url;
@@ -31,6 +34,8 @@ pub(crate) struct PageTab {
     tab: Session,
     target_id: String,
     seen: Arc<Mutex<Seen>>,
+    /// Rings after each event; silent for good once the session has ended.
+    bell: Receiver<()>,
 }
 
 /// Why a navigation brought no document.
@@ -54,7 +59,9 @@ impl PageTab {
         let (target_id, id) = chrome.open_tab()?;
         let seen = Arc::new(Mutex::new(Seen::default()));
         // the id of a tab is that of its frame, too
-        let on_event = listener(&seen, chrome.session.named(&id), target_id.clone(), settings.max_page_bytes);
+        let (ring, bell) = sync_channel(1);
+        let named = chrome.session.named(&id);
+        let on_event = listener(&seen, named, target_id.clone(), settings.max_page_bytes, ring);
         let tab = chrome.session.attached(&id, on_event);
         tab.call(Page::Enable { enable_file_chooser_opened_event: None }, OWN)?;
         let network = Network::Enable {
@@ -83,7 +90,7 @@ impl PageTab {
             run_immediately: None,
         };
         tab.call(script, OWN)?;
-        Ok(Self { tab, target_id, seen })
+        Ok(Self { tab, target_id, seen, bell })
     }
 
     /// Renders a page.
@@ -164,21 +171,23 @@ impl PageTab {
         let budgets = tools.settings.budgets;
         let limit = budgets.inside() + MARGIN;
         let guard = tools.watch.arm(Some(&self.tab), tools.chrome.group(), Step::Terminate, limit);
-        let start = Instant::now();
-        let (mut hops, mut hold) = (0, Duration::ZERO);
+        let until = Instant::now() + budgets.settle;
+        let (mut hops, mut scrolls) = (0, 0);
         loop {
-            let left = budgets.settle.saturating_sub(start.elapsed());
-            let error = match self.call(take_call(tools.settings, left, hold), limit + OWN) {
+            let left = until.saturating_duration_since(Instant::now());
+            let steps = tools.settings.scrolls.saturating_sub(scrolls);
+            let call = take_call(tools.settings, left, steps, lock(&self.seen).refreshes());
+            let error = match self.call(call, limit + OWN) {
                 // the document in the place of one that crashed is not the page
                 Ok(_) if lock(&self.seen).crashed => return Err(RenderError::Crashed),
-                Ok(taken) if taken.settled && !left.is_zero() => {
-                    hold = lock(&self.seen).hold(budgets.quiet);
-                    if hold.as_millis() == 0 {
-                        return Ok((taken, guard.taken() != Step::None));
+                Ok((mut taken, at)) => {
+                    scrolls += taken.scrolls;
+                    taken.scrolls = scrolls;
+                    if taken.settled && !left.is_zero() && self.was_loading(at, until) {
+                        continue;
                     }
-                    continue;
+                    return Ok((taken, guard.taken() != Step::None));
                 }
-                Ok(taken) => return Ok((taken, guard.taken() != Step::None)),
                 Err(error) => error,
             };
             hops += 1;
@@ -191,6 +200,22 @@ impl PageTab {
                 return Err(self.why(&error, guard.taken(), tools.chrome));
             }
         }
+    }
+
+    /// Whether the page was loading something when its answer was read, at `at`: what only the browser sees, so the page did not
+    /// wait for it. Waits until that has come.
+    fn was_loading(&self, at: Instant, until: Instant) -> bool {
+        if !lock(&self.seen).was_loading(at) {
+            return false;
+        }
+        while lock(&self.seen).is_loading() {
+            let left = until.saturating_duration_since(Instant::now());
+            // late, or the tab is gone: either way the next call says so
+            if self.bell.recv_timeout(left).is_err() {
+                break;
+            }
+        }
+        true
     }
 
     /// What a failed call means, given what was done to end it.
@@ -211,7 +236,7 @@ impl PageTab {
         }
     }
 
-    fn call(&self, expression: String, limit: Duration) -> Result<Taken, CallError> {
+    fn call(&self, expression: String, limit: Duration) -> Result<(Taken, Instant), CallError> {
         let evaluate = Runtime::Evaluate {
             expression,
             return_by_value: Some(true),
@@ -230,12 +255,12 @@ impl PageTab {
             unique_context_id: None,
             serialization_options: None,
         };
-        let answer = self.tab.call(evaluate, limit)?;
+        let (answer, at) = self.tab.call_timed(evaluate, limit)?;
         if let Some(exception) = answer.exception_details {
             return Err(CallError::Refused(answer.result.description.unwrap_or(exception.text)));
         }
-        let taken = serde_json::from_value(answer.result.value.unwrap_or_default());
-        taken.map_err(|error| CallError::Unreadable(error.to_string()))
+        let taken: Result<Taken, _> = serde_json::from_value(answer.result.value.unwrap_or_default());
+        taken.map(|taken| (taken, at)).map_err(|error| CallError::Unreadable(error.to_string()))
     }
 
     /// Forgets the cookies of the browser: no page is told that another was read. The tabs share them, so a page may

@@ -7,9 +7,10 @@ const clock = Date.now.bind(Date);
 const later = window.setTimeout.bind(window);
 const never = window.clearTimeout.bind(window);
 const frame = window.requestAnimationFrame.bind(window);
+const then = Promise.prototype.then;
+const post = window.scheduler && window.scheduler.postTask && window.scheduler.postTask.bind(window.scheduler);
 let underWay = 0;
 let lastChange = now();
-let loose = false;
 let wake = null;
 
 const changed = () => {
@@ -25,24 +26,25 @@ const end = () => {
   changed();
 };
 
+// Functions that give promises: under way until they are kept or broken.
+const counts = (owner, ...names) => {
+  for (const name of names) {
+    const plain = owner && owner[name];
+    if (typeof plain !== 'function') continue;
+    owner[name] = function (...args) {
+      const given = plain.apply(this, args);
+      begin();
+      then.call(given, end, end);
+      return given;
+    };
+  }
+};
+
 // Requests: until their headers and, for whoever reads it whole, their body are there. Event sources and sockets are not
 // waited for.
-const fetchPlain = window.fetch;
-window.fetch = function (...args) {
-  begin();
-  const answer = fetchPlain.apply(this, args);
-  answer.then(end, end);
-  return answer;
-};
-for (const reader of ['json', 'text', 'arrayBuffer', 'blob']) {
-  const plain = Response.prototype[reader];
-  Response.prototype[reader] = function (...args) {
-    begin();
-    const body = plain.apply(this, args);
-    body.then(end, end);
-    return body;
-  };
-}
+counts(window, 'fetch');
+for (const owner of [Response, Request, Blob]) counts(owner.prototype, 'json', 'text', 'arrayBuffer', 'blob', 'bytes', 'formData');
+counts(window.SubtleCrypto && SubtleCrypto.prototype, 'decrypt', 'deriveBits', 'deriveKey', 'digest', 'encrypt', 'exportKey', 'generateKey', 'importKey', 'sign', 'unwrapKey', 'verify', 'wrapKey');
 const sendPlain = XMLHttpRequest.prototype.send;
 XMLHttpRequest.prototype.send = function (...args) {
   begin();
@@ -56,19 +58,23 @@ XMLHttpRequest.prototype.send = function (...args) {
 };
 
 // What is put off for a short while, soon after the start: short timers, frames, idle moments. A timer that sets the next
-// one, and so on, is a clock, and a clock is not waited for.
+// one, and so on, is a clock, and a clock is not waited for; that one ticks is known.
 const waiting = [];
+const clocks = [];
 let depth = 0;
 let followUntil = now() + rules.timerWindow;
 const follow = (set, clear, isShort) => {
   const plainSet = window[set].bind(window);
   const plainClear = window[clear].bind(window);
-  const ids = new Set();
-  waiting.push(ids);
+  const counted = new Set();
+  const ticking = new Set();
+  waiting.push(counted);
+  clocks.push(ticking);
   window[set] = function (action, when, ...args) {
-    const counts = typeof action === 'function' && isShort(when) && depth < rules.timerDepth && now() < followUntil;
-    if (!counts) return plainSet(action, when, ...args);
-    const level = depth + 1;
+    if (typeof action !== 'function' || !isShort(when)) return plainSet(action, when, ...args);
+    const counts = depth < rules.timerDepth && now() < followUntil;
+    const ids = counts ? counted : ticking;
+    const level = counts ? depth + 1 : 0;
     const run = function (...given) {
       ids.delete(id);
       const outer = depth;
@@ -77,7 +83,7 @@ const follow = (set, clear, isShort) => {
         return action.apply(this, given);
       } finally {
         depth = outer;
-        changed();
+        if (counts) changed();
       }
     };
     const id = plainSet(run, when, ...args);
@@ -85,7 +91,8 @@ const follow = (set, clear, isShort) => {
     return id;
   };
   window[clear] = (id) => {
-    if (ids.delete(id)) changed();
+    if (counted.delete(id)) changed();
+    ticking.delete(id);
     plainClear(id);
   };
 };
@@ -95,6 +102,7 @@ follow('requestIdleCallback', 'cancelIdleCallback', () => true);
 
 // Intervals are not waited for; they say whether the page goes on after it has come to rest.
 const intervals = new Set();
+clocks.push(intervals);
 const repeat = window.setInterval.bind(window);
 const stop = window.clearInterval.bind(window);
 window.setInterval = (...args) => {
@@ -113,14 +121,39 @@ new PerformanceObserver(() => {
   lastChange = now();
 }).observe({ type: 'resource' });
 
-// Work in slices, as schedulers of frameworks do it, goes on from message to message.
-const postPlain = MessagePort.prototype.postMessage;
-MessagePort.prototype.postMessage = function (...args) {
-  lastChange = now();
-  return postPlain.apply(this, args);
+// What goes on in a moment without anything under way that could be followed: from the last of it on the page has to be silent.
+// Schedulers of frameworks work in slices, from message to message, and frames tell each other what to do.
+let lastMessage = -Infinity;
+const stir = () => {
+  lastMessage = lastChange = now();
 };
+const methodsOf = (owner) => {
+  const all = owner ? Object.entries(Object.getOwnPropertyDescriptors(owner)) : [];
+  return all.filter(([name, { value }]) => name !== 'constructor' && typeof value === 'function').map(([name]) => name);
+};
+const stirs = (owner, ...names) => {
+  for (const name of names) {
+    const plain = owner && owner[name];
+    if (typeof plain !== 'function') continue;
+    owner[name] = function (...args) {
+      stir();
+      return plain.apply(this, args);
+    };
+  }
+};
+const prototypeOf = (name) => window[name] && window[name].prototype;
+stirs(MessagePort.prototype, 'postMessage');
+stirs(Element.prototype, 'animate');
+stirs(prototypeOf('HTMLImageElement'), 'decode');
+stirs(prototypeOf('HTMLCanvasElement'), 'toBlob');
+stirs(prototypeOf('NavigatorUAData'), 'getHighEntropyValues');
+for (const name of ['Scheduler', 'CookieStore', 'LockManager', 'StorageManager', 'Permissions', 'Geolocation', 'MediaDevices', 'CredentialsContainer']) {
+  stirs(prototypeOf(name), ...methodsOf(prototypeOf(name)));
+}
+window.addEventListener('message', stir, true);
 
 // What answers at a time of its own.
+let loose = false;
 const loosens = (owner, ...names) => {
   for (const name of names) {
     const plain = owner && owner[name];
@@ -131,31 +164,48 @@ const loosens = (owner, ...names) => {
     });
   }
 };
-loosens(window, 'Worker', 'SharedWorker', 'WebSocket', 'EventSource', 'BroadcastChannel', 'FileReader', 'WebTransport', 'createImageBitmap');
-loosens(window.WebAssembly, 'compile', 'compileStreaming', 'instantiate', 'instantiateStreaming');
-loosens(window.IDBFactory && IDBFactory.prototype, 'open');
-loosens(window.CacheStorage && CacheStorage.prototype, 'open', 'match');
-loosens(window.FontFaceSet && FontFaceSet.prototype, 'load');
-loosens(Document.prototype, 'startViewTransition');
-const body = Object.getOwnPropertyDescriptor(Response.prototype, 'body');
-Object.defineProperty(Response.prototype, 'body', {
-  ...body,
-  get() {
+const loosensWhenRead = (owner, name) => {
+  const plain = owner && Object.getOwnPropertyDescriptor(owner, name);
+  if (!plain || !plain.get) return;
+  const get = function () {
     loose = true;
-    return body.get.call(this);
-  },
-});
+    return plain.get.call(this);
+  };
+  Object.defineProperty(owner, name, { ...plain, get });
+};
+loosens(window, 'Worker', 'SharedWorker', 'WebSocket', 'EventSource', 'BroadcastChannel', 'FileReader', 'WebTransport', 'RTCPeerConnection');
+loosens(window, 'CompressionStream', 'DecompressionStream', 'createImageBitmap');
+loosens(window.WebAssembly, 'compile', 'compileStreaming', 'instantiate', 'instantiateStreaming');
+loosens(prototypeOf('IDBFactory'), ...methodsOf(prototypeOf('IDBFactory')));
+loosens(prototypeOf('CacheStorage'), ...methodsOf(prototypeOf('CacheStorage')));
+loosens(prototypeOf('Cache'), ...methodsOf(prototypeOf('Cache')));
+loosens(prototypeOf('FontFaceSet'), 'load');
+loosens(prototypeOf('FontFace'), 'load');
+loosens(Blob.prototype, 'stream');
+loosens(History.prototype, 'back', 'forward', 'go');
+loosens(Document.prototype, 'startViewTransition');
+loosensWhenRead(Response.prototype, 'body');
+loosensWhenRead(prototypeOf('FontFaceSet'), 'ready');
+// The way to another document begins when the browser gets round to it.
+if (window.navigation) {
+  window.navigation.addEventListener('navigate', (event) => {
+    if (!event.destination.sameDocument) loose = true;
+    changed();
+  });
+}
 
 // Observers of what is visible are asked once a frame; what they watch, and who listens for scrolling, tells whether there
 // is anything to scroll for.
+let framed = false;
 for (const name of ['IntersectionObserver', 'ResizeObserver']) {
   window[name] = new Proxy(window[name], {
     construct(target, [callback, ...args], made) {
-      const stirs = function (...given) {
+      framed = true;
+      const told = function (...given) {
         lastChange = now();
         return callback.apply(this, given);
       };
-      return Reflect.construct(target, [typeof callback === 'function' ? stirs : callback, ...args], made);
+      return Reflect.construct(target, [typeof callback === 'function' ? told : callback, ...args], made);
     },
   });
 }
@@ -177,9 +227,11 @@ Object.assign(IntersectionObserver.prototype, {
   },
 });
 let scrollListeners = false;
+let animationListeners = false;
 const listen = EventTarget.prototype.addEventListener;
 EventTarget.prototype.addEventListener = function (type, ...args) {
   if (type === 'scroll' || type === 'scrollend') scrollListeners = true;
+  else if (/^(animation|transition)/.test(type)) animationListeners = true;
   return listen.call(this, type, ...args);
 };
 const waitsForScroll = () =>
@@ -187,20 +239,26 @@ const waitsForScroll = () =>
 
 // Changes of the tree, those in shadow roots too, and the scripts and style sheets that scripts add.
 const loads = (element) =>
-  (element.tagName === 'SCRIPT' && element.src && /^$|module|javascript/i.test(element.type)) ||
+  (element.tagName === 'SCRIPT' && element.src && !element.noModule && /^$|module|javascript/i.test(element.type)) ||
   (element.tagName === 'LINK' && element.href && /stylesheet|modulepreload/i.test(element.rel));
+const awaitLoad = (element) => {
+  underWay += 1;
+  let open = true;
+  const done = () => {
+    if (open) end();
+    open = false;
+  };
+  element.addEventListener('load', done);
+  element.addEventListener('error', done);
+  // one that came by `innerHTML` never loads; what does load, and takes longer, the browser tells the crawler of
+  if (element.tagName === 'SCRIPT') later(done, rules.timerDelay);
+};
 const observer = new MutationObserver((records) => {
   for (const record of records) {
     for (const node of record.addedNodes) {
-      if (node.nodeType !== 1 || document.readyState === 'loading' || !loads(node)) continue;
-      underWay += 1;
-      let open = true;
-      const done = () => {
-        if (open) end();
-        open = false;
-      };
-      node.addEventListener('load', done);
-      node.addEventListener('error', done);
+      if (node.nodeType !== 1 || document.readyState === 'loading') continue;
+      if (loads(node)) awaitLoad(node);
+      if (node.firstElementChild) [...node.querySelectorAll('script[src],link[href]')].filter(loads).forEach(awaitLoad);
     }
   }
   lastChange = now();
@@ -216,47 +274,3 @@ Element.prototype.attachShadow = function (...args) {
   return root;
 };
 document.addEventListener('readystatechange', changed);
-
-// Two frames: observers of what is visible have been asked by then.
-const frames = () =>
-  new Promise((resolve) => {
-    later(resolve, 60);
-    frame(() => frame(resolve));
-  });
-
-// Whether rest came before the deadline.
-const rest = (deadline) =>
-  new Promise((resolve) => {
-    let timer = 0;
-    let due = Infinity;
-    let framed = -1;
-    const finish = (came) => {
-      never(timer);
-      wake = null;
-      resolve(came);
-    };
-    const look = () => {
-      never(timer);
-      const at = now();
-      if (at >= deadline) return finish(false);
-      const silence = loose ? rules.quiet : rules.silence;
-      // called late: the thread was kept, or the machine is busy, so others may not have had their turn either
-      if (at - due > silence / 2) lastChange = at;
-      const busy = underWay > 0 || waiting.some((ids) => ids.size) || document.readyState !== 'complete';
-      const missing = silence - (at - lastChange);
-      if (!busy && missing <= 0) {
-        if (!watched.size || framed === lastChange) return finish(true);
-        framed = lastChange;
-        frames().then(() => wake && look());
-        return;
-      }
-      const wait = Math.min(deadline - at, busy ? Infinity : missing);
-      due = at + wait;
-      timer = later(look, wait);
-    };
-    wake = () => {
-      due = Infinity;
-      look();
-    };
-    look();
-  });

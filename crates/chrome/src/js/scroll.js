@@ -11,8 +11,9 @@ const scroll = async (steps, deadline) => {
     followUntil = now() + rules.timerWindow;
     window.scrollBy({ top: Math.max(window.innerHeight * 0.9, left / (steps - done)), behavior: 'instant' });
     done += 1;
-    await frames();
-    if (lastChange !== before || underWay > 0 || waiting.some((ids) => ids.size)) await rest(Math.min(deadline, now() + rules.stepBudget));
+    await frameShown();
+    await turn();
+    if (lastChange !== before || isBusy()) await rest(Math.min(deadline, now() + rules.stepBudget));
   }
   return done;
 };

@@ -40,9 +40,8 @@ const mayHaveCookies = () => {
   }
 };
 
-const run = async ({ until, hold, consent, scrolling, steps, maxHtml }) => {
-  // as if something had just changed, so that as much is missing to rest
-  if (hold) lastChange = Math.max(lastChange, now() + hold - (loose ? rules.quiet : rules.silence));
+const run = async ({ until, refreshes, consent, scrolling, steps, maxHtml }) => {
+  if (refreshes) loose = true;
   const start = now();
   const times = [start];
   const settled = await rest(start + until - clock());
