@@ -278,6 +278,53 @@ fn a_site_teaches_which_of_its_pages_need_a_browser() {
     assert_eq!(again.iter().filter(|r| r.path().starts_with("/app/") && !is_browser(r)).count(), 0);
 }
 
+/// Pages of one form and one program: the first few are shells, and all others come with their text in the same frame.
+fn changing(request: &Request) -> Response {
+    const SHELLS: usize = 8;
+    let number = request.path().strip_prefix("/late/").and_then(|n| n.parse::<usize>().ok());
+    match (request.path(), number) {
+        ("/", _) => {
+            let all: Vec<String> = (1..=40).map(|n| format!("/late/{n}")).collect();
+            index(&all.iter().map(String::as_str).collect::<Vec<_>>())
+        }
+        (_, Some(n)) if n <= SHELLS => Response::html(SHELL),
+        (path, Some(_)) => {
+            let text = format!("<main><article><h1>Log</h1>{}</article></main>", prose(path, 20));
+            let root = format!("<div id=root>{text}</div>");
+            // its script finds the text there and leaves it as it is
+            Response::html(SHELL.replace("<div id=root></div>", &root).replace("/app.js", "/hydrate.js"))
+        }
+        ("/hydrate.js", _) => {
+            Response::new(200, "text/javascript", "document.getElementById('root').dataset.on = 1")
+        }
+        _ => common(request),
+    }
+}
+
+#[test]
+fn a_page_with_a_text_of_its_own_is_static_whatever_its_neighbours_need() {
+    if !there_is_a_browser() {
+        return;
+    }
+    let (server, sandbox) = (Server::start(0, changing).unwrap(), Sandbox::new());
+    let (records, _) = finished(&sandbox, &server, &["--host-concurrency", "4"]);
+    assert_eq!(records.len(), 41);
+    let number = |url: &str| url.rsplit('/').next().unwrap().parse::<usize>().unwrap_or(0);
+    let of = |r: &Value| number(r["metadata"]["sourceURL"].as_str().unwrap());
+    for record in &records {
+        let expected = if (1..=8).contains(&of(record)) { "chrome" } else { "static" };
+        assert_eq!(strategy(record), expected, "{}: {:#}", of(record), record["metadata"]["attempts"]);
+        assert_eq!(tried(record).last(), Some(&(expected, None)));
+        let about = format!("Entry 7 of {}", if of(record) == 0 { "the index" } else { "" });
+        assert!(record["text"].as_str().unwrap().contains(about.trim_end()), "{}", record["text"]);
+    }
+    // the first of them, and those on their way beside it, at most
+    let requests = server.requests();
+    let shown: BTreeSet<usize> =
+        requests.iter().filter(|r| is_browser(r)).map(|r| number(r.path())).filter(|n| *n > 8).collect();
+    assert!(shown.len() <= 4, "{shown:?} were asked for by the browser");
+}
+
 /// Processes of browsers that a crawl has started, by the process group that is their own.
 fn browsers_of(crawl: u32) -> Vec<u32> {
     let children = fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| {

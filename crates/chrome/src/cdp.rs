@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use std::{
     borrow::Cow,
     collections::HashMap,
+    marker::PhantomData,
     net::TcpStream,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -83,6 +84,40 @@ struct Shared {
 pub(crate) struct Session {
     shared: Arc<Shared>,
     id: Option<Arc<str>>,
+}
+
+/// A call whose answer is on its way.
+pub(crate) struct Pending<M> {
+    shared: Arc<Shared>,
+    id: u32,
+    answered: Receiver<Answer>,
+    method: PhantomData<fn() -> M>,
+}
+
+impl<M: Method> Pending<M> {
+    /// Waits for the answer, `limit` at most.
+    pub(crate) fn wait(self, limit: Duration) -> Result<(M::ReturnObject, Instant), CallError> {
+        let (answer, at) = match self.answered.recv_timeout(limit) {
+            Ok(answer) => answer?,
+            Err(late) => {
+                self.forget();
+                return Err(match late {
+                    RecvTimeoutError::Disconnected => CallError::Closed,
+                    RecvTimeoutError::Timeout => CallError::Late(limit),
+                });
+            }
+        };
+        let body: Result<Body<M::ReturnObject>, _> = serde_json::from_str(&answer);
+        body.map(|body| (body.result, at)).map_err(|error| CallError::Unreadable(error.to_string()))
+    }
+}
+
+impl<M> Pending<M> {
+    fn forget(&self) {
+        if let Some(waiting) = lock(&self.shared.waiting).as_mut() {
+            waiting.remove(&self.id);
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -252,25 +287,18 @@ impl Session {
         method: M,
         limit: Duration,
     ) -> Result<(M::ReturnObject, Instant), CallError> {
+        self.begin(method)?.wait(limit)
+    }
+
+    /// Calls; the answer may be waited for later.
+    pub(crate) fn begin<M: Method + Serialize>(&self, method: M) -> Result<Pending<M>, CallError> {
         let id = self.shared.next.fetch_add(1, Ordering::Relaxed);
         let (answer, answered) = sync_channel(1);
         let waiting = Waiting { session: self.id.clone(), answer };
         lock(&self.shared.waiting).as_mut().ok_or(CallError::Closed)?.insert(id, waiting);
-        let sent = self.write(id, method);
-        let answer = match sent.map(|()| answered.recv_timeout(limit)) {
-            Ok(Ok(answer)) => answer,
-            Ok(Err(RecvTimeoutError::Disconnected)) => Err(CallError::Closed),
-            Ok(Err(RecvTimeoutError::Timeout)) => Err(CallError::Late(limit)),
-            Err(error) => Err(error),
-        };
-        if let Err(CallError::Late(_) | CallError::Closed) = answer
-            && let Some(waiting) = lock(&self.shared.waiting).as_mut()
-        {
-            waiting.remove(&id);
-        }
-        let (answer, at) = answer?;
-        let body: Result<Body<M::ReturnObject>, _> = serde_json::from_str(&answer);
-        body.map(|body| (body.result, at)).map_err(|error| CallError::Unreadable(error.to_string()))
+        let pending = Pending { shared: Arc::clone(&self.shared), id, answered, method: PhantomData };
+        self.write(id, method).inspect_err(|_| pending.forget())?;
+        Ok(pending)
     }
 
     /// Calls without waiting; whether it helped is seen by others.

@@ -10,6 +10,8 @@ pub struct Rendered {
     /// shows, with the element's own children in the places of the slots. A declarative shadow root would be a template, and
     /// templates hold no text.
     pub html: String,
+    /// The document as it was sent, before any script ran, decoded; where it was asked for and has not more than 4 MiB.
+    pub as_sent: Option<String>,
     /// Where it stands, after redirects of the server and of scripts, and after client-side routing.
     pub url: Url,
     /// The document that was loaded last: another than `url` where a script has changed the address without loading one.

@@ -100,14 +100,14 @@ impl Renderer {
     /// # Errors
     /// See [`RenderError`]; the renderer is usable after every one of them.
     pub async fn render(&self, url: &Url) -> Result<Rendered, RenderError> {
-        self.queue(Asked { url: url.clone(), is_page: None, headers: Vec::new() }).await
+        self.queue(Asked { url: url.clone(), is_page: None, headers: Vec::new(), as_sent: false }).await
     }
 
     /// The same of one page only: where a redirect, a script or a refresh leads the tab to a document whose URL `is_page` denies,
     /// that is not asked for, and the page ends as [`RenderError::LedAway`]. The documents of frames are not concerned, nor are
     /// fragments and changes of the address that load nothing. `is_page` is called on the thread that reads from the browser,
     /// so it should be quick. `headers` (names and values) are sent with each request to the origin of `url`, whatever part of the page
-    /// asks for it, and to no other.
+    /// asks for it, and to no other. With `as_sent` the document is given as it was sent, too ([`Rendered::as_sent`]).
     ///
     /// # Errors
     /// See [`RenderError`]; the renderer is usable after every one of them.
@@ -115,9 +115,10 @@ impl Renderer {
         &self,
         url: &Url,
         headers: Vec<(String, String)>,
+        as_sent: bool,
         is_page: impl Fn(&Url) -> bool + Send + Sync + 'static,
     ) -> Result<Rendered, RenderError> {
-        self.queue(Asked { url: url.clone(), is_page: Some(Arc::new(is_page)), headers }).await
+        self.queue(Asked { url: url.clone(), is_page: Some(Arc::new(is_page)), headers, as_sent }).await
     }
 
     async fn queue(&self, asked: Asked) -> Result<Rendered, RenderError> {

@@ -1,6 +1,9 @@
 //! What the events of a tab tell of its page.
 
-use crate::{cdp::Session, error::RenderError};
+use crate::{
+    cdp::{Pending, Session},
+    error::RenderError,
+};
 use headless_chrome::protocol::cdp::{
     Fetch::{self, events::RequestPausedEventParams},
     Network, Page,
@@ -40,6 +43,8 @@ pub(crate) struct Asked {
     pub(crate) is_page: Option<IsPage>,
     /// Sent to the origin of the URL, and to no other.
     pub(crate) headers: Vec<(String, String)>,
+    /// The document is wanted as it was sent, too.
+    pub(crate) as_sent: bool,
 }
 
 impl Asked {
@@ -56,6 +61,8 @@ pub(crate) struct Seen {
     asked: Option<Asked>,
     /// The first document that was not loaded since the page is not made of it, and the status of what led there.
     led_away: Option<(Url, u16)>,
+    /// The document as it was sent, on its way.
+    sent: Option<Pending<Network::GetResponseBody>>,
     encoded: f64,
     decoded: u64,
     /// The request of a document for the page's frame that is under way.
@@ -82,6 +89,23 @@ impl Seen {
     /// The origin whose requests headers are put on.
     pub(crate) fn own(&self) -> Option<String> {
         self.asked.as_ref().and_then(Asked::own)
+    }
+
+    /// Whether documents are wanted as they were sent.
+    pub(crate) fn keeps_sent(&self) -> bool {
+        self.asked.as_ref().is_some_and(|asked| asked.as_sent)
+    }
+
+    /// The document as it was sent, if it was wanted and there is one.
+    pub(crate) const fn take_sent(&mut self) -> Option<Pending<Network::GetResponseBody>> {
+        self.sent.take()
+    }
+
+    /// Whether an event says that the document which is wanted has come as a whole.
+    fn completes(&self, event: &Event) -> Option<String> {
+        let Event::NetworkLoadingFinished(event) = event else { return None };
+        let id = &event.params.request_id;
+        (self.keeps_sent() && !self.over && self.loading.as_ref() == Some(id)).then(|| id.clone())
     }
 
     /// Where the document's response came from.
@@ -291,6 +315,14 @@ fn note(seen: &Mutex<Seen>, tab: &Session, frame: &str, max_bytes: u64, event: E
             let accept = event.params.Type == Page::DialogType::Beforeunload;
             tab.send(Page::HandleJavaScriptDialog { accept, prompt_text: None });
         }
-        event => lock(seen).note(event, frame),
+        event => {
+            let mut seen = lock(seen);
+            let document = seen.completes(&event);
+            seen.note(event, frame);
+            // asked for at once, while the browser still has it
+            if let Some(request_id) = document {
+                seen.sent = tab.begin(Network::GetResponseBody { request_id }).ok();
+            }
+        }
     }
 }

@@ -29,6 +29,9 @@ const CLOSE: Duration = Duration::from_secs(5);
 /// Documents that a page may lead to by script, one after the other.
 const MAX_HOPS: u32 = 10;
 
+/// Bytes of a document that is wanted as it was sent; a longer one is not kept.
+const SENT: u32 = 4 << 20;
+
 /// A tab that renders pages, one after the other.
 pub(crate) struct PageTab {
     tab: Session,
@@ -64,15 +67,7 @@ impl PageTab {
         let on_event = listener(&seen, named, target_id.clone(), settings.max_page_bytes, ring);
         let tab = chrome.session.attached(&id, on_event);
         tab.call(Page::Enable { enable_file_chooser_opened_event: None }, OWN)?;
-        let network = Network::Enable {
-            // bodies are not asked for
-            max_total_buffer_size: Some(0),
-            max_resource_buffer_size: Some(0),
-            max_post_data_size: Some(0),
-            report_direct_socket_traffic: None,
-            enable_durable_messages: None,
-        };
-        tab.call(network, OWN)?;
+        tab.call(network(false), OWN)?;
         tab.call(asks_for(None), OWN)?;
         let urls = blocked_urls(settings);
         if !urls.is_empty() {
@@ -97,15 +92,10 @@ impl PageTab {
     pub(crate) fn render(&self, asked: Asked, tools: &Tools<'_>) -> Result<Rendered, RenderError> {
         let start = Instant::now();
         let url = &asked.url.clone();
-        let own = asked.own();
         let before = std::mem::replace(&mut *lock(&self.seen), Seen::new(asked));
         let limit = tools.settings.budgets.navigate;
         let guard = tools.watch.arm(Some(&self.tab), tools.chrome.group(), Step::Stop, limit);
-        let navigated = if before.cookies { self.forget() } else { Ok(()) }
-            .and_then(
-                |()| if own == before.own() { Ok(()) } else { self.tab.call(asks_for(own), OWN).map(drop) },
-            )
-            .and_then(|()| self.navigate(url, limit));
+        let navigated = self.prepare(&before).and_then(|()| self.navigate(url, limit));
         let step = guard.taken();
         drop(guard);
         match navigated {
@@ -130,6 +120,7 @@ impl PageTab {
             return Err(away);
         }
         let (taken, stopped) = taken?;
+        let as_sent = self.as_sent();
         let [settle, consent, scroll] = taken.phases();
         let timings = Timings { navigate, settle, consent, scroll, total: start.elapsed() };
         let mut seen = lock(&self.seen);
@@ -144,12 +135,38 @@ impl PageTab {
             bytes: seen.bytes(),
             truncated: taken.truncated || seen.over,
             html: taken.html,
+            as_sent,
             timings,
             settled: taken.settled && !stopped,
             stopped,
             banners: taken.dismissed,
             scrolls: taken.scrolls,
         })
+    }
+
+    /// Has the tab do what the page wants, as far as it differs from what the page before wanted.
+    fn prepare(&self, before: &Seen) -> Result<(), CallError> {
+        let (own, keeps_sent) = {
+            let seen = lock(&self.seen);
+            (seen.own(), seen.keeps_sent())
+        };
+        if before.cookies {
+            self.forget()?;
+        }
+        if own != before.own() {
+            self.tab.call(asks_for(own), OWN)?;
+        }
+        if keeps_sent != before.keeps_sent() {
+            self.tab.call(network(keeps_sent), OWN)?;
+        }
+        Ok(())
+    }
+
+    /// The document as it was sent, where it was wanted. It has been on its way since it came.
+    fn as_sent(&self) -> Option<String> {
+        let pending = lock(&self.seen).take_sent()?;
+        let (sent, _) = pending.wait(OWN).ok()?;
+        (!sent.base_64_encoded).then_some(sent.body)
     }
 
     /// Sends the tab to a URL and waits for the document's first byte. Says why where none came.
@@ -299,6 +316,18 @@ fn navigation(url: &str) -> Page::Navigate {
         transition_Type: None,
         frame_id: None,
         referrer_policy: None,
+    }
+}
+
+/// Has the tab tell of the network. Bodies are kept if documents are wanted as they were sent: one of them, or what comes after it.
+fn network(keeps_sent: bool) -> Network::Enable {
+    let kept = Some(if keeps_sent { SENT } else { 0 });
+    Network::Enable {
+        max_total_buffer_size: kept,
+        max_resource_buffer_size: kept,
+        max_post_data_size: Some(0),
+        report_direct_socket_traffic: None,
+        enable_durable_messages: None,
     }
 }
 

@@ -134,7 +134,7 @@ fn only_the_page_that_was_asked_for_is_loaded() {
     let server = Server::start("127.0.0.1", served);
     let only = |path: &str| {
         let (url, own) = (server.url(path), server.url(path));
-        block_on(renderer.render_page(&url, Vec::new(), move |to| to.path() == own.path()))
+        block_on(renderer.render_page(&url, Vec::new(), false, move |to| to.path() == own.path()))
     };
     for (path, to, by) in [
         ("/moved", "/there", 302),

@@ -93,7 +93,8 @@ impl Browser {
         self.rendered.load(Relaxed)
     }
 
-    /// Renders a page; `headers` are for its origin alone, `is_page` says of which documents besides its first it may be made, see [`Renderer::render_page`].
+    /// Renders a page; `headers` are for its origin alone, with `as_sent` the document is given as it was sent, too, and `is_page` says of
+    /// which documents besides its first it may be made, see [`Renderer::render_page`].
     ///
     /// # Errors
     /// See [`RenderError`]. One that no other page would be spared makes the browser unavailable for the run.
@@ -101,9 +102,10 @@ impl Browser {
         &self,
         url: &Url,
         headers: Vec<(String, String)>,
+        as_sent: bool,
         is_page: impl Fn(&Url) -> bool + Send + Sync + 'static,
     ) -> Result<Rendered, RenderError> {
-        let rendered = self.renderer.render_page(url, headers, is_page).await;
+        let rendered = self.renderer.render_page(url, headers, as_sent, is_page).await;
         match &rendered {
             Ok(_) => {
                 self.failed_starts.store(0, Relaxed);

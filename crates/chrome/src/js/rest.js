@@ -13,8 +13,8 @@ const frameShown = () =>
     later(resolve, 60);
     frame(resolve);
   });
-const calm = async () => {
-  if (framed) await frameShown();
+const calm = async (shown) => {
+  if (shown) await frameShown();
   await turn();
   await turn();
 };
@@ -43,6 +43,7 @@ const rest = (deadline) =>
     let timer = 0;
     let due = Infinity;
     let calming = false;
+    let calmed = -1;
     let open = true;
     const finish = (came) => {
       never(timer);
@@ -54,13 +55,14 @@ const rest = (deadline) =>
       due = Math.min(deadline, until);
       timer = later(look, due - now());
     };
-    const becalm = async () => {
+    const becalm = async (isLast) => {
       const before = lastChange;
       calming = true;
-      await calm();
+      await calm(isLast && framed);
       calming = false;
       if (!open) return;
-      if (before === lastChange && !isBusy() && now() < deadline) finish(true);
+      if (before === lastChange) calmed = before;
+      if (isLast && before === lastChange && !isBusy() && now() < deadline) finish(true);
       else look();
     };
     const look = () => {
@@ -71,9 +73,11 @@ const rest = (deadline) =>
       const silence = patience();
       // called late: the thread was kept, or the machine is busy, so others may not have had their turn either
       if (at - due > silence / 2) lastChange = at;
-      if (silence > 0 && at - lastChange < silence) return wait(lastChange + silence);
+      const isLast = at - lastChange >= silence;
+      // what is ready to run may bring what is missing
+      if (!isLast && calmed === lastChange) return wait(lastChange + silence);
       wait(Infinity);
-      becalm();
+      becalm(isLast);
     };
     wake = () => {
       due = Infinity;

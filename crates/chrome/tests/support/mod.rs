@@ -18,6 +18,9 @@ use std::{
 };
 use url::Url;
 
+/// How long paths that begin with `/slow` take: longer than any silence that a page is waited for.
+pub const SLOW: Duration = Duration::from_millis(400);
+
 /// A path's answer: headers (each with its line end; `Location` makes it a redirect), and body.
 pub type Pages = HashMap<&'static str, (&'static str, String)>;
 
@@ -98,6 +101,9 @@ fn serve(stream: impl Read + Write, pages: &Pages, seen: &Mutex<Vec<String>>) ->
         }
         if bare == "/never" {
             std::thread::park();
+        }
+        if bare.starts_with("/slow") {
+            std::thread::park_timeout(SLOW);
         }
         let missing = ("", String::from("missing"));
         let (headers, body) = pages.get(bare).unwrap_or(&missing);

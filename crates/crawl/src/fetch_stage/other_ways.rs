@@ -8,7 +8,8 @@ use crate::{
     strategies::{Begin, OnTrial},
 };
 use crawl_chrome::{RenderError, Rendered};
-use crawl_fetch::{FetchError, SkipKind, SlotOutcome, parse_retry_after};
+use crawl_extract::Input;
+use crawl_fetch::{FetchError, SkipKind, SlotOutcome, classify, parse_retry_after};
 use crawl_model::{
     Body, CrawlRequest, Discovery, FailedPage, FetchedPage, Headers, HostKey, Lane, Outcome, Stage, Strategy,
     Timings,
@@ -21,6 +22,8 @@ use url::Url;
 const PATIENCE: Duration = Duration::from_secs(2);
 /// And how long it waits then without a place.
 const LATER: Duration = Duration::from_secs(1);
+/// What comes out of a browser.
+const HTML: &str = "text/html; charset=utf-8";
 /// Times that a page is rendered again whose browser was lost.
 const RENDERED_AGAIN: u32 = 2;
 
@@ -113,13 +116,14 @@ impl Visit<'_> {
         let (context, page) = (Arc::clone(self.context), asked.clone());
         let is_page = move |to: &Url| context.links.canonical(to) == page;
         let headers = self.context.client.own_headers(&self.request.url);
+        let by_form = !self.was_tried && self.context.config.fetch.strategy == StrategyChoice::Auto;
         let rendered = tokio::select! {
             biased;
             () = self.context.hurry.cancelled() => Err(RenderError::Closed),
-            rendered = self.context.browser.render(&self.request.url, headers, is_page) => rendered,
+            rendered = self.context.browser.render(&self.request.url, headers, by_form, is_page) => rendered,
         };
         slot.finish(outcome(&rendered).of_url(&self.request.url));
-        let rendered = match rendered {
+        let mut rendered = match rendered {
             Ok(rendered) => rendered,
             Err(RenderError::LedAway { to, status }) => return self.led_away(&to, status),
             Err(error) => return self.not_rendered(&error),
@@ -140,15 +144,38 @@ impl Visit<'_> {
             self.context.stats.wire_bytes.add(rendered.bytes);
             return Ok(self.end(Outcome::Skipped, skipped.name(), status));
         }
+        let strategy =
+            if self.needed_no_browser(&mut rendered).await { Strategy::Static } else { Strategy::Chrome };
         admission.holds(rendered.html.len() as u64);
         let guard = Some(admission.complete(rendered.html.len() as u64));
         let mut page =
-            Box::new(page_of(self.request.clone(), rendered, status.unwrap_or(200), started_at_ms));
+            Box::new(page_of(self.request.clone(), rendered, status.unwrap_or(200), started_at_ms, strategy));
         page.body.guard = guard;
         if let Some(archive) = &self.context.archive {
             page.captured = archive.rendered(&page).await;
         }
         Ok(Answer::Page(self.reserved(page)))
+    }
+
+    /// Whether the document of a page that the form of its URL has sent to the browser has its text as it was sent. Then that is the page,
+    /// as it would have come by a plain request, and what the browser has made of it is dropped.
+    async fn needed_no_browser(&self, rendered: &mut Rendered) -> bool {
+        let Some(sent) = rendered.as_sent.take() else { return false };
+        let (context, url) = (Arc::clone(self.context), rendered.document.clone());
+        let known_as = context.links.canonical(&url);
+        let Some(_permit) = self.context.cpu.ready().await else { return false };
+        let looked_at = self.context.cpu.run(move || {
+            let input = Input { bytes: sent.as_bytes(), url: Some(&url), content_type: Some(HTML) };
+            let extraction = context.extractor.extract(&input);
+            let found = classify(&extraction.signals, &known_as, extraction.word_count, extraction.extractor);
+            (found.strategy == Strategy::Static).then_some(sent)
+        });
+        // one that cannot be extracted as it was sent is the browser's
+        let Ok(Some(sent)) = looked_at.await else { return false };
+        rendered.url = rendered.document.clone();
+        (rendered.html, rendered.truncated) = (sent, false);
+        (rendered.settled, rendered.stopped) = (true, false);
+        true
     }
 
     fn not_rendered(&self, error: &RenderError) -> Result<Answer, StageError> {
@@ -242,20 +269,26 @@ fn retry_after(rendered: &Rendered) -> Option<Duration> {
     parse_retry_after(value)
 }
 
-/// What a browser showed, as a page like any other.
-fn page_of(request: CrawlRequest, rendered: Rendered, status: u16, started_at_ms: i64) -> FetchedPage {
+/// What a browser showed or was sent, as a page like any other.
+fn page_of(
+    request: CrawlRequest,
+    rendered: Rendered,
+    status: u16,
+    started_at_ms: i64,
+    strategy: Strategy,
+) -> FetchedPage {
     let millis = |duration: Duration| u32::try_from(duration.as_millis()).unwrap_or(u32::MAX);
     let mut headers: Vec<_> =
         rendered.headers.into_iter().filter(|(name, _)| name != "content-type").collect();
     // what comes out of the browser is text already, whatever it was declared as
-    headers.push(("content-type".into(), "text/html; charset=utf-8".into()));
+    headers.push(("content-type".into(), HTML.into()));
     FetchedPage {
         request,
         final_url: rendered.url,
         status,
         headers: Headers(headers),
         body: Body { bytes: rendered.html.into(), guard: None, truncated: rendered.truncated },
-        strategy: Strategy::Chrome,
+        strategy,
         timings: Timings {
             started_at_ms,
             first_byte_ms: millis(rendered.timings.navigate),

@@ -111,13 +111,8 @@ pub fn came(
         teach(context, &page, &so_far, &wanted)?;
     }
     let strategy = page.strategy;
-    if so_far.attempts.is_empty() && strategy != Strategy::Static {
-        so_far.why = match context.config.fetch.strategy {
-            StrategyChoice::Auto => {
-                format!("pages of the form {} have needed it", url_template(&page.request.url))
-            }
-            _ => "asked for".into(),
-        };
+    if so_far.attempts.is_empty() {
+        so_far.why = why_first(context, &page);
     }
     let found = format!("{}; {}", page.classification.reason, page.extraction.reason);
     so_far.attempts.push(Attempt {
@@ -155,6 +150,20 @@ pub fn came(
         so_far.best = Some(page);
     }
     next(context, &request, so_far)
+}
+
+/// Why a page was begun otherwise than with a plain request; empty where it was not.
+fn why_first(context: &Context, page: &ExtractedPage) -> String {
+    let auto = context.config.fetch.strategy == StrategyChoice::Auto;
+    let form = || format!("pages of the form {} have needed it", url_template(&page.request.url));
+    match page.strategy {
+        Strategy::Static if auto && page.request.strategy == Some(Strategy::Chrome) => {
+            format!("asked for by a browser, since {}, but its document has its text", form())
+        }
+        Strategy::Static => String::new(),
+        _ if auto => form(),
+        _ => "asked for".into(),
+    }
 }
 
 /// Decides about a URL whose strategy brought no page. What there was is written, or another strategy is tried; without

@@ -1,0 +1,207 @@
+//! When a page is at rest: what it waits for, and what it does not. Skipped, with a line that says so, where there is no browser.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
+
+mod support;
+
+use std::time::Duration;
+use support::{Server, block_on, pages, render, renderer, script};
+
+const TEXT: &str = "Words that only a script brings to the page.";
+const JS: &str = "Content-Type: text/javascript\r\n";
+
+/// A page that has a text of its own, so that it is taken as soon as nothing is under way.
+fn with_text(code: &str) -> String {
+    format!("<p>{}</p>{}", "Words that are there from the start. ".repeat(20), script(code))
+}
+
+/// What modules and scripts bring, each after a while, one after the other.
+fn modules(mut served: support::Pages) -> support::Pages {
+    let shows = format!("app.textContent = '{TEXT}'");
+    // large enough that reading it takes a while
+    let functions = (0..20_000).map(|n| format!("export const f{n} = (a, b) => b ? [a, {n}] : '{n}';\n"));
+    for (path, code) in [
+        ("/slow-shows.js", shows.clone()),
+        ("/slow-first.js", "import '/slow-second.js'; import('/slow-shows.js')".into()),
+        ("/slow-second.js", "export default 1".into()),
+        ("/large.js", functions.collect::<String>() + &shows),
+        ("/slow-sheet.css", "p { color: red }".into()),
+    ] {
+        served.insert(path, (if path.ends_with("css") { "Content-Type: text/css\r\n" } else { JS }, code));
+    }
+    served.insert("/slow-text", ("Content-Type: text/plain\r\n", TEXT.into()));
+    served
+}
+
+/// Pages whose last words come by what they load.
+fn loading() -> Vec<(&'static str, String)> {
+    let shows = format!("app.textContent = '{TEXT}'");
+    vec![
+        ("/import", with_text("import('/slow-shows.js')")),
+        ("/imports", with_text("import('/slow-first.js')")),
+        ("/large", with_text("import('/large.js')")),
+        (
+            "/seen",
+            with_text(
+                "new IntersectionObserver(e => e[0].isIntersecting && import('/slow-shows.js')).observe(app)",
+            ),
+        ),
+        ("/measured", with_text(&format!("new ResizeObserver(() => {{ {shows} }}).observe(app)"))),
+        ("/module", format!("{}<script type=module>import '/slow-first.js'</script>", with_text(""))),
+        (
+            "/within",
+            with_text(
+                "const d = document.createElement('div'); const s = document.createElement('script'); s.src = '/slow-shows.js'; d.append(s); setTimeout(() => document.body.append(d), 20)",
+            ),
+        ),
+        (
+            "/sheet",
+            with_text(&format!(
+                "const l = document.createElement('link'); l.rel = 'stylesheet'; l.href = '/slow-sheet.css'; l.onload = () => {{ {shows} }}; onload = () => document.head.append(l)"
+            )),
+        ),
+        (
+            "/fetches",
+            with_text(
+                "fetch('/slow-text').then(r => r.blob()).then(b => b.text()).then(t => { app.textContent = t })",
+            ),
+        ),
+    ]
+}
+
+/// Pages whose last words come by what they do in a while.
+fn working() -> Vec<(&'static str, String)> {
+    let shows = format!("app.textContent = '{TEXT}'");
+    vec![
+        (
+            "/digest",
+            with_text(&format!(
+                "crypto.subtle.digest('SHA-256', new Uint8Array(1 << 22)).then(() => {{ {shows} }})"
+            )),
+        ),
+        (
+            "/slices",
+            with_text(&format!(
+                "let n = 40; const c = new MessageChannel(); c.port1.onmessage = () => {{ if (--n) c.port2.postMessage(0); else {{ {shows} }} }}; c.port2.postMessage(0)"
+            )),
+        ),
+        (
+            "/task",
+            with_text(&format!("scheduler.postTask(() => {{ {shows} }}, {{ priority: 'background' }})")),
+        ),
+        (
+            "/debounce",
+            with_text(&format!(
+                "let t; const put = () => {{ clearTimeout(t); t = setTimeout(() => {{ {shows} }}, 300) }}; put(); setTimeout(put, 200)"
+            )),
+        ),
+        (
+            "/worker",
+            with_text(&format!(
+                "const w = new Worker(URL.createObjectURL(new Blob(['postMessage(0)']))); w.onmessage = () => {{ {shows} }}"
+            )),
+        ),
+        (
+            "/types",
+            with_text(&format!(
+                "let n = 0; const t = '{TEXT}'; const i = setInterval(() => {{ app.textContent = t.slice(0, ++n); if (n === t.length) clearInterval(i) }}, 10)"
+            )),
+        ),
+    ]
+}
+
+#[test]
+fn what_is_under_way_is_waited_for_though_the_page_has_a_text() {
+    let Some((renderer, _profiles)) = renderer(|_| {}) else { return };
+    let late = [loading(), working()].concat();
+    let server = Server::start("127.0.0.1", modules(pages(&late)));
+    for (path, _) in late {
+        let page = render(&renderer, &server.url(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
+        assert!(page.html.contains(&format!(">{TEXT}<")), "{path}: {:?} {}", page.timings, page.html);
+        assert!(page.settled, "{path}: {:?}", page.timings);
+    }
+}
+
+#[test]
+fn where_a_page_leads_elsewhere_the_other_one_is_taken() {
+    let Some((renderer, _profiles)) = renderer(|_| {}) else { return };
+    let mut served = pages(&[
+        ("/header", with_text("")),
+        ("/script", with_text("onload = () => { location = '/slow-there' }")),
+        (
+            "/form",
+            with_text(
+                "onload = () => { const f = document.createElement('form'); f.action = '/slow-there'; document.body.append(f); f.submit() }",
+            ),
+        ),
+        ("/slow-there", with_text("import('/slow-shows.js')")),
+    ]);
+    served.get_mut("/header").unwrap().0 = "Refresh: 0; url=/slow-there\r\n";
+    let server = Server::start("127.0.0.1", modules(served));
+    for path in ["/header", "/script", "/form"] {
+        let page = render(&renderer, &server.url(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
+        assert!(page.html.contains(&format!(">{TEXT}<")), "{path}: {:?} {}", page.timings, page.html);
+        assert_eq!((page.url.path(), page.settled), ("/slow-there", true), "{path}");
+    }
+}
+
+#[test]
+fn what_never_comes_keeps_no_page() {
+    let Some((renderer, _profiles)) = renderer(|settings| settings.budgets.settle = Duration::from_secs(20))
+    else {
+        return;
+    };
+    let server = Server::start(
+        "127.0.0.1",
+        modules(pages(&[
+            // a script that comes as text is never loaded
+            (
+                "/text",
+                with_text(
+                    &format!("onload = () => {{ app.innerHTML = '<script src=/never></script>{TEXT}' }}")
+                        .replace("</script>", "<\\/script>"),
+                ),
+            ),
+            (
+                "/nomodule",
+                with_text(&format!(
+                    "onload = () => {{ const s = document.createElement('script'); s.noModule = true; s.src = '/never'; document.body.append(s, '{TEXT}') }}"
+                )),
+            ),
+            (
+                "/missing",
+                with_text(&format!("import('/nowhere.js').catch(() => {{ app.textContent = '{TEXT}' }})")),
+            ),
+            (
+                "/permission",
+                with_text(&format!(
+                    "navigator.permissions.query({{ name: 'geolocation' }}); app.textContent = '{TEXT}'"
+                )),
+            ),
+        ])),
+    );
+    for path in ["/text", "/nomodule", "/missing", "/permission"] {
+        let page = render(&renderer, &server.url(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
+        assert!(page.html.contains(TEXT) && page.settled, "{path}: {}", page.html);
+        assert!(page.timings.settle < Duration::from_secs(15), "{path}: {:?}", page.timings);
+    }
+}
+
+#[test]
+fn a_page_with_nothing_under_way_is_at_rest_at_once() {
+    let Some((renderer, _profiles)) = renderer(|_| {}) else { return };
+    let shows = format!("app.textContent = '{TEXT}'");
+    let served = pages(&[("/whole", with_text(&shows)), ("/little", script(&shows))]);
+    let server = Server::start("127.0.0.1", served);
+    let fastest = |path: &str| {
+        let settled = (0..10).map(|n| {
+            let page = block_on(renderer.render(&server.url(&format!("{path}?{n}")))).unwrap();
+            assert!(page.html.contains(TEXT) && page.settled);
+            page.timings.settle
+        });
+        settled.min().unwrap()
+    };
+    // one with a few words alone may be a shell and is waited for
+    let (whole, little) = (fastest("/whole"), fastest("/little"));
+    assert!(little > Duration::from_millis(30) && whole < little, "{whole:?}, {little:?}");
+}
