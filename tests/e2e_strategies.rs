@@ -278,18 +278,18 @@ fn a_site_teaches_which_of_its_pages_need_a_browser() {
     assert_eq!(again.iter().filter(|r| r.path().starts_with("/app/") && !is_browser(r)).count(), 0);
 }
 
-/// Pages of one form and one program: the first few are shells, and all others come with their text in the same frame.
+/// Pages of one form and one program: eight shells, of which the last leads to those that come with their text in the same frame.
 fn changing(request: &Request) -> Response {
-    const SHELLS: usize = 8;
+    let links = |from: usize, to: usize| -> String {
+        (from..=to).map(|n| format!("<li><a href=/late/{n}>Log {n}</a></li>")).collect()
+    };
     let number = request.path().strip_prefix("/late/").and_then(|n| n.parse::<usize>().ok());
     match (request.path(), number) {
-        ("/", _) => {
-            let all: Vec<String> = (1..=40).map(|n| format!("/late/{n}")).collect();
-            index(&all.iter().map(String::as_str).collect::<Vec<_>>())
-        }
-        (_, Some(n)) if n <= SHELLS => Response::html(SHELL),
+        ("/", _) => Response::html(article("Index", &(prose("the index", 20) + &links(1, 8)))),
+        ("/api/late/8", _) => Response::html(prose("late/8", 20) + &format!("<nav>{}</nav>", links(9, 40))),
+        (_, Some(1..=8)) => Response::html(SHELL),
         (path, Some(_)) => {
-            let text = format!("<main><article><h1>Log</h1>{}</article></main>", prose(path, 20));
+            let text = format!("<main><article><h1>Log</h1>{}</article></main>", prose(&path[1..], 20));
             let root = format!("<div id=root>{text}</div>");
             // its script finds the text there and leaves it as it is
             Response::html(SHELL.replace("<div id=root></div>", &root).replace("/app.js", "/hydrate.js"))
@@ -315,8 +315,9 @@ fn a_page_with_a_text_of_its_own_is_static_whatever_its_neighbours_need() {
         let expected = if (1..=8).contains(&of(record)) { "chrome" } else { "static" };
         assert_eq!(strategy(record), expected, "{}: {:#}", of(record), record["metadata"]["attempts"]);
         assert_eq!(tried(record).last(), Some(&(expected, None)));
-        let about = format!("Entry 7 of {}", if of(record) == 0 { "the index" } else { "" });
-        assert!(record["text"].as_str().unwrap().contains(about.trim_end()), "{}", record["text"]);
+        let about = if of(record) == 0 { "the index".into() } else { format!("late/{}", of(record)) };
+        let text = record["text"].as_str().unwrap();
+        assert!(text.contains(&format!("Entry 7 of {about}:")), "{}: {text}", of(record));
     }
     // the first of them, and those on their way beside it, at most
     let requests = server.requests();

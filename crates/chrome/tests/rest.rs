@@ -188,6 +188,34 @@ fn what_never_comes_keeps_no_page() {
 }
 
 #[test]
+fn the_document_is_given_as_it_was_sent_where_that_is_wanted() {
+    let Some((renderer, _profiles)) = renderer(|_| {}) else { return };
+    let code = format!("app.textContent = '{TEXT}'");
+    let mut served =
+        pages(&[("/page", with_text(&code)), ("/other", with_text(&code)), ("/long", with_text(&code))]);
+    served.get_mut("/page").unwrap().1.push_str("<b>sent \u{fc}ber</b>");
+    served.get_mut("/page").unwrap().0 = "Content-Type: text/html; charset=utf-8\r\n";
+    served.get_mut("/long").unwrap().1.push_str(&"<!-- more than is kept -->".repeat(200_000));
+    let server = Server::start("127.0.0.1", served.clone());
+    let as_sent = |path: &str, wanted: bool| {
+        let page = block_on(renderer.render_page(&server.url(path), Vec::new(), wanted, |_| true)).unwrap();
+        assert!(page.html.contains(&format!("<div id=\"app\">{TEXT}<")), "{path}: {}", page.html.len());
+        page.as_sent
+    };
+    for (path, wanted, given) in [
+        ("/page", false, false),
+        ("/page", true, true),
+        ("/other", true, true),
+        ("/long", true, false),
+        ("/page", true, true),
+        ("/page", false, false),
+    ] {
+        let body = &served[path].1;
+        assert!(as_sent(path, wanted).as_ref() == Some(body).filter(|_| given), "{path}, {wanted}");
+    }
+}
+
+#[test]
 fn a_page_with_nothing_under_way_is_at_rest_at_once() {
     let Some((renderer, _profiles)) = renderer(|_| {}) else { return };
     let shows = format!("app.textContent = '{TEXT}'");

@@ -3,9 +3,10 @@
 //! Pages of one form are usually made by one program. Where the first few of a form all turned out to need a browser (or the
 //! headers of a mobile client), the next ones are fetched so at once; now and then one is fetched statically first
 //! again. A static page that has its text makes the form forget, and what had its text once has to be without it many
-//! times over before it is believed again. What comes by the browser at once has no static page to be compared with, and so
-//! confirms nothing: a form that began with shells by chance is looked at again soon, and is forgotten at once when a page
-//! comes by the browser without what all its shells show (see [`Marks`]). Only pages teach; a fetch that failed says nothing.
+//! times over before it is believed again. A page that came by the browser at once is judged by its document as it was sent, and is a
+//! static page if that has its text (`fetch_stage`). Where it was not kept the page confirms nothing: a form that began with
+//! shells by chance is looked at again soon, and is forgotten at once when a page comes by the browser without what all its
+//! shells show (see [`Marks`]). Only pages teach; a fetch that failed says nothing.
 
 use crate::store::Store;
 use crawl_fetch::url_template;
