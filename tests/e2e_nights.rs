@@ -149,6 +149,37 @@ fn a_page_that_turns_into_the_sites_error_page_says_so() {
     assert_eq!(nights.next_with(&[], &soft).changes(&server), []);
 }
 
+/// A page that moves is a new page where it is now. The old one has said nothing of itself: it is not told, and when it is back, it is
+/// what it was.
+#[test]
+fn a_page_that_redirects_now_is_neither_changed_nor_gone() {
+    let site = Changing::of(7);
+    site.tag_all();
+    let (inner, moved) = (site.clone(), Arc::new(AtomicUsize::new(0)));
+    let on = Arc::clone(&moved);
+    let server = Server::start(0, move |request: &Request| match request.path() {
+        _ if on.load(Ordering::Relaxed) == 0 => inner.answer(request),
+        "/2.html" => Response::redirect(301, "/moved"),
+        "/3.html" => Response::redirect(302, "/4.html"),
+        "/5.html" => Response::redirect(308, "http://elsewhere.test/5.html"),
+        "/6.html" => Response::redirect(302, "/6.html"),
+        _ => inner.answer(request),
+    })
+    .unwrap();
+    let mut nights = Nights::new(&server, &["--recrawl", "all"]);
+    assert_eq!(nights.next(&[]).records.len(), 9);
+    site.put("/moved", page("where number 2 is now, with a text of its own", &[]));
+    moved.store(1, Ordering::Relaxed);
+    assert_eq!(nights.next(&[]).changes(&server), of("new", &["/moved"]));
+    assert_eq!(nights.next(&[]).changes(&server), []);
+    moved.store(0, Ordering::Relaxed);
+    let back = nights.next(&[]);
+    assert_eq!(back.changes(&server), []);
+    let old: Vec<_> =
+        back.asked.iter().filter(|(target, _)| ["/2.html", "/5.html"].contains(&target.as_str())).collect();
+    assert!(old.len() == 2 && old.iter().all(|(_, conditional)| *conditional), "{old:?}");
+}
+
 /// A host that does not answer has lost no pages, and has them still when it is back.
 #[test]
 fn a_host_that_is_down_has_lost_nothing() {

@@ -181,6 +181,10 @@ impl Sink {
     }
 
     fn commit(&mut self) -> Result<(), StageError> {
+        // first: no line is written of a page that is not in the archive
+        if let Some(archive) = &self.context.archive {
+            archive.sync()?;
+        }
         let mut marks = Vec::new();
         let written = self.records.batch_bytes() + self.error_lines.len();
         if self.records.batch_bytes() > 0 {
@@ -204,9 +208,6 @@ impl Sink {
             self.sources.clear();
             // they are the project's
             texts.clear();
-        }
-        if let Some(archive) = &self.context.archive {
-            archive.sync()?;
         }
         let stale = self.context.store.settle_with_texts(&self.settlements, &marks, &texts)?;
         if stale > 0 {
