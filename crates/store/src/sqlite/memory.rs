@@ -1,6 +1,6 @@
 //! What is kept in memory of the database.
 
-use super::{error::sql, known::KnownUrls};
+use super::{bands::Gathered, error::sql, known::KnownUrls};
 use crate::ledger::{HostId, Ledger, Place};
 use crawl_model::{HostKey, LeaseToken, Outcome, StoreError};
 use rusqlite::{Connection, OptionalExtension};
@@ -21,6 +21,7 @@ pub(super) struct Memory {
     pub(super) recrawl: bool,
     pub(super) ledger: Ledger,
     pub(super) known: KnownUrls,
+    pub(super) bands: Gathered,
     /// Settled URLs of this round by outcome, in the order of [`OUTCOMES`].
     pub(super) settled: [u64; OUTCOMES.len()],
     /// Hosts with a URL in this round.
@@ -70,6 +71,7 @@ impl Memory {
             recrawl: number(conn, "recrawl")? != 0,
             ledger: ledger(conn).map_err(sql)?,
             known: KnownUrls::new(),
+            bands: Gathered::load(conn)?,
             settled,
             host_count,
             next_due: one("SELECT min(due) FROM waiting")?,
@@ -159,7 +161,7 @@ fn ledger(conn: &Connection) -> rusqlite::Result<Ledger> {
     Ok(ledger)
 }
 
-fn number(conn: &Connection, name: &str) -> Result<i64, StoreError> {
+pub(super) fn number(conn: &Connection, name: &str) -> Result<i64, StoreError> {
     conn.prepare_cached("SELECT value FROM numbers WHERE name = ?1")
         .and_then(|mut select| select.query_row([name], |row| row.get(0)))
         .map_err(|error| match error {

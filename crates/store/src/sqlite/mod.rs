@@ -6,6 +6,7 @@
 //! Changes are committed in groups, since a commit costs as much as the work of ten pages. They stay in order, so that
 //! what is on disk is always the whole of what was done up to some moment. See [`SqliteStore`] for what a caller can count on.
 
+mod bands;
 mod codes;
 mod domain;
 mod enqueue;
@@ -47,6 +48,7 @@ const MIGRATIONS: Migrations = &[
     include_str!("migrations/0003_strategies.sql"),
     include_str!("migrations/0004_texts.sql"),
     include_str!("migrations/0005_recrawl.sql"),
+    include_str!("migrations/0006_bands.sql"),
 ];
 
 /// Pages in the write-ahead log at which it is copied into the database: at 4 KiB a page the log stays about 8 MiB.

@@ -180,7 +180,8 @@ impl Inner {
                 conn.execute_batch("DELETE FROM host_states; DELETE FROM contents;").map_err(sql)?;
             }
             if !recrawl {
-                Texts::of_crawl(conn, memory.round).forget_before(memory.round).map_err(sql)?;
+                let round = memory.round;
+                Texts::of_crawl(conn, memory).forget_before(round).map_err(sql)?;
             }
             set_number(conn, "round", i64::from(memory.round) + 1).map_err(sql)?;
             set_number(conn, "recrawl", i64::from(recrawl)).map_err(sql)?;

@@ -52,9 +52,9 @@ impl Inner {
                 }
             }
             mark_all(conn, outputs)?;
-            for text in texts {
-                Texts::of_crawl(conn, memory.round).put(text).map_err(sql)?;
-            }
+            let mut index = Texts::of_crawl(conn, memory);
+            texts.iter().try_for_each(|text| index.put(text)).map_err(sql)?;
+            index.write_bands().map_err(sql)?;
             Ok(stale)
         })?;
         self.commit()?;
@@ -79,7 +79,8 @@ fn settle_all(conn: &Connection, memory: &mut Memory, batch: &[Settlement]) -> r
             memory.settled[n] += 1;
         }
         if settlement.outcome != Outcome::Record {
-            let (texts, page) = (Texts::of_crawl(conn, memory.round), key_of(conn, settlement.lease.id)?);
+            let page = key_of(conn, settlement.lease.id)?;
+            let mut texts = Texts::of_crawl(conn, memory);
             // a page that is none any more is nothing that others repeat
             if settlement.outcome == Outcome::Unchanged { texts.confirm(page) } else { texts.forget(page) }?;
         }

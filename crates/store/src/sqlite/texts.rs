@@ -1,15 +1,20 @@
 //! [`TextIndex`] on SQLite, and the same for a project: what the tables `texts` and `bands` hold.
 
-use super::{SqliteStore, error::sql};
+use super::{
+    Inner, SqliteStore,
+    bands::{self, Gathered},
+    error::sql,
+    memory::Memory,
+};
 use crawl_model::{
     ContentHash, KnownText, NewText, OutputMark, Settlement, Sketch, StoreError, TextIndex, UrlKey,
 };
-use rusqlite::{Connection, OptionalExtension, Row};
+use rusqlite::{Connection, OptionalExtension, Row, Statement};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 
 /// Texts that are looked at of one band, or of one content: the oldest.
-const A_BAND: i64 = 64;
+const A_BAND: usize = 64;
 
 /// Bytes of shingles that are brought at the most, whatever the number of texts: those of some large pages.
 const BYTES: usize = 16 << 20;
@@ -19,11 +24,13 @@ const MADE_AS: &str = "texts";
 
 impl TextIndex for SqliteStore {
     fn texts_like(&self, sketch: &Sketch, limit: usize) -> Result<Vec<KnownText>, StoreError> {
-        let inner = self.ready()?;
-        Texts::of_crawl(&inner.conn, inner.memory.round)
-            .in_recrawl(inner.memory.recrawl)
-            .like(sketch, limit)
-            .map_err(sql)
+        let mut inner = self.ready()?;
+        let Inner { conn, memory, .. } = &mut *inner;
+        // otherwise each statement would take the log's lock for itself
+        let reading = conn.is_autocommit().then(|| conn.unchecked_transaction()).transpose().map_err(sql)?;
+        let known = Texts::of_crawl(conn, memory).like(sketch, limit).map_err(sql);
+        drop(reading);
+        known
     }
 
     fn settle_with_texts(
@@ -37,28 +44,30 @@ impl TextIndex for SqliteStore {
 
     fn keep_texts_made_as(&self, how: &str) -> Result<bool, StoreError> {
         let mut inner = self.ready()?;
-        let forgotten = inner.write(|conn, _| made_as(conn, how).map_err(sql))?;
+        let forgotten = inner.write(|conn, memory| made_as(conn, memory, how).map_err(sql))?;
         inner.commit()?;
         Ok(forgotten)
     }
 }
 
-fn made_as(conn: &Connection, how: &str) -> rusqlite::Result<bool> {
+fn made_as(conn: &Connection, memory: &mut Memory, how: &str) -> rusqlite::Result<bool> {
     let select = "SELECT value FROM settings WHERE name = ?1";
     let was: Option<String> = conn.query_row(select, [MADE_AS], |row| row.get(0)).optional()?;
     if was.as_deref() == Some(how) {
         return Ok(false);
     }
     conn.execute("DELETE FROM bands", [])?;
+    memory.bands.clear(conn)?;
     let texts = conn.execute("DELETE FROM texts", [])?;
     conn.execute("INSERT OR REPLACE INTO settings (name, value) VALUES (?1, ?2)", [MADE_AS, how])?;
     Ok(texts > 0)
 }
 
 /// The texts that are compared with each other.
-#[derive(Clone, Copy)]
 pub(super) struct Texts<'c> {
     conn: &'c Connection,
+    /// The bands that the table may not have; none of a project's, which others may write to meanwhile.
+    gathered: Option<&'c mut Gathered>,
     space: i64,
     round: u32,
     /// The round is one over what is known: what was not visited in it counts all the same.
@@ -76,21 +85,16 @@ const PUT: &str = "INSERT OR REPLACE INTO texts (place, space, page, round, cont
                    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
 
 impl<'c> Texts<'c> {
-    pub(super) fn of_crawl(conn: &'c Connection, round: u32) -> Self {
-        Self { conn, space: 0, round, recrawl: false }
-    }
-
-    /// For a round over what is known, or not.
-    const fn in_recrawl(mut self, recrawl: bool) -> Self {
-        self.recrawl = recrawl;
-        self
+    pub(super) fn of_crawl(conn: &'c Connection, memory: &'c mut Memory) -> Self {
+        let Memory { round, recrawl, bands, .. } = memory;
+        Self { conn, gathered: Some(bands), space: 0, round: *round, recrawl: *recrawl }
     }
 
     pub(super) fn of_project(conn: &'c Connection, number: i64) -> Self {
-        Self { conn, space: number, round: 0, recrawl: false }
+        Self { conn, gathered: None, space: number, round: 0, recrawl: false }
     }
 
-    pub(super) fn like(self, sketch: &Sketch, limit: usize) -> rusqlite::Result<Vec<KnownText>> {
+    pub(super) fn like(mut self, sketch: &Sketch, limit: usize) -> rusqlite::Result<Vec<KnownText>> {
         let mut select = self.conn.prepare_cached(KNOWN)?;
         let mut known = Vec::new();
         let mut bytes = 0;
@@ -106,7 +110,7 @@ impl<'c> Texts<'c> {
     }
 
     /// Places of texts, first of those that share the most.
-    fn places_like(self, sketch: &Sketch) -> rusqlite::Result<Vec<i64>> {
+    fn places_like(&mut self, sketch: &Sketch) -> rusqlite::Result<Vec<i64>> {
         let mut shared: FxHashMap<i64, usize> = FxHashMap::default();
         if let Some(content) = sketch.content {
             let mut select = self.conn.prepare_cached(SAME_CONTENT)?;
@@ -115,11 +119,14 @@ impl<'c> Texts<'c> {
                 shared.insert(place?, sketch.bands.len() + 1);
             }
         }
+        if let Some(gathered) = &mut self.gathered {
+            gathered.make_filter(self.conn)?;
+        }
         let mut select = self.conn.prepare_cached(SAME_BAND)?;
+        let mut places = Vec::new();
         for band in &sketch.bands {
-            for place in select.query_map((self.hash(*band), A_BAND), |row| row.get(0))? {
-                *shared.entry(place?).or_default() += 1;
-            }
+            self.with_band(self.hash(*band), &mut select, &mut places)?;
+            places.iter().for_each(|place| *shared.entry(*place).or_default() += 1);
         }
         let mut places: Vec<(Reverse<usize>, i64)> =
             shared.into_iter().map(|(place, bands)| (Reverse(bands), place)).collect();
@@ -127,7 +134,32 @@ impl<'c> Texts<'c> {
         Ok(places.into_iter().map(|(_, place)| place).collect())
     }
 
-    fn known(self, row: &Row<'_>, place: i64) -> rusqlite::Result<KnownText> {
+    /// The oldest texts that have a band.
+    fn with_band(
+        &self,
+        hash: i64,
+        select: &mut Statement<'_>,
+        places: &mut Vec<i64>,
+    ) -> rusqlite::Result<()> {
+        places.clear();
+        if self.gathered.as_ref().is_none_or(|gathered| gathered.may_be_stored(hash)) {
+            for place in select.query_map((hash, A_BAND), |row| row.get(0))? {
+                places.push(place?);
+            }
+        }
+        if let Some(gathered) = &self.gathered {
+            let stored = places.len();
+            places.extend(gathered.places(hash).take(A_BAND));
+            if stored > 0 {
+                places.sort_unstable();
+                places.dedup();
+                places.truncate(A_BAND);
+            }
+        }
+        Ok(())
+    }
+
+    fn known(&self, row: &Row<'_>, place: i64) -> rusqlite::Result<KnownText> {
         let signature = row.get_ref(3)?.as_blob()?.as_chunks().0;
         Ok(KnownText {
             page: UrlKey(row.get(0)?),
@@ -143,7 +175,7 @@ impl<'c> Texts<'c> {
     }
 
     /// Puts a text in. What is known of its page is replaced, in its place if that is asked for.
-    pub(super) fn put(self, text: &NewText) -> rusqlite::Result<()> {
+    pub(super) fn put(&mut self, text: &NewText) -> rusqlite::Result<()> {
         let Sketch { content, shingles, signature, bands } = &text.sketch;
         let content = content.map(|hash| hash.0);
         let signature: Vec<u8> = signature.iter().flat_map(|n| n.to_le_bytes()).collect();
@@ -163,23 +195,26 @@ impl<'c> Texts<'c> {
         let row = (place, self.space, text.page.0, self.round, content, signature, bands, shingles);
         self.conn.prepare_cached(PUT)?.execute(row)?;
         let place = place.unwrap_or_else(|| self.conn.last_insert_rowid());
-        let mut insert =
-            self.conn.prepare_cached("INSERT OR IGNORE INTO bands (hash, place) VALUES (?1, ?2)")?;
-        for hash in hashes {
-            insert.execute((hash, place))?;
-        }
-        Ok(())
+        hashes.into_iter().try_for_each(|hash| match &mut self.gathered {
+            Some(gathered) => gathered.put(self.conn, hash, place),
+            None => bands::insert(self.conn, hash, place),
+        })
+    }
+
+    /// Writes what has been gathered of bands, where it is much. To be called in the transaction that texts are put in.
+    pub(super) fn write_bands(self) -> rusqlite::Result<()> {
+        self.gathered.map_or(Ok(()), |gathered| gathered.write_some(self.conn))
     }
 
     /// A page has not changed: its text is one of this round.
-    pub(super) fn confirm(self, page: UrlKey) -> rusqlite::Result<()> {
+    pub(super) fn confirm(&self, page: UrlKey) -> rusqlite::Result<()> {
         let mut update =
             self.conn.prepare_cached("UPDATE texts SET round = ?3 WHERE page = ?1 AND space = ?2")?;
         update.execute((page.0, self.space, self.round)).map(|_| ())
     }
 
     /// A page is none any more.
-    pub(super) fn forget(self, page: UrlKey) -> rusqlite::Result<()> {
+    pub(super) fn forget(&mut self, page: UrlKey) -> rusqlite::Result<()> {
         match self.of_page(page)? {
             Some((place, bands)) => self.remove(place, &bands),
             None => Ok(()),
@@ -187,16 +222,16 @@ impl<'c> Texts<'c> {
     }
 
     /// Removes all texts; how many there were.
-    pub(super) fn forget_all(self) -> rusqlite::Result<usize> {
+    pub(super) fn forget_all(mut self) -> rusqlite::Result<usize> {
         self.forget_where("space = ?1", self.space)
     }
 
     /// Removes the texts of pages that were last there before a round.
-    pub(super) fn forget_before(self, round: u32) -> rusqlite::Result<usize> {
+    pub(super) fn forget_before(mut self, round: u32) -> rusqlite::Result<usize> {
         self.forget_where("round < ?1", i64::from(round))
     }
 
-    fn forget_where(self, condition: &str, value: i64) -> rusqlite::Result<usize> {
+    fn forget_where(&mut self, condition: &str, value: i64) -> rusqlite::Result<usize> {
         let select = format!(
             "SELECT place, bands FROM texts WHERE {condition} AND place > ?2 ORDER BY place LIMIT 1000"
         );
@@ -213,23 +248,27 @@ impl<'c> Texts<'c> {
     }
 
     /// Place and bands of a page's text.
-    fn of_page(self, page: UrlKey) -> rusqlite::Result<Option<(i64, Vec<u8>)>> {
+    fn of_page(&self, page: UrlKey) -> rusqlite::Result<Option<(i64, Vec<u8>)>> {
         let mut select =
             self.conn.prepare_cached("SELECT place, bands FROM texts WHERE page = ?1 AND space = ?2")?;
         select.query_row((page.0, self.space), |row| Ok((row.get(0)?, row.get(1)?))).optional()
     }
 
-    fn remove(self, place: i64, bands: &[u8]) -> rusqlite::Result<()> {
+    fn remove(&mut self, place: i64, bands: &[u8]) -> rusqlite::Result<()> {
         let mut delete = self.conn.prepare_cached("DELETE FROM bands WHERE hash = ?1 AND place = ?2")?;
         for hash in bands.as_chunks().0 {
-            delete.execute((i64::from_le_bytes(*hash), place))?;
+            let hash = i64::from_le_bytes(*hash);
+            delete.execute((hash, place))?;
+            if let Some(gathered) = &mut self.gathered {
+                gathered.remove(hash, place);
+            }
         }
         self.conn.prepare_cached("DELETE FROM texts WHERE place = ?1")?.execute([place])?;
         Ok(())
     }
 
     /// A band's hash in this space.
-    fn hash(self, band: u64) -> i64 {
+    fn hash(&self, band: u64) -> i64 {
         (band ^ self.space.cast_unsigned().wrapping_mul(0x9e37_79b9_7f4a_7c15)).cast_signed()
     }
 }

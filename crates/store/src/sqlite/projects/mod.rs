@@ -155,7 +155,7 @@ impl ProjectStore for SqliteProjects {
         let mut conn = self.writer();
         let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sql)?;
         let Some(number) = number(&tx, project).map_err(sql)? else { return Ok(false) };
-        let index = Texts::of_project(&tx, number);
+        let mut index = Texts::of_project(&tx, number);
         texts.iter().try_for_each(|text| index.put(text)).map_err(sql)?;
         {
             let (project, mut upsert) = (project.to_string(), tx.prepare_cached(UPSERT).map_err(sql)?);

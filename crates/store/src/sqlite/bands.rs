@@ -1,0 +1,335 @@
+//! Which texts of a crawl have a band: the table `bands`, and in memory what is not in it yet.
+//!
+//! A page has sixteen bands or so, each a row that belongs in another page of the table: written as they come they would
+//! cost more than all else that is written of the page. So they are gathered and go to the table a part at a time, in the
+//! order of their hashes. Nothing depends on that for what survives a crash: each row of `texts` holds its bands, and from
+//! those that the table may not have yet the rest is made anew. Most bands are looked up in vain, which a filter says
+//! without the table.
+
+use super::{
+    error::sql,
+    memory::{number, set_number},
+};
+use crawl_model::StoreError;
+use rusqlite::Connection;
+use std::{collections::BTreeSet, mem};
+
+/// Parts that hashes are told apart by, as their uppermost bits say.
+const PARTS: usize = 64;
+
+/// Bands that are kept in memory before the first part is written: those of 8,000 pages, which take 3 MiB.
+const GATHERED: usize = 1 << 17;
+
+/// Name of the number [`Gathered::stored_to`].
+const STORED_TO: &str = "banded";
+
+/// Bands that the table may not have yet.
+///
+/// A band in both is one. Of texts up to `stored_to` all bands are in the table; of those up to `due_to` they will be when
+/// the last part has been written; of later ones a part may be that comes in the next round of parts.
+pub(super) struct Gathered {
+    /// Hash and place, by part.
+    parts: Vec<BTreeSet<(i64, i64)>>,
+    rows: usize,
+    most: usize,
+    stored_to: i64,
+    due_to: i64,
+    /// The last place that was put in.
+    last: i64,
+    /// The part that is written next.
+    next: usize,
+    /// Of the table; made when something is looked up.
+    stored: Option<Filter>,
+}
+
+impl Gathered {
+    pub(super) fn load(conn: &Connection) -> Result<Self, StoreError> {
+        let stored_to = number(conn, STORED_TO)?;
+        let parts = (0..PARTS).map(|_| BTreeSet::new()).collect();
+        let mut gathered = Self {
+            parts,
+            rows: 0,
+            most: GATHERED,
+            stored_to,
+            due_to: stored_to,
+            last: stored_to,
+            next: 0,
+            stored: None,
+        };
+        gathered.gather(conn).map_err(sql)?;
+        Ok(gathered)
+    }
+
+    fn gather(&mut self, conn: &Connection) -> rusqlite::Result<()> {
+        let mut select = conn.prepare_cached("SELECT place, bands FROM texts WHERE place > ?1")?;
+        let mut rows = select.query([self.stored_to])?;
+        while let Some(row) = rows.next()? {
+            let place = row.get(0)?;
+            for hash in row.get_ref(1)?.as_blob()?.as_chunks().0 {
+                self.add(i64::from_le_bytes(*hash), place);
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts a band in: into the table where the part may have been written that it would wait for.
+    pub(super) fn put(&mut self, conn: &Connection, hash: i64, place: i64) -> rusqlite::Result<()> {
+        if place > self.due_to {
+            self.add(hash, place);
+            return Ok(());
+        }
+        self.note_stored(hash);
+        insert(conn, hash, place)
+    }
+
+    fn note_stored(&mut self, hash: i64) {
+        if self.stored.as_mut().is_some_and(|filter| !filter.add(hash)) {
+            // full: the next look-up makes a larger one
+            self.stored = None;
+        }
+    }
+
+    /// Makes the filter, if there is none.
+    pub(super) fn make_filter(&mut self, conn: &Connection) -> rusqlite::Result<()> {
+        if self.stored.is_none() {
+            self.stored = Some(Filter::of_table(conn)?);
+        }
+        Ok(())
+    }
+
+    /// Whether the table may have a band. Where it says no it has none.
+    pub(super) fn may_be_stored(&self, hash: i64) -> bool {
+        self.stored.as_ref().is_none_or(|filter| filter.may_have(hash))
+    }
+
+    fn add(&mut self, hash: i64, place: i64) {
+        self.rows += usize::from(self.parts[part_of(hash)].insert((hash, place)));
+        self.last = self.last.max(place);
+    }
+
+    pub(super) fn remove(&mut self, hash: i64, place: i64) {
+        self.rows -= usize::from(self.parts[part_of(hash)].remove(&(hash, place)));
+    }
+
+    /// Places that have a band, ascending.
+    pub(super) fn places(&self, hash: i64) -> impl Iterator<Item = i64> {
+        self.parts[part_of(hash)].range((hash, i64::MIN)..=(hash, i64::MAX)).map(|(_, place)| *place)
+    }
+
+    /// Forgets all; there are no texts any more.
+    pub(super) fn clear(&mut self, conn: &Connection) -> rusqlite::Result<()> {
+        self.parts.iter_mut().for_each(BTreeSet::clear);
+        (self.rows, self.stored_to, self.due_to, self.last, self.next) = (0, 0, 0, 0, 0);
+        self.stored = None;
+        set_number(conn, STORED_TO, 0)
+    }
+
+    /// Writes as many parts as are too many.
+    pub(super) fn write_some(&mut self, conn: &Connection) -> rusqlite::Result<()> {
+        while self.rows > self.most {
+            if self.next == 0 {
+                self.due_to = self.last;
+            }
+            let part = mem::take(&mut self.parts[self.next]);
+            self.rows -= part.len();
+            for (hash, place) in part {
+                self.note_stored(hash);
+                insert(conn, hash, place)?;
+            }
+            self.next = (self.next + 1) % PARTS;
+            if self.next == 0 {
+                self.stored_to = self.due_to;
+                set_number(conn, STORED_TO, self.stored_to)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Puts a band into the table.
+pub(super) fn insert(conn: &Connection, hash: i64, place: i64) -> rusqlite::Result<()> {
+    conn.prepare_cached("INSERT OR IGNORE INTO bands (hash, place) VALUES (?1, ?2)")?
+        .execute((hash, place))
+        .map(|_| ())
+}
+
+/// Parts follow each other as hashes do.
+fn part_of(hash: i64) -> usize {
+    (hash.cast_unsigned() >> (u64::BITS - PARTS.ilog2())) as usize
+}
+
+/// Which hashes a table has, with false alarms: a Bloom filter whose bits for one hash lie in one word (Putze, Sanders,
+/// Singler: Cache-, Hash- and Space-Efficient Bloom Filters, 2007). It takes 6 to 24 bits a row.
+struct Filter {
+    words: Vec<u64>,
+    rows: usize,
+}
+
+impl Filter {
+    /// The most words, 16 MiB; of more rows there are more false alarms.
+    const MOST_WORDS: usize = 1 << 21;
+
+    fn of_table(conn: &Connection) -> rusqlite::Result<Self> {
+        let rows: usize = conn.query_row("SELECT count(*) FROM bands", [], |row| row.get(0))?;
+        let mut filter = Self::for_rows(rows);
+        let mut select = conn.prepare_cached("SELECT hash FROM bands")?;
+        let mut rows = select.query([])?;
+        while let Some(row) = rows.next()? {
+            filter.add(row.get(0)?);
+        }
+        Ok(filter)
+    }
+
+    fn for_rows(rows: usize) -> Self {
+        let words = (rows.saturating_mul(12) / 64).next_power_of_two();
+        Self { words: vec![0; words.clamp(1 << 10, Self::MOST_WORDS)], rows: 0 }
+    }
+
+    /// Whether there is room for more.
+    fn add(&mut self, hash: i64) -> bool {
+        let (at, bits) = self.bits(hash);
+        self.words[at] |= bits;
+        self.rows += 1;
+        self.rows < self.words.len() * 10 || self.words.len() == Self::MOST_WORDS
+    }
+
+    fn may_have(&self, hash: i64) -> bool {
+        let (at, bits) = self.bits(hash);
+        self.words[at] & bits == bits
+    }
+
+    /// Word and bits of a hash: other bits of it for each of four.
+    fn bits(&self, hash: i64) -> (usize, u64) {
+        let hash = hash.cast_unsigned();
+        let bits = [0, 6, 12, 18].iter().fold(0, |bits, shift| bits | 1 << (hash >> shift & 63));
+        ((hash >> 24) as usize & (self.words.len() - 1), bits)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{MemoryStore, SqliteStore};
+    use crawl_model::{Frontier, NewText, Sketch, TextIndex, UrlKey};
+    use proptest::prelude::*;
+
+    /// A small number as a hash of any part.
+    fn band(n: u64) -> u64 {
+        n.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    }
+
+    fn sketch(bands: &[u64]) -> Sketch {
+        let bands: Vec<u64> = bands.iter().map(|n| band(*n)).collect();
+        Sketch { shingles: bands.iter().flat_map(|n| n.to_le_bytes()).collect(), bands, ..Sketch::default() }
+    }
+
+    #[derive(Clone, Debug)]
+    enum Step {
+        /// A page, whether it keeps its place, and its bands.
+        Put(u8, bool, Vec<u64>),
+        Round,
+        MadeAs(bool),
+        /// The process ends, and another one goes on.
+        Reopen,
+    }
+
+    fn steps() -> impl Strategy<Value = Vec<Step>> {
+        let put = (0..40_u8, any::<bool>(), prop::collection::vec(0..30_u64, 1..6));
+        let step = prop_oneof![
+            40 => put.prop_map(|(page, keeps, bands)| Step::Put(page, keeps, bands)),
+            2 => Just(Step::Round),
+            1 => any::<bool>().prop_map(Step::MadeAs),
+            3 => Just(Step::Reopen),
+        ];
+        prop::collection::vec(step, 1..80)
+    }
+
+    fn open(dir: &std::path::Path, most: usize) -> SqliteStore {
+        let store = SqliteStore::open(dir).unwrap();
+        store.inner.lock().unwrap().memory.bands.most = most;
+        store
+    }
+
+    /// Pages and places of the texts that share a band with one.
+    fn like(store: &dyn TextIndex, bands: &[u64]) -> Vec<(UrlKey, i64)> {
+        store.texts_like(&sketch(bands), 100).unwrap().iter().map(|text| (text.page, text.place)).collect()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+
+        /// Whatever stands where, and whenever a process ends: the same is found as where all is in one list.
+        #[test]
+        fn bands_are_found_wherever_they_are(steps in steps(), most in 0..60_usize) {
+            let dir = tempfile::tempdir().unwrap();
+            let (mut store, plain) = (open(dir.path(), most), MemoryStore::new());
+            plain.begin_round().unwrap();
+            store.begin_round().unwrap();
+            for step in steps {
+                match step {
+                    Step::Put(page, keeps, bands) => {
+                        let (page, sketch) = (UrlKey::of(&page.to_string()), sketch(&bands));
+                        for store in [&store as &dyn TextIndex, &plain] {
+                            let places = like(store, &Vec::from_iter(0..30));
+                            let own = places.iter().find(|(known, _)| *known == page).map(|(_, place)| *place);
+                            let text = NewText { page, sketch: sketch.clone(), place: own.filter(|_| keeps) };
+                            store.settle_with_texts(&[], &[], &[text]).unwrap();
+                        }
+                    }
+                    Step::Round => {
+                        plain.begin_round().unwrap();
+                        store.begin_round().unwrap();
+                        store.inner.lock().unwrap().memory.bands.most = most;
+                    }
+                    Step::MadeAs(how) => {
+                        let forgotten = plain.keep_texts_made_as(&how.to_string()).unwrap();
+                        prop_assert_eq!(store.keep_texts_made_as(&how.to_string()).unwrap(), forgotten);
+                    }
+                    Step::Reopen => {
+                        drop(store);
+                        store = open(dir.path(), most);
+                    }
+                }
+                for n in 0..30 {
+                    let pages = |store| like(store, &[n]).into_iter().map(|(page, _)| page).collect::<Vec<_>>();
+                    prop_assert_eq!(pages(&store), pages(&plain), "band {}", n);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn many_bands_go_to_the_table_and_few_wait() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = open(dir.path(), 640);
+        store.begin_round().unwrap();
+        store.inner.lock().unwrap().memory.bands.most = 640;
+        for n in 0..1_000_u64 {
+            let sketch = sketch(&Vec::from_iter(n * 16..n * 16 + 16));
+            let text = NewText { page: UrlKey::of(&n.to_string()), sketch, place: None };
+            store.settle_with_texts(&[], &[], &[text]).unwrap();
+        }
+        let inner = store.inner.lock().unwrap();
+        let bands = &inner.memory.bands;
+        let stored: usize = inner.conn.query_row("SELECT count(*) FROM bands", [], |row| row.get(0)).unwrap();
+        assert!(bands.rows <= 640 && bands.rows + stored == 16_000, "{} and {stored}", bands.rows);
+        let waiting = 1_000 - bands.stored_to;
+        assert!(waiting < 200, "the texts of {waiting} pages are read when the store is opened");
+    }
+
+    #[test]
+    fn a_filter_has_all_and_few_false_alarms() {
+        let mut filter = super::Filter::for_rows(10_000);
+        let mut of = |range: std::ops::Range<u64>| {
+            range
+                .filter(|n| {
+                    let n = band(*n).cast_signed();
+                    filter.add(n);
+                    filter.may_have(n)
+                })
+                .count()
+        };
+        assert_eq!(of(0..10_000), 10_000);
+        let alarms = (10_000..20_000).filter(|n| filter.may_have(band(*n).cast_signed())).count();
+        assert!(alarms < 500, "{alarms}");
+    }
+}
