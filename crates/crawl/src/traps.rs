@@ -89,7 +89,7 @@ pub fn worth(traps: &Traps, url: &Url, content: &str, leads_on: bool) -> PageWor
     // page has nothing new.
     let (mut words, mut said, mut outside) = (0, FxHasher::default(), String::new());
     for line in content.lines() {
-        let line = if line.contains('[') {
+        let line = if memchr::memchr(b'[', line.as_bytes()).is_some() {
             outside.clear();
             push_outside_of_links(line, &mut outside);
             &outside
@@ -113,13 +113,13 @@ pub fn worth(traps: &Traps, url: &Url, content: &str, leads_on: bool) -> PageWor
 /// A line of Markdown without its links' texts and targets. A bracket that is never closed is a bracket.
 fn push_outside_of_links(line: &str, out: &mut String) {
     let mut rest = line;
-    while let Some((before, link)) = rest.split_once('[') {
+    while let Some((before, link)) = split_at_mark(rest, b'[') {
         out.push_str(before);
-        let Some((text, after)) = link.split_once(']') else {
+        let Some((text, after)) = split_at_mark(link, b']') else {
             out.push_str(link);
             return;
         };
-        match after.strip_prefix('(').and_then(|target| target.split_once(')')) {
+        match after.strip_prefix('(').and_then(|target| split_at_mark(target, b')')) {
             Some((_, after)) => rest = after,
             None => {
                 out.push_str(text);
@@ -128,6 +128,12 @@ fn push_outside_of_links(line: &str, out: &mut String) {
         }
     }
     out.push_str(rest);
+}
+
+/// As `str::split_once` with a character of ASCII, quicker.
+fn split_at_mark(text: &str, mark: u8) -> Option<(&str, &str)> {
+    let at = memchr::memchr(mark, text.as_bytes())?;
+    Some((text.get(..at)?, text.get(at + 1..)?))
 }
 
 /// Lines for links that were left out, and the number of those that were left out without a line.

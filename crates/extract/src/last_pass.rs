@@ -5,6 +5,7 @@
 //! between two of them may be links alone; here is only the Markdown.
 
 use crate::{rules::LastPass, text, words};
+use memchr::memmem;
 use rustc_hash::FxHashSet;
 use std::ops::Range;
 
@@ -14,6 +15,9 @@ const MIN_WORDS: u32 = 3;
 /// The text without what is boilerplate by itself. A text that would lose all its words stays as it was; so do links
 /// that are more than their share of it, since then they are the content. If `pictures_only`, links stay anyway.
 pub(crate) fn run(text: String, rules: &LastPass, pictures_only: bool) -> String {
+    if pictures_only && memmem::find(text.as_bytes(), b"![").is_none() {
+        return text;
+    }
     let mut lines = read(&text, rules);
     if !pictures_only {
         drop_preamble(&mut lines, rules);

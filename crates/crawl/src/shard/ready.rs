@@ -96,7 +96,8 @@ impl Shard {
             BoilerplateStatus::Off => text,
             _ => self.context.extractor.last_pass(text, page.extraction.extractor),
         };
-        let text_hash = ContentHash::of(&text);
+        let whole = text == page.extraction.content;
+        let text_hash = if whole { content_hash } else { ContentHash::of(&text) };
         let change = recrawl::change(page.request.before.as_deref(), content_hash, text_hash);
         if change == Change::Unchanged {
             return self.unchanged(&page, claim, Some(text_hash));
