@@ -2,7 +2,7 @@
 
 mod markup;
 
-use std::borrow::Cow;
+use std::{borrow::Cow, ops::Range};
 use unicode_normalization::{UnicodeNormalization, is_nfkc_quick};
 
 /// What a number becomes.
@@ -25,6 +25,8 @@ pub fn clean(text: &str) -> String {
     let lower = text.to_ascii_lowercase();
     let mut out = String::with_capacity(lower.len() + 8);
     let bytes = lower.as_bytes();
+    // words that stay as they are, with single spaces between them: what goes on in one piece
+    let mut run = 0..0;
     let mut from = 0;
     while let Some(rest) = bytes.get(from..) {
         let mut marks = 0;
@@ -39,16 +41,41 @@ pub fn clean(text: &str) -> String {
         }
         let word = from..from + length;
         from = word.end + 1;
-        if length > 0 {
+        if length > 0 && !stays(marks) {
+            push_run(&lower, &mut run, &mut out);
             let lower = lower.get(word.clone()).unwrap_or_default();
             push_any(text.get(word).unwrap_or_default(), lower, marks, &mut out);
+        } else if length > 0
+            && !run.is_empty()
+            && run.end + 1 == word.start
+            && bytes.get(run.end) == Some(&b' ')
+        {
+            run.end = word.end;
+        } else if length > 0 {
+            push_run(&lower, &mut run, &mut out);
+            run = word;
         }
         if length == rest.len() {
             break;
         }
     }
+    push_run(&lower, &mut run, &mut out);
     out.truncate(out.trim_end_matches(' ').len());
     out
+}
+
+/// Whether nothing has to be done to a word but to write it in lower case.
+const fn stays(marks: u8) -> bool {
+    marks & (WIDE | MARKED) == 0 && marks & (DOT | W) != DOT | W
+}
+
+/// Writes a run of words and a space, and begins another.
+fn push_run(lower: &str, run: &mut Range<usize>, out: &mut String) {
+    if !run.is_empty() {
+        out.push_str(lower.get(run.clone()).unwrap_or_default());
+        out.push(' ');
+    }
+    *run = 0..0;
 }
 
 /// White space and control characters of ASCII.
@@ -83,7 +110,8 @@ const fn classes() -> [u8; 256] {
     classes
 }
 
-/// Writes what is left of a word that stands between white space of ASCII; `lower` is it with ASCII letters in lower case.
+/// Writes what is left of a word that stands between white space of ASCII and does not stay as it is; `lower` is it with ASCII
+/// letters in lower case.
 fn push_any(word: &str, lower: &str, marks: u8, out: &mut String) {
     if marks & WIDE != 0 {
         // a space never takes part in normalisation, so a word is normalised as it would be in its text
@@ -91,11 +119,8 @@ fn push_any(word: &str, lower: &str, marks: u8, out: &mut String) {
         for word in lower.split(is_space).filter(|word| !word.is_empty()) {
             push_word(word, out);
         }
-    } else if marks & MARKED != 0 || marks & (DOT | W) == DOT | W {
-        push_word(lower, out);
     } else {
-        out.push_str(lower);
-        out.push(' ');
+        push_word(lower, out);
     }
 }
 

@@ -5,16 +5,22 @@
 //! while pages of the host are held, from which it is made again.
 
 use crate::soft404::Witness;
+use crawl_dedup::Fingerprint;
 use crawl_model::StoreError;
 
-/// For the store.
+/// For the store, with the fingerprint once it is settled.
 ///
 /// # Errors
 /// Never: a witness is numbers alone.
-pub fn encode(witness: &Witness, fingerprint: &[u8]) -> Result<Vec<u8>, StoreError> {
+pub fn encode(witness: &Witness, fingerprint: Option<&Fingerprint>) -> Result<Vec<u8>, StoreError> {
     let witness = serde_json::to_vec(witness).map_err(|e| StoreError::Other(e.to_string()))?;
     let length = u32::try_from(witness.len()).map_err(|e| StoreError::Other(e.to_string()))?;
-    Ok([&length.to_le_bytes()[..], &witness, fingerprint].concat())
+    let mut bytes = [&length.to_le_bytes()[..], &witness].concat();
+    if let Some(fingerprint) = fingerprint {
+        // that of a large site is megabytes long: it is written where it is to stand
+        fingerprint.append_to(&mut bytes);
+    }
+    Ok(bytes)
 }
 
 /// From the store: the witness, and the fingerprint's bytes. `None` for bytes that are no such state.
@@ -28,11 +34,15 @@ pub fn decode(bytes: &[u8]) -> Option<(Witness, &[u8])> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crawl_dedup::{FingerprintSettings, Mode};
 
     #[test]
     fn what_is_no_state_is_told() {
-        let bytes = encode(&Witness::default(), b"fingerprint").unwrap();
-        assert_eq!(decode(&bytes).unwrap().1, b"fingerprint");
+        let settings = FingerprintSettings::new(0.7, 5, 50).unwrap();
+        let fingerprint = Fingerprint::new(Mode::Site, settings);
+        let bytes = encode(&Witness::default(), Some(&fingerprint)).unwrap();
+        assert_eq!(decode(&bytes).unwrap().1, fingerprint.to_bytes());
+        assert_eq!(decode(&encode(&Witness::default(), None).unwrap()).unwrap().1, b"");
         assert!(decode(b"").is_none() && decode(&bytes[..9]).is_none());
         assert!(decode(b"\xff\xff\xff\xffa state of an older version").is_none());
     }

@@ -118,6 +118,14 @@ impl Fingerprint {
         }
     }
 
+    /// [`to_bytes`](Self::to_bytes) behind other bytes.
+    pub fn append_to(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Exact(host) => host.append_to(out),
+            Self::Site(host) => host.append_to(out),
+        }
+    }
+
     /// The state that [`to_bytes`](Self::to_bytes) gave.
     ///
     /// # Errors

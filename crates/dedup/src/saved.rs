@@ -56,16 +56,21 @@ impl HostFingerprint {
     /// The state as bytes: nine to twelve a distinct block. The same state gives the same bytes.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut sorted: Vec<(u64, u32)> =
-            self.counts.map.iter().map(|(&hash, &count)| (hash, count)).collect();
-        sorted.sort_unstable();
-        let mut out = begin(EXACT, &self.state, sorted.len() * 10);
-        put_number(&mut out, sorted.len() as u64);
-        for (hash, count) in sorted {
+        let mut out = Vec::new();
+        self.append_to(&mut out);
+        out
+    }
+
+    /// [`to_bytes`](Self::to_bytes) behind other bytes.
+    pub fn append_to(&self, out: &mut Vec<u8>) {
+        let counts = &self.counts.map;
+        let start = begin(out, EXACT, &self.state, counts.len() * 10);
+        put_number(out, counts.len() as u64);
+        for_each_in_order(counts, |hash, count| {
             out.extend(hash.to_be_bytes());
-            put_number(&mut out, u64::from(count));
-        }
-        signed(out)
+            put_number(out, u64::from(count));
+        });
+        sign(out, start);
     }
 
     /// The state that [`to_bytes`](Self::to_bytes) gave. `threshold_pct` and `min_pages` may have changed since.
@@ -87,25 +92,30 @@ impl SiteFingerprint {
     /// The state as bytes, as [`HostFingerprint::to_bytes`].
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        self.append_to(&mut out);
+        out
+    }
+
+    /// [`to_bytes`](Self::to_bytes) behind other bytes.
+    pub fn append_to(&self, out: &mut Vec<u8>) {
         let mut sections: Vec<(u32, u32)> = self.table.sections.iter().map(|(&name, &n)| (name, n)).collect();
-        let mut pieces: Vec<(u64, Piece)> =
-            self.table.pieces.iter().map(|(&key, &piece)| (key, piece)).collect();
         sections.sort_unstable();
-        pieces.sort_unstable();
-        let mut out = begin(SITE, &self.state, sections.len() * 6 + pieces.len() * 14);
-        put_number(&mut out, self.sum);
-        put_number(&mut out, sections.len() as u64);
+        let pieces = &self.table.pieces;
+        let start = begin(out, SITE, &self.state, sections.len() * 6 + pieces.len() * 14);
+        put_number(out, self.sum);
+        put_number(out, sections.len() as u64);
         for (name, pages) in sections {
             out.extend(name.to_be_bytes());
-            put_number(&mut out, u64::from(pages));
+            put_number(out, u64::from(pages));
         }
-        put_number(&mut out, pieces.len() as u64);
-        for (key, piece) in pieces {
+        put_number(out, pieces.len() as u64);
+        for_each_in_order(pieces, |key, piece| {
             out.extend(key.to_be_bytes());
-            put_number(&mut out, u64::from(piece.pages));
+            put_number(out, u64::from(piece.pages));
             out.extend(piece.section.to_be_bytes());
-        }
-        signed(out)
+        });
+        sign(out, start);
     }
 
     /// The state that [`to_bytes`](Self::to_bytes) gave. `threshold_pct` and `min_pages` may have changed since.
@@ -128,21 +138,35 @@ impl SiteFingerprint {
     }
 }
 
-/// What every state begins with; so many bytes will follow.
-fn begin(kind: Kind, state: &HostState, more: usize) -> Vec<u8> {
-    let mut out = Vec::with_capacity(more + 64);
+/// What every state begins with; so many bytes will follow. Returns where it begins.
+fn begin(out: &mut Vec<u8>, kind: Kind, state: &HostState, more: usize) -> usize {
+    let start = out.len();
+    out.reserve(more + 64);
     out.extend_from_slice(kind.magic);
     out.extend([kind.version, u8::from(state.settled)]);
     for number in [state.settings.min_block_chars() as u64, state.pages, state.undercount] {
-        put_number(&mut out, number);
+        put_number(out, number);
     }
-    out
+    start
 }
 
-fn signed(mut out: Vec<u8>) -> Vec<u8> {
-    let check = Sha256::digest(&out);
+fn sign(out: &mut Vec<u8>, start: usize) {
+    let check = Sha256::digest(&out[start..]);
     out.extend_from_slice(&check[..CHECK]);
-    out
+}
+
+/// Parts that a table is sorted in: a copy of a large one as a whole would be as large as what is written of it.
+const PARTS: u64 = 8;
+
+/// Entries ascending by hash, a part at a time: those that begin with the same bits.
+fn for_each_in_order<V: Copy>(table: &FxHashMap<u64, V>, mut each: impl FnMut(u64, V)) {
+    let mut part: Vec<(u64, V)> = Vec::new();
+    for number in 0..PARTS {
+        let of_part = |key: u64| key >> (u64::BITS - PARTS.ilog2()) == number;
+        part.extend(table.iter().filter(|(key, _)| of_part(**key)).map(|(key, value)| (*key, *value)));
+        part.sort_unstable_by_key(|(key, _)| *key);
+        part.drain(..).for_each(|(key, value)| each(key, value));
+    }
 }
 
 /// Fills a new state, whose settings say what is wanted, with what every state begins with; the rest is still to be read. After

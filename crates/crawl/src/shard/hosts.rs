@@ -95,10 +95,11 @@ pub(super) fn save(context: &Context, host: &HostKey, state: &mut Host) -> Resul
     }
     let fingerprint = state.stream.fingerprint();
     let counted = fingerprint.state();
-    let bytes = if counted.is_settled() { fingerprint.to_bytes() } else { Vec::new() };
+    let settled = counted.is_settled();
     state.saved_at_pages = counted.pages();
     state.witness.take_news();
-    Ok(context.store.save_host(host, &host_state::encode(&state.witness, &bytes)?)?)
+    let fingerprint = settled.then_some(state.stream.fingerprint());
+    Ok(context.store.save_host(host, &host_state::encode(&state.witness, fingerprint)?)?)
 }
 
 #[cfg(test)]
