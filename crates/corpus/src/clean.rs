@@ -2,7 +2,7 @@
 
 mod markup;
 
-use std::{borrow::Cow, ops::Range};
+use std::{borrow::Cow, mem, ops::Range};
 use unicode_normalization::{UnicodeNormalization, is_nfkc_quick};
 
 /// What a number becomes.
@@ -71,11 +71,11 @@ const fn stays(marks: u8) -> bool {
 
 /// Writes a run of words and a space, and begins another.
 fn push_run(lower: &str, run: &mut Range<usize>, out: &mut String) {
-    if !run.is_empty() {
-        out.push_str(lower.get(run.clone()).unwrap_or_default());
+    let words = lower.get(mem::replace(run, 0..0)).unwrap_or_default();
+    if !words.is_empty() {
+        out.push_str(words);
         out.push(' ');
     }
-    *run = 0..0;
 }
 
 /// White space and control characters of ASCII.
