@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 use std::{cell::RefCell, io};
 use uuid::Uuid;
 
-/// Of gzip. Manuals shrink to a quarter with it; level 3 takes twice the time for a fifth less.
+/// Of gzip. Manuals shrink to a quarter with it; level 3 takes twice the time for a quarter less.
 const LEVEL: u32 = 1;
 
 /// A record to be written.
