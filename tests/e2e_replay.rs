@@ -151,16 +151,22 @@ fn a_torn_end_costs_what_it_tore() {
     let whole = said(&sandbox.records("out.jsonl"));
     let [file] = files(&sandbox.path("warc")).try_into().unwrap();
     let bytes = fs::read(&file).unwrap();
+    // pages may be fetched long before the first is through; with none of them there is nothing to replay
+    let mut reader = WarcReader::new(File::open(&file).unwrap(), 1 << 26).unwrap();
+    let is_page = |block: &[u8]| String::from_utf8_lossy(block).contains(r#""event":"page""#);
+    while !is_page(&reader.next().unwrap().unwrap().block) {}
+    reader.next().unwrap().unwrap();
+    let first = usize::try_from(reader.offset()).unwrap();
     let mut last = 0;
-    for part in [4, 5, 6, 7, 8] {
+    for part in 0..=6 {
         // as it was being written, and as somebody copied it
         let name = if part % 2 == 0 { "torn.warc.gz.open" } else { "torn.warc.gz" };
         let folder = sandbox.path(&format!("torn{part}"));
         fs::create_dir(&folder).unwrap();
-        fs::write(folder.join(name), &bytes[..bytes.len() * part / 8 - usize::from(part < 8)]).unwrap();
+        fs::write(folder.join(name), &bytes[..first + (bytes.len() - first) * part / 6]).unwrap();
         let again = said(&replay(&sandbox, folder.to_str().unwrap(), &["--no-dedup"]));
         let urls: BTreeSet<&String> = again.keys().collect();
-        assert!(urls.is_subset(&whole.keys().collect()) && urls.len() >= last, "{part}");
+        assert!(urls.is_subset(&whole.keys().collect()) && urls.len() >= last.max(1), "{part}");
         last = urls.len();
     }
     assert_eq!(last, 12);

@@ -104,7 +104,7 @@ impl State {
         let (round, counts) = (store.round()?, store.counts()?);
         let finished = store.drained()? && counts.held == 0;
         let new_round = round == 0 || finished;
-        let before = store.get(RULES_KEY)?.and_then(|number| number.parse().ok()).map(RulesVersion);
+        let before = rules_of(&store)?;
         let other_rules = round > 0 && !before.is_some_and(|before| before.reads_as(rules));
         let other_links = !other_rules && before.is_some_and(|before| !before.follows_as(rules));
         let round = match (new_round, round) {
@@ -148,6 +148,14 @@ impl State {
         self.store.put(&open_key(name), "1")?;
         self.store.put(&round_key(name), &self.round.to_string())
     }
+}
+
+/// The rules that the last run of a state read pages by.
+///
+/// # Errors
+/// When storage fails.
+pub fn rules_of(store: &dyn RunStore) -> Result<Option<RulesVersion>, StoreError> {
+    Ok(store.get(RULES_KEY)?.and_then(|number| number.parse().ok()).map(RulesVersion))
 }
 
 fn round_key(name: &str) -> String {

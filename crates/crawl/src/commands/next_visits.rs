@@ -5,6 +5,7 @@ use crate::{
     context::{now_ms, rfc3339},
     recrawl::{Due, Policy},
     rules_version,
+    state::rules_of,
 };
 use crawl_model::{Discovery, RequestId, StoreError};
 use crawl_store::SqliteStore;
@@ -14,7 +15,8 @@ use serde::Serialize;
 const BATCH: usize = 1000;
 const DAY_MS: i64 = 86_400_000;
 
-/// When the known pages are due, by the settings of now. Seeds are asked by every round, and a sitemap may wake what rests.
+/// When the known pages are due, by the mode and the ages of now. Seeds are asked by every round, and a sitemap may wake what rests.
+/// What is read and followed is taken to be as in the last run, whose flags are not known here.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct NextVisits {
@@ -35,7 +37,9 @@ pub(super) struct NextVisits {
 impl NextVisits {
     /// Reads all that the store knows.
     pub(super) fn of(store: &SqliteStore, config: &Config) -> Result<Self, StoreError> {
-        let policy = Policy::new(&config.recrawl, rules_version::of(config), config.crawl.depth.or_max());
+        let rules = rules_of(store)?.unwrap_or_else(|| rules_version::of(config));
+        // no page has links that would be followed anew
+        let policy = Policy::new(&config.recrawl, rules, 0);
         let (now, mut after, mut next) = (now_ms(), RequestId(0), None::<i64>);
         let mut visits =
             Self { mode: config.recrawl.mode, now: 0, day: 0, week: 0, later: 0, resting: 0, next: None };
