@@ -83,7 +83,7 @@ fn sandbox(server: &Server) -> Sandbox {
 
 /// A shell in the sandbox; the flags that a machine without network and patience needs are settings of the environment.
 fn shell(sandbox: &Sandbox, script: &str) -> Command {
-    let mut shell = sandbox.shell("eval \"$SCRIPT\"", &Command::new("true"));
+    let mut shell = sandbox.shell("exec bash -eo pipefail -c \"$SCRIPT\"", &Command::new("true"));
     let path = format!("{}:/usr/local/bin:/usr/bin:/bin", sandbox.path("bin").display());
     // who has no pager reads all the same
     let script = if has("less") { script.to_owned() } else { format!("less() {{ cat; }}\n{script}") };

@@ -22,10 +22,14 @@ use std::{
     fs::{self, File},
     path::{Path, PathBuf},
     process::Command,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
 };
 use support::{
     made::{Tree, page},
-    server::Server,
+    server::{Request, Response, Server},
 };
 
 fn by_url(records: &[Value]) -> BTreeMap<String, &Value> {
@@ -212,4 +216,35 @@ fn a_full_disk_under_the_archive_is_3_and_leaves_nothing_torn() {
     let crawled = url_counts(&sandbox.records("out.jsonl"));
     assert!(crawled.len() == 40 && crawled.values().all(|n| *n == 1), "{crawled:?}");
     assert_eq!(url_counts(&replay(&sandbox, "warc", &["--no-dedup"])), crawled);
+}
+
+/// A page that sends whoever comes to itself with a session id is known by its canonical URL, in whatever form it was read.
+#[test]
+fn a_page_that_hides_behind_session_ids_is_one_and_is_gone_as_one() {
+    let (sessions, is_gone) = (AtomicUsize::new(0), Arc::new(AtomicBool::new(false)));
+    let gone = Arc::clone(&is_gone);
+    let server = Server::start(0, move |request: &Request| match request.target.as_str() {
+        "/" => Response::html(page("the start", &["/p".into(), "/q".into()])),
+        "/q" => Response::html(page("what stays", &[])),
+        "/p" if gone.load(Ordering::Acquire) => Response::status(404),
+        "/p" => {
+            let number = sessions.fetch_add(1, Ordering::AcqRel);
+            Response::redirect(302, &format!("/p?PHPSESSID={number:032}"))
+        }
+        target if target.starts_with("/p?PHPSESSID=") => Response::html(page("what a session sees", &[])),
+        _ => Response::status(404),
+    });
+    let server = server.unwrap();
+    let mut nights = Nights::new(&server, &["--recrawl", "all", "--warc", "warc"]);
+    let paths = |records: &[Value]| -> BTreeSet<String> {
+        records.iter().map(|r| r["url"].as_str().unwrap().replace(&server.url(""), "")).collect()
+    };
+    assert_eq!(paths(&nights.next(&[]).records).len(), 3);
+    nights.next(&[]);
+    let again = replay(&nights.sandbox, "warc", &[]);
+    assert_eq!((again.len(), paths(&again).len()), (3, 3), "{:?}", paths(&again));
+    is_gone.store(true, Ordering::Release);
+    assert_eq!(nights.next(&[]).changes(&server), [("gone".to_owned(), "/p".to_owned())]);
+    let left = BTreeSet::from(["/".to_owned(), "/q".to_owned()]);
+    assert_eq!(paths(&replay(&nights.sandbox, "warc", &[])), left);
 }

@@ -10,92 +10,14 @@
 
 #[path = "support/run.rs"]
 mod run;
+#[path = "support/scripted.rs"]
+mod scripted;
 mod support;
 
 use run::{Run, Sandbox, eventually, lines, record, run, url_counts};
-use serde_json::Value;
-use std::{collections::BTreeSet, fs, process::Command};
+use scripted::*;
+use std::{fs, process::Command};
 use support::server::{Request, Response, Server};
-
-/// A page that a script fills with the text of `/api/…`.
-const SHELL: &str = "<!doctype html><html><head><title>Harbour log</title></head><body><div id=root></div>\
-                     <script src=/app.js></script></body></html>";
-const APP: &str = "fetch('/api' + location.pathname).then(r => r.text()).then(text => {\
-                   document.getElementById('root').innerHTML = '<main><article><h1>Log</h1>' + text + '</article></main>' })";
-
-/// Sentences about something, each different.
-fn prose(about: &str, sentences: usize) -> String {
-    let one = |n| {
-        format!("<p>Entry {n} of {about}: the keeper wrote down wind and water at hour {n} as always.</p>")
-    };
-    (0..sentences).map(one).collect()
-}
-
-fn article(title: &str, text: &str) -> String {
-    format!(
-        "<!doctype html><html lang=en><head><title>{title}</title></head><body><article><h1>{title}</h1>{text}</article></body></html>"
-    )
-}
-
-fn index(targets: &[&str]) -> Response {
-    let links: String = targets.iter().map(|t| format!("<li><a href='{t}'>{t}</a></li>")).collect();
-    Response::html(article("Index", &format!("{}<ul>{links}</ul>", prose("the index", 20))))
-}
-
-fn is_mobile(request: &Request) -> bool {
-    request.header("sec-ch-ua-mobile") == Some("?1")
-}
-
-fn is_browser(request: &Request) -> bool {
-    request.header("user-agent").is_some_and(|agent| agent.contains("Chrome/")) && !is_mobile(request)
-}
-
-/// What every site here has: the script, and what it asks for.
-fn common(request: &Request) -> Response {
-    match request.path() {
-        "/app.js" => Response::new(200, "text/javascript", APP),
-        path if path.starts_with("/api/") => Response::html(prose(&path[5..], 20)),
-        _ => Response::status(404),
-    }
-}
-
-fn there_is_a_browser() -> bool {
-    let found = crawl_chrome::find_browser(None);
-    if let Err(error) = &found {
-        println!("skipped: {error}");
-    }
-    found.is_ok()
-}
-
-fn crawl(sandbox: &Sandbox, server: &Server, flags: &[&str]) -> Command {
-    let flags = [&["-O", "out.jsonl", "--chrome-no-sandbox"], flags].concat();
-    let mut command = sandbox.crawl(&[server.url("/")], &flags);
-    // a busy machine is no reason to take what is there
-    command.env("CRAWL_CHROME_SETTLE", "30s").env("CRAWL_CHROME_NAVIGATE", "30s");
-    command
-}
-
-fn finished(sandbox: &Sandbox, server: &Server, flags: &[&str]) -> (Vec<Value>, String) {
-    let done = run(&mut crawl(sandbox, server, flags)).expect(0);
-    (sandbox.records("out.jsonl"), done.stderr)
-}
-
-fn tried(record: &Value) -> Vec<(&str, Option<&str>)> {
-    let attempts = record["metadata"]["attempts"].as_array().unwrap();
-    attempts.iter().map(|a| (a["strategy"].as_str().unwrap(), a["error"].as_str())).collect()
-}
-
-fn strategy(record: &Value) -> &str {
-    record["metadata"]["strategy"].as_str().unwrap()
-}
-
-fn warns(record: &Value, warning: &str) -> bool {
-    record["warnings"].as_array().unwrap().iter().any(|w| w == warning)
-}
-
-fn navigations(server: &Server, path: &str) -> usize {
-    server.requests().iter().filter(|r| r.path() == path && is_browser(r)).count()
-}
 
 /// One site with a page for each way, and those where a way leads nowhere.
 fn harbour(request: &Request) -> Response {
@@ -218,114 +140,6 @@ fn a_strategy_can_be_forced() {
     }
 }
 
-/// A site of shells, or of shells and pages.
-fn many(shells: usize, pages: usize) -> impl Fn(&Request) -> Response + Send + Sync + 'static {
-    move |request: &Request| match request.path() {
-        "/" => {
-            let apps = (1..=shells).map(|n| format!("/app/{n}"));
-            let docs = (1..=pages).map(|n| format!("/doc/{n}"));
-            let mixed = (1..=pages).map(|n| format!("/mix/{n}"));
-            let all: Vec<String> = apps.chain(docs).chain(mixed).collect();
-            index(&all.iter().map(String::as_str).collect::<Vec<_>>())
-        }
-        path if path.starts_with("/app/") => Response::html(SHELL),
-        // every third page of this form is a shell
-        path if path.starts_with("/mix/")
-            && path
-                .trim_start_matches(|c: char| !c.is_ascii_digit())
-                .parse::<usize>()
-                .is_ok_and(|n| n % 3 == 0) =>
-        {
-            Response::html(SHELL)
-        }
-        path if path.starts_with("/doc/") || path.starts_with("/mix/") => {
-            Response::html(article(path, &prose(path, 20)))
-        }
-        _ => common(request),
-    }
-}
-
-#[test]
-fn a_site_teaches_which_of_its_pages_need_a_browser() {
-    if !there_is_a_browser() {
-        return;
-    }
-    let (server, sandbox) = (Server::start(0, many(30, 12)).unwrap(), Sandbox::new());
-    let (records, _) = finished(&sandbox, &server, &["--host-concurrency", "4"]);
-    assert_eq!(records.len(), 1 + 30 + 24);
-    let rendered: Vec<&Value> = records.iter().filter(|r| strategy(r) == "chrome").collect();
-    assert_eq!(rendered.len(), 30 + 4);
-    assert!(rendered.iter().all(|r| r["text"].as_str().unwrap().contains("Entry 7 of")));
-    let requests = server.requests();
-    let first = requests.iter().filter(|r| r.path().starts_with("/app/") && !is_browser(r)).count();
-    assert!(first <= 5, "{first} shells were fetched statically first");
-    // no page with a text of its own goes to the browser because of its neighbours
-    let shells = |r: &&Request| {
-        r.path().trim_start_matches(|c: char| !c.is_ascii_digit()).parse::<usize>().is_ok_and(|n| n % 3 == 0)
-    };
-    let needless: BTreeSet<&str> = requests
-        .iter()
-        .filter(|r| {
-            is_browser(r) && (r.path().starts_with("/doc/") || (r.path().starts_with("/mix/") && !shells(r)))
-        })
-        .map(Request::path)
-        .collect();
-    assert!(needless.is_empty(), "{needless:?}");
-    // the next round knows: no shell is fetched statically first
-    let before = requests.len();
-    finished(&sandbox, &server, &["--host-concurrency", "4"]);
-    let again = server.requests().split_off(before);
-    assert_eq!(again.iter().filter(|r| r.path().starts_with("/app/") && !is_browser(r)).count(), 0);
-}
-
-/// Pages of one form and one program: eight shells, of which the last leads to those that come with their text in the same frame.
-fn changing(request: &Request) -> Response {
-    let links = |from: usize, to: usize| -> String {
-        (from..=to).map(|n| format!("<li><a href=/late/{n}>Log {n}</a></li>")).collect()
-    };
-    let number = request.path().strip_prefix("/late/").and_then(|n| n.parse::<usize>().ok());
-    match (request.path(), number) {
-        ("/", _) => Response::html(article("Index", &(prose("the index", 20) + &links(1, 8)))),
-        ("/api/late/8", _) => Response::html(prose("late/8", 20) + &format!("<nav>{}</nav>", links(9, 40))),
-        (_, Some(1..=8)) => Response::html(SHELL),
-        (path, Some(_)) => {
-            let text = format!("<main><article><h1>Log</h1>{}</article></main>", prose(&path[1..], 20));
-            let root = format!("<div id=root>{text}</div>");
-            // its script finds the text there and leaves it as it is
-            Response::html(SHELL.replace("<div id=root></div>", &root).replace("/app.js", "/hydrate.js"))
-        }
-        ("/hydrate.js", _) => {
-            Response::new(200, "text/javascript", "document.getElementById('root').dataset.on = 1")
-        }
-        _ => common(request),
-    }
-}
-
-#[test]
-fn a_page_with_a_text_of_its_own_is_static_whatever_its_neighbours_need() {
-    if !there_is_a_browser() {
-        return;
-    }
-    let (server, sandbox) = (Server::start(0, changing).unwrap(), Sandbox::new());
-    let (records, _) = finished(&sandbox, &server, &["--host-concurrency", "4"]);
-    assert_eq!(records.len(), 41);
-    let number = |url: &str| url.rsplit('/').next().unwrap().parse::<usize>().unwrap_or(0);
-    let of = |r: &Value| number(r["metadata"]["sourceURL"].as_str().unwrap());
-    for record in &records {
-        let expected = if (1..=8).contains(&of(record)) { "chrome" } else { "static" };
-        assert_eq!(strategy(record), expected, "{}: {:#}", of(record), record["metadata"]["attempts"]);
-        assert_eq!(tried(record).last(), Some(&(expected, None)));
-        let about = if of(record) == 0 { "the index".into() } else { format!("late/{}", of(record)) };
-        let text = record["text"].as_str().unwrap();
-        assert!(text.contains(&format!("Entry 7 of {about}:")), "{}: {text}", of(record));
-    }
-    // the first of them, and those on their way beside it, at most
-    let requests = server.requests();
-    let shown: BTreeSet<usize> =
-        requests.iter().filter(|r| is_browser(r)).map(|r| number(r.path())).filter(|n| *n > 8).collect();
-    assert!(shown.len() <= 4, "{shown:?} were asked for by the browser");
-}
-
 /// Processes of browsers that a crawl has started, by the process group that is their own.
 fn browsers_of(crawl: u32) -> Vec<u32> {
     let children = fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| {
@@ -396,45 +210,6 @@ fn a_crawl_that_is_killed_leaves_no_browser_and_loses_no_page() {
     assert!(counts.values().all(|n| *n == 1), "{counts:?}");
     assert_eq!(records.iter().filter(|r| strategy(r) == "chrome").count(), 16);
     assert!(lines(&fs::read_to_string(sandbox.path("state/errors.jsonl")).unwrap()).is_empty());
-}
-
-/// Pages of one form that only a mobile client is given, and that say the same again and again.
-fn repeated(request: &Request) -> Response {
-    match request.path() {
-        "/" => {
-            let all: Vec<String> = (1..=60).map(|n| format!("/again/{n}")).collect();
-            index(&all.iter().map(String::as_str).collect::<Vec<_>>())
-        }
-        path if path.starts_with("/again/") && is_mobile(request) => {
-            Response::html(article("Again", &prose("the same", 20)))
-        }
-        path if path.starts_with("/again/") => Response::html(format!(
-            "<title>Again</title><body><form>{}</form></body>",
-            "<label>Pick one of these options here</label> ".repeat(10)
-        )),
-        _ => common(request),
-    }
-}
-
-#[test]
-fn what_a_form_has_taught_does_not_pay_for_a_trap() {
-    let (server, sandbox) = (Server::start(0, repeated).unwrap(), Sandbox::new());
-    let mut command = crawl(&sandbox, &server, &["--chrome", "/nonexistent/chrome"]);
-    run(command.env("CRAWL_TRAPS_TEMPLATE_CREDIT", "150")).expect(0);
-    let errors = sandbox.errors();
-    let trapped: BTreeSet<&str> =
-        errors.iter().filter(|e| e["kind"] == "trap_template").map(|e| e["url"].as_str().unwrap()).collect();
-    assert!(!trapped.is_empty(), "{errors:?}");
-    let requests = server.requests();
-    let of = |mobile: bool| -> BTreeSet<&str> {
-        requests.iter().filter(|r| is_mobile(r) == mobile).map(Request::path).collect()
-    };
-    assert!(
-        of(true).difference(&of(false)).next().is_some(),
-        "no page was asked for by a mobile client first"
-    );
-    let fetched = trapped.iter().filter(|url| requests.iter().any(|r| **url == server.url(r.path()))).count();
-    assert_eq!(fetched, 0, "{trapped:?}");
 }
 
 /// A site that shows a browser something else than the shell that others get. Its seed leads by script to another host.

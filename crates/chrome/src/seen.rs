@@ -206,8 +206,9 @@ impl Seen {
                 if params.Type == Network::ResourceType::Document && params.frame_id.as_deref() == Some(frame)
                 {
                     self.document = Some(params.response);
-                    // those of the document before went with it
+                    // what belongs to the document before went with it
                     self.scripts.clear();
+                    self.sent = None;
                 }
             }
             Event::NetworkResponseReceivedExtraInfo(event) => {

@@ -29,7 +29,7 @@ impl Parts {
 }
 
 /// Of the settings by which links are followed. The depth of a page is not among them: that is a matter of each page. Nor are the
-/// seeds: one more widens the scope by what it leads to itself.
+/// seeds, though one more widens the scope of all: all pages would be read anew for it (docs/recrawl.md says what is not found).
 fn following(config: &Config) -> u32 {
     let (crawl, mut parts) = (&config.crawl, Parts::default());
     parts.add(format!("{:?} {} {}", crawl.scope, crawl.url_filters, crawl.obey_robots).as_bytes());

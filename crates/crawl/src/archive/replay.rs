@@ -18,7 +18,7 @@ use crate::{
     threads::{self, Stages},
 };
 use crawl_archive::{WarcReader, WarcRecord, parse_record_id};
-use crawl_fetch::decode_body;
+use crawl_fetch::{Canonicalizer, decode_body};
 use crawl_model::{CrawlRequest, ExtractedPage, Frontier as _, HostKey, Lane, NewUrl, StoreError, UrlKey};
 use crawl_store::SqliteStore;
 use rustc_hash::FxHashMap;
@@ -37,6 +37,12 @@ use tokio::{
 };
 use url::Url;
 use uuid::Uuid;
+
+/// Pages are known by their canonical URLs: what was asked for may be another form of one, after a redirect from one to the
+/// other.
+fn key_of(canonicalizer: &Canonicalizer, url: &Url) -> UrlKey {
+    UrlKey::of(canonicalizer.canonical(url).as_str())
+}
 
 /// Bytes of a record beyond those that a body may have: its fields.
 const FIELDS: u64 = 1 << 20;
@@ -119,8 +125,9 @@ struct Place {
 struct Index {
     files: Vec<PathBuf>,
     captures: FxHashMap<Uuid, Place>,
-    /// By the URL that was asked for: the capture that counts.
+    /// By the canonical URL of what was asked for: the capture that counts.
     pages: FxHashMap<UrlKey, Uuid>,
+    canonicalizer: Canonicalizer,
     /// Runs before the one that began the last round.
     earlier_runs: usize,
     most: usize,
@@ -139,6 +146,7 @@ impl Index {
         }
         // their names begin with the time of their run, then count
         files.sort();
+        let canonicalizer = Canonicalizer::default();
         let (mut captures, mut pages) = (FxHashMap::default(), FxHashMap::default());
         let (mut runs, mut earlier_runs) = (0, 0);
         for (number, file) in files.iter().enumerate() {
@@ -150,10 +158,10 @@ impl Index {
                 }
                 match decision(&record) {
                     Some(Decision::Page(page)) => {
-                        pages.insert(UrlKey::of(page.request.url.as_str()), page.capture);
+                        pages.insert(key_of(&canonicalizer, &page.request.url), page.capture);
                     }
                     Some(Decision::Gone { url }) => {
-                        pages.remove(&UrlKey::of(url.as_str()));
+                        pages.remove(&key_of(&canonicalizer, &url));
                     }
                     Some(Decision::Run { new_round }) => {
                         earlier_runs = if new_round { runs } else { earlier_runs };
@@ -167,7 +175,7 @@ impl Index {
             let words = "no page in it: only archives that crawl has made with --warc can be replayed";
             return Err(Failure::usage(format!("{}: {words}", dir.display())));
         }
-        Ok(Self { files, captures, pages, earlier_runs, most })
+        Ok(Self { files, captures, pages, canonicalizer, earlier_runs, most })
     }
 
     /// A capture by its id.
@@ -274,7 +282,9 @@ impl Replay {
 
     /// Begins a page's extraction; none of one that came again later, or that the archive has lost.
     fn extract(&self, mut page: Decided, runtime: &Handle) -> io::Result<Option<Step>> {
-        if self.archive.pages.get(&UrlKey::of(page.request.url.as_str())) != Some(&page.capture) {
+        if self.archive.pages.get(&key_of(&self.archive.canonicalizer, &page.request.url))
+            != Some(&page.capture)
+        {
             return Ok(None);
         }
         let Some(capture) = self.archive.page(page.capture)? else {

@@ -73,12 +73,13 @@ impl NextVisits {
 
     /// A line for a person; nothing where nothing is known.
     pub(super) fn in_words(&self, until: impl Fn(&str) -> String) -> Option<String> {
-        let Self { now, day, week, later, resting, .. } = self;
+        let Self { mode, now, day, week, later, resting, .. } = self;
+        let mode = format!("{mode:?}").to_lowercase();
         if now + day + week + later + resting == 0 {
             return None;
         }
         let mut out = format!(
-            "next visits: {now} pages are due now, {day} within a day, {week} within a week, {later} later"
+            "next visits (--recrawl {mode}): {now} URLs are due now, {day} within a day, {week} within a week, {later} later"
         );
         if *resting > 0 {
             out += &format!(", {resting} rest");

@@ -160,7 +160,7 @@ impl Visit<'_> {
     /// Whether the document of a page that the form of its URL has sent to the browser has its text as it was sent. Then that is the page,
     /// as it would have come by a plain request, and what the browser has made of it is dropped.
     async fn needed_no_browser(&self, rendered: &mut Rendered) -> bool {
-        let Some(sent) = rendered.as_sent.take() else { return false };
+        let Some(sent) = rendered.as_sent.take().filter(|_| is_html(rendered)) else { return false };
         let (context, url) = (Arc::clone(self.context), rendered.document.clone());
         let known_as = context.links.canonical(&url);
         let Some(_permit) = self.context.cpu.ready().await else { return false };
@@ -262,6 +262,15 @@ fn outcome(rendered: &Result<Rendered, RenderError>) -> SlotOutcome {
     };
     let unanswered = rendered.as_ref().is_err_and(RenderError::is_unanswered);
     SlotOutcome { status, retry_after, unanswered, ..SlotOutcome::default() }
+}
+
+/// Whether what a browser shows came as HTML. Plain text and XML are shown as documents that it makes of them.
+fn is_html(rendered: &Rendered) -> bool {
+    let declared = rendered.headers.iter().find(|(name, _)| name == "content-type");
+    declared.is_none_or(|(_, value)| {
+        let kind = value.split(';').next().unwrap_or_default().trim();
+        ["", "text/html", "application/xhtml+xml"].iter().any(|html| kind.eq_ignore_ascii_case(html))
+    })
 }
 
 fn retry_after(rendered: &Rendered) -> Option<Duration> {

@@ -5,20 +5,28 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Replaces a file as a whole: who reads it sees the old one or the new one, and a disk that is full leaves the old one. It is
-/// made the plain way, with the permissions that the process gives to any file. What is no file (a pipe, a device) is
+/// Replaces a file as a whole: who reads it sees the old one or the new one, and a disk that is full leaves the old one. It keeps
+/// its permissions; a new one has those that the process gives to any file. What is no file (a pipe, a device) is
 /// written to as it stands.
 ///
 /// # Errors
 /// When it cannot be written; nothing is left beside it then.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     // a link stays one: what it leads to is replaced
-    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    if fs::metadata(&path).is_ok_and(|found| !found.is_file()) {
-        return fs::write(&path, bytes);
+    let Ok(path) = fs::canonicalize(path) else {
+        return if path.is_symlink() { fs::write(path, bytes) } else { replace_file(path, bytes, None) };
+    };
+    match fs::metadata(&path) {
+        Ok(found) if found.is_file() => replace_file(&path, bytes, Some(found.permissions())),
+        _ => fs::write(&path, bytes),
     }
-    let new = beside(&path);
-    let written = fs::write(&new, bytes).and_then(|()| fs::rename(&new, &path));
+}
+
+fn replace_file(path: &Path, bytes: &[u8], permissions: Option<fs::Permissions>) -> io::Result<()> {
+    let new = beside(path);
+    let written = fs::write(&new, bytes)
+        .and_then(|()| permissions.map_or(Ok(()), |given| fs::set_permissions(&new, given)))
+        .and_then(|()| fs::rename(&new, path));
     if written.is_err() {
         let _ = fs::remove_file(&new);
     }
@@ -55,7 +63,8 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_link_stays_a_link() {
+    fn a_link_stays_a_link_and_permissions_stay() {
+        use std::os::unix::fs::PermissionsExt;
         let dir = tempfile::tempdir().unwrap();
         let (link, path) = (dir.path().join("link"), dir.path().join("there"));
         fs::write(&path, "old").unwrap();
@@ -63,6 +72,12 @@ mod tests {
         replace(&link, b"new").unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "new");
         assert!(link.is_symlink());
+        fs::remove_file(&path).unwrap();
+        replace(&link, b"again").unwrap();
+        assert!(link.is_symlink() && fs::read_to_string(&path).unwrap() == "again");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        replace(&path, b"secret").unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         replace(Path::new("/dev/null"), b"gone").unwrap();
         assert!(!Path::new("/dev/null").is_file());
     }

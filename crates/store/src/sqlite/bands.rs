@@ -20,6 +20,9 @@ const PARTS: usize = 64;
 /// Bands that are kept in memory before the first part is written: those of 8,000 pages, which take 3 MiB.
 const GATHERED: usize = 1 << 17;
 
+/// Texts that are looked up without the filter: a night with few new pages makes none.
+const UNFILTERED: u32 = 64;
+
 /// Name of the number [`Gathered::stored_to`].
 const STORED_TO: &str = "banded";
 
@@ -38,8 +41,10 @@ pub(super) struct Gathered {
     last: i64,
     /// The part that is written next.
     next: usize,
-    /// Of the table; made when something is looked up.
+    /// Of the table; made when much is looked up.
     stored: Option<Filter>,
+    /// Look-ups without it.
+    unfiltered: u32,
 }
 
 impl Gathered {
@@ -55,6 +60,7 @@ impl Gathered {
             last: stored_to,
             next: 0,
             stored: None,
+            unfiltered: 0,
         };
         gathered.gather(conn).map_err(sql)?;
         Ok(gathered)
@@ -89,10 +95,14 @@ impl Gathered {
         }
     }
 
-    /// Makes the filter, if there is none.
+    /// Makes the filter, if there is none. It takes a look at the whole table, which some look-ups alone are not worth.
     pub(super) fn make_filter(&mut self, conn: &Connection) -> rusqlite::Result<()> {
         if self.stored.is_none() {
-            self.stored = Some(Filter::of_table(conn)?);
+            self.unfiltered += 1;
+            if self.unfiltered > UNFILTERED {
+                self.stored = Some(Filter::of_table(conn)?);
+                self.unfiltered = 0;
+            }
         }
         Ok(())
     }
