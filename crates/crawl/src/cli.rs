@@ -112,7 +112,7 @@ pub struct RunArgs {
         conflicts_with = "replace"
     )]
     pub append: Option<PathBuf>,
-    /// Replace FILE by the records of this round (with the first of them)
+    /// Replace FILE by the records of this round (with the first of them, or by none at its end)
     #[arg(short = 'O', long = "replace-output", value_name = "FILE", help_heading = "Output")]
     pub replace: Option<PathBuf>,
     /// Keep every request and answer in DIR as WARC files, to be extracted again by crawl replay

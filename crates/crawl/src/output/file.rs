@@ -56,6 +56,13 @@ impl FileOutput {
             Before::Unknown | Before::Replace => found.len(),
             Before::CutOff(settled) => settled.min(found.len()),
         };
+        if let Before::CutOff(settled) = before
+            && found.is_file()
+            && found.len() < settled
+        {
+            let missing = settled - found.len();
+            tracing::warn!(file = name, missing, "bytes of records that were written are not there any more");
+        }
         if found.is_file() && keep < found.len() {
             file.set_len(keep).map_err(fail)?;
         }
