@@ -6,12 +6,15 @@
     reason = "helpers of tests fail the test that uses them, and say when it is skipped"
 )]
 
+#[path = "support/kills.rs"]
+mod kills;
 #[path = "support/run.rs"]
 mod run;
 mod support;
 
 use crawl_archive::{WarcReader, WarcRecord, digest};
-use run::{PATIENCE, Run, Sandbox, run, url_counts};
+use kills::kill_after;
+use run::{Sandbox, run, url_counts};
 use serde_json::Value;
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -127,10 +130,7 @@ fn an_archive_is_whole_whatever_kills_the_crawl() {
         command
     };
     for more in [4, 8, 12, 9] {
-        let before = server.requests().len();
-        let running = Run::start(&mut crawl());
-        assert!(server.wait(PATIENCE, |r| r.len() >= before + more), "{}", running.stderr_so_far());
-        running.kill();
+        kill_after(&server, &mut crawl(), more);
     }
     run(&mut crawl()).expect(0);
     let answers = answers(&archived(&sandbox));

@@ -10,10 +10,13 @@
 
 #[path = "support/run.rs"]
 mod run;
+#[path = "support/scripted.rs"]
+mod scripted;
 mod support;
 
 use crawl::visit::Visitor;
 use run::{Sandbox, record, run};
+use scripted::{is_browser, there_is_a_browser, tried};
 use serde_json::Value;
 use std::{
     panic::resume_unwind,
@@ -40,16 +43,16 @@ fn prose() -> Response {
     Response::html((0..20).map(one).collect::<String>())
 }
 
-fn is_browser(request: &Request) -> bool {
-    request.header("user-agent").is_some_and(|agent| agent.contains("Chrome/") && !agent.contains("Mobile"))
-}
-
-fn there_is_a_browser() -> bool {
-    let found = crawl_chrome::find_browser(None);
-    if let Err(error) = &found {
-        println!("skipped: {error}");
+/// A shell; a browser that asks for it is answered by `otherwise`, if that has an answer.
+fn told_otherwise(
+    otherwise: impl Fn() -> Option<Response> + Send + Sync + 'static,
+) -> impl Fn(&Request) -> Response + Send + Sync + 'static {
+    move |request: &Request| match request.path() {
+        "/" if is_browser(request) => otherwise().unwrap_or_else(|| Response::html(shell(&[]))),
+        "/" => Response::html(shell(&[])),
+        "/api" => prose(),
+        _ => Response::status(404),
     }
-    found.is_ok()
 }
 
 fn crawled(server: &Server, config: &str, flags: &[&str]) -> Vec<Value> {
@@ -64,11 +67,6 @@ fn crawled(server: &Server, config: &str, flags: &[&str]) -> Vec<Value> {
         .env("GULL_SECRET", "s3cret");
     run(&mut command).expect(0);
     sandbox.records("out.jsonl")
-}
-
-fn tried(record: &Value) -> Vec<(&str, Option<&str>)> {
-    let attempts = record["metadata"]["attempts"].as_array().unwrap();
-    attempts.iter().map(|a| (a["strategy"].as_str().unwrap(), a["error"].as_str())).collect()
 }
 
 #[test]
@@ -124,15 +122,10 @@ fn a_host_that_asks_a_browser_to_wait_is_left_alone_that_long() {
         return;
     }
     let navigations = AtomicUsize::new(0);
-    let site = move |request: &Request| match request.path() {
-        "/" if is_browser(request) && navigations.fetch_add(1, SeqCst) == 0 => {
-            Response::status(503).header("Retry-After", "2")
-        }
-        "/" => Response::html(shell(&[])),
-        "/api" => prose(),
-        _ => Response::status(404),
+    let waits = move || {
+        (navigations.fetch_add(1, SeqCst) == 0).then(|| Response::status(503).header("Retry-After", "2"))
     };
-    let server = Server::start(0, site).unwrap();
+    let server = Server::start(0, told_otherwise(waits)).unwrap();
     let records = crawled(&server, "", &[]);
     assert_eq!(tried(&records[0]), [("static", None), ("chrome", None)], "{}", records[0]);
     let times: Vec<_> =
@@ -147,14 +140,11 @@ fn a_connection_that_a_browser_loses_is_tried_again() {
         return;
     }
     let navigations = AtomicUsize::new(0);
-    let site = move |request: &Request| match request.path() {
-        // ends the connection without an answer; Chromium itself may ask once more
-        "/" if is_browser(request) && navigations.fetch_add(1, SeqCst) < 2 => resume_unwind(Box::new("cut")),
-        "/" => Response::html(shell(&[])),
-        "/api" => prose(),
-        _ => Response::status(404),
+    // ends the connection without an answer; Chromium itself may ask once more
+    let cuts = move || -> Option<Response> {
+        (navigations.fetch_add(1, SeqCst) < 2).then(|| resume_unwind(Box::new("cut")))
     };
-    let server = Server::start(0, site).unwrap();
+    let server = Server::start(0, told_otherwise(cuts)).unwrap();
     let records = crawled(&server, "", &[]);
     assert_eq!(tried(&records[0]), [("static", None), ("chrome", None)], "{}", records[0]);
     assert!(records[0]["text"].as_str().unwrap().contains("Entry 7 of the log"));

@@ -2,12 +2,15 @@
 //! whatever kills the process.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
+#[path = "support/kills.rs"]
+mod kills;
 #[path = "support/run.rs"]
 mod run;
 mod support;
 
 use crawl_archive::{Item, ReadOptions, read_file};
-use run::{PATIENCE, Run, Sandbox, is_record, lines, run};
+use kills::kill_after;
+use run::{Sandbox, is_record, lines, run};
 use std::{
     collections::BTreeMap,
     fs,
@@ -88,10 +91,7 @@ fn killed_and_resumed(output: &str) {
         command
     };
     for more in [4, 8, 12, 9] {
-        let before = server.requests().len();
-        let running = Run::start(&mut crawl());
-        assert!(server.wait(PATIENCE, |r| r.len() >= before + more), "{}", running.stderr_so_far());
-        running.kill();
+        kill_after(&server, &mut crawl(), more);
     }
     run(&mut crawl()).expect(0);
     let expected: BTreeMap<String, usize> = tree.targets().iter().map(|t| (server.url(t), 1)).collect();

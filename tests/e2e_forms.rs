@@ -19,11 +19,11 @@ fn a_site_teaches_which_of_its_pages_need_a_browser() {
     if !there_is_a_browser() {
         return;
     }
-    let (server, sandbox) = (Server::start(0, many(30, 12)).unwrap(), Sandbox::new());
+    let (server, sandbox) = (Server::start(0, many(200, 60)).unwrap(), Sandbox::new());
     let (records, _) = finished(&sandbox, &server, &["--host-concurrency", "4"]);
-    assert_eq!(records.len(), 1 + 30 + 24);
+    assert_eq!(records.len(), 1 + 200 + 120);
     let rendered: Vec<&Value> = records.iter().filter(|r| strategy(r) == "chrome").collect();
-    assert_eq!(rendered.len(), 30 + 4);
+    assert_eq!(rendered.len(), 200 + 20);
     assert!(rendered.iter().all(|r| r["text"].as_str().unwrap().contains("Entry 7 of")));
     let requests = server.requests();
     let first = requests.iter().filter(|r| r.path().starts_with("/app/") && !is_browser(r)).count();

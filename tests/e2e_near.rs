@@ -1,11 +1,14 @@
 //! Pages that repeat others: named as they stream by, left out on request, over kills, rounds and runs of a project.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
+#[path = "support/kills.rs"]
+mod kills;
 #[path = "support/run.rs"]
 mod run;
 mod support;
 
-use run::{PATIENCE, Run, Sandbox, record, run, url_counts};
+use kills::kill_after;
+use run::{Sandbox, record, run, url_counts};
 use serde_json::Value;
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -194,10 +197,7 @@ fn killed(sandbox: &Sandbox, server: &Server, flags: &[&str]) -> usize {
     };
     let mut early = 0;
     for more in [6, 10, 14, 12] {
-        let before = server.requests().len();
-        let running = Run::start(&mut start());
-        assert!(server.wait(PATIENCE, |r| r.len() >= before + more), "{}", running.stderr_so_far());
-        running.kill();
+        kill_after(server, &mut start(), more);
         early = std::fs::read(sandbox.path("out.jsonl")).unwrap_or_default().len();
     }
     run(&mut start()).expect(0);

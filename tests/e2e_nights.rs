@@ -2,14 +2,17 @@
 //! that move, hosts that are down. Each is told as what it is, or not at all.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
+#[path = "support/kills.rs"]
+mod kills;
 #[path = "support/nights.rs"]
 mod nights;
 #[path = "support/run.rs"]
 mod run;
 mod support;
 
+use kills::kill_after;
 use nights::{Changing, Nights};
-use run::{PATIENCE, Run, record, run};
+use run::{record, run};
 use serde_json::Value;
 use std::{
     collections::BTreeMap,
@@ -314,10 +317,7 @@ fn a_night_that_is_killed_is_gone_on_with() {
         command
     };
     for more in [3, 9, 15, 6] {
-        let before = server.requests().len();
-        let running = Run::start(&mut crawl());
-        assert!(server.wait(PATIENCE, |r| r.len() >= before + more), "{}", running.stderr_so_far());
-        running.kill();
+        kill_after(&server, &mut crawl(), more);
     }
     slow.store(0, Ordering::Relaxed);
     run(&mut crawl()).expect(0);

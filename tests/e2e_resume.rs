@@ -1,10 +1,13 @@
 //! Whatever ends a run, the same command goes on: at the end every page is a record, exactly once.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
+#[path = "support/kills.rs"]
+mod kills;
 #[path = "support/run.rs"]
 mod run;
 mod support;
 
+use kills::kill_after;
 use run::{PATIENCE, Run, Sandbox, lines, run, url_counts};
 use serde_json::Value;
 use std::{
@@ -65,10 +68,7 @@ fn killed_and_resumed(settle: &str) -> (BTreeMap<String, usize>, usize) {
     };
     let mut early = 0;
     for more in [3, 9, 14, 20] {
-        let before = server.requests().len();
-        let running = Run::start(&mut crawl());
-        assert!(server.wait(PATIENCE, |r| r.len() >= before + more), "{}", running.stderr_so_far());
-        running.kill();
+        kill_after(&server, &mut crawl(), more);
         early =
             fs::read(sandbox.path("out.jsonl")).unwrap_or_default().iter().filter(|b| **b == b'\n').count();
     }

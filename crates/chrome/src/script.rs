@@ -24,7 +24,7 @@ const KEY: &str = "__crawlPage";
 /// How long a page has to be silent, in ms, though nothing is under way, if it has next to nothing to show or a clock ticks in it: two
 /// frames. Pages that do what cannot be followed wait for [`Budgets::quiet`], all others for nothing.
 const SILENCE: u64 = 32;
-/// Words from which on a page shows something: with fewer it may be a shell (heuristics §2: "at least 50 words" is text for a page type).
+/// Words from which on a page shows something: with fewer it may be a shell (heuristics §2, the rule of the least `body_word_count`).
 const SOME_WORDS: u32 = 50;
 
 /// What the script in the page gives.

@@ -259,6 +259,9 @@ pub fn random() -> u64 {
     RandomState::new().hash_one(0_u8)
 }
 
+/// The `Content-Type` of markup that is text already, whatever charset it declares.
+pub const HTML: &str = "text/html; charset=utf-8";
+
 /// A moment as RFC 3339 in UTC, with milliseconds.
 #[must_use]
 pub fn rfc3339(ms: i64) -> String {

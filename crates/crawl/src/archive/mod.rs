@@ -11,7 +11,7 @@ pub use decision::{Decided, Decision};
 
 use crate::{
     config::Config,
-    context::{StageError, now_ms, rfc3339},
+    context::{HTML, StageError, now_ms, rfc3339},
     cpu::CpuPool,
 };
 use crawl_archive::{NewRecord, WarcFiles, digest, record_id, request_head, response_head};
@@ -104,7 +104,7 @@ impl Archive {
                 id,
                 date: &date,
                 target_uri: url.as_str(),
-                content_type: "text/html; charset=utf-8",
+                content_type: HTML,
                 payload_digest: &digest(&[&html]),
                 fields: &[("WARC-Truncated", truncated)],
                 payload: &html,

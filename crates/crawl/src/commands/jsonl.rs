@@ -61,7 +61,7 @@ impl<'a> Line<'a> {
                     Cow::Owned(text) => Cow::Owned(text.into_bytes()),
                 };
                 // the line was UTF-8: whatever the page declares, its bytes are no longer in that charset
-                (bytes, self.content_type.or(Some(Cow::Borrowed("text/html; charset=utf-8"))))
+                (bytes, self.content_type.or(Some(Cow::Borrowed(crate::context::HTML))))
             }
             (None, Some(text)) => match BASE64_STANDARD.decode(text.as_bytes()) {
                 Ok(bytes) => (Cow::Owned(bytes), self.content_type),

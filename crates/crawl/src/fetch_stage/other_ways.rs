@@ -3,7 +3,7 @@
 use super::{Answer, Visit, ends::spread, failed_page};
 use crate::{
     config::StrategyChoice,
-    context::{Finished, StageError, now_ms},
+    context::{Finished, HTML, StageError, now_ms},
     links::new_url,
     strategies::{Begin, OnTrial},
 };
@@ -22,8 +22,6 @@ use url::Url;
 const PATIENCE: Duration = Duration::from_secs(2);
 /// And how long it waits then without a place.
 const LATER: Duration = Duration::from_secs(1);
-/// What comes out of a browser.
-const HTML: &str = "text/html; charset=utf-8";
 /// Times that a page is rendered again whose browser was lost.
 const RENDERED_AGAIN: u32 = 2;
 

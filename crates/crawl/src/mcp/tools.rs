@@ -208,7 +208,7 @@ impl Tools {
             let input = Input {
                 bytes: asked.html.as_bytes(),
                 url: url.as_ref(),
-                content_type: Some("text/html; charset=utf-8"),
+                content_type: Some(crate::context::HTML),
             };
             let extraction = extractor.extract(&input);
             let text = extractor.last_pass(extraction.content.clone(), extraction.extractor);

@@ -9,6 +9,7 @@ use super::{
     fields::members,
     file_name::page_path,
     lines::{push_line, unwritable},
+    whole::write_by,
 };
 use crate::context::StageError;
 use crawl_model::{Change, Record};
@@ -110,11 +111,7 @@ impl MarkdownFolder {
         if let Some(parent) = target.parent() {
             fs::create_dir_all(parent)?;
         }
-        let written = fs::write(&writing, page).and_then(|()| fs::rename(&writing, &target));
-        if written.is_err() {
-            let _ = fs::remove_file(&writing);
-        }
-        written
+        write_by(&writing, &target, page.as_bytes(), None)
     }
 }
 

@@ -23,12 +23,24 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 fn replace_file(path: &Path, bytes: &[u8], permissions: Option<fs::Permissions>) -> io::Result<()> {
-    let new = beside(path);
-    let written = fs::write(&new, bytes)
-        .and_then(|()| permissions.map_or(Ok(()), |given| fs::set_permissions(&new, given)))
-        .and_then(|()| fs::rename(&new, path));
+    write_by(&beside(path), path, bytes, permissions)
+}
+
+/// Writes a file under the name `new` and gives it its own when it is whole; `new` is of the same file system.
+///
+/// # Errors
+/// When that cannot be done; `new` is not left then.
+pub(super) fn write_by(
+    new: &Path,
+    path: &Path,
+    bytes: &[u8],
+    permissions: Option<fs::Permissions>,
+) -> io::Result<()> {
+    let written = fs::write(new, bytes)
+        .and_then(|()| permissions.map_or(Ok(()), |given| fs::set_permissions(new, given)))
+        .and_then(|()| fs::rename(new, path));
     if written.is_err() {
-        let _ = fs::remove_file(&new);
+        let _ = fs::remove_file(new);
     }
     written
 }
