@@ -18,6 +18,7 @@ use crate::{
     stats::Stats,
     store::Store,
     strategies::Lessons,
+    threads::Threading,
 };
 use crawl_corpus::Sketcher;
 use crawl_extract::PageExtractor;
@@ -67,6 +68,8 @@ pub struct Context {
     pub recrawl: Recrawl,
     /// Threads for work that holds a CPU.
     pub cpu: CpuPool,
+    /// Where stages run that compute or call into the store.
+    pub threading: Threading,
     /// Pages to text.
     pub extractor: PageExtractor,
     /// Judges texts, if `quality.enabled` asks for it.

@@ -46,9 +46,9 @@ pub async fn run(
         (0..shards).map(|_| channel(channels.extracted)).unzip();
     let (finished, finished_queue) = channel(channels.cleaned);
 
-    let mut stages = Stages::new(context.cancel.clone());
+    let mut stages = Stages::new(context.cancel.clone(), context.threading);
     let scheduler = Scheduler::new(Arc::clone(&context), [jobs, renders], shard_senders.clone());
-    stages.thread("scheduler", move |runtime| runtime.block_on(scheduler.run()))?;
+    stages.thread("scheduler", scheduler.run())?;
 
     let lanes = [
         (Lane::Plain, "fetch", fetch.concurrency, job_queue),
@@ -76,11 +76,11 @@ pub async fn run(
 
     for (index, queue) in shard_queues.into_iter().enumerate() {
         let (context, finished) = (Arc::clone(&context), finished.clone());
-        stages.thread("dedup", move |_| shard::run(context, index, queue, finished))?;
+        stages.thread("dedup", shard::run(context, index, queue, finished))?;
     }
     drop(finished);
 
     let sink = Sink::new(context, records, errors);
-    stages.thread("sink", move |runtime| sink.run(&runtime, finished_queue))?;
+    stages.thread("sink", sink.run(finished_queue))?;
     threads::join(stages).await
 }

@@ -28,6 +28,7 @@ use crate::{
     stats::Stats,
     store::Store,
     strategies::Lessons,
+    threads::Threading,
     upkeep,
 };
 use crawl_extract::{Options, PageExtractor};
@@ -305,6 +306,7 @@ pub fn context(config: Config, store: Arc<dyn Store>) -> Result<Context, Failure
     Ok(Context {
         sketcher: duplicates::sketcher(&config)?,
         cpu,
+        threading: Threading::default(),
         recrawl,
         retry,
         browser,

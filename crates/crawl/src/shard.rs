@@ -34,7 +34,7 @@ pub struct Shard {
 
 /// Runs shard `index` until the extract stage has dropped its senders; then every host settles, unless the run was
 /// interrupted.
-pub fn run(
+pub async fn run(
     context: Arc<Context>,
     index: usize,
     mut pages: Receiver<ShardMessage>,
@@ -45,12 +45,13 @@ pub fn run(
         .map_err(|e| StoreError::Other(e.to_string()))?;
     let mode = dedup.mode;
     let mut shard = Shard { index, mode, settings, hosts: FxHashMap::default(), clock: 0, finished, context };
-    shard.release_leftovers()?;
-    while let Some(message) = pages.blocking_recv() {
+    shard.release_leftovers().await?;
+    while let Some(message) = pages.recv().await {
+        shard.make_room().await?;
         match message {
             ShardMessage::Page(page, share) => {
                 let large = share.is_some();
-                shard.page(*page, share)?;
+                shard.page(*page, share).await?;
                 if large {
                     memory::give_back();
                 }
@@ -59,11 +60,11 @@ pub fn run(
                 if let Some(archive) = &shard.context.archive {
                     archive.drained(&host)?;
                 }
-                shard.settle(&host)?;
+                shard.settle(&host).await?;
             }
         }
     }
-    shard.end()
+    shard.end().await
 }
 
 impl Shard {
@@ -79,17 +80,26 @@ impl Shard {
     }
 
     /// Lets go what an earlier process held of hosts that it had settled already.
-    fn release_leftovers(&mut self) -> Result<(), StageError> {
+    async fn release_leftovers(&mut self) -> Result<(), StageError> {
         for host in self.hosts_with_held()? {
+            self.make_room().await?;
             let settled = self.host(&host)?.stream.fingerprint().state().is_settled();
             if settled || !self.context.config.dedup.enabled {
-                self.each_held(&host, |page| self.let_go(&host, page))?;
+                let mut after = 0;
+                loop {
+                    let held = self.context.store.held(&host, after, RELEASE_BATCH)?;
+                    let Some(last) = held.last() else { break };
+                    after = last.order;
+                    for entry in &held {
+                        self.let_go(&host, Held::of(entry)?).await?;
+                    }
+                }
             }
         }
         Ok(())
     }
 
-    fn page(&mut self, page: ExtractedPage, share: Share) -> Result<(), StageError> {
+    async fn page(&mut self, page: ExtractedPage, share: Share) -> Result<(), StageError> {
         if let Some(archive) = &self.context.archive {
             archive.page(&page)?;
         }
@@ -98,15 +108,16 @@ impl Shard {
         if soft404::is_probe(&page.request) {
             self.host(&host)?.witness.hear(&page);
             let end = soft404::end(&page.request, Some(page.status));
-            return self.finished.blocking_send(end).map_err(|_| StageError::Downstream);
+            return self.finished.send(end).await.map_err(|_| StageError::Downstream);
         }
         let claim = self.arrived(&host, &page)?;
         if self.says_the_same(&page, claim) {
-            return self.unchanged(&page, claim, None);
+            return self.unchanged(&page, claim, None).await;
         }
         if !self.context.config.dedup.enabled {
             let content = page.extraction.content.clone();
-            return self.send(page, Cleaned::untouched(content, BoilerplateStatus::Off), claim, share);
+            let cleaned = Cleaned::untouched(content, BoilerplateStatus::Off);
+            return self.send(page, cleaned, claim, share).await;
         }
         let context = Arc::clone(&self.context);
         let state = self.host(&host)?;
@@ -116,8 +127,8 @@ impl Shard {
         if counted || !stream.observe(&text_of(&page), &read) {
             let cleaned = stream.judge(&text_of(&page), &read);
             self.save_now_and_then(&host)?;
-            self.send(page, cleaned, claim, share)?;
-            return self.release_due(&host);
+            self.send(page, cleaned, claim, share).await?;
+            return self.release_due(&host).await;
         }
         // a buffer that grows by doubling would take a large page's memory three times
         let mut stored = Vec::with_capacity(page.extraction.content.len() / 16 * 17 + 4096);
@@ -132,7 +143,7 @@ impl Shard {
             self.context.stats.requeued.add(1);
         }
         self.context.stats.changed.notify_one();
-        self.release_due(&host)
+        self.release_due(&host).await
     }
 
     fn each_held(
@@ -152,26 +163,26 @@ impl Shard {
     }
 
     /// The host has no more pages: fixes the fingerprint and lets the held pages go.
-    fn settle(&mut self, host: &HostKey) -> Result<(), StageError> {
+    async fn settle(&mut self, host: &HostKey) -> Result<(), StageError> {
         if !self.context.config.dedup.enabled {
             return Ok(());
         }
         let stream = &mut self.host(host)?.stream;
         let settled = stream.fingerprint().state().is_settled();
         let due = stream.end();
-        self.release(host, settled, &due)
+        self.release(host, settled, &due).await
     }
 
     /// Lets go what has waited long enough.
-    fn release_due(&mut self, host: &HostKey) -> Result<(), StageError> {
+    async fn release_due(&mut self, host: &HostKey) -> Result<(), StageError> {
         let stream = &mut self.host(host)?.stream;
         let settled = stream.fingerprint().state().is_settled();
         let due = stream.due();
-        self.release(host, settled, &due)
+        self.release(host, settled, &due).await
     }
 
     /// Lets held pages go, by their orders. A host that was not settled until now is saved first.
-    fn release(&mut self, host: &HostKey, was_settled: bool, due: &[i64]) -> Result<(), StageError> {
+    async fn release(&mut self, host: &HostKey, was_settled: bool, due: &[i64]) -> Result<(), StageError> {
         let context = Arc::clone(&self.context);
         let state = self.host(host)?;
         let mut due = due.to_vec();
@@ -182,14 +193,14 @@ impl Shard {
         for order in due {
             let held = self.context.store.held(host, order - 1, 1)?;
             if let Some(entry) = held.first().filter(|entry| entry.order == order) {
-                self.let_go(host, Held::of(entry)?)?;
+                self.let_go(host, Held::of(entry)?).await?;
             }
         }
         Ok(())
     }
 
     /// Cleans a held page of a settled host and sends it on.
-    fn let_go(&self, host: &HostKey, held: Held) -> Result<(), StageError> {
+    async fn let_go(&self, host: &HostKey, held: Held) -> Result<(), StageError> {
         let page = held.page;
         let stream = self.hosts.get(host).map(|state| &state.stream);
         let cleaned = match stream.filter(|_| self.context.config.dedup.enabled) {
@@ -200,11 +211,11 @@ impl Shard {
         self.context.stats.released.add(1);
         // made when it came; asked for again, it is the same
         let claim = self.claim(&page)?;
-        self.send(page, cleaned, claim, None)
+        self.send(page, cleaned, claim, None).await
     }
 
     /// The input has ended. Held pages are let go, but kept when the run was interrupted: the next one goes on.
-    fn end(mut self) -> Result<(), StageError> {
+    async fn end(mut self) -> Result<(), StageError> {
         if matches!(self.context.ending.get(), Some(Ending::Drained | Ending::Limit(_))) {
             let mut waiting: Vec<HostKey> = self
                 .hosts
@@ -216,7 +227,8 @@ impl Shard {
             waiting.sort_unstable();
             waiting.dedup();
             for host in waiting {
-                self.settle(&host)?;
+                self.make_room().await?;
+                self.settle(&host).await?;
             }
         }
         for (host, state) in &mut self.hosts {

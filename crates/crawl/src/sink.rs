@@ -17,7 +17,6 @@ use crate::{
 use crawl_model::{CleanPage, FailedPage, LeaseRef, NewSource, Outcome, OutputMark, PageHistory, Settlement};
 use std::{sync::Arc, time::Duration};
 use tokio::{
-    runtime::Handle,
     sync::mpsc::Receiver,
     time::{Instant, timeout_at},
 };
@@ -75,14 +74,14 @@ impl Sink {
     ///
     /// # Errors
     /// When output or storage fails. What was not settled stays leased or held.
-    pub fn run(mut self, runtime: &Handle, mut finished: Receiver<Finished>) -> Result<(), StageError> {
-        while let Some(first) = finished.blocking_recv() {
+    pub async fn run(mut self, mut finished: Receiver<Finished>) -> Result<(), StageError> {
+        while let Some(first) = finished.recv().await {
             self.take(first)?;
             let until = Instant::now() + GATHER;
             while self.settlements.len() < self.context.config.output.batch
                 && self.records.batch_bytes().max(self.error_lines.len()) < MAX_BATCH_BYTES
             {
-                match runtime.block_on(async { timeout_at(until, finished.recv()).await }) {
+                match timeout_at(until, finished.recv()).await {
                     Ok(Some(next)) => self.take(next)?,
                     Ok(None) | Err(_) => break,
                 }

@@ -1,21 +1,33 @@
 //! Starting and joining stages, whether they are tasks or threads of their own.
 
 use crate::{context::StageError, cpu::words_of};
+use futures::FutureExt;
 use std::{future::Future, io, panic::AssertUnwindSafe};
 use tokio::{runtime::Handle, sync::oneshot, task::JoinSet};
 use tokio_util::sync::CancellationToken;
+
+/// Where the stages run that compute or call into the store.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Threading {
+    /// On a thread of their own each.
+    #[default]
+    Threads,
+    /// On the thread of the runtime, as tasks: for a simulation of a crawl on one thread.
+    Inline,
+}
 
 /// The running stages.
 pub struct Stages {
     running: JoinSet<Result<(), StageError>>,
     cancel: CancellationToken,
+    threading: Threading,
 }
 
 impl Stages {
     /// None yet. An error of any stage cancels `cancel`.
     #[must_use]
-    pub fn new(cancel: CancellationToken) -> Self {
-        Self { running: JoinSet::new(), cancel }
+    pub fn new(cancel: CancellationToken, threading: Threading) -> Self {
+        Self { running: JoinSet::new(), cancel, threading }
     }
 
     /// Starts a stage that mostly waits.
@@ -30,22 +42,26 @@ impl Stages {
         });
     }
 
-    /// Starts a stage that computes or calls into the store, on a thread of its own.
+    /// Starts a stage that computes or calls into the store, by default on a thread of its own.
     ///
     /// # Errors
     /// When no thread can be started.
     pub fn thread(
         &mut self,
         name: &'static str,
-        stage: impl FnOnce(Handle) -> Result<(), StageError> + Send + 'static,
+        stage: impl Future<Output = Result<(), StageError>> + Send + 'static,
     ) -> Result<(), StageError> {
+        if self.threading == Threading::Inline {
+            self.task(name, stage);
+            return Ok(());
+        }
         let (tell, told) = oneshot::channel();
         let runtime = Handle::current();
         std::thread::Builder::new()
             .name(name.to_owned())
             .spawn(move || {
                 let outcome =
-                    std::panic::catch_unwind(AssertUnwindSafe(|| stage(runtime))).unwrap_or_else(|panic| {
+                    runtime.block_on(AssertUnwindSafe(stage).catch_unwind()).unwrap_or_else(|panic| {
                         Err(StageError::Panicked { stage: name, words: words_of(&*panic) })
                     });
                 let _ = tell.send(outcome);

@@ -31,7 +31,6 @@ use std::{
     time::Instant,
 };
 use tokio::{
-    runtime::Handle,
     sync::mpsc::{Sender, channel},
     task::JoinHandle,
 };
@@ -98,19 +97,17 @@ async fn pipeline(
     let (channels, shards) = (&context.config.channels, context.config.dedup.shards);
     let (senders, queues): (Vec<_>, Vec<_>) = (0..shards).map(|_| channel(channels.extracted)).unzip();
     let (finished, finished_queue) = channel(channels.cleaned);
-    let mut stages = Stages::new(context.cancel.clone());
+    let mut stages = Stages::new(context.cancel.clone(), context.threading);
     let source = Arc::clone(&context);
-    stages.thread("replay", move |runtime| {
-        Replay { context: source, archive, shards: senders }.run(&runtime)
-    })?;
+    stages.thread("replay", Replay { context: source, archive, shards: senders }.run())?;
     for (index, queue) in queues.into_iter().enumerate() {
         let (context, finished) = (Arc::clone(&context), finished.clone());
-        stages.thread("dedup", move |_| shard::run(context, index, queue, finished))?;
+        stages.thread("dedup", shard::run(context, index, queue, finished))?;
     }
     drop(finished);
     // what failed then is not told again
     let sink = Sink::new(context, records, Box::new(output::Nowhere));
-    stages.thread("sink", move |runtime| sink.run(&runtime, finished_queue))?;
+    stages.thread("sink", sink.run(finished_queue))?;
     threads::join(stages).await
 }
 
@@ -249,7 +246,7 @@ struct Replay {
 
 impl Replay {
     /// Takes the steps in their order; pages are extracted side by side, as far ahead as there are threads.
-    fn run(self, runtime: &Handle) -> Result<(), StageError> {
+    async fn run(self) -> Result<(), StageError> {
         let ahead = self.context.cpu.threads() * 2;
         let mut steps: VecDeque<Step> = VecDeque::new();
         let mut runs = 0;
@@ -258,7 +255,7 @@ impl Replay {
             for (_, record) in records(file, self.archive.most).map_err(fail)? {
                 match decision(&record) {
                     Some(Decision::Page(page)) => {
-                        if let Some(step) = self.extract(*page, runtime).map_err(fail)? {
+                        if let Some(step) = self.extract(*page).map_err(fail)? {
                             steps.push_back(step);
                         }
                     }
@@ -270,18 +267,18 @@ impl Replay {
                     Some(Decision::HostDrained { .. } | Decision::Gone { .. }) | None => {}
                 }
                 while steps.len() > ahead {
-                    self.take(steps.pop_front(), runtime)?;
+                    self.take(steps.pop_front()).await?;
                 }
             }
         }
         while !steps.is_empty() {
-            self.take(steps.pop_front(), runtime)?;
+            self.take(steps.pop_front()).await?;
         }
         Ok(())
     }
 
     /// Begins a page's extraction; none of one that came again later, or that the archive has lost.
-    fn extract(&self, mut page: Decided, runtime: &Handle) -> io::Result<Option<Step>> {
+    fn extract(&self, mut page: Decided) -> io::Result<Option<Step>> {
         if self.archive.pages.get(&key_of(&self.archive.canonicalizer, &page.request.url))
             != Some(&page.capture)
         {
@@ -295,7 +292,7 @@ impl Replay {
         page.request.before = None;
         let (context, request) = (Arc::clone(&self.context), page.request.clone());
         let cap = self.context.config.fetch.max_body.as_u64();
-        let extracted = runtime.spawn(async move {
+        let extracted = tokio::spawn(async move {
             let shared = Arc::clone(&context);
             let work = move || {
                 let (body, _) = decode_body(&capture.encoding, &capture.body, cap).unwrap_or_default();
@@ -308,28 +305,27 @@ impl Replay {
         Ok(Some(Step::Page(Box::new(request), extracted)))
     }
 
-    fn take(&self, step: Option<Step>, runtime: &Handle) -> Result<(), StageError> {
+    async fn take(&self, step: Option<Step>) -> Result<(), StageError> {
         match step {
             None => Ok(()),
-            Some(Step::Drained(host)) => self.send(&host.clone(), ShardMessage::Drained(host)),
+            Some(Step::Drained(host)) => self.send(&host.clone(), ShardMessage::Drained(host)).await,
             Some(Step::Page(request, extracted)) => {
                 let panicked = |e: tokio::task::JoinError| StageError::Panicked {
                     stage: "replay",
                     words: e.to_string(),
                 };
-                let mut page = runtime.block_on(extracted).map_err(panicked)??;
+                let mut page = extracted.await.map_err(panicked)??;
                 let Some(host) = HostKey::of(&page.final_url) else { return Ok(()) };
                 let Some(lease) = lease(&self.context, &request)? else { return Ok(()) };
                 (page.request.id, page.request.token) = (lease.id, lease.token);
-                self.send(&host, ShardMessage::Page(Box::new(page), None))
+                self.send(&host, ShardMessage::Page(Box::new(page), None)).await
             }
         }
     }
 
-    fn send(&self, host: &HostKey, message: ShardMessage) -> Result<(), StageError> {
-        let shard = self.shards.get(shard_of(host, self.shards.len()));
-        let sent = shard.and_then(|shard| shard.blocking_send(message).ok());
-        sent.ok_or(StageError::Downstream)
+    async fn send(&self, host: &HostKey, message: ShardMessage) -> Result<(), StageError> {
+        let shard = self.shards.get(shard_of(host, self.shards.len())).ok_or(StageError::Downstream)?;
+        shard.send(message).await.map_err(|_| StageError::Downstream)
     }
 }
 

@@ -35,9 +35,6 @@ impl Shard {
     pub(super) fn host(&mut self, host: &HostKey) -> Result<&mut Host, StageError> {
         self.clock += 1;
         if !self.hosts.contains_key(host) {
-            if self.hosts.len() >= MAX_HOSTS {
-                self.evict()?;
-            }
             let state = self.load(host)?;
             self.hosts.insert(host.clone(), state);
         }
@@ -55,9 +52,14 @@ impl Shard {
         if pages - state.saved_at_pages >= due { save(&self.context, host, state) } else { Ok(()) }
     }
 
+    /// Makes room for the hosts of the next page.
+    pub(super) async fn make_room(&mut self) -> Result<(), StageError> {
+        if self.hosts.len() >= MAX_HOSTS { self.evict().await } else { Ok(()) }
+    }
+
     /// Drops the quarter of the hosts that were idle longest. The fingerprints of unsettled ones need no saving: their
     /// pages are held. What waits of a settled one is let go.
-    pub(super) fn evict(&mut self) -> Result<(), StageError> {
+    pub(super) async fn evict(&mut self) -> Result<(), StageError> {
         let mut ages: Vec<u64> = self.hosts.values().map(|h| h.used).collect();
         ages.sort_unstable();
         let limit = ages.get(ages.len() / 4).copied().unwrap_or(0);
@@ -71,7 +73,7 @@ impl Shard {
             let Some(state) = self.hosts.get_mut(&host) else { continue };
             if state.stream.fingerprint().state().is_settled() {
                 let due = state.stream.end();
-                self.release(&host, true, &due)?;
+                self.release(&host, true, &due).await?;
             }
             if let Some(mut state) = self.hosts.remove(&host) {
                 save_news(&self.context, &host, &mut state)?;
@@ -114,8 +116,8 @@ mod tests {
     use url::Url;
 
     /// A host that was idle while thousands of others came goes to the store with all that is known of it.
-    #[test]
-    fn what_an_evicted_host_answers_is_known_when_it_comes_back() {
+    #[tokio::test]
+    async fn what_an_evicted_host_answers_is_known_when_it_comes_back() {
         let config = config::load(None, std::iter::empty(), Vec::new()).unwrap();
         let settings = FingerprintSettings::new(0.7, 5, 50).unwrap();
         let mode = config.dedup.mode;
@@ -130,7 +132,7 @@ mod tests {
         let text =
             "The gulls have taken it, which happens to the best of shops: have a look at the offers instead.";
         shard.host(&key).unwrap().witness.hear_text(text, &url("/nowhere"));
-        shard.evict().unwrap();
+        shard.evict().await.unwrap();
         assert!(shard.hosts.is_empty());
         let witness = &shard.host(&key).unwrap().witness;
         assert!(witness.matches(text, &url("/gone")) && !witness.matches("Words of a page.", &url("/page")));

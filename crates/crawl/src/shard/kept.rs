@@ -48,7 +48,7 @@ impl Shard {
     }
 
     /// Ends a page that says what it said before; `text` is the hash of its text where it was cleaned.
-    pub(super) fn unchanged(
+    pub(super) async fn unchanged(
         &self,
         page: &ExtractedPage,
         claim: Claim,
@@ -57,7 +57,7 @@ impl Shard {
         let text = text.or(page.request.before.as_deref().and_then(|before| before.text_hash));
         let history = recrawl::history(&self.context, page, claim.hash, text);
         let end = recrawl::unchanged(&self.context, page.request.clone(), history);
-        self.finished.blocking_send(end).map_err(|_| StageError::Downstream)
+        self.finished.send(end).await.map_err(|_| StageError::Downstream)
     }
 
     /// The state of a host from the store: of this round, or of an earlier one with the pages that are held in this one.

@@ -73,7 +73,7 @@ impl Shard {
     }
 
     /// Lets a page go.
-    pub(super) fn send(
+    pub(super) async fn send(
         &self,
         mut page: ExtractedPage,
         cleaned: Cleaned,
@@ -100,7 +100,7 @@ impl Shard {
         let text_hash = if whole { content_hash } else { ContentHash::of(&text) };
         let change = recrawl::change(page.request.before.as_deref(), content_hash, text_hash);
         if change == Change::Unchanged {
-            return self.unchanged(&page, claim, Some(text_hash));
+            return self.unchanged(&page, claim, Some(text_hash)).await;
         }
         // most copies need none
         let sketch = (first == key).then(|| duplicates::sketch(&self.context, exact, &text));
@@ -118,6 +118,7 @@ impl Shard {
             quality,
             page,
         };
-        self.finished.blocking_send(Finished::Page(Box::new(page), share)).map_err(|_| StageError::Downstream)
+        let page = Finished::Page(Box::new(page), share);
+        self.finished.send(page).await.map_err(|_| StageError::Downstream)
     }
 }
