@@ -43,7 +43,8 @@ impl fmt::Display for Bound {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::{Duration, Instant};
+    use std::time::Duration;
+    use tokio::time::Instant;
 
     #[test]
     fn each_bound_is_reached_by_its_own_measure() {

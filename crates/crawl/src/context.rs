@@ -26,7 +26,6 @@ use crawl_fetch::{ByteBudget, Gate, HttpClient, RetrySettings, Traps};
 use crawl_model::{CleanPage, FailedPage, HostKey, LeaseRef, Outcome, PageHistory, StoreError};
 use std::{
     collections::BTreeMap,
-    hash::{BuildHasher, RandomState},
     io,
     sync::{Arc, Mutex, OnceLock, PoisonError},
     time::Duration,
@@ -250,17 +249,7 @@ pub enum StageError {
     Downstream,
 }
 
-/// Milliseconds since the Unix epoch.
-#[must_use]
-pub fn now_ms() -> i64 {
-    jiff::Timestamp::now().as_millisecond()
-}
-
-/// A number that nobody can guess. The hasher's keys are random for each value, which is random enough.
-#[must_use]
-pub fn random() -> u64 {
-    RandomState::new().hash_one(0_u8)
-}
+pub use crawl_model::{now_ms, random};
 
 /// The `Content-Type` of markup that is text already, whatever charset it declares.
 pub const HTML: &str = "text/html; charset=utf-8";

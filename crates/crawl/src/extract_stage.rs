@@ -107,6 +107,7 @@ pub async fn run(
         let Some(permit) = context.cpu.ready().await else { break };
         let page = loop {
             tokio::select! {
+                biased;
                 // an error must not wait for the next page, of which there may be none
                 Some(done) = in_hand.join_next() => joined(done)?,
                 page = pages.recv() => break page,

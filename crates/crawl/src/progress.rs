@@ -49,9 +49,9 @@ pub async fn show(context: Arc<Context>, done: tokio_util::sync::CancellationTok
     bar.finish_and_clear();
 }
 
-fn line(context: &Context, counts: &FrontierCounts, last: &mut (u64, std::time::Instant)) -> String {
+fn line(context: &Context, counts: &FrontierCounts, last: &mut (u64, tokio::time::Instant)) -> String {
     let stats = &context.stats;
-    let (now, pages) = (std::time::Instant::now(), stats.pages.get());
+    let (now, pages) = (tokio::time::Instant::now(), stats.pages.get());
     #[expect(clippy::cast_precision_loss, reason = "a rate for the eye")]
     let rate = (pages - last.0) as f64 / now.duration_since(last.1).as_secs_f64().max(0.001);
     *last = (pages, now);

@@ -296,6 +296,8 @@ impl Scheduler {
         };
         let pause = next.map_or(IDLE, |at| at.saturating_duration_since(Instant::now()).min(IDLE));
         tokio::select! {
+            // the same order each time, for a simulation that is repeated
+            biased;
             () = self.context.cancel.cancelled() => {}
             () = self.context.stats.changed.notified() => {}
             () = self.context.gate.freed() => {}

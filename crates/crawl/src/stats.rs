@@ -10,9 +10,8 @@ use std::{
         Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
-    time::Instant,
 };
-use tokio::sync::Notify;
+use tokio::{sync::Notify, time::Instant};
 
 /// Hosts whose figures are kept one by one; those that come after count in the sums alone.
 const MAX_HOSTS: usize = 10_000;

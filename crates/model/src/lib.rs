@@ -1,12 +1,13 @@
 //! What flows through the crawler, and the traits of storage.
 //!
 //! Everything here is plain data: owned, `Send`, serialisable where it is stored. No I/O, no regular
-//! expressions, no defaults, no clock. The crates `fetch`, `extract`, `dedup` and `store` know only this crate;
+//! expressions, no defaults. [`now_ms`] is the one clock. The crates `fetch`, `extract`, `dedup` and `store` know only this crate;
 //! `crawl` alone knows all of them.
 //!
 //! One page takes these shapes on its way:
 //! [`CrawlRequest`] → [`FetchedPage`] → [`ExtractedPage`] → [`CleanPage`] → [`Record`].
 
+mod clock;
 mod extracted;
 mod history;
 mod keys;
@@ -19,6 +20,7 @@ mod signals;
 mod storage;
 mod texts;
 
+pub use clock::{Simulation, SimulationGuard, instant, now_ms, random, simulate, system_time};
 pub use extracted::{
     Block, Directives, ExtractedPage, Extraction, Extractor, Hreflang, Link, LinkKind, PageMetadata, Warning,
 };

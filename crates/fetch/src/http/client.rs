@@ -5,10 +5,11 @@ use super::{
     content::{Declared, SkipKind, essence, gate, gate_shown},
     cookies::CookieJar,
     exchange::{Draft, Recorder, Truncated},
-    failure::{Limits, classify},
+    failure::Limits,
     headers::{conditions, headers, owned, requestable, retry_after, target},
     pool::{Pool, literal},
     settings::{HostAuth, HttpSettings},
+    transport::{Answer, Transport},
 };
 use crate::{
     budget::{Admission, ByteBudget},
@@ -16,15 +17,13 @@ use crate::{
     politeness::AddressBook,
     user_agents,
 };
-use crawl_model::{Body, CrawlRequest, FetchedPage, HostKey, Origin, Strategy, Timings};
+use base64::{Engine, prelude::BASE64_STANDARD};
+use crawl_model::{Body, CrawlRequest, FetchedPage, HostKey, Origin, Strategy, Timings, now_ms};
 use reqwest::{
-    RequestBuilder, Response,
-    header::{COOKIE, HeaderMap, HeaderName, HeaderValue},
+    Response,
+    header::{AUTHORIZATION, COOKIE, HeaderMap, HeaderName, HeaderValue},
 };
-use std::{
-    sync::Arc,
-    time::{Duration, SystemTime},
-};
+use std::{sync::Arc, time::Duration};
 use tokio::time::{Instant, timeout, timeout_at};
 use url::Url;
 use uuid::Uuid;
@@ -106,7 +105,7 @@ pub struct Resource {
 /// An HTTP client for pages and what belongs to them. It follows no redirect: every hop is the caller's decision and
 /// counts for politeness. Cheap to share behind an `Arc`.
 pub struct HttpClient {
-    pool: Pool,
+    transport: Arc<dyn Transport>,
     settings: HttpSettings,
     budget: ByteBudget,
     plain: HeaderMap,
@@ -123,16 +122,25 @@ impl HttpClient {
     /// # Errors
     /// When a header or the proxy of the settings is not valid, or TLS cannot be set up.
     pub fn new(settings: HttpSettings, budget: ByteBudget) -> Result<Self, FetchError> {
+        let pool = Arc::new(Pool::new(&settings)?);
+        Self::over(pool, settings, budget)
+    }
+
+    /// As [`HttpClient::new`], over another network.
+    ///
+    /// # Errors
+    /// When a header of the settings is not valid.
+    pub fn over(
+        transport: Arc<dyn Transport>,
+        settings: HttpSettings,
+        budget: ByteBudget,
+    ) -> Result<Self, FetchError> {
         let mobile = user_agents::mobile_headers(&settings.user_agent);
         Ok(Self {
-            pool: Pool::new(&settings)?,
+            transport,
             plain: headers(&settings, &[])?,
             mobile: headers(&settings, &mobile)?,
-            limits: Limits {
-                connect: settings.connect_timeout,
-                read: settings.read_timeout,
-                total: settings.total_timeout,
-            },
+            limits: Limits::of(&settings),
             cookies: settings.cookies.then(CookieJar::default),
             settings,
             budget,
@@ -167,7 +175,7 @@ impl HttpClient {
         let Some(host) = HostKey::of(url) else { return Ok(()) };
         let limit = self.limits.connect;
         let late = FetchError::Timeout { phase: Phase::Connect, limit };
-        if let Some(address) = timeout(limit, self.pool.locate(url)).await.unwrap_or(Err(late))? {
+        if let Some(address) = timeout(limit, self.transport.locate(url)).await.unwrap_or(Err(late))? {
             self.addresses.note(&host, address);
         }
         Ok(())
@@ -367,20 +375,19 @@ impl HttpClient {
     ) -> Result<(Response, Option<Draft>), FetchError> {
         let started_at_ms = now_ms();
         let url = requestable(url)?;
-        let host = url.host_str().unwrap_or_default().to_owned();
         self.permitted(&url).await?;
         self.add_cookies(&url, &mut headers);
         // behind a proxy the peer is the proxy, which says nothing about the host
-        let key = if self.pool.is_direct(&url) { HostKey::of(&url) } else { None };
-        let direct = self.pool.is_direct(&url);
+        let direct = self.transport.is_direct(&url);
+        let key = if direct { HostKey::of(&url) } else { None };
         let sent = self.recorder.is_some().then(|| headers.clone());
-        let request = self.request(&url, headers);
+        self.add_credentials(&url, &mut headers);
         let limit = self.limits.read.max(self.limits.connect);
         let patience = Instant::now() + limit;
-        match timeout_at(patience.min(deadline), request.send()).await {
-            Ok(Ok(response)) => {
-                if let (Some(key), Some(peer)) = (key, response.remote_addr()) {
-                    self.addresses.note(&key, peer.ip());
+        match timeout_at(patience.min(deadline), self.transport.get(&url, headers)).await {
+            Ok(Ok(Answer { response, peer })) => {
+                if let (Some(key), Some(peer)) = (key, peer) {
+                    self.addresses.note(&key, peer);
                 }
                 if let Some(jar) = &self.cookies {
                     jar.keep(&url, response.headers());
@@ -390,7 +397,7 @@ impl HttpClient {
                 });
                 Ok((response, draft))
             }
-            Ok(Err(error)) => Err(classify(&error, &host, self.pool.proxy_of(&url), self.limits)),
+            Ok(Err(error)) => Err(error),
             Err(_) if patience < deadline => Err(FetchError::Timeout { phase: Phase::Headers, limit }),
             Err(_) => Err(FetchError::Timeout { phase: Phase::Total, limit: self.limits.total }),
         }
@@ -403,12 +410,13 @@ impl HttpClient {
         }
     }
 
-    /// A request with the credentials of its origin.
-    fn request(&self, url: &Url, headers: HeaderMap) -> RequestBuilder {
-        let request = self.pool.client(url).get(url.clone()).headers(headers);
-        match self.credentials(url) {
-            Some(auth) => request.basic_auth(&auth.user, Some(&auth.password)),
-            None => request,
+    /// Adds the credentials of the URL's origin.
+    fn add_credentials(&self, url: &Url, headers: &mut HeaderMap) {
+        let Some(auth) = self.credentials(url) else { return };
+        let pair = BASE64_STANDARD.encode(format!("{}:{}", auth.user, auth.password));
+        if let Ok(mut value) = HeaderValue::from_str(&format!("Basic {pair}")) {
+            value.set_sensitive(true);
+            headers.insert(AUTHORIZATION, value);
         }
     }
 
@@ -419,11 +427,11 @@ impl HttpClient {
         let mut headers: HeaderMap =
             self.settings.headers.iter().map(|header| (header.name.clone(), header.value.clone())).collect();
         self.add_cookies(url, &mut headers);
-        let Ok(request) = self.request(url, headers).build() else { return Vec::new() };
+        self.add_credentials(url, &mut headers);
         let text = |(name, value): (&HeaderName, &HeaderValue)| {
             Some((name.to_string(), value.to_str().ok()?.to_owned()))
         };
-        request.headers().iter().filter_map(text).collect()
+        headers.iter().filter_map(text).collect()
     }
 
     /// The address policy, as far as the resolver of the connection does not see to it.
@@ -432,10 +440,9 @@ impl HttpClient {
             let host = url.host_str().unwrap_or_default().to_owned();
             return Err(FetchError::AddressBlocked { host, address });
         }
-        let Some(name) = self.pool.unchecked_name(url) else { return Ok(()) };
         let limit = self.limits.connect;
         let late = FetchError::Timeout { phase: Phase::Connect, limit };
-        timeout(limit, self.pool.check(name)).await.unwrap_or(Err(late))
+        timeout(limit, self.transport.check(url)).await.unwrap_or(Err(late))
     }
 
     /// The credentials configured for exactly this origin; a redirect to another one is another URL and gets none.
@@ -473,9 +480,4 @@ fn compact(mut bytes: Vec<u8>) -> Vec<u8> {
 
 fn millis(duration: Duration) -> u32 {
     u32::try_from(duration.as_millis()).unwrap_or(u32::MAX)
-}
-
-pub(crate) fn now_ms() -> i64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }

@@ -4,7 +4,7 @@
 //! A subset of RFC 6265: the `Domain` attribute is ignored, so that a cookie goes back to the very host that set it and
 //! to no other one. Bounded: the oldest cookies and hosts give way.
 
-use crawl_model::HostKey;
+use crawl_model::{HostKey, system_time};
 use reqwest::header::{HeaderMap, HeaderValue, SET_COOKIE};
 use rustc_hash::FxHashMap;
 use std::{
@@ -92,7 +92,7 @@ impl CookieJar {
     /// Keeps what a response to `url` sets.
     pub(super) fn keep(&self, url: &Url, headers: &HeaderMap) {
         let Some(host) = HostKey::of(url).filter(|_| headers.contains_key(SET_COOKIE)) else { return };
-        let now = SystemTime::now();
+        let now = system_time();
         let mut guard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let hosts = &mut *guard;
         if !hosts.jars.contains_key(&host) {
@@ -112,7 +112,7 @@ impl CookieJar {
     /// The `Cookie` header of a request for `url`, if there is anything to send.
     pub(super) fn header(&self, url: &Url) -> Option<HeaderValue> {
         let host = HostKey::of(url)?;
-        let now = SystemTime::now();
+        let now = system_time();
         let hosts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let pairs: Vec<String> = hosts
             .jars

@@ -1,6 +1,6 @@
 //! From the errors of the libraries below to [`FetchError`].
 
-use super::resolve::Refused;
+use super::{resolve::Refused, settings::HttpSettings};
 use crate::error::{FetchError, Phase};
 use std::{error::Error, io, time::Duration};
 
@@ -10,6 +10,12 @@ pub(super) struct Limits {
     pub(super) connect: Duration,
     pub(super) read: Duration,
     pub(super) total: Duration,
+}
+
+impl Limits {
+    pub(super) const fn of(settings: &HttpSettings) -> Self {
+        Self { connect: settings.connect_timeout, read: settings.read_timeout, total: settings.total_timeout }
+    }
 }
 
 /// What went wrong between the request and the end of the body. `proxy` is the one that stands between, if one does.

@@ -2,12 +2,12 @@
 
 use super::{decode::ACCEPT_ENCODING, settings::HttpSettings};
 use crate::{error::FetchError, user_agents};
-use crawl_model::{CrawlRequest, Headers, HostKey};
+use crawl_model::{CrawlRequest, Headers, HostKey, system_time};
 use reqwest::header::{
     ACCEPT, ACCEPT_ENCODING as ACCEPT_ENCODING_NAME, ACCEPT_LANGUAGE, HeaderMap, HeaderName, HeaderValue,
     IF_MODIFIED_SINCE, IF_NONE_MATCH, LOCATION, RETRY_AFTER, USER_AGENT,
 };
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 use url::Url;
 
 /// The URL as it may go out: http or https, and without credentials, which a link must not be able to make us send.
@@ -61,7 +61,7 @@ pub fn parse_retry_after(value: &str) -> Option<Duration> {
     let value = value.trim();
     let wait = match value.parse::<u64>() {
         Ok(seconds) => Duration::from_secs(seconds),
-        Err(_) => httpdate::parse_http_date(value).ok()?.duration_since(SystemTime::now()).ok()?,
+        Err(_) => httpdate::parse_http_date(value).ok()?.duration_since(system_time()).ok()?,
     };
     (!wait.is_zero() && wait <= YEAR).then_some(wait)
 }

@@ -12,9 +12,9 @@ mod headers;
 mod pool;
 mod resolve;
 mod settings;
+mod transport;
 
 pub use addresses::AddressPolicy;
-pub(crate) use client::now_ms;
 pub use client::{Fetched, HttpClient, Resource};
 pub use content::{SkipKind, foreign_format};
 pub use decode::decode_body;
@@ -22,3 +22,4 @@ pub use exchange::{Exchange, Recorded, Recorder, Truncated};
 pub use headers::parse_retry_after;
 pub use resolve::ResolveRule;
 pub use settings::{HostAuth, HttpSettings, ProxyChoice, RequestHeader};
+pub use transport::{Answer, Transport, Waiting};

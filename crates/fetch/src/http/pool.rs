@@ -1,13 +1,14 @@
 //! The reqwest clients behind one [`HttpClient`](super::HttpClient), and the choice among them.
 
-use super::failure::innermost;
 use super::{
+    failure::{Limits, classify, innermost},
     resolve::{GuardedResolver, Refused},
     settings::{HttpSettings, ProxyChoice},
+    transport::{Answer, Transport, Waiting},
 };
 use crate::error::FetchError;
 use hyper_util::client::proxy::matcher::Matcher;
-use reqwest::{Certificate, Client, Proxy, redirect};
+use reqwest::{Certificate, Client, Proxy, header::HeaderMap, redirect};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::{net::IpAddr, sync::Arc};
 use url::{Host, Url};
@@ -33,6 +34,7 @@ pub(super) struct Pool {
     environment: Matcher,
     /// A resolver without exemptions, for pages at those names.
     guard: GuardedResolver,
+    limits: Limits,
 }
 
 impl Pool {
@@ -54,6 +56,7 @@ impl Pool {
             urls.iter().filter_map(|url| url.host_str().map(str::to_ascii_lowercase)).collect();
         Ok(Self {
             direct: proxies.is_empty(),
+            limits: Limits::of(settings),
             proxies: proxies.clone(),
             choice: settings.proxy.clone(),
             environment: Matcher::from_system(),
@@ -68,14 +71,14 @@ impl Pool {
         })
     }
 
-    /// Whether the peer of a request to this URL is the host itself.
-    pub(super) fn is_direct(&self, url: &Url) -> bool {
+    /// See [`Transport::is_direct`].
+    fn reaches_host(&self, url: &Url) -> bool {
         self.direct || !std::ptr::eq(self.client(url), &raw const self.open)
     }
 
     /// The proxy that a request to this URL goes through, as `host:port`, without its credentials.
-    pub(super) fn proxy_of(&self, url: &Url) -> Option<String> {
-        if self.is_direct(url) {
+    fn proxy_of(&self, url: &Url) -> Option<String> {
+        if self.reaches_host(url) {
             return None;
         }
         let (host, port) = match &self.choice {
@@ -89,23 +92,18 @@ impl Pool {
         Some(port.map_or_else(|| host.clone(), |port| format!("{host}:{port}")))
     }
 
-    /// The name in a URL that has to be looked up with [`Pool::check`] before a request is sent: the resolver of a client
+    /// The name in a URL that has to be looked up with [`Transport::check`] before a request is sent: the resolver of a client
     /// with a proxy lets the proxy's own name pass, and cannot tell a connection to the proxy from one to a page there.
-    pub(super) fn unchecked_name<'a>(&self, url: &'a Url) -> Option<&'a str> {
-        if self.is_direct(url) {
+    fn unchecked_name<'a>(&self, url: &'a Url) -> Option<&'a str> {
+        if self.reaches_host(url) {
             return None;
         }
         url.domain().filter(|name| self.proxies.contains(*name))
     }
 
-    /// Holds the addresses of a name against the policy.
-    pub(super) async fn check(&self, name: &str) -> Result<(), FetchError> {
-        resolve(&self.guard, name).await.map(drop)
-    }
-
-    /// Where a request to this URL will go, as far as it can be told: behind a proxy that is the proxy's matter.
-    pub(super) async fn locate(&self, url: &Url) -> Result<Option<IpAddr>, FetchError> {
-        if !self.is_direct(url) {
+    /// See [`Transport::locate`].
+    async fn address_of(&self, url: &Url) -> Result<Option<IpAddr>, FetchError> {
+        if !self.reaches_host(url) {
             return Ok(None);
         }
         let Some(name) = url.domain() else { return Ok(literal(url)) };
@@ -114,7 +112,7 @@ impl Pool {
         resolve(resolver.unwrap_or(&self.guard), name).await
     }
 
-    pub(super) fn client(&self, url: &Url) -> &Client {
+    fn client(&self, url: &Url) -> &Client {
         match url.host() {
             Some(Host::Domain(name)) => url
                 .port_or_known_default()
@@ -124,6 +122,40 @@ impl Pool {
             _ if is_public_literal(url) => &self.open,
             _ => &self.literal,
         }
+    }
+}
+
+impl Transport for Pool {
+    fn get<'a>(&'a self, url: &'a Url, headers: HeaderMap) -> Waiting<'a, Answer> {
+        Box::pin(async move {
+            match self.client(url).get(url.clone()).headers(headers).send().await {
+                Ok(response) => {
+                    let peer = response.remote_addr().map(|peer| peer.ip());
+                    Ok(Answer { response, peer })
+                }
+                Err(error) => {
+                    let host = url.host_str().unwrap_or_default();
+                    Err(classify(&error, host, self.proxy_of(url), self.limits))
+                }
+            }
+        })
+    }
+
+    fn locate<'a>(&'a self, url: &'a Url) -> Waiting<'a, Option<IpAddr>> {
+        Box::pin(self.address_of(url))
+    }
+
+    fn check<'a>(&'a self, url: &'a Url) -> Waiting<'a, ()> {
+        Box::pin(async move {
+            match self.unchecked_name(url) {
+                Some(name) => resolve(&self.guard, name).await.map(drop),
+                None => Ok(()),
+            }
+        })
+    }
+
+    fn is_direct(&self, url: &Url) -> bool {
+        self.reaches_host(url)
     }
 }
 

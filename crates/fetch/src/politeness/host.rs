@@ -2,7 +2,7 @@
 
 use super::settings::{PolitenessSettings, SlotOutcome};
 use governor::{
-    Jitter, Quota, RateLimiter,
+    Quota, RateLimiter,
     clock::Clock,
     middleware::NoOpMiddleware,
     state::{InMemoryState, NotKeyed},
@@ -174,7 +174,8 @@ pub(super) fn base_pause(host: &Host, settings: &PolitenessSettings) -> Duration
 fn pause(host: &Host, settings: &PolitenessSettings) -> Duration {
     let base = base_pause(host, settings);
     if settings.jitter > 0.0 && !base.is_zero() {
-        Jitter::up_to(base.mul_f64(settings.jitter.min(MAX_JITTER))) + base
+        let share = crawl_model::random() as f64 / u64::MAX as f64;
+        base.mul_f64(1.0 + settings.jitter.min(MAX_JITTER) * share)
     } else {
         base
     }

@@ -3,10 +3,10 @@
 use super::policy::ROBOTS_MAX_BYTES;
 use crate::{
     error::{FetchError, Phase},
-    http::{HttpClient, now_ms},
+    http::HttpClient,
     politeness::{Gate, HostSlot, NotYet, SlotOutcome},
 };
-use crawl_model::{CachedRobots, HostKey, Origin};
+use crawl_model::{CachedRobots, HostKey, Origin, now_ms};
 use std::{sync::Arc, time::Duration};
 use url::Url;
 

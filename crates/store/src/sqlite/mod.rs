@@ -26,7 +26,7 @@ pub(crate) use error::io_error;
 pub use operate::{HostPlaces, StoreSize};
 pub use projects::SqliteProjects;
 
-use crawl_model::StoreError;
+use crawl_model::{StoreError, instant};
 use error::sql;
 use memory::Memory;
 use migrate::{Migrations, migrate, newest, version};
@@ -195,6 +195,13 @@ impl SqliteStore {
         self.ready()?.commit()
     }
 
+    /// Takes back what is not committed, as the death of the process does. Every further call fails.
+    pub fn abandon(&self) {
+        if let Ok(mut inner) = self.inner.lock() {
+            inner.lose(&StoreError::Other("the store was abandoned".into()));
+        }
+    }
+
     /// The connection of a store that has lost nothing; what has waited long enough is committed first.
     fn ready(&self) -> Result<MutexGuard<'_, Inner>, StoreError> {
         let mut inner = self.inner.lock().unwrap_or_else(|poisoned| {
@@ -206,7 +213,7 @@ impl SqliteStore {
         if let Some(lost) = &inner.lost {
             return Err(lost.error());
         }
-        if inner.open_since.is_some_and(|since| since.elapsed() >= GROUP) {
+        if inner.open_since.is_some_and(|since| instant().saturating_duration_since(since) >= GROUP) {
             inner.commit()?;
         }
         Ok(inner)
@@ -246,7 +253,7 @@ impl Inner {
             }
             // nothing is lost yet if this fails
             self.execute("BEGIN IMMEDIATE").map_err(sql)?;
-            self.open_since = Some(Instant::now());
+            self.open_since = Some(instant());
         }
         work(&self.conn, &mut self.memory).inspect_err(|error| self.lose(error))
     }
