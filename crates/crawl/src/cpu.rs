@@ -15,7 +15,8 @@ pub struct Panicked(pub String);
 /// bounded channel and never in the pool.
 #[derive(Clone)]
 pub struct CpuPool {
-    pool: Arc<rayon::ThreadPool>,
+    /// `None` runs work where it is asked for.
+    pool: Option<Arc<rayon::ThreadPool>>,
     free: Arc<Semaphore>,
     threads: usize,
 }
@@ -43,7 +44,13 @@ impl CpuPool {
             .stack_size(STACK_BYTES)
             .thread_name(move |i| format!("{name}-{i}"))
             .build()?;
-        Ok(Self { pool: Arc::new(pool), free: Arc::new(Semaphore::new(threads)), threads })
+        Ok(Self { pool: Some(Arc::new(pool)), free: Arc::new(Semaphore::new(threads)), threads })
+    }
+
+    /// A pool without threads: the caller's thread does the work at once. For a simulation of a crawl on one thread.
+    #[must_use]
+    pub fn inline() -> Self {
+        Self { pool: None, free: Arc::new(Semaphore::new(1)), threads: 1 }
     }
 
     /// Number of threads, which is also the number of jobs in hand at most.
@@ -66,8 +73,12 @@ impl CpuPool {
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Panicked> {
+        let Some(pool) = &self.pool else {
+            let outcome = std::panic::catch_unwind(AssertUnwindSafe(work));
+            return outcome.map_err(|panic| Panicked(words_of(&*panic)));
+        };
         let (tell, told) = oneshot::channel();
-        self.pool.spawn(move || {
+        pool.spawn(move || {
             if tell.is_closed() {
                 return;
             }
@@ -96,10 +107,11 @@ mod tests {
 
     #[tokio::test]
     async fn a_panic_is_a_value() {
-        let pool = CpuPool::new(1).unwrap();
-        let error = pool.run(|| -> u8 { panic!("page {}", 7) }).await.unwrap_err();
-        assert_eq!(error.to_string(), "page 7");
-        assert_eq!(pool.run(|| 3).await.unwrap(), 3);
+        for pool in [CpuPool::new(1).unwrap(), CpuPool::inline()] {
+            let error = pool.run(|| -> u8 { panic!("page {}", 7) }).await.unwrap_err();
+            assert_eq!(error.to_string(), "page 7");
+            assert_eq!(pool.run(|| 3).await.unwrap(), 3);
+        }
     }
 
     #[tokio::test]

@@ -6,7 +6,6 @@ use crate::{
     cli::RunArgs,
     config::{self, Config, Emit, ExtractSection, LogFormat},
     context::{Context, Ending, StageError},
-    cpu::CpuPool,
     duplicates,
     exit::{Exit, Failure},
     feeds::FeedBook,
@@ -17,6 +16,7 @@ use crate::{
     opt_outs::OptOutCache,
     output::{self, Fields, FileOutput, Kind, LineRecords, Output, RecordOutput, StdoutOutput},
     page_rules, pipeline,
+    platform::Platform,
     progress::{self, Places},
     projects::Keeper,
     recrawl::{self, Recrawl},
@@ -28,13 +28,10 @@ use crate::{
     stats::Stats,
     store::Store,
     strategies::Lessons,
-    threads::Threading,
     upkeep,
 };
 use crawl_extract::{Options, PageExtractor};
-use crawl_fetch::{
-    ByteBudget, Canonicalizer, Gate, HttpClient, RetrySettings, ScopeSet, Seed, Traps, UrlFilter,
-};
+use crawl_fetch::{ByteBudget, Canonicalizer, Gate, RetrySettings, ScopeSet, Seed, Traps, UrlFilter};
 use crawl_model::{Discovery, FrontierCounts, HostKey, NewUrl};
 use std::{
     io,
@@ -58,15 +55,23 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
         .ok_or_else(|| Failure::usage("name a file of seeds: crawl --seed urls.txt, or a site: crawl --seed https://example.org/ (see crawl --help)"))?;
     let seeds = read_seeds(seed_file)?;
     let dir = state::dir(&config, Some(seed_file))?;
-    let group = Some(config.crawl.source_group.as_str()).filter(|g| !g.is_empty());
-    let project = (config.crawl.project.as_str(), group);
-    let state = State::open(&dir, args.fresh, project, rules_version::of(&config))?;
+    let state = open_state(&config, &dir, args.fresh)?;
     upkeep::remove_old(&config.state, &dir, args.quiet);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .map_err(|e| Failure::new(Exit::Internal, format!("the runtime cannot be started: {e}")))?;
     runtime.block_on(crawl(config, &seeds, &state, args.quiet))
+}
+
+/// Takes the state directory of a crawl; `fresh` forgets its contents.
+///
+/// # Errors
+/// When it cannot be written (exit 3) or another run holds it (exit 6).
+pub fn open_state(config: &Config, dir: &Path, fresh: bool) -> Result<State, Failure> {
+    let group = Some(config.crawl.source_group.as_str()).filter(|g| !g.is_empty());
+    let project = (config.crawl.project.as_str(), group);
+    State::open(dir, fresh, project, rules_version::of(config))
 }
 
 fn read_seeds(file: &Path) -> Result<Vec<Seed>, Failure> {
@@ -94,20 +99,75 @@ fn read_seeds(file: &Path) -> Result<Vec<Seed>, Failure> {
 
 async fn crawl(config: Config, seeds: &[Seed], state: &State, quiet: bool) -> Result<Exit, Failure> {
     let metrics = Metrics::open(&config.metrics).await?;
-    let context = Arc::new(full_context(config, state)?);
-    context.browser.reap();
-    recall(&context, state)?;
-    plant(&context, seeds)?;
-    tell_of_round(&context, state, quiet);
-    let Outputs { records, errors } = outputs(&context, state)?;
-    let names = (records.name().to_owned(), errors.name().to_owned());
-
-    let mut beside = Beside::start(&context, metrics, quiet);
-    let outcome = pipeline::run(Arc::clone(&context), records, errors).await;
-    // whatever happened, what is in it is whole
-    let ended = context.archive.as_ref().map_or(Ok(()), Archive::finish);
-    let outcome = outcome.and(ended);
+    let session = Session::open(config, seeds, state, &Platform::default(), quiet)?;
+    let mut beside = Beside::start(&session.context, metrics, quiet);
+    let (context, names) = (Arc::clone(&session.context), session.names());
+    let outcome = session.run().await;
     beside.wipe().await;
+    let exit = finish(&context, state, &names, outcome, quiet);
+    beside.end().await;
+    exit
+}
+
+/// A run that is ready to begin: the state is recalled, the seeds are planted, the outputs are open.
+pub struct Session {
+    /// The parts that the stages share.
+    pub context: Arc<Context>,
+    outputs: Outputs,
+}
+
+impl Session {
+    /// Prepares a run on a platform.
+    ///
+    /// # Errors
+    /// When a setting cannot be used, or the state or an output cannot be read or written.
+    pub fn open(
+        config: Config,
+        seeds: &[Seed],
+        state: &State,
+        platform: &Platform,
+        quiet: bool,
+    ) -> Result<Self, Failure> {
+        let context = Arc::new(full_context(config, state, platform)?);
+        context.browser.reap();
+        recall(&context, state)?;
+        plant(&context, seeds)?;
+        tell_of_round(&context, state, quiet);
+        let outputs = outputs(&context, state)?;
+        Ok(Self { context, outputs })
+    }
+
+    /// Names of the output and of the error log.
+    #[must_use]
+    pub fn names(&self) -> (String, String) {
+        let Outputs { records, errors } = &self.outputs;
+        (records.name().to_owned(), errors.name().to_owned())
+    }
+
+    /// Runs all stages to their end.
+    ///
+    /// # Errors
+    /// The first error of a stage.
+    pub async fn run(self) -> Result<(), StageError> {
+        let Self { context, outputs: Outputs { records, errors } } = self;
+        let outcome = pipeline::run(Arc::clone(&context), records, errors).await;
+        // whatever happened, what is in it is whole
+        let ended = context.archive.as_ref().map_or(Ok(()), Archive::finish);
+        outcome.and(ended)
+    }
+}
+
+/// Closes the outputs of a run, leaves its report and prints its summary; `names` are those of the output and of the error log.
+///
+/// # Errors
+/// The error of the run; or the state cannot be written.
+pub fn finish(
+    context: &Context,
+    state: &State,
+    names: &(String, String),
+    outcome: Result<(), StageError>,
+    quiet: bool,
+) -> Result<Exit, Failure> {
     if outcome.is_ok() {
         context.save_told()?;
         // after an error a file may hold lines that were not settled: those are for the next run to cut off
@@ -120,22 +180,21 @@ async fn crawl(config: Config, seeds: &[Seed], state: &State, quiet: bool) -> Re
     let counts =
         if outcome.is_ok() { context.store.counts()? } else { context.store.counts().unwrap_or_default() };
     let why = progress::heading(outcome.as_ref().err(), ending, &counts, &context.stats);
-    let report = leave_report(&context, state, why, outcome.as_ref().err(), ending, &counts);
+    let report = leave_report(context, state, why, outcome.as_ref().err(), ending, &counts);
     if !quiet {
         let places = Places { output: &names.0, errors: Path::new(&names.1), report: report.as_deref() };
         match context.config.log.format {
-            LogFormat::Text => say(&progress::summary(&context, why, &counts, &places)),
+            LogFormat::Text => say(&progress::summary(context, why, &counts, &places)),
             LogFormat::Json => {
-                say_json(Level::INFO, "summary", progress::summary_json(&context, why, &counts, &places));
+                say_json(Level::INFO, "summary", progress::summary_json(context, why, &counts, &places));
             }
         }
     }
     if outcome.is_ok() && ending == Ending::Drained {
         upkeep::compact(&state.store, &context.config.state, quiet)?;
     }
-    beside.end().await;
     match outcome {
-        Ok(()) => exit(&context, ending, &counts),
+        Ok(()) => exit(context, ending, &counts),
         Err(StageError::ClosedPipe) => Ok(Exit::Done),
         Err(error) => Err(error.into()),
     }
@@ -227,9 +286,9 @@ fn recall(context: &Context, state: &State) -> Result<(), Failure> {
 }
 
 /// What the stages share, with what only a crawl has: a project and an archive.
-fn full_context(config: Config, state: &State) -> Result<Context, Failure> {
+fn full_context(config: Config, state: &State, platform: &Platform) -> Result<Context, Failure> {
     let keeper = Keeper::open(&config)?;
-    let mut context = context(config, Arc::clone(&state.store) as Arc<dyn Store>)?;
+    let mut context = context_on(platform, config, Arc::clone(&state.store) as Arc<dyn Store>)?;
     context.keeper = keeper;
     context.recrawl.whole = state.new_round;
     if let Some(archive) = Archive::open(&context.config, context.cpu.clone())? {
@@ -275,15 +334,26 @@ fn tell_of_round(context: &Context, state: &State, quiet: bool) {
 /// # Errors
 /// When a setting cannot be used.
 pub fn context(config: Config, store: Arc<dyn Store>) -> Result<Context, Failure> {
+    context_on(&Platform::default(), config, store)
+}
+
+fn context_on(platform: &Platform, config: Config, store: Arc<dyn Store>) -> Result<Context, Failure> {
+    let store = platform.store(store);
     let usage = |error: &dyn std::fmt::Display| Failure::usage(error.to_string());
     let http = config.fetch.http_settings()?;
     let product_token = product_token(&http.user_agent);
     let recrawl = Recrawl::new(&config, rules_version::of(&config), store.is_recrawl()?);
     let budget = ByteBudget::new(config.fetch.body_budget.as_u64());
     let overlay = Some(config.extract.rules.as_str()).filter(|dir| !dir.is_empty()).map(Path::new);
-    let rules = page_rules::load(overlay, &config.extract.consent_lists, |line| tracing::warn!("{line}"))?;
+    let rules = match &platform.rules {
+        Some(rules) => Arc::clone(rules),
+        None => {
+            let lists = &config.extract.consent_lists;
+            Arc::new(page_rules::load(overlay, lists, |line| tracing::warn!("{line}"))?)
+        }
+    };
     let browser = Browser::new(&config, &http, &rules);
-    let client = HttpClient::new(http, budget.clone()).map_err(|e| usage(&e))?;
+    let client = platform.client(http, budget.clone()).map_err(|e| usage(&e))?;
     let filter = UrlFilter::new(config.crawl.url_filters, &config.crawl.include, &config.crawl.exclude)
         .map_err(|e| usage(&e))?;
     let traps = Arc::new(Traps::new(config.traps.settings(), i32::from(jiff::Zoned::now().year())));
@@ -301,12 +371,10 @@ pub fn context(config: Config, store: Arc<dyn Store>) -> Result<Context, Failure
         backoff: config.fetch.backoff,
         max_backoff: config.fetch.max_backoff,
     };
-    let cpu =
-        CpuPool::new(config.extract.threads).map_err(|e| Failure::new(Exit::Internal, e.to_string()))?;
     Ok(Context {
         sketcher: duplicates::sketcher(&config)?,
-        cpu,
-        threading: Threading::default(),
+        cpu: platform.cpu(config.extract.threads)?,
+        threading: platform.threading,
         recrawl,
         retry,
         browser,

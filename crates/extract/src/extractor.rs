@@ -61,8 +61,8 @@ impl PageExtractor {
 
     /// An extractor with rules that were loaded before.
     #[must_use]
-    pub fn from_rules(rules: Rules, options: Options) -> Self {
-        Self { options, rules: Arc::new(rules) }
+    pub fn from_rules(rules: impl Into<Arc<Rules>>, options: Options) -> Self {
+        Self { options, rules: rules.into() }
     }
 
     /// The options that were given.
