@@ -96,7 +96,7 @@ mod tests {
         let moment = Instant::now();
         let guard = simulate(Rc::new(Fixed(moment)));
         assert_eq!((now_ms(), instant(), random()), (4_102_444_800_000, moment, 7));
-        let elsewhere = std::thread::spawn(|| (now_ms(), random())).join().unwrap();
+        let elsewhere = std::thread::scope(|scope| scope.spawn(|| (now_ms(), random())).join().unwrap());
         assert!(elsewhere.0 != 4_102_444_800_000 && elsewhere.1 != 7);
         drop(guard);
         assert_ne!(now_ms(), 4_102_444_800_000);

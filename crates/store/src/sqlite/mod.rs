@@ -195,10 +195,11 @@ impl SqliteStore {
         self.ready()?.commit()
     }
 
-    /// Takes back what is not committed, as the death of the process does. Every further call fails.
-    pub fn abandon(&self) {
+    /// Takes back what is not committed, as the death of the process or an error does. Every further call fails for the reason
+    /// given.
+    pub fn abandon(&self, why: &StoreError) {
         if let Ok(mut inner) = self.inner.lock() {
-            inner.lose(&StoreError::Other("the store was abandoned".into()));
+            inner.lose(why);
         }
     }
 

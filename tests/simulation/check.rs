@@ -1,0 +1,211 @@
+//! What must hold of every simulated crawl.
+
+use super::{
+    faults::Fault,
+    network::Request,
+    plan::{NEVER, Plan},
+    play::{End, Life, Played},
+};
+use crawl::{exit::Exit, output::Kind};
+use crawl_archive::{Body, Item, ReadOptions, read_file};
+use serde_json::Value;
+use std::{collections::BTreeMap, fs, ops::ControlFlow, path::Path, time::Duration};
+
+/// URL and text of each record, sorted.
+pub type Records = Vec<(String, String)>;
+/// URL and kind of each line of the error log, sorted.
+pub type Errors = Vec<(String, String)>;
+
+/// Timers are a millisecond fine.
+const GRAIN: Duration = Duration::from_millis(2);
+
+/// The records of an output, all of which have to be readable.
+pub fn records(path: &Path) -> Result<Records, String> {
+    let mut records = match Kind::of(path) {
+        Kind::Folder => folder(path)?,
+        _ if !path.exists() => Vec::new(),
+        _ => table(path)?,
+    };
+    records.sort();
+    Ok(records)
+}
+
+fn table(path: &Path) -> Result<Records, String> {
+    let mut records = Vec::new();
+    let mut wrong = None;
+    let options = ReadOptions { max_record: 8 << 20, keep_lines: false };
+    let read = read_file(path, &options, &mut |item| {
+        match item {
+            Item::Document(document) => {
+                let Body::Text(text) = document.body else { return ControlFlow::Continue(()) };
+                records.push((document.url, text));
+            }
+            Item::Skipped => {}
+            Item::Unreadable { number, error } => wrong = Some(format!("record {number}: {error:?}")),
+        }
+        ControlFlow::Continue(())
+    });
+    match (read, wrong) {
+        (Ok(()), None) => Ok(records),
+        (Err(error), _) => Err(format!("{}: {error}", path.display())),
+        (Ok(()), Some(wrong)) => Err(format!("{}: unreadable: {wrong}", path.display())),
+    }
+}
+
+fn folder(path: &Path) -> Result<Records, String> {
+    let mut records = Vec::new();
+    for line in lines(&path.join("index.jsonl"))? {
+        let text = |name: &str| line[name].as_str().unwrap_or_default().to_owned();
+        let file = path.join(text("path"));
+        let page = fs::read_to_string(&file).map_err(|e| format!("{}: {e}", file.display()))?;
+        let body = page.split_once("\n---\n\n").map(|(_, body)| body.to_owned());
+        records.push((text("url"), body.ok_or_else(|| format!("{} is torn", file.display()))?));
+    }
+    Ok(records)
+}
+
+fn lines(path: &Path) -> Result<Vec<Value>, String> {
+    let Ok(text) = fs::read_to_string(path) else { return Ok(Vec::new()) };
+    if !text.is_empty() && !text.ends_with('\n') {
+        return Err(format!("{}: the last line is torn", path.display()));
+    }
+    text.lines()
+        .map(|line| serde_json::from_str(line).map_err(|e| format!("{}: {e}: {line}", path.display())))
+        .collect()
+}
+
+/// The lines of the error log.
+pub fn errors(path: &Path) -> Result<Errors, String> {
+    let text = |line: &Value, name: &str| line[name].as_str().unwrap_or_default().to_owned();
+    let mut errors: Errors =
+        lines(path)?.iter().map(|line| (text(line, "url"), text(line, "kind"))).collect();
+    errors.sort();
+    Ok(errors)
+}
+
+/// A process ends as its fault lets it.
+pub fn exit(life: &Life) -> Result<(), String> {
+    use Exit as E;
+    let done = matches!(life.end, End::Exited(E::Done | E::NoSeed));
+    let allowed = match (life.fault, life.struck) {
+        (Fault::KillAtCall { .. } | Fault::KillAtTime(_), true) => life.end == End::Died,
+        (Fault::StoreFails { full: true, .. }, true) => life.end == End::Exited(E::Storage),
+        (Fault::StoreFails { full: false, .. }, true) => life.end == End::Exited(E::Internal),
+        (Fault::Interrupt(_), true) => done || life.end == End::Exited(E::Interrupted),
+        (Fault::Limit(_), _) => done || life.end == End::Exited(E::Limit),
+        _ => done,
+    };
+    if allowed { Ok(()) } else { Err(format!("ended otherwise than documented: {life:?}")) }
+}
+
+/// Records that a crawl lacks, and those that it has too often, by their URLs.
+#[derive(Debug, Default)]
+pub struct Difference {
+    pub lost: Vec<String>,
+    pub doubled: Vec<String>,
+    pub other: Vec<String>,
+}
+
+impl Difference {
+    pub fn is_empty(&self) -> bool {
+        self.lost.is_empty() && self.doubled.is_empty() && self.other.is_empty()
+    }
+}
+
+/// Compares a disturbed crawl with the undisturbed one. Texts depend on the order of pages where fingerprints settle before all
+/// pages have come; there URLs alone are compared.
+pub fn compare(plan: &Plan, expected: &Played, found: &Played) -> Difference {
+    let mut difference = Difference::default();
+    for (round, (expected, found)) in expected.rounds.iter().zip(&found.rounds).enumerate() {
+        let mut counts: BTreeMap<&str, i64> = BTreeMap::new();
+        found.records.iter().for_each(|(url, _)| *counts.entry(url).or_default() += 1);
+        expected.records.iter().for_each(|(url, _)| *counts.entry(url).or_default() -= 1);
+        for (url, count) in counts {
+            let url = format!("round {}: {url}", round + 1);
+            match count {
+                0 => {}
+                1.. => difference.doubled.push(url),
+                _ => difference.lost.push(url),
+            }
+        }
+        if plan.settle_pages == NEVER && difference.is_empty() && expected.records != found.records {
+            let other = expected.records.iter().zip(&found.records).filter(|(a, b)| a != b);
+            difference.other.extend(other.map(|(a, b)| format!("texts differ: {a:?} became {b:?}")));
+        }
+        if expected.errors != found.errors {
+            let missing: Vec<_> = expected.errors.iter().filter(|line| !found.errors.contains(line)).collect();
+            let more: Vec<_> = found.errors.iter().filter(|line| !expected.errors.contains(line)).collect();
+            let counts = (expected.errors.len(), found.errors.len());
+            difference.other.push(format!("error lines {counts:?}: missing {missing:?}, more {more:?}"));
+        }
+    }
+    difference
+}
+
+/// An undisturbed process tells how many records it has written.
+pub fn counts(plan: &Plan, played: &Played) -> Result<(), String> {
+    let mut before = 0;
+    for round in &played.rounds {
+        let (life, all) = (round.lives[0], round.records.len() as u64);
+        // a round that brings nothing replaces by nothing
+        let written = if plan.replace { all } else { all - before };
+        if life.records != written {
+            return Err(format!("the summary counts {} records, the output has {written}", life.records));
+        }
+        before = all;
+    }
+    Ok(())
+}
+
+/// Gaps, places, `Retry-After` and robots.txt, as the servers saw them.
+pub fn politeness(plan: &Plan, log: &[Request]) -> Result<(), String> {
+    for host in &plan.site.hosts {
+        let requests: Vec<&Request> = log.iter().filter(|request| request.host == host.name).collect();
+        let robots = requests
+            .iter()
+            .find(|request| request.path == "/robots.txt" && (200..500).contains(&request.status))
+            .and_then(|request| request.end);
+        for (index, request) in requests.iter().enumerate() {
+            let told = |what: &str| format!("{what}: {request:?} after {:?}", requests[..index].last());
+            if request.path != "/robots.txt" && robots.is_none_or(|known| request.start < known) {
+                return Err(told("robots.txt was not asked first"));
+            }
+            if host.denies && request.path.starts_with("/private/") {
+                return Err(told("disallowed"));
+            }
+            let earlier = || requests[..index].iter().filter(|before| before.life == request.life);
+            let open = earlier().filter(|before| before.end.is_none_or(|end| end > request.start)).count();
+            if open >= plan.host_concurrency {
+                return Err(told("too many at once"));
+            }
+            if let Some(before) = earlier().next_back() {
+                let known = robots.is_some_and(|known| known <= before.start);
+                let asked = if known { Duration::from_secs(host.crawl_delay_s) } else { Duration::ZERO };
+                let from = if plan.host_concurrency == 1 { before.end } else { Some(before.start) };
+                let from = from.unwrap_or(before.start);
+                if request.start + GRAIN < from + plan.delay.max(asked) {
+                    return Err(told("too soon"));
+                }
+            }
+            let waits = |before: &&&Request| {
+                let end = before.end.filter(|end| *end <= request.start);
+                end.is_some_and(|end| request.start + GRAIN < end + Duration::from_secs(before.retry_after_s))
+            };
+            if earlier().any(|before| waits(&before)) {
+                return Err(told("Retry-After was not kept"));
+            }
+        }
+    }
+    let most = log.iter().map(|request| {
+        let open = |other: &&Request| {
+            other.life == request.life
+                && other.start <= request.start
+                && other.end.is_none_or(|end| end > request.start)
+        };
+        log.iter().filter(open).count()
+    });
+    match most.max() {
+        Some(most) if most > plan.concurrency => Err(format!("{most} requests at once")),
+        _ => Ok(()),
+    }
+}

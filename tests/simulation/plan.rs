@@ -1,0 +1,121 @@
+//! What a seed stands for: a web, settings, and what happens to the processes of the crawl.
+
+use super::{faults::Fault, rng::Rng, site::Site};
+use crawl::config::{self, Config, Emit, Limit, RecrawlMode, StrategyChoice};
+use std::{path::Path, sync::OnceLock, time::Duration};
+
+/// `settle_pages` beyond the pages of any host: fingerprints settle when a host is drained, so texts do not depend on the
+/// order in which pages come.
+pub const NEVER: u64 = 10_000;
+
+const OUTPUTS: [&str; 5] = ["out.jsonl", "out.jsonl.gz", "out.jsonl.zst", "out.parquet", "pages/"];
+
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub seed: u64,
+    pub rounds: u32,
+    pub output: &'static str,
+    pub replace: bool,
+    pub delay: Duration,
+    pub concurrency: usize,
+    pub host_concurrency: usize,
+    pub address_share: f64,
+    pub settle_pages: u64,
+    pub site: Site,
+    pub disturbed: Site,
+    rng: Rng,
+}
+
+impl Plan {
+    pub fn of(seed: u64) -> Self {
+        let mut rng = Rng::new(seed, "plan");
+        let rounds = if rng.chance(30) { 2 } else { 1 };
+        let site = Site::of(seed, rounds);
+        Self {
+            seed,
+            rounds,
+            output: if rng.chance(40) { OUTPUTS[0] } else { *rng.pick(&OUTPUTS) },
+            replace: rng.chance(40),
+            delay: Duration::from_millis(*rng.pick(&[0, 50, 200, 1_000])),
+            concurrency: usize::try_from(rng.between(1, 12)).unwrap(),
+            host_concurrency: if rng.chance(60) { 1 } else { usize::try_from(rng.between(2, 4)).unwrap() },
+            address_share: if rng.chance(50) { 0.25 } else { 0.0 },
+            settle_pages: if rng.chance(70) { NEVER } else { rng.between(2, 8) },
+            disturbed: if rng.chance(70) { site.disturbed(&mut rng) } else { site.clone() },
+            site,
+            rng,
+        }
+    }
+
+    /// The settings of a process in a directory.
+    pub fn config(&self, dir: &Path, fault: Fault) -> Config {
+        static DEFAULTS: OnceLock<Config> = OnceLock::new();
+        let defaults = || config::load(None, std::iter::empty(), Vec::new()).unwrap();
+        let mut config = DEFAULTS.get_or_init(defaults).clone();
+        let mut rng = Rng::new(self.seed, "settings");
+        let (crawl, fetch) = (&mut config.crawl, &mut config.fetch);
+        crawl.depth = if rng.chance(15) { Limit(Some(rng.between(1, 4))) } else { Limit(None) };
+        crawl.limit = Limit(if let Fault::Limit(records) = fault { Some(records) } else { None });
+        crawl.soft404 = rng.chance(40);
+        crawl.ai_optout_files = rng.chance(30);
+        config.recrawl.mode = RecrawlMode::All;
+        (fetch.concurrency, fetch.host_concurrency) = (self.concurrency, self.host_concurrency);
+        (fetch.delay, fetch.address_share) = (self.delay, self.address_share);
+        fetch.strategy = StrategyChoice::Static;
+        fetch.connect_timeout = Duration::from_secs(3);
+        fetch.read_timeout = Duration::from_secs(5);
+        fetch.retries = 12;
+        fetch.backoff = Duration::from_millis(rng.between(100, 2_000));
+        fetch.max_backoff = Duration::from_secs(20);
+        config.politeness.jitter = if rng.chance(50) { 0.1 } else { 0.0 };
+        // a host that fails and comes back is not given up
+        config.politeness.break_tries = 1_000;
+        config.politeness.break_for = Duration::from_secs(5);
+        // a page is never cut short because the machine is slow
+        config.extract.deadline = Duration::from_secs(600);
+        config.dedup.enabled = rng.chance(85);
+        config.dedup.min_pages = usize::try_from(rng.between(2, 6)).unwrap();
+        config.dedup.settle_pages = self.settle_pages;
+        config.dedup.shards = usize::try_from(rng.between(1, 3)).unwrap();
+        config.near_duplicates.enabled = rng.chance(50);
+        let channels = &mut config.channels;
+        for size in [&mut channels.fetched, &mut channels.extracted, &mut channels.cleaned] {
+            *size = usize::try_from(rng.between(1, 8)).unwrap();
+        }
+        config.output.batch = usize::try_from(rng.between(1, 16)).unwrap();
+        config.output.emit = Emit::Changes;
+        let output = dir.join(self.output).to_string_lossy().into_owned()
+            + if self.output.ends_with('/') { "/" } else { "" };
+        let output = output.replace("//", "/");
+        if self.replace { config.output.replace = output } else { config.output.append = output }
+        config.state.report = rng.chance(5);
+        config.state.dir = dir.join("state").to_string_lossy().into_owned();
+        config
+    }
+
+    /// The faults of a round's processes, one each, for a round that takes `calls` of the store and `time_ms` undisturbed.
+    pub fn faults(&self, round: u32, calls: u64, time_ms: u64) -> Vec<Fault> {
+        let mut rng = self.rng.clone();
+        (0..round).for_each(|_| drop(rng.next()));
+        let mut rng = Rng::new(rng.next(), "faults");
+        let count = if rng.chance(15) { 0 } else { rng.between(1, 4) };
+        (0..count)
+            .map(|_| {
+                let call = rng.below(calls + 2);
+                let at_ms = rng.below(time_ms + 2);
+                match rng.below(100) {
+                    0..40 => Fault::KillAtCall { call, after: rng.chance(50) },
+                    40..60 => Fault::KillAtTime(at_ms),
+                    60..72 => Fault::StoreFails { call, full: rng.chance(50) },
+                    72..84 => Fault::Interrupt(at_ms),
+                    84..92 => {
+                        let hour = 3_600_000;
+                        let by_ms = *rng.pick(&[-60_000, -1_000, 1_000, 90_000, hour, 24 * hour, 600 * hour]);
+                        Fault::ClockJumps { at_ms, by_ms }
+                    }
+                    _ => Fault::Limit(rng.between(1, 20)),
+                }
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,237 @@
+//! Plays a crawl: one process after the other over the same state directory, until each round has ended.
+
+use super::{
+    check::{self, Errors, Records},
+    faults::{Fault, Probe, Watched},
+    network::{Network, Request, Wire},
+    plan::Plan,
+    site::Site,
+    world::{Seen, World},
+};
+use crawl::{
+    exit::Exit,
+    platform::Platform,
+    run::{self, Session},
+    store::Store,
+    threads::Threading,
+};
+use crawl_extract::Rules;
+use crawl_fetch::{Seed, parse_seed_line};
+use crawl_model::{Frontier, RunStore};
+use crawl_store::SqliteStore;
+use std::{
+    path::{Path, PathBuf},
+    rc::Rc,
+    sync::{Arc, OnceLock, atomic::Ordering::Relaxed},
+    time::Duration,
+};
+
+/// Simulated time that no process may take.
+const ENDLESS: Duration = Duration::from_secs(200 * 3_600);
+/// Time between two rounds.
+const NIGHT: Duration = Duration::from_secs(30 * 3_600);
+
+/// How a process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    Died,
+    Exited(Exit),
+}
+
+/// A process that has ended.
+#[derive(Clone, Copy, Debug)]
+pub struct Life {
+    pub fault: Fault,
+    pub struck: bool,
+    pub end: End,
+    pub calls: u64,
+    pub time_ms: u64,
+    /// Records that the process says it has written.
+    pub records: u64,
+}
+
+/// What a round has left.
+#[derive(Debug)]
+pub struct Round {
+    pub records: Records,
+    pub errors: Errors,
+    pub lives: Vec<Life>,
+}
+
+pub struct Played {
+    pub rounds: Vec<Round>,
+    pub log: Vec<Request>,
+}
+
+/// Why a play was not taken to its end.
+#[derive(Debug)]
+pub enum Stop {
+    /// A defect that an item of the issue names.
+    Known(&'static str),
+    /// What is wrong.
+    Failed(String),
+}
+
+pub struct Stage<'a> {
+    plan: &'a Plan,
+    dir: PathBuf,
+    world: Arc<World>,
+    network: Arc<Network>,
+    seeds: Vec<Seed>,
+    lives: usize,
+}
+
+fn rules() -> Arc<Rules> {
+    static RULES: OnceLock<Arc<Rules>> = OnceLock::new();
+    Arc::clone(RULES.get_or_init(|| Arc::new(Rules::load(None).unwrap())))
+}
+
+impl<'a> Stage<'a> {
+    /// A stage in a directory of its own, which has to be empty.
+    pub fn new(plan: &'a Plan, site: &Site, dir: &Path) -> Self {
+        let world = World::new(plan.seed);
+        let network = Network::new(Arc::clone(&world), site.clone(), plan.seed, Duration::from_secs(3));
+        let seeds = site.seeds.iter().map(|seed| parse_seed_line(seed).unwrap()).collect();
+        Self { plan, dir: dir.to_owned(), world, network, seeds, lives: 0 }
+    }
+
+    /// Plays all rounds; `faults` are those of a round's processes.
+    pub fn play(mut self, faults: impl Fn(u32) -> Vec<Fault>) -> Result<Played, Stop> {
+        let mut rounds = Vec::new();
+        for round in 1..=self.plan.rounds {
+            if round > 1 {
+                self.world.pass(NIGHT);
+            }
+            self.network.round.store(round, Relaxed);
+            rounds.push(self.round(faults(round))?);
+        }
+        Ok(Played { rounds, log: self.network.log() })
+    }
+
+    fn round(&mut self, faults: Vec<Fault>) -> Result<Round, Stop> {
+        let mut lives: Vec<Life> = Vec::new();
+        for fault in faults.into_iter().chain([Fault::Nothing; 3]) {
+            let life = self.life(fault)?;
+            lives.push(life);
+            let records = check::records(&self.output()).map_err(Stop::Failed)?;
+            check::exit(&life).map_err(Stop::Failed)?;
+            let ended = matches!(life.end, End::Exited(Exit::Done | Exit::NoSeed));
+            if ended || (life.end == End::Died && self.has_ended()?) {
+                let errors = check::errors(&self.dir.join("state/errors.jsonl")).map_err(Stop::Failed)?;
+                return Ok(Round { records, errors, lives });
+            }
+        }
+        Err(Stop::Failed(format!("the round does not end: {lives:?}")))
+    }
+
+    fn output(&self) -> PathBuf {
+        self.dir.join(self.plan.output)
+    }
+
+    /// Returns true if the process died when its round was complete.
+    fn has_ended(&self) -> Result<bool, Stop> {
+        let fail = |e: crawl_model::StoreError| Stop::Failed(e.to_string());
+        let store = SqliteStore::open(&self.dir.join("state")).map_err(fail)?;
+        let empty = store.counts().map_err(fail)?.hosts == 0;
+        if empty || !store.drained().map_err(fail)? || store.counts().map_err(fail)?.held > 0 {
+            return Ok(false);
+        }
+        let marked = crawl::output::Kind::of(Path::new(self.plan.output)).marked(&self.output());
+        let open = store.get(&format!("open:{}", marked.display())).map_err(fail)?;
+        let closed = open.as_deref() == Some("0");
+        if !closed && (self.plan.replace || self.plan.output.ends_with(".parquet")) && super::KNOWN_UNCLOSED {
+            return Err(Stop::Known("1: died between the last settlement and the end of the output"));
+        }
+        Ok(closed)
+    }
+
+    /// Runs one process to its end or death.
+    fn life(&mut self, fault: Fault) -> Result<Life, Stop> {
+        self.network.life.store(self.lives, Relaxed);
+        self.lives += 1;
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+        let probe = Probe::new(fault);
+        let result = runtime.block_on(async {
+            self.world.begin();
+            let guard = crawl_model::simulate(Rc::new(Seen(Arc::clone(&self.world))));
+            let begun = self.world.now();
+            let result = self.process(fault, &probe).await;
+            let time = self.world.now() - begun;
+            self.world.end();
+            drop(guard);
+            result.map(|(end, records)| (end, records, time))
+        });
+        drop(runtime);
+        let (end, records, time) = result?;
+        Ok(Life {
+            fault,
+            struck: probe.struck.load(Relaxed),
+            end,
+            calls: probe.calls.load(Relaxed),
+            time_ms: u64::try_from(time.as_millis()).unwrap(),
+            records,
+        })
+    }
+
+    async fn process(&self, fault: Fault, probe: &Arc<Probe>) -> Result<(End, u64), Stop> {
+        let config = self.plan.config(&self.dir, fault);
+        let state = match run::open_state(&config, &self.dir.join("state"), false) {
+            Ok(state) => state,
+            Err(failure) => return Err(Stop::Failed(format!("the state cannot be opened: {failure:?}"))),
+        };
+        let watched = {
+            let (probe, sqlite) = (Arc::clone(probe), Arc::clone(&state.store));
+            move |store: Arc<dyn Store>| -> Arc<dyn Store> {
+                Arc::new(Watched { store, sqlite: Arc::clone(&sqlite), probe: Arc::clone(&probe) })
+            }
+        };
+        let platform = Platform {
+            transport: Some(Arc::new(Wire(Arc::clone(&self.network)))),
+            threading: Threading::Inline,
+            rules: Some(rules()),
+            wrap: Some(Arc::new(watched)),
+        };
+        let work = async {
+            let session = Session::open(config, &self.seeds, &state, &platform, true)?;
+            let (context, names) = (Arc::clone(&session.context), session.names());
+            self.disturb(fault, probe, context.cancel.clone());
+            let outcome = session.run().await;
+            let exit = run::finish(&context, &state, &names, outcome, true);
+            exit.map(|exit| (exit, context.stats.records.get()))
+        };
+        let death = if let Fault::KillAtTime(ms) = fault { Duration::from_millis(ms) } else { ENDLESS };
+        let end = tokio::select! {
+            biased;
+            () = probe.death.notified() => (End::Died, 0),
+            done = work => match done {
+                _ if probe.dead.load(Relaxed) => (End::Died, 0),
+                Ok((exit, records)) => (End::Exited(exit), records),
+                Err(failure) => (End::Exited(failure.exit), 0),
+            },
+            () = tokio::time::sleep(death) => {
+                if death == ENDLESS {
+                    return Err(Stop::Failed("a process hangs".into()));
+                }
+                probe.struck.store(true, Relaxed);
+                state.store.abandon(&crawl_model::StoreError::Other("killed".into()));
+                (End::Died, 0)
+            }
+        };
+        Ok(end)
+    }
+
+    /// Faults that come from outside at a time.
+    fn disturb(&self, fault: Fault, probe: &Arc<Probe>, cancel: tokio_util::sync::CancellationToken) {
+        let (world, probe) = (Arc::clone(&self.world), Arc::clone(probe));
+        let (Fault::Interrupt(at_ms) | Fault::ClockJumps { at_ms, .. }) = fault else { return };
+        drop(tokio::spawn(async move {
+            tokio::time::sleep(Duration::from_millis(at_ms)).await;
+            probe.struck.store(true, Relaxed);
+            match fault {
+                Fault::ClockJumps { by_ms, .. } => world.jump(by_ms),
+                _ => cancel.cancel(),
+            }
+        }));
+    }
+}
