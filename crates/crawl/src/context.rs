@@ -225,6 +225,22 @@ pub enum StageError {
         /// Why.
         source: io::Error,
     },
+    /// The output holds something that cannot be read, or lacks what was written.
+    #[error("{name}: {what}")]
+    Damaged {
+        /// The file.
+        name: String,
+        /// The damage, and the way out.
+        what: String,
+    },
+    /// Another process writes the output.
+    #[error("{name}: {holder} writes it; wait for it to end, or name another file")]
+    Busy {
+        /// The file.
+        name: String,
+        /// The process.
+        holder: String,
+    },
     /// The project's database cannot be written.
     #[error("{name}: {source}")]
     Project {
@@ -236,6 +252,9 @@ pub enum StageError {
     /// The reader of standard output has gone.
     #[error("the reader of standard output has closed it")]
     ClosedPipe,
+    /// The reader of standard output takes nothing, and the run was told to stop.
+    #[error("the reader of standard output takes nothing")]
+    Abandoned,
     /// A bug.
     #[error("the stage \"{stage}\" panicked: {words}")]
     Panicked {

@@ -22,8 +22,10 @@ pub enum Exit {
     NoSeed = 4,
     /// A limit was reached before the frontier was drained.
     Limit = 5,
-    /// Another run holds the state directory.
+    /// Another run holds the state directory, or writes the output.
     Held = 6,
+    /// State, output or archive is damaged: something could not be read.
+    Damaged = 7,
     /// SIGINT or SIGTERM; the state is saved.
     Interrupted = 130,
 }
@@ -34,6 +36,9 @@ impl Exit {
     pub const fn of(error: &StageError) -> Self {
         match error {
             StageError::Output { .. } | StageError::Project { .. } => Self::Storage,
+            StageError::Damaged { .. } => Self::Damaged,
+            StageError::Busy { .. } => Self::Held,
+            StageError::Abandoned => Self::Interrupted,
             StageError::Store(error) => Self::of_store(error),
             // the reader has what it wanted
             StageError::ClosedPipe => Self::Done,

@@ -86,6 +86,7 @@ pub fn heading(
 ) -> &'static str {
     match (error, ending) {
         (Some(StageError::ClosedPipe), _) => "the reader closed the pipe",
+        (Some(StageError::Abandoned), _) => "interrupted, state saved",
         (Some(StageError::Output { .. } | StageError::Store(StoreError::Full(_))), _) => {
             "stopped, nothing can be written"
         }

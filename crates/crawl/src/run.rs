@@ -14,7 +14,7 @@ use crate::{
     logging::{say, say_as, say_json},
     metrics::Metrics,
     opt_outs::OptOutCache,
-    output::{self, Fields, FileOutput, Kind, LineRecords, Output, RecordOutput, StdoutOutput},
+    output::{self, Fields, FileOutput, LineRecords, Output, Place, RecordOutput, StdoutOutput},
     page_rules, pipeline,
     platform::Platform,
     progress::{self, Places},
@@ -32,7 +32,7 @@ use crate::{
 };
 use crawl_extract::{Options, PageExtractor};
 use crawl_fetch::{ByteBudget, Canonicalizer, Gate, RetrySettings, ScopeSet, Seed, Traps, UrlFilter};
-use crawl_model::{Discovery, FrontierCounts, HostKey, NewUrl};
+use crawl_model::{Discovery, FrontierCounts, HostKey, NewUrl, RunStore};
 use std::{
     io,
     path::{Path, PathBuf},
@@ -168,14 +168,11 @@ pub fn finish(
     outcome: Result<(), StageError>,
     quiet: bool,
 ) -> Result<Exit, Failure> {
-    if outcome.is_ok() {
-        context.save_told()?;
-        // after an error a file may hold lines that were not settled: those are for the next run to cut off
-        for name in [&names.0, &names.1] {
-            state::output_closed(&*context.store, name)?;
-        }
-    }
     let ending = context.ending.get().copied().unwrap_or(Ending::Interrupted);
+    if outcome.is_ok() {
+        // after an error a file may hold lines that were not settled: those are for the next run to cut off
+        close(context, [&names.0, &names.1], ending)?;
+    }
     // after an error of the store there is nothing to ask it, and the error is what matters
     let counts =
         if outcome.is_ok() { context.store.counts()? } else { context.store.counts().unwrap_or_default() };
@@ -196,6 +193,7 @@ pub fn finish(
     match outcome {
         Ok(()) => exit(context, ending, &counts),
         Err(StageError::ClosedPipe) => Ok(Exit::Done),
+        Err(StageError::Abandoned) => Ok(Exit::Interrupted),
         Err(error) => Err(error.into()),
     }
 }
@@ -261,8 +259,10 @@ impl Beside {
 /// How a run without an error ends.
 fn exit(context: &Context, ending: Ending, counts: &FrontierCounts) -> Result<Exit, Failure> {
     let exit = progress::exit_code(ending, counts, &context.stats);
-    if exit == Exit::Done && !context.config.output.replace.is_empty() {
-        state::replace_by_nothing(&*context.store, Path::new(&context.config.output.replace))?;
+    if exit == Exit::Done
+        && let Some(damage) = state::take_damage(&*context.store)?
+    {
+        return Err(Failure::new(Exit::Damaged, damage));
     }
     if exit == Exit::NoSeed {
         // the one end that cron has to be told in words, however quiet it asked us to be
@@ -460,28 +460,59 @@ struct Outputs {
 /// Opens the output and the error log, each cut back to what was settled.
 fn outputs(context: &Context, state: &State) -> Result<Outputs, Failure> {
     let output = &context.config.output;
-    let (path, replace) = match (output.append.as_str(), output.replace.as_str()) {
-        ("", "") => (None, false),
-        (append, "") => (Some(append), false),
-        ("", replace) => (Some(replace), true),
-        _ => return Err(Failure::usage("output.append and output.replace are both set: name one output")),
-    };
+    let replace = !output.replace.is_empty();
     let fields = Fields::of(&output.fields).map_err(|e| Failure::usage(format!("output.fields: {e}")))?;
-    let errors = state.dir.join("errors.jsonl");
-    let mut error_log = FileOutput::open(&errors, state.before(&errors, true)?)?;
-    let offset = error_log.sync()?.unwrap_or(0);
-    state.output_opened(error_log.name(), offset, Some(errors.as_path()).filter(|_| error_log.is_stale()))?;
-    let records: Box<dyn RecordOutput> = match path.map(Path::new) {
-        None => Box::new(LineRecords::new(Box::new(StdoutOutput), fields)),
+    let log = state.dir.join(state::ERROR_LOG);
+    let place = Place::of_lines(&log);
+    let errors = FileOutput::open(&place.path, state.before(&place, &log, true)?)?;
+    if errors.missing() > 0 {
+        tracing::warn!("{}: lines of this round are not there any more", log.display());
+    }
+    state.output_opened(&place, errors.length(), errors.is_stale())?;
+    let records: Box<dyn RecordOutput> = match output_path(context)? {
+        None => Box::new(LineRecords::new(Box::new(StdoutOutput::new(context.cancel.clone())), fields)),
         Some(path) => {
-            let marked = Kind::of(path).marked(path);
-            let opened = output::open(path, state.before(&marked, replace)?, fields)?;
-            let stale = Some(marked.as_path()).filter(|_| opened.stale);
-            state.output_opened(opened.output.name(), opened.offset, stale)?;
+            let place = Place::of(path);
+            let opened = output::open(&place, state.before(&place, path, replace)?, fields)?;
+            state.note_damage(&opened)?;
+            state.output_opened(&place, opened.offset, opened.stale)?;
             opened.output
         }
     };
-    Ok(Outputs { records, errors: Box::new(error_log) })
+    // from here on the outputs change: whatever happens, the next run has to know what they held
+    state.store.sync()?;
+    Ok(Outputs { records, errors: Box::new(errors) })
+}
+
+/// The file or folder that records go to; `None` for standard output.
+fn output_path(context: &Context) -> Result<Option<&Path>, Failure> {
+    let output = &context.config.output;
+    match (output.append.as_str(), output.replace.as_str()) {
+        ("", "") => Ok(None),
+        (path, "") | ("", path) => Ok(Some(Path::new(path))),
+        _ => Err(Failure::usage("output.append and output.replace are both set: name one output")),
+    }
+}
+
+/// Closes the outputs of a run that ended without an error, and the round, if nothing of it is left. Until then the same
+/// command goes on with the round.
+fn close(context: &Context, names: [&str; 2], ending: Ending) -> Result<(), Failure> {
+    let store = &*context.store;
+    context.save_told()?;
+    let place = output_path(context)?.map(Place::of);
+    for name in names {
+        state::output_closed(store, name)?;
+    }
+    let done = progress::exit_code(ending, &store.counts()?, &context.stats) == Exit::Done;
+    if let Some(place) = place.as_ref().filter(|_| done && !context.config.output.replace.is_empty()) {
+        state::replace_by_nothing(store, place)?;
+    }
+    if state::note_end(store)?
+        && let Some(place) = &place
+    {
+        output::tidy(place)?;
+    }
+    Ok(())
 }
 
 /// The first SIGINT or SIGTERM saves and stops; the second one stops at once, and leases run out. They are caught from the

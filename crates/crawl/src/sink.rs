@@ -88,6 +88,8 @@ impl Sink {
             }
             self.commit()?;
         }
+        // an output that is finished cannot be cut back: the store must not forget what is settled
+        self.context.store.sync()?;
         let offset = self.records.finish()?;
         self.context.store.settle(&[], &Vec::from_iter(mark(self.records.name(), offset)))?;
         Ok(())
@@ -234,4 +236,73 @@ impl Sink {
 
 fn mark(name: &str, offset: Option<u64>) -> Option<OutputMark> {
     offset.map(|offset| OutputMark { name: name.to_owned(), offset })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{config, output::Nowhere, run};
+    use crawl_model::{Discovery, Frontier, HostKey, Lane, NewUrl, Record, RunStore, UrlKey};
+    use crawl_store::SqliteStore;
+    use std::path::PathBuf;
+
+    /// Records that look, when they are finished, at what a loss of power would leave of the state.
+    struct AtTheEnd(PathBuf);
+
+    impl RecordOutput for AtTheEnd {
+        fn push(&mut self, _: &Record) -> Result<(), StageError> {
+            Ok(())
+        }
+
+        fn batch_bytes(&self) -> usize {
+            0
+        }
+
+        fn commit(&mut self) -> Result<Option<u64>, StageError> {
+            Ok(None)
+        }
+
+        fn finish(&mut self) -> Result<Option<u64>, StageError> {
+            let copy = tempfile::tempdir().unwrap();
+            // without its log the database is as at the last sync
+            std::fs::copy(self.0.join("crawl.sqlite"), copy.path().join("crawl.sqlite")).unwrap();
+            assert_eq!(SqliteStore::open(copy.path()).unwrap().counts().unwrap().skipped, 1);
+            Ok(Some(7))
+        }
+
+        fn name(&self) -> &'static str {
+            "out"
+        }
+    }
+
+    #[test]
+    fn what_is_settled_is_on_disk_before_the_output_is_finished() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Arc::new(SqliteStore::open(dir.path()).unwrap());
+        store.begin_round().unwrap();
+        let (text, host) = ("https://a.test/".to_owned(), HostKey::from_stored("a.test"));
+        let url = NewUrl {
+            key: UrlKey::of(&text),
+            url: text,
+            host: host.clone(),
+            depth: 0,
+            discovery: Discovery::Seed,
+            redirects: Vec::new(),
+            sitemap_lastmod: None,
+        };
+        store.enqueue(&[url]).unwrap();
+        store.sync().unwrap();
+        let request = store.lease(&host, Lane::Plain, 1, "w", 0, i64::MAX).unwrap().remove(0);
+        let config = config::load(None, std::iter::empty(), Vec::new()).unwrap();
+        let context = Arc::new(run::context(config, Arc::clone(&store) as _).unwrap());
+        let (sender, receiver) = tokio::sync::mpsc::channel(1);
+        let lease = LeaseRef::from(&request);
+        let history = Box::default();
+        sender.blocking_send(Finished::Other { lease, outcome: Outcome::Skipped, kind: "other", history }).unwrap();
+        drop(sender);
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let sink = Sink::new(context, Box::new(AtTheEnd(dir.path().to_owned())), Box::new(Nowhere));
+        sink.run(runtime.handle(), receiver).unwrap();
+        assert_eq!(store.output_mark("out").unwrap(), Some(7));
+    }
 }

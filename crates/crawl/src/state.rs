@@ -1,16 +1,19 @@
 //! The state directory of a run: which one, who holds it, and what it knows of the output.
 
+mod outputs;
+
+pub use outputs::{output_closed, replace_by_nothing, take_damage};
+
 use crate::{
     config::Config,
     exit::{Exit, Failure},
-    output::{self, Before, Kind, absolute},
+    output::absolute,
     seeds,
-    store::Store,
 };
-use crawl_model::{Frontier, OutputMark, RulesVersion, RunStore, StoreError, UrlKey};
+use crawl_model::{Frontier, RulesVersion, RunStore, StoreError, UrlKey};
 use crawl_store::{SqliteStore, StateLock};
 use std::{
-    os::unix::fs::MetadataExt,
+    fs::File,
     path::{Path, PathBuf},
 };
 use url::Url;
@@ -75,15 +78,62 @@ pub fn dir(config: &Config, seed: Option<&Path>) -> Result<PathBuf, Failure> {
         (dir, _) => Ok(PathBuf::from(dir)),
     }
 }
+
 /// Name in the store of the rules that pages were read by.
 const RULES_KEY: &str = "rules";
+/// Name in the store of the last round that came to its end: all is settled, and its outputs are closed.
+const ENDED_KEY: &str = "ended";
+/// Name in the store of the first round whose end is noted. Earlier versions noted none.
+const ENDS_FROM_KEY: &str = "ends_from";
+/// Name of the error log in the state directory.
+pub const ERROR_LOG: &str = "errors.jsonl";
+
+/// Returns true if the current round came to its end. A run that died between its last settlement and the end of its outputs, or
+/// before its seeds were planted, has not.
+///
+/// # Errors
+/// When storage fails.
+pub fn is_finished<S: Frontier + RunStore + ?Sized>(store: &S) -> Result<bool, StoreError> {
+    let round = store.round()?;
+    if round == 0 || !store.drained()? || store.counts()?.held > 0 {
+        return Ok(false);
+    }
+    if number(store.get(ENDS_FROM_KEY)?).is_some_and(|first| first <= round) {
+        return Ok(number(store.get(ENDED_KEY)?) == Some(round));
+    }
+    // of an earlier version: an output that a run left open in this round tells that the run was killed
+    for (key, value) in store.entries("open:")? {
+        let name = key.trim_start_matches("open:");
+        if value == "1" && number(store.get(&outputs::round_key(name))?) == Some(round) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Notes the end of the current round, if nothing of it is left, and makes it durable. The outputs are closed.
+///
+/// # Errors
+/// When storage fails.
+pub fn note_end<S: Frontier + RunStore + ?Sized>(store: &S) -> Result<bool, StoreError> {
+    let ended = store.drained()? && store.counts()?.held == 0;
+    if ended {
+        store.put(ENDED_KEY, &store.round()?.to_string())?;
+    }
+    store.sync()?;
+    Ok(ended)
+}
+
+fn number(text: Option<String>) -> Option<u32> {
+    text?.parse().ok()
+}
 
 impl State {
     /// Takes a state directory, creating it; `fresh` forgets what it holds. A finished round is followed by one over what is
     /// known, an unfinished one is gone on with. What sites repeat is learnt anew if `rules` are others than those of before.
     ///
     /// # Errors
-    /// When it cannot be written (exit 3) or another run holds it (exit 6).
+    /// When it cannot be written (exit 3), another run holds it (exit 6), or its database was removed (exit 7).
     pub fn open(
         dir: &Path,
         fresh: bool,
@@ -96,58 +146,70 @@ impl State {
         std::fs::create_dir_all(dir).map_err(|e| at(&e))?;
         let lock = StateLock::acquire(dir)?;
         if fresh {
-            SqliteStore::remove(dir)?;
+            forget(dir)?;
         }
+        has_its_database(dir)?;
         let store = SqliteStore::open(dir)?;
         store.set_project(project, source_group)?;
         store.expire_leases(i64::MAX)?;
-        let (round, counts) = (store.round()?, store.counts()?);
-        let finished = store.drained()? && counts.held == 0;
-        let new_round = round == 0 || finished;
+        let round = store.round()?;
+        let new_round = round == 0 || is_finished(&store)?;
         let before = rules_of(&store)?;
         let other_rules = round > 0 && !before.is_some_and(|before| before.reads_as(rules));
         let other_links = !other_rules && before.is_some_and(|before| !before.follows_as(rules));
+        note_ends(&store, if new_round { round + 1 } else { round })?;
         let round = match (new_round, round) {
             (false, round) => round,
             (true, 0) => store.begin_round()?,
             (true, _) => store.begin_recrawl(!other_rules)?,
         };
         store.put(RULES_KEY, &rules.0.to_string())?;
+        // the database is there before anything else that a run leaves
+        store.sync()?;
+        for folder in [Some(dir), dir.parent()].into_iter().flatten().filter(|f| !f.as_os_str().is_empty()) {
+            File::open(folder).and_then(|folder| folder.sync_all()).map_err(|e| at(&e))?;
+        }
         let (dir, store) = (dir.to_owned(), std::sync::Arc::new(store));
         Ok(Self { dir, store, new_round, round, other_rules, other_links, _lock: lock })
     }
+}
 
-    /// How an output file has to be opened.
-    ///
-    /// # Errors
-    /// When storage fails.
-    pub fn before(&self, path: &Path, replace: bool) -> Result<Before, StoreError> {
-        let name = absolute(path).to_string_lossy().into_owned();
-        let mark = self.store.output_mark(&name)?;
-        // not whether this process began the round: the one that did may not have come as far as the output
-        let of_this_round = self.store.get(&round_key(&name))? == Some(self.round.to_string());
-        let untouched = mark == Some(0) && is_untouched(&*self.store, path)?;
-        if replace && (untouched || !(of_this_round && mark.is_some())) {
-            return Ok(Before::Replace);
+/// Removes what a state directory knows. The error log goes first: it tells that there was a database.
+fn forget(dir: &Path) -> Result<(), Failure> {
+    let log = dir.join(ERROR_LOG);
+    match std::fs::remove_file(&log) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+            return Err(Failure::new(Exit::Storage, format!("{}: {e}", log.display())));
         }
-        Ok(match mark {
-            Some(settled) if is_open(&*self.store, &name)? => Before::CutOff(settled),
-            _ => Before::Unknown,
-        })
+        _ => {}
     }
+    Ok(SqliteStore::remove(dir)?)
+}
 
-    /// Notes that an output is being written from `offset` on in this round: should this process be killed, the next one
-    /// cuts the file back to what was settled. `stale` is its path where it still holds what an earlier round wrote, which
-    /// must not be taken for lines of this one.
-    ///
-    /// # Errors
-    /// When storage fails.
-    pub fn output_opened(&self, name: &str, offset: u64, stale: Option<&Path>) -> Result<(), StoreError> {
-        self.store.put(&stale_key(name), &stale.and_then(identity).unwrap_or_default())?;
-        self.store.settle(&[], &[OutputMark { name: name.to_owned(), offset }])?;
-        self.store.put(&open_key(name), "1")?;
-        self.store.put(&round_key(name), &self.round.to_string())
+/// Fails if a state directory has lost its database: a new crawl would write all records again behind those that there are.
+fn has_its_database(dir: &Path) -> Result<(), Failure> {
+    if SqliteStore::exists(dir) || !dir.join(ERROR_LOG).exists() {
+        return Ok(());
     }
+    Err(Failure::new(
+        Exit::Damaged,
+        format!(
+            "{} has lost its database crawl.sqlite (its {ERROR_LOG} is there), so what the output holds is not known; \
+             --fresh crawls everything anew, and with -O the output has each record once",
+            dir.display()
+        ),
+    ))
+}
+
+/// Notes that ends of rounds are noted, from `first` on, and that this round, if it had ended, goes on.
+fn note_ends(store: &SqliteStore, first: u32) -> Result<(), StoreError> {
+    if number(store.get(ENDS_FROM_KEY)?).is_none_or(|noted| noted > first) {
+        store.put(ENDS_FROM_KEY, &first.to_string())?;
+    }
+    if number(store.get(ENDED_KEY)?) == Some(first) {
+        store.put(ENDED_KEY, "")?;
+    }
+    Ok(())
 }
 
 /// The rules that the last run of a state read pages by.
@@ -158,50 +220,109 @@ pub fn rules_of(store: &dyn RunStore) -> Result<Option<RulesVersion>, StoreError
     Ok(store.get(RULES_KEY)?.and_then(|number| number.parse().ok()).map(RulesVersion))
 }
 
-fn round_key(name: &str) -> String {
-    format!("round:{name}")
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crawl_model::{
+        Discovery, HostKey, Lane, LeaseRef, NewUrl, Outcome, OutputMark, PageHistory, Settlement,
+    };
 
-fn stale_key(name: &str) -> String {
-    format!("stale:{name}")
-}
-
-/// What tells a file from what it becomes when it is written to.
-fn identity(path: &Path) -> Option<String> {
-    let found = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
-    let changed = (found.mtime(), found.mtime_nsec());
-    Some(format!("{}:{}:{}:{}.{:09}", found.dev(), found.ino(), found.len(), changed.0, changed.1))
-}
-
-/// Whether a file that is to be replaced is still as it was when the round began.
-fn is_untouched(store: &dyn Store, path: &Path) -> Result<bool, StoreError> {
-    let noted = store.get(&stale_key(&absolute(path).to_string_lossy()))?.filter(|noted| !noted.is_empty());
-    Ok(noted.is_some() && noted == identity(path))
-}
-
-/// Empties a file that a round replaces and for which it has brought no record, though it came to its end.
-///
-/// # Errors
-/// When storage fails, or the file cannot be written.
-pub fn replace_by_nothing(store: &dyn Store, path: &Path) -> Result<(), Failure> {
-    if is_untouched(store, &Kind::of(path).marked(path))? {
-        output::replace_by_nothing(path)?;
+    pub(super) fn open(dir: &Path) -> State {
+        State::open(dir, false, ("", None), RulesVersion::new(1, 1)).unwrap()
     }
-    Ok(())
-}
 
-fn open_key(name: &str) -> String {
-    format!("open:{name}")
-}
+    pub(super) fn url(n: usize) -> NewUrl {
+        let url = format!("https://a.test/{n}");
+        NewUrl {
+            key: UrlKey::of(&url),
+            url,
+            host: HostKey::from_stored("a.test"),
+            depth: 0,
+            discovery: Discovery::Seed,
+            redirects: Vec::new(),
+            sitemap_lastmod: None,
+        }
+    }
 
-fn is_open(store: &dyn Store, name: &str) -> Result<bool, StoreError> {
-    Ok(store.get(&open_key(name))?.as_deref() == Some("1"))
-}
+    /// Leases of pending URLs, each with its URL.
+    pub(super) fn lease(store: &SqliteStore, most: usize) -> Vec<(LeaseRef, String)> {
+        let host = HostKey::from_stored("a.test");
+        let leased = store.lease(&host, Lane::Plain, most, "w", 0, i64::MAX).unwrap();
+        leased.iter().map(|request| (request.into(), request.url.to_string())).collect()
+    }
 
-/// Notes that an output was left whole: whatever is appended to it from now on is not ours to cut off.
-///
-/// # Errors
-/// When storage fails.
-pub fn output_closed(store: &dyn Store, name: &str) -> Result<(), StoreError> {
-    store.put(&open_key(name), "0")
+    fn settle_all(state: &State, outcome: Outcome) {
+        for (lease, _) in lease(&state.store, 99) {
+            let ended = Settlement { lease, outcome, history: PageHistory::default() };
+            state.store.settle(&[ended], &[]).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_round_ends_when_its_end_is_noted() {
+        let dir = tempfile::tempdir().unwrap();
+        let of = |state: &State| (state.new_round, state.round);
+        // killed before its seeds were planted
+        assert_eq!(of(&open(dir.path())), (true, 1));
+        let state = open(dir.path());
+        assert_eq!(of(&state), (false, 1));
+        state.store.enqueue(&[url(1), url(2)]).unwrap();
+        settle_all(&state, Outcome::Record);
+        drop(state);
+        // killed after the last settlement
+        let state = open(dir.path());
+        assert_eq!(of(&state), (false, 1));
+        assert!(note_end(&*state.store).unwrap());
+        drop(state);
+        let state = open(dir.path());
+        assert_eq!(of(&state), (true, 2));
+        state.store.revisit(&[url(1)]).unwrap();
+        assert!(!note_end(&*state.store).unwrap(), "a URL is pending");
+        settle_all(&state, Outcome::Failed);
+        assert!(note_end(&*state.store).unwrap());
+        assert!(is_finished(&*state.store).unwrap());
+        drop(state);
+        // what failed is put back, and the run that fetches it is killed after its last settlement
+        assert_eq!(SqliteStore::open(dir.path()).unwrap().reopen_failed(&[url(1).key]).unwrap(), 1);
+        let state = open(dir.path());
+        assert_eq!(of(&state), (false, 2));
+        settle_all(&state, Outcome::Record);
+        drop(state);
+        assert_eq!(of(&open(dir.path())), (false, 2));
+    }
+
+    #[test]
+    fn states_of_earlier_versions_noted_no_ends() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(dir.path()).unwrap();
+        store.begin_round().unwrap();
+        store.settle(&[], &[OutputMark { name: "/out".into(), offset: 7 }]).unwrap();
+        store.put("round:/out", "1").unwrap();
+        store.put("open:/out", "1").unwrap();
+        assert!(!is_finished(&store).unwrap(), "its output was left open");
+        store.put("round:/out", "0").unwrap();
+        assert!(is_finished(&store).unwrap(), "that was another round");
+        store.put("round:/out", "1").unwrap();
+        store.put("open:/out", "0").unwrap();
+        assert!(is_finished(&store).unwrap());
+        drop(store);
+        assert_eq!(open(dir.path()).round, 2);
+    }
+
+    #[test]
+    fn a_state_that_has_lost_its_database_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = dir.path().join(ERROR_LOG);
+        drop(open(dir.path()));
+        std::fs::write(&log, "").unwrap();
+        drop(open(dir.path()));
+        SqliteStore::remove(dir.path()).unwrap();
+        let rules = RulesVersion::new(1, 1);
+        let refused = State::open(dir.path(), false, ("", None), rules).err().unwrap();
+        assert_eq!(refused.exit, Exit::Damaged);
+        assert!(refused.error.to_string().contains("--fresh"), "{}", refused.error);
+        assert!(!SqliteStore::exists(dir.path()), "the next run is refused too");
+        State::open(dir.path(), true, ("", None), rules).unwrap();
+        open(dir.path());
+    }
 }

@@ -444,6 +444,19 @@ pub trait RunStore: Send + Sync {
     /// When storage fails.
     fn put(&self, name: &str, value: &str) -> Result<(), StoreError>;
 
+    /// Names that begin with `prefix`, in their order, each with its value.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn entries(&self, prefix: &str) -> Result<Vec<(String, String)>, StoreError>;
+
+    /// Makes every change so far survive a loss of power. Called before an output is changed in a way that the next run
+    /// cannot cut back.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn sync(&self) -> Result<(), StoreError>;
+
     /// The robots.txt of an origin, however old.
     ///
     /// # Errors

@@ -81,11 +81,11 @@ fn output_of(config: &Config) -> Result<Box<dyn RecordOutput>, Failure> {
     let fields =
         Fields::of(&config.output.fields).map_err(|e| Failure::usage(format!("output.fields: {e}")))?;
     let (path, before) = match (config.output.append.as_str(), config.output.replace.as_str()) {
-        ("", "") => return Ok(Box::new(LineRecords::new(Box::new(StdoutOutput), fields))),
+        ("", "") => return Ok(Box::new(LineRecords::new(Box::new(StdoutOutput::new(tokio_util::sync::CancellationToken::new())), fields))),
         (append, "") => (append, Before::Unknown),
         (_, replace) => (replace, Before::Replace),
     };
-    Ok(output::open(Path::new(path), before, fields)?.output)
+    Ok(output::open(&output::Place::of(Path::new(path)), before, fields)?.output)
 }
 
 /// The stages of a crawl from extraction on, with the archive in front of them.

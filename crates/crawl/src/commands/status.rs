@@ -98,7 +98,7 @@ impl Status {
         let left_alone =
             told.into_iter().filter(|(_, until)| *until > now).map(|(host, until)| (host, rfc3339(until)));
         let StoreSize { file, free } = store.size()?;
-        let finished = frontier.pending + frontier.leased + frontier.held == 0;
+        let finished = state::is_finished(&store)?;
         let next_visits = if finished { Some(NextVisits::of(&store, settings)?) } else { None };
         Ok(Self {
             running,

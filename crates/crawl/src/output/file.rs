@@ -1,27 +1,38 @@
 //! A file of lines, synced and cut back to what was settled.
 
-use super::{Output, absolute};
+use super::{
+    Output, absolute,
+    lock::{is_named, lock},
+    whole::sync_folder,
+};
 use crate::context::StageError;
 use std::{
     fs::{File, OpenOptions},
     io::{self, Read, Seek, SeekFrom, Write},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
-/// A file.
+/// A file that this process alone writes while it is open.
 pub struct FileOutput {
     file: File,
+    path: PathBuf,
     name: String,
     length: u64,
+    /// It has an end and a length, as pipes and devices have not.
+    regular: bool,
     /// What the file holds is of an earlier round, and goes when the first line comes.
     stale: bool,
+    /// Bytes of settled records that were not there any more when it was opened.
+    missing: u64,
 }
 
-/// What the state knows of a file from before.
+/// The state's knowledge of a file from before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Before {
     /// Nothing: the file is appended to as it stands.
     Unknown,
+    /// A run left it whole at this length; the file is appended to as it stands.
+    Closed(u64),
     /// A round starts that replaces the file, with its first record: one that brings none leaves what there is.
     Replace,
     /// A run that was cut off had settled this many bytes; what stands behind them is written again.
@@ -33,60 +44,64 @@ impl FileOutput {
     /// made unasked may be a slip of the pen, or stand under a disk that is not mounted.
     ///
     /// # Errors
-    /// When the file cannot be opened for writing.
+    /// When the file cannot be opened for writing, or another process writes it.
     pub fn open(path: &Path, before: Before) -> Result<Self, StageError> {
-        Self::open_as(path, before, true)
+        let mut opened = Self::open_bytes(path, before)?;
+        if !opened.stale && opened.length > 0 && !ends_a_line(path, opened.length).map_err(|e| opened.fail(e))? {
+            // whoever wrote the last line was cut off: a record must not be glued to it
+            opened.write(b"\n")?;
+        }
+        Ok(opened)
     }
 
     /// The same for bytes that are no lines: what a last line lacks is not added.
     ///
     /// # Errors
-    /// When the file cannot be opened for writing.
+    /// As [`FileOutput::open`].
     pub fn open_bytes(path: &Path, before: Before) -> Result<Self, StageError> {
-        Self::open_as(path, before, false)
-    }
-
-    fn open_as(path: &Path, before: Before, lines: bool) -> Result<Self, StageError> {
         let name = absolute(path).to_string_lossy().into_owned();
         let fail = |source| StageError::Output { name: name.clone(), source };
         folder_exists(path).map_err(fail)?;
-        let mut file = OpenOptions::new().create(true).append(true).open(path).map_err(fail)?;
+        let file = open_and_lock(path, &name)?;
         let found = file.metadata().map_err(fail)?;
-        let keep = match before {
-            Before::Unknown | Before::Replace => found.len(),
-            Before::CutOff(settled) => settled.min(found.len()),
-        };
-        if let Before::CutOff(settled) = before
-            && found.is_file()
-            && found.len() < settled
-        {
-            let missing = settled - found.len();
-            tracing::warn!(file = name, missing, "bytes of records that were written are not there any more");
+        let (path, regular) = (path.to_owned(), found.is_file());
+        let mut opened = Self { file, path, name, length: 0, regular, stale: false, missing: 0 };
+        if !regular {
+            return Ok(opened);
         }
-        if found.is_file() && keep < found.len() {
-            file.set_len(keep).map_err(fail)?;
+        sync_folder(&opened.path).map_err(|e| opened.fail(e))?;
+        opened.stale = before == Before::Replace && found.len() > 0;
+        opened.length = if before == Before::Replace { 0 } else { found.len() };
+        if let Before::CutOff(settled) = before {
+            opened.expect(settled);
+            opened.cut_back(settled)?;
         }
-        if before == Before::Replace {
-            return Ok(Self { file, name, length: 0, stale: found.is_file() && found.len() > 0 });
-        }
-        // a device has no end to seek to
-        let mut length = if found.is_file() { file.seek(SeekFrom::End(0)).map_err(fail)? } else { 0 };
-        if lines && length > 0 && !ends_a_line(path, length).map_err(fail)? {
-            // whoever wrote the last line was cut off: a record must not be glued to it
-            file.write_all(b"\n").map_err(fail)?;
-            length += 1;
-        }
-        Ok(Self { file, name, length, stale: false })
+        Ok(opened)
     }
 
-    /// Empties it.
+    /// Cuts it back to a length, and says so. A shorter one stays as it is.
+    pub(super) fn cut_back(&mut self, length: u64) -> Result<(), StageError> {
+        if length < self.length {
+            let (file, bytes) = (&self.name, self.length - length);
+            tracing::warn!(file, bytes, "cut back to {length} bytes, which were settled; the pages behind them are fetched again");
+            self.file.set_len(length).map_err(|e| self.fail(e))?;
+            self.length = length;
+        }
+        Ok(())
+    }
+
+    /// Notes that so many bytes had been settled.
+    pub(super) const fn expect(&mut self, settled: u64) {
+        self.missing = settled.saturating_sub(self.length);
+    }
+
+    /// Makes it as long as `length`, without a word, and syncs that.
     ///
     /// # Errors
     /// When that cannot be done.
-    pub fn clear(&mut self) -> Result<(), StageError> {
-        let cleared = self.file.set_len(0).and_then(|()| self.file.sync_data());
-        cleared.map_err(|source| StageError::Output { name: self.name.clone(), source })?;
-        (self.length, self.stale) = (0, false);
+    pub(super) fn keep(&mut self, length: u64) -> Result<(), StageError> {
+        self.file.set_len(length).and_then(|()| self.file.sync_data()).map_err(|e| self.fail(e))?;
+        (self.length, self.stale) = (length, false);
         Ok(())
     }
 
@@ -96,10 +111,59 @@ impl FileOutput {
         self.length
     }
 
-    /// Whether the file still holds what an earlier round has written.
+    /// Bytes of settled records that were not there any more when it was opened.
+    #[must_use]
+    pub const fn missing(&self) -> u64 {
+        self.missing
+    }
+
+    /// Returns true if the file still holds what an earlier round has written.
     #[must_use]
     pub const fn is_stale(&self) -> bool {
         self.stale
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(super) fn fail(&self, source: io::Error) -> StageError {
+        StageError::Output { name: self.name.clone(), source }
+    }
+
+    /// Fails if the file is not the one, or not as long as, what this run has written: a mark beyond its end, or in a file that
+    /// nobody finds any more, would be a loss that nobody is told of.
+    fn check(&self) -> io::Result<()> {
+        if !self.regular {
+            return Ok(());
+        }
+        let found = self.file.metadata()?.len();
+        let what = if !is_named(&self.file, &self.path)? {
+            format!("was removed or replaced while the run was on, with {} bytes that were written", self.length)
+        } else if self.stale || found == self.length {
+            return Ok(());
+        } else if found < self.length {
+            format!("was shortened while the run was on: {} bytes that were written are gone", self.length - found)
+        } else {
+            format!("was written to by another program while the run was on: {} bytes", found - self.length)
+        };
+        let rest = "what was not settled is fetched by the same command, what is gone by --fresh alone";
+        Err(io::Error::other(format!("it {what}; {rest}")))
+    }
+}
+
+/// A path may get another file between opening and locking it.
+fn open_and_lock(path: &Path, name: &str) -> Result<File, StageError> {
+    let fail = |source| StageError::Output { name: name.to_owned(), source };
+    loop {
+        let file = OpenOptions::new().create(true).append(true).open(path).map_err(fail)?;
+        if !file.metadata().map_err(fail)?.is_file() {
+            return Ok(file);
+        }
+        lock(&file, path)?;
+        if is_named(&file, path).map_err(fail)? {
+            return Ok(file);
+        }
     }
 }
 
@@ -124,17 +188,17 @@ fn ends_a_line(path: &Path, length: u64) -> io::Result<bool> {
 
 impl Output for FileOutput {
     fn write(&mut self, lines: &[u8]) -> Result<(), StageError> {
-        let fail = |source| StageError::Output { name: self.name.clone(), source };
+        self.check().map_err(|e| self.fail(e))?;
         if std::mem::take(&mut self.stale) {
-            self.file.set_len(0).map_err(fail)?;
+            self.file.set_len(0).map_err(|e| self.fail(e))?;
         }
         self.file.write_all(lines).map_err(|source| {
             // a full disk takes a part of the lines, and who reads the file meanwhile must not meet half of one; that this
             // fails too is mended by the next run, which cuts the file back
-            if self.file.metadata().is_ok_and(|found| found.is_file()) {
+            if self.regular {
                 let _ = self.file.set_len(self.length);
             }
-            fail(source)
+            self.fail(source)
         })?;
         self.length += lines.len() as u64;
         Ok(())
@@ -142,13 +206,13 @@ impl Output for FileOutput {
 
     fn sync(&mut self) -> Result<Option<u64>, StageError> {
         match self.file.sync_data() {
-            Ok(()) => Ok(Some(self.length)),
+            Ok(()) => {}
             // pipes and devices cannot be synced, and need not be
-            Err(e) if matches!(e.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {
-                Ok(Some(self.length))
-            }
-            Err(source) => Err(StageError::Output { name: self.name.clone(), source }),
+            Err(e) if matches!(e.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {}
+            Err(source) => return Err(self.fail(source)),
         }
+        self.check().map_err(|e| self.fail(e))?;
+        Ok(Some(self.length))
     }
 
     fn name(&self) -> &str {
@@ -208,5 +272,57 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let error = FileOutput::open(dir.path(), Before::Unknown).err().unwrap();
         assert!(error.to_string().contains(&dir.path().display().to_string()), "{error}");
+    }
+
+    /// Opens a file, settles two lines, lets `harm` do something to it, and writes on. Returns the words of the error.
+    fn harmed(harm: impl Fn(&Path)) -> String {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("out.jsonl");
+        let mut output = FileOutput::open(&path, Before::Unknown).unwrap();
+        output.write(b"one\ntwo\n").unwrap();
+        output.sync().unwrap();
+        harm(&path);
+        let before = std::fs::read(&path).unwrap_or_default();
+        let StageError::Output { source, .. } = output.write(b"three\n").unwrap_err() else { panic!("another error") };
+        assert_eq!(std::fs::read(&path).unwrap_or_default(), before, "nothing is written behind the harm");
+        assert!(output.sync().is_err());
+        source.to_string()
+    }
+
+    #[test]
+    fn an_output_that_is_not_what_was_written_ends_the_run() {
+        assert!(harmed(|path| std::fs::remove_file(path).unwrap()).contains("removed or replaced"));
+        let rotate = |path: &Path| {
+            std::fs::rename(path, path.with_extension("1")).unwrap();
+            std::fs::write(path, "").unwrap();
+        };
+        assert!(harmed(rotate).contains("with 8 bytes that were written"));
+        let shorten = |path: &Path| File::options().write(true).open(path).unwrap().set_len(3).unwrap();
+        assert!(harmed(shorten).contains("5 bytes that were written are gone"));
+        let append = |path: &Path| File::options().append(true).open(path).unwrap().write_all(b"foreign").unwrap();
+        assert!(harmed(append).contains("by another program while the run was on: 7 bytes"));
+    }
+
+    #[test]
+    fn settled_bytes_that_are_not_there_are_counted() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("out.jsonl");
+        std::fs::write(&path, "one\n").unwrap();
+        let missing = |before| FileOutput::open(&path, before).unwrap().missing();
+        assert_eq!([missing(Before::CutOff(4)), missing(Before::CutOff(9)), missing(Before::Unknown)], [0, 5, 0]);
+    }
+
+    #[test]
+    fn two_runs_do_not_write_one_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("out.jsonl");
+        std::fs::write(&path, "one\ntwo\n").unwrap();
+        let first = FileOutput::open(&path, Before::CutOff(8)).unwrap();
+        let refused = FileOutput::open(&path, Before::CutOff(4)).err().unwrap();
+        assert!(matches!(refused, StageError::Busy { .. }), "{refused}");
+        assert_eq!(std::fs::read(&path).unwrap(), b"one\ntwo\n", "it is not cut under the one that writes it");
+        drop(first);
+        FileOutput::open(&path, Before::CutOff(4)).unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"one\n");
     }
 }

@@ -9,16 +9,16 @@ use super::{
     fields::members,
     file_name::page_path,
     lines::{push_line, unwritable},
-    whole::write_by,
+    whole::{Replacement, write_by},
 };
 use crate::context::StageError;
-use crawl_model::{Change, Record};
+use crawl_model::{Change, Record, UrlKey};
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 use std::{
     fmt::Write as _,
     fs::{self, File},
-    io::{self, BufRead, BufReader},
+    io::{self, BufRead, BufReader, Write as _},
     path::{Component, Path, PathBuf},
 };
 
@@ -76,12 +76,8 @@ impl MarkdownFolder {
     /// Removes what the index names: nothing else is ours.
     fn remove_old(&self) -> io::Result<()> {
         for line in BufReader::new(File::open(self.folder.join(INDEX))?).lines() {
-            let Ok(entry) = serde_json::from_str::<Entry>(&line?) else { continue };
-            let path = Path::new(&entry.path);
-            let inside = path.components().all(|part| matches!(part, Component::Normal(_)));
-            if !inside || path.extension().is_none_or(|ending| ending != "md") {
-                continue;
-            }
+            let Some(path) = page_of(&line?) else { continue };
+            let path = Path::new(&path);
             match fs::remove_file(self.folder.join(path)) {
                 Err(e) if !matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
                     return Err(e);
@@ -160,6 +156,63 @@ impl RecordOutput for MarkdownFolder {
     fn name(&self) -> &str {
         self.index.name()
     }
+}
+
+/// The page that a line of the index names, if it is one of ours.
+fn page_of(line: &str) -> Option<String> {
+    let entry: Entry = serde_json::from_str(line).ok()?;
+    let path = Path::new(&entry.path);
+    let inside = path.components().all(|part| matches!(part, Component::Normal(_)));
+    (inside && path.extension().is_some_and(|ending| ending == "md")).then_some(entry.path)
+}
+
+/// Takes the lines out of the index that a later one of the same page makes old, and those of pages that are gone. Readers see
+/// the old index or the new one.
+pub(super) fn tidy(folder: &Path) -> Result<(), StageError> {
+    let path = folder.join(INDEX);
+    if !path.exists() {
+        return Ok(());
+    }
+    let locked = FileOutput::open(&path, Before::Unknown)?;
+    write_tidy(folder, &path).map_err(|e| locked.fail(e))
+}
+
+fn write_tidy(folder: &Path, index: &Path) -> io::Result<()> {
+    let old = old_lines(folder, index)?;
+    if !old.contains(&true) {
+        return Ok(());
+    }
+    let mut new = Replacement::create(index)?;
+    for (line, old) in BufReader::new(File::open(index)?).split(b'\n').zip(old) {
+        if !old {
+            new.write_all(&line?)?;
+            new.write_all(b"\n")?;
+        }
+    }
+    new.finish()
+}
+
+/// Says of each line of an index if it is old. Of a page only the hash of its path is kept.
+fn old_lines(folder: &Path, index: &Path) -> io::Result<Vec<bool>> {
+    let (mut pages, mut old): (Vec<(UrlKey, u32)>, Vec<bool>) = (Vec::new(), Vec::new());
+    for line in BufReader::new(File::open(index)?).split(b'\n') {
+        let line = line?;
+        if let Some(path) = std::str::from_utf8(&line).ok().and_then(page_of) {
+            pages.push((UrlKey::of(&path), u32::try_from(old.len()).unwrap_or(u32::MAX)));
+            old.push(!folder.join(path).try_exists().unwrap_or(true));
+        } else {
+            old.push(false);
+        }
+    }
+    pages.sort_unstable_by_key(|(key, line)| (key.0, *line));
+    for [(page, line), (next, _)] in pages.array_windows() {
+        if page == next
+            && let Some(old) = old.get_mut(*line as usize)
+        {
+            *old = true;
+        }
+    }
+    Ok(old)
 }
 
 /// A page: what is known of it between two lines `---`, then its text.
@@ -278,6 +331,7 @@ mod tests {
         let mut output = open(&path, Before::Unknown);
         output.push(&Record { url: "https://a.test/old/page".into(), ..record("1") }).unwrap();
         output.commit().unwrap();
+        drop(output);
         fs::write(path.join("a.test/mine.md"), "mine").unwrap();
         let outside = directory.path().join("outside.md");
         fs::write(&outside, "outside").unwrap();
@@ -291,5 +345,40 @@ mod tests {
         assert!(!path.join("a.test/old").exists() && path.join("a.test/new.md").exists());
         assert!(path.join("a.test/mine.md").exists() && outside.exists());
         assert_eq!(fs::read_to_string(path.join(INDEX)).unwrap().lines().count(), 1);
+    }
+
+    #[test]
+    fn a_tidy_index_has_the_newest_line_of_each_page_that_is_there() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("pages");
+        let mut output = open(&path, Before::Unknown);
+        let of = |url: &str, id: &str, change| {
+            let mut made = Record { url: format!("https://a.test/{url}"), ..record(id) };
+            made.metadata.change = change;
+            made
+        };
+        for (url, id, change) in [
+            ("stays", "1", None),
+            ("changes", "2", None),
+            ("goes", "3", None),
+            ("changes", "4", Some(Change::Changed)),
+            ("goes", "5", Some(Change::Gone)),
+        ] {
+            output.push(&of(url, id, change)).unwrap();
+            output.commit().unwrap();
+        }
+        drop(output);
+        let mut index = fs::read_to_string(path.join(INDEX)).unwrap();
+        assert_eq!(index.lines().count(), 4);
+        index.push_str("what somebody else wrote\n");
+        fs::write(path.join(INDEX), &index).unwrap();
+        tidy(&path).unwrap();
+        let tidied = fs::read_to_string(path.join(INDEX)).unwrap();
+        let lines: Vec<&str> = index.lines().collect();
+        assert_eq!(tidied, format!("{}\n{}\n{}\n", lines[0], lines[3], lines[4]));
+        assert!(lines[3].contains("changes.md") && lines[3].contains("\"id\":\"4\""), "{}", lines[3]);
+        tidy(&path).unwrap();
+        assert_eq!(fs::read_to_string(path.join(INDEX)).unwrap(), tidied);
+        assert_eq!(fs::read_dir(&path).unwrap().count(), 2, "nothing is left beside index and host");
     }
 }

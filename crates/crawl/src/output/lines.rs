@@ -78,12 +78,12 @@ pub(super) fn unwritable(error: serde_json::Error) -> StageError {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     use super::*;
     use crawl_extract::{Input, Options, PageExtractor, Rules};
 
     /// A record with an `id` of the test's choice.
-    pub(in crate::output) fn record(id: &str) -> Record {
+    pub(crate) fn record(id: &str) -> Record {
         let extractor = PageExtractor::from_rules(Rules::load(None).unwrap(), Options::default());
         let bytes = b"<html lang=en><title>Pears</title><p>Some words about pears.";
         let url = url::Url::parse("https://a.test/pears").unwrap();

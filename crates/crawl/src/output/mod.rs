@@ -3,27 +3,33 @@
 //! together with how far the output reaches, and what stands behind that is cut off by the next run.
 
 mod columns;
+mod damaged;
 mod fields;
 mod file;
 mod file_name;
 mod folder;
+mod frames;
+mod journal;
 mod lines;
+mod lock;
 mod packed;
 mod parquet;
+mod place;
+mod stdout;
 mod whole;
 
 pub use fields::{Fields, UnknownField};
 pub use file::{Before, FileOutput};
 pub use lines::LineRecords;
 pub(crate) use lines::push_line;
-pub use whole::replace;
+pub use place::Place;
+pub use stdout::StdoutOutput;
+pub use whole::{Replacement, replace};
 
 use crate::context::StageError;
 use crawl_model::Record;
-use std::{
-    io::{self, Write},
-    path::{Path, PathBuf},
-};
+use frames::Packing;
+use std::path::{Path, PathBuf};
 
 /// A place for lines. Lines are written in batches; after [`Output::sync`] they survive the process.
 pub trait Output: Send {
@@ -125,75 +131,83 @@ pub struct Opened {
     pub offset: u64,
     /// What it holds is of an earlier round, and goes when the first record comes.
     pub stale: bool,
+    /// Settled records that it does not hold any more, in words.
+    pub damage: Option<String>,
+}
+
+impl Opened {
+    fn of_file(output: Box<dyn RecordOutput>, (offset, stale, missing): (u64, bool, u64)) -> Self {
+        let damage = (missing > 0).then(|| missing_words(output.name(), missing));
+        Self { output, offset, stale, damage }
+    }
+}
+
+/// Says that settled records are not in a file any more.
+fn missing_words(name: &str, missing: u64) -> String {
+    format!(
+        "{name}: {missing} bytes of records that were written are not there any more: the file was removed, shortened or \
+         replaced; --fresh fetches them again"
+    )
 }
 
 /// Opens an output by its name, cut back as `before` says.
 ///
 /// # Errors
-/// When it cannot be written, or holds something else than this output writes.
-pub fn open(path: &Path, before: Before, fields: Option<Fields>) -> Result<Opened, StageError> {
-    let kind = Kind::of(path);
-    let of_file = |file: &FileOutput| (file.length(), file.is_stale());
-    let (output, (offset, stale)): (Box<dyn RecordOutput>, _) = match kind {
+/// When it cannot be written, holds something else than this output writes, or another process writes it.
+pub fn open(place: &Place, before: Before, fields: Option<Fields>) -> Result<Opened, StageError> {
+    let path = place.path.as_path();
+    let of_file = |file: &FileOutput| (file.length(), file.is_stale(), file.missing());
+    Ok(match place.kind {
         Kind::Lines => {
             let file = FileOutput::open(path, before)?;
             let state = of_file(&file);
-            (Box::new(LineRecords::new(Box::new(file), fields)), state)
+            Opened::of_file(Box::new(LineRecords::new(Box::new(file), fields)), state)
         }
         Kind::Gzip | Kind::Zstd => {
-            let file = FileOutput::open_bytes(path, before)?;
-            let state = of_file(&file);
-            let packed = packed::PackedOutput::new(file, kind == Kind::Zstd)?;
-            (Box::new(LineRecords::new(Box::new(packed), fields)), state)
+            let packing = if place.kind == Kind::Zstd { Packing::Zstd } else { Packing::Gzip };
+            let packed = packed::PackedOutput::open(path, before, packing)?;
+            let state = of_file(packed.file());
+            Opened::of_file(Box::new(LineRecords::new(Box::new(packed), fields)), state)
         }
         Kind::Parquet => {
             let table = parquet::ParquetRecords::open(path, before, fields)?;
-            let state = (table.length(), table.is_stale());
-            (Box::new(table), state)
+            let (offset, stale, damage) =
+                (table.journal().file().length(), table.is_stale(), table.damage());
+            Opened { output: Box::new(table), offset, stale, damage }
         }
         Kind::Folder => {
             let folder = folder::MarkdownFolder::open(path, before, fields)?;
             let state = of_file(folder.index());
-            (Box::new(folder), state)
+            Opened::of_file(Box::new(folder), state)
         }
-    };
-    Ok(Opened { output, offset, stale })
+    })
+}
+
+/// Puts an output in order after a round. Called when its end is noted in the store, so that nothing has to be cut back.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn tidy(place: &Place) -> Result<(), StageError> {
+    if place.kind == Kind::Folder { folder::tidy(&place.path) } else { Ok(()) }
 }
 
 /// Takes out of an output what an earlier round has written, for a round that replaces it and has brought nothing.
 ///
 /// # Errors
 /// When it cannot be written.
-pub fn replace_by_nothing(path: &Path) -> Result<(), StageError> {
-    if Kind::of(path) == Kind::Parquet {
-        return parquet::empty(path);
+pub fn replace_by_nothing(place: &Place) -> Result<(), StageError> {
+    if place.kind == Kind::Parquet {
+        return parquet::empty(&place.path);
     }
-    let mut opened = open(path, Before::Replace, None)?;
+    let mut opened = open(place, Before::Replace, None)?;
     opened.output.commit()?;
     opened.output.finish().map(|_| ())
 }
 
-/// The path as it is kept in the state: absolute, but not resolved, since the file may not exist yet.
+/// The absolute path, with its links as they are.
 #[must_use]
 pub fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
-}
-
-/// Standard output. A resumed run may repeat the last batch, since nobody can say how much of it the reader took.
-pub struct StdoutOutput;
-
-impl Output for StdoutOutput {
-    fn write(&mut self, lines: &[u8]) -> Result<(), StageError> {
-        stdout_result(io::stdout().lock().write_all(lines))
-    }
-
-    fn sync(&mut self) -> Result<Option<u64>, StageError> {
-        stdout_result(io::stdout().lock().flush()).map(|()| None)
-    }
-
-    fn name(&self) -> &'static str {
-        "standard output"
-    }
 }
 
 /// Where nothing goes.
@@ -213,9 +227,7 @@ impl Output for Nowhere {
     }
 }
 
-fn stdout_result(result: io::Result<()>) -> Result<(), StageError> {
-    result.map_err(|source| match source.kind() {
-        io::ErrorKind::BrokenPipe => StageError::ClosedPipe,
-        _ => StageError::Output { name: "standard output".into(), source },
-    })
+#[cfg(test)]
+pub(crate) mod tests {
+    pub(crate) use super::lines::tests::record;
 }

@@ -1,10 +1,17 @@
 //! Lines compressed while they are written. Each batch is a gzip member (RFC 1952 §2.2) or a zstd frame (RFC 8878 §3) of its
 //! own, and readers take several of them in a row as one stream: so the file is whole at every length that was settled.
 
-use super::{FileOutput, Output};
+use super::{
+    Before, FileOutput, Output,
+    damaged::put_aside,
+    frames::{Frames, Packing, Part},
+};
 use crate::context::StageError;
 use flate2::{Compression, write::GzEncoder};
-use std::io::{self, Write};
+use std::{
+    io::{self, Write},
+    path::Path,
+};
 use zstd::bulk::Compressor;
 
 /// zstd's own default.
@@ -42,12 +49,70 @@ pub(super) fn zstd_frames() -> io::Result<Compressor<'static>> {
 }
 
 impl PackedOutput {
-    /// Into a file, as zstd or gzip.
-    pub(super) fn new(file: FileOutput, zstd: bool) -> Result<Self, StageError> {
-        let packer = if zstd { zstd_frames().map(|c| Packer::Zstd(Box::new(c))) } else { Ok(Packer::Gzip) };
-        let packer = packer.map_err(|source| StageError::Output { name: file.name().to_owned(), source })?;
+    /// Opens a file, cut back as `before` says. Half a frame at its end is put aside: readers would stop in front of all
+    /// that is written behind it.
+    pub(super) fn open(path: &Path, before: Before, packing: Packing) -> Result<Self, StageError> {
+        let mut file = FileOutput::open_bytes(path, before)?;
+        let whole = match before {
+            Before::CutOff(settled) if file.missing() == 0 => settled,
+            Before::Closed(length) => length,
+            _ => 0,
+        };
+        if !file.is_stale() && file.length() > whole {
+            cut_half_a_frame(&mut file, packing, whole)?;
+        }
+        let packer = match packing {
+            Packing::Gzip => Packer::Gzip,
+            Packing::Zstd => Packer::Zstd(Box::new(zstd_frames().map_err(|e| file.fail(e))?)),
+        };
         Ok(Self { file, packer })
     }
+
+    pub(super) const fn file(&self) -> &FileOutput {
+        &self.file
+    }
+}
+
+/// Cuts off what begins as a frame at the end of a file and is none. `whole` is a length at which a run left it whole: if
+/// the file is still that one, only what others have added since is read.
+fn cut_half_a_frame(file: &mut FileOutput, packing: Packing, whole: u64) -> Result<(), StageError> {
+    let found = half_a_frame(file, packing, whole).map_err(|e| file.fail(e))?;
+    let found = match found {
+        End::Unreadable(_) if whole > 0 => half_a_frame(file, packing, 0).map_err(|e| file.fail(e))?,
+        found => found,
+    };
+    match found {
+        End::Whole => Ok(()),
+        End::Half(start) => {
+            let aside = put_aside(file.path(), &[start..file.length()]).map_err(|e| file.fail(e))?;
+            let (name, bytes, aside) = (file.name(), file.length() - start, aside.display());
+            tracing::warn!(file = name, bytes, "half a frame at the end cannot be read: it was moved to {aside}");
+            file.keep(start)
+        }
+        End::Unreadable(at) => Err(StageError::Damaged {
+            name: file.name().to_owned(),
+            what: format!("it cannot be read from byte {at} on, so nothing is written behind that; name another file, or replace it with -O"),
+        }),
+    }
+}
+
+/// The end of a file.
+enum End {
+    Whole,
+    /// From here on it is a frame that was cut off.
+    Half(u64),
+    /// From here on it is something else, or damaged.
+    Unreadable(u64),
+}
+
+fn half_a_frame(file: &FileOutput, packing: Packing, from: u64) -> io::Result<End> {
+    let mut frames = Frames::open(file.path(), packing, from)?;
+    while let Some(part) = frames.next() {
+        let Part::Damaged(range) = part? else { continue };
+        let half = range.end == file.length() && frames.begins_at(range.start)?;
+        return Ok(if half { End::Half(range.start) } else { End::Unreadable(range.start) });
+    }
+    Ok(End::Whole)
 }
 
 impl Output for PackedOutput {
@@ -78,8 +143,11 @@ impl Output for PackedOutput {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::output::Before;
-    use std::{fs::File, io::Read, path::Path};
+    use std::{fs, fs::File, io::Read};
+
+    fn packing(zstd: bool) -> Packing {
+        if zstd { Packing::Zstd } else { Packing::Gzip }
+    }
 
     fn unpacked(path: &Path, zstd: bool) -> io::Result<String> {
         let (file, mut text) = (File::open(path)?, String::new());
@@ -96,8 +164,7 @@ mod tests {
         for zstd in [false, true] {
             let directory = tempfile::tempdir().unwrap();
             let path = directory.path().join("out");
-            let open =
-                |before| PackedOutput::new(FileOutput::open_bytes(&path, before).unwrap(), zstd).unwrap();
+            let open = |before| PackedOutput::open(&path, before, packing(zstd)).unwrap();
             let mut output = open(Before::Unknown);
             let mut settled = Vec::new();
             for batch in ["one\n", "two\nthree\n", "four\n"] {
@@ -105,6 +172,7 @@ mod tests {
                 settled.push((output.sync().unwrap().unwrap(), batch));
             }
             let whole = std::fs::read(&path).unwrap();
+            drop(output);
             let mut text = String::new();
             for (length, batch) in settled {
                 text.push_str(batch);
@@ -115,6 +183,7 @@ mod tests {
                     assert_eq!(unpacked(&path, zstd).unwrap(), text);
                     again.write(b"next\n").unwrap();
                     assert_eq!(unpacked(&path, zstd).unwrap(), format!("{text}next\n"));
+                    drop(again);
                 }
             }
         }
@@ -125,10 +194,43 @@ mod tests {
         for zstd in [false, true] {
             let directory = tempfile::tempdir().unwrap();
             let path = directory.path().join("out");
-            let file = FileOutput::open_bytes(&path, Before::Unknown).unwrap();
-            PackedOutput::new(file, zstd).unwrap().finish().unwrap();
+            PackedOutput::open(&path, Before::Unknown, packing(zstd)).unwrap().finish().unwrap();
             assert!(std::fs::metadata(&path).unwrap().len() > 0);
             assert_eq!(unpacked(&path, zstd).unwrap(), "");
+        }
+    }
+
+    #[test]
+    fn nothing_is_written_behind_half_a_frame() {
+        for zstd in [false, true] {
+            let directory = tempfile::tempdir().unwrap();
+            let path = directory.path().join("out");
+            let open = |before| PackedOutput::open(&path, before, packing(zstd)).unwrap();
+            let mut output = open(Before::Unknown);
+            output.write(b"one\n").unwrap();
+            let first = output.sync().unwrap().unwrap();
+            output.write(b"two\n").unwrap();
+            drop(output);
+            let whole = fs::read(&path).unwrap();
+            // whatever is known of the file: nothing, that it was whole here, or that it was longer once
+            for before in [Before::Unknown, Before::Closed(first), Before::Closed(3), Before::CutOff(1000)] {
+                fs::write(&path, &whole[..whole.len() - 3]).unwrap();
+                let mut again = open(before);
+                again.write(b"next\n").unwrap();
+                drop(again);
+                assert_eq!(unpacked(&path, zstd).unwrap(), "one\nnext\n", "{before:?}");
+            }
+            let aside = fs::read(directory.path().join("out.damaged-4")).unwrap();
+            assert_eq!(aside, &whole[usize::try_from(first).unwrap()..whole.len() - 3], "it is kept");
+            // what is damaged in the middle, or is nothing compressed, is not ours to cut
+            for bytes in [b"plain text\n".to_vec(), [&whole[..9], &[0x55; 4], &whole[13..]].concat()] {
+                fs::write(&path, &bytes).unwrap();
+                let refused = PackedOutput::open(&path, Before::Unknown, packing(zstd)).err().unwrap();
+                assert!(matches!(refused, StageError::Damaged { .. }), "{refused}");
+                assert_eq!(fs::read(&path).unwrap(), bytes);
+                PackedOutput::open(&path, Before::Replace, packing(zstd)).unwrap().write(b"new\n").unwrap();
+                assert_eq!(unpacked(&path, zstd).unwrap(), "new\n", "-O gets out of it");
+            }
         }
     }
 }

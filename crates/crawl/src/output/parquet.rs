@@ -1,40 +1,33 @@
 //! Records as a Parquet table.
 //!
 //! A Parquet file is none before its footer is written, and its row groups should be large; so a run cannot write it batch by
-//! batch. While a run is on its records lie in a journal beside the table (`pages.parquet.part`, JSON lines in zstd frames), which
+//! batch. While a run is on its records lie in a [journal](super::journal) beside the table (`pages.parquet.part`), which
 //! is cut back to what was settled like any file of lines. At the end of a run they become row groups of a new table, behind
 //! those of the old one, and the new table takes the old one's place by a rename. Each journal has a name of its own, and
 //! the table notes which one it was made from last: whatever is killed between the rename and the end of the journal, no record
 //! is taken twice.
 
 use super::{
-    Before, Fields, FileOutput, Output, RecordOutput,
+    Before, Fields, RecordOutput,
     columns::RecordColumns,
+    damaged::move_aside,
     file::folder_exists,
-    lines::{push_line, push_record},
-    packed::zstd_frames,
+    journal::{Head, Journal},
+    lines::push_record,
+    whole::sync_folder,
 };
-use crate::context::{StageError, random};
+use crate::context::StageError;
 use crawl_archive::{ArchiveError, ParquetFile, ParquetTable};
 use crawl_model::Record;
-use serde::{Deserialize, Serialize};
 use std::{
     fs::File,
-    io::{self, BufRead, BufReader, BufWriter},
+    io::{self, BufWriter},
+    ops::Range,
     path::{Path, PathBuf},
 };
-use zstd::bulk::Compressor;
 
 /// The note of a table that names the journal it was made from last.
 const NOTE: &str = "crawl.journal";
-
-/// The first line of a journal.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Head {
-    journal: String,
-    /// The table is to be made of this journal alone.
-    replaces: bool,
-}
 
 /// See the module.
 pub(super) struct ParquetRecords {
@@ -42,56 +35,27 @@ pub(super) struct ParquetRecords {
     name: String,
     columns: RecordColumns,
     fields: Option<Fields>,
-    journal: FileOutput,
-    /// Of the journal; `None` before its first frame.
-    head: Option<Head>,
+    journal: Journal,
     /// The table is of an earlier round, and is replaced by the records of this one.
     stale: bool,
     lines: Vec<u8>,
-    compressor: Compressor<'static>,
+    /// Records that are lost, in words.
+    damage: Option<String>,
 }
 
 impl ParquetRecords {
     /// Opens a table and its journal, cut back as `before` says.
     pub(super) fn open(path: &Path, before: Before, fields: Option<Fields>) -> Result<Self, StageError> {
         let name = super::absolute(path).to_string_lossy().into_owned();
-        let fail = |source| StageError::Output { name: name.clone(), source };
-        folder_exists(path).map_err(fail)?;
+        folder_exists(path).map_err(|source| StageError::Output { name: name.clone(), source })?;
         let columns = RecordColumns::of(fields.as_ref());
-        let part = part_of(path);
-        let left = head_of(&part);
-        let folded = match (&left, table(path).map_err(fail)?) {
-            (Some(head), Some(table)) => table.note(NOTE) == Some(head.journal.as_str()),
-            _ => false,
-        };
-        let settled = match before {
-            _ if folded => Before::CutOff(0),
-            Before::CutOff(length) => Before::CutOff(length),
-            // whatever it is, it ends with this run's first batch
-            Before::Unknown | Before::Replace => Before::Unknown,
-        };
-        let journal = FileOutput::open_bytes(&part, settled)?;
-        let head = left.filter(|_| journal.length() > 0);
-        let compressor = zstd_frames().map_err(fail)?;
-        let lines = Vec::new();
-        let mut opened = Self {
-            path: path.to_owned(),
-            name,
-            columns,
-            fields,
-            journal,
-            head,
-            stale: false,
-            lines,
-            compressor,
-        };
-        // what is left of a state that nobody remembers, or of a round that ended
-        if !matches!(before, Before::CutOff(_)) {
-            opened.fold()?;
-        }
+        let journal = Journal::open(&part_of(path), before)?;
+        let (path, lines) = (path.to_owned(), Vec::new());
+        let mut opened = Self { path, name, columns, fields, journal, stale: false, lines, damage: None };
+        opened.settle_journal(before)?;
         opened.stale = match before {
-            Before::Replace => path.exists(),
-            _ => opened.head.as_ref().is_some_and(|head| head.replaces),
+            Before::Replace => opened.path.exists(),
+            _ => opened.journal.head().is_some_and(|head| head.replaces),
         };
         if !opened.stale {
             opened.check_columns()?;
@@ -99,23 +63,109 @@ impl ParquetRecords {
         Ok(opened)
     }
 
-    /// Bytes of the journal.
-    pub(super) const fn length(&self) -> u64 {
-        self.journal.length()
+    /// Makes of a journal that was left behind what has to become of it before this run writes.
+    fn settle_journal(&mut self, before: Before) -> Result<(), StageError> {
+        let Some(head) = self.journal.head().cloned() else {
+            return self.discard_unreadable(before);
+        };
+        let replaced = before == Before::Replace || head.replaces;
+        let table = match table(&self.path) {
+            Err(error) if error.kind() != io::ErrorKind::InvalidData => return Err(self.fail(error)),
+            // whether its rows are in the table cannot be said any more: that table goes
+            Err(_) if before == Before::Replace && !head.replaces => {
+                let aside = move_aside(&self.path).map_err(|e| self.fail(e))?;
+                tracing::warn!(file = self.name, "the table cannot be read: it was moved to {}", aside.display());
+                None
+            }
+            Err(_) if replaced => None,
+            found => self.readable(found)?,
+        };
+        if table.is_some_and(|table| table.note(NOTE) == Some(head.journal.as_str())) {
+            return self.journal.clear();
+        }
+        match before {
+            Before::CutOff(settled) => {
+                self.note_missing();
+                self.journal.cut_back(settled)
+            }
+            // what is left of a state that nobody remembers, or of a round that ended
+            _ => {
+                let damaged = self.make_table(Some(&head))?;
+                self.note_damage(&damaged, before)?;
+                self.journal.clear()
+            }
+        }
     }
 
-    /// Whether the table is still that of an earlier round.
+    /// A journal without a single frame that can be read.
+    fn discard_unreadable(&mut self, before: Before) -> Result<(), StageError> {
+        let length = self.journal.file().length();
+        match before {
+            Before::CutOff(0) => return self.journal.clear(),
+            Before::CutOff(_) => self.note_missing(),
+            _ => {}
+        }
+        if length > 0 {
+            self.note_damage(std::slice::from_ref(&(0..length)), before)?;
+            self.journal.clear()?;
+        }
+        Ok(())
+    }
+
+    fn note_missing(&mut self) {
+        let (file, missing) = (self.journal.file(), self.journal.file().missing());
+        if missing > 0 {
+            self.damage = Some(super::missing_words(super::Output::name(file), missing));
+        }
+    }
+
+    /// Puts bytes that cannot be read aside. A round that replaces the table loses nothing of its own by that.
+    fn note_damage(&mut self, damaged: &[Range<u64>], before: Before) -> Result<(), StageError> {
+        if damaged.is_empty() {
+            return Ok(());
+        }
+        let name = super::Output::name(self.journal.file()).to_owned();
+        let what = self.journal.put_aside(damaged).map_err(|e| self.journal.file().fail(e))?;
+        tracing::warn!(file = name, "{what}");
+        if before != Before::Replace {
+            self.damage = Some(format!("{name}: {what}"));
+        }
+        Ok(())
+    }
+
+    /// The journal.
+    pub(super) const fn journal(&self) -> &Journal {
+        &self.journal
+    }
+
+    /// Returns true if the table is still that of an earlier round.
     pub(super) const fn is_stale(&self) -> bool {
         self.stale
+    }
+
+    /// Records that were lost before this run, in words.
+    pub(super) fn damage(&self) -> Option<String> {
+        self.damage.clone()
     }
 
     fn fail(&self, source: io::Error) -> StageError {
         StageError::Output { name: self.name.clone(), source }
     }
 
+    /// An error that says the way out of a table that cannot be read.
+    fn readable<T>(&self, table: io::Result<T>) -> Result<T, StageError> {
+        table.map_err(|error| match error.kind() {
+            io::ErrorKind::InvalidData => StageError::Damaged {
+                name: self.name.clone(),
+                what: format!("it is no table that can be read ({error}); name another file, or replace it with -O"),
+            },
+            _ => self.fail(error),
+        })
+    }
+
     /// Rows are added only to a table with the same columns.
     fn check_columns(&self) -> Result<(), StageError> {
-        match table(&self.path).map_err(|e| self.fail(e))? {
+        match self.readable(table(&self.path))? {
             Some(table) if !table.has_columns(&self.columns.columns()) => {
                 let words = "the table has other columns than these records: name another file, or replace it with -O";
                 Err(self.fail(io::Error::new(io::ErrorKind::InvalidInput, words)))
@@ -124,46 +174,38 @@ impl ParquetRecords {
         }
     }
 
-    fn write_frame(&mut self, lines: &[u8]) -> Result<(), StageError> {
-        let frame = self.compressor.compress(lines).map_err(|e| self.fail(e))?;
-        self.journal.write(&frame)
-    }
-
-    /// Makes the table anew: its rows (unless they are replaced), then those of the journal, which is empty then.
-    fn fold(&mut self) -> Result<(), StageError> {
-        let Some(head) = self.head.take() else { return Ok(()) };
-        self.make_table(Some(&head)).map_err(|e| self.fail(e))?;
-        self.journal.clear()?;
-        self.stale = false;
-        Ok(())
-    }
-
-    fn make_table(&self, head: Option<&Head>) -> io::Result<()> {
+    /// Makes the table anew: its rows (unless they are replaced), then those of the journal, which is left as it is.
+    /// Returns the bytes of the journal that cannot be read.
+    fn make_table(&self, head: Option<&Head>) -> Result<Vec<Range<u64>>, StageError> {
         let new = beside(&self.path, ".new");
         let made = self.make_table_as(&new, head);
         if made.is_err() {
             let _ = std::fs::remove_file(&new);
         }
-        made
+        self.readable(made)
     }
 
-    fn make_table_as(&self, new: &Path, head: Option<&Head>) -> io::Result<()> {
+    fn make_table_as(&self, new: &Path, head: Option<&Head>) -> io::Result<Vec<Range<u64>>> {
         let columns = self.columns.columns();
         let notes: Vec<(&str, &str)> = head.iter().map(|head| (NOTE, head.journal.as_str())).collect();
         let out = BufWriter::with_capacity(1 << 18, File::create(new)?);
-        let mut rows = ParquetTable::with_notes(out, &columns, &notes).map_err(io_error)?;
+        let mut rows = ParquetTable::with_notes(out, &columns, &notes).map_err(unwritable)?;
+        let mut damaged = Vec::new();
         if let Some(head) = head {
-            if let Some(old) = table(&self.path)?.filter(|_| !head.replaces) {
-                rows.append(&old).map_err(io_error)?;
+            if !head.replaces
+                && let Some(old) = table(&self.path)?
+            {
+                rows.append(&old).map_err(unwritable)?;
             }
-            for record in Journal::open(&part_of(&self.path))? {
-                rows.push(self.columns.row(&record?)).map_err(io_error)?;
-            }
+            damaged = self
+                .journal
+                .read(&mut |record| rows.push(self.columns.row(record)).map_err(unwritable))?;
         }
-        let file = rows.finish().map_err(io_error)?.into_inner().map_err(io::IntoInnerError::into_error)?;
+        let file = rows.finish().map_err(unwritable)?.into_inner().map_err(io::IntoInnerError::into_error)?;
         file.sync_all()?;
         std::fs::rename(new, &self.path)?;
-        sync_folder(&self.path)
+        sync_folder(&self.path)?;
+        Ok(damaged)
     }
 }
 
@@ -177,27 +219,30 @@ impl RecordOutput for ParquetRecords {
     }
 
     fn commit(&mut self) -> Result<Option<u64>, StageError> {
-        if self.lines.is_empty() {
-            return self.journal.sync();
+        if !self.lines.is_empty() {
+            let mut lines = std::mem::take(&mut self.lines);
+            self.journal.push(&lines, self.stale)?;
+            lines.clear();
+            self.lines = lines;
         }
-        if self.head.is_none() {
-            let head = Head { journal: format!("{:016x}", random()), replaces: self.stale };
-            let mut line = Vec::new();
-            push_line(&mut line, &head)?;
-            self.write_frame(&line)?;
-            self.head = Some(head);
-        }
-        let mut lines = std::mem::take(&mut self.lines);
-        self.write_frame(&lines)?;
-        lines.clear();
-        self.lines = lines;
         self.journal.sync()
     }
 
     fn finish(&mut self) -> Result<Option<u64>, StageError> {
-        self.fold()?;
+        if let Some(head) = self.journal.head().cloned() {
+            let damaged = self.make_table(Some(&head))?;
+            self.stale = false;
+            if !damaged.is_empty() {
+                let name = super::Output::name(self.journal.file()).to_owned();
+                let what = self.journal.put_aside(&damaged).map_err(|e| self.journal.file().fail(e))?;
+                self.journal.keep_name()?;
+                // the table is whole: the same command ends the round
+                return Err(StageError::Damaged { name, what });
+            }
+            self.journal.keep_name()?;
+        }
         if !self.path.exists() {
-            self.make_table(None).map_err(|e| self.fail(e))?;
+            self.make_table(None)?;
         }
         self.journal.sync()
     }
@@ -210,20 +255,23 @@ impl RecordOutput for ParquetRecords {
 /// Empties a table.
 pub(super) fn empty(path: &Path) -> Result<(), StageError> {
     let opened = ParquetRecords::open(path, Before::Replace, None)?;
-    opened.make_table(None).map_err(|e| opened.fail(e))
+    opened.make_table(None).map(|_| ())
 }
 
-/// The table at a path, if there is one.
+/// The table at a path, if there is one. One that is no table is invalid data.
 fn table(path: &Path) -> io::Result<Option<ParquetFile>> {
     match File::open(path) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(e) => Err(e),
         Ok(file) if file.metadata()?.len() == 0 => Ok(None),
-        Ok(file) => ParquetFile::open(file).map(Some).map_err(io_error),
+        Ok(file) => ParquetFile::open(file)
+            .map(Some)
+            .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string())),
     }
 }
 
-fn part_of(path: &Path) -> PathBuf {
+/// The journal of a table.
+pub(super) fn part_of(path: &Path) -> PathBuf {
     beside(path, ".part")
 }
 
@@ -233,54 +281,9 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// What a rename has done is on disk once the folder is.
-fn sync_folder(path: &Path) -> io::Result<()> {
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
-    File::open(folder)?.sync_all()
-}
-
-fn head_of(part: &Path) -> Option<Head> {
-    let mut line = String::new();
-    lines_of(part).ok()?.read_line(&mut line).ok()?;
-    serde_json::from_str(&line).ok()
-}
-
-fn lines_of(part: &Path) -> io::Result<impl BufRead + use<>> {
-    Ok(BufReader::with_capacity(1 << 18, zstd::stream::read::Decoder::new(File::open(part)?)?))
-}
-
 #[expect(clippy::needless_pass_by_value, reason = "for map_err")]
-fn io_error(error: ArchiveError) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, error.to_string())
-}
-
-/// The records of a journal. One that is cut off, as after a run whose state was thrown away, ends with its last whole line.
-struct Journal<R> {
-    lines: R,
-    line: Vec<u8>,
-}
-
-impl Journal<()> {
-    fn open(part: &Path) -> io::Result<Journal<impl BufRead + use<>>> {
-        let mut lines = lines_of(part)?;
-        lines.skip_until(b'\n')?;
-        Ok(Journal { lines, line: Vec::new() })
-    }
-}
-
-impl<R: BufRead> Iterator for Journal<R> {
-    type Item = io::Result<serde_json::Value>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        self.line.clear();
-        match self.lines.read_until(b'\n', &mut self.line) {
-            Err(e) if e.kind() != io::ErrorKind::UnexpectedEof => Some(Err(e)),
-            Ok(_) if self.line.ends_with(b"\n") => {
-                Some(serde_json::from_slice(&self.line).map_err(Into::into))
-            }
-            Ok(_) | Err(_) => None,
-        }
-    }
+fn unwritable(error: ArchiveError) -> io::Error {
+    io::Error::other(error.to_string())
 }
 
 #[cfg(test)]
@@ -316,10 +319,12 @@ mod tests {
         write(&mut first, &["c"]);
         assert!(!path.exists(), "a table without its end is none");
         first.finish().unwrap();
+        drop(first);
         assert_eq!(rows(&path), ["a", "b", "c"]);
         let mut second = ParquetRecords::open(&path, Before::Unknown, None).unwrap();
         write(&mut second, &["d"]);
         second.finish().unwrap();
+        drop(second);
         assert_eq!(rows(&path), ["a", "b", "c", "d"]);
         // a round that replaces and was cut off after its first batch
         let mut third = ParquetRecords::open(&path, Before::Replace, None).unwrap();
@@ -330,7 +335,8 @@ mod tests {
         assert_eq!(rows(&path).len(), 4, "as it was until the round has come to an end");
         let mut again = ParquetRecords::open(&path, Before::CutOff(settled), None).unwrap();
         write(&mut again, &["f"]);
-        assert_eq!(again.finish().unwrap(), Some(0));
+        again.finish().unwrap();
+        drop(again);
         assert_eq!(rows(&path), ["e", "f"]);
         empty(&path).unwrap();
         assert_eq!(rows(&path), [""; 0]);
@@ -344,6 +350,7 @@ mod tests {
         let settled = write(&mut first, &["a"]);
         let journal = std::fs::read(part_of(&path)).unwrap();
         first.finish().unwrap();
+        drop(first);
         // killed after the rename, before the journal was emptied
         std::fs::write(part_of(&path), journal).unwrap();
         let mut again = ParquetRecords::open(&path, Before::CutOff(settled), None).unwrap();
@@ -366,6 +373,85 @@ mod tests {
         write(&mut again, &["c"]);
         again.finish().unwrap();
         assert_eq!(rows(&path), ["a", "c"]);
+        assert!(again.damage().unwrap().contains("pages.parquet.part.damaged-1"), "{:?}", again.damage());
+    }
+
+    /// A journal of three batches, damaged at any byte: no way of opening it fails, what can be read becomes rows, the rest is
+    /// counted, and the next run has nothing to tell.
+    #[test]
+    fn a_damaged_journal_can_be_got_out_of() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("pages.parquet");
+        let mut made = ParquetRecords::open(&path, Before::Unknown, None).unwrap();
+        let settled = ["a", "b", "c"].map(|id| write(&mut made, &[id]));
+        drop(made);
+        let whole = std::fs::read(part_of(&path)).unwrap();
+        let end = *settled.last().unwrap();
+        let harm = |bytes: Vec<u8>, before: Before| {
+            let _ = std::fs::remove_file(&path);
+            std::fs::write(part_of(&path), bytes).unwrap();
+            let mut opened = ParquetRecords::open(&path, before, None).unwrap();
+            let told = opened.damage();
+            write(&mut opened, &["d"]);
+            let ended = opened.finish();
+            drop(opened);
+            let mut again = ParquetRecords::open(&path, Before::Unknown, None).unwrap();
+            assert_eq!(again.damage(), None);
+            again.finish().unwrap();
+            (rows(&path), told, ended.err().map(|error| error.to_string()))
+        };
+        let all = ["a", "b", "c", "d"];
+        for at in (0..whole.len()).step_by(7) {
+            let flipped: Vec<u8> = [&whole[..at], &[whole[at] ^ 0x55], &whole[at + 1..]].concat();
+            for before in [Before::CutOff(end), Before::Unknown, Before::Replace] {
+                let (rows, opened, ended) = harm(flipped.clone(), before);
+                let lost = all.len() - if before == Before::Replace { rows.len() + 3 } else { rows.len() };
+                assert!(lost <= 1 && rows.last().unwrap() == "d", "{at} {before:?}: {rows:?}");
+                let told = opened.is_some() || ended.as_ref().is_some_and(|words| words.contains(".part: "));
+                assert!(lost == 0 || told, "{at} {before:?}: {lost} lost in silence");
+            }
+            let (rows, told, _) = harm(whole[..at].to_vec(), Before::CutOff(end));
+            let readable = settled.iter().filter(|end| **end <= at as u64).count();
+            assert_eq!(rows.len(), readable + 1, "cut off at {at}: {rows:?}");
+            assert!(told.unwrap().contains(".part"), "cut off at {at}");
+        }
+    }
+
+    /// Killed between the two steps that end a run, or after them: its journal is known to be in the table.
+    #[test]
+    fn the_end_of_a_run_can_be_repeated() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("pages.parquet");
+        let mut first = ParquetRecords::open(&path, Before::Unknown, None).unwrap();
+        let settled = write(&mut first, &["a"]);
+        first.finish().unwrap();
+        drop(first);
+        let mut again = ParquetRecords::open(&path, Before::CutOff(settled), None).unwrap();
+        assert_eq!(again.damage(), None, "nothing is missing: the rows are in the table");
+        write(&mut again, &["b"]);
+        again.finish().unwrap();
+        assert_eq!(rows(&path), ["a", "b"]);
+    }
+
+    #[test]
+    fn a_table_that_cannot_be_read_is_told_and_replaced() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("pages.parquet");
+        let mut first = ParquetRecords::open(&path, Before::Unknown, None).unwrap();
+        let settled = write(&mut first, &["a"]);
+        drop(first);
+        std::fs::write(&path, "no table").unwrap();
+        for before in [Before::Unknown, Before::CutOff(settled)] {
+            let refused = ParquetRecords::open(&path, before, None).err().unwrap();
+            let StageError::Damaged { name, what } = refused else { panic!("{refused}") };
+            assert!(name.ends_with("pages.parquet") && what.contains("-O"), "{name}: {what}");
+        }
+        let mut again = ParquetRecords::open(&path, Before::Replace, None).unwrap();
+        assert_eq!(std::fs::read(path.with_extension("parquet.damaged-1")).unwrap(), b"no table");
+        assert_eq!(rows(&path), ["a"], "what was left is there until the round has a record");
+        write(&mut again, &["b"]);
+        again.finish().unwrap();
+        assert_eq!(rows(&path), ["b"]);
     }
 
     #[test]
@@ -376,6 +462,7 @@ mod tests {
         let mut first = ParquetRecords::open(&path, Before::Unknown, some()).unwrap();
         write(&mut first, &["a"]);
         first.finish().unwrap();
+        drop(first);
         let refused = ParquetRecords::open(&path, Before::Unknown, None).err().unwrap();
         let StageError::Output { source, .. } = refused else { panic!("{refused}") };
         assert!(source.to_string().contains("other columns"), "{source}");

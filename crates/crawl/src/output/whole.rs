@@ -1,7 +1,8 @@
 //! Small files that are replaced as a whole.
 
 use std::{
-    fs, io,
+    fs,
+    io::{self, BufWriter, Write},
     path::{Path, PathBuf},
 };
 
@@ -43,6 +44,87 @@ pub(super) fn write_by(
         let _ = fs::remove_file(new);
     }
     written
+}
+
+/// Syncs the folder that a path is in: a name that was made or changed is on disk then.
+///
+/// # Errors
+/// When that cannot be done.
+pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
+    match fs::File::open(folder)?.sync_all() {
+        // some file systems have nothing to sync there
+        Err(e) if matches!(e.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => Ok(()),
+        synced => synced,
+    }
+}
+
+/// A file that is written in pieces and replaces another as a whole. One that is dropped before
+/// [`Replacement::finish`] leaves the other as it is. Pipes and devices are written to as they stand.
+pub struct Replacement {
+    out: BufWriter<fs::File>,
+    /// The name that it is written under, and its own.
+    names: Option<(PathBuf, PathBuf)>,
+}
+
+impl Replacement {
+    /// Begins to replace the file at a path, which need not exist.
+    ///
+    /// # Errors
+    /// When nothing can be written there.
+    pub fn create(path: &Path) -> io::Result<Self> {
+        // a link stays one: what it leads to is replaced
+        let resolved = fs::canonicalize(path);
+        let found = resolved.as_ref().ok().and_then(|path| fs::metadata(path).ok());
+        let (file, names) = match (resolved, &found) {
+            (Ok(_), Some(found)) if !found.is_file() => (fs::File::create(path)?, None),
+            (Err(_), _) if path.is_symlink() => (fs::File::create(path)?, None),
+            (resolved, _) => {
+                let own = resolved.unwrap_or_else(|_| path.to_owned());
+                let new = beside(&own);
+                (fs::File::create(&new)?, Some((new, own)))
+            }
+        };
+        let made = Self { out: BufWriter::with_capacity(1 << 18, file), names };
+        if let (Some(found), Some((new, _))) = (found, &made.names) {
+            fs::set_permissions(new, found.permissions())?;
+        }
+        Ok(made)
+    }
+
+    /// Puts the new file in the place of the old one.
+    ///
+    /// # Errors
+    /// When that cannot be done; the old file stays then.
+    pub fn finish(mut self) -> io::Result<()> {
+        self.out.flush()?;
+        if let Some((new, own)) = &self.names {
+            self.out.get_ref().sync_all()?;
+            fs::rename(new, own)?;
+            let synced = sync_folder(own);
+            self.names = None;
+            return synced;
+        }
+        Ok(())
+    }
+}
+
+impl Write for Replacement {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.out.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+impl Drop for Replacement {
+    fn drop(&mut self) {
+        if let Some((new, _)) = &self.names {
+            let _ = fs::remove_file(new);
+        }
+    }
 }
 
 /// A name in the same folder, since only there a rename is one step, and another for each process.
@@ -102,5 +184,28 @@ mod tests {
         replace(&folder, b"text").unwrap_err();
         replace(&dir.path().join("no/such"), b"text").unwrap_err();
         assert_eq!(names(dir.path()), ["folder"]);
+    }
+
+    #[test]
+    fn a_replacement_that_is_not_finished_leaves_the_old_file() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().unwrap();
+        let (link, path) = (dir.path().join("link"), dir.path().join("out.jsonl"));
+        fs::write(&path, "old").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        let mut half = Replacement::create(&link).unwrap();
+        half.write_all(&[b'x'; 1 << 19]).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "old");
+        drop(half);
+        assert_eq!(names(dir.path()), ["link", "out.jsonl"]);
+        let mut whole = Replacement::create(&link).unwrap();
+        whole.write_all(b"new").unwrap();
+        whole.finish().unwrap();
+        assert!(link.is_symlink() && fs::read_to_string(&path).unwrap() == "new");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        Replacement::create(Path::new("/dev/null")).unwrap().finish().unwrap();
+        assert!(!Path::new("/dev/null").is_file());
+        assert_eq!(names(dir.path()), ["link", "out.jsonl"]);
     }
 }

@@ -417,6 +417,19 @@ impl RunStore for MemoryStore {
         Ok(())
     }
 
+    fn entries(&self, prefix: &str) -> Result<Vec<(String, String)>, StoreError> {
+        let inner = self.lock();
+        let found = inner.settings.iter().filter(|(name, _)| name.starts_with(prefix));
+        let mut entries: Vec<_> = found.map(|(name, value)| (name.clone(), value.clone())).collect();
+        entries.sort_unstable();
+        Ok(entries)
+    }
+
+    /// Nothing outlives the process, so there is nothing to sync.
+    fn sync(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     fn load_robots(&self, origin: &Origin) -> Result<Option<CachedRobots>, StoreError> {
         Ok(self.lock().robots.get(origin).cloned())
     }

@@ -9,6 +9,7 @@
 mod bands;
 mod codes;
 mod domain;
+mod durable;
 mod enqueue;
 mod error;
 mod frontier;
@@ -27,6 +28,7 @@ pub use operate::{HostPlaces, StoreSize};
 pub use projects::SqliteProjects;
 
 use crawl_model::{StoreError, instant};
+use durable::OpenFile;
 use error::sql;
 use memory::Memory;
 use migrate::{Migrations, migrate, newest, version};
@@ -66,9 +68,14 @@ const BUSY: Duration = Duration::from_secs(2);
 /// What a store may cost, and what it survives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StoreOptions {
-    /// Sync the disk at every commit. Without it a commit survives the death of the process in whatever way, while a
-    /// loss of power may take back the newest commits (never a part of one: the database stays whole). That costs no
-    /// record, since an output file is cut back to the offset that the database knows; its pages are fetched again.
+    /// Syncs the disk at every commit. Without it a commit survives the death of the process in whatever way, while a
+    /// loss of power may take back the newest commits (never a part of one: the database stays whole), at most to the last
+    /// [`sync`](crawl_model::RunStore::sync).
+    ///
+    /// Outputs stay exactly-once all the same. A run syncs the store before an output is changed in a way that cannot be
+    /// cut back: before the first batch of a run, before a Parquet table takes its place, and at the end of the
+    /// run. Everything else in an output is cut back to the offset that the database knows, and its pages are fetched
+    /// again. `docs/outputs.md` says for each output what a loss of power does.
     pub power_safe: bool,
     /// Upper bound of SQLite's page cache, in KiB.
     pub cache_kib: u32,
@@ -101,6 +108,8 @@ struct Inner {
     conn: Connection,
     memory: Memory,
     run: Run,
+    /// The database file; `None` if it is only read.
+    file: Option<OpenFile>,
     /// When the oldest change was made that is not committed.
     open_since: Option<Instant>,
     /// Why changes were lost that callers count on.
@@ -128,7 +137,14 @@ impl SqliteStore {
         let mut conn = connect(dir, flags, options).map_err(sql)?;
         set_up_log(&conn, options).map_err(sql)?;
         migrate(&mut conn, MIGRATIONS)?;
-        Self::with(conn)
+        let file = OpenFile::of(&dir.join(FILE)).map_err(|e| io_error(dir, &e))?;
+        Self::with(conn, Some(file))
+    }
+
+    /// Returns true if a state directory has a database.
+    #[must_use]
+    pub fn exists(dir: &Path) -> bool {
+        dir.join(FILE).exists()
     }
 
     /// Opens a store to look at while another process may be writing it. Numbers are those of the moment of opening;
@@ -147,13 +163,13 @@ impl SqliteStore {
                 "storage has version {found}: a crawl has to bring it up to date"
             )));
         }
-        Self::with(conn)
+        Self::with(conn, None)
     }
 
-    fn with(conn: Connection) -> Result<Self, StoreError> {
+    fn with(conn: Connection, file: Option<OpenFile>) -> Result<Self, StoreError> {
         let memory = Memory::load(&conn)?;
         let run = Run::load(&conn).map_err(sql)?;
-        let inner = Inner { conn, memory, run, open_since: None, lost: None };
+        let inner = Inner { conn, memory, run, file, open_since: None, lost: None };
         Ok(Self { inner: Mutex::new(inner) })
     }
 
@@ -261,6 +277,8 @@ impl Inner {
 
     fn commit(&mut self) -> Result<(), StoreError> {
         if self.open_since.is_some() {
+            // a commit to a file that nobody can open any more would be lost in silence
+            self.file.as_ref().map_or(Ok(()), OpenFile::check).inspect_err(|error| self.lose(error))?;
             self.execute("COMMIT").map_err(sql).inspect_err(|error| self.lose(error))?;
             self.open_since = None;
         }

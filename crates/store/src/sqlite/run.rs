@@ -52,6 +52,22 @@ impl RunStore for SqliteStore {
         inner.commit()
     }
 
+    fn entries(&self, prefix: &str) -> Result<Vec<(String, String)>, StoreError> {
+        let inner = self.ready()?;
+        let mut select = inner
+            .conn
+            .prepare_cached(
+                "SELECT name, value FROM settings WHERE substr(name, 1, length(?1)) = ?1 ORDER BY name",
+            )
+            .map_err(sql)?;
+        let rows = select.query_map([prefix], |row| Ok((row.get(0)?, row.get(1)?))).map_err(sql)?;
+        rows.collect::<Result<_, _>>().map_err(sql)
+    }
+
+    fn sync(&self) -> Result<(), StoreError> {
+        self.ready()?.sync()
+    }
+
     fn load_robots(&self, origin: &Origin) -> Result<Option<CachedRobots>, StoreError> {
         let inner = self.ready()?;
         let mut select = inner

@@ -4,13 +4,12 @@ use super::Judged;
 use crate::{
     commands::json::{Members, push_key},
     exit::{Exit, Failure},
-    output::replace,
+    output::{Replacement, replace},
 };
 use crawl_model::Quality;
 use crawl_quality::Checker;
 use serde::Serialize;
 use std::{
-    fs::File,
     io::{self, BufWriter, Write},
     path::{Path, PathBuf},
 };
@@ -18,7 +17,13 @@ use std::{
 /// Where documents are written.
 pub(super) struct Output {
     path: PathBuf,
-    out: Box<dyn Write>,
+    out: Out,
+}
+
+/// The file is replaced when all documents are written, so that an end before that leaves the old one.
+enum Out {
+    File(Replacement),
+    Stdout(BufWriter<io::Stdout>),
 }
 
 /// A document that did not stand in a line of JSONL.
@@ -34,12 +39,12 @@ struct Written<'a> {
 impl Output {
     /// A file that is replaced, or standard output for `-`.
     pub fn create(path: &Path) -> Result<Self, Failure> {
-        let out: Box<dyn Write> = if path.as_os_str() == "-" {
-            Box::new(io::stdout())
+        let out = if path.as_os_str() == "-" {
+            Out::Stdout(BufWriter::with_capacity(1 << 18, io::stdout()))
         } else {
-            Box::new(File::create(path).map_err(|e| cannot(path, &e))?)
+            Out::File(Replacement::create(path).map_err(|e| cannot(path, &e))?)
         };
-        Ok(Self { path: path.to_owned(), out: Box::new(BufWriter::with_capacity(1 << 18, out)) })
+        Ok(Self { path: path.to_owned(), out })
     }
 
     /// A record keeps all that it had, in its order, and has `quality` beside it; another document has its text.
@@ -54,11 +59,19 @@ impl Output {
             annotate(&judged.line, &quality, &mut line).map_err(internal)?;
         }
         line.push(b'\n');
-        self.out.write_all(&line).map_err(|e| cannot(&self.path, &e))
+        let written = match &mut self.out {
+            Out::File(file) => file.write_all(&line),
+            Out::Stdout(out) => out.write_all(&line),
+        };
+        written.map_err(|e| cannot(&self.path, &e))
     }
 
-    pub fn finish(mut self) -> Result<(), Failure> {
-        self.out.flush().map_err(|e| cannot(&self.path, &e))
+    pub fn finish(self) -> Result<(), Failure> {
+        let finished = match self.out {
+            Out::File(file) => file.finish(),
+            Out::Stdout(mut out) => out.flush(),
+        };
+        finished.map_err(|e| cannot(&self.path, &e))
     }
 }
 

@@ -1,0 +1,47 @@
+//! Bytes that cannot be read: they are put aside under a name of their own, never thrown away.
+
+use super::whole::sync_folder;
+use std::{
+    fs::{File, OpenOptions},
+    io::{self, Read, Seek, SeekFrom},
+    ops::Range,
+    path::{Path, PathBuf},
+};
+
+/// Copies ranges of a file into the first free `NAME.damaged-N` beside it and syncs that. Returns its path.
+pub(super) fn put_aside(path: &Path, ranges: &[Range<u64>]) -> io::Result<PathBuf> {
+    let (aside, mut out) = new_file(path)?;
+    let mut file = File::open(path)?;
+    for range in ranges {
+        file.seek(SeekFrom::Start(range.start))?;
+        io::copy(&mut (&mut file).take(range.end - range.start), &mut out)?;
+    }
+    out.sync_all()?;
+    sync_folder(&aside)?;
+    Ok(aside)
+}
+
+/// Gives a whole file the first free name `NAME.damaged-N`, which is returned.
+pub(super) fn move_aside(path: &Path) -> io::Result<PathBuf> {
+    let (aside, _) = new_file(path)?;
+    std::fs::rename(path, &aside)?;
+    sync_folder(&aside)?;
+    Ok(aside)
+}
+
+fn new_file(path: &Path) -> io::Result<(PathBuf, File)> {
+    let mut number = 1;
+    loop {
+        let mut name = path.as_os_str().to_owned();
+        name.push(format!(".damaged-{number}"));
+        match OpenOptions::new().write(true).create_new(true).open(&name) {
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => number += 1,
+            made => return Ok((name.into(), made?)),
+        }
+    }
+}
+
+/// Bytes of some ranges.
+pub(super) fn bytes_of(ranges: &[Range<u64>]) -> u64 {
+    ranges.iter().map(|range| range.end - range.start).sum()
+}

@@ -1,0 +1,136 @@
+//! Lines on standard output.
+
+use super::Output;
+use crate::context::StageError;
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    io::Errno,
+};
+use std::{
+    fs::File,
+    io,
+    os::fd::AsFd,
+    time::{Duration, Instant},
+};
+use tokio_util::sync::CancellationToken;
+
+/// Bytes of one write: a pipe that is ready takes as many without making the writer wait (`PIPE_BUF`).
+const PIECE: usize = 4096;
+/// Time between two looks at the cancellation while the reader takes nothing.
+const LOOK: Duration = Duration::from_millis(100);
+/// Time that a reader who takes nothing is waited for after the run was told to stop.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// Standard output. It cannot be cut back: a resumed run may repeat the last batch. A reader that has stopped reading cannot
+/// keep the run from being stopped.
+pub struct StdoutOutput {
+    file: io::Result<File>,
+    cancel: CancellationToken,
+}
+
+impl StdoutOutput {
+    /// Standard output of a run that `cancel` stops.
+    #[must_use]
+    pub fn new(cancel: CancellationToken) -> Self {
+        let file = io::stdout().as_fd().try_clone_to_owned().map(File::from);
+        Self { file, cancel }
+    }
+
+    fn write_all(&self, mut bytes: &[u8]) -> Result<(), StageError> {
+        let file = self.file.as_ref().map_err(|e| failed(e.kind().into()))?;
+        let mut stopped_since = None;
+        while !bytes.is_empty() {
+            if !is_ready(file).map_err(failed)? {
+                if self.cancel.is_cancelled()
+                    && stopped_since.get_or_insert_with(Instant::now).elapsed() >= GRACE
+                {
+                    return Err(StageError::Abandoned);
+                }
+                continue;
+            }
+            match rustix::io::write(file, &bytes[..bytes.len().min(PIECE)]) {
+                Ok(written) => (bytes, stopped_since) = (&bytes[written..], None),
+                Err(Errno::INTR | Errno::AGAIN) => {}
+                Err(error) => return Err(failed(error.into())),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Waits for a while until something can be written. What is wrong is told by writing.
+fn is_ready(file: &File) -> io::Result<bool> {
+    let mut polled = [PollFd::new(file, PollFlags::OUT)];
+    let wait = Timespec::try_from(LOOK).map_err(io::Error::other)?;
+    match poll(&mut polled, Some(&wait)) {
+        Ok(ready) => Ok(ready > 0),
+        Err(Errno::INTR) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn failed(source: io::Error) -> StageError {
+    match source.kind() {
+        io::ErrorKind::BrokenPipe => StageError::ClosedPipe,
+        _ => StageError::Output { name: "standard output".into(), source },
+    }
+}
+
+impl Output for StdoutOutput {
+    fn write(&mut self, lines: &[u8]) -> Result<(), StageError> {
+        self.write_all(lines)
+    }
+
+    fn sync(&mut self) -> Result<Option<u64>, StageError> {
+        Ok(None)
+    }
+
+    fn name(&self) -> &'static str {
+        "standard output"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+
+    fn piped(cancel: &CancellationToken) -> (io::PipeReader, StdoutOutput) {
+        let (reader, writer) = io::pipe().unwrap();
+        let file = Ok(File::from(std::os::fd::OwnedFd::from(writer)));
+        (reader, StdoutOutput { file, cancel: cancel.clone() })
+    }
+
+    #[test]
+    fn a_reader_that_takes_nothing_is_abandoned_once_the_run_is_told_to_stop() {
+        let cancel = CancellationToken::new();
+        let (mut reader, mut output) = piped(&cancel);
+        output.write(b"one\n").unwrap();
+        cancel.cancel();
+        assert!(matches!(output.write(&vec![b'x'; 1 << 20]), Err(StageError::Abandoned)));
+        drop(output);
+        let mut taken = String::new();
+        reader.read_to_string(&mut taken).unwrap();
+        assert!(taken.starts_with("one\nxx"));
+    }
+
+    #[test]
+    fn a_slow_reader_gets_everything() {
+        let cancel = CancellationToken::new();
+        cancel.cancel();
+        let (mut reader, mut output) = piped(&cancel);
+        let taken = std::thread::Builder::new()
+            .spawn(move || {
+                let mut taken = Vec::new();
+                reader.read_to_end(&mut taken).unwrap();
+                taken.len()
+            })
+            .unwrap();
+        output.write(&vec![b'x'; 3 << 20]).unwrap();
+        drop(output);
+        assert_eq!(taken.join().unwrap(), 3 << 20);
+        let (reader, mut output) = piped(&cancel);
+        drop(reader);
+        assert!(matches!(output.write(b"x"), Err(StageError::ClosedPipe)));
+    }
+}

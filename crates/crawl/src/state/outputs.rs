@@ -1,0 +1,358 @@
+//! The state's knowledge of outputs: how far each is settled, if it was closed, and which file it is.
+
+use super::{State, number};
+use crate::{
+    exit::Failure,
+    output::{self, Before, Opened, Place, absolute},
+    store::Store,
+};
+use crawl_model::{Frontier, OutputMark, RunStore, StoreError};
+use std::{
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+};
+
+/// Name in the store of records that were lost and that no exit code has told of yet.
+const DAMAGE_KEY: &str = "damage";
+
+impl State {
+    /// How an output has to be opened that the user named `given`.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub fn before(&self, place: &Place, given: &Path, replace: bool) -> Result<Before, StoreError> {
+        let name = place.name();
+        self.adopt(place, given)?;
+        let mark = self.store.output_mark(&name)?;
+        // not whether this process began the round: the one that did may not have come as far as the output
+        let of_this_round = number(self.store.get(&round_key(&name))?) == Some(self.round);
+        let untouched = mark == Some(0) && is_untouched(&*self.store, place)?;
+        if replace && (untouched || !(of_this_round && mark.is_some())) {
+            return Ok(Before::Replace);
+        }
+        Ok(match mark {
+            Some(settled) if is_open(&*self.store, &name)? => Before::CutOff(settled),
+            Some(length) => Before::Closed(length),
+            None => Before::Unknown,
+        })
+    }
+
+    /// Takes over what is noted of an output under another name: the one that it had in states of earlier versions, or the one that
+    /// it had before it was moved.
+    fn adopt(&self, place: &Place, given: &Path) -> Result<(), StoreError> {
+        let (store, name) = (&self.store, place.name());
+        if store.output_mark(&name)?.is_some() {
+            return Ok(());
+        }
+        let earlier = place.kind.marked(&absolute(given)).to_string_lossy().into_owned();
+        let mut found = store.output_mark(&earlier)?.map(|mark| (earlier, mark));
+        if found.is_none() {
+            found = self.moved(place)?;
+        }
+        let Some((earlier, mark)) = found else { return Ok(()) };
+        for key in [open_key, round_key, stale_key, file_key] {
+            if let Some(value) = store.get(&key(&earlier))? {
+                store.put(&key(&name), &value)?;
+            }
+        }
+        // last: with it the new name counts
+        store.settle(&[], &[OutputMark { name, offset: mark }])?;
+        store.put(&open_key(&earlier), "0")
+    }
+
+    /// The name under which a file was written that has another name now, and how far it was settled.
+    fn moved(&self, place: &Place) -> Result<Option<(String, u64)>, StoreError> {
+        let Some((file, length)) = file_of(&place.written()) else { return Ok(None) };
+        for (key, noted) in self.store.entries("file:")? {
+            let name = key.trim_start_matches("file:");
+            let mark = self.store.output_mark(name)?.filter(|mark| noted == file && *mark <= length);
+            // one that is still there under that name is not this one
+            let there = Place { kind: place.kind, path: PathBuf::from(name) }.written();
+            if let Some(mark) = mark
+                && file_of(&there).is_none_or(|(other, _)| other == file)
+            {
+                return Ok(Some((name.to_owned(), mark)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Notes that an output is being written in this round: should this process be killed, the next one cuts the file back to
+    /// what was settled. What is stale in it is of an earlier round, and must not be taken for records of this one.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub fn output_opened(&self, place: &Place, offset: u64, stale: bool) -> Result<(), StoreError> {
+        let (store, name) = (&self.store, place.name());
+        let stale = if stale { identity(&place.marked()) } else { None };
+        store.put(&stale_key(&name), &stale.unwrap_or_default())?;
+        let file = file_of(&place.written()).map(|(file, _)| file);
+        store.put(&file_key(&name), &file.unwrap_or_default())?;
+        store.settle(&[], &[OutputMark { name: name.clone(), offset }])?;
+        store.put(&open_key(&name), "1")?;
+        store.put(&round_key(&name), &self.round.to_string())
+    }
+
+    /// Notes records that an output has lost, for the exit code of the run that ends the round.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub fn note_damage(&self, opened: &Opened) -> Result<(), StoreError> {
+        let Some(damage) = &opened.damage else { return Ok(()) };
+        tracing::warn!("{damage}");
+        let noted = self.store.get(DAMAGE_KEY)?.filter(|noted| !noted.is_empty());
+        let words = noted.map_or_else(|| damage.clone(), |noted| format!("{noted}; {damage}"));
+        self.store.put(DAMAGE_KEY, &words)
+    }
+}
+
+/// The lost records that were noted, which are told now and not again.
+///
+/// # Errors
+/// When storage fails.
+pub fn take_damage(store: &dyn Store) -> Result<Option<String>, StoreError> {
+    let noted = store.get(DAMAGE_KEY)?.filter(|noted| !noted.is_empty());
+    if noted.is_some() {
+        store.put(DAMAGE_KEY, "")?;
+    }
+    Ok(noted)
+}
+
+pub(super) fn round_key(name: &str) -> String {
+    format!("round:{name}")
+}
+
+fn stale_key(name: &str) -> String {
+    format!("stale:{name}")
+}
+
+/// What tells a file from what it becomes when it is written to.
+fn identity(path: &Path) -> Option<String> {
+    let found = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
+    let changed = (found.mtime(), found.mtime_nsec());
+    Some(format!("{}:{}:{}:{}.{:09}", found.dev(), found.ino(), found.len(), changed.0, changed.1))
+}
+
+/// Device and inode of a file, and its length.
+fn file_of(path: &Path) -> Option<(String, u64)> {
+    let found = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
+    Some((format!("{}:{}", found.dev(), found.ino()), found.len()))
+}
+
+/// Returns true if a file that is to be replaced is still as it was when the round began.
+fn is_untouched(store: &dyn Store, place: &Place) -> Result<bool, StoreError> {
+    let noted = store.get(&stale_key(&place.name()))?.filter(|noted| !noted.is_empty());
+    Ok(noted.is_some() && noted == identity(&place.marked()))
+}
+
+/// Empties a file that a round replaces and for which it has brought no record, though it came to its end.
+///
+/// # Errors
+/// When storage fails, or the file cannot be written.
+pub fn replace_by_nothing(store: &dyn Store, place: &Place) -> Result<(), Failure> {
+    if is_untouched(store, place)? {
+        output::replace_by_nothing(place)?;
+    }
+    Ok(())
+}
+
+fn file_key(name: &str) -> String {
+    format!("file:{name}")
+}
+
+fn open_key(name: &str) -> String {
+    format!("open:{name}")
+}
+
+fn is_open(store: &dyn Store, name: &str) -> Result<bool, StoreError> {
+    Ok(store.get(&open_key(name))?.as_deref() == Some("1"))
+}
+
+/// Notes that an output was left whole: whatever is appended to it from now on is not ours to cut off.
+///
+/// # Errors
+/// When storage fails.
+pub fn output_closed(store: &dyn Store, name: &str) -> Result<(), StoreError> {
+    store.put(&open_key(name), "0")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        output::{FileOutput, Output, tests::record},
+        state::tests::{lease, open, url},
+    };
+    use crawl_model::{Outcome, PageHistory, Settlement};
+    use std::{collections::BTreeMap, fs, os::unix::fs::symlink};
+
+    /// Opens an output as a run does.
+    fn opened(state: &State, place: &Place) -> Opened {
+        let opened = output::open(place, state.before(place, &place.path, false).unwrap(), None).unwrap();
+        state.output_opened(place, opened.offset, opened.stale).unwrap();
+        state.store.sync().unwrap();
+        opened
+    }
+
+    /// Writes two settled bytes and one that is not into `out.jsonl`, as a run that is killed leaves it.
+    fn killed(dir: &Path) {
+        let state = open(&dir.join("state"));
+        let place = Place::of(&dir.join("out.jsonl"));
+        let mut file = FileOutput::open(&place.path, state.before(&place, &place.path, true).unwrap()).unwrap();
+        state.output_opened(&place, 0, false).unwrap();
+        file.write(b"a\n").unwrap();
+        state.store.settle(&[], &[OutputMark { name: place.name(), offset: 2 }]).unwrap();
+        file.write(b"b").unwrap();
+    }
+
+    fn before(dir: &Path, name: &str, replace: bool) -> Before {
+        let path = dir.join(name);
+        open(&dir.join("state")).before(&Place::of(&path), &path, replace).unwrap()
+    }
+
+    #[test]
+    fn an_output_is_known_by_every_name_that_leads_to_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = fs::canonicalize(dir.path()).unwrap();
+        killed(&dir);
+        symlink("out.jsonl", dir.join("link.jsonl")).unwrap();
+        fs::create_dir(dir.join("sub")).unwrap();
+        for name in ["out.jsonl", "link.jsonl", "sub/../out.jsonl"] {
+            for replace in [false, true] {
+                assert_eq!(before(&dir, name, replace), Before::CutOff(2), "{name} {replace}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_output_that_was_moved_with_its_state_is_known() {
+        for replace in [false, true] {
+            let dir = tempfile::tempdir().unwrap();
+            let dir = fs::canonicalize(dir.path()).unwrap();
+            fs::create_dir(dir.join("old")).unwrap();
+            killed(&dir.join("old"));
+            fs::rename(dir.join("old"), dir.join("new")).unwrap();
+            assert_eq!(before(&dir.join("new"), "out.jsonl", replace), Before::CutOff(2));
+            assert_eq!(before(&dir.join("new"), "out.jsonl", replace), Before::CutOff(2), "and again");
+            // another file is another output, whatever it is called
+            fs::rename(dir.join("new/out.jsonl"), dir.join("new/kept")).unwrap();
+            fs::write(dir.join("new/other.jsonl"), "mine\n").unwrap();
+            let other = if replace { Before::Replace } else { Before::Unknown };
+            assert_eq!(before(&dir.join("new"), "other.jsonl", replace), other);
+        }
+    }
+
+    #[test]
+    fn names_of_earlier_versions_are_found() {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = fs::canonicalize(dir.path()).unwrap();
+        fs::create_dir(dir.join("real")).unwrap();
+        symlink("real", dir.join("link")).unwrap();
+        fs::write(dir.join("real/out.jsonl"), "a\nb").unwrap();
+        let state = open(&dir.join("state"));
+        let name = dir.join("link/out.jsonl").to_string_lossy().into_owned();
+        state.store.settle(&[], &[OutputMark { name: name.clone(), offset: 2 }]).unwrap();
+        state.store.put(&open_key(&name), "1").unwrap();
+        state.store.put(&round_key(&name), "1").unwrap();
+        drop(state);
+        for name in ["link/out.jsonl", "real/out.jsonl"] {
+            assert_eq!(before(&dir, name, true), Before::CutOff(2), "{name}");
+        }
+    }
+
+    /// A crawl of six URLs in batches of two that loses power at one of its steps: the database is as at its last sync, the output
+    /// as it was. Returns how often each URL is in the output once the next run has ended.
+    fn crawl_without_power(name: &str, steps: usize) -> BTreeMap<String, usize> {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = fs::canonicalize(dir.path()).unwrap();
+        let (state_dir, place) = (dir.join("state"), Place::of(&dir.join(name)));
+        let database = state_dir.join("crawl.sqlite");
+        let mut left = steps;
+        let mut durable = Vec::new();
+        let mut step = || {
+            left -= usize::from(left > 0);
+            // without its log the database is as at the last sync
+            durable = fs::read(&database).unwrap();
+            left > 0
+        };
+        run_steps(&state_dir, &place, &mut step);
+        fs::write(&database, durable).unwrap();
+        run_steps(&state_dir, &place, &mut || true);
+        let mut counts = BTreeMap::new();
+        for url in urls_of(&place) {
+            *counts.entry(url).or_default() += 1;
+        }
+        counts
+    }
+
+    /// The steps of a run, until `step` says that it is over.
+    fn run_steps(state_dir: &Path, place: &Place, step: &mut dyn FnMut() -> bool) {
+        let state = open(state_dir);
+        if state.new_round {
+            assert_eq!(state.round, 1, "no round begins before the first has ended");
+        }
+        state.store.enqueue(&[1, 2, 3, 4, 5, 6].map(url)).unwrap();
+        let mut output = opened(&state, place).output;
+        if !step() {
+            return;
+        }
+        loop {
+            let leased = lease(&state.store, 2);
+            if leased.is_empty() {
+                break;
+            }
+            let mut ended = Vec::new();
+            for (lease, url) in leased {
+                output.push(&crawl_model::Record { url, ..record("1") }).unwrap();
+                ended.push(Settlement { lease, outcome: Outcome::Record, history: PageHistory::default() });
+            }
+            let offset = output.commit().unwrap().unwrap();
+            let mark = OutputMark { name: output.name().to_owned(), offset };
+            if !step() {
+                return;
+            }
+            state.store.settle(&ended, &[mark]).unwrap();
+            if !step() {
+                return;
+            }
+        }
+        state.store.sync().unwrap();
+        let offset = output.finish().unwrap().unwrap();
+        if !step() {
+            return;
+        }
+        let mark = OutputMark { name: output.name().to_owned(), offset };
+        state.store.settle(&[], &[mark]).unwrap();
+        drop(output);
+        output_closed(&*state.store, &place.name()).unwrap();
+        if !step() {
+            return;
+        }
+        assert!(crate::state::note_end(&*state.store).unwrap());
+        output::tidy(place).unwrap();
+        step();
+    }
+
+    fn urls_of(place: &Place) -> Vec<String> {
+        let file = if place.kind == output::Kind::Folder { place.marked() } else { place.path.clone() };
+        let options = crawl_archive::ReadOptions { max_record: 1 << 20, keep_lines: false };
+        let mut urls = Vec::new();
+        crawl_archive::read_file(&file, &options, &mut |item| {
+            let crawl_archive::Item::Document(document) = item else { panic!("unreadable") };
+            urls.push(document.url);
+            std::ops::ControlFlow::Continue(())
+        })
+        .unwrap();
+        urls
+    }
+
+    #[test]
+    fn a_loss_of_power_loses_and_doubles_nothing() {
+        let expected: BTreeMap<String, usize> = (1..=6).map(|n| (url(n).url, 1)).collect();
+        for name in ["out.jsonl", "out.jsonl.gz", "out.jsonl.zst", "out.parquet", "pages/"] {
+            for steps in 1..=10 {
+                assert_eq!(crawl_without_power(name, steps), expected, "{name}, step {steps}");
+            }
+        }
+    }
+}

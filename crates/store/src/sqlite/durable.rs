@@ -1,0 +1,120 @@
+//! What makes commits survive a loss of power, and what notices that the database file was removed.
+
+use super::{Inner, error::sql};
+use crawl_model::StoreError;
+use std::{
+    fs, io,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+};
+
+/// Name in the store of a value that is written for the sake of its commit.
+const SYNCED_KEY: &str = "synced";
+
+/// The file that a connection has open.
+pub(super) struct OpenFile {
+    path: PathBuf,
+    device: u64,
+    inode: u64,
+}
+
+impl OpenFile {
+    /// The file at a path, by device and inode.
+    pub(super) fn of(path: &Path) -> io::Result<Self> {
+        let found = fs::metadata(path)?;
+        Ok(Self { path: path.to_owned(), device: found.dev(), inode: found.ino() })
+    }
+
+    /// Returns an error if another file, or none, has its name now.
+    pub(super) fn check(&self) -> Result<(), StoreError> {
+        let same = |found: &fs::Metadata| (found.dev(), found.ino()) == (self.device, self.inode);
+        match fs::metadata(&self.path) {
+            Ok(found) if same(&found) => Ok(()),
+            _ => Err(StoreError::Full(format!(
+                "{} was removed or replaced while the run was on: what was not settled is lost with it",
+                self.path.display()
+            ))),
+        }
+    }
+}
+
+impl Inner {
+    /// Copies the write-ahead log into the database, which syncs both. Another process that reads may be in the way of
+    /// that; then a commit that is synced takes all earlier ones with it.
+    pub(super) fn sync(&mut self) -> Result<(), StoreError> {
+        self.commit()?;
+        if self.conn.is_readonly("main").map_err(sql)? {
+            return Ok(());
+        }
+        let (busy, in_log, copied): (i64, i64, i64) = self
+            .conn
+            .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+            .map_err(sql)?;
+        if busy == 0 && in_log == copied {
+            return Ok(());
+        }
+        let before: i64 = self.conn.pragma_query_value(None, "synchronous", |row| row.get(0)).map_err(sql)?;
+        self.conn.pragma_update(None, "synchronous", "full").map_err(sql)?;
+        let written = self.write(|conn, _| {
+            conn.execute("INSERT OR REPLACE INTO settings (name, value) VALUES (?1, '')", [SYNCED_KEY])
+                .map_err(sql)
+        });
+        let committed = written.and_then(|_| self.commit());
+        self.conn.pragma_update(None, "synchronous", before).map_err(sql)?;
+        committed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::SqliteStore;
+    use crawl_model::{RunStore, StoreError};
+    use std::{fs, path::Path};
+
+    /// The state directory as a loss of power leaves it at worst: what is in the log alone is gone.
+    fn after_power_loss(dir: &Path) -> SqliteStore {
+        let copy = tempfile::tempdir_in(dir).unwrap().keep();
+        fs::copy(dir.join("crawl.sqlite"), copy.join("crawl.sqlite")).unwrap();
+        SqliteStore::open(&copy).unwrap()
+    }
+
+    #[test]
+    fn what_was_synced_survives_a_loss_of_power() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(dir.path()).unwrap();
+        store.put("a", "1").unwrap();
+        store.sync().unwrap();
+        store.put("b", "2").unwrap();
+        let survived = after_power_loss(dir.path());
+        assert_eq!(survived.get("a").unwrap().as_deref(), Some("1"));
+        assert_eq!(survived.get("b").unwrap(), None, "the simulation takes back what was not synced");
+        store.sync().unwrap();
+        assert_eq!(after_power_loss(dir.path()).entries("b").unwrap(), [("b".into(), "2".into())]);
+    }
+
+    #[test]
+    fn a_reader_is_not_in_the_way() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(dir.path()).unwrap();
+        store.put("a", "1").unwrap();
+        let reader = rusqlite::Connection::open(dir.path().join("crawl.sqlite")).unwrap();
+        reader.execute_batch("BEGIN").unwrap();
+        let _: i64 = reader.query_row("SELECT count(*) FROM settings", [], |row| row.get(0)).unwrap();
+        store.put("a", "2").unwrap();
+        store.sync().unwrap();
+        assert_eq!(store.entries("synced").unwrap().len(), 1, "by a commit that was synced");
+    }
+
+    #[test]
+    fn a_database_that_was_removed_or_replaced_is_an_error() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(dir.path()).unwrap();
+        store.put("a", "1").unwrap();
+        let file = dir.path().join("crawl.sqlite");
+        fs::rename(&file, dir.path().join("moved")).unwrap();
+        let Err(StoreError::Full(words)) = store.put("b", "2") else { panic!("written to a file without a name") };
+        assert!(words.contains("crawl.sqlite was removed or replaced"), "{words}");
+        fs::copy(dir.path().join("moved"), &file).unwrap();
+        assert!(store.put("c", "3").is_err(), "another file of that name is not the database");
+    }
+}
