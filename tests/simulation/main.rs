@@ -27,8 +27,11 @@ use std::{
 /// Item 1 of the fault campaign is open: `-O` and Parquet lose a round that dies before its output is closed.
 const KNOWN_UNCLOSED: bool = true;
 
+/// Item 17 is open: the index of a folder lists files of pages that are gone.
+pub const KNOWN_INDEX: bool = true;
+
 /// Seeds of the short run.
-const SEEDS: u64 = 150;
+const SEEDS: u64 = 100;
 /// As the threads of the extractor have.
 const STACK: usize = 16 << 20;
 
@@ -78,8 +81,8 @@ fn seed(number: u64, dir: &Path, tally: &Mutex<Tally>) -> Result<(), String> {
         Stop::Known(why) => why.to_owned(),
     };
     let reference = play(&plan, dir, None).map_err(unexpected)?;
-    check::counts(&plan, &reference)?;
-    check::politeness(&plan, &reference.log)?;
+    let undisturbed = check::counts(&plan, &reference).and_then(|()| check::politeness(&plan, &reference.log));
+    undisturbed.map_err(|why| format!("undisturbed: {why}\n{plan}"))?;
     let found = match play(&plan, dir, Some(&reference)) {
         Ok(found) => found,
         Err(Stop::Known(item)) => {
@@ -89,7 +92,10 @@ fn seed(number: u64, dir: &Path, tally: &Mutex<Tally>) -> Result<(), String> {
         Err(Stop::Failed(why)) => return Err(why),
     };
     let difference = check::compare(&plan, &reference, &found);
-    let polite = check::politeness(&plan, &found.log);
+    if std::env::var_os("SIM_LOG").is_some() {
+        found.log.iter().for_each(|request| println!("{request:?}"));
+    }
+    let polite = check::politeness(&plan, &found.log).map_err(|why| format!("{why}\n{plan}"));
     let mut tally = tally.lock().unwrap();
     for round in &found.rounds {
         tally.records += round.records.len() as u64;
@@ -106,7 +112,7 @@ fn seed(number: u64, dir: &Path, tally: &Mutex<Tally>) -> Result<(), String> {
     drop(tally);
     if !difference.is_empty() {
         let lives: Vec<_> = found.rounds.iter().map(|round| &round.lives).collect();
-        return Err(format!("{difference:#?}\n{lives:?}\noutput {} replace {}", plan.output, plan.replace));
+        return Err(format!("{difference:#?}\n{lives:?}\n{plan}"));
     }
     polite
 }

@@ -134,8 +134,10 @@ impl Site {
             let robots_fails = rng.chance(20);
             for (path, target) in &mut host.targets {
                 let is_robots = path == "/robots.txt";
+                // the files about mining share their tries
+                let is_page = !is_robots && path != "/ai.txt" && !path.starts_with("/.well-known/");
                 if (is_robots && robots_fails) || (!is_robots && rng.chance(trouble)) {
-                    target.faults = faults(rng, !is_robots && !robots_fails);
+                    target.faults = faults(rng, is_page && !robots_fails);
                 }
             }
         }

@@ -184,9 +184,11 @@ impl Gate {
         let wanted = delay.min(settings.max_crawl_delay);
         if host.crawl_delay != wanted {
             host.crawl_delay = wanted;
-            // the request that brought robots.txt may have ended already: the pause after it is the longer one, too
-            if host.in_flight == 0 && wanted > settings.delay {
-                host.begin_pause(settings, 0);
+            // The request that brought robots.txt may have ended: the pause after it is the longer one, too. With several
+            // requests at a time the one in flight has begun its pause, by the delay that was known then.
+            let begun_by = if host.in_flight == 0 { 0 } else { host.begun_by };
+            if wanted > settings.delay && (host.in_flight == 0 || settings.host_concurrency > 1) {
+                host.begin_pause(settings, begun_by);
             }
         }
         delay > wanted

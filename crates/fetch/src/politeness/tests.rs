@@ -357,3 +357,14 @@ async fn asking_for_the_same_crawl_delay_again_does_not_begin_the_pause_anew() {
     gate.set_crawl_delay(&key("a"), Duration::from_secs(2));
     assert_eq!(wait(&gate, "a"), Duration::from_secs(1));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_crawl_delay_that_is_known_from_before_holds_from_the_first_request_on() {
+    let gate = Gate::new(PolitenessSettings { host_concurrency: 2, ..exact(100) });
+    let first = gate.try_acquire(&key("a")).ok().unwrap();
+    // as a run that resumes reads it from its state
+    gate.set_crawl_delay(&key("a"), Duration::from_secs(2));
+    assert_eq!(wait(&gate, "a"), Duration::from_secs(2));
+    first.give_back();
+    assert!(gate.try_acquire(&key("a")).is_ok(), "no request was made");
+}
