@@ -139,7 +139,8 @@ pub fn compare(plan: &Plan, expected: &Played, found: &Played) -> Difference {
             difference.other.extend(other.map(|(a, b)| format!("texts differ: {a:?} became {b:?}")));
         }
         if expected.errors != found.errors {
-            let missing: Vec<_> = expected.errors.iter().filter(|line| !found.errors.contains(line)).collect();
+            let missing: Vec<_> =
+                expected.errors.iter().filter(|line| !found.errors.contains(line)).collect();
             let more: Vec<_> = found.errors.iter().filter(|line| !expected.errors.contains(line)).collect();
             let counts = (expected.errors.len(), found.errors.len());
             difference.other.push(format!("error lines {counts:?}: missing {missing:?}, more {more:?}"));
@@ -207,6 +208,7 @@ pub fn politeness(plan: &Plan, log: &[Request]) -> Result<(), String> {
             }
         }
     }
+    addresses(plan, log)?;
     let most = log.iter().map(|request| {
         let open = |other: &&Request| {
             other.life == request.life
@@ -219,4 +221,17 @@ pub fn politeness(plan: &Plan, log: &[Request]) -> Result<(), String> {
         Some(most) if most > plan.concurrency => Err(format!("{most} requests at once")),
         _ => Ok(()),
     }
+}
+
+/// Hosts on one address share a limit there.
+fn addresses(plan: &Plan, log: &[Request]) -> Result<(), String> {
+    let pause = plan.delay.mul_f64(plan.address_share);
+    for (index, request) in log.iter().enumerate() {
+        let before = log[..index].iter().rev().find(|before| before.address == request.address);
+        let before = before.filter(|before| before.life == request.life);
+        if before.is_some_and(|before| request.start + GRAIN < before.start + pause) {
+            return Err(format!("too soon for the address: {request:?} after {before:?}"));
+        }
+    }
+    Ok(())
 }

@@ -98,7 +98,11 @@ impl Plan {
         let output = dir.join(self.output).to_string_lossy().into_owned()
             + if self.output.ends_with('/') { "/" } else { "" };
         let output = output.replace("//", "/");
-        if self.replace { config.output.replace = output } else { config.output.append = output }
+        if self.replace {
+            config.output.replace = output
+        } else {
+            config.output.append = output
+        }
         config.state.report = rng.chance(5);
         config.state.dir = dir.join("state").to_string_lossy().into_owned();
         config
@@ -114,7 +118,12 @@ impl Plan {
         let count = if rng.chance(15) { 0 } else { rng.between(1, 4) };
         (0..count)
             .map(|_| {
-                let call = rng.below(calls + 2);
+                // the first and the last calls are those around which a run begins and ends
+                let call = match rng.below(100) {
+                    0..12 => rng.below(12),
+                    12..24 => calls.saturating_sub(rng.below(12)),
+                    _ => rng.below(calls + 2),
+                };
                 let at_ms = rng.below(time_ms + 2);
                 match rng.below(100) {
                     0..40 => Fault::KillAtCall { call, after: rng.chance(50) },
