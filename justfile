@@ -30,3 +30,7 @@ fixtures:
 # fuzz one target: robots, url, charset, sitemap or extract (fuzz/README.md)
 fuzz target seconds="600":
     fuzz/run.sh {{target}} {{seconds}}
+
+# crawl random sites under simulated time and network, with faults and restarts; a failed seed says how to repeat it
+simulate seeds="10000" first="1":
+    SIM_SEEDS={{seeds}} SIM_FIRST={{first}} cargo test --release --package crawl --test simulation -- random --nocapture

@@ -2,9 +2,9 @@
 
 use crawl::store::Store;
 use crawl_model::{
-    CachedRobots, ContentHash, CrawlRequest, DomainStore, Enqueued, Frontier, FrontierCounts, HeldPage, HostKey,
-    HostLoad, KnownText, KnownUrl, Lane, LeaseRef, NewText, NewUrl, Origin, OutputMark, RequestId, RunStore,
-    Settlement, Sketch, StoreError, Strategy, TextIndex, UrlKey,
+    CachedRobots, ContentHash, CrawlRequest, DomainStore, Enqueued, Frontier, FrontierCounts, HeldPage,
+    HostKey, HostLoad, KnownText, KnownUrl, Lane, LeaseRef, NewText, NewUrl, Origin, OutputMark, RequestId,
+    RunStore, Settlement, Sketch, StoreError, Strategy, TextIndex, UrlKey,
 };
 use crawl_store::SqliteStore;
 use std::sync::{
@@ -18,13 +18,22 @@ use tokio::sync::Notify;
 pub enum Fault {
     Nothing,
     /// The process dies at this call of its store: before the call is done, or after it.
-    KillAtCall { call: u64, after: bool },
+    KillAtCall {
+        call: u64,
+        after: bool,
+    },
     /// The process dies this many milliseconds after its start.
     KillAtTime(u64),
     /// This call of the store fails; `full` says for want of space.
-    StoreFails { call: u64, full: bool },
+    StoreFails {
+        call: u64,
+        full: bool,
+    },
     Interrupt(u64),
-    ClockJumps { at_ms: u64, by_ms: i64 },
+    ClockJumps {
+        at_ms: u64,
+        by_ms: i64,
+    },
     /// The run ends at this many records.
     Limit(u64),
 }

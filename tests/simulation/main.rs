@@ -3,7 +3,12 @@
 //! The stages, the store on SQLite and the outputs are the real ones; the network, the clock, threads and random numbers are
 //! replaced. A seed gives the same run each time. `SIM_SEEDS` is the number of seeds, `SIM_FIRST` the first one:
 //! `SIM_FIRST=17 SIM_SEEDS=1` repeats seed 17. A seed that failed once stands in `regressions.txt`.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "helpers of tests fail the test that uses them"
+)]
 
 mod check;
 mod faults;
@@ -27,8 +32,11 @@ use std::{
 /// Item 1 of the fault campaign is open: `-O` and Parquet lose a round that dies before its output is closed.
 const KNOWN_UNCLOSED: bool = true;
 
+/// Item 17 is open: the index of a folder lists files of pages that are gone.
+pub const KNOWN_INDEX: bool = true;
+
 /// Seeds of the short run.
-const SEEDS: u64 = 150;
+const SEEDS: u64 = 100;
 /// As the threads of the extractor have.
 const STACK: usize = 16 << 20;
 
@@ -78,8 +86,9 @@ fn seed(number: u64, dir: &Path, tally: &Mutex<Tally>) -> Result<(), String> {
         Stop::Known(why) => why.to_owned(),
     };
     let reference = play(&plan, dir, None).map_err(unexpected)?;
-    check::counts(&plan, &reference)?;
-    check::politeness(&plan, &reference.log)?;
+    let undisturbed =
+        check::counts(&plan, &reference).and_then(|()| check::politeness(&plan, &reference.log));
+    undisturbed.map_err(|why| format!("undisturbed: {why}\n{plan}"))?;
     let found = match play(&plan, dir, Some(&reference)) {
         Ok(found) => found,
         Err(Stop::Known(item)) => {
@@ -89,7 +98,10 @@ fn seed(number: u64, dir: &Path, tally: &Mutex<Tally>) -> Result<(), String> {
         Err(Stop::Failed(why)) => return Err(why),
     };
     let difference = check::compare(&plan, &reference, &found);
-    let polite = check::politeness(&plan, &found.log);
+    if std::env::var_os("SIM_LOG").is_some() {
+        found.log.iter().for_each(|request| println!("{request:?}"));
+    }
+    let polite = check::politeness(&plan, &found.log).map_err(|why| format!("{why}\n{plan}"));
     let mut tally = tally.lock().unwrap();
     for round in &found.rounds {
         tally.records += round.records.len() as u64;
@@ -106,7 +118,7 @@ fn seed(number: u64, dir: &Path, tally: &Mutex<Tally>) -> Result<(), String> {
     drop(tally);
     if !difference.is_empty() {
         let lives: Vec<_> = found.rounds.iter().map(|round| &round.lives).collect();
-        return Err(format!("{difference:#?}\n{lives:?}\noutput {} replace {}", plan.output, plan.replace));
+        return Err(format!("{difference:#?}\n{lives:?}\n{plan}"));
     }
     polite
 }
@@ -155,7 +167,10 @@ fn random_crawls_lose_and_double_nothing() {
     let begun = Instant::now();
     let tally = simulate(first..first + count);
     let seconds = begun.elapsed().as_secs_f64();
-    println!("{:<24}{:>8}{:>8}{:>9}{:>6}{:>8}{:>8}", "fault", "tried", "struck", "survived", "lost", "doubled", "failed");
+    println!(
+        "{:<24}{:>8}{:>8}{:>9}{:>6}{:>8}{:>8}",
+        "fault", "tried", "struck", "survived", "lost", "doubled", "failed"
+    );
     for (fault, row) in &tally.rows {
         let survived = row.tried - row.failed;
         println!(
@@ -187,13 +202,14 @@ fn seeds_that_failed_once_hold() {
 /// The same seed gives the same requests at the same times.
 #[test]
 fn a_seed_is_the_same_crawl_each_time() {
-    for number in [3, 7] {
+    for number in [4, 5, 7] {
         let plan = Plan::of(number);
         let base = base();
         let mut logs = Vec::new();
         for _ in 0..2 {
             let reference = play(&plan, &base.join("crawl"), None).ok().unwrap();
-            logs.push(format!("{:?}", reference.log));
+            let disturbed = play(&plan, &base.join("crawl"), Some(&reference)).ok().map(|played| played.log);
+            logs.push(format!("{:?}\n{disturbed:?}", reference.log));
         }
         let _ = std::fs::remove_dir_all(base);
         assert_eq!(logs[0], logs[1], "seed {number}");

@@ -139,13 +139,22 @@ impl Network {
                 if retry_after_s > 0 {
                     fields.push(("retry-after", retry_after_s.to_string()));
                 }
-                return Ok(self.response(status, &fields, b"Try again.".to_vec(), going, None, &mut rng, host));
+                return Ok(self.response(
+                    status,
+                    &fields,
+                    b"Try again.".to_vec(),
+                    going,
+                    None,
+                    &mut rng,
+                    host,
+                ));
             }
             Some(Fault::Cut | Fault::Stalled) | None => {}
         }
         let later = target.and_then(|target| target.later.as_ref()).filter(|_| self.round.load(Relaxed) > 1);
         let content = later.or(target.map(|target| &target.answer));
-        let (status, fields, body) = content.map_or_else(|| missing(host), |content| answer(content, headers));
+        let (status, fields, body) =
+            content.map_or_else(|| missing(host), |content| answer(content, headers));
         self.answered(&going, status, 0);
         Ok(self.response(status, &fields, body, going, fault, &mut rng, host))
     }
@@ -219,7 +228,10 @@ fn answer(content: &Content, headers: &HeaderMap) -> Made {
             let mut body = html(title, article, links).into_bytes();
             let mut fields = vec![("content-type", "text/html; charset=utf-8".to_owned())];
             if *etag {
-                let tag = format!("\"{:016x}\"", body.iter().fold(7_u64, |sum, b| super::rng::mix(sum ^ u64::from(*b))));
+                let tag = format!(
+                    "\"{:016x}\"",
+                    body.iter().fold(7_u64, |sum, b| super::rng::mix(sum ^ u64::from(*b)))
+                );
                 if headers.get("if-none-match").is_some_and(|asked| asked.as_bytes() == tag.as_bytes()) {
                     return (304, vec![("etag", tag)], Vec::new());
                 }

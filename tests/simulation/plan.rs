@@ -2,7 +2,7 @@
 
 use super::{faults::Fault, rng::Rng, site::Site};
 use crawl::config::{self, Config, Emit, Limit, RecrawlMode, StrategyChoice};
-use std::{path::Path, sync::OnceLock, time::Duration};
+use std::{fmt, path::Path, sync::OnceLock, time::Duration};
 
 /// `settle_pages` beyond the pages of any host: fingerprints settle when a host is drained, so texts do not depend on the
 /// order in which pages come.
@@ -24,6 +24,17 @@ pub struct Plan {
     pub site: Site,
     pub disturbed: Site,
     rng: Rng,
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { rounds, output, replace, delay, concurrency, host_concurrency, settle_pages, .. } = self;
+        write!(
+            f,
+            "{rounds} rounds, output {output} (replaced: {replace}), delay {delay:?}, concurrency {concurrency}, \
+             {host_concurrency} a host, fingerprints settle at {settle_pages} pages"
+        )
+    }
 }
 
 impl Plan {
@@ -87,7 +98,11 @@ impl Plan {
         let output = dir.join(self.output).to_string_lossy().into_owned()
             + if self.output.ends_with('/') { "/" } else { "" };
         let output = output.replace("//", "/");
-        if self.replace { config.output.replace = output } else { config.output.append = output }
+        if self.replace {
+            config.output.replace = output
+        } else {
+            config.output.append = output
+        }
         config.state.report = rng.chance(5);
         config.state.dir = dir.join("state").to_string_lossy().into_owned();
         config
@@ -96,12 +111,19 @@ impl Plan {
     /// The faults of a round's processes, one each, for a round that takes `calls` of the store and `time_ms` undisturbed.
     pub fn faults(&self, round: u32, calls: u64, time_ms: u64) -> Vec<Fault> {
         let mut rng = self.rng.clone();
-        (0..round).for_each(|_| drop(rng.next()));
+        (0..round).for_each(|_| {
+            rng.next();
+        });
         let mut rng = Rng::new(rng.next(), "faults");
         let count = if rng.chance(15) { 0 } else { rng.between(1, 4) };
         (0..count)
             .map(|_| {
-                let call = rng.below(calls + 2);
+                // the first and the last calls are those around which a run begins and ends
+                let call = match rng.below(100) {
+                    0..12 => rng.below(12),
+                    12..24 => calls.saturating_sub(rng.below(12)),
+                    _ => rng.below(calls + 2),
+                };
                 let at_ms = rng.below(time_ms + 2);
                 match rng.below(100) {
                     0..40 => Fault::KillAtCall { call, after: rng.chance(50) },

@@ -134,8 +134,10 @@ impl Site {
             let robots_fails = rng.chance(20);
             for (path, target) in &mut host.targets {
                 let is_robots = path == "/robots.txt";
+                // the files about mining share their tries
+                let is_page = !is_robots && path != "/ai.txt" && !path.starts_with("/.well-known/");
                 if (is_robots && robots_fails) || (!is_robots && rng.chance(trouble)) {
-                    target.faults = faults(rng, !is_robots && !robots_fails);
+                    target.faults = faults(rng, is_page && !robots_fails);
                 }
             }
         }
@@ -158,7 +160,13 @@ fn faults(rng: &mut Rng, may_time_out: bool) -> Vec<Fault> {
     let first = *rng.pick(&all);
     match first {
         // a URL whose time ran out is tried once more
-        fault if fault.is_timeout() => if may_time_out { vec![fault] } else { vec![Fault::Reset] },
+        fault if fault.is_timeout() => {
+            if may_time_out {
+                vec![fault]
+            } else {
+                vec![Fault::Reset]
+            }
+        }
         fault if rng.chance(30) => vec![fault, *rng.pick(&all[..6])],
         fault => vec![fault],
     }
@@ -216,7 +224,12 @@ fn host(rng: &mut Rng, index: usize, counts: &[u64], rounds: u32) -> Host {
     let low = rng.between(1, 100);
     Host {
         name: format!("h{index}.sim"),
-        address: IpAddr::from([93, 184, 216, if rng.chance(30) { 1 } else { 10 + u8::try_from(index).unwrap() }]),
+        address: IpAddr::from([
+            93,
+            184,
+            216,
+            if rng.chance(30) { 1 } else { 10 + u8::try_from(index).unwrap() },
+        ]),
         targets,
         crawl_delay_s,
         denies,
@@ -286,10 +299,14 @@ fn files(
         let body = format!(
             "<?xml version=\"1.0\"?><urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">{urls}</urlset>"
         );
-        targets.insert("/sitemap.xml".into(), Target::of(Answer::Text { body, content_type: "application/xml" }));
+        targets.insert(
+            "/sitemap.xml".into(),
+            Target::of(Answer::Text { body, content_type: "application/xml" }),
+        );
     }
     let none = !denies && crawl_delay_s == 0 && rng.chance(30);
-    let answer = if none { Answer::Status(404) } else { Answer::Text { body: robots, content_type: "text/plain" } };
+    let answer =
+        if none { Answer::Status(404) } else { Answer::Text { body: robots, content_type: "text/plain" } };
     targets.insert("/robots.txt".into(), Target::of(answer));
     for path in ["/.well-known/tdmrep.json", "/ai.txt"] {
         targets.insert(path.into(), Target::of(Answer::Status(404)));

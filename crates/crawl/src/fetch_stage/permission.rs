@@ -50,6 +50,7 @@ impl Visit<'_> {
         let policy = &looked.robots.policy;
         if let Some(delay) = policy.crawl_delay() {
             let cut = gate.set_crawl_delay(&host, delay);
+            self.slot.take_if(|slot| slot.is_outdated()).into_iter().for_each(HostSlot::give_back);
             if cut && looked.first {
                 let most = self.context.config.fetch.max_crawl_delay;
                 tracing::warn!(%origin, asked = ?delay, ?most, "robots.txt asks for a longer pause than is kept (fetch.max_crawl_delay)");

@@ -50,6 +50,8 @@ pub(super) struct Host {
     pub(super) limiter: Option<Limiter>,
     /// The number of the slot that began the pause with its request; 0 for a pause after an answer.
     pub(super) begun_by: u64,
+    /// Slots up to this number were given before the Crawl-delay was known.
+    pub(super) outdated: u64,
     pub(super) in_flight: usize,
     /// What robots.txt asks for, as far as we let it.
     pub(super) crawl_delay: Duration,
@@ -75,6 +77,7 @@ impl Host {
         Self {
             limiter: None,
             begun_by: 0,
+            outdated: 0,
             in_flight: 0,
             crawl_delay: Duration::ZERO,
             slow_delay: Duration::ZERO,

@@ -180,13 +180,17 @@ impl Gate {
         let now = Instant::now();
         let settings = &self.0.settings;
         let mut state = self.0.lock();
-        let host = state.hosts.entry(key.clone()).or_insert_with(|| Host::new(now));
+        let State { hosts, slots, .. } = &mut *state;
+        let host = hosts.entry(key.clone()).or_insert_with(|| Host::new(now));
         let wanted = delay.min(settings.max_crawl_delay);
         if host.crawl_delay != wanted {
             host.crawl_delay = wanted;
-            // the request that brought robots.txt may have ended already: the pause after it is the longer one, too
-            if host.in_flight == 0 && wanted > settings.delay {
-                host.begin_pause(settings, 0);
+            // The request that brought robots.txt may have ended: the pause after it is the longer one, too. With several
+            // requests at a time the one in flight has begun its pause, by the delay that was known then.
+            let begun_by = if host.in_flight == 0 { 0 } else { host.begun_by };
+            if wanted > settings.delay && (host.in_flight == 0 || settings.host_concurrency > 1) {
+                host.begin_pause(settings, begun_by);
+                host.outdated = *slots;
             }
         }
         delay > wanted
@@ -280,6 +284,16 @@ impl HostSlot {
         if let Some(key) = self.key.take() {
             self.shared.finish(&key, outcome, self.started);
         }
+    }
+
+    /// Returns true if the slot was given before its host's Crawl-delay was known, and others may have been given beside it:
+    /// give it back, and come again.
+    #[must_use]
+    pub fn is_outdated(&self) -> bool {
+        let Some(key) = &self.key else { return false };
+        let state = self.shared.lock();
+        self.shared.settings.host_concurrency > 1
+            && state.hosts.get(key).is_some_and(|host| self.number <= host.outdated)
     }
 
     /// Gives the slot back: no request was made, and the host need not be left alone for it.

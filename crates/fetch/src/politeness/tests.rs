@@ -357,3 +357,22 @@ async fn asking_for_the_same_crawl_delay_again_does_not_begin_the_pause_anew() {
     gate.set_crawl_delay(&key("a"), Duration::from_secs(2));
     assert_eq!(wait(&gate, "a"), Duration::from_secs(1));
 }
+
+#[tokio::test(start_paused = true)]
+async fn slots_that_were_given_before_the_crawl_delay_was_known_come_again() {
+    for delay_ms in [0, 100] {
+        let gate = Gate::new(PolitenessSettings { host_concurrency: 2, ..exact(delay_ms) });
+        let first = gate.try_acquire(&key("a")).ok().unwrap();
+        advance(Duration::from_millis(delay_ms)).await;
+        let second = gate.try_acquire(&key("a")).ok().unwrap();
+        assert!(!first.is_outdated());
+        // as a run that resumes reads it from its state
+        gate.set_crawl_delay(&key("a"), Duration::from_secs(2));
+        assert!(first.is_outdated() && second.is_outdated());
+        first.give_back();
+        second.give_back();
+        let third = gate.try_acquire(&key("a")).ok().unwrap();
+        assert!(!third.is_outdated());
+        assert_eq!(wait(&gate, "a"), Duration::from_secs(2), "with a delay of {delay_ms} ms");
+    }
+}
