@@ -171,14 +171,14 @@ mod tests {
                 output.write(batch.as_bytes()).unwrap();
                 settled.push((output.sync().unwrap().unwrap(), batch));
             }
-            let whole = std::fs::read(&path).unwrap();
+            let whole = fs::read(&path).unwrap();
             drop(output);
             let mut text = String::new();
             for (length, batch) in settled {
                 text.push_str(batch);
                 // killed somewhere in the batch behind it
                 for cut in [length, (length + 7).min(whole.len() as u64)] {
-                    std::fs::write(&path, &whole[..usize::try_from(cut).unwrap()]).unwrap();
+                    fs::write(&path, &whole[..usize::try_from(cut).unwrap()]).unwrap();
                     let mut again = open(Before::CutOff(length));
                     assert_eq!(unpacked(&path, zstd).unwrap(), text);
                     again.write(b"next\n").unwrap();
@@ -195,7 +195,7 @@ mod tests {
             let directory = tempfile::tempdir().unwrap();
             let path = directory.path().join("out");
             PackedOutput::open(&path, Before::Unknown, packing(zstd)).unwrap().finish().unwrap();
-            assert!(std::fs::metadata(&path).unwrap().len() > 0);
+            assert!(fs::metadata(&path).unwrap().len() > 0);
             assert_eq!(unpacked(&path, zstd).unwrap(), "");
         }
     }
