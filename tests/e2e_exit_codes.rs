@@ -313,7 +313,11 @@ fn an_output_that_is_removed_while_the_run_is_on_is_3_and_then_7() {
     let done = first.wait().expect(3);
     assert!(done.stderr.contains("was removed or replaced while the run was on"), "{}", done.stderr);
     let second = run(&mut small_batches(&server, &sandbox)).expect(7);
-    assert!(second.stderr.contains("bytes of records that were written are not there any more"), "{}", second.stderr);
+    assert!(
+        second.stderr.contains("bytes of records that were written are not there any more"),
+        "{}",
+        second.stderr
+    );
     let left = url_counts(&sandbox.records("out.jsonl"));
     assert!(left.len() < 60 && left.values().all(|n| *n == 1), "{left:?}");
     fs::remove_file(sandbox.path("out.jsonl")).unwrap();
@@ -338,7 +342,11 @@ fn a_state_without_its_database_is_7() {
     fs::remove_file(sandbox.path("state/crawl.sqlite")).unwrap();
     for _ in 0..2 {
         let refused = run(&mut small_batches(&server, &sandbox)).expect(7);
-        assert!(refused.stderr.contains("crawl.sqlite") && refused.stderr.contains("--fresh"), "{}", refused.stderr);
+        assert!(
+            refused.stderr.contains("crawl.sqlite") && refused.stderr.contains("--fresh"),
+            "{}",
+            refused.stderr
+        );
     }
     assert_eq!(sandbox.records("out.jsonl").len(), 5, "nothing is written twice");
     run(&mut sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl", "--fresh"])).expect(0);

@@ -169,7 +169,11 @@ fn a_torn_journal_is_told_and_can_be_got_out_of() {
     };
     torn();
     let told = run(&mut crawl()).expect(7);
-    assert!(told.stderr.contains("out.parquet.part:") && told.stderr.contains(".part.damaged-1"), "{}", told.stderr);
+    assert!(
+        told.stderr.contains("out.parquet.part:") && told.stderr.contains(".part.damaged-1"),
+        "{}",
+        told.stderr
+    );
     let rows = urls(&sandbox.path("out.parquet"));
     assert!((50..60).contains(&rows.len()) && rows.values().all(|n| *n == 1), "{rows:?}");
     run(&mut crawl()).expect(0);

@@ -86,12 +86,18 @@ fn cut_half_a_frame(file: &mut FileOutput, packing: Packing, whole: u64) -> Resu
         End::Half(start) => {
             let aside = put_aside(file.path(), &[start..file.length()]).map_err(|e| file.fail(e))?;
             let (name, bytes, aside) = (file.name(), file.length() - start, aside.display());
-            tracing::warn!(file = name, bytes, "half a frame at the end cannot be read: it was moved to {aside}");
+            tracing::warn!(
+                file = name,
+                bytes,
+                "half a frame at the end cannot be read: it was moved to {aside}"
+            );
             file.keep(start)
         }
         End::Unreadable(at) => Err(StageError::Damaged {
             name: file.name().to_owned(),
-            what: format!("it cannot be read from byte {at} on, so nothing is written behind that; name another file, or replace it with -O"),
+            what: format!(
+                "it cannot be read from byte {at} on, so nothing is written behind that; name another file, or replace it with -O"
+            ),
         }),
     }
 }

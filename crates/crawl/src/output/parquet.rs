@@ -74,7 +74,11 @@ impl ParquetRecords {
             // whether its rows are in the table cannot be said any more: that table goes
             Err(_) if before == Before::Replace && !head.replaces => {
                 let aside = move_aside(&self.path).map_err(|e| self.fail(e))?;
-                tracing::warn!(file = self.name, "the table cannot be read: it was moved to {}", aside.display());
+                tracing::warn!(
+                    file = self.name,
+                    "the table cannot be read: it was moved to {}",
+                    aside.display()
+                );
                 None
             }
             Err(_) if replaced => None,
@@ -157,7 +161,9 @@ impl ParquetRecords {
         table.map_err(|error| match error.kind() {
             io::ErrorKind::InvalidData => StageError::Damaged {
                 name: self.name.clone(),
-                what: format!("it is no table that can be read ({error}); name another file, or replace it with -O"),
+                what: format!(
+                    "it is no table that can be read ({error}); name another file, or replace it with -O"
+                ),
             },
             _ => self.fail(error),
         })
@@ -197,9 +203,8 @@ impl ParquetRecords {
             {
                 rows.append(&old).map_err(unwritable)?;
             }
-            damaged = self
-                .journal
-                .read(&mut |record| rows.push(self.columns.row(record)).map_err(unwritable))?;
+            damaged =
+                self.journal.read(&mut |record| rows.push(self.columns.row(record)).map_err(unwritable))?;
         }
         let file = rows.finish().map_err(unwritable)?.into_inner().map_err(io::IntoInnerError::into_error)?;
         file.sync_all()?;
