@@ -84,7 +84,8 @@ fn cut_half_a_frame(file: &mut FileOutput, packing: Packing, whole: u64) -> Resu
     match found {
         End::Whole => Ok(()),
         End::Half(start) => {
-            let aside = put_aside(file.path(), &[start..file.length()]).map_err(|e| file.fail(e))?;
+            let aside = put_aside(file.path(), std::slice::from_ref(&(start..file.length())))
+                .map_err(|e| file.fail(e))?;
             let (name, bytes, aside) = (file.name(), file.length() - start, aside.display());
             tracing::warn!(
                 file = name,
