@@ -270,3 +270,107 @@ fn a_second_interrupt_ends_at_once() {
     assert!(done.took < HANG);
     assert!(fs::metadata(sandbox.path("state")).is_ok());
 }
+
+/// A crawl that writes small batches slowly, and has written some.
+fn writing(server: &Server, sandbox: &Sandbox) -> Run {
+    let running = Run::start(&mut small_batches(server, sandbox));
+    eventually("some records are written", || {
+        fs::metadata(sandbox.path("out.jsonl")).is_ok_and(|found| found.len() > 2000)
+    });
+    running
+}
+
+fn small_batches(server: &Server, sandbox: &Sandbox) -> std::process::Command {
+    let mut command = sandbox.crawl(&[server.url("/")], &["-o", "out.jsonl", "--no-dedup"]);
+    command.env("CRAWL_OUTPUT_BATCH", "3");
+    command
+}
+
+fn slow() -> (Tree, Server, Sandbox) {
+    let tree = Tree { delay: Duration::from_millis(30), ..Tree::of(60) };
+    (tree, Server::start(0, tree.handler()).unwrap(), Sandbox::new())
+}
+
+#[test]
+fn an_output_in_use_is_6_and_names_its_holder() {
+    let (_, server, sandbox) = slow();
+    let first = writing(&server, &sandbox);
+    let (other, path) = (Sandbox::new(), sandbox.path("out.jsonl"));
+    let flags = ["-O", path.to_str().unwrap()];
+    let second = run(&mut other.crawl(&[server.url("/")], &flags)).expect(6);
+    assert!(second.stderr.contains(&format!("process {}", first.id())), "{}", second.stderr);
+    first.wait().expect(0);
+    assert_eq!(sandbox.records("out.jsonl").len(), 60, "the first is not disturbed");
+    run(&mut other.crawl(&[server.url("/")], &flags)).expect(0);
+}
+
+/// What was settled is gone with the file: that is told at once, and by the run that goes on; `--fresh` fetches it again.
+#[test]
+fn an_output_that_is_removed_while_the_run_is_on_is_3_and_then_7() {
+    let (tree, server, sandbox) = slow();
+    let first = writing(&server, &sandbox);
+    fs::remove_file(sandbox.path("out.jsonl")).unwrap();
+    let done = first.wait().expect(3);
+    assert!(done.stderr.contains("was removed or replaced while the run was on"), "{}", done.stderr);
+    let second = run(&mut small_batches(&server, &sandbox)).expect(7);
+    assert!(
+        second.stderr.contains("bytes of records that were written are not there any more"),
+        "{}",
+        second.stderr
+    );
+    let left = url_counts(&sandbox.records("out.jsonl"));
+    assert!(left.len() < 60 && left.values().all(|n| *n == 1), "{left:?}");
+    fs::remove_file(sandbox.path("out.jsonl")).unwrap();
+    run(small_batches(&server, &sandbox).arg("--fresh")).expect(0);
+    let counts = url_counts(&sandbox.records("out.jsonl"));
+    assert_eq!(counts, tree.targets().iter().map(|t| (server.url(t), 1)).collect());
+}
+
+#[test]
+fn a_state_that_is_removed_while_the_run_is_on_is_3() {
+    let (_, server, sandbox) = slow();
+    let first = writing(&server, &sandbox);
+    fs::rename(sandbox.path("state"), sandbox.path("moved")).unwrap();
+    let done = first.wait().expect(3);
+    assert!(done.stderr.contains("crawl.sqlite was removed or replaced"), "{}", done.stderr);
+}
+
+#[test]
+fn a_state_without_its_database_is_7() {
+    let (server, sandbox) = (Server::start(0, Tree::of(5).handler()).unwrap(), Sandbox::new());
+    run(&mut small_batches(&server, &sandbox)).expect(0);
+    fs::remove_file(sandbox.path("state/crawl.sqlite")).unwrap();
+    for _ in 0..2 {
+        let refused = run(&mut small_batches(&server, &sandbox)).expect(7);
+        assert!(
+            refused.stderr.contains("crawl.sqlite") && refused.stderr.contains("--fresh"),
+            "{}",
+            refused.stderr
+        );
+    }
+    assert_eq!(sandbox.records("out.jsonl").len(), 5, "nothing is written twice");
+    run(&mut sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl", "--fresh"])).expect(0);
+    assert_eq!(sandbox.records("out.jsonl").len(), 5);
+}
+
+/// The pipe is full, and nobody reads: the signal ends the run all the same, and nothing is lost.
+#[test]
+fn a_reader_that_stopped_reading_does_not_hold_the_exit_up() {
+    let tree = Tree { pages: 200, delay: Duration::ZERO, filler: 3000 };
+    let (server, sandbox) = (Server::start(0, tree.handler()).unwrap(), Sandbox::new());
+    let crawl = || sandbox.crawl(&[server.url("/")], &["--no-dedup", "-c", "4"]);
+    let (mut running, stdout) = Run::start_reading(&mut crawl());
+    // as many as fit into pipe and channels are fetched
+    let mut asked = 0;
+    eventually("the run stands still", || {
+        std::thread::park_timeout(Duration::from_millis(700));
+        let before = std::mem::replace(&mut asked, server.requests().len());
+        asked > 10 && asked == before
+    });
+    assert!(asked < 200 && running.is_on(), "{asked}");
+    running.signal("TERM");
+    running.wait().expect(130);
+    drop(stdout);
+    let rest = run(&mut crawl()).expect(0);
+    assert!(run::lines(&rest.stdout).len() + asked > 200);
+}

@@ -298,7 +298,9 @@ mod tests {
         let (sender, receiver) = tokio::sync::mpsc::channel(1);
         let lease = LeaseRef::from(&request);
         let history = Box::default();
-        sender.blocking_send(Finished::Other { lease, outcome: Outcome::Skipped, kind: "other", history }).unwrap();
+        sender
+            .blocking_send(Finished::Other { lease, outcome: Outcome::Skipped, kind: "other", history })
+            .unwrap();
         drop(sender);
         let runtime = tokio::runtime::Runtime::new().unwrap();
         let sink = Sink::new(context, Box::new(AtTheEnd(dir.path().to_owned())), Box::new(Nowhere));

@@ -81,7 +81,12 @@ fn output_of(config: &Config) -> Result<Box<dyn RecordOutput>, Failure> {
     let fields =
         Fields::of(&config.output.fields).map_err(|e| Failure::usage(format!("output.fields: {e}")))?;
     let (path, before) = match (config.output.append.as_str(), config.output.replace.as_str()) {
-        ("", "") => return Ok(Box::new(LineRecords::new(Box::new(StdoutOutput::new(tokio_util::sync::CancellationToken::new())), fields))),
+        ("", "") => {
+            return Ok(Box::new(LineRecords::new(
+                Box::new(StdoutOutput::new(tokio_util::sync::CancellationToken::new())),
+                fields,
+            )));
+        }
         (append, "") => (append, Before::Unknown),
         (_, replace) => (replace, Before::Replace),
     };

@@ -47,7 +47,10 @@ impl FileOutput {
     /// When the file cannot be opened for writing, or another process writes it.
     pub fn open(path: &Path, before: Before) -> Result<Self, StageError> {
         let mut opened = Self::open_bytes(path, before)?;
-        if !opened.stale && opened.length > 0 && !ends_a_line(path, opened.length).map_err(|e| opened.fail(e))? {
+        if !opened.stale
+            && opened.length > 0
+            && !ends_a_line(path, opened.length).map_err(|e| opened.fail(e))?
+        {
             // whoever wrote the last line was cut off: a record must not be glued to it
             opened.write(b"\n")?;
         }
@@ -83,7 +86,11 @@ impl FileOutput {
     pub(super) fn cut_back(&mut self, length: u64) -> Result<(), StageError> {
         if length < self.length {
             let (file, bytes) = (&self.name, self.length - length);
-            tracing::warn!(file, bytes, "cut back to {length} bytes, which were settled; the pages behind them are fetched again");
+            tracing::warn!(
+                file,
+                bytes,
+                "cut back to {length} bytes, which were settled; the pages behind them are fetched again"
+            );
             self.file.set_len(length).map_err(|e| self.fail(e))?;
             self.length = length;
         }
@@ -139,11 +146,17 @@ impl FileOutput {
         }
         let found = self.file.metadata()?.len();
         let what = if !is_named(&self.file, &self.path)? {
-            format!("was removed or replaced while the run was on, with {} bytes that were written", self.length)
+            format!(
+                "was removed or replaced while the run was on, with {} bytes that were written",
+                self.length
+            )
         } else if self.stale || found == self.length {
             return Ok(());
         } else if found < self.length {
-            format!("was shortened while the run was on: {} bytes that were written are gone", self.length - found)
+            format!(
+                "was shortened while the run was on: {} bytes that were written are gone",
+                self.length - found
+            )
         } else {
             format!("was written to by another program while the run was on: {} bytes", found - self.length)
         };
@@ -283,7 +296,9 @@ mod tests {
         output.sync().unwrap();
         harm(&path);
         let before = std::fs::read(&path).unwrap_or_default();
-        let StageError::Output { source, .. } = output.write(b"three\n").unwrap_err() else { panic!("another error") };
+        let StageError::Output { source, .. } = output.write(b"three\n").unwrap_err() else {
+            panic!("another error")
+        };
         assert_eq!(std::fs::read(&path).unwrap_or_default(), before, "nothing is written behind the harm");
         assert!(output.sync().is_err());
         source.to_string()
@@ -299,7 +314,8 @@ mod tests {
         assert!(harmed(rotate).contains("with 8 bytes that were written"));
         let shorten = |path: &Path| File::options().write(true).open(path).unwrap().set_len(3).unwrap();
         assert!(harmed(shorten).contains("5 bytes that were written are gone"));
-        let append = |path: &Path| File::options().append(true).open(path).unwrap().write_all(b"foreign").unwrap();
+        let append =
+            |path: &Path| File::options().append(true).open(path).unwrap().write_all(b"foreign").unwrap();
         assert!(harmed(append).contains("by another program while the run was on: 7 bytes"));
     }
 
@@ -309,7 +325,10 @@ mod tests {
         let path = dir.path().join("out.jsonl");
         std::fs::write(&path, "one\n").unwrap();
         let missing = |before| FileOutput::open(&path, before).unwrap().missing();
-        assert_eq!([missing(Before::CutOff(4)), missing(Before::CutOff(9)), missing(Before::Unknown)], [0, 5, 0]);
+        assert_eq!(
+            [missing(Before::CutOff(4)), missing(Before::CutOff(9)), missing(Before::Unknown)],
+            [0, 5, 0]
+        );
     }
 
     #[test]
@@ -320,7 +339,11 @@ mod tests {
         let first = FileOutput::open(&path, Before::CutOff(8)).unwrap();
         let refused = FileOutput::open(&path, Before::CutOff(4)).err().unwrap();
         assert!(matches!(refused, StageError::Busy { .. }), "{refused}");
-        assert_eq!(std::fs::read(&path).unwrap(), b"one\ntwo\n", "it is not cut under the one that writes it");
+        assert_eq!(
+            std::fs::read(&path).unwrap(),
+            b"one\ntwo\n",
+            "it is not cut under the one that writes it"
+        );
         drop(first);
         FileOutput::open(&path, Before::CutOff(4)).unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"one\n");

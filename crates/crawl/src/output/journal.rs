@@ -120,7 +120,8 @@ impl Journal {
                 Part::Damaged(range) => range,
                 Part::Whole(frame) => {
                     let lines = split(&frame).1.split(|b| *b == b'\n').filter(|line| !line.is_empty());
-                    let records: Result<Vec<serde_json::Value>, _> = lines.map(serde_json::from_slice).collect();
+                    let records: Result<Vec<serde_json::Value>, _> =
+                        lines.map(serde_json::from_slice).collect();
                     if let Ok(records) = records {
                         records.iter().try_for_each(&mut *row)?;
                         continue;

@@ -84,12 +84,17 @@ pub(crate) mod tests {
 
     /// A record with an `id` of the test's choice.
     pub(crate) fn record(id: &str) -> Record {
+        // rules are compiled once
+        static RECORD: std::sync::OnceLock<Record> = std::sync::OnceLock::new();
+        Record { id: id.to_owned(), ..RECORD.get_or_init(extracted).clone() }
+    }
+
+    fn extracted() -> Record {
         let extractor = PageExtractor::from_rules(Rules::load(None).unwrap(), Options::default());
         let bytes = b"<html lang=en><title>Pears</title><p>Some words about pears.";
         let url = url::Url::parse("https://a.test/pears").unwrap();
         let extraction = extractor.extract(&Input { bytes, url: Some(&url), content_type: None });
         let text = extraction.content.clone();
-        let record = crate::record::page_record(extraction, text, Some(&url));
-        Record { id: id.to_owned(), ..record }
+        crate::record::page_record(extraction, text, Some(&url))
     }
 }

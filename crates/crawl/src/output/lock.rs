@@ -15,8 +15,7 @@ pub(super) fn lock(file: &File, path: &Path) -> Result<(), StageError> {
         Ok(()) => Ok(()),
         Err(TryLockError::WouldBlock) => Err(StageError::Busy {
             name: path.display().to_string(),
-            holder: holder(file)
-                .map_or_else(|| "another process".to_owned(), |pid| format!("process {pid}")),
+            holder: holder(file).map_or_else(|| "another process".to_owned(), |pid| format!("process {pid}")),
         }),
         Err(TryLockError::Error(error)) => {
             tracing::warn!(file = %path.display(), %error, "the file system has no locks: two runs must not write this file");

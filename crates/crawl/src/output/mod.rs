@@ -171,8 +171,7 @@ pub fn open(place: &Place, before: Before, fields: Option<Fields>) -> Result<Ope
         }
         Kind::Parquet => {
             let table = parquet::ParquetRecords::open(path, before, fields)?;
-            let (offset, stale, damage) =
-                (table.journal().file().length(), table.is_stale(), table.damage());
+            let (offset, stale, damage) = (table.journal().file().length(), table.is_stale(), table.damage());
             Opened { output: Box::new(table), offset, stale, damage }
         }
         Kind::Folder => {

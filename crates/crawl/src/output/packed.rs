@@ -84,14 +84,21 @@ fn cut_half_a_frame(file: &mut FileOutput, packing: Packing, whole: u64) -> Resu
     match found {
         End::Whole => Ok(()),
         End::Half(start) => {
-            let aside = put_aside(file.path(), &[start..file.length()]).map_err(|e| file.fail(e))?;
+            let aside = put_aside(file.path(), std::slice::from_ref(&(start..file.length())))
+                .map_err(|e| file.fail(e))?;
             let (name, bytes, aside) = (file.name(), file.length() - start, aside.display());
-            tracing::warn!(file = name, bytes, "half a frame at the end cannot be read: it was moved to {aside}");
+            tracing::warn!(
+                file = name,
+                bytes,
+                "half a frame at the end cannot be read: it was moved to {aside}"
+            );
             file.keep(start)
         }
         End::Unreadable(at) => Err(StageError::Damaged {
             name: file.name().to_owned(),
-            what: format!("it cannot be read from byte {at} on, so nothing is written behind that; name another file, or replace it with -O"),
+            what: format!(
+                "it cannot be read from byte {at} on, so nothing is written behind that; name another file, or replace it with -O"
+            ),
         }),
     }
 }
@@ -171,14 +178,14 @@ mod tests {
                 output.write(batch.as_bytes()).unwrap();
                 settled.push((output.sync().unwrap().unwrap(), batch));
             }
-            let whole = std::fs::read(&path).unwrap();
+            let whole = fs::read(&path).unwrap();
             drop(output);
             let mut text = String::new();
             for (length, batch) in settled {
                 text.push_str(batch);
                 // killed somewhere in the batch behind it
                 for cut in [length, (length + 7).min(whole.len() as u64)] {
-                    std::fs::write(&path, &whole[..usize::try_from(cut).unwrap()]).unwrap();
+                    fs::write(&path, &whole[..usize::try_from(cut).unwrap()]).unwrap();
                     let mut again = open(Before::CutOff(length));
                     assert_eq!(unpacked(&path, zstd).unwrap(), text);
                     again.write(b"next\n").unwrap();
@@ -195,7 +202,7 @@ mod tests {
             let directory = tempfile::tempdir().unwrap();
             let path = directory.path().join("out");
             PackedOutput::open(&path, Before::Unknown, packing(zstd)).unwrap().finish().unwrap();
-            assert!(std::fs::metadata(&path).unwrap().len() > 0);
+            assert!(fs::metadata(&path).unwrap().len() > 0);
             assert_eq!(unpacked(&path, zstd).unwrap(), "");
         }
     }

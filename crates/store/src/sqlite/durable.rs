@@ -48,7 +48,9 @@ impl Inner {
         }
         let (busy, in_log, copied): (i64, i64, i64) = self
             .conn
-            .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+            .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| {
+                Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+            })
             .map_err(sql)?;
         if busy == 0 && in_log == copied {
             return Ok(());
@@ -112,7 +114,9 @@ mod tests {
         store.put("a", "1").unwrap();
         let file = dir.path().join("crawl.sqlite");
         fs::rename(&file, dir.path().join("moved")).unwrap();
-        let Err(StoreError::Full(words)) = store.put("b", "2") else { panic!("written to a file without a name") };
+        let Err(StoreError::Full(words)) = store.put("b", "2") else {
+            panic!("written to a file without a name")
+        };
         assert!(words.contains("crawl.sqlite was removed or replaced"), "{words}");
         fs::copy(dir.path().join("moved"), &file).unwrap();
         assert!(store.put("c", "3").is_err(), "another file of that name is not the database");

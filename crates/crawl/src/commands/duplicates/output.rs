@@ -3,19 +3,21 @@
 use crate::{
     cli::DuplicatesArgs,
     exit::{Exit, Failure},
+    output::Replacement,
 };
 use crawl_archive::{ColumnKind, ParquetTable, Value};
 use crawl_corpus::{COLUMNS, Cell, Column, Findings, Origin};
 use std::{
-    fs::File,
-    io::{BufWriter, Write},
+    io::Write,
     path::{Path, PathBuf},
 };
 
 /// Writes what the flags ask for.
 pub(super) fn write(args: &DuplicatesArgs, findings: &Findings, origin: &Origin) -> Result<(), Failure> {
     if let Some(path) = &args.report {
-        crawl_corpus::write_report(findings, origin, &mut create(path)?)?;
+        let mut out = create(path)?;
+        crawl_corpus::write_report(findings, origin, &mut out)?;
+        out.finish().map_err(|e| cannot(path, &e.into()))?;
     }
     if let Some(path) = &args.table {
         csv_table(findings, create(path)?).map_err(|e| cannot(path, &e))?;
@@ -25,7 +27,9 @@ pub(super) fn write(args: &DuplicatesArgs, findings: &Findings, origin: &Origin)
         }
     }
     if let Some(path) = &args.html {
-        crawl_corpus::write_html(findings, origin, &mut create(path)?)?;
+        let mut out = create(path)?;
+        crawl_corpus::write_html(findings, origin, &mut out)?;
+        out.finish().map_err(|e| cannot(path, &e.into()))?;
     }
     if let Some(path) = &args.bands {
         bands(findings, create(path)?).map_err(|e| cannot(path, &e))?;
@@ -41,16 +45,15 @@ fn beside(table: &Path) -> PathBuf {
     table.with_extension("parquet")
 }
 
-fn create(path: &Path) -> Result<BufWriter<File>, Failure> {
-    let file = File::create(path).map_err(|e| cannot(path, &e.into()))?;
-    Ok(BufWriter::with_capacity(1 << 18, file))
+fn create(path: &Path) -> Result<Replacement, Failure> {
+    Replacement::create(path).map_err(|e| cannot(path, &e.into()))
 }
 
 fn cannot(path: &Path, error: &anyhow::Error) -> Failure {
     Failure::new(Exit::Storage, format!("{}: {error:#}", path.display()))
 }
 
-fn csv_table(findings: &Findings, out: BufWriter<File>) -> anyhow::Result<()> {
+fn csv_table(findings: &Findings, out: Replacement) -> anyhow::Result<()> {
     let mut out = csv::Writer::from_writer(out);
     out.write_record(COLUMNS.map(|(name, _)| name))?;
     for row in crawl_corpus::rows(findings) {
@@ -64,11 +67,11 @@ fn csv_table(findings: &Findings, out: BufWriter<File>) -> anyhow::Result<()> {
         }
         out.write_record(None::<&[u8]>)?;
     }
-    out.into_inner().map_err(|e| anyhow::Error::msg(e.to_string()))?.flush()?;
+    out.into_inner().map_err(|e| anyhow::Error::msg(e.to_string()))?.finish()?;
     Ok(())
 }
 
-fn parquet_table(findings: &Findings, out: BufWriter<File>) -> anyhow::Result<()> {
+fn parquet_table(findings: &Findings, out: Replacement) -> anyhow::Result<()> {
     let columns = COLUMNS.map(|(name, column)| {
         (
             name,
@@ -89,12 +92,12 @@ fn parquet_table(findings: &Findings, out: BufWriter<File>) -> anyhow::Result<()
             Cell::Boolean(value) => Value::Boolean(value),
         }))?;
     }
-    table.finish()?.flush()?;
+    table.finish()?.finish()?;
     Ok(())
 }
 
 /// The bands of every document: two documents that have the same hash in the same band are candidates.
-fn bands(findings: &Findings, out: BufWriter<File>) -> anyhow::Result<()> {
+fn bands(findings: &Findings, out: Replacement) -> anyhow::Result<()> {
     let columns =
         [("doc_id", ColumnKind::Text), ("band", ColumnKind::Integer), ("hash", ColumnKind::Integer)];
     let mut table = ParquetTable::new(out, &columns)?;
@@ -109,16 +112,16 @@ fn bands(findings: &Findings, out: BufWriter<File>) -> anyhow::Result<()> {
             ])?;
         }
     }
-    table.finish()?.flush()?;
+    table.finish()?.finish()?;
     Ok(())
 }
 
 /// The vocabulary: term, times in the corpus, documents, inverse document frequency.
-fn terms(findings: &Findings, mut out: BufWriter<File>) -> anyhow::Result<()> {
+fn terms(findings: &Findings, mut out: Replacement) -> anyhow::Result<()> {
     writeln!(out, "term\tcount\tdocuments\tidf")?;
     for (text, term) in findings.vocabulary().into_iter().flat_map(crawl_corpus::Vocabulary::terms) {
         writeln!(out, "{text}\t{}\t{}\t{}", term.count, term.documents, term.idf)?;
     }
-    out.flush()?;
+    out.finish()?;
     Ok(())
 }
