@@ -5,6 +5,7 @@ use crate::{
     context::{Ending, StageError},
 };
 use crawl_model::StoreError;
+use std::path::Path;
 
 /// What a process ends with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +25,8 @@ pub enum Exit {
     Limit = 5,
     /// Another run holds the state directory.
     Held = 6,
+    /// State, output or archive is damaged: something could not be read.
+    Damaged = 7,
     /// SIGINT or SIGTERM; the state is saved.
     Interrupted = 130,
 }
@@ -45,6 +48,8 @@ impl Exit {
         match error {
             StoreError::Full(_) => Self::Storage,
             StoreError::Busy(_) => Self::Held,
+            StoreError::Corrupt(_) => Self::Damaged,
+            StoreError::Version { .. } => Self::Usage,
             _ => Self::Internal,
         }
     }
@@ -75,6 +80,20 @@ impl Failure {
         Self { exit: Exit::Usage, error: anyhow::Error::msg(message.into()) }
     }
 
+    /// Says of a damaged state which it is and how to go on.
+    #[must_use]
+    pub fn in_state(self, dir: &Path) -> Self {
+        if self.exit != Exit::Damaged {
+            return self;
+        }
+        let words = format!(
+            "{}: the state is damaged; `crawl state repair --state-dir {0}` saves what can be read, --fresh starts over \
+             without it",
+            dir.display()
+        );
+        Self { error: self.error.context(words), ..self }
+    }
+
     /// An error of this kind while doing something with a name.
     pub fn new(exit: Exit, message: impl Into<String>) -> Self {
         Self { exit, error: anyhow::Error::msg(message.into()) }
@@ -95,15 +114,7 @@ impl From<ConfigErrors> for Failure {
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
-        let exit = Exit::of_store(&error);
-        let damaged = matches!(error, StoreError::Corrupt(_));
-        let error = anyhow::Error::from(error);
-        let error = if damaged {
-            error.context("the state cannot be used; --fresh starts over without it")
-        } else {
-            error
-        };
-        Self { exit, error }
+        Self { exit: Exit::of_store(&error), error: error.into() }
     }
 }
 

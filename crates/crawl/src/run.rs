@@ -22,7 +22,7 @@ use crate::{
     recrawl::{self, Recrawl},
     report::{self, Samples},
     robots_cache::RobotsCache,
-    rules_version, seeds,
+    rules_version, seeds, shard,
     sitemap_book::SitemapBook,
     state::{self, State},
     stats::Stats,
@@ -221,6 +221,7 @@ fn recall(context: &Context, state: &State) -> Result<(), Failure> {
     // what seeds redirected to is known, as the pages there are
     context.recall_scope(state.new_round && !context.recrawl.on)?;
     context.recall_told()?;
+    shard::put_back_unreadable(context)?;
     context.stats.inherited.add(context.store.counts()?.held);
     Ok(())
 }

@@ -3,12 +3,12 @@
 use super::Shard;
 use crate::{
     context::{Finished, Share, StageError},
-    duplicates, recrawl, traps,
+    duplicates, page_work, recrawl, traps,
 };
 use crawl_dedup::Cleaned;
 use crawl_fetch::PageWorth;
 use crawl_model::{
-    BoilerplateStatus, Change, CleanPage, ContentHash, Duplicate, ExtractedPage, HostKey, UrlKey, Warning,
+    BoilerplateStatus, Change, CleanPage, ContentHash, Duplicate, ExtractedPage, HostKey, Stage, UrlKey, Warning,
 };
 use std::sync::Arc;
 use url::Url;
@@ -75,11 +75,28 @@ impl Shard {
     /// Lets a page go.
     pub(super) fn send(
         &self,
-        mut page: ExtractedPage,
+        page: ExtractedPage,
         cleaned: Cleaned,
         claim: Claim,
         share: Share,
     ) -> Result<(), StageError> {
+        let (request, status) = (page.request.clone(), page.status);
+        let work = || self.finish(page, cleaned, claim, share);
+        let end = match page_work::guarded(Stage::Dedup, &request, work) {
+            Ok(end) => end?,
+            Err(panicked) => page_work::ended(Stage::Dedup, &request, Some(status), &panicked),
+        };
+        self.finished.blocking_send(end).map_err(|_| StageError::Downstream)
+    }
+
+    /// A cleaned page as it is written, or the end of one that is unchanged.
+    fn finish(
+        &self,
+        mut page: ExtractedPage,
+        cleaned: Cleaned,
+        claim: Claim,
+        share: Share,
+    ) -> Result<Finished, StageError> {
         let Claim { first, hash: content_hash, exact } = claim;
         let key = UrlKey::of(page.final_url.as_str());
         let canonical = self.canonical_page(&page)?;
@@ -100,7 +117,7 @@ impl Shard {
         let text_hash = if whole { content_hash } else { ContentHash::of(&text) };
         let change = recrawl::change(page.request.before.as_deref(), content_hash, text_hash);
         if change == Change::Unchanged {
-            return self.unchanged(&page, claim, Some(text_hash));
+            return Ok(self.unchanged_end(&page, claim, Some(text_hash)));
         }
         // most copies need none
         let sketch = (first == key).then(|| duplicates::sketch(&self.context, exact, &text));
@@ -118,6 +135,6 @@ impl Shard {
             quality,
             page,
         };
-        self.finished.blocking_send(Finished::Page(Box::new(page), share)).map_err(|_| StageError::Downstream)
+        Ok(Finished::Page(Box::new(page), share))
     }
 }
