@@ -59,13 +59,14 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let dir = state::dir(&config, Some(seed_file))?;
     let group = Some(config.crawl.source_group.as_str()).filter(|g| !g.is_empty());
     let project = (config.crawl.project.as_str(), group);
-    let state = State::open(&dir, args.fresh, project, rules_version::of(&config))?;
+    let state =
+        State::open(&dir, args.fresh, project, rules_version::of(&config)).map_err(|e| e.in_state(&dir))?;
     upkeep::remove_old(&config.state, &dir, args.quiet);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .map_err(|e| Failure::new(Exit::Internal, format!("the runtime cannot be started: {e}")))?;
-    runtime.block_on(crawl(config, &seeds, &state, args.quiet))
+    runtime.block_on(crawl(config, &seeds, &state, args.quiet)).map_err(|e| e.in_state(&dir))
 }
 
 fn read_seeds(file: &Path) -> Result<Vec<Seed>, Failure> {

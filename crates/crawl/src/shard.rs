@@ -4,6 +4,8 @@ mod held;
 mod hosts;
 mod kept;
 mod ready;
+#[cfg(test)]
+mod tests;
 
 use crate::{
     context::{Context, Ending, Finished, Share, StageError},

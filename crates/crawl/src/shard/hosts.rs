@@ -179,7 +179,6 @@ mod tests {
     use crawl_dedup::FingerprintSettings;
     use crawl_model::Frontier;
     use crawl_store::MemoryStore;
-    use rustc_hash::FxHashMap;
     use std::sync::Arc;
     use url::Url;
 
@@ -193,8 +192,7 @@ mod tests {
         store.begin_round().unwrap();
         let context = Arc::new(run::context(config, store).unwrap());
         let (finished, _kept) = tokio::sync::mpsc::channel(1);
-        let hosts = FxHashMap::default();
-        let mut shard = Shard { context, index: 0, mode, settings, hosts, clock: 0, finished };
+        let mut shard = Shard::new(context, 0, (mode, settings), finished);
         let key = HostKey::from_stored("h.test");
         let url = |path: &str| Url::parse(&format!("http://h.test{path}")).unwrap();
         let text =

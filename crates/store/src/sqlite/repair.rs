@@ -17,15 +17,17 @@ use super::{
 };
 use crawl_model::{Discovery, HostKey, Lane, Outcome, StoreError, Strategy, UrlKey};
 use rusqlite::{Connection, OptionalExtension, params_from_iter, types::Value};
+use serde::de::IgnoredAny;
 use std::{
+    collections::VecDeque,
     fs::{self, File},
     io::{self, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
 };
 use url::Url;
 
-/// Reads that may fail in one table before the rest of its gap is given up.
-const MOST_FAILURES: u32 = 4_000;
+/// Reads in a row that may bring no row of a table before the rest of its gaps is given up.
+const MOST_FAILURES: u32 = 500;
 /// Lease tokens that are left out, since the last ones that were given out may have been lost.
 const TOKEN_GAP: i64 = 1 << 21;
 
@@ -339,8 +341,10 @@ impl Copy<'_> {
 
     /// Copies the rows with numbers from `low` to `high`.
     fn range(&mut self, low: i64, high: i64) -> Result<(), StoreError> {
-        let mut gaps = vec![(low, high)];
-        while let Some((low, high)) = gaps.pop() {
+        // widest gaps first, so that what is readable in them is met early
+        let mut gaps = VecDeque::from([(low, high)]);
+        let mut in_vain = 0;
+        while let Some((low, high)) = gaps.pop_front() {
             let (mut first, mut last) = (None, None);
             let clause = format!("WHERE rowid BETWEEN {low} AND {high} ORDER BY rowid");
             if self.rows(&clause, |n| first = Some(n))? {
@@ -354,14 +358,15 @@ impl Copy<'_> {
             }
             let high = last.map_or(high, |n: i64| n.saturating_sub(1));
             self.failures += 1;
-            if low >= high || self.failures >= MOST_FAILURES {
-                continue;
+            in_vain = if first.is_none() && last.is_none() { in_vain + 1 } else { 0 };
+            if in_vain >= MOST_FAILURES {
+                return Ok(());
             }
             // row numbers are positive, and few: the upper bound of an open gap is the number of a page more than enough
             let (low, high) = (low.max(0), high.min(self.last.saturating_mul(2).max(1 << 20)));
             let middle = low.midpoint(high);
             if low < high {
-                gaps.extend([(middle + 1, high), (low, middle)]);
+                gaps.extend([(low, middle), (middle + 1, high)]);
             }
         }
         Ok(())
@@ -398,6 +403,9 @@ fn fits(table: &str, columns: &[String], values: &[Value]) -> bool {
     if table == "urls" {
         let (Some(Value::Blob(key)), Some(Value::Text(url))) = (value("key"), value("url")) else { return false };
         return UrlKey::of(url).0[..] == key[..];
+    }
+    if let (Some(Value::Text(text)), true) = (value("value"), table == "settings") {
+        return !text.starts_with(['{', '[']) || serde_json::from_str::<IgnoredAny>(text).is_ok();
     }
     let blob = BLOBS.iter().find(|(name, ..)| *name == table).and_then(|(.., blob)| value(blob));
     match (blob, value("checksum")) {
