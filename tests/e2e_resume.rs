@@ -202,7 +202,8 @@ fn an_unfinished_state_of_the_version_before_is_gone_on_with() {
     assert_eq!(url_counts(&records), Tree::of(7).targets().iter().map(|t| (server.url(t), 1)).collect());
     let held = records.iter().filter(|record| record["text"].as_str().unwrap().contains("nobody else says"));
     assert_eq!(held.count(), 4, "held pages are those of the old state");
-    let check = run(sandbox.bare().args(["state", "check", "--state-dir"]).arg(sandbox.path("state"))).expect(0);
+    let check =
+        run(sandbox.bare().args(["state", "check", "--state-dir"]).arg(sandbox.path("state"))).expect(0);
     assert!(check.stdout.contains("no damage found"), "{}", check.stdout);
 }
 
@@ -229,7 +230,7 @@ fn a_damaged_state_is_repaired_and_gone_on_with() {
     let tree = Tree { pages: 300, ..Tree::of(300) };
     let (server, sandbox) = (Server::start(0, tree.handler()).unwrap(), Sandbox::new());
     let crawl = |more: &[&str]| {
-        let args = [&["-o", "out.jsonl", "--no-dedup", "--delay", "0s"], more].concat();
+        let args = [&["-o", "out.jsonl", "--no-dedup"], more].concat();
         sandbox.crawl(&[server.url("/")], &args)
     };
     run(&mut crawl(&["--limit", "120"])).expect(5);
@@ -237,7 +238,10 @@ fn a_damaged_state_is_repaired_and_gone_on_with() {
     let mut bytes = fs::read(&database).unwrap();
     // pages of the table of URLs: those whose rows have the longest text
     let leaves: Vec<usize> = (0..bytes.len() / 4096)
-        .filter(|n| bytes[n * 4096] == 13 && bytes[n * 4096..][..4096].windows(5).filter(|w| w == b".html").count() > 12)
+        .filter(|n| {
+            bytes[n * 4096] == 13
+                && bytes[n * 4096..][..4096].windows(5).filter(|w| w == b".html").count() > 12
+        })
         .collect();
     let leaf = leaves[leaves.len() / 2] * 4096;
     bytes[leaf..leaf + 4096].fill(0);

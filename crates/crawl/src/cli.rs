@@ -14,7 +14,7 @@ pub use duplicates::DuplicatesArgs;
 pub use jobs::{
     CheckArgs, CheckWhat, ClassifyArgs, DedupArgs, DedupMode, ExtractArgs, RulesArgs, TextFormat,
 };
-pub use operate::{ReportArgs, RetryArgs, StateArgs, StateJobArgs, StateJob, StatusArgs};
+pub use operate::{ReportArgs, RetryArgs, StateArgs, StateJob, StateJobArgs, StatusArgs};
 pub use projects::{AnalyzeArgs, DatabaseArgs, McpArgs, ProjectsArgs, ProjectsWhat, ServeArgs};
 pub use quality::QualityArgs;
 pub use replay::ReplayArgs;

@@ -139,7 +139,8 @@ mod tests {
         assert_eq!(exit(StoreError::Full(String::new())), Exit::Storage);
         assert_eq!(exit(StoreError::Busy(String::new())), Exit::Held);
         assert_eq!(exit(StoreError::Other(String::new())), Exit::Internal);
-        let damaged = Failure::from(StoreError::Corrupt("crawl.sqlite: page 3".into())).in_state(Path::new("dir"));
+        let damaged =
+            Failure::from(StoreError::Corrupt("crawl.sqlite: page 3".into())).in_state(Path::new("dir"));
         let words = format!("{:#}", damaged.error);
         assert!(words.contains("crawl state repair --state-dir dir") && words.contains("page 3"), "{words}");
     }

@@ -13,11 +13,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 ///
 /// # Errors
 /// When the work panicked.
-pub fn guarded<T>(
-    stage: Stage,
-    request: &CrawlRequest,
-    work: impl FnOnce() -> T,
-) -> Result<T, Panicked> {
+pub fn guarded<T>(stage: Stage, request: &CrawlRequest, work: impl FnOnce() -> T) -> Result<T, Panicked> {
     let outcome = catch_unwind(AssertUnwindSafe(|| {
         #[cfg(test)]
         injected::perhaps_panic(stage, request.url.as_str());
@@ -70,7 +66,8 @@ pub mod injected {
     }
 
     pub(super) fn perhaps_panic(stage: Stage, url: &str) {
-        let hit = PART.with_borrow(|part| part.as_ref().is_some_and(|(at, part)| *at == stage && url.contains(part)));
+        let hit = PART
+            .with_borrow(|part| part.as_ref().is_some_and(|(at, part)| *at == stage && url.contains(part)));
         assert!(!hit, "injected panic");
     }
 }

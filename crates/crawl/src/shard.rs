@@ -190,7 +190,7 @@ impl Shard {
             return Ok(Step::Send(Cleaned::untouched(content, BoilerplateStatus::Off), claim));
         }
         let context = Arc::clone(&self.context);
-        let state = self.host(host)?;
+        let state = self.loaded(host)?;
         let counted = state.judges_only(&context, page);
         let stream = &mut state.stream;
         let read = stream.fingerprint().read(&text_of(page));
@@ -205,7 +205,7 @@ impl Shard {
         let mut stored = Vec::with_capacity(page.extraction.content.len() / 16 * 17 + 4096);
         serde_json::to_writer(&mut stored, page).map_err(|e| StoreError::Other(e.to_string()))?;
         if let Some(order) = self.context.store.hold((&page.request).into(), host, &stored)? {
-            let state = self.host(host)?;
+            let state = self.loaded(host)?;
             state.stream.hold(&text_of(page), &read, order);
             state.through = order;
             state.changed += u64::from(kept::is_counted(&context, page));

@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking, its helpers too")]
 
 use crawl_model::{
-    CachedRobots, Discovery, DomainStore, Frontier, HostKey, Lane, LeaseRef, NewUrl, Origin, Outcome, OutputMark,
-    PageHistory, RunStore, Settlement, StoreError, Strategy, UrlKey,
+    CachedRobots, Discovery, DomainStore, Frontier, HostKey, Lane, LeaseRef, NewUrl, Origin, Outcome,
+    OutputMark, PageHistory, RunStore, Settlement, StoreError, Strategy, UrlKey,
 };
 use crawl_store::{CheckReport, SqliteStore};
 use rusqlite::Connection;
@@ -52,7 +52,11 @@ fn made(dir: &Path) {
     }
     let ended: Vec<Settlement> = leased[HELD..HELD + RECORDS]
         .iter()
-        .map(|(lease, _)| Settlement { lease: *lease, outcome: Outcome::Record, history: PageHistory::default() })
+        .map(|(lease, _)| Settlement {
+            lease: *lease,
+            outcome: Outcome::Record,
+            history: PageHistory::default(),
+        })
         .collect();
     store.settle(&ended, &[OutputMark { name: "/tmp/out.jsonl".into(), offset: 7 }]).unwrap();
     store.put("retry_after", "{\"h1.example\":5}").unwrap();
@@ -99,7 +103,10 @@ fn tables_that_disagree_are_found() {
         ("INSERT INTO waiting SELECT 1, id, host FROM held LIMIT 1", "two places"),
         ("UPDATE numbers SET value = 3 WHERE name = 'records'", "records: 3 counted"),
         ("UPDATE numbers SET value = 0 WHERE name = 'token'", "token"),
-        ("UPDATE held SET page = CAST('{\"text\":1}' AS BLOB) WHERE id IN (SELECT min(id) FROM held)", "row of held"),
+        (
+            "UPDATE held SET page = CAST('{\"text\":1}' AS BLOB) WHERE id IN (SELECT min(id) FROM held)",
+            "row of held",
+        ),
         ("UPDATE host_states SET state = x'00' WHERE host = 2", "row of host_states"),
         ("UPDATE settings SET value = '{half' WHERE name = 'retry_after'", "retry_after"),
     ];
@@ -119,7 +126,8 @@ fn tables_that_disagree_are_found() {
 fn a_changed_byte_in_a_blob_is_not_believed() {
     let dir = tempfile::tempdir().unwrap();
     let store = SqliteStore::open(dir.path()).unwrap();
-    let (host, origin) = (HostKey::from_stored("h0.example"), Origin::of(&"https://h0.example/".parse().unwrap()).unwrap());
+    let (host, origin) =
+        (HostKey::from_stored("h0.example"), Origin::of(&"https://h0.example/".parse().unwrap()).unwrap());
     let robots = CachedRobots { status: 200, body: b"User-agent: *"[..].into(), fetched_at_ms: 1 };
     store.begin_round().unwrap();
     store.enqueue(&[new_url(0), new_url(7)]).unwrap();
@@ -132,7 +140,8 @@ fn a_changed_byte_in_a_blob_is_not_believed() {
     store.save_robots(&origin, &robots).unwrap();
     drop(store);
     let flip = |table: &str, blob: &str| {
-        let changed = sqlite(dir.path()).execute(&format!("UPDATE {table} SET {blob} = x'41' || substr({blob}, 2)"), []);
+        let changed = sqlite(dir.path())
+            .execute(&format!("UPDATE {table} SET {blob} = x'41' || substr({blob}, 2)"), []);
         assert_eq!(changed.unwrap(), 1, "{table}");
     };
     let read = |store: &SqliteStore| {

@@ -73,7 +73,10 @@ fn repair(dir: &Path) -> Result<Exit, Failure> {
     let report = SqliteStore::repair(dir).map_err(|error| match error {
         StoreError::Corrupt(words) => Failure::new(
             Exit::Damaged,
-            format!("{}: nothing can be read of the state: {words}; --fresh starts over without it", dir.display()),
+            format!(
+                "{}: nothing can be read of the state: {words}; --fresh starts over without it",
+                dir.display()
+            ),
         ),
         error => usage(error),
     })?;
@@ -143,7 +146,8 @@ fn in_words(dir: &Path, report: &RepairReport, adopted: &Adopted) -> String {
             report.lost_urls, adopted.urls
         );
         if !adopted.unread.is_empty() {
-            let _ = writeln!(out, "  at most {left} records may stand twice in {}", adopted.unread.join(", "));
+            let _ =
+                writeln!(out, "  at most {left} records may stand twice in {}", adopted.unread.join(", "));
         }
     }
     let _ = writeln!(out, "  the damaged database is kept as {}", report.damaged.display());

@@ -5,7 +5,7 @@ use crate::{
     context::{Context, Finished, StageError, now_ms, rfc3339},
     hints,
 };
-use crawl_model::{ExtractedPage, FailedPage, HeldPage, HostKey, PageHistory, Stage, StoreError};
+use crawl_model::{ExtractedPage, FailedPage, HeldPage, HostKey, Stage, StoreError};
 use serde::de::IgnoredAny;
 
 /// The kind of failure of a page that was held and cannot be read, also after it was fetched again.
@@ -108,7 +108,7 @@ fn unreadable(entry: &HeldPage, why: &str) -> Finished {
         at: rfc3339(now_ms()),
         lease: Some((entry.lease.id, entry.lease.token)),
     };
-    Finished::Failed(Box::new(failed), Box::new(PageHistory::default()))
+    Finished::Failed(Box::new(failed), Box::default())
 }
 
 /// Puts URLs whose held pages cannot be read back into the frontier, before anything is leased from it. Returns their

@@ -67,10 +67,15 @@ impl Shard {
             self.note_bytes(host);
         }
         let clock = self.clock;
-        let state =
-            self.hosts.get_mut(host).ok_or_else(|| StoreError::Other(format!("no state of {host}")))?;
+        let state = self.loaded(host)?;
         state.used = clock;
         Ok(state)
+    }
+
+    /// The state of a host that is in memory.
+    pub(super) fn loaded(&mut self, host: &HostKey) -> Result<&mut Host, StageError> {
+        let missing = || StoreError::Other(format!("no state of {host} is in memory"));
+        Ok(self.hosts.get_mut(host).ok_or_else(missing)?)
     }
 
     pub(super) fn save_now_and_then(&mut self, host: &HostKey) -> Result<(), StageError> {

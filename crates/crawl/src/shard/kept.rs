@@ -91,12 +91,16 @@ impl Shard {
             let stream = HostStream::new(fingerprint, settle_pages);
             return Ok(Host { rebuilt, ..Host::new(stream, witness) });
         }
-        let mut state = match self.read_unsettled(host)? {
+        let saved = self.read_unsettled(host)?;
+        let was_saved = saved.is_some();
+        let mut state = match saved {
             Some(state) => state,
-            None => Host::new(HostStream::new(Fingerprint::new(self.mode, self.settings), settle_pages), witness),
+            None => {
+                Host::new(HostStream::new(Fingerprint::new(self.mode, self.settings), settle_pages), witness)
+            }
         };
         if let Some(Saved { witness, fingerprint, .. }) = earlier {
-            if state.through == 0 {
+            if !was_saved {
                 state.witness = witness;
             }
             state.kept = fingerprint;
@@ -177,7 +181,7 @@ impl Shard {
         due: Vec<i64>,
     ) -> Result<Vec<i64>, StageError> {
         let context = Arc::clone(&self.context);
-        let state = self.host(host)?;
+        let state = self.loaded(host)?;
         let Some(kept) = state.kept.take() else { return Ok(due) };
         if state.is_rebuilt(&context, host, &kept) {
             tracing::info!(%host, changed = state.changed, "most pages of the host have changed: its repeated blocks are learnt anew");
@@ -202,7 +206,7 @@ impl Shard {
             orders.push(held.order);
             Ok(())
         })?;
-        self.host(host)?.stream = HostStream::new(fingerprint, context.config.dedup.settle_pages);
+        self.loaded(host)?.stream = HostStream::new(fingerprint, context.config.dedup.settle_pages);
         Ok(orders)
     }
 }

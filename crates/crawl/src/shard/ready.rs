@@ -8,7 +8,8 @@ use crate::{
 use crawl_dedup::Cleaned;
 use crawl_fetch::PageWorth;
 use crawl_model::{
-    BoilerplateStatus, Change, CleanPage, ContentHash, Duplicate, ExtractedPage, HostKey, Stage, UrlKey, Warning,
+    BoilerplateStatus, Change, CleanPage, ContentHash, Duplicate, ExtractedPage, HostKey, Stage, UrlKey,
+    Warning,
 };
 use std::sync::Arc;
 use url::Url;
@@ -48,7 +49,7 @@ impl Shard {
             let key = UrlKey::of(page.final_url.as_str());
             context.store.release_content(&before.content_hash, key)?;
         }
-        let witness = &mut self.host(host)?.witness;
+        let witness = &mut self.loaded(host)?.witness;
         witness.ask(&context, page)?;
         let worth = match () {
             () if witness.recognises(page) => PageWorth::NotFound,

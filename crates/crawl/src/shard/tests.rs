@@ -19,6 +19,9 @@ use url::Url;
 /// States of the version before; one of them has held pages.
 const VERSION_6: &str = include_str!("../../../../fixtures/states/version6.sql");
 
+/// URLs and texts of pages, kinds and URLs of failures.
+type Sent = (Vec<(String, String)>, Vec<(&'static str, String)>);
+
 /// A shard over a store in memory.
 struct Bench {
     store: Arc<MemoryStore>,
@@ -59,9 +62,11 @@ impl Bench {
         let json = line.split("CAST('").nth(1).unwrap().split("' AS BLOB)").next().unwrap();
         let mut page: ExtractedPage =
             serde_json::from_str(&json.replace("''", "'").replace("HOST", "h.test")).unwrap();
-        let own = format!("The words of {} stand on this page alone, and there are enough of them.", request.url);
-        page.extraction.content =
-            format!("{own}\n\nThis notice is the same on every page of the site, whatever the page is about.");
+        let own =
+            format!("The words of {} stand on this page alone, and there are enough of them.", request.url);
+        page.extraction.content = format!(
+            "{own}\n\nThis notice is the same on every page of the site, whatever the page is about."
+        );
         page.final_url = request.url.clone();
         page.request = request;
         page
@@ -80,7 +85,7 @@ impl Bench {
     }
 
     /// URLs and texts of pages that were sent on, and kinds and URLs of those that failed.
-    fn sent(&mut self) -> (Vec<(String, String)>, Vec<(&'static str, String)>) {
+    fn sent(&mut self) -> Sent {
         let (mut pages, mut failed) = (Vec::new(), Vec::new());
         while let Ok(end) = self.finished.try_recv() {
             match end {

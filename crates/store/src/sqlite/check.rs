@@ -1,7 +1,11 @@
 //! Checks of a whole state that is at rest: the structure of the database, and that its tables agree with each other.
 
 use super::{
-    FILE, MIGRATIONS, SqliteStore, StateAtRest, checksum::is_intact, connect_at_rest, error::sql, migrate,
+    FILE, MIGRATIONS, SqliteStore, StateAtRest,
+    checksum::is_intact,
+    connect_at_rest,
+    error::sql,
+    migrate,
     seal::{self, Seal},
 };
 use crawl_model::{StoreError, UrlKey};
@@ -45,7 +49,9 @@ impl SqliteStore {
         let faults = seal::faults(&conn, true).unwrap_or_else(|error| vec![error.to_string()]);
         report.findings.extend(faults.into_iter().map(|fault| format!("structure: {fault}")));
         if seal == Seal::Broken {
-            report.findings.push("the database is not as the last run left it: something else changed it".into());
+            report
+                .findings
+                .push("the database is not as the last run left it: something else changed it".into());
         }
         if version < migrate::newest(MIGRATIONS) {
             report.looked_at.push((format!("tables (none: version {version}, which a crawl updates)"), 0));
@@ -90,15 +96,11 @@ fn tables_agree() -> Vec<(String, String)> {
         ),
         (
             "a URL of this round that is neither in the frontier nor settled".into(),
-            format!(
-                "SELECT url FROM urls WHERE round = {ROUND} AND outcome IS NULL AND id NOT IN {PLACES}"
-            ),
+            format!("SELECT url FROM urls WHERE round = {ROUND} AND outcome IS NULL AND id NOT IN {PLACES}"),
         ),
         (
             "a settled URL in the frontier".into(),
-            format!(
-                "SELECT url FROM urls WHERE round = {ROUND} AND outcome IS NOT NULL AND id IN {PLACES}"
-            ),
+            format!("SELECT url FROM urls WHERE round = {ROUND} AND outcome IS NOT NULL AND id IN {PLACES}"),
         ),
         (
             "a lease token beyond those that were given out".into(),

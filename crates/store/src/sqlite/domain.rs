@@ -55,7 +55,9 @@ impl DomainStore for SqliteStore {
             let host = memory.host(conn, host).map_err(sql)?;
             let done = match state {
                 Some(state) => conn
-                    .prepare_cached("INSERT OR REPLACE INTO unsettled (host, state, checksum) VALUES (?1, ?2, ?3)")
+                    .prepare_cached(
+                        "INSERT OR REPLACE INTO unsettled (host, state, checksum) VALUES (?1, ?2, ?3)",
+                    )
                     .and_then(|mut insert| insert.execute((host, state, checksum(state)))),
                 None => conn
                     .prepare_cached("DELETE FROM unsettled WHERE host = ?1")
@@ -69,8 +71,10 @@ impl DomainStore for SqliteStore {
         let mut inner = self.ready()?;
         let inner = &mut *inner;
         let Some(id) = inner.memory.find_host(&inner.conn, host).map_err(sql)? else { return Ok(None) };
-        let mut select =
-            inner.conn.prepare_cached("SELECT lessons, checksum FROM lessons WHERE host = ?1").map_err(sql)?;
+        let mut select = inner
+            .conn
+            .prepare_cached("SELECT lessons, checksum FROM lessons WHERE host = ?1")
+            .map_err(sql)?;
         let found = select.query_row([id], |row| read_checked(row, 0)).optional().map_err(sql)?;
         Ok(found.and_then(|lessons| warn_if_damaged(lessons, host, "strategies")))
     }
@@ -78,9 +82,11 @@ impl DomainStore for SqliteStore {
     fn save_lessons(&self, host: &HostKey, lessons: &[u8]) -> Result<(), StoreError> {
         self.ready()?.write(|conn, memory| {
             let host = memory.host(conn, host).map_err(sql)?;
-            conn.prepare_cached("INSERT OR REPLACE INTO lessons (host, lessons, checksum) VALUES (?1, ?2, ?3)")
-                .and_then(|mut insert| insert.execute((host, lessons, checksum(lessons))))
-                .map_err(sql)?;
+            conn.prepare_cached(
+                "INSERT OR REPLACE INTO lessons (host, lessons, checksum) VALUES (?1, ?2, ?3)",
+            )
+            .and_then(|mut insert| insert.execute((host, lessons, checksum(lessons))))
+            .map_err(sql)?;
             Ok(())
         })
     }
@@ -127,7 +133,8 @@ fn state_of(inner: &mut Inner, host: &HostKey) -> Result<Option<(u32, Vec<u8>)>,
         .conn
         .prepare_cached("SELECT round, state, checksum FROM host_states WHERE host = ?1")
         .map_err(sql)?;
-    let found = select.query_row([id], |row| Ok((row.get(0)?, read_checked(row, 1)?))).optional().map_err(sql)?;
+    let found =
+        select.query_row([id], |row| Ok((row.get(0)?, read_checked(row, 1)?))).optional().map_err(sql)?;
     Ok(found.and_then(|(round, state)| Some((round, warn_if_damaged(state, host, "fingerprint")?))))
 }
 

@@ -115,7 +115,10 @@ impl Frontier for SqliteStore {
             inner.conn.prepare_cached("SELECT pages, checksum FROM so_far WHERE id = ?1").map_err(sql)?;
         let found = select.query_row([url.0], |row| read_checked(row, 0)).optional().map_err(sql)?;
         if let Some(None) = found {
-            tracing::warn!(url = url.0, "what other strategies brought of the URL is damaged: it is left out");
+            tracing::warn!(
+                url = url.0,
+                "what other strategies brought of the URL is damaged: it is left out"
+            );
         }
         Ok(found.flatten())
     }
@@ -433,7 +436,8 @@ fn refetch(conn: &Connection, memory: &mut Memory, held: LeaseRef) -> rusqlite::
     }
     conn.prepare_cached("DELETE FROM held WHERE id = ?1")?.execute([held.id.0])?;
     // it is fetched as if nothing had come of it: an alternative strategy would lack what it stands beside
-    conn.prepare_cached("UPDATE urls SET attempt = 0, strategy = NULL WHERE id = ?1")?.execute([held.id.0])?;
+    conn.prepare_cached("UPDATE urls SET attempt = 0, strategy = NULL WHERE id = ?1")?
+        .execute([held.id.0])?;
     let (host, name, depth): (HostId, String, i64) = conn
         .prepare_cached(
             "SELECT hosts.id, hosts.name, depth FROM urls JOIN hosts ON hosts.id = urls.host WHERE urls.id = ?1",

@@ -152,8 +152,9 @@ impl SqliteStore {
             return Err(StoreError::Other(format!("{} holds no state of a crawl", dir.display())));
         }
         let at = |error| in_file(dir, error);
-        let conn =
-            connect(dir, OpenFlags::SQLITE_OPEN_READ_ONLY, StoreOptions::default()).map_err(sql).map_err(at)?;
+        let conn = connect(dir, OpenFlags::SQLITE_OPEN_READ_ONLY, StoreOptions::default())
+            .map_err(sql)
+            .map_err(at)?;
         let found = version(&conn, MIGRATIONS).map_err(at)?;
         if found < newest(MIGRATIONS) {
             return Err(StoreError::Other(format!(

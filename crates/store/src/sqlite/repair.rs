@@ -72,7 +72,9 @@ impl SqliteStore {
         remove_all(&new_path)?;
         let mut new = connect_at_rest(&new_path, StateAtRest::Create).map_err(sql)?;
         for (migration, n) in MIGRATIONS.iter().zip(1..).take_while(|(_, n)| *n <= version) {
-            new.execute_batch(migration).and_then(|()| new.pragma_update(None, "user_version", n)).map_err(sql)?;
+            new.execute_batch(migration)
+                .and_then(|()| new.pragma_update(None, "user_version", n))
+                .map_err(sql)?;
         }
         let mut report = RepairReport { damaged: free_name(dir), ..RepairReport::default() };
         new.execute_batch("BEGIN; DELETE FROM numbers;").map_err(sql)?;
@@ -87,7 +89,8 @@ impl SqliteStore {
         migrate(&mut new, MIGRATIONS)?;
         new.execute_batch("BEGIN").map_err(sql)?;
         if bands_lost {
-            new.execute_batch("DELETE FROM bands; UPDATE numbers SET value = 0 WHERE name = 'banded'").map_err(sql)?;
+            new.execute_batch("DELETE FROM bands; UPDATE numbers SET value = 0 WHERE name = 'banded'")
+                .map_err(sql)?;
         }
         make_consistent(&new, &mut report)?;
         new.execute_batch("COMMIT").map_err(sql)?;
@@ -121,7 +124,8 @@ impl SqliteStore {
             }
             if round == memory.round && adopted > 0 {
                 memory.settled[0] += adopted;
-                super::memory::set_number(conn, OUTCOMES[0].1, memory.settled[0].cast_signed()).map_err(sql)?;
+                super::memory::set_number(conn, OUTCOMES[0].1, memory.settled[0].cast_signed())
+                    .map_err(sql)?;
             }
             Ok(adopted)
         })?;
@@ -168,8 +172,9 @@ impl Scratch {
 
     fn read(&self) -> Result<(Connection, u32), StoreError> {
         let conn = connect_at_rest(&self.path, StateAtRest::Salvage).map_err(sql)?;
-        let tables: i64 =
-            conn.query_row("SELECT count(*) FROM sqlite_schema WHERE name = 'urls'", [], |row| row.get(0)).map_err(sql)?;
+        let tables: i64 = conn
+            .query_row("SELECT count(*) FROM sqlite_schema WHERE name = 'urls'", [], |row| row.get(0))
+            .map_err(sql)?;
         if tables == 0 {
             return Err(StoreError::Corrupt("the list of its tables cannot be read".into()));
         }
@@ -282,7 +287,11 @@ fn copy(old: &Connection, new: &Connection, table: &str) -> Result<TableReport, 
     let columns = columns(new, table).map_err(sql)?;
     let rowid = new.prepare(&format!("SELECT rowid FROM {table} LIMIT 0")).is_ok();
     let mut copy = Copy { old, new, table, columns, rowid, kept: 0, refused: 0, failures: 0, last: 0 };
-    if rowid { copy.range(i64::MIN, i64::MAX)? } else { copy.both_ends()? }
+    if rowid {
+        copy.range(i64::MIN, i64::MAX)?;
+    } else {
+        copy.both_ends()?;
+    }
     let lost = copy.lost();
     Ok(TableReport { name: table.to_owned(), kept: copy.kept, lost })
 }
@@ -333,7 +342,9 @@ impl Copy<'_> {
             // a row whose values no column takes is damaged as well
             match fits.then(|| insert.execute(params_from_iter(values))) {
                 Some(Ok(n)) => self.kept += n as u64,
-                Some(Err(error)) if matches!(sql_kind(&error), StoreError::Full(_)) => return Err(sql(error)),
+                Some(Err(error)) if matches!(sql_kind(&error), StoreError::Full(_)) => {
+                    return Err(sql(error));
+                }
                 _ => self.refused += 1,
             }
         }
@@ -351,9 +362,11 @@ impl Copy<'_> {
                 continue;
             }
             let low = first.map_or(low, |n: i64| n.saturating_add(1));
-            if low > high || self.rows(&format!("WHERE rowid BETWEEN {low} AND {high} ORDER BY rowid DESC"), |n| {
-                last = Some(n);
-            })? {
+            if low > high
+                || self.rows(&format!("WHERE rowid BETWEEN {low} AND {high} ORDER BY rowid DESC"), |n| {
+                    last = Some(n);
+                })?
+            {
                 continue;
             }
             let high = last.map_or(high, |n: i64| n.saturating_sub(1));
@@ -401,7 +414,9 @@ fn sql_kind(error: &rusqlite::Error) -> StoreError {
 fn fits(table: &str, columns: &[String], values: &[Value]) -> bool {
     let value = |name: &str| columns.iter().position(|column| column == name).map(|n| &values[n]);
     if table == "urls" {
-        let (Some(Value::Blob(key)), Some(Value::Text(url))) = (value("key"), value("url")) else { return false };
+        let (Some(Value::Blob(key)), Some(Value::Text(url))) = (value("key"), value("url")) else {
+            return false;
+        };
         return UrlKey::of(url).0[..] == key[..];
     }
     if let (Some(Value::Text(text)), true) = (value("value"), table == "settings") {
@@ -439,7 +454,9 @@ fn make_consistent(new: &Connection, report: &mut RepairReport) -> Result<(), St
     let (plain_lane, browser_lane) = (codes::lane(Lane::Plain), codes::lane(Lane::Browser));
     let round = "(SELECT value FROM numbers WHERE name = 'round')";
     let pending = |new: &Connection| {
-        new.query_row("SELECT (SELECT count(*) FROM queue) + (SELECT count(*) FROM waiting)", [], |row| row.get(0))
+        new.query_row("SELECT (SELECT count(*) FROM queue) + (SELECT count(*) FROM waiting)", [], |row| {
+            row.get(0)
+        })
     };
     let before: u64 = pending(new).map_err(sql)?;
     let this_round = format!("SELECT id FROM urls WHERE round = {round} AND outcome IS NULL");
@@ -504,7 +521,9 @@ fn hosts(new: &Connection) -> Result<(), StoreError> {
             .map_err(sql)?;
         match known {
             Some(known) => new.execute("UPDATE urls SET host = ?2 WHERE id = ?1", (id, known)),
-            None => new.execute("INSERT INTO hosts (id, name, round) VALUES (?1, ?2, ?3)", (host, &name, round)),
+            None => {
+                new.execute("INSERT INTO hosts (id, name, round) VALUES (?1, ?2, ?3)", (host, &name, round))
+            }
         }
         .map_err(sql)?;
     }

@@ -121,5 +121,8 @@ pub(super) fn faults(conn: &Connection, full: bool) -> rusqlite::Result<Vec<Stri
     let mut select = conn.prepare(&format!("PRAGMA {check}({MOST_FAULTS})"))?;
     let lines = select.query_map([], |row| row.get::<_, String>(0))?.collect::<rusqlite::Result<Vec<_>>>()?;
     let lines = lines.iter().flat_map(|text| text.lines());
-    Ok(lines.filter(|line| *line != "ok" && !line.starts_with("*** in database")).map(str::to_owned).collect())
+    Ok(lines
+        .filter(|line| *line != "ok" && !line.starts_with("*** in database"))
+        .map(str::to_owned)
+        .collect())
 }
