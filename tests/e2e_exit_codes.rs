@@ -40,17 +40,37 @@ fn some_failed_pages_are_still_0() {
     assert_eq!(sandbox.errors().len(), 1);
 }
 
-/// What nobody foresaw is 1; a state that is no state of ours is such a case, and says how to go on.
+/// A state that cannot be read is 7, and says how to go on.
 #[test]
-fn a_damaged_state_is_1_and_fresh_starts_over() {
+fn a_damaged_state_is_7_and_fresh_starts_over() {
     let (server, sandbox) = (Server::start(0, Tree::of(3).handler()).unwrap(), Sandbox::new());
     let crawl = |more: &[&str]| sandbox.crawl(&[server.url("/")], &[&["-O", "out.jsonl"], more].concat());
     fs::create_dir(sandbox.path("state")).unwrap();
     sandbox.write("state/crawl.sqlite", "this is no database, ".repeat(500));
-    let failed = run(&mut crawl(&[])).expect(1);
-    assert!(failed.stderr.contains("damaged") && failed.stderr.contains("--fresh"), "{}", failed.stderr);
+    let failed = run(&mut crawl(&[])).expect(7);
+    for part in ["damaged", "crawl.sqlite", "crawl state repair --state-dir", "--fresh"] {
+        assert!(failed.stderr.contains(part), "{part} is missing: {}", failed.stderr);
+    }
+    let state = sandbox.path("state");
+    let status = run(sandbox.bare().arg("status").arg("--state-dir").arg(&state)).expect(7);
+    assert!(status.stderr.contains("crawl state repair"), "{}", status.stderr);
+    for job in ["check", "repair"] {
+        let done = run(sandbox.bare().args(["state", job, "--state-dir"]).arg(&state)).expect(7);
+        assert!(done.stderr.contains("--fresh"), "{job}: {}", done.stderr);
+    }
     run(&mut crawl(&["--fresh"])).expect(0);
     assert_eq!(sandbox.records("out.jsonl").len(), 3);
+}
+
+#[test]
+fn a_state_of_a_newer_version_is_2() {
+    let (server, sandbox) = (Server::start(0, Tree::of(3).handler()).unwrap(), Sandbox::new());
+    fs::create_dir(sandbox.path("state")).unwrap();
+    let database = rusqlite::Connection::open(sandbox.path("state/crawl.sqlite")).unwrap();
+    database.execute_batch("CREATE TABLE later (id INTEGER); PRAGMA user_version = 99").unwrap();
+    drop(database);
+    let newer = run(&mut sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl"])).expect(2);
+    assert!(newer.stderr.contains("99"), "{}", newer.stderr);
 }
 
 #[test]

@@ -175,3 +175,91 @@ fn standard_output_loses_nothing() {
     let repeated = counts.values().filter(|n| **n > 1).count();
     assert!(repeated <= 4, "{repeated} repeated: more than a batch");
 }
+
+/// A state of version 6 of the store, made by the last program that wrote it and killed in the middle of a round over
+/// `Tree::of(7)` at HOST: four pages are held, one is leased, two are queued.
+const VERSION_6: &str = include_str!("../fixtures/states/version6.sql");
+
+/// Lays the old state into the sandbox, its site moved to the server's address.
+fn old_state(sandbox: &Sandbox, server: &Server) {
+    fs::create_dir_all(sandbox.path("state")).unwrap();
+    let state = rusqlite::Connection::open(sandbox.path("state/crawl.sqlite")).unwrap();
+    state.execute_batch(&VERSION_6.replace("HOST", &server.url("").replace("http://", ""))).unwrap();
+    let mut select = state.prepare("SELECT id, url FROM urls").unwrap();
+    let rows = select.query_map([], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?))).unwrap();
+    for (id, url) in rows.map(Result::unwrap).collect::<Vec<_>>() {
+        let key = crawl_model::UrlKey::of(&url).0;
+        state.execute("UPDATE urls SET key = ?2 WHERE id = ?1", (id, key)).unwrap();
+    }
+}
+
+#[test]
+fn an_unfinished_state_of_the_version_before_is_gone_on_with() {
+    let (server, sandbox) = (Server::start(0, Tree::of(7).handler()).unwrap(), Sandbox::new());
+    old_state(&sandbox, &server);
+    run(&mut sandbox.crawl(&[server.url("/")], &["-o", "out.jsonl"])).expect(0);
+    let records = sandbox.records("out.jsonl");
+    assert_eq!(url_counts(&records), Tree::of(7).targets().iter().map(|t| (server.url(t), 1)).collect());
+    let held = records.iter().filter(|record| record["text"].as_str().unwrap().contains("nobody else says"));
+    assert_eq!(held.count(), 4, "held pages are those of the old state");
+    let check =
+        run(sandbox.bare().args(["state", "check", "--state-dir"]).arg(sandbox.path("state"))).expect(0);
+    assert!(check.stdout.contains("no damage found"), "{}", check.stdout);
+}
+
+/// A damaged held page of an unfinished round is fetched again; the others stay as they are.
+#[test]
+fn a_damaged_held_page_is_fetched_again() {
+    let (server, sandbox) = (Server::start(0, Tree::of(7).handler()).unwrap(), Sandbox::new());
+    old_state(&sandbox, &server);
+    let state = rusqlite::Connection::open(sandbox.path("state/crawl.sqlite")).unwrap();
+    let cut = "UPDATE held SET page = substr(page, 1, 900) WHERE id = (SELECT max(id) FROM held)";
+    assert_eq!(state.execute(cut, []).unwrap(), 1);
+    drop(state);
+    let done = run(&mut sandbox.crawl(&[server.url("/")], &["-o", "out.jsonl"])).expect(0);
+    assert!(done.stderr.contains("held page") && done.stderr.contains("fetched again"), "{}", done.stderr);
+    let records = sandbox.records("out.jsonl");
+    assert_eq!(url_counts(&records), Tree::of(7).targets().iter().map(|t| (server.url(t), 1)).collect());
+    assert_eq!(sandbox.errors().len(), 0);
+}
+
+/// A part of the database is overwritten in the middle of a round: the run says so, a repair saves the rest, and each page is
+/// written once.
+#[test]
+fn a_damaged_state_is_repaired_and_gone_on_with() {
+    let tree = Tree { pages: 300, ..Tree::of(300) };
+    let (server, sandbox) = (Server::start(0, tree.handler()).unwrap(), Sandbox::new());
+    let crawl = |more: &[&str]| {
+        let args = [&["-o", "out.jsonl", "--no-dedup"], more].concat();
+        sandbox.crawl(&[server.url("/")], &args)
+    };
+    run(&mut crawl(&["--limit", "120"])).expect(5);
+    let database = sandbox.path("state/crawl.sqlite");
+    let mut bytes = fs::read(&database).unwrap();
+    // pages of the table of URLs: those whose rows have the longest text
+    let leaves: Vec<usize> = (0..bytes.len() / 4096)
+        .filter(|n| {
+            bytes[n * 4096] == 13
+                && bytes[n * 4096..][..4096].windows(5).filter(|w| w == b".html").count() > 12
+        })
+        .collect();
+    let leaf = leaves[leaves.len() / 2] * 4096;
+    bytes[leaf..leaf + 4096].fill(0);
+    fs::write(&database, bytes).unwrap();
+    let failed = run(&mut crawl(&[])).expect(7);
+    assert!(failed.stderr.contains("crawl state repair"), "{}", failed.stderr);
+    let state = |job: &str| {
+        let mut command = sandbox.bare();
+        command.args(["state", job, "--state-dir"]).arg(sandbox.path("state"));
+        command
+    };
+    run(&mut state("check")).expect(7);
+    let repaired = run(&mut state("repair")).expect(0);
+    assert!(repaired.stdout.contains("URLs were lost"), "{}", repaired.stdout);
+    assert!(sandbox.path("state/crawl.sqlite.damaged-1").exists());
+    run(&mut state("check")).expect(0);
+    run(&mut crawl(&[])).expect(0);
+    let counts = url_counts(&sandbox.records("out.jsonl"));
+    assert!(counts.values().all(|n| *n == 1), "a record stands twice: {counts:?}");
+    assert!(counts.len() > 240, "{} of 300 pages", counts.len());
+}

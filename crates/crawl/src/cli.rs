@@ -14,7 +14,7 @@ pub use duplicates::DuplicatesArgs;
 pub use jobs::{
     CheckArgs, CheckWhat, ClassifyArgs, DedupArgs, DedupMode, ExtractArgs, RulesArgs, TextFormat,
 };
-pub use operate::{ReportArgs, RetryArgs, StateArgs, StatusArgs};
+pub use operate::{ReportArgs, RetryArgs, StateArgs, StateJob, StateJobArgs, StatusArgs};
 pub use projects::{AnalyzeArgs, DatabaseArgs, McpArgs, ProjectsArgs, ProjectsWhat, ServeArgs};
 pub use quality::QualityArgs;
 pub use replay::ReplayArgs;
@@ -34,7 +34,8 @@ The same command again goes on where it stopped. After a finished round it start
 (--recrawl) and writes only what has changed (--emit). --fresh starts over.
 
 Exit codes: 0 done, 1 internal error, 2 usage or configuration, 3 storage full or unwritable, 4 no seed could be
-fetched, 5 stopped by a limit, 6 another run holds the state directory, 130 interrupted (state saved).";
+fetched, 5 stopped by a limit, 6 another run holds the state directory, 7 the state is damaged (crawl state
+repair), 130 interrupted (state saved).";
 
 /// Fetches sites politely, takes each page's main content, removes what the site repeats, writes JSONL.
 #[derive(Debug, Parser)]
@@ -74,6 +75,8 @@ pub enum Command {
     Status(StatusArgs),
     /// Fetch again what failed in the last round, and go on with it: `crawl retry-errors --seed urls.txt -o pages.jsonl`.
     RetryErrors(Box<RetryArgs>),
+    /// Check or repair the state directory of a crawl: `crawl state check --state-dir DIR`.
+    State(StateJobArgs),
     /// Extract and clean the pages of an archive again (made with --warc), without the network.
     Replay(ReplayArgs),
     /// Print the JSON Schema of a record.

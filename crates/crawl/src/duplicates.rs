@@ -120,6 +120,17 @@ impl Duplicates {
         mem::take(&mut self.new)
     }
 
+    /// Texts since the last [`take`](Self::take).
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.new.len()
+    }
+
+    /// Drops texts of pages that do not become records, all but the first `count`.
+    pub fn truncate(&mut self, count: usize) {
+        self.new.truncate(count);
+    }
+
     /// What a page repeats: the most similar text of those that count, of these the first. And the place of the page's own
     /// earlier text, if it is still much the same.
     fn first_like(

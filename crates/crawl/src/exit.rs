@@ -5,6 +5,7 @@ use crate::{
     context::{Ending, StageError},
 };
 use crawl_model::StoreError;
+use std::path::Path;
 
 /// What a process ends with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +51,8 @@ impl Exit {
         match error {
             StoreError::Full(_) => Self::Storage,
             StoreError::Busy(_) => Self::Held,
+            StoreError::Corrupt(_) => Self::Damaged,
+            StoreError::Version { .. } => Self::Usage,
             _ => Self::Internal,
         }
     }
@@ -80,6 +83,20 @@ impl Failure {
         Self { exit: Exit::Usage, error: anyhow::Error::msg(message.into()) }
     }
 
+    /// Says of a damaged state which it is and how to go on.
+    #[must_use]
+    pub fn in_state(self, dir: &Path) -> Self {
+        if self.exit != Exit::Damaged {
+            return self;
+        }
+        let words = format!(
+            "{}: the state is damaged; `crawl state repair --state-dir {0}` saves what can be read, --fresh starts over \
+             without it",
+            dir.display()
+        );
+        Self { error: self.error.context(words), ..self }
+    }
+
     /// An error of this kind while doing something with a name.
     pub fn new(exit: Exit, message: impl Into<String>) -> Self {
         Self { exit, error: anyhow::Error::msg(message.into()) }
@@ -100,15 +117,7 @@ impl From<ConfigErrors> for Failure {
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
-        let exit = Exit::of_store(&error);
-        let damaged = matches!(error, StoreError::Corrupt(_));
-        let error = anyhow::Error::from(error);
-        let error = if damaged {
-            error.context("the state cannot be used; --fresh starts over without it")
-        } else {
-            error
-        };
-        Self { exit, error }
+        Self { exit: Exit::of_store(&error), error: error.into() }
     }
 }
 
@@ -118,5 +127,24 @@ impl From<StageError> for Failure {
             StageError::Store(error) => error.into(),
             error => Self { exit: Exit::of(&error), error: error.into() },
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_of_storage_says_what_the_user_can_do() {
+        let exit = |error: StoreError| Failure::from(error).in_state(Path::new("dir")).exit;
+        assert_eq!(exit(StoreError::Version { found: 9, known: 7 }), Exit::Usage);
+        assert_eq!(exit(StoreError::Corrupt(String::new())), Exit::Damaged);
+        assert_eq!(exit(StoreError::Full(String::new())), Exit::Storage);
+        assert_eq!(exit(StoreError::Busy(String::new())), Exit::Held);
+        assert_eq!(exit(StoreError::Other(String::new())), Exit::Internal);
+        let damaged =
+            Failure::from(StoreError::Corrupt("crawl.sqlite: page 3".into())).in_state(Path::new("dir"));
+        let words = format!("{:#}", damaged.error);
+        assert!(words.contains("crawl state repair --state-dir dir") && words.contains("page 3"), "{words}");
     }
 }

@@ -1,21 +1,45 @@
 //! What the store keeps of a host between two looks at it: the state of its fingerprint, once that is settled, and what it
 //! answers for pages that it does not have, so that nobody asks it twice.
 //!
-//! Bytes: the length of the witness as JSON (4 bytes, little endian), the witness, the fingerprint; the last is empty
-//! while pages of the host are held, from which it is made again.
+//! Bytes: `HST2` and a byte that is 1 where the host was rebuilt in this round; the length of the witness as JSON (4 bytes,
+//! little endian), the witness, the fingerprint; the last is empty while the host is not settled. Earlier versions wrote no
+//! more than what stands behind the fifth byte.
+//!
+//! A host that is not settled has a state of its own, beside its held pages: the length of [`Unsettled`] as JSON, that, and
+//! the fingerprint.
 
 use crate::soft404::Witness;
-use crawl_dedup::Fingerprint;
+use crawl_dedup::{Fingerprint, HostStream};
 use crawl_model::StoreError;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+/// The first bytes of a state; as a length of a witness they would be too many.
+const MAGIC: &[u8; 4] = b"HST2";
+
+/// The notes beside the fingerprint of a host that is not settled; `W` is its witness.
+#[derive(Serialize, Deserialize)]
+pub struct Unsettled<W = Witness> {
+    /// What the host answers for pages that it does not have.
+    pub witness: W,
+    /// Pages of earlier rounds among those that wait.
+    pub changed: u64,
+    /// The order of the last held page that was counted.
+    pub through: i64,
+    /// Orders and sections of the pages that wait.
+    pub waiting: Vec<(i64, Option<u64>)>,
+}
 
 /// For the store, with the fingerprint once it is settled.
 ///
 /// # Errors
 /// Never: a witness is numbers alone.
-pub fn encode(witness: &Witness, fingerprint: Option<&Fingerprint>) -> Result<Vec<u8>, StoreError> {
-    let witness = serde_json::to_vec(witness).map_err(|e| StoreError::Other(e.to_string()))?;
-    let length = u32::try_from(witness.len()).map_err(|e| StoreError::Other(e.to_string()))?;
-    let mut bytes = [&length.to_le_bytes()[..], &witness].concat();
+pub fn encode(
+    witness: &Witness,
+    rebuilt: bool,
+    fingerprint: Option<&Fingerprint>,
+) -> Result<Vec<u8>, StoreError> {
+    let mut bytes = [&MAGIC[..], &[u8::from(rebuilt)]].concat();
+    put_json(&mut bytes, witness)?;
     if let Some(fingerprint) = fingerprint {
         // that of a large site is megabytes long: it is written where it is to stand
         fingerprint.append_to(&mut bytes);
@@ -23,12 +47,50 @@ pub fn encode(witness: &Witness, fingerprint: Option<&Fingerprint>) -> Result<Ve
     Ok(bytes)
 }
 
-/// From the store: the witness, and the fingerprint's bytes. `None` for bytes that are no such state.
+/// From the store: the witness, whether the host was rebuilt, and the fingerprint's bytes. `None` for bytes that are no such
+/// state.
 #[must_use]
-pub fn decode(bytes: &[u8]) -> Option<(Witness, &[u8])> {
+pub fn decode(bytes: &[u8]) -> Option<(Witness, bool, &[u8])> {
+    let (rebuilt, rest) = match bytes.strip_prefix(MAGIC) {
+        Some(rest) => rest.split_first().map(|(flag, rest)| (*flag == 1, rest))?,
+        None => (false, bytes),
+    };
+    let (witness, fingerprint) = take_json(rest)?;
+    Some((witness, rebuilt, fingerprint))
+}
+
+/// For the store, the state of a host that is not settled.
+///
+/// # Errors
+/// Never: the notes are numbers alone.
+pub fn encode_unsettled(
+    notes: &Unsettled<&Witness>,
+    stream: &HostStream<i64>,
+) -> Result<Vec<u8>, StoreError> {
+    let mut bytes = Vec::new();
+    put_json(&mut bytes, notes)?;
+    stream.fingerprint().append_to(&mut bytes);
+    Ok(bytes)
+}
+
+/// From the store: the notes and the fingerprint's bytes. `None` for bytes that are no such state.
+#[must_use]
+pub fn decode_unsettled(bytes: &[u8]) -> Option<(Unsettled, &[u8])> {
+    take_json(bytes)
+}
+
+fn put_json(bytes: &mut Vec<u8>, value: &impl Serialize) -> Result<(), StoreError> {
+    let json = serde_json::to_vec(value).map_err(|e| StoreError::Other(e.to_string()))?;
+    let length = u32::try_from(json.len()).map_err(|e| StoreError::Other(e.to_string()))?;
+    bytes.extend_from_slice(&length.to_le_bytes());
+    bytes.extend_from_slice(&json);
+    Ok(())
+}
+
+fn take_json<T: DeserializeOwned>(bytes: &[u8]) -> Option<(T, &[u8])> {
     let (length, rest) = bytes.split_first_chunk::<4>()?;
-    let (witness, fingerprint) = rest.split_at_checked(usize::try_from(u32::from_le_bytes(*length)).ok()?)?;
-    Some((serde_json::from_slice(witness).ok()?, fingerprint))
+    let (json, rest) = rest.split_at_checked(usize::try_from(u32::from_le_bytes(*length)).ok()?)?;
+    Some((serde_json::from_slice(json).ok()?, rest))
 }
 
 #[cfg(test)]
@@ -40,9 +102,12 @@ mod tests {
     fn what_is_no_state_is_told() {
         let settings = FingerprintSettings::new(0.7, 5, 50).unwrap();
         let fingerprint = Fingerprint::new(Mode::Site, settings);
-        let bytes = encode(&Witness::default(), Some(&fingerprint)).unwrap();
-        assert_eq!(decode(&bytes).unwrap().1, fingerprint.to_bytes());
-        assert_eq!(decode(&encode(&Witness::default(), None).unwrap()).unwrap().1, b"");
+        let bytes = encode(&Witness::default(), true, Some(&fingerprint)).unwrap();
+        let (_, rebuilt, read) = decode(&bytes).unwrap();
+        assert!(rebuilt && read == fingerprint.to_bytes());
+        let (_, rebuilt, read) = decode(&bytes[5..]).unwrap();
+        assert!(!rebuilt && read == fingerprint.to_bytes(), "as earlier versions wrote it");
+        assert_eq!(decode(&encode(&Witness::default(), false, None).unwrap()).unwrap().2, b"");
         assert!(decode(b"").is_none() && decode(&bytes[..9]).is_none());
         assert!(decode(b"\xff\xff\xff\xffa state of an older version").is_none());
     }

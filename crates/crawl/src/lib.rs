@@ -27,6 +27,7 @@ pub mod opt_outs;
 mod origin_cache;
 pub mod output;
 mod page_rules;
+mod page_work;
 pub mod pipeline;
 pub mod platform;
 pub mod progress;

@@ -22,7 +22,7 @@ use crate::{
     recrawl::{self, Recrawl},
     report::{self, Samples},
     robots_cache::RobotsCache,
-    rules_version, seeds,
+    rules_version, seeds, shard,
     sitemap_book::SitemapBook,
     state::{self, State},
     stats::Stats,
@@ -55,13 +55,13 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
         .ok_or_else(|| Failure::usage("name a file of seeds: crawl --seed urls.txt, or a site: crawl --seed https://example.org/ (see crawl --help)"))?;
     let seeds = read_seeds(seed_file)?;
     let dir = state::dir(&config, Some(seed_file))?;
-    let state = open_state(&config, &dir, args.fresh)?;
+    let state = open_state(&config, &dir, args.fresh).map_err(|e| e.in_state(&dir))?;
     upkeep::remove_old(&config.state, &dir, args.quiet);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .map_err(|e| Failure::new(Exit::Internal, format!("the runtime cannot be started: {e}")))?;
-    runtime.block_on(crawl(config, &seeds, &state, args.quiet))
+    runtime.block_on(crawl(config, &seeds, &state, args.quiet)).map_err(|e| e.in_state(&dir))
 }
 
 /// Takes the state directory of a crawl; `fresh` forgets its contents.
@@ -281,6 +281,7 @@ fn recall(context: &Context, state: &State) -> Result<(), Failure> {
     // what seeds redirected to is known, as the pages there are
     context.recall_scope(state.new_round && !context.recrawl.on)?;
     context.recall_told()?;
+    shard::put_back_unreadable(context)?;
     context.stats.inherited.add(context.store.counts()?.held);
     Ok(())
 }

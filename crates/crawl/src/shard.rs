@@ -1,20 +1,26 @@
 //! A dedup shard: owns the fingerprints of its hosts, holds their pages until a fingerprint is settled, cleans the rest.
 
+mod held;
 mod hosts;
 mod kept;
 mod ready;
+#[cfg(test)]
+mod tests;
 
 use crate::{
     context::{Context, Ending, Finished, Share, StageError},
     extract_stage::{ShardMessage, shard_of},
-    memory, soft404,
+    memory, page_work, soft404,
 };
 use crawl_dedup::{Cleaned, FingerprintSettings, Mode, PageText};
 use crawl_model::{
-    BoilerplateStatus, CleanPage, ExtractedPage, Extractor, HeldPage, HostKey, LeaseRef, StoreError,
+    BoilerplateStatus, CleanPage, ExtractedPage, Extractor, HostKey, LeaseRef, Stage, StoreError,
 };
+use held::Held;
+pub use held::put_back_unreadable;
 use hosts::{Host, save, save_news};
-use rustc_hash::FxHashMap;
+use ready::Claim;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 use tokio::sync::mpsc::{Receiver, Sender};
 
@@ -28,8 +34,16 @@ pub struct Shard {
     mode: Mode,
     settings: FingerprintSettings,
     hosts: FxHashMap<HostKey, Host>,
+    /// Bytes of their fingerprints.
+    host_bytes: usize,
     clock: u64,
     finished: Sender<Finished>,
+    /// Held pages that have failed, by the number of their URL: the sink has not settled all of them yet.
+    failed: FxHashSet<i64>,
+    /// Ends of such pages that are not sent yet.
+    ends: Vec<Finished>,
+    /// Held pages that were read back.
+    read_back: u64,
 }
 
 /// Runs shard `index` until the extract stage has dropped its senders; then every host settles, unless the run was
@@ -44,8 +58,9 @@ pub async fn run(
     let settings = FingerprintSettings::new(dedup.threshold_pct, dedup.min_pages, dedup.min_block_chars)
         .map_err(|e| StoreError::Other(e.to_string()))?;
     let mode = dedup.mode;
-    let mut shard = Shard { index, mode, settings, hosts: FxHashMap::default(), clock: 0, finished, context };
+    let mut shard = Shard::new(context, index, (mode, settings), finished);
     shard.release_leftovers().await?;
+    shard.send_ends().await?;
     while let Some(message) = pages.recv().await {
         shard.make_room().await?;
         match message {
@@ -63,11 +78,51 @@ pub async fn run(
                 shard.settle(&host).await?;
             }
         }
+        shard.send_ends().await?;
     }
     shard.end().await
 }
 
+/// What becomes of a page that has come.
+enum Step {
+    /// It has the content that it had.
+    Unchanged(Claim),
+    /// It goes on.
+    Send(Cleaned, Claim),
+    /// It waits in the store, or its lease had run out.
+    Held,
+}
+
 impl Shard {
+    fn new(
+        context: Arc<Context>,
+        index: usize,
+        (mode, settings): (Mode, FingerprintSettings),
+        finished: Sender<Finished>,
+    ) -> Self {
+        Self {
+            index,
+            mode,
+            settings,
+            hosts: FxHashMap::default(),
+            host_bytes: 0,
+            clock: 0,
+            finished,
+            failed: FxHashSet::default(),
+            ends: Vec::new(),
+            read_back: 0,
+            context,
+        }
+    }
+
+    /// Sends the ends of held pages that have failed.
+    async fn send_ends(&mut self) -> Result<(), StageError> {
+        for end in std::mem::take(&mut self.ends) {
+            self.finished.send(end).await.map_err(|_| StageError::Downstream)?;
+        }
+        Ok(())
+    }
+
     /// Hosts of this shard that have held pages.
     fn hosts_with_held(&self) -> Result<Vec<HostKey>, StoreError> {
         let shards = self.context.config.dedup.shards;
@@ -86,12 +141,10 @@ impl Shard {
             let settled = self.host(&host)?.stream.fingerprint().state().is_settled();
             if settled || !self.context.config.dedup.enabled {
                 let mut after = 0;
-                loop {
-                    let held = self.context.store.held(&host, after, RELEASE_BATCH)?;
-                    let Some(last) = held.last() else { break };
-                    after = last.order;
-                    for entry in &held {
-                        self.let_go(&host, Held::of(entry)?).await?;
+                while let Some((last, pages)) = self.held_after(&host, after)? {
+                    after = last;
+                    for page in pages {
+                        self.let_go(&host, page).await?;
                     }
                 }
             }
@@ -110,56 +163,62 @@ impl Shard {
             let end = soft404::end(&page.request, Some(page.status));
             return self.finished.send(end).await.map_err(|_| StageError::Downstream);
         }
-        let claim = self.arrived(&host, &page)?;
-        if self.says_the_same(&page, claim) {
-            return self.unchanged(&page, claim, None).await;
+        // read back first: what they do is their own
+        self.host(&host)?;
+        match page_work::guarded(Stage::Dedup, &page.request, || self.step(&host, &page)) {
+            Ok(step) => match step? {
+                Step::Unchanged(claim) => return self.unchanged(&page, claim, None).await,
+                Step::Send(cleaned, claim) => self.send(page, cleaned, claim, share).await?,
+                Step::Held => {}
+            },
+            Err(panicked) => {
+                self.forget_unsettled(&host)?;
+                self.failed.insert(page.request.id.0);
+                let end = page_work::ended(Stage::Dedup, &page.request, Some(page.status), &panicked);
+                self.ends.push(end);
+            }
+        }
+        if self.context.config.dedup.enabled { self.release_due(&host).await } else { Ok(()) }
+    }
+
+    /// Counts a page and decides what becomes of it.
+    fn step(&mut self, host: &HostKey, page: &ExtractedPage) -> Result<Step, StageError> {
+        let claim = self.arrived(host, page)?;
+        if self.says_the_same(page, claim) {
+            return Ok(Step::Unchanged(claim));
         }
         if !self.context.config.dedup.enabled {
             let content = page.extraction.content.clone();
-            let cleaned = Cleaned::untouched(content, BoilerplateStatus::Off);
-            return self.send(page, cleaned, claim, share).await;
+            return Ok(Step::Send(Cleaned::untouched(content, BoilerplateStatus::Off), claim));
         }
         let context = Arc::clone(&self.context);
-        let state = self.host(&host)?;
-        let counted = state.judges_only(&context, &page);
+        let state = self.loaded(host)?;
+        let counted = state.judges_only(&context, page);
         let stream = &mut state.stream;
-        let read = stream.fingerprint().read(&text_of(&page));
-        if counted || !stream.observe(&text_of(&page), &read) {
-            let cleaned = stream.judge(&text_of(&page), &read);
-            self.save_now_and_then(&host)?;
-            self.send(page, cleaned, claim, share).await?;
-            return self.release_due(&host).await;
+        let read = stream.fingerprint().read(&text_of(page));
+        let waits = !counted && stream.observe(&text_of(page), &read);
+        if !waits {
+            let cleaned = stream.judge(&text_of(page), &read);
+            self.save_now_and_then(host)?;
+            self.note_bytes(host);
+            return Ok(Step::Send(cleaned, claim));
         }
         // a buffer that grows by doubling would take a large page's memory three times
         let mut stored = Vec::with_capacity(page.extraction.content.len() / 16 * 17 + 4096);
-        serde_json::to_writer(&mut stored, &page).map_err(|e| StoreError::Other(e.to_string()))?;
-        if let Some(order) = self.context.store.hold((&page.request).into(), &host, &stored)? {
-            let state = self.host(&host)?;
-            state.stream.hold(&text_of(&page), &read, order);
-            state.changed += u64::from(kept::is_counted(&context, &page));
+        serde_json::to_writer(&mut stored, page).map_err(|e| StoreError::Other(e.to_string()))?;
+        if let Some(order) = self.context.store.hold((&page.request).into(), host, &stored)? {
+            let state = self.loaded(host)?;
+            state.stream.hold(&text_of(page), &read, order);
+            state.through = order;
+            state.changed += u64::from(kept::is_counted(&context, page));
             self.context.stats.held.add(1);
         } else {
             // the lease had run out: the URL is pending again
             self.context.stats.requeued.add(1);
         }
+        self.note_bytes(host);
         self.context.stats.changed.notify_one();
-        self.release_due(&host).await
-    }
-
-    fn each_held(
-        &self,
-        host: &HostKey,
-        mut visit: impl FnMut(Held) -> Result<(), StageError>,
-    ) -> Result<(), StageError> {
-        let mut after = 0;
-        loop {
-            let held = self.context.store.held(host, after, RELEASE_BATCH)?;
-            let Some(last) = held.last() else { return Ok(()) };
-            after = last.order;
-            for entry in &held {
-                visit(Held::of(entry)?)?;
-            }
-        }
+        Ok(Step::Held)
     }
 
     /// The host has no more pages: fixes the fingerprint and lets the held pages go.
@@ -191,27 +250,40 @@ impl Shard {
             save(&context, host, self.host(host)?)?;
         }
         for order in due {
-            let held = self.context.store.held(host, order - 1, 1)?;
-            if let Some(entry) = held.first().filter(|entry| entry.order == order) {
-                self.let_go(host, Held::of(entry)?).await?;
+            if let Some(held) = self.held_at(host, order)? {
+                self.let_go(host, held).await?;
             }
         }
         Ok(())
     }
 
     /// Cleans a held page of a settled host and sends it on.
-    async fn let_go(&self, host: &HostKey, held: Held) -> Result<(), StageError> {
+    async fn let_go(&mut self, host: &HostKey, held: Held) -> Result<(), StageError> {
         let page = held.page;
-        let stream = self.hosts.get(host).map(|state| &state.stream);
-        let cleaned = match stream.filter(|_| self.context.config.dedup.enabled) {
-            Some(stream) => stream.judge(&text_of(&page), &stream.fingerprint().read(&text_of(&page))),
-            // held by a run that had it on
-            None => Cleaned::untouched(page.extraction.content.clone(), BoilerplateStatus::Off),
-        };
         self.context.stats.released.add(1);
-        // made when it came; asked for again, it is the same
-        let claim = self.claim(&page)?;
-        self.send(page, cleaned, claim, None).await
+        let work = || {
+            let stream = self.hosts.get(host).map(|state| &state.stream);
+            let cleaned = match stream.filter(|_| self.context.config.dedup.enabled) {
+                Some(stream) => stream.judge(&text_of(&page), &stream.fingerprint().read(&text_of(&page))),
+                // held by a run that had it on
+                None => Cleaned::untouched(page.extraction.content.clone(), BoilerplateStatus::Off),
+            };
+            // made when it came; asked for again, it is the same
+            Ok((cleaned, self.claim(&page)?))
+        };
+        let done: Result<Result<_, StageError>, _> = page_work::guarded(Stage::Dedup, &page.request, work);
+        match done {
+            Ok(done) => {
+                let (cleaned, claim) = done?;
+                self.send(page, cleaned, claim, None).await
+            }
+            Err(panicked) => {
+                self.failed.insert(page.request.id.0);
+                let end = page_work::ended(Stage::Dedup, &page.request, Some(page.status), &panicked);
+                self.ends.push(end);
+                Ok(())
+            }
+        }
     }
 
     /// The input has ended. Held pages are let go, but kept when the run was interrupted: the next one goes on.
@@ -229,28 +301,14 @@ impl Shard {
             for host in waiting {
                 self.make_room().await?;
                 self.settle(&host).await?;
+                self.send_ends().await?;
             }
         }
         for (host, state) in &mut self.hosts {
             save_news(&self.context, host, state)?;
         }
+        tracing::debug!(shard = self.index, pages = self.read_back, "held pages were read back");
         Ok(())
-    }
-}
-
-/// A page that was put aside, read back.
-struct Held {
-    page: ExtractedPage,
-    order: i64,
-}
-
-impl Held {
-    fn of(entry: &HeldPage) -> Result<Self, StoreError> {
-        let mut page: ExtractedPage = serde_json::from_slice(&entry.page)
-            .map_err(|e| StoreError::Corrupt(format!("held page {}: {e}", entry.lease.id.0)))?;
-        // the token may have moved on since the page was stored
-        (page.request.id, page.request.token) = (entry.lease.id, entry.lease.token);
-        Ok(Self { page, order: entry.order })
     }
 }
 

@@ -8,13 +8,16 @@ use crate::{
     duplicates::{self, Duplicates},
     memory::{self, LargeShare},
     output::{Output, RecordOutput, push_line},
+    page_work,
     projects::source_of,
     record::{known_record, record},
     recrawl::{self, KnownEnd},
     shard::lease_of,
     soft404,
 };
-use crawl_model::{CleanPage, FailedPage, LeaseRef, NewSource, Outcome, OutputMark, PageHistory, Settlement};
+use crawl_model::{
+    CleanPage, FailedPage, LeaseRef, NewSource, Outcome, OutputMark, PageHistory, Record, Settlement, Stage,
+};
 use std::{sync::Arc, time::Duration};
 use tokio::{
     sync::mpsc::Receiver,
@@ -43,6 +46,14 @@ struct Tally {
     ended: u64,
     failed: u64,
     probes: u64,
+}
+
+/// A page that has been judged.
+enum Prepared {
+    /// It repeats a record and is not written.
+    LeftOut(Box<CleanPage>),
+    /// What is learnt of it, and its record.
+    Record(Box<PageHistory>, Box<Record>),
 }
 
 /// How long a batch waits for more pages after its first: what makes it durable costs as much as some pages do, however
@@ -112,21 +123,38 @@ impl Sink {
         }
     }
 
-    fn page(&mut self, mut page: CleanPage) -> Result<(), StageError> {
-        if self.duplicates.judge(&mut page)? {
-            return self.left_out(&page);
-        }
-        self.context.stats.wrote(&page);
-        let text_hash = Some(page.text_hash);
-        let history = recrawl::history(&self.context, &page.page, page.content_hash, text_hash);
-        self.settlements.push(Settlement { lease: lease_of(&page), outcome: Outcome::Record, history });
+    fn page(&mut self, page: CleanPage) -> Result<(), StageError> {
+        let (request, status, texts) = (page.page.request.clone(), page.page.status, self.duplicates.count());
+        let (history, record) = match page_work::guarded(Stage::Sink, &request, || self.prepare(page)) {
+            Ok(prepared) => match prepared? {
+                Prepared::LeftOut(page) => return self.left_out(&page),
+                Prepared::Record(history, record) => (history, record),
+            },
+            Err(panicked) => {
+                // others are compared with texts of records alone
+                self.duplicates.truncate(texts);
+                return self.take(page_work::ended(Stage::Sink, &request, Some(status), &panicked));
+            }
+        };
+        let lease = LeaseRef::from(&request);
+        self.settlements.push(Settlement { lease, outcome: Outcome::Record, history: *history });
         self.tally.records += 1;
-        let record = record(page);
         self.records.push(&record)?;
         if self.context.keeper.is_some() {
-            self.sources.push(source_of(record)?);
+            self.sources.push(source_of(*record)?);
         }
         Ok(())
+    }
+
+    /// Judges a page and makes its record. Nothing of it is in the batch yet.
+    fn prepare(&mut self, mut page: CleanPage) -> Result<Prepared, StageError> {
+        if self.duplicates.judge(&mut page)? {
+            return Ok(Prepared::LeftOut(Box::new(page)));
+        }
+        let text_hash = Some(page.text_hash);
+        let history = recrawl::history(&self.context, &page.page, page.content_hash, text_hash);
+        self.context.stats.wrote(&page);
+        Ok(Prepared::Record(Box::new(history), Box::new(record(page))))
     }
 
     /// A page that repeats a record and is not written: a line of the error log, and the end of its URL.

@@ -109,6 +109,16 @@ impl Fingerprint {
         }
     }
 
+    /// Bytes in memory, about.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        // a table of hashes has up to twice the room that its entries take
+        match self {
+            Self::Exact(host) => host.counts.map.capacity() * 17,
+            Self::Site(host) => host.table.pieces.capacity() * 17 + host.table.sections.capacity() * 9,
+        }
+    }
+
     /// The state as bytes.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {

@@ -38,6 +38,18 @@ impl<T> HostStream<T> {
         Self { fingerprint, settle_pages, waiting: VecDeque::new(), ripe: None }
     }
 
+    /// A host of which pages wait, under their names with their sections: those that [`waiting_pages`](Self::waiting_pages)
+    /// told of.
+    #[must_use]
+    pub fn with_waiting(
+        fingerprint: Fingerprint,
+        settle_pages: u64,
+        waiting: impl IntoIterator<Item = (T, Option<u64>)>,
+    ) -> Self {
+        let waiting = waiting.into_iter().map(|(name, section)| Waiting { name, section }).collect();
+        Self { fingerprint, settle_pages, waiting, ripe: None }
+    }
+
     /// Counts a page. True if it has to wait: then [`hold`](Self::hold) it.
     pub fn observe(&mut self, page: &PageText<'_>, read: &ReadPage) -> bool {
         self.fingerprint.observe(page, read);
@@ -103,6 +115,15 @@ impl<T> HostStream<T> {
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.waiting.len()
+    }
+
+    /// The names of the pages that wait, with their sections.
+    #[must_use]
+    pub fn waiting_pages(&self) -> Vec<(T, Option<u64>)>
+    where
+        T: Clone,
+    {
+        self.waiting.iter().map(|page| (page.name.clone(), page.section)).collect()
     }
 
     /// What is known of the host.

@@ -282,6 +282,13 @@ pub trait Frontier: Send + Sync {
     /// When storage fails.
     fn held(&self, host: &HostKey, after: i64, limit: usize) -> Result<Vec<HeldPage>, StoreError>;
 
+    /// Ends a held page that cannot be read, and puts its URL back to pending as if nothing had been tried for it, once a
+    /// round. False if that was done before in this round, or the page is no longer held; then nothing has changed.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn refetch(&self, held: LeaseRef) -> Result<bool, StoreError>;
+
     /// Hosts that have held pages, with their number.
     ///
     /// # Errors
@@ -363,8 +370,12 @@ pub struct HeldPage {
     pub lease: LeaseRef,
     /// Order of holding; grows.
     pub order: i64,
-    /// What was given to [`Frontier::hold`].
+    /// The URL of the lease.
+    pub url: String,
+    /// The bytes that were given to [`Frontier::hold`]; empty if they are not intact.
     pub page: Vec<u8>,
+    /// False if the stored bytes are not those that were given.
+    pub intact: bool,
 }
 
 /// What is kept of a host, and of contents, across pages.
@@ -380,6 +391,19 @@ pub trait DomainStore: Send + Sync {
     /// # Errors
     /// When storage fails.
     fn load_earlier_host(&self, host: &HostKey) -> Result<Option<Vec<u8>>, StoreError>;
+
+    /// The state of a host that is not settled, as last saved in this round.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn load_unsettled(&self, host: &HostKey) -> Result<Option<Vec<u8>>, StoreError>;
+
+    /// Saves the state of a host that is not settled, or forgets it (`None`). It leaves the state of an earlier round
+    /// alone. [`DomainStore::save_host`] and a new round forget it too.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn save_unsettled(&self, host: &HostKey, state: Option<&[u8]>) -> Result<(), StoreError>;
 
     /// Saves the state of a host's fingerprint.
     ///

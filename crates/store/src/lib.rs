@@ -26,4 +26,6 @@ mod sqlite;
 
 pub use lock::{Holder, StateLock};
 pub use memory::{MemoryProjects, MemoryStore};
-pub use sqlite::{HostPlaces, SqliteProjects, SqliteStore, StoreOptions, StoreSize};
+pub use sqlite::{
+    CheckReport, HostPlaces, RepairReport, SqliteProjects, SqliteStore, StoreOptions, StoreSize, TableReport,
+};

@@ -2,7 +2,7 @@
 
 use super::{Overrides, RunArgs};
 use crate::config::Override;
-use clap::Args;
+use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
 /// Which state directory.
@@ -44,6 +44,24 @@ pub struct StatusArgs {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// `crawl state`
+#[derive(Debug, Args)]
+pub struct StateJobArgs {
+    /// What to do with it
+    #[command(subcommand)]
+    pub job: StateJob,
+}
+
+/// Jobs over a state directory that no run holds.
+#[derive(Debug, Subcommand)]
+pub enum StateJob {
+    /// Look for damage, without changing anything: ends with 0 if there is none, else with 7.
+    Check(StateArgs),
+    /// Make a new database of all that can be read; the damaged one is kept as crawl.sqlite.damaged-N. A crawl goes on
+    /// with it: pages whose state is doubtful are fetched again.
+    Repair(StateArgs),
 }
 
 /// `crawl retry-errors`

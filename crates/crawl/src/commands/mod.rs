@@ -15,6 +15,7 @@ mod projects;
 mod quality;
 mod report;
 mod retry;
+mod state;
 mod status;
 
 use crate::{
@@ -50,6 +51,7 @@ pub fn dispatch(cli: Cli) -> Exit {
         Some(Command::Manual { dir }) => manual(&dir),
         Some(Command::Status(args)) => status::run(&args),
         Some(Command::RetryErrors(args)) => retry::run(&args),
+        Some(Command::State(args)) => state::run(&args),
         Some(Command::Replay(args)) => crate::archive::replay::run(&args),
         Some(Command::Schema) => {
             write_out(format!("{:#}\n", crate::schema::record_schema()).as_bytes()).map(|()| Exit::Done)

@@ -38,7 +38,7 @@ pub fn run(args: &RetryArgs) -> Result<Exit, Failure> {
         return Err(Failure::usage("name the seeds of the crawl: crawl retry-errors --seed urls.txt"));
     }
     let dir = state::dir(&settings, args.run.seed.as_deref())?;
-    let reopened = reopen(&dir, &args.kind)?;
+    let reopened = reopen(&dir, &args.kind).map_err(|e| e.in_state(&dir))?;
     if reopened == 0 {
         let of = if args.kind.is_empty() { String::new() } else { format!(" as {}", args.kind.join(" or ")) };
         say(&format!("nothing failed{of} in the last round of {}", dir.display()));

@@ -71,7 +71,7 @@ pub fn run(args: &StatusArgs) -> Result<Exit, Failure> {
     let settings =
         config::load(args.state.config.as_deref(), config::environment()?, args.state.overrides())?;
     let dir = state::dir(&settings, args.state.seed.as_deref())?;
-    let status = Status::of(&dir, args, &settings)?;
+    let status = Status::of(&dir, args, &settings).map_err(|e| e.in_state(&dir))?;
     let text = if args.json {
         serde_json::to_string_pretty(&status).map_err(|e| Failure::new(Exit::Internal, e.to_string()))? + "\n"
     } else {

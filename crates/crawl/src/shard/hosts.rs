@@ -3,14 +3,16 @@
 use super::Shard;
 use crate::{
     context::{Context, StageError},
-    host_state,
+    host_state::{self, Unsettled},
     soft404::Witness,
 };
 use crawl_dedup::{Fingerprint, HostStream};
 use crawl_model::{HostKey, StoreError};
 
-/// Hosts whose state is kept in memory; the one that was idle longest goes to the store.
+/// Hosts whose state is kept in memory; those that were idle longest go to the store.
 const MAX_HOSTS: usize = 4_096;
+/// Bytes of fingerprints that are kept in memory by all shards together; a shard keeps one host at least.
+const MAX_BYTES: usize = 256 << 20;
 /// A settled host's running counts are saved when this share of pages has come since the last time, so that the cost of
 /// saving stays a constant share of the work.
 const SAVE_EVERY_SHARE: u64 = 8;
@@ -27,7 +29,28 @@ pub(super) struct Host {
     pub(super) rebuilt: bool,
     pub(super) witness: Witness,
     pub(super) saved_at_pages: u64,
+    /// The order of the last held page that was counted.
+    pub(super) through: i64,
     pub(super) used: u64,
+    /// Bytes of the fingerprint as last noted.
+    pub(super) bytes: usize,
+}
+
+impl Host {
+    /// A host whose pages the stream has counted.
+    pub(super) fn new(stream: HostStream<i64>, witness: Witness) -> Self {
+        Self {
+            saved_at_pages: stream.fingerprint().state().pages(),
+            stream,
+            witness,
+            kept: None,
+            changed: 0,
+            rebuilt: false,
+            through: 0,
+            used: 0,
+            bytes: 0,
+        }
+    }
 }
 
 impl Shard {
@@ -37,12 +60,18 @@ impl Shard {
         if !self.hosts.contains_key(host) {
             let state = self.load(host)?;
             self.hosts.insert(host.clone(), state);
+            self.note_bytes(host);
         }
         let clock = self.clock;
-        let state =
-            self.hosts.get_mut(host).ok_or_else(|| StoreError::Other(format!("no state of {host}")))?;
+        let state = self.loaded(host)?;
         state.used = clock;
         Ok(state)
+    }
+
+    /// The state of a host that is in memory.
+    pub(super) fn loaded(&mut self, host: &HostKey) -> Result<&mut Host, StageError> {
+        let missing = || StoreError::Other(format!("no state of {host} is in memory"));
+        Ok(self.hosts.get_mut(host).ok_or_else(missing)?)
     }
 
     pub(super) fn save_now_and_then(&mut self, host: &HostKey) -> Result<(), StageError> {
@@ -54,11 +83,38 @@ impl Shard {
 
     /// Makes room for the hosts of the next page.
     pub(super) async fn make_room(&mut self) -> Result<(), StageError> {
-        if self.hosts.len() >= MAX_HOSTS { self.evict().await } else { Ok(()) }
+        let most = MAX_BYTES / self.context.config.dedup.shards.max(1);
+        let full = self.hosts.len() >= MAX_HOSTS || (self.host_bytes > most && self.hosts.len() > 1);
+        if full { self.evict().await } else { Ok(()) }
     }
 
-    /// Drops the quarter of the hosts that were idle longest. The fingerprints of unsettled ones need no saving: their
-    /// pages are held. What waits of a settled one is let go.
+    /// Notes how large a host's fingerprint has become.
+    pub(super) fn note_bytes(&mut self, host: &HostKey) {
+        let Some(state) = self.hosts.get_mut(host) else { return };
+        let now = state.stream.fingerprint().bytes() + state.kept.as_ref().map_or(0, Fingerprint::bytes);
+        self.host_bytes = (self.host_bytes + now).saturating_sub(state.bytes);
+        state.bytes = now;
+    }
+
+    /// Drops a host's state from memory.
+    fn remove(&mut self, host: &HostKey) -> Option<Host> {
+        let state = self.hosts.remove(host)?;
+        self.host_bytes = self.host_bytes.saturating_sub(state.bytes);
+        Some(state)
+    }
+
+    /// Drops the state of a host that a page may have left half changed: it is made again from the held pages. That of a
+    /// settled host stays, since the pages that wait for it are known to it alone.
+    pub(super) fn forget_unsettled(&mut self, host: &HostKey) -> Result<(), StageError> {
+        if self.hosts.get(host).is_some_and(|state| !state.stream.fingerprint().state().is_settled()) {
+            self.remove(host);
+            self.context.store.save_unsettled(host, None)?;
+        }
+        Ok(())
+    }
+
+    /// Drops the quarter of the hosts that were idle longest. That of an unsettled one is saved beside its held pages. What
+    /// waits of a settled one is let go.
     pub(super) async fn evict(&mut self) -> Result<(), StageError> {
         let mut ages: Vec<u64> = self.hosts.values().map(|h| h.used).collect();
         ages.sort_unstable();
@@ -75,12 +131,31 @@ impl Shard {
                 let due = state.stream.end();
                 self.release(&host, true, &due).await?;
             }
-            if let Some(mut state) = self.hosts.remove(&host) {
-                save_news(&self.context, &host, &mut state)?;
+            if let Some(mut state) = self.remove(&host) {
+                if state.stream.fingerprint().state().is_settled() {
+                    save_news(&self.context, &host, &mut state)?;
+                } else {
+                    save_unsettled(&self.context, &host, &mut state)?;
+                }
             }
         }
         Ok(())
     }
+}
+
+/// Saves the state of a host that is not settled, with the pages that wait for it, if the store does not know it.
+fn save_unsettled(context: &Context, host: &HostKey, state: &mut Host) -> Result<(), StageError> {
+    let news = state.witness.take_news();
+    if news || state.stream.fingerprint().state().pages() != state.saved_at_pages {
+        let notes = Unsettled {
+            witness: &state.witness,
+            changed: state.changed,
+            through: state.through,
+            waiting: state.stream.waiting_pages(),
+        };
+        context.store.save_unsettled(host, Some(&host_state::encode_unsettled(&notes, &state.stream)?))?;
+    }
+    Ok(())
 }
 
 /// Saves what is known of a host, if the store does not know it.
@@ -101,7 +176,8 @@ pub(super) fn save(context: &Context, host: &HostKey, state: &mut Host) -> Resul
     state.saved_at_pages = counted.pages();
     state.witness.take_news();
     let fingerprint = settled.then_some(state.stream.fingerprint());
-    Ok(context.store.save_host(host, &host_state::encode(&state.witness, fingerprint)?)?)
+    let rebuilt = state.rebuilt;
+    Ok(context.store.save_host(host, &host_state::encode(&state.witness, rebuilt, fingerprint)?)?)
 }
 
 #[cfg(test)]
@@ -111,7 +187,6 @@ mod tests {
     use crawl_dedup::FingerprintSettings;
     use crawl_model::Frontier;
     use crawl_store::MemoryStore;
-    use rustc_hash::FxHashMap;
     use std::sync::Arc;
     use url::Url;
 
@@ -125,8 +200,7 @@ mod tests {
         store.begin_round().unwrap();
         let context = Arc::new(run::context(config, store).unwrap());
         let (finished, _kept) = tokio::sync::mpsc::channel(1);
-        let hosts = FxHashMap::default();
-        let mut shard = Shard { context, index: 0, mode, settings, hosts, clock: 0, finished };
+        let mut shard = Shard::new(context, 0, (mode, settings), finished);
         let key = HostKey::from_stored("h.test");
         let url = |path: &str| Url::parse(&format!("http://h.test{path}")).unwrap();
         let text =

@@ -7,13 +7,21 @@
 
 use super::{Shard, hosts::Host, ready::Claim, text_of};
 use crate::{
-    context::{Context, StageError},
-    host_state, recrawl,
+    context::{Context, Finished, StageError},
+    host_state, page_work, recrawl,
     soft404::Witness,
 };
 use crawl_dedup::{Fingerprint, HostStream};
-use crawl_model::{ContentHash, ExtractedPage, HostKey};
+use crawl_model::{ContentHash, ExtractedPage, HostKey, Stage};
 use std::sync::Arc;
+
+/// The saved state of a host.
+#[derive(Default)]
+struct Saved {
+    witness: Witness,
+    rebuilt: bool,
+    fingerprint: Option<Fingerprint>,
+}
 
 /// Whether a page was counted in what earlier rounds have learnt of its host.
 pub(super) fn is_counted(context: &Context, page: &ExtractedPage) -> bool {
@@ -47,77 +55,122 @@ impl Shard {
         before.is_some_and(|before| before.content_hash == claim.hash) && is_counted(&self.context, page)
     }
 
-    /// Ends a page that says what it said before; `text` is the hash of its text where it was cleaned.
+    /// Ends a page that says what it said before.
     pub(super) async fn unchanged(
         &self,
         page: &ExtractedPage,
         claim: Claim,
         text: Option<ContentHash>,
     ) -> Result<(), StageError> {
-        let text = text.or(page.request.before.as_deref().and_then(|before| before.text_hash));
-        let history = recrawl::history(&self.context, page, claim.hash, text);
-        let end = recrawl::unchanged(&self.context, page.request.clone(), history);
+        let end = self.unchanged_end(page, claim, text);
         self.finished.send(end).await.map_err(|_| StageError::Downstream)
     }
 
+    /// The end of a page that says what it said before; `text` is the hash of its text where it was cleaned.
+    pub(super) fn unchanged_end(
+        &self,
+        page: &ExtractedPage,
+        claim: Claim,
+        text: Option<ContentHash>,
+    ) -> Finished {
+        let text = text.or(page.request.before.as_deref().and_then(|before| before.text_hash));
+        let history = recrawl::history(&self.context, page, claim.hash, text);
+        recrawl::unchanged(&self.context, page.request.clone(), history)
+    }
+
     /// The state of a host from the store: of this round, or of an earlier one with the pages that are held in this one.
-    pub(super) fn load(&self, host: &HostKey) -> Result<Host, StageError> {
+    pub(super) fn load(&mut self, host: &HostKey) -> Result<Host, StageError> {
         let settle_pages = self.context.config.dedup.settle_pages;
         let now = self.read_saved(host, self.context.store.load_host(host)?);
         let earlier = match &now {
             None => self.read_saved(host, self.context.store.load_earlier_host(host)?),
             Some(_) => None,
         };
-        let (witness, fingerprint) = now.unwrap_or_default();
+        let Saved { witness, rebuilt, fingerprint } = now.unwrap_or_default();
         if let Some(fingerprint) = fingerprint {
-            let saved_at_pages = fingerprint.state().pages();
             let stream = HostStream::new(fingerprint, settle_pages);
-            return Ok(Host { stream, witness, saved_at_pages, ..self.new_host() });
+            return Ok(Host { rebuilt, ..Host::new(stream, witness) });
         }
-        let mut state = Host { witness, ..self.new_host() };
-        if let Some((witness, fingerprint)) = earlier {
-            (state.witness, state.kept) = (witness, fingerprint);
+        let saved = self.read_unsettled(host)?;
+        let was_saved = saved.is_some();
+        let mut state = match saved {
+            Some(state) => state,
+            None => {
+                Host::new(HostStream::new(Fingerprint::new(self.mode, self.settings), settle_pages), witness)
+            }
+        };
+        if let Some(Saved { witness, fingerprint, .. }) = earlier {
+            if !was_saved {
+                state.witness = witness;
+            }
+            state.kept = fingerprint;
         }
-        self.each_held(host, |held| {
-            let (text, order) = (text_of(&held.page), held.order);
-            let read = state.stream.fingerprint().read(&text);
-            state.stream.observe(&text, &read);
-            state.stream.hold(&text, &read, order);
-            state.changed += u64::from(is_counted(&self.context, &held.page));
-            Ok(())
-        })?;
-        state.saved_at_pages = state.stream.fingerprint().state().pages();
-        Ok(state)
+        self.count_held(host, state)
     }
 
-    /// A host of which nothing is known.
-    fn new_host(&self) -> Host {
-        let fingerprint = Fingerprint::new(self.mode, self.settings);
-        Host {
-            stream: HostStream::new(fingerprint, self.context.config.dedup.settle_pages),
-            kept: None,
-            changed: 0,
-            rebuilt: false,
-            witness: Witness::default(),
-            saved_at_pages: 0,
-            used: 0,
+    /// Counts the held pages of a host that its state has not counted yet. One that makes counting panic has failed, and all
+    /// are counted again without it.
+    fn count_held(&mut self, host: &HostKey, mut state: Host) -> Result<Host, StageError> {
+        let after = state.through;
+        let mut failed = false;
+        self.each_held(host, after, |shard, held| {
+            let text = text_of(&held.page);
+            let count = || {
+                let read = state.stream.fingerprint().read(&text);
+                state.stream.observe(&text, &read);
+                state.stream.hold(&text, &read, held.order);
+            };
+            if let Err(panicked) = page_work::guarded(Stage::Dedup, &held.page.request, count) {
+                failed = true;
+                shard.context.stats.released.add(1);
+                shard.failed.insert(held.page.request.id.0);
+                let status = Some(held.page.status);
+                shard.ends.push(page_work::ended(Stage::Dedup, &held.page.request, status, &panicked));
+            }
+            state.through = held.order;
+            state.changed += u64::from(is_counted(&shard.context, &held.page));
+            Ok(())
+        })?;
+        if !failed {
+            return Ok(state);
         }
+        self.context.store.save_unsettled(host, None)?;
+        let fingerprint = Fingerprint::new(self.mode, self.settings);
+        let stream = HostStream::new(fingerprint, self.context.config.dedup.settle_pages);
+        let again = Host { kept: state.kept, ..Host::new(stream, state.witness) };
+        self.count_held(host, again)
+    }
+
+    /// The state of a host as it was saved before it settled.
+    fn read_unsettled(&self, host: &HostKey) -> Result<Option<Host>, StageError> {
+        let Some(saved) = self.context.store.load_unsettled(host)? else { return Ok(None) };
+        let read = host_state::decode_unsettled(&saved).and_then(|(notes, bytes)| {
+            let fingerprint = Fingerprint::from_bytes(self.mode, bytes, self.settings).ok()?;
+            let settle_pages = self.context.config.dedup.settle_pages;
+            let stream = HostStream::with_waiting(fingerprint, settle_pages, notes.waiting);
+            let (changed, through) = (notes.changed, notes.through);
+            Some(Host { changed, through, ..Host::new(stream, notes.witness) })
+        });
+        if read.is_none() {
+            tracing::debug!(%host, "its pages are counted again: they were counted otherwise");
+        }
+        Ok(read)
     }
 
     /// What was saved of a host: the fingerprint only if it was settled then.
-    fn read_saved(&self, host: &HostKey, saved: Option<Vec<u8>>) -> Option<(Witness, Option<Fingerprint>)> {
+    fn read_saved(&self, host: &HostKey, saved: Option<Vec<u8>>) -> Option<Saved> {
         let saved = saved?;
-        let Some((witness, bytes)) = host_state::decode(&saved) else {
+        let Some((witness, rebuilt, bytes)) = host_state::decode(&saved) else {
             tracing::warn!(%host, "the saved state is unusable, starting anew");
             return None;
         };
         if bytes.is_empty() {
-            return Some((witness, None));
+            return Some(Saved { witness, ..Saved::default() });
         }
         let fingerprint = Fingerprint::from_bytes(self.mode, bytes, self.settings).inspect_err(|error| {
             tracing::warn!(%host, %error, "the saved fingerprint is unusable, starting anew");
         });
-        Some((witness, fingerprint.ok()))
+        Some(Saved { witness, rebuilt, fingerprint: fingerprint.ok() })
     }
 
     /// The host's pages of this round have settled: chooses between what they have taught and what is kept of earlier rounds.
@@ -128,7 +181,7 @@ impl Shard {
         due: Vec<i64>,
     ) -> Result<Vec<i64>, StageError> {
         let context = Arc::clone(&self.context);
-        let state = self.host(host)?;
+        let state = self.loaded(host)?;
         let Some(kept) = state.kept.take() else { return Ok(due) };
         if state.is_rebuilt(&context, host, &kept) {
             tracing::info!(%host, changed = state.changed, "most pages of the host have changed: its repeated blocks are learnt anew");
@@ -136,16 +189,24 @@ impl Shard {
             return Ok(due);
         }
         let (mut fingerprint, mut orders) = (kept, Vec::new());
-        self.each_held(host, |held| {
-            orders.push(held.order);
-            if !is_counted(&context, &held.page) {
+        self.each_held(host, 0, |shard, held| {
+            let count = || {
                 let text = text_of(&held.page);
                 let read = fingerprint.read(&text);
                 fingerprint.observe(&text, &read);
+            };
+            let counted = is_counted(&context, &held.page);
+            let request = &held.page.request;
+            if !counted && let Err(panicked) = page_work::guarded(Stage::Dedup, request, count) {
+                context.stats.released.add(1);
+                shard.failed.insert(request.id.0);
+                shard.ends.push(page_work::ended(Stage::Dedup, request, Some(held.page.status), &panicked));
+                return Ok(());
             }
+            orders.push(held.order);
             Ok(())
         })?;
-        self.host(host)?.stream = HostStream::new(fingerprint, context.config.dedup.settle_pages);
+        self.loaded(host)?.stream = HostStream::new(fingerprint, context.config.dedup.settle_pages);
         Ok(orders)
     }
 }

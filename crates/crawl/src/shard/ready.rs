@@ -3,12 +3,13 @@
 use super::Shard;
 use crate::{
     context::{Finished, Share, StageError},
-    duplicates, recrawl, traps,
+    duplicates, page_work, recrawl, traps,
 };
 use crawl_dedup::Cleaned;
 use crawl_fetch::PageWorth;
 use crawl_model::{
-    BoilerplateStatus, Change, CleanPage, ContentHash, Duplicate, ExtractedPage, HostKey, UrlKey, Warning,
+    BoilerplateStatus, Change, CleanPage, ContentHash, Duplicate, ExtractedPage, HostKey, Stage, UrlKey,
+    Warning,
 };
 use std::sync::Arc;
 use url::Url;
@@ -48,7 +49,7 @@ impl Shard {
             let key = UrlKey::of(page.final_url.as_str());
             context.store.release_content(&before.content_hash, key)?;
         }
-        let witness = &mut self.host(host)?.witness;
+        let witness = &mut self.loaded(host)?.witness;
         witness.ask(&context, page)?;
         let worth = match () {
             () if witness.recognises(page) => PageWorth::NotFound,
@@ -75,11 +76,28 @@ impl Shard {
     /// Lets a page go.
     pub(super) async fn send(
         &self,
-        mut page: ExtractedPage,
+        page: ExtractedPage,
         cleaned: Cleaned,
         claim: Claim,
         share: Share,
     ) -> Result<(), StageError> {
+        let (request, status) = (page.request.clone(), page.status);
+        let work = || self.finish(page, cleaned, claim, share);
+        let end = match page_work::guarded(Stage::Dedup, &request, work) {
+            Ok(end) => end?,
+            Err(panicked) => page_work::ended(Stage::Dedup, &request, Some(status), &panicked),
+        };
+        self.finished.send(end).await.map_err(|_| StageError::Downstream)
+    }
+
+    /// A cleaned page as it is written, or the end of one that is unchanged.
+    fn finish(
+        &self,
+        mut page: ExtractedPage,
+        cleaned: Cleaned,
+        claim: Claim,
+        share: Share,
+    ) -> Result<Finished, StageError> {
         let Claim { first, hash: content_hash, exact } = claim;
         let key = UrlKey::of(page.final_url.as_str());
         let canonical = self.canonical_page(&page)?;
@@ -100,7 +118,7 @@ impl Shard {
         let text_hash = if whole { content_hash } else { ContentHash::of(&text) };
         let change = recrawl::change(page.request.before.as_deref(), content_hash, text_hash);
         if change == Change::Unchanged {
-            return self.unchanged(&page, claim, Some(text_hash)).await;
+            return Ok(self.unchanged_end(&page, claim, Some(text_hash)));
         }
         // most copies need none
         let sketch = (first == key).then(|| duplicates::sketch(&self.context, exact, &text));
@@ -118,7 +136,6 @@ impl Shard {
             quality,
             page,
         };
-        let page = Finished::Page(Box::new(page), share);
-        self.finished.send(page).await.map_err(|_| StageError::Downstream)
+        Ok(Finished::Page(Box::new(page), share))
     }
 }

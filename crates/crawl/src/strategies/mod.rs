@@ -59,16 +59,17 @@ pub enum Next {
 /// What has come of a leased URL before; `None` for one that is new.
 ///
 /// # Errors
-/// When storage fails, or what it gives is damaged.
+/// When storage fails.
 pub fn so_far(context: &Context, request: &CrawlRequest) -> Result<Option<SoFar>, StoreError> {
     if request.strategy.is_none() {
         return Ok(None);
     }
-    let kept = context.store.so_far(request.id)?;
-    let read = |text: Vec<u8>| serde_json::from_slice(&text);
-    kept.map(read)
-        .transpose()
-        .map_err(|e| StoreError::Corrupt(format!("{}: what came so far: {e}", request.url)))
+    let Some(kept) = context.store.so_far(request.id)? else { return Ok(None) };
+    let read = serde_json::from_slice(&kept).inspect_err(|error| {
+        // the strategy that is tried now may bring all of it again
+        tracing::warn!(url = %request.url, %error, "what other strategies brought of the URL cannot be read: it is left out");
+    });
+    Ok(read.ok())
 }
 
 impl SoFar {

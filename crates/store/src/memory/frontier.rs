@@ -123,9 +123,26 @@ impl Frontier for MemoryStore {
         let Some(&host) = inner.hosts.get(host) else { return Ok(Vec::new()) };
         let later =
             inner.this_round.held.range(after.saturating_add(1)..).filter(|(_, held)| held.host == host);
-        let page =
-            |(&order, held): (&i64, &Held)| HeldPage { lease: held.lease, order, page: held.page.clone() };
+        let page = |(&order, held): (&i64, &Held)| HeldPage {
+            lease: held.lease,
+            order,
+            url: inner.rows[index(held.lease.id.0)].url.to_string(),
+            page: held.page.clone(),
+            intact: true,
+        };
         Ok(later.take(limit).map(page).collect())
+    }
+
+    fn refetch(&self, held: LeaseRef) -> Result<bool, StoreError> {
+        let mut inner = self.lock();
+        let now = &mut inner.this_round;
+        let is_held = now.held.values().any(|page| page.lease == held);
+        if !is_held || !now.refetched.insert(held.id.0) || !inner.end(held) {
+            return Ok(false);
+        }
+        inner.this_round.pages.remove(&held.id.0);
+        inner.put_back(held.id.0);
+        Ok(true)
     }
 
     fn hosts_with_held(&self) -> Result<Vec<HostLoad>, StoreError> {

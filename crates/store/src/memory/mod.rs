@@ -63,6 +63,9 @@ struct Round {
     hosts: FxHashSet<HostId>,
     counts: FrontierCounts,
     host_states: FxHashMap<HostKey, Vec<u8>>,
+    unsettled: FxHashMap<HostKey, Vec<u8>>,
+    /// Ids of URLs whose held page could not be read.
+    refetched: FxHashSet<i64>,
     contents: FxHashMap<ContentHash, UrlKey>,
     /// Ids of URLs that were held or ended as a record.
     pages: FxHashSet<i64>,
@@ -207,6 +210,19 @@ impl Inner {
         let lane = row.lane();
         self.this_round.queues.entry((row.host, lane)).or_default().insert((row.depth, id));
         self.this_round.ledger.shift(row.host, from, Place::ready(lane), 1);
+    }
+
+    /// Puts a URL of which nothing is in the frontier back into the queue, as if nothing had been tried.
+    fn put_back(&mut self, id: i64) {
+        let row = &mut self.rows[index(id)];
+        (row.attempt, row.strategy) = (0, None);
+        let (host, depth) = (row.host, row.depth);
+        let key = self.hosts.iter().find(|(_, known)| **known == host).map(|(key, _)| key.clone());
+        let now = &mut self.this_round;
+        now.queues.entry((host, Lane::Plain)).or_default().insert((depth, id));
+        if let Some(key) = key {
+            now.ledger.add(host, &key, Place::Ready, 1);
+        }
     }
 
     fn promote(&mut self, now_ms: i64) {
@@ -372,7 +388,22 @@ impl DomainStore for MemoryStore {
     }
 
     fn save_host(&self, host: &HostKey, state: &[u8]) -> Result<(), StoreError> {
-        self.lock().this_round.host_states.insert(host.clone(), state.to_vec());
+        let now = &mut self.lock().this_round;
+        now.host_states.insert(host.clone(), state.to_vec());
+        now.unsettled.remove(host);
+        Ok(())
+    }
+
+    fn load_unsettled(&self, host: &HostKey) -> Result<Option<Vec<u8>>, StoreError> {
+        Ok(self.lock().this_round.unsettled.get(host).cloned())
+    }
+
+    fn save_unsettled(&self, host: &HostKey, state: Option<&[u8]>) -> Result<(), StoreError> {
+        let unsettled = &mut self.lock().this_round.unsettled;
+        match state {
+            Some(state) => unsettled.insert(host.clone(), state.to_vec()),
+            None => unsettled.remove(host),
+        };
         Ok(())
     }
 

@@ -1,6 +1,12 @@
 //! [`DomainStore`] on SQLite.
 
-use super::{Inner, SqliteStore, codes, error::sql, memory::Memory};
+use super::{
+    Inner, SqliteStore,
+    checksum::{checksum, read_checked},
+    codes,
+    error::sql,
+    memory::Memory,
+};
 use crawl_model::{ContentHash, DomainStore, HostKey, Outcome, StoreError, UrlKey};
 use rusqlite::{Connection, OptionalExtension, ToSql, types::FromSql};
 
@@ -21,29 +27,66 @@ impl DomainStore for SqliteStore {
         self.ready()?.write(|conn, memory| {
             let host = memory.host(conn, host).map_err(sql)?;
             conn.prepare_cached(
-                "INSERT OR REPLACE INTO host_states (host, state, round) VALUES (?1, ?2, ?3)",
+                "INSERT OR REPLACE INTO host_states (host, state, round, checksum) VALUES (?1, ?2, ?3, ?4)",
             )
-            .and_then(|mut insert| insert.execute((host, state, memory.round)))
+            .and_then(|mut insert| insert.execute((host, state, memory.round, checksum(state))))
             .map_err(sql)?;
+            conn.prepare_cached("DELETE FROM unsettled WHERE host = ?1")
+                .and_then(|mut delete| delete.execute([host]))
+                .map_err(sql)?;
             Ok(())
+        })
+    }
+
+    fn load_unsettled(&self, host: &HostKey) -> Result<Option<Vec<u8>>, StoreError> {
+        let mut inner = self.ready()?;
+        let inner = &mut *inner;
+        let Some(id) = inner.memory.find_host(&inner.conn, host).map_err(sql)? else { return Ok(None) };
+        let mut select = inner
+            .conn
+            .prepare_cached("SELECT state, checksum FROM unsettled WHERE host = ?1")
+            .map_err(sql)?;
+        let found = select.query_row([id], |row| read_checked(row, 0)).optional().map_err(sql)?;
+        Ok(found.and_then(|state| warn_if_damaged(state, host, "fingerprint")))
+    }
+
+    fn save_unsettled(&self, host: &HostKey, state: Option<&[u8]>) -> Result<(), StoreError> {
+        self.ready()?.write(|conn, memory| {
+            let host = memory.host(conn, host).map_err(sql)?;
+            let done = match state {
+                Some(state) => conn
+                    .prepare_cached(
+                        "INSERT OR REPLACE INTO unsettled (host, state, checksum) VALUES (?1, ?2, ?3)",
+                    )
+                    .and_then(|mut insert| insert.execute((host, state, checksum(state)))),
+                None => conn
+                    .prepare_cached("DELETE FROM unsettled WHERE host = ?1")
+                    .and_then(|mut delete| delete.execute([host])),
+            };
+            done.map(|_| ()).map_err(sql)
         })
     }
 
     fn load_lessons(&self, host: &HostKey) -> Result<Option<Vec<u8>>, StoreError> {
         let mut inner = self.ready()?;
         let inner = &mut *inner;
-        let Some(host) = inner.memory.find_host(&inner.conn, host).map_err(sql)? else { return Ok(None) };
-        let mut select =
-            inner.conn.prepare_cached("SELECT lessons FROM lessons WHERE host = ?1").map_err(sql)?;
-        select.query_row([host], |row| row.get(0)).optional().map_err(sql)
+        let Some(id) = inner.memory.find_host(&inner.conn, host).map_err(sql)? else { return Ok(None) };
+        let mut select = inner
+            .conn
+            .prepare_cached("SELECT lessons, checksum FROM lessons WHERE host = ?1")
+            .map_err(sql)?;
+        let found = select.query_row([id], |row| read_checked(row, 0)).optional().map_err(sql)?;
+        Ok(found.and_then(|lessons| warn_if_damaged(lessons, host, "strategies")))
     }
 
     fn save_lessons(&self, host: &HostKey, lessons: &[u8]) -> Result<(), StoreError> {
         self.ready()?.write(|conn, memory| {
             let host = memory.host(conn, host).map_err(sql)?;
-            conn.prepare_cached("INSERT OR REPLACE INTO lessons (host, lessons) VALUES (?1, ?2)")
-                .and_then(|mut insert| insert.execute((host, lessons)))
-                .map_err(sql)?;
+            conn.prepare_cached(
+                "INSERT OR REPLACE INTO lessons (host, lessons, checksum) VALUES (?1, ?2, ?3)",
+            )
+            .and_then(|mut insert| insert.execute((host, lessons, checksum(lessons))))
+            .map_err(sql)?;
             Ok(())
         })
     }
@@ -85,10 +128,22 @@ const BECAME_PAGE: &str = "SELECT EXISTS (SELECT 1 FROM urls WHERE key = ?1 AND 
 
 /// The round and the state of a host's fingerprint.
 fn state_of(inner: &mut Inner, host: &HostKey) -> Result<Option<(u32, Vec<u8>)>, StoreError> {
-    let Some(host) = inner.memory.find_host(&inner.conn, host).map_err(sql)? else { return Ok(None) };
-    let mut select =
-        inner.conn.prepare_cached("SELECT round, state FROM host_states WHERE host = ?1").map_err(sql)?;
-    select.query_row([host], |row| Ok((row.get(0)?, row.get(1)?))).optional().map_err(sql)
+    let Some(id) = inner.memory.find_host(&inner.conn, host).map_err(sql)? else { return Ok(None) };
+    let mut select = inner
+        .conn
+        .prepare_cached("SELECT round, state, checksum FROM host_states WHERE host = ?1")
+        .map_err(sql)?;
+    let found =
+        select.query_row([id], |row| Ok((row.get(0)?, read_checked(row, 1)?))).optional().map_err(sql)?;
+    Ok(found.and_then(|(round, state)| Some((round, warn_if_damaged(state, host, "fingerprint")?))))
+}
+
+/// Passes on what was read; tells of a blob whose checksum did not fit, and which is learnt again.
+fn warn_if_damaged(read: Option<Vec<u8>>, host: &HostKey, what: &str) -> Option<Vec<u8>> {
+    if read.is_none() {
+        tracing::warn!(%host, "the saved state of the host ({what}) is damaged: it is learnt again");
+    }
+    read
 }
 
 /// Who claimed it before; nobody, if it is the claimant's now.

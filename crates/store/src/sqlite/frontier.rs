@@ -1,7 +1,9 @@
 //! [`Frontier`] on SQLite.
 
 use super::{
-    Inner, SqliteStore, codes,
+    Inner, SqliteStore,
+    checksum::{checksum, read_checked},
+    codes,
     enqueue::Rest,
     error::sql,
     memory::Memory,
@@ -109,8 +111,16 @@ impl Frontier for SqliteStore {
 
     fn so_far(&self, url: RequestId) -> Result<Option<Vec<u8>>, StoreError> {
         let inner = self.ready()?;
-        let mut select = inner.conn.prepare_cached("SELECT pages FROM so_far WHERE id = ?1").map_err(sql)?;
-        select.query_row([url.0], |row| row.get(0)).optional().map_err(sql)
+        let mut select =
+            inner.conn.prepare_cached("SELECT pages, checksum FROM so_far WHERE id = ?1").map_err(sql)?;
+        let found = select.query_row([url.0], |row| read_checked(row, 0)).optional().map_err(sql)?;
+        if let Some(None) = found {
+            tracing::warn!(
+                url = url.0,
+                "what other strategies brought of the URL is damaged: it is left out"
+            );
+        }
+        Ok(found.flatten())
     }
 
     fn hold(&self, lease: LeaseRef, host: &HostKey, page: &[u8]) -> Result<Option<i64>, StoreError> {
@@ -118,9 +128,13 @@ impl Frontier for SqliteStore {
             let Some(leased_from) = end_lease(conn, lease).map_err(sql)? else { return Ok(None) };
             let held_for = memory.host(conn, host).map_err(sql)?;
             let order = memory.next_order;
-            conn.prepare_cached("INSERT INTO held (id, token, host, ord, page) VALUES (?1, ?2, ?3, ?4, ?5)")
-                .and_then(|mut insert| insert.execute((lease.id.0, lease.token.0, held_for, order, page)))
-                .map_err(sql)?;
+            conn.prepare_cached(
+                "INSERT INTO held (id, token, host, ord, page, checksum) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            )
+            .and_then(|mut insert| {
+                insert.execute((lease.id.0, lease.token.0, held_for, order, page, checksum(page)))
+            })
+            .map_err(sql)?;
             memory.next_order += 1;
             forget_so_far(conn, memory, lease.id).map_err(sql)?;
             memory.ledger.take(leased_from, Place::Leased, 1);
@@ -136,6 +150,10 @@ impl Frontier for SqliteStore {
             return Ok(Vec::new());
         };
         held_pages(&inner.conn, host, after, limit).map_err(sql)
+    }
+
+    fn refetch(&self, held: LeaseRef) -> Result<bool, StoreError> {
+        self.ready()?.write(|conn, memory| refetch(conn, memory, held).map_err(sql))
     }
 
     fn hosts_with_held(&self) -> Result<Vec<HostLoad>, StoreError> {
@@ -266,6 +284,7 @@ fn back_to_queue(
 /// A row of the queue with its URL, as read.
 struct Leased {
     id: i64,
+    key: UrlKey,
     token: LeaseToken,
     depth: u32,
     discovery: i64,
@@ -283,6 +302,7 @@ impl Leased {
     fn read(row: &Row<'_>, token: LeaseToken, recrawl: bool) -> rusqlite::Result<Self> {
         Ok(Self {
             id: row.get(0)?,
+            key: UrlKey(row.get(18)?),
             token,
             depth: row.get(1)?,
             discovery: row.get(2)?,
@@ -299,6 +319,9 @@ impl Leased {
 
     fn request(self, project: &Arc<str>, group: Option<&Arc<str>>) -> Result<CrawlRequest, StoreError> {
         let damaged = |what: &dyn std::fmt::Display| StoreError::Corrupt(format!("{}: {what}", self.url));
+        if UrlKey::of(&self.url) != self.key {
+            return Err(damaged(&"the URL does not fit its key"));
+        }
         let redirects = self.redirects.as_deref().map(serde_json::from_str).transpose();
         Ok(CrawlRequest {
             id: RequestId(self.id),
@@ -370,7 +393,7 @@ fn take_from_queue(
     let mut take = || -> rusqlite::Result<()> {
         let mut select = conn.prepare_cached(
             "SELECT queue.id, queue.depth, discovery, attempt, strategy, url, redirects, etag, last_modified, \
-             sitemap_lastmod, content_hash, text_hash, body_hash, rules, via, status, read_at, seen_at \
+             sitemap_lastmod, content_hash, text_hash, body_hash, rules, via, status, read_at, seen_at, key \
              FROM queue JOIN urls ON urls.id = queue.id \
              WHERE queue.host = ?1 AND queue.lane = ?4 AND queue.depth <= ?3 \
              ORDER BY queue.depth, queue.id LIMIT ?2",
@@ -400,6 +423,37 @@ fn take_from_queue(
     Ok(leased)
 }
 
+/// Puts the URL of a held page back into the queue, once a round.
+fn refetch(conn: &Connection, memory: &mut Memory, held: LeaseRef) -> rusqlite::Result<bool> {
+    let key = (held.id.0, held.token.0);
+    let held_for: Option<HostId> = conn
+        .prepare_cached("SELECT host FROM held WHERE id = ?1 AND token = ?2")?
+        .query_row(key, |row| row.get(0))
+        .optional()?;
+    let Some(held_for) = held_for else { return Ok(false) };
+    if conn.prepare_cached("INSERT OR IGNORE INTO refetched (id) VALUES (?1)")?.execute([held.id.0])? == 0 {
+        return Ok(false);
+    }
+    conn.prepare_cached("DELETE FROM held WHERE id = ?1")?.execute([held.id.0])?;
+    // it is fetched as if nothing had come of it: an alternative strategy would lack what it stands beside
+    conn.prepare_cached("UPDATE urls SET attempt = 0, strategy = NULL WHERE id = ?1")?
+        .execute([held.id.0])?;
+    let (host, name, depth): (HostId, String, i64) = conn
+        .prepare_cached(
+            "SELECT hosts.id, hosts.name, depth FROM urls JOIN hosts ON hosts.id = urls.host WHERE urls.id = ?1",
+        )?
+        .query_row([held.id.0], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    conn.prepare_cached("INSERT INTO queue (host, lane, depth, id) VALUES (?1, ?2, ?3, ?4)")?.execute((
+        host,
+        codes::lane(Lane::Plain),
+        depth,
+        held.id.0,
+    ))?;
+    memory.ledger.take(held_for, Place::Held, 1);
+    memory.ledger.add(host, &HostKey::from_stored(&name), Place::Ready, 1);
+    Ok(true)
+}
+
 /// Puts a URL whose lease has been ended among those that wait.
 fn postpone(
     conn: &Connection,
@@ -422,9 +476,10 @@ fn postpone(
 }
 
 fn keep_so_far(conn: &Connection, memory: &mut Memory, id: RequestId, pages: &[u8]) -> rusqlite::Result<()> {
-    let mut update = conn.prepare_cached("UPDATE so_far SET pages = ?2 WHERE id = ?1")?;
-    if update.execute((id.0, pages))? == 0 {
-        conn.prepare_cached("INSERT INTO so_far (id, pages) VALUES (?1, ?2)")?.execute((id.0, pages))?;
+    let row = (id.0, pages, checksum(pages));
+    let mut update = conn.prepare_cached("UPDATE so_far SET pages = ?2, checksum = ?3 WHERE id = ?1")?;
+    if update.execute(row)? == 0 {
+        conn.prepare_cached("INSERT INTO so_far (id, pages, checksum) VALUES (?1, ?2, ?3)")?.execute(row)?;
         memory.so_far += 1;
     }
     Ok(())
@@ -441,13 +496,17 @@ pub(super) fn forget_so_far(conn: &Connection, memory: &mut Memory, id: RequestI
 
 fn held_pages(conn: &Connection, host: HostId, after: i64, limit: usize) -> rusqlite::Result<Vec<HeldPage>> {
     let mut select = conn.prepare_cached(
-        "SELECT id, token, ord, page FROM held WHERE host = ?1 AND ord > ?2 ORDER BY ord LIMIT ?3",
+        "SELECT held.id, token, ord, page, checksum, url FROM held LEFT JOIN urls ON urls.id = held.id \
+         WHERE held.host = ?1 AND ord > ?2 ORDER BY ord LIMIT ?3",
     )?;
     let rows = select.query_map((host, after, i64::try_from(limit).unwrap_or(i64::MAX)), |row| {
+        let page = read_checked(row, 3)?;
         Ok(HeldPage {
             lease: LeaseRef { id: RequestId(row.get(0)?), token: LeaseToken(row.get(1)?) },
             order: row.get(2)?,
-            page: row.get(3)?,
+            url: row.get::<_, Option<String>>(5)?.unwrap_or_default(),
+            intact: page.is_some(),
+            page: page.unwrap_or_default(),
         })
     })?;
     rows.collect()

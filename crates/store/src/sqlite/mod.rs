@@ -7,6 +7,8 @@
 //! what is on disk is always the whole of what was done up to some moment. See [`SqliteStore`] for what a caller can count on.
 
 mod bands;
+mod check;
+mod checksum;
 mod codes;
 mod domain;
 mod durable;
@@ -19,13 +21,17 @@ mod migrate;
 mod operate;
 mod projects;
 mod recrawl;
+mod repair;
 mod run;
+mod seal;
 mod settle;
 mod texts;
 
+pub use check::CheckReport;
 pub(crate) use error::io_error;
 pub use operate::{HostPlaces, StoreSize};
 pub use projects::SqliteProjects;
+pub use repair::{RepairReport, TableReport};
 
 use crawl_model::{StoreError, instant};
 use durable::OpenFile;
@@ -36,7 +42,7 @@ use run::Run;
 use rusqlite::{Connection, OpenFlags, config::DbConfig};
 use std::{
     fs, io,
-    path::Path,
+    path::{Path, PathBuf},
     sync::{Mutex, MutexGuard},
     time::{Duration, Instant},
 };
@@ -51,6 +57,7 @@ const MIGRATIONS: Migrations = &[
     include_str!("migrations/0004_texts.sql"),
     include_str!("migrations/0005_recrawl.sql"),
     include_str!("migrations/0006_bands.sql"),
+    include_str!("migrations/0007_checksums.sql"),
 ];
 
 /// Pages in the write-ahead log at which it is copied into the database: at 4 KiB a page the log stays about 8 MiB.
@@ -102,6 +109,7 @@ impl Default for StoreOptions {
 /// Hold a [`StateLock`](crate::StateLock) on the directory while a store is written to.
 pub struct SqliteStore {
     inner: Mutex<Inner>,
+    dir: PathBuf,
 }
 
 struct Inner {
@@ -134,11 +142,14 @@ impl SqliteStore {
     pub fn open_with(dir: &Path, options: StoreOptions) -> Result<Self, StoreError> {
         fs::create_dir_all(dir).map_err(|e| io_error(dir, &e))?;
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
-        let mut conn = connect(dir, flags, options).map_err(sql)?;
-        set_up_log(&conn, options).map_err(sql)?;
-        migrate(&mut conn, MIGRATIONS)?;
+        let at = |error| in_file(dir, error);
+        let seal = seal::take(dir)?;
+        let mut conn = connect(dir, flags, options).map_err(sql).map_err(at)?;
+        set_up_log(&conn, options).map_err(sql).map_err(at)?;
+        seal::verify(&conn, dir, seal).map_err(at)?;
+        migrate(&mut conn, MIGRATIONS).map_err(at)?;
         let file = OpenFile::of(&dir.join(FILE)).map_err(|e| io_error(dir, &e))?;
-        Self::with(conn, Some(file))
+        Self::with(conn, dir, Some(file)).map_err(at)
     }
 
     /// Returns true if a state directory has a database.
@@ -156,21 +167,24 @@ impl SqliteStore {
         if !dir.join(FILE).exists() {
             return Err(StoreError::Other(format!("{} holds no state of a crawl", dir.display())));
         }
-        let conn = connect(dir, OpenFlags::SQLITE_OPEN_READ_ONLY, StoreOptions::default()).map_err(sql)?;
-        let found = version(&conn, MIGRATIONS)?;
+        let at = |error| in_file(dir, error);
+        let conn = connect(dir, OpenFlags::SQLITE_OPEN_READ_ONLY, StoreOptions::default())
+            .map_err(sql)
+            .map_err(at)?;
+        let found = version(&conn, MIGRATIONS).map_err(at)?;
         if found < newest(MIGRATIONS) {
             return Err(StoreError::Other(format!(
                 "storage has version {found}: a crawl has to bring it up to date"
             )));
         }
-        Self::with(conn, None)
+        Self::with(conn, dir, None).map_err(at)
     }
 
-    fn with(conn: Connection, file: Option<OpenFile>) -> Result<Self, StoreError> {
+    fn with(conn: Connection, dir: &Path, file: Option<OpenFile>) -> Result<Self, StoreError> {
         let memory = Memory::load(&conn)?;
         let run = Run::load(&conn).map_err(sql)?;
         let inner = Inner { conn, memory, run, file, open_since: None, lost: None };
-        Ok(Self { inner: Mutex::new(inner) })
+        Ok(Self { inner: Mutex::new(inner), dir: dir.to_owned() })
     }
 
     /// Removes the store of a state directory, if there is one. Nobody may have it open: hold the
@@ -179,6 +193,7 @@ impl SqliteStore {
     /// # Errors
     /// When a file cannot be removed.
     pub fn remove(dir: &Path) -> Result<(), StoreError> {
+        seal::remove(dir)?;
         // the logs first: a log without its database would be taken for that of the next one
         for suffix in ["-wal", "-shm", ""] {
             let path = dir.join(format!("{FILE}{suffix}"));
@@ -239,14 +254,13 @@ impl SqliteStore {
 
 /// Why changes were lost: what is asked of the store from then on is refused for the same reason.
 struct Lost {
-    full: bool,
+    kind: fn(String) -> StoreError,
     words: String,
 }
 
 impl Lost {
     fn error(&self) -> StoreError {
-        let words = format!("changes were lost before: {}", self.words);
-        if self.full { StoreError::Full(words) } else { StoreError::Other(words) }
+        (self.kind)(format!("changes were lost before: {}", self.words))
     }
 }
 
@@ -254,7 +268,22 @@ impl Drop for SqliteStore {
     fn drop(&mut self) {
         if let Err(error) = self.commit() {
             tracing::warn!(%error, "the last changes to the state were not saved");
+            return;
         }
+        let Ok(inner) = self.inner.get_mut() else { return };
+        if !inner.conn.is_readonly("main").unwrap_or(true)
+            && let Err(error) = seal::leave(&inner.conn, &self.dir)
+        {
+            tracing::debug!(%error, "no checksum of the state is left: the next run looks at it more closely");
+        }
+    }
+}
+
+/// Names the database in an error that says it is damaged.
+fn in_file(dir: &Path, error: StoreError) -> StoreError {
+    match error {
+        StoreError::Corrupt(words) => StoreError::Corrupt(format!("{}: {words}", dir.join(FILE).display())),
+        error => error,
     }
 }
 
@@ -287,7 +316,12 @@ impl Inner {
 
     /// Takes back what is not committed. Memory and callers are ahead of the database from here on.
     fn lose(&mut self, why: &StoreError) {
-        self.lost = Some(Lost { full: matches!(why, StoreError::Full(_)), words: why.to_string() });
+        let kind = match why {
+            StoreError::Full(_) => StoreError::Full,
+            StoreError::Corrupt(_) => StoreError::Corrupt,
+            _ => StoreError::Other,
+        };
+        self.lost = Some(Lost { kind, words: why.to_string() });
         self.open_since = None;
         // SQLite may have rolled back by itself
         if !self.conn.is_autocommit()
@@ -312,6 +346,37 @@ fn connect(dir: &Path, flags: OpenFlags, options: StoreOptions) -> rusqlite::Res
     // negative: KiB, not pages
     conn.pragma_update(None, "cache_size", -i64::from(options.cache_kib))?;
     conn.pragma_update(None, "temp_store", "memory")?;
+    // a cell that reaches beyond its page is an error when the page is read, not when the cell is
+    conn.pragma_update(None, "cell_size_check", true)?;
+    Ok(conn)
+}
+
+/// Reasons to open a database that no run uses.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum StateAtRest {
+    /// To look at it.
+    Read,
+    /// To read what is left of it.
+    Salvage,
+    /// To write a new one.
+    Create,
+}
+
+fn connect_at_rest(path: &Path, why: StateAtRest) -> rusqlite::Result<Connection> {
+    let flags = match why {
+        StateAtRest::Read => OpenFlags::SQLITE_OPEN_READ_ONLY,
+        StateAtRest::Salvage => OpenFlags::SQLITE_OPEN_READ_WRITE,
+        StateAtRest::Create => OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE,
+    };
+    let conn = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    conn.busy_timeout(BUSY)?;
+    conn.pragma_update(None, "temp_store", "memory")?;
+    conn.pragma_update(None, "cell_size_check", why != StateAtRest::Salvage)?;
+    if why == StateAtRest::Salvage {
+        // a file that is shorter than its header says is read as far as it goes
+        conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, false)?;
+        conn.pragma_update(None, "writable_schema", true)?;
+    }
     Ok(conn)
 }
 

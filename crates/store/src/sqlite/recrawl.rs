@@ -173,7 +173,8 @@ impl Inner {
             conn.execute_batch(
                 "UPDATE numbers SET value = 0 \
                  WHERE name IN ('records', 'failed', 'skipped', 'redirected', 'unchanged', 'gone'); \
-                 DELETE FROM queue; DELETE FROM waiting; DELETE FROM leases; DELETE FROM held; DELETE FROM so_far;",
+                 DELETE FROM queue; DELETE FROM waiting; DELETE FROM leases; DELETE FROM held; DELETE FROM so_far; \
+                 DELETE FROM unsettled; DELETE FROM refetched;",
             )
             .map_err(sql)?;
             if !(recrawl && keep_sites) {

@@ -2,6 +2,7 @@
 
 use super::{
     SqliteStore,
+    checksum::{checksum, read_checked},
     error::sql,
     recrawl::{HISTORY, history, read_history},
 };
@@ -72,22 +73,29 @@ impl RunStore for SqliteStore {
         let inner = self.ready()?;
         let mut select = inner
             .conn
-            .prepare_cached("SELECT status, body, fetched_at FROM robots WHERE origin = ?1")
+            .prepare_cached("SELECT status, fetched_at, body, checksum FROM robots WHERE origin = ?1")
             .map_err(sql)?;
         let found = select.query_row([origin.as_str()], |row| {
-            let body: Vec<u8> = row.get(1)?;
-            Ok(CachedRobots { status: row.get(0)?, body: body.into(), fetched_at_ms: row.get(2)? })
+            let (status, fetched_at_ms) = (row.get(0)?, row.get(1)?);
+            let body = read_checked(row, 2)?;
+            Ok(body.map(|body| CachedRobots { status, body: body.into(), fetched_at_ms }))
         });
-        found.optional().map_err(sql)
+        let found = found.optional().map_err(sql)?;
+        if let Some(None) = found {
+            tracing::warn!(origin = origin.as_str(), "the saved robots.txt is damaged: it is fetched again");
+        }
+        Ok(found.flatten())
     }
 
     fn save_robots(&self, origin: &Origin, robots: &CachedRobots) -> Result<(), StoreError> {
         self.ready()?.write(|conn, _| {
             conn.prepare_cached(
-                "INSERT OR REPLACE INTO robots (origin, status, body, fetched_at) VALUES (?1, ?2, ?3, ?4)",
+                "INSERT OR REPLACE INTO robots (origin, status, body, fetched_at, checksum) \
+                 VALUES (?1, ?2, ?3, ?4, ?5)",
             )
             .and_then(|mut insert| {
-                insert.execute((origin.as_str(), robots.status, &robots.body[..], robots.fetched_at_ms))
+                let (status, body) = (robots.status, &robots.body[..]);
+                insert.execute((origin.as_str(), status, body, robots.fetched_at_ms, checksum(body)))
             })
             .map_err(sql)?;
             Ok(())

@@ -98,6 +98,8 @@ conformance!(
     levels_are_those_of_both_lanes,
     a_shorter_way_to_a_url_does_not_change_its_lane,
     what_came_so_far_is_kept_until_the_url_ends,
+    an_unreadable_held_page_is_fetched_again_once,
+    the_state_of_an_unsettled_host_lasts_until_it_settles,
     lessons_outlive_the_round,
     texts_are_found_by_content_and_bands,
     a_page_has_one_text_and_may_keep_its_place,

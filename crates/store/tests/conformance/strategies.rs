@@ -87,3 +87,50 @@ pub fn lessons_outlive_the_round(store: &impl Store) {
     assert_eq!(store.load_lessons(&host("a")).unwrap().as_deref(), Some(&b"two"[..]));
     assert_eq!(store.load_lessons(&host("b")).unwrap(), None);
 }
+
+pub fn an_unreadable_held_page_is_fetched_again_once(store: &impl Store) {
+    store.begin_round().unwrap();
+    enqueue(store, &["https://a/1", "https://a/2"]);
+    let first = lease(store, "a", 1);
+    store.requeue((&first[0]).into(), 0, 2, Some(Strategy::Chrome)).unwrap();
+    let rendered = LeaseRef::from(&in_lane(store, Lane::Browser, 0)[0]);
+    store.hold(rendered, &host("b"), b"page").unwrap();
+    assert!(store.became_page(UrlKey::of("https://a/1")).unwrap());
+    assert!(store.refetch(rendered).unwrap());
+    assert!(!store.refetch(rendered).unwrap(), "it is no longer held");
+    assert!(!store.became_page(UrlKey::of("https://a/1")).unwrap());
+    assert!(store.held(&host("b"), 0, 9).unwrap().is_empty());
+    let counts = store.counts().unwrap();
+    assert_eq!((counts.pending, counts.held, counts.leased), (2, 0, 0));
+    let again = lease(store, "a", 9);
+    assert_eq!(paths(&again), ["/1", "/2"]);
+    assert_eq!((again[0].attempt, again[0].strategy), (0, None), "nothing has been tried yet");
+    store.hold((&again[0]).into(), &host("a"), b"page").unwrap();
+    assert!(!store.refetch((&again[0]).into()).unwrap(), "once a round");
+    assert_eq!(store.counts().unwrap().held, 1);
+    store.begin_round().unwrap();
+    enqueue(store, &["https://a/1"]);
+    let next = lease(store, "a", 1);
+    store.hold((&next[0]).into(), &host("a"), b"page").unwrap();
+    assert!(store.refetch((&next[0]).into()).unwrap(), "another round");
+}
+
+pub fn the_state_of_an_unsettled_host_lasts_until_it_settles(store: &impl Store) {
+    store.begin_round().unwrap();
+    store.save_host(&host("a"), b"earlier").unwrap();
+    store.begin_recrawl(true).unwrap();
+    let unsettled = || store.load_unsettled(&host("a")).unwrap();
+    assert_eq!(unsettled(), None);
+    store.save_unsettled(&host("a"), Some(b"one")).unwrap();
+    store.save_unsettled(&host("a"), Some(b"two")).unwrap();
+    assert_eq!(unsettled().as_deref(), Some(&b"two"[..]));
+    assert_eq!(store.load_earlier_host(&host("a")).unwrap().as_deref(), Some(&b"earlier"[..]));
+    store.save_unsettled(&host("a"), None).unwrap();
+    assert_eq!(unsettled(), None);
+    store.save_unsettled(&host("a"), Some(b"three")).unwrap();
+    store.save_host(&host("a"), b"settled").unwrap();
+    assert_eq!(unsettled(), None);
+    store.save_unsettled(&host("b"), Some(b"four")).unwrap();
+    store.begin_round().unwrap();
+    assert_eq!(store.load_unsettled(&host("b")).unwrap(), None);
+}

@@ -1,0 +1,137 @@
+//! Held pages, read back. One that cannot be read ends nothing: its URL is fetched again.
+
+use super::{RELEASE_BATCH, Shard};
+use crate::{
+    context::{Context, Finished, StageError, now_ms, rfc3339},
+    hints,
+};
+use crawl_model::{ExtractedPage, FailedPage, HeldPage, HostKey, Stage, StoreError};
+use serde::de::IgnoredAny;
+
+/// The kind of failure of a page that was held and cannot be read, also after it was fetched again.
+const KIND: &str = "held_unreadable";
+
+/// A page that was put aside, read back.
+pub(super) struct Held {
+    pub(super) page: ExtractedPage,
+    pub(super) order: i64,
+}
+
+impl Held {
+    fn of(entry: &HeldPage) -> Result<Self, String> {
+        if !entry.intact {
+            return Err("its checksum is wrong".into());
+        }
+        let mut page: ExtractedPage = serde_json::from_slice(&entry.page).map_err(|e| e.to_string())?;
+        // the token may have moved on since the page was stored
+        (page.request.id, page.request.token) = (entry.lease.id, entry.lease.token);
+        Ok(Self { page, order: entry.order })
+    }
+}
+
+impl Shard {
+    /// The next held pages of a host behind an order, with the order of the last; `None` when there are none. Pages that
+    /// have failed are left out.
+    pub(super) fn held_after(
+        &mut self,
+        host: &HostKey,
+        after: i64,
+    ) -> Result<Option<(i64, Vec<Held>)>, StageError> {
+        let entries = self.context.store.held(host, after, RELEASE_BATCH)?;
+        let Some(last) = entries.last().map(|entry| entry.order) else { return Ok(None) };
+        let mut pages = Vec::with_capacity(entries.len());
+        for entry in &entries {
+            pages.extend(self.read(entry)?);
+        }
+        Ok(Some((last, pages)))
+    }
+
+    /// The held page of an order, if it can be read.
+    pub(super) fn held_at(&mut self, host: &HostKey, order: i64) -> Result<Option<Held>, StageError> {
+        let entries = self.context.store.held(host, order - 1, 1)?;
+        match entries.first().filter(|entry| entry.order == order) {
+            Some(entry) => self.read(entry),
+            None => Ok(None),
+        }
+    }
+
+    /// Visits the held pages of a host behind an order.
+    pub(super) fn each_held(
+        &mut self,
+        host: &HostKey,
+        mut after: i64,
+        mut visit: impl FnMut(&mut Self, Held) -> Result<(), StageError>,
+    ) -> Result<(), StageError> {
+        while let Some((last, pages)) = self.held_after(host, after)? {
+            after = last;
+            for page in pages {
+                visit(self, page)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads a held page. One that cannot be read goes back to the frontier; one that cannot be read again is a failure.
+    fn read(&mut self, entry: &HeldPage) -> Result<Option<Held>, StageError> {
+        if self.failed.contains(&entry.lease.id.0) {
+            return Ok(None);
+        }
+        self.read_back += 1;
+        let why = match Held::of(entry) {
+            Ok(held) => return Ok(Some(held)),
+            Err(why) => why,
+        };
+        let stats = &self.context.stats;
+        stats.released.add(1);
+        if self.context.store.refetch(entry.lease)? {
+            tracing::warn!(url = entry.url, why, "a held page cannot be read: its URL is fetched again");
+            stats.requeued.add(1);
+            stats.changed.notify_one();
+            return Ok(None);
+        }
+        self.failed.insert(entry.lease.id.0);
+        self.ends.push(unreadable(entry, &why));
+        Ok(None)
+    }
+}
+
+/// The end of a URL whose held page cannot be read although it was fetched again.
+fn unreadable(entry: &HeldPage, why: &str) -> Finished {
+    let failed = FailedPage {
+        url: entry.url.clone(),
+        stage: Stage::Dedup,
+        kind: KIND,
+        status: None,
+        attempts: 1,
+        message: format!("the page was put aside and cannot be read, for the second time: {why}"),
+        hint: hints::of(KIND).to_owned(),
+        at: rfc3339(now_ms()),
+        lease: Some((entry.lease.id, entry.lease.token)),
+    };
+    Finished::Failed(Box::new(failed), Box::default())
+}
+
+/// Puts URLs whose held pages cannot be read back into the frontier, before anything is leased from it. Returns their
+/// number.
+///
+/// # Errors
+/// When storage fails.
+pub fn put_back_unreadable(context: &Context) -> Result<u64, StoreError> {
+    let mut put_back = 0;
+    for load in context.store.hosts_with_held()? {
+        let mut after = 0;
+        loop {
+            let entries = context.store.held(&load.host, after, RELEASE_BATCH)?;
+            let Some(last) = entries.last() else { break };
+            after = last.order;
+            for entry in &entries {
+                let readable = entry.intact && serde_json::from_slice::<IgnoredAny>(&entry.page).is_ok();
+                if !readable && context.store.refetch(entry.lease)? {
+                    tracing::warn!(url = entry.url, "a held page is damaged: its URL is fetched again");
+                    put_back += 1;
+                }
+            }
+        }
+    }
+    Ok(put_back)
+}
