@@ -125,10 +125,12 @@ impl SqliteStore {
     pub fn open_with(dir: &Path, options: StoreOptions) -> Result<Self, StoreError> {
         fs::create_dir_all(dir).map_err(|e| io_error(dir, &e))?;
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
-        let mut conn = connect(dir, flags, options).map_err(sql)?;
-        set_up_log(&conn, options).map_err(sql)?;
-        migrate(&mut conn, MIGRATIONS)?;
-        Self::with(conn)
+        let opened = connect(dir, flags, options).map_err(sql).and_then(|mut conn| {
+            set_up_log(&conn, options).map_err(sql)?;
+            migrate(&mut conn, MIGRATIONS)?;
+            Self::with(conn)
+        });
+        opened.map_err(|error| error::or_no_locks(dir, error))
     }
 
     /// Opens a store to look at while another process may be writing it. Numbers are those of the moment of opening;
