@@ -48,6 +48,7 @@ pub mod soft404;
 mod state;
 pub mod stats;
 pub mod store;
+mod stored_time;
 pub mod strategies;
 mod threads;
 pub mod traps;

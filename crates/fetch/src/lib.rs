@@ -27,9 +27,9 @@ pub use error::{FetchError, Phase};
 pub use escalation::{ladder, outweighs};
 pub use filter::{FilterError, FilterRules, Judgement, UrlFilter};
 pub use http::{
-    AddressPolicy, Exchange, Fetched, HostAuth, HttpClient, HttpSettings, ProxyChoice, Recorded, Recorder,
-    RequestHeader, ResolveRule, Resource, SkipKind, Truncated, decode_body, foreign_format,
-    parse_retry_after,
+    AddressPolicy, Exchange, Fetched, HostAuth, HttpClient, HttpSettings, LONGEST_RETRY_AFTER, ProxyChoice,
+    Recorded, Recorder, RequestHeader, ResolveRule, Resource, SkipKind, Truncated, decode_body,
+    foreign_format, parse_retry_after,
 };
 pub use optout::{
     AI_TXT_PATH, OPT_OUT_MAX_BYTES, OptOut, OptOutFile, OriginOptOuts, TDMREP_PATH, tdm_header,
