@@ -24,6 +24,8 @@ pub enum Exit {
     Limit = 5,
     /// Another run holds the state directory.
     Held = 6,
+    /// State, output or archive is damaged: something could not be read.
+    Damaged = 7,
     /// SIGINT or SIGTERM; the state is saved.
     Interrupted = 130,
 }
