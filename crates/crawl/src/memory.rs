@@ -34,7 +34,7 @@ pub fn check_address_space(extract_threads: usize) -> Result<(), Failure> {
 
 /// The limit and what is needed, where that is more.
 fn missing_addresses(limit: Option<u64>, cores: usize, extract_threads: usize) -> Option<(u64, u64)> {
-    let threads = cores + if extract_threads == 0 { cores } else { extract_threads };
+    let threads = cores.saturating_add(if extract_threads == 0 { cores } else { extract_threads });
     let needed = ADDRESSES.saturating_add(ADDRESSES_A_THREAD.saturating_mul(threads as u64));
     limit.filter(|limit| *limit < needed).map(|limit| (limit, needed))
 }

@@ -37,6 +37,7 @@ pub(super) fn new_profile(base: &Path) -> std::io::Result<TempDir> {
 }
 
 /// Removes a profile whose processes are dead. What cannot be removed keeps its owner's mark, so that a later start tries again.
+#[expect(clippy::disallowed_methods, reason = "the end of a writer that is not known is no event")]
 pub(super) fn remove_profile(profile: &Path) {
     let mark = fs::read(profile.join(MARK));
     for attempt in 1..=TRIES {

@@ -39,6 +39,7 @@ use tokio::{
     sync::mpsc::{Sender, channel},
     task::JoinHandle,
 };
+use tokio_util::sync::CancellationToken;
 use url::Url;
 use uuid::Uuid;
 
@@ -60,6 +61,14 @@ pub fn run(args: &ReplayArgs) -> Result<Exit, Failure> {
     let most =
         usize::try_from(config.fetch.max_sitemap.as_u64().max(config.fetch.max_body.as_u64()) + FIELDS);
     let archive = Index::of(&args.dir, most.unwrap_or(usize::MAX))?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|e| Failure::new(Exit::Internal, format!("the runtime cannot be started: {e}")))?;
+    // caught from here on: the folder is removed whatever comes
+    let stop = CancellationToken::new();
+    let _runtime = runtime.enter();
+    let signals = runtime.spawn(run::stop_on_signals(stop.clone(), args.quiet));
     let base = std::env::temp_dir();
     let scratch = Scratch::new(&base, "crawl-replay-").map_err(|e| {
         Failure::new(Exit::Storage, format!("{}: no folder for the state of the replay: {e}", base.display()))
@@ -67,22 +76,14 @@ pub fn run(args: &ReplayArgs) -> Result<Exit, Failure> {
     let store = SqliteStore::open(scratch.path())?;
     store.begin_round()?;
     let records = output_of(&config)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(|e| Failure::new(Exit::Internal, format!("the runtime cannot be started: {e}")))?;
     let (pages, damage) = (archive.pages.len(), archive.damage());
-    let context = Arc::new(run::context(config, Arc::new(store))?);
+    let context = Context { cancel: stop, ..run::context(config, Arc::new(store))? };
+    let context = Arc::new(context);
     crate::duplicates::open(&context)?;
     // every host that is left when the last page has come is complete
     let _ = context.ending.set(Ending::Drained);
-    let (quiet, cancel) = (args.quiet, context.cancel.clone());
-    runtime.block_on(async {
-        let signals = tokio::spawn(run::stop_on_signals(cancel, quiet));
-        let outcome = pipeline(Arc::clone(&context), archive, records).await;
-        signals.abort();
-        outcome
-    })?;
+    runtime.block_on(pipeline(Arc::clone(&context), archive, records))?;
+    signals.abort();
     if context.cancel.is_cancelled() {
         say("the replay was stopped: the output is not complete, the same command starts over");
         return Ok(Exit::Interrupted);

@@ -243,7 +243,7 @@ mod tests {
         let visited = |at| policy.is_due(&known(at, once(at)), 0);
         assert!(visited(74 * 365 * DAY) && visited(2 * DAY));
         assert!(!visited(10 * 60_000) && !visited(-19 * HOUR));
-        let changed = super::Policy { mode: RecrawlMode::Changed, ..policy };
+        let changed = Policy { mode: RecrawlMode::Changed, ..policy };
         assert!(changed.is_due(&known(74 * 365 * DAY, once(0)), 0));
     }
 
