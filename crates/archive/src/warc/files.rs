@@ -191,9 +191,9 @@ fn end_leftover(path: &Path, file: &File) -> io::Result<Leftover> {
     file.set_len(whole)?;
     file.sync_all()?;
     if whole == 0 {
-        fs::remove_file(path)?
+        fs::remove_file(path)?;
     } else {
-        close(path)?
+        close(path)?;
     }
     Ok(leftover)
 }
