@@ -14,13 +14,13 @@ mod support;
 
 use crawl_archive::{WarcReader, WarcRecord, digest};
 use kills::kill_after;
-use run::{Sandbox, run, url_counts};
+use run::{PATIENCE, Run, Sandbox, run, url_counts};
 use serde_json::Value;
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs::{self, File},
     path::{Path, PathBuf},
-    time::Duration,
+    time::{Duration, Instant},
 };
 use support::{
     made::{Tree, page},
@@ -142,6 +142,81 @@ fn an_archive_is_whole_whatever_kills_the_crawl() {
     assert_eq!(url_counts(&replay(&sandbox, &["--no-dedup"])), crawled);
 }
 
+/// Flips a bit of the record in the middle of an archive's file, behind the head of its gzip member.
+fn flip_a_bit(file: &Path) {
+    let mut reader = WarcReader::new(File::open(file).unwrap(), 1 << 26).unwrap();
+    let mut offsets = Vec::new();
+    while let Some(Ok(_)) = reader.next() {
+        offsets.push(reader.offset());
+    }
+    let mut bytes = fs::read(file).unwrap();
+    bytes[usize::try_from(offsets[offsets.len() / 2]).unwrap() + 60] ^= 1;
+    fs::write(file, bytes).unwrap();
+}
+
+/// A damaged record in the file of a killed run: the next run keeps all others, says so, and ends with 7. So does a replay.
+#[test]
+fn a_flipped_bit_costs_one_record_and_is_told() {
+    let tree = Tree { delay: Duration::from_millis(10), ..Tree::of(60) };
+    let (server, sandbox) = (Server::start(0, tree.handler()).unwrap(), Sandbox::new());
+    let crawl = || sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl", "--warc", "warc", "--no-dedup"]);
+    kill_after(&server, &mut crawl(), 30);
+    let [open] = files(&sandbox).try_into().unwrap();
+    flip_a_bit(&open);
+    let resumed = run(&mut crawl()).expect(7);
+    assert!(resumed.stderr.contains(".warc.gz.damaged"), "{}", resumed.stderr);
+    let crawled = url_counts(&sandbox.records("out.jsonl"));
+    assert!(crawled.len() == 60 && crawled.values().all(|n| *n == 1), "{crawled:?}");
+    let replay = |code| {
+        let mut command = sandbox.bare();
+        let done = run(command.args(["replay", "warc", "-O", "again.jsonl", "--no-dedup"])).expect(code);
+        (done.stderr, url_counts(&sandbox.records("again.jsonl")).len())
+    };
+    let (told, again) = replay(7);
+    assert!(told.contains("1 files of damaged bytes") && (59..=60).contains(&again), "{again}: {told}");
+    // whoever has seen it removes it; what is left is whole for every reader
+    let aside = files(&sandbox).into_iter().find(|file| file.to_string_lossy().ends_with(".damaged"));
+    fs::remove_file(aside.unwrap()).unwrap();
+    assert!(!archived(&sandbox).is_empty());
+
+    // an archive that nobody writes any more is read around the damage
+    let largest = files(&sandbox).into_iter().max_by_key(|file| fs::metadata(file).unwrap().len()).unwrap();
+    flip_a_bit(&largest);
+    let (told, now) = replay(7);
+    assert!(told.contains("unreadable parts") && (again - 1..=again).contains(&now), "{now}: {told}");
+}
+
+/// Whatever ends a replay, its folder does not stay: a signal lets it remove it, after a kill the next replay does.
+#[test]
+fn a_replay_leaves_nothing_behind() {
+    let tree = Tree { filler: 300, ..Tree::of(150) };
+    let (server, sandbox) = (Server::start(0, tree.handler()).unwrap(), Sandbox::new());
+    run(&mut sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl", "--warc", "warc"])).expect(0);
+    let temporary = sandbox.path("tmp");
+    fs::create_dir(&temporary).unwrap();
+    let left = || fs::read_dir(&temporary).unwrap().count();
+    let start = || {
+        let mut command = sandbox.bare();
+        let replay =
+            Run::start(command.args(["replay", "warc", "-O", "again.jsonl"]).env("TMPDIR", &temporary));
+        let begun = Instant::now();
+        while left() == 0 {
+            assert!(begun.elapsed() < PATIENCE, "no folder: {}", replay.stderr_so_far());
+            std::thread::yield_now();
+        }
+        replay
+    };
+    let stopped = start();
+    stopped.signal("TERM");
+    stopped.wait().expect(130);
+    assert_eq!(left(), 0, "after SIGTERM");
+    let killed = start();
+    killed.kill();
+    assert_eq!(left(), 1, "a killed process can remove nothing");
+    start().wait().expect(0);
+    assert_eq!((left(), sandbox.records("again.jsonl").len()), (0, 150), "after the next one");
+}
+
 #[test]
 fn files_are_ended_at_their_size() {
     let tree = Tree { filler: 200, ..Tree::of(30) };
@@ -225,7 +300,11 @@ fn what_a_browser_showed_is_replayed() {
     let flags = ["-O", "out.jsonl", "--warc", "warc", "--chrome-no-sandbox"];
     let mut command = sandbox.crawl(&[server.url("/")], &flags);
     command.env("CRAWL_CHROME_SETTLE", "30s").env("CRAWL_CHROME_NAVIGATE", "30s");
-    run(&mut command).expect(0);
+    let temporary = sandbox.path("tmp");
+    fs::create_dir(&temporary).unwrap();
+    run(command.env("TMPDIR", &temporary)).expect(0);
+    let left: Vec<_> = fs::read_dir(&temporary).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, [""; 0], "of the browser");
     let crawled = sandbox.records("out.jsonl");
     let rendered = by_url(&crawled)[&server.url("/shell")];
     assert_eq!(rendered["metadata"]["strategy"], "chrome", "{rendered}");

@@ -62,6 +62,16 @@ fn a_damaged_state_is_7_and_fresh_starts_over() {
     assert_eq!(sandbox.records("out.jsonl").len(), 3);
 }
 
+/// An address space that is too small for the allocator is told before anything is done; the process would abort.
+#[test]
+fn a_small_address_space_is_2() {
+    let (server, sandbox) = (Server::start(0, Tree::of(3).handler()).unwrap(), Sandbox::new());
+    let crawl = sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl"]);
+    let told = run(&mut sandbox.shell("ulimit -v 524288; exec \"$@\"", &crawl)).expect(2);
+    assert!(told.stderr.contains("512.0 MiB (ulimit -v)"), "{}", told.stderr);
+    assert!(!sandbox.path("state").exists() && server.requests().is_empty());
+}
+
 #[test]
 fn a_state_of_a_newer_version_is_2() {
     let (server, sandbox) = (Server::start(0, Tree::of(3).handler()).unwrap(), Sandbox::new());

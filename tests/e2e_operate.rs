@@ -2,16 +2,20 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
+#[path = "support/kills.rs"]
+mod kills;
 #[path = "support/run.rs"]
 mod run;
 mod support;
 
+use kills::kill_after;
 use run::{PATIENCE, Run, Sandbox, eventually, run, url_counts};
 use serde_json::Value;
 use std::{
     collections::BTreeMap,
     io::{Read, Write},
     net::TcpStream,
+    process::Command,
     sync::{
         Arc, Condvar, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -200,6 +204,46 @@ fn the_status_is_told_while_a_run_is_on_and_after_it() {
     assert!(run(sandbox.bare().arg("status")).expect(2).stderr.contains("--seed"));
 }
 
+/// `crawl retry-errors` with the flags and variables of a crawl.
+fn retry(sandbox: &Sandbox, main: &Command) -> Command {
+    let mut command = sandbox.bare();
+    command.arg("retry-errors").args(main.get_args());
+    for (name, value) in main.get_envs().filter(|(name, _)| name.to_string_lossy().starts_with("CRAWL_")) {
+        command.env(name, value.unwrap());
+    }
+    command
+}
+
+/// Nothing of the round has failed once its failures were put back: what is left of them is fetched all the same.
+#[test]
+fn a_retry_that_was_killed_goes_on() {
+    let mended = Arc::new(AtomicBool::new(false));
+    let is_mended = Arc::clone(&mended);
+    let tree = Tree { delay: Duration::from_millis(20), ..Tree::of(40) };
+    let links: Vec<String> = (1..=40).map(|n| format!("/p/{n}.html")).collect();
+    let handler = move |request: &Request| match request.path() {
+        "/" => Response::html(page("the start", &links)),
+        _ if is_mended.load(Ordering::Acquire) => tree.answer(request),
+        _ => Response::status(404),
+    };
+    let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());
+    let main =
+        sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl", "--host-concurrency", "2", "--no-dedup"]);
+    let again = || retry(&sandbox, &main);
+    run(again().args(["--kind", "nothing"])).expect(2);
+    run(&mut sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl", "--no-dedup"])).expect(0);
+    mended.store(true, Ordering::Release);
+    for _ in 0..2 {
+        kill_after(&server, &mut again(), 8);
+    }
+    // none is of this kind, but the round is not finished
+    let done = run(again().args(["--kind", "timeout"])).expect(0);
+    assert!(!done.stderr.contains("nothing failed"), "{}", done.stderr);
+    let crawled = url_counts(&sandbox.records("out.jsonl"));
+    assert!(crawled.len() == 41 && crawled.values().all(|n| *n == 1), "{crawled:?}");
+    assert!(run(&mut again()).expect(0).stderr.contains("nothing failed"));
+}
+
 #[test]
 fn what_failed_is_fetched_again() {
     let mended = Arc::new(AtomicBool::new(false));
@@ -215,16 +259,7 @@ fn what_failed_is_fetched_again() {
     let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());
     let flags = ["-O", "out.jsonl"];
     let crawl = || sandbox.crawl(&[server.url("/")], &flags);
-    let again = |more: &[&str]| {
-        let main = crawl();
-        let mut command = sandbox.bare();
-        command.arg("retry-errors").args(main.get_args()).args(more);
-        for (name, value) in main.get_envs().filter(|(name, _)| name.to_string_lossy().starts_with("CRAWL_"))
-        {
-            command.env(name, value.unwrap());
-        }
-        run(&mut command)
-    };
+    let again = |more: &[&str]| run(retry(&sandbox, &crawl()).args(more));
     run(crawl().env("CRAWL_FETCH_RETRIES", "0")).expect(0);
     assert_eq!((sandbox.records("out.jsonl").len(), sandbox.errors().len()), (2, 2));
     mended.store(true, Ordering::Release);

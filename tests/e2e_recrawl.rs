@@ -55,6 +55,33 @@ fn an_unchanged_site_is_asked_conditionally_and_has_no_changes() {
     assert_eq!(now["metadata"]["statusCode"], 304);
 }
 
+/// A page that a limit has cut is not what its validators speak of: with a higher limit it is read anew, and in full.
+#[test]
+fn a_page_that_was_cut_is_read_anew_when_the_limit_rises() {
+    let (site, long) = (Changing::of(4), "/1.html");
+    let rest: String =
+        (0..400).map(|n| format!("<p>Paragraph {n} of the long page says {n} things.</p>")).collect();
+    site.set(long, |page| page.html = page.html.replace("</main>", &format!("{rest}</main>")));
+    site.tag_all();
+    let server = site.serve();
+    let mut nights = Nights::new(&server, &[]);
+    let limit = |limit| [("CRAWL_FETCH_MAX_BODY", limit)];
+    let first = nights.next_with(&[], &limit("8 KiB"));
+    assert!(!record(&first.records, &server.url(long))["text"].to_string().contains("Paragraph 399"));
+    // nobody knows what the rest says, so it is asked for whole, and nothing has changed
+    let again = nights.next_with(&["--recrawl", "all"], &limit("8 KiB"));
+    assert_eq!(again.changes(&server), []);
+    let conditional = |(target, conditional): &(String, bool)| *conditional == (target != long);
+    assert!(again.asked.len() > 4 && again.asked.iter().all(conditional), "{:?}", again.asked);
+    // no page is due for its age, this one is for the limit
+    let more = nights.next_with(&[], &limit("1 MiB"));
+    assert_eq!(more.changes(&server), of("changed", &[long]));
+    assert!(more.records[0]["text"].to_string().contains("Paragraph 399"));
+    let known = nights.next_with(&["--recrawl", "all"], &limit("1 MiB"));
+    assert_eq!(known.changes(&server), []);
+    assert!(known.asked.iter().all(|(_, conditional)| *conditional), "{:?}", known.asked);
+}
+
 #[test]
 fn last_modified_is_asked_for_and_what_changed_is_told_with_the_hash_before() {
     let site = Changing::of(7);

@@ -20,7 +20,7 @@ pub use error::{ArchiveError, RecordError};
 pub use inputs::{Format, expand};
 pub use parquet_write::{Column, ColumnKind, ParquetFile, ParquetTable, Value};
 pub use warc::{
-    NewRecord, WarcFiles, WarcReader, WarcRecord, digest, parse_record_id, record_id, request_head,
+    Leftover, NewRecord, WarcFiles, WarcReader, WarcRecord, digest, parse_record_id, record_id, request_head,
     response_head,
 };
 

@@ -3,10 +3,11 @@
 mod document;
 mod files;
 mod http;
+mod salvage;
 mod stream;
 mod write;
 
-pub use files::WarcFiles;
+pub use files::{Leftover, WarcFiles};
 pub use write::{NewRecord, digest, parse_record_id, record_id, request_head, response_head};
 
 use crate::{
@@ -88,6 +89,13 @@ impl WarcRecord {
         message.map(|message| message.body()).unwrap_or_default()
     }
 
+    /// Returns false if the record has a SHA-256 digest of its block, and the block has another one.
+    #[must_use]
+    pub fn is_intact(&self) -> bool {
+        let named = self.header("WARC-Block-Digest");
+        !named.starts_with("sha256:") || named == digest(&[&self.block])
+    }
+
     fn is_http(&self) -> bool {
         let declared = self.header("Content-Type").to_ascii_lowercase();
         declared.starts_with("application/http")
@@ -126,7 +134,8 @@ impl<R: Read + Seek> WarcReader<R> {
         })
     }
 
-    /// Where the record that was read last begins, in a file whose records are a gzip member each: reading may begin there.
+    /// Where the record that was read last begins, in a plain file or one whose records are a gzip member each: reading may
+    /// begin there.
     #[must_use]
     pub const fn offset(&self) -> u64 {
         self.offset
@@ -143,7 +152,11 @@ impl<R: Read + Seek> WarcReader<R> {
         match self.stream.next_member() {
             Ok(found) => {
                 self.lost &= !found;
-                Ok(found)
+                self.ended |= !found;
+                match self.stream.take_passed_over() {
+                    0 => Ok(found),
+                    bytes => Err(RecordError::Gzip(format!("{bytes} bytes between members"))),
+                }
             }
             Err(e) => Err(self.give_up(read_error(&e))),
         }
@@ -158,6 +171,9 @@ impl<R: Read + Seek> WarcReader<R> {
                 Ok(Line::End) => return Ok(false),
                 Ok(Line::Whole) if self.line.starts_with(b"WARC/") => {
                     self.lost = false;
+                    let behind = self.line.len() as u64 + 1;
+                    let start = self.stream.position().map(|position| position.saturating_sub(behind));
+                    self.offset = start.unwrap_or_else(|| self.stream.member());
                     return Ok(true);
                 }
                 Ok(Line::Whole) if self.lost || self.line.trim_ascii().is_empty() => {}
@@ -238,7 +254,22 @@ impl<R: Read + Seek> WarcReader<R> {
             self.stream.consume(n);
             missing -= n as u64;
         }
+        self.end_of_record()?;
         if keep { Ok(record) } else { Err(RecordError::TooLarge(self.max_record as u64)) }
+    }
+
+    /// Passes over the empty lines behind a record. Where its member ends there too, this compares the member's checksum.
+    fn end_of_record(&mut self) -> Result<(), RecordError> {
+        for byte in *b"\r\n\r\n" {
+            let next = self.stream.fill_buf().map(|available| available.first().copied());
+            match next {
+                Ok(Some(found)) if found == byte => self.stream.consume(1),
+                Ok(_) => return Ok(()),
+                Err(e) => return Err(self.give_up(read_error(&e))),
+            }
+        }
+        let end = self.stream.fill_buf().map(|_| ());
+        end.map_err(|e| self.give_up(read_error(&e)))
     }
 
     fn starts_record(&mut self) -> Result<bool, RecordError> {
@@ -265,10 +296,7 @@ impl<R: Read + Seek> Iterator for WarcReader<R> {
             return None;
         }
         match self.find_record() {
-            Ok(true) => {
-                self.offset = self.stream.member();
-                Some(self.record())
-            }
+            Ok(true) => Some(self.record()),
             Ok(false) => {
                 self.ended = true;
                 None

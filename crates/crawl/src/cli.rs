@@ -34,8 +34,8 @@ The same command again goes on where it stopped. After a finished round it start
 (--recrawl) and writes only what has changed (--emit). --fresh starts over.
 
 Exit codes: 0 done, 1 internal error, 2 usage or configuration, 3 storage full or unwritable, 4 no seed could be
-fetched, 5 stopped by a limit, 6 another run holds the state directory, 7 the state is damaged (crawl state
-repair), 130 interrupted (state saved).";
+fetched, 5 stopped by a limit, 6 another run holds the state directory or writes the output, 7 state, output or
+archive is damaged, 130 interrupted (state saved).";
 
 /// Fetches sites politely, takes each page's main content, removes what the site repeats, writes JSONL.
 #[derive(Debug, Parser)]

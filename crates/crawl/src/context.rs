@@ -17,6 +17,7 @@ use crate::{
     sitemap_book::SitemapBook,
     stats::Stats,
     store::Store,
+    stored_time,
     strategies::Lessons,
     threads::Threading,
 };
@@ -160,8 +161,8 @@ impl Context {
         let told: BTreeMap<String, i64> =
             serde_json::from_str(&text).map_err(|e| StoreError::Corrupt(format!("{TOLD_KEY}: {e}")))?;
         for (host, until) in told {
-            if let Ok(left) = u64::try_from(until.saturating_sub(now_ms())) {
-                self.gate.tell(&HostKey::from_stored(&host), Duration::from_millis(left));
+            if let Some(left) = stored_time::left(until, now_ms(), crawl_fetch::LONGEST_RETRY_AFTER) {
+                self.gate.tell(&HostKey::from_stored(&host), left);
             }
         }
         Ok(())

@@ -50,6 +50,7 @@ pub mod soft404;
 pub mod state;
 pub mod stats;
 pub mod store;
+mod stored_time;
 pub mod strategies;
 pub mod threads;
 pub mod traps;

@@ -77,6 +77,12 @@ impl LinkPolicy {
         self.canonicalizer.canonical(url)
     }
 
+    /// What makes the canonical forms.
+    #[must_use]
+    pub const fn canonicalizer(&self) -> &Canonicalizer {
+        &self.canonicalizer
+    }
+
     /// Takes the host of a URL into the scope: a seed's, or that of a seed's redirect.
     pub fn extend_scope(&self, url: &Url) {
         self.scope.write().unwrap_or_else(PoisonError::into_inner).add(url);

@@ -1,10 +1,43 @@
-//! Giving memory back.
+//! Memory of the process: the address space that it needs, and giving back what was freed.
 
+use crate::exit::Failure;
+use bytesize::ByteSize;
+use rustix::process::{Resource, getrlimit};
 use std::{
     ffi::c_long,
     sync::{Mutex, PoisonError},
 };
 use tokio::sync::OwnedSemaphorePermit;
+
+/// Address space that a crawl needs besides that of its threads: the binary, the arenas of the allocator, the database.
+const ADDRESSES: u64 = 400 << 20;
+/// Address space for each thread: the allocator reserves aligned segments of 32 MiB.
+const ADDRESSES_A_THREAD: u64 = 100 << 20;
+
+/// Fails if the address space of the process is limited (`ulimit -v`) to less than a crawl with so many threads of extraction
+/// needs, 0 for one a core. The allocator would end the process in the middle of a page.
+///
+/// # Errors
+/// A usage error that names the limit.
+pub fn check_address_space(extract_threads: usize) -> Result<(), Failure> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    match missing_addresses(getrlimit(Resource::As).current, cores, extract_threads) {
+        None => Ok(()),
+        Some((limit, needed)) => Err(Failure::usage(format!(
+            "the address space of this process is limited to {} (ulimit -v), and a crawl with its threads on {cores} cores needs {}: \
+             raise that limit, and bound memory by a control group (MemoryMax of systemd) instead",
+            ByteSize(limit),
+            ByteSize(needed)
+        ))),
+    }
+}
+
+/// The limit and what is needed, where that is more.
+fn missing_addresses(limit: Option<u64>, cores: usize, extract_threads: usize) -> Option<(u64, u64)> {
+    let threads = cores.saturating_add(if extract_threads == 0 { cores } else { extract_threads });
+    let needed = ADDRESSES.saturating_add(ADDRESSES_A_THREAD.saturating_mul(threads as u64));
+    limit.filter(|limit| *limit < needed).map(|limit| (limit, needed))
+}
 
 /// Returns to the system what this thread has freed. The allocator does so by itself after a while, and only when the
 /// thread allocates again; what a page of several megabytes leaves behind on each thread that it passes would stay
@@ -71,6 +104,15 @@ mod tests {
     use super::*;
     use std::sync::Arc;
     use tokio::sync::Semaphore;
+
+    #[test]
+    fn each_thread_needs_addresses() {
+        let (mib, missing) = (1 << 20, missing_addresses);
+        assert_eq!(missing(None, 64, 0), None);
+        assert_eq!(missing(Some(512 * mib), 1, 0), Some((512 * mib, 600 * mib)));
+        assert_eq!([missing(Some(800 * mib), 2, 0), missing(Some(u64::MAX), 512, usize::MAX)], [None, None]);
+        assert!(missing(Some(800 * mib), 2, 3).is_some() && missing(Some(900 * mib), 2, 3).is_none());
+    }
 
     #[test]
     fn memory_returns_at_once_as_long_as_a_large_page_is_held() {

@@ -1,6 +1,6 @@
 //! robots.txt of the origins of a crawl: fetched once, kept in the store, parsed once.
 
-use crate::{origin_cache::OriginCache, store::Store};
+use crate::{origin_cache::OriginCache, store::Store, stored_time};
 use crawl_fetch::{FetchError, Gate, HostSlot, HttpClient, RobotsPolicy};
 use crawl_model::{CachedRobots, Origin, StoreError};
 use std::{
@@ -109,6 +109,7 @@ impl RobotsCache {
             .get_or_try_init(|| async {
                 first = true;
                 let known = store.load_robots(origin)?;
+                let known = known.filter(|known| stored_time::past(known.fetched_at_ms, now_ms).is_some());
                 if let Some(known) = &known {
                     let robots = self.judge(known, None);
                     if robots.expires_ms > now_ms {

@@ -7,6 +7,51 @@ use crawl_model::RulesVersion;
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 
+/// Counts up where pages that earlier versions have read need to be read anew.
+const READ_ANEW: u8 = 1;
+
+/// The numbers by which pages are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Readings {
+    /// Of pages that were read to their end.
+    pub whole: RulesVersion,
+    /// Of pages that a limit has cut: they are read anew under other limits.
+    pub cut: RulesVersion,
+}
+
+impl Readings {
+    /// The numbers that belong to the one of whole pages.
+    #[must_use]
+    pub fn of(whole: RulesVersion, config: &Config) -> Self {
+        let (fetch, chrome, mut parts) = (&config.fetch, &config.chrome, Parts::default());
+        parts.add(&whole.0.to_le_bytes());
+        parts.add(format!("{:?} {:?}", fetch.max_body, config.extract.deadline).as_bytes());
+        parts.add(format!("{:?} {:?}", fetch.read_timeout, fetch.total_timeout).as_bytes());
+        let pages = (chrome.max_page_bytes, chrome.navigate, chrome.settle, chrome.scroll, chrome.scrolls);
+        parts.add(format!("{pages:?}").as_bytes());
+        let following = u32::try_from(whole.0 & i64::from(u32::MAX)).unwrap_or_default();
+        Self { whole, cut: RulesVersion::new(parts.number(), following) }
+    }
+
+    /// The numbers for a page whose links are followed, or none of them.
+    #[must_use]
+    pub const fn of_page(self, followed: bool) -> Self {
+        Self { whole: self.whole.of_page(followed), cut: self.cut.of_page(followed) }
+    }
+
+    /// Returns true if the same body brings the same text as a page that was read by `before`.
+    #[must_use]
+    pub const fn read_as(self, before: RulesVersion) -> bool {
+        before.reads_as(self.whole) || before.reads_as(self.cut)
+    }
+
+    /// Returns true if a page that was read by `before` need not be read again if its body is the same.
+    #[must_use]
+    pub const fn are_covered_by(self, before: RulesVersion) -> bool {
+        before.covers(self.whole) || before.covers(self.cut)
+    }
+}
+
 /// The number for pages whose links are followed.
 #[must_use]
 pub fn of(config: &Config) -> RulesVersion {
@@ -48,6 +93,7 @@ fn reading(config: &Config) -> u32 {
     let mut parts = Parts::default();
     let mut add = |part: &[u8]| parts.add(part);
     add(env!("CARGO_PKG_VERSION").as_bytes());
+    add(&[READ_ANEW]);
     for (_, text) in Rules::built_in_files() {
         add(text.as_bytes());
     }
@@ -113,6 +159,23 @@ mod tests {
         assert_ne!(with("crawl.exclude", list("/x")), with("crawl.include", list("/x")));
         assert_eq!(now, with("crawl.depth", 3), "a matter of each page");
         assert!(with("extract.images", true).follows_as(now));
+    }
+
+    #[test]
+    fn limits_concern_pages_that_they_cut() {
+        let with = |key, value: &str| {
+            let flag = Override { flag: "", key, value: value.into() };
+            let config = config::load(None, std::iter::empty(), vec![flag]).unwrap();
+            Readings::of(of(&config), &config)
+        };
+        let now = with("fetch.max_body", "1 MiB");
+        for other in [with("fetch.max_body", "2 MiB"), with("extract.deadline", "9s")] {
+            assert_eq!(other.whole, now.whole);
+            assert!(other.are_covered_by(now.whole) && !other.are_covered_by(now.cut));
+            assert!(!other.read_as(now.cut));
+        }
+        assert!(now.are_covered_by(now.cut) && now.read_as(now.cut) && now.cut.follows_as(now.whole));
+        assert!(!now.are_covered_by(now.of_page(false).cut), "its links were not followed");
     }
 
     #[test]

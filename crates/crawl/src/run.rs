@@ -49,6 +49,7 @@ const SEED_BATCH: usize = 1_000;
 pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let config = config::load(args.config.as_deref(), config::environment()?, args.overrides())?;
     crate::logging::start(&config.log)?;
+    crate::memory::check_address_space(config.extract.threads)?;
     let seed_file = args
         .seed
         .as_deref()
@@ -210,7 +211,7 @@ fn leave_report(
     if !context.config.state.report {
         return None;
     }
-    let exit = error.map_or_else(|| progress::exit_code(ending, counts, &context.stats), Exit::of);
+    let exit = error.map_or_else(|| exit_code(context, ending, counts), Exit::of);
     report::leave(context, state.round, &state.dir, (why, exit), counts)
 }
 
@@ -256,13 +257,21 @@ impl Beside {
     }
 }
 
+/// The code for how a run without an error ended.
+fn exit_code(context: &Context, ending: Ending, counts: &FrontierCounts) -> Exit {
+    match progress::exit_code(ending, counts, &context.stats) {
+        Exit::Done if state::has_damage(&*context.store).unwrap_or(false) => Exit::Damaged,
+        exit => exit,
+    }
+}
+
 /// How a run without an error ends.
 fn exit(context: &Context, ending: Ending, counts: &FrontierCounts) -> Result<Exit, Failure> {
-    let exit = progress::exit_code(ending, counts, &context.stats);
-    if exit == Exit::Done
+    let exit = exit_code(context, ending, counts);
+    if exit == Exit::Damaged
         && let Some(damage) = state::take_damage(&*context.store)?
     {
-        return Err(Failure::new(Exit::Damaged, damage));
+        return Err(Failure::new(exit, damage));
     }
     if exit == Exit::NoSeed {
         // the one end that cron has to be told in words, however quiet it asked us to be
@@ -278,11 +287,28 @@ fn exit(context: &Context, ending: Ending, counts: &FrontierCounts) -> Result<Ex
 /// Takes up what earlier runs have left in the state directory.
 fn recall(context: &Context, state: &State) -> Result<(), Failure> {
     duplicates::open(context)?;
+    bring_forward(context, state)?;
     // what seeds redirected to is known, as the pages there are
     context.recall_scope(state.new_round && !context.recrawl.on)?;
     context.recall_told()?;
     shard::put_back_unreadable(context)?;
     context.stats.inherited.add(context.store.counts()?.held);
+    Ok(())
+}
+
+/// Takes care that no URL waits longer than a run puts one off, though the clock may have been wrong when it was put off.
+fn bring_forward(context: &Context, state: &State) -> Result<(), Failure> {
+    let config = &context.config;
+    let waits = [config.fetch.max_backoff, config.politeness.max_retry_after, config.recrawl.confirm_gone];
+    // pauses are spread over more than their time
+    let longest = waits.into_iter().max().unwrap_or_default().saturating_mul(2);
+    let longest_ms = i64::try_from(longest.as_millis()).unwrap_or(i64::MAX);
+    let moved = state.store.bring_forward(crate::context::now_ms().saturating_add(longest_ms))?;
+    if moved > 0 {
+        tracing::warn!(
+            "{moved} URLs were put off by a clock that was ahead: they wait no longer than {longest:?}"
+        );
+    }
     Ok(())
 }
 
@@ -293,6 +319,13 @@ fn full_context(config: Config, state: &State, platform: &Platform) -> Result<Co
     context.keeper = keeper;
     context.recrawl.whole = state.new_round;
     if let Some(archive) = Archive::open(&context.config, context.cpu.clone())? {
+        if archive.damaged_bytes() > 0 {
+            let (folder, bytes) = (&context.config.archive.dir, archive.damaged_bytes());
+            let damage = format!(
+                "{folder}: {bytes} damaged bytes of an earlier run were put aside, and the records in them are lost; the crawl is complete"
+            );
+            state::note_damage(&*context.store, &damage)?;
+        }
         archive.run(state.new_round)?;
         context.client.record_to(Arc::new(archive.clone()));
         context.archive = Some(archive);
@@ -518,7 +551,7 @@ fn close(context: &Context, names: [&str; 2], ending: Ending) -> Result<(), Fail
 
 /// The first SIGINT or SIGTERM saves and stops; the second one stops at once, and leases run out. They are caught from the
 /// call on, not only when the future is polled: by then a busy crawl may have begun.
-fn stop_on_signals(cancel: CancellationToken, quiet: bool) -> impl Future<Output = ()> {
+pub(crate) fn stop_on_signals(cancel: CancellationToken, quiet: bool) -> impl Future<Output = ()> {
     use tokio::signal::unix::{SignalKind, signal};
     let caught = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()));
     async move {

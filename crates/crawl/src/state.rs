@@ -2,7 +2,7 @@
 
 mod outputs;
 
-pub use outputs::{output_closed, replace_by_nothing, take_damage};
+pub use outputs::{has_damage, note_damage, output_closed, replace_by_nothing, take_damage};
 
 use crate::{
     config::Config,

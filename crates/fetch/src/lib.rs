@@ -27,8 +27,9 @@ pub use error::{FetchError, Phase};
 pub use escalation::{ladder, outweighs};
 pub use filter::{FilterError, FilterRules, Judgement, UrlFilter};
 pub use http::{
-    AddressPolicy, Answer, Exchange, Fetched, HostAuth, HttpClient, HttpSettings, ProxyChoice, Recorded,
-    Recorder, RequestHeader, ResolveRule, Resource, SkipKind, Transport, Truncated, Waiting, decode_body,
+    AddressPolicy, Answer, Exchange, Fetched, HostAuth, HttpClient, HttpSettings, LONGEST_RETRY_AFTER,
+    ProxyChoice, Recorded, Recorder, RequestHeader, ResolveRule, Resource, SkipKind, Transport, Truncated,
+    Waiting, decode_body,
     foreign_format, parse_retry_after,
 };
 pub use optout::{

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::{
     fmt,
     fs::{self, File, OpenOptions, TryLockError},
-    io::{Read, Seek, Write},
+    io::{self, Read, Seek, Write},
     path::Path,
 };
 
@@ -32,7 +32,7 @@ impl StateLock {
     /// [`StoreError::Full`] when the directory cannot be made or written.
     pub fn acquire(dir: &Path) -> Result<Self, StoreError> {
         let path = dir.join(FILE);
-        let failed = |e: &std::io::Error| io_error(&path, e);
+        let failed = |e: &io::Error| io_error(&path, e);
         fs::create_dir_all(dir).map_err(|e| failed(&e))?;
         // not truncated here: the content belongs to the holder until the lock is ours
         let mut file = OpenOptions::new()
@@ -45,6 +45,7 @@ impl StateLock {
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(StoreError::Busy(holder(&mut file, dir))),
+            Err(TryLockError::Error(e)) if is_without_locks(&e) => return Err(no_locks(dir, &e)),
             Err(TryLockError::Error(e)) => return Err(failed(&e)),
         }
         let mut lock = Self { file };
@@ -64,7 +65,7 @@ impl StateLock {
     }
 
     /// Writes who holds the lock.
-    fn sign(&mut self) -> std::io::Result<()> {
+    fn sign(&mut self) -> io::Result<()> {
         let arguments = std::env::args_os().map(|a| a.to_string_lossy().into_owned());
         let holder = Holder {
             pid: std::process::id(),
@@ -86,6 +87,21 @@ impl Drop for StateLock {
             tracing::debug!(%error, "the lock's file keeps the name of its last holder");
         }
     }
+}
+
+/// Error numbers of a file system that has no locks: ENOLCK, ENOSYS, EOPNOTSUPP.
+const WITHOUT_LOCKS: [i32; 3] = [37, 38, 95];
+
+fn is_without_locks(error: &io::Error) -> bool {
+    error.raw_os_error().is_some_and(|number| WITHOUT_LOCKS.contains(&number))
+}
+
+/// The error of a directory whose file system cannot lock files.
+pub(crate) fn no_locks(dir: &Path, error: &dyn fmt::Display) -> StoreError {
+    StoreError::Full(format!(
+        "{}: its file system cannot lock files ({error}); name one on a local disk, for a state with --state-dir",
+        dir.display()
+    ))
 }
 
 /// Who holds a lock.
@@ -160,6 +176,17 @@ mod tests {
         StateLock::acquire(&state).unwrap();
         assert_eq!(fs::read_to_string(state.join(FILE)).unwrap(), "");
         StateLock::acquire(&state).unwrap();
+    }
+
+    #[test]
+    fn a_file_system_without_locks_is_named_with_the_way_out() {
+        for number in WITHOUT_LOCKS {
+            let error = io::Error::from_raw_os_error(number);
+            assert!(is_without_locks(&error), "{error}");
+            let StoreError::Full(words) = no_locks(Path::new("/mnt/share/state"), &error) else { panic!() };
+            assert!(words.starts_with("/mnt/share/state: ") && words.contains("--state-dir"), "{words}");
+        }
+        assert!(!is_without_locks(&io::Error::from(io::ErrorKind::PermissionDenied)));
     }
 
     #[test]

@@ -50,6 +50,27 @@ fn told(store: &SqliteStore) -> String {
     format!("{:?} {hosts:?} {held:?} {due:?} {:?}", store.counts().unwrap(), store.round().unwrap())
 }
 
+/// A clock that was in 2100 when URLs were put off does not keep them from being fetched.
+#[test]
+fn what_waits_for_too_long_is_brought_forward() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open(dir.path()).unwrap();
+    store.begin_round().unwrap();
+    store.enqueue(&[url(0), url(3)]).unwrap();
+    let in_2100 = 4_102_444_800_000;
+    for due in [in_2100, 50] {
+        let lease = lease_one(&store);
+        store.requeue(lease, due, 1, None).unwrap();
+    }
+    assert_eq!(store.bring_forward(1_000).unwrap(), 1);
+    assert_eq!(store.next_due().unwrap(), Some(50));
+    let ready =
+        |now| store.hosts_with_pending(Lane::Plain, now, 9).unwrap().iter().map(|h| h.pending).sum::<usize>();
+    assert_eq!([ready(49), ready(50), ready(1_000)], [0, 1, 2]);
+    drop(store);
+    assert_eq!(SqliteStore::open(dir.path()).unwrap().bring_forward(1_000).unwrap(), 0);
+}
+
 #[test]
 fn a_store_that_is_opened_again_is_the_same() {
     let dir = tempfile::tempdir().unwrap();

@@ -1,17 +1,46 @@
 //! The files of an archive: one is written at a time, and ended when it is large enough.
 //!
-//! While a file is written its name ends in `.open`, and this process holds a lock on it. What a process that was killed has left so is
-//! cut behind its last whole member and given its name by the next one, so no reader ever meets a torn record.
+//! While a file is written its name ends in `.open`, and this process holds a lock on it. The next process takes up such a file
+//! of a process that was killed: it keeps every whole member, cuts off a torn end, puts damaged bytes aside and removes the
+//! ending `.open`. So no file `*.warc.gz` has a torn record.
 
-use flate2::bufread::GzDecoder;
+use super::{
+    WarcReader,
+    salvage::{Survey, copy_parts},
+};
 use std::{
+    collections::BTreeSet,
     fs::{self, File, OpenOptions, TryLockError},
-    io::{self, BufReader, Seek, SeekFrom, Write},
+    io::{self, Write},
+    ops::Range,
     path::{Path, PathBuf},
 };
 
-/// What ends the name of a file that is being written.
+/// End of the name of a file that is being written.
 const OPEN: &str = ".open";
+/// End of the name of a file with the damaged bytes of another.
+const DAMAGED: &str = ".damaged";
+/// End of the name of a file that the readable members of a damaged one are copied to.
+const PART: &str = ".part";
+/// Most bytes of a record that is looked at after damage.
+const LONGEST: usize = 1 << 28;
+
+/// A file that an earlier process did not end, and what has been done with it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Leftover {
+    /// Its name from now on. There is no such file if none of its members could be read.
+    pub path: PathBuf,
+    /// Bytes of an unfinished member that were cut off at its end, as a killed process leaves it.
+    pub torn: u64,
+    /// Bytes that could not be read, and stand in [`Leftover::aside`] from now on.
+    pub damaged: u64,
+    /// Number of the places at which they stood.
+    pub places: usize,
+    /// File with the damaged bytes.
+    pub aside: Option<PathBuf>,
+    /// URLs of requests whose answers were in the damaged bytes.
+    pub lost: Vec<String>,
+}
 
 /// The files of one run.
 pub struct WarcFiles {
@@ -20,6 +49,7 @@ pub struct WarcFiles {
     most: u64,
     serial: u32,
     current: Option<Current>,
+    leftovers: Vec<Leftover>,
 }
 
 struct Current {
@@ -39,9 +69,15 @@ impl WarcFiles {
             Err(e) if e.kind() != io::ErrorKind::AlreadyExists => return Err(e),
             _ => {}
         }
-        end_leftovers(folder)?;
+        let leftovers = end_leftovers(folder)?;
         let (folder, prefix) = (folder.to_owned(), prefix.to_owned());
-        Ok(Self { folder, prefix, most, serial: 0, current: None })
+        Ok(Self { folder, prefix, most, serial: 0, current: None, leftovers })
+    }
+
+    /// Files that earlier processes did not end, and that were ended when the folder was opened.
+    #[must_use]
+    pub fn leftovers(&self) -> &[Leftover] {
+        &self.leftovers
     }
 
     /// Whether `bytes` more go into another file than the last ones, or into the first.
@@ -68,6 +104,7 @@ impl WarcFiles {
                 file => file?,
             };
             file.try_lock()?;
+            sync_folder(&self.folder)?;
             self.current = Some(Current { file, path, length: 0 });
             return Ok(name);
         }
@@ -103,18 +140,29 @@ impl WarcFiles {
     pub fn end(&mut self) -> io::Result<()> {
         let Some(current) = self.current.take() else { return Ok(()) };
         current.file.sync_all()?;
-        close(&current.path)
+        close(&current.path)?;
+        sync_folder(&self.folder)
     }
 }
 
 /// Gives a file its name.
 fn close(path: &Path) -> io::Result<()> {
-    let name = path.as_os_str().to_string_lossy();
-    fs::rename(path, name.strip_suffix(OPEN).unwrap_or(&name))
+    fs::rename(path, closed_name(path))
 }
 
-/// Ends the files that nobody writes any more.
-fn end_leftovers(folder: &Path) -> io::Result<()> {
+fn closed_name(path: &Path) -> PathBuf {
+    let name = path.as_os_str().to_string_lossy();
+    PathBuf::from(name.strip_suffix(OPEN).unwrap_or(&name))
+}
+
+/// Makes names in a folder durable.
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
+}
+
+/// Ends the files that no process writes any more.
+fn end_leftovers(folder: &Path) -> io::Result<Vec<Leftover>> {
+    let mut leftovers = Vec::new();
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
         if !path.as_os_str().to_string_lossy().ends_with(&format!(".warc.gz{OPEN}")) {
@@ -126,38 +174,67 @@ fn end_leftovers(folder: &Path) -> io::Result<()> {
             Err(TryLockError::WouldBlock) => continue,
             Err(TryLockError::Error(e)) => return Err(e),
         }
-        let whole = whole_members(&file)?;
-        file.set_len(whole)?;
-        file.sync_all()?;
-        if whole == 0 { fs::remove_file(&path)? } else { close(&path)? }
+        leftovers.push(end_leftover(&path, &file)?);
     }
-    Ok(())
+    Ok(leftovers)
 }
 
-/// Bytes up to the end of the last member that is whole.
-fn whole_members(file: &File) -> io::Result<u64> {
-    let length = file.metadata()?.len();
-    let mut raw = BufReader::with_capacity(1 << 18, file);
-    raw.seek(SeekFrom::Start(0))?;
-    let mut whole = 0;
-    while whole < length {
-        let mut member = GzDecoder::new(&mut raw);
-        match io::copy(&mut member, &mut io::sink()) {
-            Ok(_) => {}
-            // of what is written here nothing is damaged but the end
-            Err(e)
-                if matches!(
-                    e.kind(),
-                    io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData
-                ) =>
-            {
-                return Ok(whole);
-            }
-            Err(e) => return Err(e),
-        }
-        whole = raw.stream_position()?;
+/// Ends a file of a process that was killed: whole members stay, a torn end is cut off, and damaged bytes are put aside.
+fn end_leftover(path: &Path, file: &File) -> io::Result<Leftover> {
+    let survey = Survey::of(file)?;
+    let mut leftover = Leftover { path: closed_name(path), torn: survey.torn, ..Leftover::default() };
+    if !survey.damaged.is_empty() {
+        salvage(path, file, &survey, &mut leftover)?;
+        return Ok(leftover);
     }
-    Ok(whole)
+    let whole = survey.whole.last().map_or(0, |last| last.end);
+    file.set_len(whole)?;
+    file.sync_all()?;
+    if whole == 0 {
+        fs::remove_file(path)?;
+    } else {
+        close(path)?;
+    }
+    Ok(leftover)
+}
+
+/// Writes the readable members and the damaged bytes of a file into files of their own, and removes it. If the process is
+/// killed meanwhile, the next one starts over, since the file is removed last.
+fn salvage(path: &Path, file: &File, survey: &Survey, leftover: &mut Leftover) -> io::Result<()> {
+    let written = |name: &Path, parts: &[Range<u64>]| {
+        let mut to = File::create(name)?;
+        let bytes = copy_parts(file, parts, &mut to)?;
+        to.sync_all().map(|()| bytes)
+    };
+    let named = |ending: &str| {
+        let mut name = leftover.path.clone().into_os_string();
+        name.push(ending);
+        PathBuf::from(name)
+    };
+    let (aside, part) = (named(DAMAGED), named(PART));
+    leftover.damaged = written(&aside, &survey.damaged)?;
+    leftover.places = survey.damaged.len();
+    if !survey.whole.is_empty() {
+        written(&part, &survey.whole)?;
+        leftover.lost = lost_answers(&part)?;
+        fs::rename(&part, &leftover.path)?;
+    }
+    leftover.aside = Some(aside);
+    sync_folder(path.parent().unwrap_or(Path::new(".")))?;
+    fs::remove_file(path)
+}
+
+/// URLs of the requests in a file whose answers are not in it: both are appended in one step.
+fn lost_answers(path: &Path) -> io::Result<Vec<String>> {
+    let (mut answers, mut requests) = (BTreeSet::new(), Vec::new());
+    for record in WarcReader::new(File::open(path)?, LONGEST)?.flatten() {
+        if record.record_type() == "request" {
+            requests.push((record.header("WARC-Concurrent-To").to_owned(), record.target_uri()));
+        } else {
+            answers.insert(record.header("WARC-Record-ID").to_owned());
+        }
+    }
+    Ok(requests.into_iter().filter(|(answer, _)| !answers.contains(answer)).map(|(_, url)| url).collect())
 }
 
 #[cfg(test)]
@@ -218,6 +295,64 @@ mod tests {
                 assert_eq!(payloads(&directory.path().join("a-00000.warc.gz")).len(), whole, "{cut}");
             }
         }
+    }
+
+    fn damaged_file(members: &[Vec<u8>], damage: impl Fn(&mut Vec<u8>)) -> (tempfile::TempDir, Leftover) {
+        let directory = tempfile::tempdir().unwrap();
+        let mut bytes = members.concat();
+        damage(&mut bytes);
+        fs::write(directory.path().join("a-00000.warc.gz.open"), &bytes).unwrap();
+        let files = WarcFiles::open(directory.path(), "b", 1000).unwrap();
+        let [leftover] = files.leftovers() else { panic!("{:?}", files.leftovers()) };
+        (directory, leftover.clone())
+    }
+
+    /// Every byte of the second of three members is flipped in turn: the other two are always kept.
+    #[test]
+    fn a_damaged_member_costs_itself_alone() {
+        let members = [member(b"first"), member(&b"second ".repeat(20)), member(b"third")];
+        let (start, end) = (members[0].len(), members[0].len() + members[1].len());
+        for at in start..end {
+            let (directory, leftover) = damaged_file(&members, |bytes| bytes[at] ^= 0x55);
+            let kept = payloads(&directory.path().join("a-00000.warc.gz"));
+            if kept.len() == 3 {
+                // time, system and level in a member's head mean nothing
+                assert!((4..10).contains(&(at - start)), "{at}");
+                continue;
+            }
+            assert_eq!(kept, [b"first".as_slice(), b"third"], "{at}");
+            assert_eq!((leftover.damaged, leftover.places, leftover.torn), ((end - start) as u64, 1, 0));
+            assert_eq!(names(directory.path()), ["a-00000.warc.gz", "a-00000.warc.gz.damaged"]);
+            assert_eq!(fs::metadata(leftover.aside.unwrap()).unwrap().len(), leftover.damaged);
+        }
+    }
+
+    #[test]
+    fn a_damaged_and_torn_file_keeps_what_is_whole_and_names_lost_answers() {
+        let [id, other] = [Uuid::new_v4(), Uuid::new_v4()];
+        let answer = |id| {
+            let record = NewRecord { kind: "response", id, payload: b"answer", ..NewRecord::default() };
+            record.member().unwrap()
+        };
+        let request = |url, id| {
+            let to = crate::record_id(id);
+            let fields: &[(&str, &str)] = &[("WARC-Concurrent-To", &to)];
+            let record = NewRecord { kind: "request", target_uri: url, fields, ..NewRecord::default() };
+            record.member().unwrap()
+        };
+        let members = [answer(id), request("http://a/1", id), answer(other), request("http://a/2", other)];
+        let middle = members[0].len() / 2;
+        let (directory, leftover) = damaged_file(&members, |bytes| {
+            bytes[middle] ^= 0xff;
+            bytes.truncate(bytes.len() - 3);
+        });
+        assert_eq!(leftover.lost, ["http://a/1"]);
+        assert_eq!((leftover.damaged, leftover.torn), (members[0].len() as u64, members[3].len() as u64 - 3));
+        assert_eq!(payloads(&directory.path().join("a-00000.warc.gz")).len(), 2);
+        // nothing can be read: the bytes are kept, an empty archive is not
+        let (directory, leftover) = damaged_file(&members[..1], |bytes| bytes[middle] ^= 0xff);
+        assert_eq!((names(directory.path()).len(), leftover.places), (1, 1));
+        assert_eq!(names(directory.path()), ["a-00000.warc.gz.damaged"]);
     }
 
     #[test]

@@ -17,6 +17,8 @@ pub(super) struct Stream<R: Read + Seek> {
     member: u64,
     /// Bytes read out of a plain file, less those in the buffer.
     plain_at: u64,
+    /// Bytes other than padding that were passed over in the search for a member.
+    passed_over: u64,
 }
 
 enum Source<R: Read + Seek> {
@@ -27,12 +29,14 @@ enum Source<R: Read + Seek> {
 }
 
 impl<R: Read + Seek> Stream<R> {
-    pub(super) fn new(file: R) -> io::Result<Self> {
+    /// Reads a file from where it stands, which has to be the beginning of a member or of a plain record.
+    pub(super) fn new(mut file: R) -> io::Result<Self> {
+        let start = file.stream_position()?;
         let mut raw = BufReader::with_capacity(BUFFER, file);
         let compressed = raw.fill_buf()?.starts_with(&MEMBER[..2]);
         let source =
             if compressed { Source::Member(Box::new(GzDecoder::new(raw))) } else { Source::Plain(raw) };
-        Ok(Self { source, buffer: Vec::new(), at: 0, member: 0, plain_at: 0 })
+        Ok(Self { source, buffer: Vec::new(), at: 0, member: start, plain_at: start, passed_over: 0 })
     }
 
     /// Where the present member begins in the file.
@@ -55,6 +59,11 @@ impl<R: Read + Seek> Stream<R> {
         Ok(())
     }
 
+    /// Returns how many bytes the last search for a member has passed over, padding aside.
+    pub(super) const fn take_passed_over(&mut self) -> u64 {
+        std::mem::replace(&mut self.passed_over, 0)
+    }
+
     /// Goes to the next member; whether there is one. What lies between members is passed over.
     pub(super) fn next_member(&mut self) -> io::Result<bool> {
         match std::mem::replace(&mut self.source, Source::None) {
@@ -72,7 +81,10 @@ impl<R: Read + Seek> Stream<R> {
             Source::Member(decoder) => {
                 let mut raw = decoder.into_inner();
                 raw.seek(SeekFrom::Start(self.member + 1))?;
-                self.find_member(raw)
+                let found = self.find_member(raw);
+                // they belong to the damage that is known
+                self.passed_over = 0;
+                found
             }
             // a plain file that cannot be read is not damaged, but gone
             _ => Ok(false),
@@ -91,6 +103,7 @@ impl<R: Read + Seek> Stream<R> {
             let mut used = 0;
             for byte in available {
                 used += 1;
+                self.passed_over += u64::from(!matches!(byte, 0 | b'\r' | b'\n'));
                 matched = if MEMBER.get(matched) == Some(byte) {
                     matched + 1
                 } else {
@@ -106,6 +119,7 @@ impl<R: Read + Seek> Stream<R> {
                 // within the buffer nearly always, so that nothing is read twice
                 raw.seek_relative(-3)?;
                 self.member = start;
+                self.passed_over = self.passed_over.saturating_sub(MEMBER.len() as u64);
                 self.source = Source::Member(Box::new(GzDecoder::new(raw)));
                 return Ok(true);
             }

@@ -10,6 +10,9 @@ use std::{
 
 /// The variable by which its processes are found again.
 pub(super) const VARIABLE: &str = "CRAWL_CHROME_PROFILE";
+/// Longest path of the browser's temporary folder: it has a socket in `org.chromium.Chromium.XXXXXX/SingletonSocket`, whose
+/// path may have 107 bytes.
+const LONGEST_TEMPORARY: usize = 60;
 /// Names under which the browser is installed, and a path. The shells come first: they are the same engine without the parts for a
 /// person, and a page costs them half as much. Debian's has a script of its name in `PATH`, which stays between us and the browser: a
 /// parent-death signal would end the script alone.
@@ -140,6 +143,10 @@ pub(super) fn command(path: &Path, settings: &ChromeSettings, proxy: SocketAddr,
         command.env(variable, profile);
     }
     command.env(VARIABLE, profile);
+    // the folders `org.chromium.Chromium.*`, which a killed browser leaves, go with the profile
+    if profile.as_os_str().len() <= LONGEST_TEMPORARY {
+        command.env("TMPDIR", profile);
+    }
     command.process_group(0);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     command

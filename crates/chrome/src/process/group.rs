@@ -1,7 +1,16 @@
 //! Processes as the kernel shows them under `/proc`.
 
 use rustix::process::{Pid, Signal, kill_process_group};
-use std::fs;
+use std::{
+    fs,
+    thread::sleep,
+    time::{Duration, Instant},
+};
+
+/// Longest time that the processes of a killed group are waited for.
+const DYING: Duration = Duration::from_secs(5);
+/// Pause between two looks at a dying group.
+const LOOK: Duration = Duration::from_millis(5);
 
 /// A process group that can be killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,6 +20,22 @@ impl Group {
     pub(crate) fn kill(self) {
         // it may be gone already
         let _ = kill_process_group(self.0, Signal::KILL);
+    }
+
+    /// Kills the group and waits until none of its processes runs any more, for a few seconds at most.
+    #[expect(clippy::disallowed_methods, reason = "the end of processes that are no children is no event")]
+    pub(crate) fn end(self) {
+        self.kill();
+        let begun = Instant::now();
+        while self.runs() && begun.elapsed() < DYING {
+            sleep(LOOK);
+        }
+    }
+
+    /// Returns true if a process of the group runs. One that is dead and not waited for does not.
+    fn runs(self) -> bool {
+        let own = self.0.as_raw_nonzero().get();
+        processes().any(|pid| group_of(pid) == Some(own) && !is_dead(pid))
     }
 
     /// Bytes of memory that its processes hold and share with no file: anonymous and shared memory.
@@ -40,6 +65,12 @@ pub(super) fn processes() -> impl Iterator<Item = u32> {
 pub(super) fn stat_field(pid: u32, index: usize) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     stat.rsplit_once(')')?.1.split_whitespace().nth(index)?.parse().ok()
+}
+
+/// Returns true if there is no such process, or it is dead and was not waited for.
+pub(super) fn is_dead(pid: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(')').is_none_or(|(_, fields)| fields.trim_start().starts_with(['Z', 'X']))
 }
 
 pub(super) fn group_of(pid: u32) -> Option<i32> {

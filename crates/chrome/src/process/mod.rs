@@ -11,11 +11,11 @@ use crate::{
 use command::command;
 pub use command::find_browser;
 pub(crate) use group::Group;
-use profile::new_profile;
+use group::is_dead;
 pub(crate) use profile::reap;
+use profile::{new_profile, remove_profile};
 use rustix::process::{Pid, geteuid};
 use std::{
-    fs,
     io::{BufRead, BufReader, Read},
     net::SocketAddr,
     process::{Child, ChildStderr},
@@ -72,9 +72,7 @@ impl Process {
 
     /// Whether the browser still runs.
     pub(crate) fn is_alive(&self) -> bool {
-        let stat = fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap_or_default();
-        // dead, it is a zombie until it is waited for
-        stat.rsplit_once(')').is_some_and(|(_, fields)| !fields.trim_start().starts_with('Z'))
+        !is_dead(self.child.id())
     }
 }
 
@@ -82,12 +80,10 @@ impl Drop for Process {
     fn drop(&mut self) {
         self.group.kill();
         let _ = self.child.wait();
+        // a process that has not quite died may still write into the profile
+        self.group.end();
         if let Some(profile) = self.profile.take() {
-            let path = profile.path().to_owned();
-            // a process of the group that has not quite died may still write: then the next start removes the rest
-            if let Err(error) = profile.close() {
-                tracing::debug!("the browser's profile {} is left for later: {error}", path.display());
-            }
+            remove_profile(&profile.keep());
         }
     }
 }

@@ -5,13 +5,17 @@ use super::{
     group::{Group, group_of, processes, start_time},
 };
 use rustix::process::{Pid, geteuid};
-use std::{fs, os::unix::fs::MetadataExt, path::Path};
+use std::{fs, io::ErrorKind, os::unix::fs::MetadataExt, path::Path, thread::sleep, time::Duration};
 use tempfile::TempDir;
 
 /// How a profile's directory is called.
 const PREFIX: &str = "crawl-chrome-";
 /// The file in it that says whose it is: process id and start time.
 pub(super) const MARK: &str = "crawl-owner";
+/// Tries to remove a profile, and the pause between two of them.
+const TRIES: u32 = 20;
+const PAUSE: Duration = Duration::from_millis(50);
+
 pub(super) fn new_profile(base: &Path) -> std::io::Result<TempDir> {
     let profile = tempfile::Builder::new().prefix(PREFIX).tempdir_in(base)?;
     let own = std::process::id();
@@ -30,6 +34,28 @@ pub(super) fn new_profile(base: &Path) -> std::io::Result<TempDir> {
     fs::create_dir(&default)?;
     fs::write(default.join("Preferences"), preferences.to_string())?;
     Ok(profile)
+}
+
+/// Removes a profile whose processes are dead. What cannot be removed keeps its owner's mark, so that a later start tries again.
+#[expect(clippy::disallowed_methods, reason = "the end of a writer that is not known is no event")]
+pub(super) fn remove_profile(profile: &Path) {
+    let mark = fs::read(profile.join(MARK));
+    for attempt in 1..=TRIES {
+        match fs::remove_dir_all(profile) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                if attempt < TRIES {
+                    sleep(PAUSE);
+                    continue;
+                }
+                tracing::debug!("the browser's profile {} is left for later: {error}", profile.display());
+                if let Ok(mark) = &mark {
+                    // the directory may have become unwritable
+                    let _ = fs::write(profile.join(MARK), mark);
+                }
+            }
+            _ => return,
+        }
+    }
 }
 
 /// Ends the browsers of crawls that were killed, and removes their profiles: directories of ours, marked with an owner
@@ -64,11 +90,9 @@ fn reap_one(profile: &Path) -> bool {
             continue;
         }
         if let Some(group) = group_of(pid).and_then(Pid::from_raw) {
-            Group(group).kill();
+            Group(group).end();
         }
     }
-    if let Err(error) = fs::remove_dir_all(profile) {
-        tracing::debug!("the browser's profile {} is left for later: {error}", profile.display());
-    }
+    remove_profile(profile);
     true
 }

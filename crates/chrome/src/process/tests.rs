@@ -2,10 +2,10 @@
 
 use super::{
     Group,
-    command::{VARIABLE, find_browser},
-    profile::{MARK, new_profile, reap},
+    command::{VARIABLE, command, find_browser},
+    profile::{MARK, new_profile, reap, remove_profile},
 };
-use crate::error::RenderError;
+use crate::{error::RenderError, settings::ChromeSettings};
 use rustix::process::Pid;
 use std::{
     fs,
@@ -82,6 +82,35 @@ fn what_a_dead_owner_left_is_killed_and_removed_and_nothing_else() {
     assert!(!orphan.ended().success());
     assert!(ours.0.try_wait().unwrap().is_none(), "the browser of a live owner was killed");
     assert!(!left.exists() && mine.exists() && other.exists());
+}
+
+/// A process that writes into the profile until it dies does not keep the profile from being removed.
+#[test]
+fn a_profile_that_is_written_to_until_the_end_is_removed() {
+    let base = tempfile::tempdir().unwrap();
+    let profile = new_profile(base.path()).unwrap().keep();
+    let mut command = Command::new("sh");
+    let script = "while :; do mkdir -p a/b/c; : > a/b/c/$i; i=$((i + 1)); done";
+    command.args(["-c", script]).current_dir(&profile).process_group(0);
+    let mut writer = Sleeper(command.spawn().unwrap());
+    until("it writes", || profile.join("a/b/c").exists());
+    // not waited for: the group is, until it is a zombie
+    writer.group().end();
+    remove_profile(&profile);
+    assert_eq!(fs::read_dir(base.path()).unwrap().count(), 0);
+    assert!(!writer.ended().success());
+}
+
+#[test]
+fn temporary_files_of_the_browser_are_in_its_profile() {
+    let variable = |profile: &Path| {
+        let (settings, proxy) = (ChromeSettings::default(), "127.0.0.1:1".parse().unwrap());
+        let command = command(Path::new("/bin/true"), &settings, proxy, profile);
+        command.get_envs().find(|(name, _)| *name == "TMPDIR").map(|(_, value)| value.unwrap().to_owned())
+    };
+    assert_eq!(variable(Path::new("/tmp/crawl-chrome-1")), Some("/tmp/crawl-chrome-1".into()));
+    let long = format!("/tmp/{}/crawl-chrome-1", "x".repeat(60));
+    assert_eq!(variable(Path::new(&long)), None, "its socket would have no room");
 }
 
 #[test]

@@ -6,6 +6,7 @@
 
 mod decision;
 pub mod replay;
+mod scratch;
 
 pub use decision::{Decided, Decision};
 
@@ -14,7 +15,7 @@ use crate::{
     context::{HTML, StageError, now_ms, rfc3339},
     cpu::CpuPool,
 };
-use crawl_archive::{NewRecord, WarcFiles, digest, record_id, request_head, response_head};
+use crawl_archive::{Leftover, NewRecord, WarcFiles, digest, record_id, request_head, response_head};
 use crawl_fetch::{Exchange, Recorded, Recorder};
 use crawl_model::{ExtractedPage, FetchedPage, HostKey};
 use rustc_hash::FxHashMap;
@@ -54,6 +55,8 @@ struct State {
     known: FxHashMap<String, First>,
     /// Why nothing more is written.
     failure: Option<io::Error>,
+    /// Bytes of earlier runs' files that could not be read when the archive was opened.
+    damaged: u64,
 }
 
 /// The capture that a later one with the same payload refers to.
@@ -80,8 +83,16 @@ impl Archive {
         let files = WarcFiles::open(&folder, &prefix, most)
             .map_err(|source| StageError::Output { name: folder.display().to_string(), source })?;
         let info = info(config);
-        let state = Mutex::new(State { files, known: FxHashMap::default(), failure: None });
+        files.leftovers().iter().for_each(tell_of_leftover);
+        let damaged = files.leftovers().iter().map(|leftover| leftover.damaged).sum();
+        let state = Mutex::new(State { files, known: FxHashMap::default(), failure: None, damaged });
         Ok(Some(Self { shared: Arc::new(Shared { folder, info, state }), cpu }))
+    }
+
+    /// Bytes that an earlier run had archived and that could not be read any more when the archive was opened.
+    #[must_use]
+    pub fn damaged_bytes(&self) -> u64 {
+        self.shared.state().damaged
     }
 
     /// Keeps that a run begins.
@@ -318,6 +329,29 @@ impl Shared {
             state.known.insert(digest.to_owned(), first);
         }
         None
+    }
+}
+
+/// Lost answers that are named in a warning.
+const NAMED: usize = 10;
+
+/// Logs what has been done with a file that a killed run has left: a torn end is normal, damage is not.
+fn tell_of_leftover(leftover: &Leftover) {
+    let file = leftover.path.display();
+    if leftover.torn > 0 {
+        tracing::info!("{file}: an unfinished record of {} bytes was cut off", leftover.torn);
+    }
+    let Some(aside) = &leftover.aside else { return };
+    let Leftover { damaged, places, lost, .. } = leftover;
+    tracing::warn!(
+        "{file}: {damaged} bytes at {places} places are damaged and were put into {}; the records in them are lost",
+        aside.display()
+    );
+    if !lost.is_empty() {
+        let named = lost.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(" ");
+        let more = lost.len().saturating_sub(NAMED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        tracing::warn!("{file}: {} answers are lost: {named}{more}", lost.len());
     }
 }
 

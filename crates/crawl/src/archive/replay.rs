@@ -3,8 +3,11 @@
 //! What the network decided stays as it was: which pages there are, by which strategy each was had, what its site reserves.
 //! Everything from the bytes on is done anew, by the stages of a crawl. Of several captures of a URL the last one counts, unless the
 //! page was gone after it.
+//!
+//! A damaged archive is replayed as far as it can be read. Parts that cannot be read, and pages whose bytes are lost, are counted
+//! and named, and the replay ends with [`Exit::Damaged`].
 
-use super::{Decided, Decision};
+use super::{Decided, Decision, scratch::Scratch};
 use crate::{
     cli::ReplayArgs,
     config::{self, Config},
@@ -17,13 +20,14 @@ use crate::{
     sink::Sink,
     threads::{self, Stages},
 };
-use crawl_archive::{WarcReader, WarcRecord, parse_record_id};
+use crawl_archive::{RecordError, WarcReader, WarcRecord, parse_record_id};
 use crawl_fetch::{Canonicalizer, decode_body};
 use crawl_model::{CrawlRequest, ExtractedPage, Frontier as _, HostKey, Lane, NewUrl, StoreError, UrlKey};
 use crawl_store::SqliteStore;
 use rustc_hash::FxHashMap;
 use std::{
     collections::VecDeque,
+    fmt,
     fs::File,
     io::{self, Seek, SeekFrom},
     path::{Path, PathBuf},
@@ -34,6 +38,7 @@ use tokio::{
     sync::mpsc::{Sender, channel},
     task::JoinHandle,
 };
+use tokio_util::sync::CancellationToken;
 use url::Url;
 use uuid::Uuid;
 
@@ -50,31 +55,49 @@ const FIELDS: u64 = 1 << 20;
 pub fn run(args: &ReplayArgs) -> Result<Exit, Failure> {
     let config = config::load(args.config.as_deref(), config::environment()?, args.overrides())?;
     crate::logging::start(&config.log)?;
+    crate::memory::check_address_space(config.extract.threads)?;
     let began = Instant::now();
     let most =
         usize::try_from(config.fetch.max_sitemap.as_u64().max(config.fetch.max_body.as_u64()) + FIELDS);
     let archive = Index::of(&args.dir, most.unwrap_or(usize::MAX))?;
-    let directory = tempfile::Builder::new().prefix("crawl-replay-").tempdir();
-    let directory =
-        directory.map_err(|e| Failure::new(Exit::Storage, format!("no folder for the state: {e}")))?;
-    let store = SqliteStore::open(directory.path())?;
-    store.begin_round()?;
-    let records = output_of(&config)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .map_err(|e| Failure::new(Exit::Internal, format!("the runtime cannot be started: {e}")))?;
-    let pages = archive.pages.len();
-    let context = Arc::new(run::context(config, Arc::new(store))?);
+    // caught from here on: the folder is removed whatever comes
+    let stop = CancellationToken::new();
+    let _runtime = runtime.enter();
+    let signals = runtime.spawn(run::stop_on_signals(stop.clone(), args.quiet));
+    let base = std::env::temp_dir();
+    let scratch = Scratch::new(&base, "crawl-replay-").map_err(|e| {
+        Failure::new(Exit::Storage, format!("{}: no folder for the state of the replay: {e}", base.display()))
+    })?;
+    let store = SqliteStore::open(scratch.path())?;
+    store.begin_round()?;
+    let records = output_of(&config)?;
+    let (pages, damage) = (archive.pages.len(), archive.damage());
+    let context = Context { cancel: stop, ..run::context(config, Arc::new(store))? };
+    let context = Arc::new(context);
     crate::duplicates::open(&context)?;
     // every host that is left when the last page has come is complete
     let _ = context.ending.set(Ending::Drained);
     runtime.block_on(pipeline(Arc::clone(&context), archive, records))?;
+    signals.abort();
+    if context.cancel.is_cancelled() {
+        say("the replay was stopped: the output is not complete, the same command starts over");
+        return Ok(Exit::Interrupted);
+    }
     if !args.quiet {
         let (stats, seconds) = (&context.stats, began.elapsed().as_secs_f64());
         say(&format!("replayed: {} records from {pages} pages in {seconds:.1} s", stats.records.get()));
     }
-    Ok(Exit::Done)
+    match damage {
+        None => Ok(Exit::Done),
+        Some(damage) => Err(Failure::new(
+            Exit::Damaged,
+            format!("{}: {damage}; the output has what could be read", args.dir.display()),
+        )),
+    }
 }
 
 fn output_of(config: &Config) -> Result<Box<dyn RecordOutput>, Failure> {
@@ -116,11 +139,37 @@ async fn pipeline(
     threads::join(stages).await
 }
 
-/// Where records stand.
+/// Place of a capture.
 #[derive(Clone, Copy)]
 struct Place {
     file: usize,
     offset: u64,
+    /// The capture that has its body, if it is a revisit.
+    original: Option<Uuid>,
+}
+
+/// Missing parts of an archive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Damage {
+    /// Parts of files that cannot be read.
+    unreadable: usize,
+    /// Pages whose bytes are not in the archive.
+    lost: usize,
+    /// Files with damaged bytes that a crawl has put aside.
+    put_aside: usize,
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let counts = [
+            (self.unreadable, "unreadable parts"),
+            (self.lost, "pages without their bytes"),
+            (self.put_aside, "files of damaged bytes that a crawl has put aside"),
+        ];
+        let counts = counts.iter().filter(|(count, _)| *count > 0);
+        let counts: Vec<String> = counts.map(|(count, what)| format!("{count} {what}")).collect();
+        write!(f, "the archive is damaged: {}", counts.join(", "))
+    }
 }
 
 /// What an archive holds, and where.
@@ -133,29 +182,40 @@ struct Index {
     /// Runs before the one that began the last round.
     earlier_runs: usize,
     most: usize,
+    /// Parts of files that cannot be read.
+    unreadable: usize,
+    /// Files with damaged bytes that a crawl has put aside.
+    put_aside: usize,
 }
 
 impl Index {
     fn of(dir: &Path, most: usize) -> Result<Self, Failure> {
         let fail = |e: io::Error| Failure::usage(format!("{}: {e}", dir.display()));
-        let mut files = Vec::new();
+        let (mut files, mut put_aside) = (Vec::new(), 0);
         for entry in std::fs::read_dir(dir).map_err(fail)? {
             let path = entry.map_err(fail)?.path();
             let name = path.to_string_lossy();
             if [".warc.gz", ".warc", ".warc.gz.open"].iter().any(|ending| name.ends_with(ending)) {
                 files.push(path);
+            } else if name.ends_with(".warc.gz.damaged") {
+                tracing::warn!("{name} has damaged bytes of the archive");
+                put_aside += 1;
             }
         }
         // their names begin with the time of their run, then count
         files.sort();
         let canonicalizer = Canonicalizer::default();
         let (mut captures, mut pages) = (FxHashMap::default(), FxHashMap::default());
-        let (mut runs, mut earlier_runs) = (0, 0);
+        let (mut runs, mut earlier_runs, mut unreadable) = (0, 0, 0);
         for (number, file) in files.iter().enumerate() {
-            for (offset, record) in records(file, most).map_err(fail)? {
+            let tell = |is_damage: bool, error: &dyn fmt::Display| {
+                unreadable += usize::from(is_damage);
+                tracing::warn!(file = %file.display(), "a record cannot be read: {error}");
+            };
+            for (offset, record) in records(file, most, tell).map_err(fail)? {
                 let Some(id) = parse_record_id(record.header("WARC-Record-ID")) else { continue };
                 if matches!(record.record_type(), "response" | "resource" | "revisit") {
-                    captures.insert(id, Place { file: number, offset });
+                    captures.insert(id, Place { file: number, offset, original: original_of(&record) });
                     continue;
                 }
                 match decision(&record) {
@@ -177,7 +237,18 @@ impl Index {
             let words = "no page in it: only archives that crawl has made with --warc can be replayed";
             return Err(Failure::usage(format!("{}: {words}", dir.display())));
         }
-        Ok(Self { files, captures, pages, canonicalizer, earlier_runs, most })
+        Ok(Self { files, captures, pages, canonicalizer, earlier_runs, most, unreadable, put_aside })
+    }
+
+    /// What is missing, if anything is.
+    fn damage(&self) -> Option<Damage> {
+        let has_bytes = |id: &Uuid| {
+            let place = self.captures.get(id);
+            place.is_some_and(|place| place.original.is_none_or(|first| self.captures.contains_key(&first)))
+        };
+        let lost = self.pages.values().filter(|capture| !has_bytes(capture)).count();
+        let damage = Damage { unreadable: self.unreadable, lost, put_aside: self.put_aside };
+        (damage.unreadable + damage.lost + damage.put_aside > 0).then_some(damage)
     }
 
     /// A capture by its id.
@@ -186,7 +257,8 @@ impl Index {
         let Some(path) = self.files.get(place.file) else { return Ok(None) };
         let mut file = File::open(path)?;
         file.seek(SeekFrom::Start(place.offset))?;
-        Ok(WarcReader::new(file, self.most)?.next().and_then(Result::ok))
+        let record = WarcReader::new(file, self.most)?.next().and_then(Result::ok);
+        Ok(record.filter(|record| parse_record_id(record.header("WARC-Record-ID")) == Some(id)))
     }
 
     /// What a page is extracted from.
@@ -199,25 +271,43 @@ impl Index {
         }
         let content_type = record.http_field("content-type");
         let encoding = record.http_fields("content-encoding").join(",");
-        let body = match parse_record_id(record.header("WARC-Refers-To")) {
-            Some(first) if record.record_type() == "revisit" => {
-                self.capture(first)?.map(|first| first.http_body().to_vec())
-            }
-            _ => Some(record.http_body().to_vec()),
+        let body = match original_of(&record) {
+            Some(first) => self.capture(first)?.map(|first| first.http_body().to_vec()),
+            None => Some(record.http_body().to_vec()),
         };
         Ok(body.map(|body| Capture { url, content_type, encoding, body }))
     }
 }
 
-/// The records of a file that can be read, with where each begins.
-fn records(path: &Path, most: usize) -> io::Result<impl Iterator<Item = (u64, WarcRecord)> + use<>> {
+/// The capture that has the body of a revisit.
+fn original_of(record: &WarcRecord) -> Option<Uuid> {
+    let refers = Some(record).filter(|record| record.record_type() == "revisit");
+    refers.and_then(|record| parse_record_id(record.header("WARC-Refers-To")))
+}
+
+/// The records of a file that can be read, with where each begins; `tell` is called for each part that cannot, with whether it is
+/// damaged or longer than `most` bytes. The last record of a file that is being written, or was when its crawl was killed, may be
+/// unfinished.
+fn records(
+    path: &Path,
+    most: usize,
+    mut tell: impl FnMut(bool, &dyn fmt::Display),
+) -> io::Result<impl Iterator<Item = (u64, WarcRecord)>> {
     let mut reader = WarcReader::new(File::open(path)?, most)?;
-    let name = path.display().to_string();
+    let is_open = path.to_string_lossy().ends_with(".open");
+    let mut unfinished = None;
     Ok(std::iter::from_fn(move || {
         loop {
-            match reader.next()? {
-                Ok(record) => return Some((reader.offset(), record)),
-                Err(error) => tracing::warn!(file = name, %error, "a record cannot be read"),
+            let next = reader.next()?;
+            // it was not the last one
+            if let Some(error) = unfinished.take() {
+                tell(true, &error);
+            }
+            match next {
+                Ok(record) if record.is_intact() => return Some((reader.offset(), record)),
+                Ok(_) => tell(true, &"its digest is another than that of its bytes"),
+                Err(error @ RecordError::Truncated) if is_open => unfinished = Some(error),
+                Err(error) => tell(!matches!(error, RecordError::TooLarge(_)), &error),
             }
         }
     }))
@@ -257,7 +347,7 @@ impl Replay {
         let mut runs = 0;
         for file in &self.archive.files {
             let fail = |source| StageError::Output { name: file.display().to_string(), source };
-            for (_, record) in records(file, self.archive.most).map_err(fail)? {
+            for (_, record) in records(file, self.archive.most, |_, _| ()).map_err(fail)? {
                 match decision(&record) {
                     Some(Decision::Page(page)) => {
                         if let Some(step) = self.extract(*page).map_err(fail)? {
@@ -270,6 +360,9 @@ impl Replay {
                     }
                     Some(Decision::Run { .. }) => runs += 1,
                     Some(Decision::HostDrained { .. } | Decision::Gone { .. }) | None => {}
+                }
+                if self.context.cancel.is_cancelled() {
+                    return Ok(());
                 }
                 while steps.len() > ahead {
                     self.take(steps.pop_front()).await?;
@@ -290,7 +383,7 @@ impl Replay {
             return Ok(None);
         }
         let Some(capture) = self.archive.page(page.capture)? else {
-            tracing::warn!(url = %page.final_url, "the archive has no capture of it");
+            tracing::warn!(url = %page.final_url, "the archive has lost the bytes of this page, it is left out");
             return Ok(None);
         };
         // what came before is no part of the replay: the page counts and is written whatever it was

@@ -4,7 +4,7 @@ use crate::{
     config::{Config, RecrawlMode},
     context::{now_ms, rfc3339},
     recrawl::{Due, Policy},
-    rules_version,
+    rules_version::{self, Readings},
     state::rules_of,
 };
 use crawl_model::{Discovery, RequestId, StoreError};
@@ -39,7 +39,7 @@ impl NextVisits {
     pub(super) fn of(store: &SqliteStore, config: &Config) -> Result<Self, StoreError> {
         let rules = rules_of(store)?.unwrap_or_else(|| rules_version::of(config));
         // no page has links that would be followed anew
-        let policy = Policy::new(&config.recrawl, rules, 0);
+        let policy = Policy::new(&config.recrawl, Readings::of(rules, config), 0);
         let (now, mut after, mut next) = (now_ms(), RequestId(0), None::<i64>);
         let mut visits =
             Self { mode: config.recrawl.mode, now: 0, day: 0, week: 0, later: 0, resting: 0, next: None };
@@ -51,7 +51,7 @@ impl NextVisits {
                 .iter()
                 .filter(|known| !matches!(known.url.discovery, Discovery::Probe | Discovery::SitemapFile));
             for known in pages {
-                let count = match policy.due(known) {
+                let count = match policy.due(known, now) {
                     Due::Never => &mut visits.resting,
                     Due::Always => &mut visits.now,
                     Due::From(at) if at <= now => &mut visits.now,

@@ -7,7 +7,7 @@ use crate::{
     logging::say,
     run, state,
 };
-use crawl_model::UrlKey;
+use crawl_model::{Frontier as _, StoreError, UrlKey};
 use crawl_store::{SqliteStore, StateLock};
 use rustc_hash::FxHashSet;
 use serde::Deserialize;
@@ -38,25 +38,39 @@ pub fn run(args: &RetryArgs) -> Result<Exit, Failure> {
         return Err(Failure::usage("name the seeds of the crawl: crawl retry-errors --seed urls.txt"));
     }
     let dir = state::dir(&settings, args.run.seed.as_deref())?;
-    let reopened = reopen(&dir, &args.kind).map_err(|e| e.in_state(&dir))?;
-    if reopened == 0 {
+    let Found { reopened, unfinished } = reopen(&dir, &args.kind).map_err(|e| e.in_state(&dir))?;
+    if reopened == 0 && !unfinished {
         let of = if args.kind.is_empty() { String::new() } else { format!(" as {}", args.kind.join(" or ")) };
         say(&format!("nothing failed{of} in the last round of {}", dir.display()));
         return Ok(Exit::Done);
     }
-    if !args.run.quiet {
+    if reopened > 0 && !args.run.quiet {
         say(&format!("{reopened} URLs that failed are fetched again"));
     }
     run::run(&args.run)
 }
 
-/// Puts back what the error log of the last round names; returns how many URLs that were.
-fn reopen(dir: &Path, kinds: &[String]) -> Result<usize, Failure> {
+/// State of the last round.
+struct Found {
+    /// URLs that failed and are pending again.
+    reopened: usize,
+    /// It was not finished before: a run of it was stopped or killed.
+    unfinished: bool,
+}
+
+/// Returns true if the last round of a state has URLs left to fetch, or pages to write.
+fn is_unfinished(store: &SqliteStore) -> Result<bool, StoreError> {
+    Ok(store.round()? > 0 && !state::is_finished(store)?)
+}
+
+/// Puts back what the error log of the last round names.
+fn reopen(dir: &Path, kinds: &[String]) -> Result<Found, Failure> {
     let log = dir.join("errors.jsonl");
     let fail = |e: std::io::Error| Failure::usage(format!("{}: {e}", log.display()));
     let lines = BufReader::new(File::open(&log).map_err(fail)?).lines();
     let _lock = StateLock::acquire(dir)?;
     let store = SqliteStore::open(dir)?;
+    let unfinished = is_unfinished(&store)?;
     // a URL may have failed more than once
     let mut failed = FxHashSet::default();
     for line in lines {
@@ -71,5 +85,5 @@ fn reopen(dir: &Path, kinds: &[String]) -> Result<usize, Failure> {
     for batch in failed.chunks(BATCH) {
         reopened += store.reopen_failed(batch)?;
     }
-    Ok(reopened)
+    Ok(Found { reopened, unfinished })
 }

@@ -111,8 +111,9 @@ impl Visit<'_> {
         let started_at_ms = now_ms();
         let asked = self.context.links.canonical(&self.request.url);
         // the page itself may be loaded again; another is for the frontier to allow
-        let (context, page) = (Arc::clone(self.context), asked.clone());
-        let is_page = move |to: &Url| context.links.canonical(to) == page;
+        // the browser keeps it with its tab: with the context in it, which has the browser, neither would ever be dropped
+        let (canonicalizer, page) = (self.context.links.canonicalizer().clone(), asked.clone());
+        let is_page = move |to: &Url| canonicalizer.canonical(to) == page;
         let headers = self.context.client.own_headers(&self.request.url);
         let by_form = !self.was_tried && self.context.config.fetch.strategy == StrategyChoice::Auto;
         let rendered = tokio::select! {

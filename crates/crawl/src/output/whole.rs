@@ -24,6 +24,7 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 fn replace_file(path: &Path, bytes: &[u8], permissions: Option<fs::Permissions>) -> io::Result<()> {
+    remove_leftovers(path);
     write_by(&beside(path), path, bytes, permissions)
 }
 
@@ -127,6 +128,23 @@ impl Drop for Replacement {
     }
 }
 
+/// Removes what processes that were killed have left of replacing this file.
+fn remove_leftovers(path: &Path) {
+    let start = format!(".{}.", path.file_name().unwrap_or_default().to_string_lossy());
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let owner = name.to_str().and_then(|name| name.strip_prefix(&start)?.parse::<u32>().ok());
+        // without /proc nothing is known of other processes
+        if owner.is_some_and(|pid| {
+            Path::new("/proc/self").exists() && !Path::new(&format!("/proc/{pid}")).exists()
+        }) {
+            // another process may have removed it
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
 /// A name in the same folder, since only there a rename is one step, and another for each process.
 fn beside(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -153,6 +171,21 @@ mod tests {
             assert_eq!(fs::read_to_string(&path).unwrap(), text);
         }
         assert_eq!(names(dir.path()), ["report.json"]);
+    }
+
+    #[test]
+    fn what_killed_processes_have_left_is_removed_and_nothing_else() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("report.json");
+        // no process has this number, one has the next, and the others are not ours
+        let others = [".report.json.1", ".report.json.old", ".other.json.999999999", "report.json.999999999"];
+        for name in others.iter().chain(&[".report.json.999999999"]) {
+            fs::write(dir.path().join(name), "left").unwrap();
+        }
+        replace(&path, b"new").unwrap();
+        let mut left = [others.as_slice(), &["report.json"]].concat();
+        left.sort_unstable();
+        assert_eq!(names(dir.path()), left);
     }
 
     #[cfg(unix)]

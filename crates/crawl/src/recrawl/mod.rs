@@ -8,6 +8,8 @@ pub use policy::{Due, Policy};
 use crate::{
     config::{Config, RecrawlMode},
     context::{Context, Finished, now_ms},
+    rules_version::Readings,
+    strategies,
 };
 use crawl_fetch::x_robots_tag;
 use crawl_model::{
@@ -29,7 +31,7 @@ pub struct Recrawl {
     /// This process began the round, so that it has counted all that is still.
     pub whole: bool,
     /// What bodies are read by now, of pages whose links are followed.
-    rules: RulesVersion,
+    rules: Readings,
     /// The depth from which on the links of a page are not followed.
     depth: u64,
     policy: Policy,
@@ -43,6 +45,7 @@ impl Recrawl {
     #[must_use]
     pub fn new(config: &Config, rules: RulesVersion, on: bool) -> Self {
         let (depth, mode) = (config.crawl.depth.or_max(), config.recrawl.mode);
+        let rules = Readings::of(rules, config);
         let policy = Policy::new(&config.recrawl, rules, depth);
         Self { on, whole: false, rules, depth, policy, mode, still: Mutex::default() }
     }
@@ -69,15 +72,14 @@ impl Recrawl {
     }
 
     /// What the body of a page is read by now.
-    #[must_use]
-    pub fn rules_of(&self, page: &CrawlRequest) -> RulesVersion {
+    fn rules_of(&self, page: &CrawlRequest) -> Readings {
         self.rules.of_page(u64::from(page.depth) < self.depth)
     }
 
     /// Whether the same body would bring the text that it brought before.
     #[must_use]
     pub fn reads_as(&self, before: &Before) -> bool {
-        before.rules.is_some_and(|rules| rules.reads_as(self.rules))
+        before.rules.is_some_and(|rules| self.rules.read_as(rules))
     }
 
     /// Whether a page of an earlier round need not be read again if it is unchanged: it would bring the same text, and lead to
@@ -85,7 +87,7 @@ impl Recrawl {
     #[must_use]
     pub fn need_not_read(&self, page: &CrawlRequest) -> bool {
         let before = page.before.as_deref().and_then(|before| before.rules);
-        before.is_some_and(|rules| rules.covers(self.rules_of(page)))
+        before.is_some_and(|rules| self.rules_of(page).are_covered_by(rules))
     }
 }
 
@@ -180,11 +182,13 @@ pub fn unchanged(context: &Context, request: CrawlRequest, history: PageHistory)
     Finished::Known(Box::new(KnownEnd { request, outcome: Outcome::Unchanged, history }))
 }
 
-/// The hash by which a body is known again: that of a plain request, for what a browser shows is more than its body.
+/// The hash by which a body is known again: that of a plain request, for what a browser shows is more than its body. A body
+/// that was cut has none.
 #[must_use]
 pub fn body_hash(page: &FetchedPage) -> Option<BodyHash> {
     let content_type = page.headers.get("content-type");
-    (page.strategy == Strategy::Static).then(|| BodyHash::of(&page.body.bytes, content_type))
+    (page.strategy == Strategy::Static && !page.body.truncated)
+        .then(|| BodyHash::of(&page.body.bytes, content_type))
 }
 
 /// The end of a page whose body is the one that it was read from before, by the same rules and the same way. What a header
@@ -218,7 +222,8 @@ pub fn same_body(context: &Context, page: &FetchedPage, hash: Option<BodyHash>) 
     Some(unchanged(context, page.request.clone(), history))
 }
 
-/// What a visit learnt of a page that was read.
+/// What a visit learnt of a page that was read. One that a limit has cut leaves no validators: they speak of the whole page,
+/// whose rest is not known.
 #[must_use]
 pub fn history(
     context: &Context,
@@ -226,15 +231,16 @@ pub fn history(
     content: ContentHash,
     text: Option<ContentHash>,
 ) -> PageHistory {
+    let (cut, rules) = (strategies::is_cut(page), context.recrawl.rules_of(&page.request));
     PageHistory {
         status: Some(page.status),
-        etag: page.etag.clone(),
-        last_modified: page.last_modified.clone(),
+        etag: page.etag.clone().filter(|_| !cut),
+        last_modified: page.last_modified.clone().filter(|_| !cut),
         sitemap_lastmod: page.request.sitemap_lastmod.clone(),
         content_hash: Some(content),
         text_hash: text,
-        body_hash: page.body_hash.filter(|_| page.strategy == Strategy::Static),
-        rules: Some(context.recrawl.rules_of(&page.request)),
+        body_hash: page.body_hash.filter(|_| page.strategy == Strategy::Static && !cut),
+        rules: Some(if cut { rules.cut } else { rules.whole }),
         strategy: Some(page.strategy),
         fetched_at_ms: Some(page.timings.started_at_ms),
     }

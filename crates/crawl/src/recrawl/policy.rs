@@ -1,7 +1,11 @@
 //! Which URLs are due, from what is known of their visits alone: the time is given, nothing is asked.
 
-use crate::config::{RecrawlMode, RecrawlSection};
-use crawl_model::{Discovery, KnownUrl, Outcome, RulesVersion, Visits};
+use crate::{
+    config::{RecrawlMode, RecrawlSection},
+    rules_version::Readings,
+    stored_time,
+};
+use crawl_model::{Discovery, KnownUrl, Outcome, Visits};
 use jiff::{Timestamp, civil, fmt::rfc2822, tz::TimeZone};
 use std::time::Duration;
 
@@ -30,14 +34,14 @@ pub struct Policy {
     mode: RecrawlMode,
     min_age_ms: f64,
     max_age_ms: f64,
-    rules: RulesVersion,
+    rules: Readings,
     depth: u64,
 }
 
 impl Policy {
     /// As the settings say; `rules` are those that pages are read by now, with links that are followed from pages above `depth`.
     #[must_use]
-    pub fn new(settings: &RecrawlSection, rules: RulesVersion, depth: u64) -> Self {
+    pub fn new(settings: &RecrawlSection, rules: Readings, depth: u64) -> Self {
         let millis = |age: Duration| age.as_secs_f64() * 1e3;
         let (min_age_ms, max_age_ms) = (millis(settings.min_age), millis(settings.max_age));
         Self { mode: settings.mode, min_age_ms, max_age_ms, rules, depth }
@@ -46,16 +50,17 @@ impl Policy {
     /// Whether a known URL other than a seed is asked again in a round that begins at `now_ms`.
     #[must_use]
     pub fn is_due(&self, known: &KnownUrl, now_ms: i64) -> bool {
-        match self.due(known) {
+        match self.due(known, now_ms) {
             Due::Always => true,
             Due::From(at_ms) => now_ms >= at_ms,
             Due::Never => false,
         }
     }
 
-    /// From when on a known URL other than a seed is asked again, as far as that is known beforehand: a sitemap may wake it.
+    /// From when on a known URL other than a seed is asked again, as far as that is known beforehand: a sitemap may wake it. A
+    /// last visit that the clock dated wrongly is one of an unknown time: the page is due, and its visit corrects the date.
     #[must_use]
-    pub fn due(&self, known: &KnownUrl) -> Due {
+    pub fn due(&self, known: &KnownUrl, now_ms: i64) -> Due {
         match (self.mode, known.url.discovery) {
             (_, Discovery::Probe) => return Due::Never,
             // only what they list tells of new pages
@@ -64,10 +69,11 @@ impl Policy {
             (RecrawlMode::Auto | RecrawlMode::Changed, _) => {}
         }
         let history = &known.history;
-        let Some(fetched_at) = history.fetched_at_ms else { return Due::Always };
+        let visit = history.fetched_at_ms.and_then(|at_ms| stored_time::past(at_ms, now_ms));
+        let Some(fetched_at) = visit else { return Due::Always };
         let is_page = history.content_hash.is_some();
         let rules = self.rules.of_page(u64::from(known.url.depth) < self.depth);
-        if failed(known) || (is_page && !history.rules.is_some_and(|read_by| read_by.covers(rules))) {
+        if failed(known) || (is_page && !history.rules.is_some_and(|read_by| rules.are_covered_by(read_by))) {
             return Due::Always;
         }
         let latest = self.max_age_ms * PUNCTUAL;
@@ -150,7 +156,7 @@ fn millis(lastmod: &str) -> Option<i64> {
 mod tests {
     use super::*;
     use crate::config;
-    use crawl_model::{ContentHash, HostKey, NewUrl, PageHistory, RequestId, UrlKey};
+    use crawl_model::{ContentHash, HostKey, NewUrl, PageHistory, RequestId, RulesVersion, UrlKey};
 
     const HOUR: i64 = 3_600_000;
     const DAY: i64 = 24 * HOUR;
@@ -158,7 +164,8 @@ mod tests {
 
     fn policy(mode: RecrawlMode) -> Policy {
         let config = config::load(None, std::iter::empty(), Vec::new()).unwrap();
-        Policy::new(&RecrawlSection { mode, ..config.recrawl }, RULES, 9)
+        let rules = Readings::of(RULES, &config);
+        Policy::new(&RecrawlSection { mode, ..config.recrawl }, rules, 9)
     }
 
     fn known(fetched_at: i64, visits: Visits) -> KnownUrl {
@@ -227,6 +234,17 @@ mod tests {
         let never =
             Visits { first_ms: Some(-900 * DAY), changed_ms: Some(-900 * DAY), visits: 50, changes: 0 };
         assert!(!policy.is_due(&known(0, never), 25 * DAY) && policy.is_due(&known(0, never), 30 * DAY));
+    }
+
+    /// A clock that once stood in 2100 puts no page off; one that was some minutes ahead makes none due.
+    #[test]
+    fn a_last_visit_in_the_future_is_one_of_an_unknown_time() {
+        let policy = policy(RecrawlMode::Auto);
+        let visited = |at| policy.is_due(&known(at, once(at)), 0);
+        assert!(visited(74 * 365 * DAY) && visited(2 * DAY));
+        assert!(!visited(10 * 60_000) && !visited(-19 * HOUR));
+        let changed = Policy { mode: RecrawlMode::Changed, ..policy };
+        assert!(changed.is_due(&known(74 * 365 * DAY, once(0)), 0));
     }
 
     #[test]

@@ -98,12 +98,27 @@ impl State {
     /// # Errors
     /// When storage fails.
     pub fn note_damage(&self, opened: &Opened) -> Result<(), StoreError> {
-        let Some(damage) = &opened.damage else { return Ok(()) };
-        tracing::warn!("{damage}");
-        let noted = self.store.get(DAMAGE_KEY)?.filter(|noted| !noted.is_empty());
-        let words = noted.map_or_else(|| damage.clone(), |noted| format!("{noted}; {damage}"));
-        self.store.put(DAMAGE_KEY, &words)
+        opened.damage.as_deref().map_or(Ok(()), |damage| note_damage(&*self.store, damage))
     }
+}
+
+/// Notes lost records, for the exit code of the run that ends the round.
+///
+/// # Errors
+/// When storage fails.
+pub fn note_damage(store: &dyn Store, damage: &str) -> Result<(), StoreError> {
+    tracing::warn!("{damage}");
+    let noted = store.get(DAMAGE_KEY)?.filter(|noted| !noted.is_empty());
+    let words = noted.map_or_else(|| damage.to_owned(), |noted| format!("{noted}; {damage}"));
+    store.put(DAMAGE_KEY, &words)
+}
+
+/// Returns true if lost records were noted that no exit code has told of yet.
+///
+/// # Errors
+/// When storage fails.
+pub fn has_damage(store: &dyn Store) -> Result<bool, StoreError> {
+    Ok(store.get(DAMAGE_KEY)?.is_some_and(|noted| !noted.is_empty()))
 }
 
 /// The lost records that were noted, which are told now and not again.

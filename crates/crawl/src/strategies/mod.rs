@@ -345,8 +345,9 @@ fn amp_page(context: &Context, page: &ExtractedPage) -> Option<Url> {
     (matches!(url.scheme(), "http" | "https") && here && other).then_some(url)
 }
 
-/// Whether a page is less than what its site sent or would have shown, by a limit of ours: it says nothing of its form.
-fn is_cut(page: &ExtractedPage) -> bool {
+/// Returns true if a page is less than what its site sent or would have shown, by a limit of ours: it says nothing of its form.
+#[must_use]
+pub fn is_cut(page: &ExtractedPage) -> bool {
     let cut = |w: &Warning| {
         matches!(w, Warning::BodyTruncated | Warning::DeadlineExceeded | Warning::PartialContent)
     };

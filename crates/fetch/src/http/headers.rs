@@ -53,17 +53,19 @@ pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     parse_retry_after(headers.get(RETRY_AFTER)?.to_str().ok()?)
 }
 
+/// Longest pause that a `Retry-After` is believed to ask for.
+pub const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(366 * 86_400);
+
 /// The pause that the value of a `Retry-After` asks for, in seconds or as a date (RFC 9110 §10.2.3). Nonsense says nothing: dates
 /// that have passed, and more than a year.
 #[must_use]
 pub fn parse_retry_after(value: &str) -> Option<Duration> {
-    const YEAR: Duration = Duration::from_secs(366 * 86_400);
     let value = value.trim();
     let wait = match value.parse::<u64>() {
         Ok(seconds) => Duration::from_secs(seconds),
         Err(_) => httpdate::parse_http_date(value).ok()?.duration_since(system_time()).ok()?,
     };
-    (!wait.is_zero() && wait <= YEAR).then_some(wait)
+    (!wait.is_zero() && wait <= LONGEST_RETRY_AFTER).then_some(wait)
 }
 
 /// The headers of every request; `client` are those of the client that is imitated, the user's own come last.

@@ -19,7 +19,7 @@ pub use client::{Fetched, HttpClient, Resource};
 pub use content::{SkipKind, foreign_format};
 pub use decode::decode_body;
 pub use exchange::{Exchange, Recorded, Recorder, Truncated};
-pub use headers::parse_retry_after;
+pub use headers::{LONGEST_RETRY_AFTER, parse_retry_after};
 pub use resolve::ResolveRule;
 pub use settings::{HostAuth, HttpSettings, ProxyChoice, RequestHeader};
 pub use transport::{Answer, Transport, Waiting};

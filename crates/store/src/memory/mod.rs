@@ -339,10 +339,14 @@ impl Row {
             visits.visits += 1;
             visits.changes += u32::from(changed);
         }
-        if changed || visits.changed_ms.is_none() {
+        // what is dated later than this visit was dated by a clock that was wrong
+        let is_later = |time: Option<i64>| time.zip(at).is_some_and(|(time, at)| time > at);
+        if changed || visits.changed_ms.is_none() || is_later(visits.changed_ms) {
             visits.changed_ms = at;
         }
-        visits.first_ms = visits.first_ms.or(at);
+        if visits.first_ms.is_none() || is_later(visits.first_ms) {
+            visits.first_ms = at;
+        }
         if outcome == Outcome::Gone {
             let (status, sitemap_lastmod) = (history.status, self.history.sitemap_lastmod.take());
             self.history = PageHistory {

@@ -1,8 +1,9 @@
 //! What SQLite and the operating system say, as [`StoreError`].
 
+use crate::lock::no_locks;
 use crawl_model::StoreError;
-use rusqlite::{Error, ErrorCode};
-use std::{io, path::Path};
+use rusqlite::{Connection, Error, ErrorCode, ffi};
+use std::{io, path::Path, time::Duration};
 
 /// The kinds are told apart by what the user can do: make room, wait for the other process, start afresh.
 #[expect(clippy::needless_pass_by_value, reason = "the shape that map_err takes")]
@@ -27,6 +28,35 @@ pub(crate) fn sql(error: Error) -> StoreError {
     }
 }
 
+/// The error of opening a database in a directory, or that its file system has no locks. SQLite calls that "locked", too, so a
+/// database that no other process knows is tried.
+pub(in crate::sqlite) fn or_no_locks(dir: &Path, error: StoreError) -> StoreError {
+    let (StoreError::Busy(words) | StoreError::Full(words)) = &error else { return error };
+    let name = dir.join(format!(".locks-{}.sqlite", std::process::id()));
+    let can_lock = Connection::open(&name).and_then(|probe| {
+        probe.busy_timeout(Duration::ZERO)?;
+        probe.execute_batch("BEGIN IMMEDIATE; ROLLBACK")
+    });
+    // it may not have been made
+    let _ = std::fs::remove_file(&name);
+    match can_lock {
+        Err(Error::SqliteFailure(failure, _)) if is_lock_error(failure) => no_locks(dir, words),
+        _ => error,
+    }
+}
+
+fn is_lock_error(failure: ffi::Error) -> bool {
+    failure.code == ErrorCode::DatabaseBusy
+        || [
+            ffi::SQLITE_IOERR_LOCK,
+            ffi::SQLITE_IOERR_RDLOCK,
+            ffi::SQLITE_IOERR_UNLOCK,
+            ffi::SQLITE_IOERR_CHECKRESERVEDLOCK,
+            ffi::SQLITE_IOERR_SHMLOCK,
+        ]
+        .contains(&failure.extended_code)
+}
+
 /// An error of the file system while it was asked for `path`.
 pub(crate) fn io_error(path: &Path, error: &io::Error) -> StoreError {
     let text = format!("{}: {error}", path.display());
@@ -45,7 +75,19 @@ pub(crate) fn io_error(path: &Path, error: &io::Error) -> StoreError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rusqlite::ffi;
+
+    #[test]
+    fn a_database_that_another_process_holds_is_not_taken_for_one_without_locks() {
+        let dir = tempfile::tempdir().unwrap();
+        let busy = or_no_locks(dir.path(), StoreError::Busy("database is locked".into()));
+        assert!(matches!(busy, StoreError::Busy(_)));
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "the probe is removed");
+        for (code, lock) in
+            [(ffi::SQLITE_BUSY, true), (ffi::SQLITE_IOERR_LOCK, true), (ffi::SQLITE_FULL, false)]
+        {
+            assert_eq!(is_lock_error(ffi::Error::new(code)), lock, "{code}");
+        }
+    }
 
     #[test]
     fn codes_become_what_the_user_can_do() {

@@ -142,7 +142,7 @@ impl SqliteStore {
     pub fn open_with(dir: &Path, options: StoreOptions) -> Result<Self, StoreError> {
         fs::create_dir_all(dir).map_err(|e| io_error(dir, &e))?;
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
-        let at = |error| in_file(dir, error);
+        let at = |error| in_file(dir, error::or_no_locks(dir, error));
         let seal = seal::take(dir)?;
         let mut conn = connect(dir, flags, options).map_err(sql).map_err(at)?;
         set_up_log(&conn, options).map_err(sql).map_err(at)?;

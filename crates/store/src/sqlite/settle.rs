@@ -11,13 +11,16 @@ use crate::ledger::{HostId, Place};
 use crawl_model::{LeaseRef, NewText, Outcome, OutputMark, RequestId, Settlement, StoreError, UrlKey};
 use rusqlite::{CachedStatement, Connection, OptionalExtension};
 
+// A first visit and a last change that are dated later than this visit were dated by a clock that was wrong: they get its time.
+
 /// The content was seen: everything that an earlier visit taught is replaced. `?13`: it is new or has changed.
 const REPLACE: &str = "UPDATE urls SET outcome = ?2, status = ?3, etag = ?4, last_modified = ?5, \
                        content_hash = ?6, fetched_at = ?7, fetched_lastmod = ?8, text_hash = ?9, body_hash = ?10, \
                        rules = ?11, via = ?12, read_at = ?7, seen_at = ?7, \
-                       changed_at = iif(?13 OR first_at IS NULL, ?7, changed_at), \
+                       changed_at = iif(?13 OR first_at IS NULL OR changed_at > ?7, ?7, changed_at), \
                        visits = visits + (first_at IS NOT NULL), \
-                       changes = changes + (first_at IS NOT NULL AND ?13), first_at = coalesce(first_at, ?7) WHERE id = ?1";
+                       changes = changes + (first_at IS NOT NULL AND ?13), \
+                       first_at = iif(first_at IS NULL OR first_at > ?7, ?7, first_at) WHERE id = ?1";
 
 /// It was not (a 304, a failure): only what is given is overwritten. `?13`: the page is there.
 const MERGE: &str = "UPDATE urls SET outcome = ?2, status = coalesce(?3, status), etag = coalesce(?4, etag), \
@@ -25,8 +28,9 @@ const MERGE: &str = "UPDATE urls SET outcome = ?2, status = coalesce(?3, status)
                      fetched_at = coalesce(?7, fetched_at), fetched_lastmod = coalesce(?8, fetched_lastmod), \
                      text_hash = coalesce(?9, text_hash), body_hash = coalesce(?10, body_hash), \
                      rules = coalesce(?11, rules), via = coalesce(?12, via), seen_at = iif(?13, ?7, seen_at), \
-                     changed_at = coalesce(changed_at, ?7), visits = visits + (first_at IS NOT NULL), \
-                     first_at = coalesce(first_at, ?7) WHERE id = ?1";
+                     changed_at = iif(changed_at IS NULL OR changed_at > ?7, ?7, changed_at), \
+                     visits = visits + (first_at IS NOT NULL), \
+                     first_at = iif(first_at IS NULL OR first_at > ?7, ?7, first_at) WHERE id = ?1";
 
 /// It is no more, so that what comes in its place is new.
 const FORGET: &str = "UPDATE urls SET outcome = ?2, status = ?3, etag = NULL, last_modified = NULL, \

@@ -125,6 +125,15 @@ pub fn visits_and_changes_are_counted(store: &impl Store) {
     let (known, before) = visit(Outcome::Failed, failed);
     assert_eq!((known.visits.visits, known.visits.changes), (4, 1));
     assert_eq!(before.unwrap().seen_at_ms, Some(40), "it was not seen");
+    // the clock was ahead for one visit: the next one, of whatever outcome, dates the last change anew
+    let (known, _) = visit(Outcome::Record, page("of 2100", 4_000));
+    assert_eq!(known.visits, Visits { visits: 5, changes: 2, changed_ms: Some(4_000), ..visits });
+    let failed = PageHistory { fetched_at_ms: Some(60), ..Default::default() };
+    let (known, _) = visit(Outcome::Failed, failed);
+    assert_eq!((known.visits.first_ms, known.visits.changed_ms), (Some(10), Some(60)));
+    // and the first one, where it is the first visit that was dated wrongly
+    let (known, _) = visit(Outcome::Unchanged, page("of 2100", 5));
+    assert_eq!((known.visits.first_ms, known.visits.changed_ms), (Some(5), Some(5)));
 }
 
 pub fn a_page_that_is_gone_is_new_when_it_comes_back(store: &impl Store) {

@@ -4,7 +4,7 @@ mod analysis;
 mod rows;
 
 use super::{
-    error::{io_error, sql},
+    error::{io_error, or_no_locks, sql},
     migrate::{Migrations, migrate},
     texts::Texts,
 };
@@ -56,6 +56,11 @@ impl SqliteProjects {
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             fs::create_dir_all(folder).map_err(|e| io_error(folder, &e))?;
         }
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        Self::connect(path).map_err(|error| or_no_locks(folder, error))
+    }
+
+    fn connect(path: &Path) -> Result<Self, StoreError> {
         let mut writer = connect(path).map_err(sql)?;
         claim(&writer, path)?;
         writer.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(())).map_err(sql)?;

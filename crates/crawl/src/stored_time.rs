@@ -1,0 +1,37 @@
+//! Times that a state holds, read by a clock that may have been set since they were written.
+//!
+//! A clock that once stood in 2100 must put nothing off, and one that was some minutes ahead must change nothing. So a time
+//! may be ahead of the clock by a day. A later one was written by a wrong clock and counts as unknown.
+
+use std::time::Duration;
+
+/// Milliseconds by which a stored time of the past may be ahead of the clock.
+const TOLERANCE_MS: i64 = 86_400_000;
+
+/// The stored time of something that has happened; none if the clock was wrong then.
+#[must_use]
+pub const fn past(stored_ms: i64, now_ms: i64) -> Option<i64> {
+    if stored_ms.saturating_sub(now_ms) > TOLERANCE_MS { None } else { Some(stored_ms) }
+}
+
+/// Time left until a stored time that was `longest` ahead at most when it was written. None if it is over, or the clock was
+/// wrong then.
+#[must_use]
+pub fn left(stored_ms: i64, now_ms: i64, longest: Duration) -> Option<Duration> {
+    let left = Duration::from_millis(u64::try_from(stored_ms.saturating_sub(now_ms)).ok()?);
+    (left <= longest.saturating_add(Duration::from_millis(TOLERANCE_MS.unsigned_abs()))).then_some(left)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_of_a_clock_that_was_wrong_are_unknown() {
+        let (day, hour) = (86_400_000, Duration::from_secs(3_600));
+        assert_eq!([past(-5, 0), past(day, 0), past(day + 1, 0)], [Some(-5), Some(day), None]);
+        assert_eq!(past(i64::MAX, i64::MIN), None);
+        assert_eq!(left(1_000, 0, hour), Some(Duration::from_secs(1)));
+        assert_eq!([left(-1, 0, hour), left(3_600_000 + day + 1, 0, hour)], [None, None]);
+    }
+}
