@@ -127,10 +127,8 @@ impl Shard {
             state.stream.hold(&text_of(&page), &read, order);
             state.changed += u64::from(kept::is_counted(&context, &page));
             self.context.stats.held.add(1);
-        } else {
-            // the lease had run out: the URL is pending again
-            self.context.stats.requeued.add(1);
         }
+        // otherwise the lease has run out, and the URL is pending again
         self.context.stats.changed.notify_one();
         self.release_due(&host)
     }

@@ -76,7 +76,10 @@ impl Sink {
     /// # Errors
     /// When output or storage fails. What was not settled stays leased or held.
     pub fn run(mut self, runtime: &Handle, mut finished: Receiver<Finished>) -> Result<(), StageError> {
+        let context = Arc::clone(&self.context);
         while let Some(first) = finished.blocking_recv() {
+            // what is in the batch is still leased when it is settled
+            let _fence = context.leases.hold();
             self.take(first)?;
             let until = Instant::now() + GATHER;
             while self.settlements.len() < self.context.config.output.batch
@@ -95,6 +98,9 @@ impl Sink {
     }
 
     fn take(&mut self, finished: Finished) -> Result<(), StageError> {
+        if self.is_late(&finished)? {
+            return Ok(());
+        }
         match finished {
             Finished::Page(page, share) => {
                 self.shares.extend(share);
@@ -109,6 +115,23 @@ impl Sink {
                 Ok(())
             }
         }
+    }
+
+    /// Returns true if the lease has run out and the URL was given back to the frontier.
+    fn is_late(&self, finished: &Finished) -> Result<bool, StageError> {
+        let lease = match finished {
+            _ if !self.context.leases.has_expired() => None,
+            Finished::Page(page, _) => Some(lease_of(page)),
+            Finished::Failed(failed, _) => failed.lease.map(|(id, token)| LeaseRef { id, token }),
+            Finished::Known(end) => Some(LeaseRef::from(&end.request)),
+            Finished::Other { lease, .. } => Some(*lease),
+        };
+        let Some(lease) = lease else { return Ok(false) };
+        let late = !self.context.store.is_current(lease)?;
+        if late {
+            tracing::info!(id = lease.id.0, "a page came after its lease had run out; its URL is fetched again");
+        }
+        Ok(late)
     }
 
     fn page(&mut self, mut page: CleanPage) -> Result<(), StageError> {

@@ -51,6 +51,8 @@ pub(super) struct Host {
     /// The number of the slot that began the pause with its request; 0 for a pause after an answer.
     pub(super) begun_by: u64,
     pub(super) in_flight: usize,
+    /// It was refused to a caller that is to hear when one of its slots is freed.
+    pub(super) watched: bool,
     /// What robots.txt asks for, as far as we let it.
     pub(super) crawl_delay: Duration,
     /// Pause that 429 and 503 brought; zero for none.
@@ -76,6 +78,7 @@ impl Host {
             limiter: None,
             begun_by: 0,
             in_flight: 0,
+            watched: false,
             crawl_delay: Duration::ZERO,
             slow_delay: Duration::ZERO,
             slowed_at: None,
