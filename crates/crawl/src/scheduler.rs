@@ -151,7 +151,10 @@ impl Scheduler {
             };
             if expired > 0 {
                 context.stats.requeued.add(expired as u64);
-                tracing::warn!(expired, "leases ran out before their pages came; their URLs are fetched again");
+                tracing::warn!(
+                    expired,
+                    "leases ran out before their pages came; their URLs are fetched again"
+                );
             }
             self.leases_expired = Instant::now();
         }
@@ -234,11 +237,7 @@ impl Scheduler {
 
     /// Slots of a host for as many URLs as it has, `most` at most. Returns true with them if the host gives no more for now; it
     /// is suspended then.
-    fn slots(
-        &mut self,
-        host: &ReadyHost,
-        most: usize,
-    ) -> Result<(Vec<Option<HostSlot>>, bool), StageError> {
+    fn slots(&mut self, host: &ReadyHost, most: usize) -> Result<(Vec<Option<HostSlot>>, bool), StageError> {
         let mut slots: Vec<Option<HostSlot>> = Vec::new();
         while slots.len() < host.pending.min(most) {
             match self.context.gate.try_acquire_watched(&host.host) {
@@ -351,3 +350,6 @@ fn unconditional(mut request: CrawlRequest) -> CrawlRequest {
     }
     request
 }
+
+#[cfg(test)]
+mod tests;

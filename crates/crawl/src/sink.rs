@@ -129,7 +129,10 @@ impl Sink {
         let Some(lease) = lease else { return Ok(false) };
         let late = !self.context.store.is_current(lease)?;
         if late {
-            tracing::info!(id = lease.id.0, "a page came after its lease had run out; its URL is fetched again");
+            tracing::info!(
+                id = lease.id.0,
+                "a page came after its lease had run out; its URL is fetched again"
+            );
         }
         Ok(late)
     }

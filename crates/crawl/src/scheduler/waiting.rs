@@ -176,7 +176,10 @@ mod tests {
         assert_eq!(waiting.next(), Some(now + PAUSE));
         assert!(waiting.due(now, PAUSE).is_empty());
         assert_eq!(waiting.due(now + PAUSE, PAUSE), [key("time")]);
-        assert_eq!(waiting.released(vec![key("slot"), key("time"), key("later")]), [key("slot"), key("later")]);
+        assert_eq!(
+            waiting.released(vec![key("slot"), key("time"), key("later")]),
+            [key("slot"), key("later")]
+        );
         assert!(waiting.next().is_none() && waiting.hosts.is_empty());
     }
 
