@@ -6,7 +6,7 @@
 mod run;
 mod support;
 
-use run::{PATIENCE, Running, Sandbox, run};
+use run::{PATIENCE, Run, Sandbox, run};
 use std::{
     process::Command,
     time::{Duration, Instant},
@@ -197,7 +197,7 @@ fn hosts_that_wait_hide_none_that_is_ready() {
     command.args(["--seed", "seeds.txt", "--state-dir", "state", "-O", "out.jsonl"]);
     command.args(["--allow-address", "127.0.0.0/8"]).env("CRAWL_FETCH_RETRIES", "0");
     command.env("CRAWL_CRAWL_SOFT404", "false").env("CRAWL_CRAWL_AI_OPTOUT_FILES", "false");
-    let crawl = Running::start(&mut command);
+    let crawl = Run::start(&mut command);
     // robots.txt and four pages; with four turns a second most of the others have had none by then
     let done = server.wait(PATIENCE, |requests| requests.len() >= 5);
     crawl.kill();

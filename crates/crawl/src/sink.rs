@@ -262,3 +262,72 @@ impl Sink {
 fn mark(name: &str, offset: Option<u64>) -> Option<OutputMark> {
     offset.map(|offset| OutputMark { name: name.to_owned(), offset })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{config, output::LineRecords, run};
+    use crawl_model::{Discovery, Frontier, HostKey, Lane, NewUrl, UrlKey};
+    use crawl_store::MemoryStore;
+
+    struct Nowhere;
+
+    impl Output for Nowhere {
+        fn write(&mut self, _: &[u8]) -> Result<(), StageError> {
+            Ok(())
+        }
+
+        fn sync(&mut self) -> Result<Option<u64>, StageError> {
+            Ok(None)
+        }
+
+        fn name(&self) -> &'static str {
+            "nowhere"
+        }
+    }
+
+    /// Otherwise its record would stand twice: the URL is fetched again.
+    #[test]
+    fn a_page_whose_lease_has_run_out_is_not_written() {
+        let url = "http://h.test/";
+        let host = HostKey::from_stored("h.test");
+        let store = MemoryStore::new();
+        store.begin_round().unwrap();
+        let seed = NewUrl {
+            key: UrlKey::of(url),
+            url: url.to_owned(),
+            host: host.clone(),
+            depth: 0,
+            discovery: Discovery::Seed,
+            redirects: Vec::new(),
+            sitemap_lastmod: None,
+        };
+        store.enqueue(&[seed]).unwrap();
+        let config = config::load(None, std::iter::empty(), Vec::new()).unwrap();
+        let context = Arc::new(run::context(config, Arc::new(store)).unwrap());
+        let lease = || LeaseRef::from(&context.store.lease(&host, Lane::Plain, 1, "w", 0, 100).unwrap()[0]);
+        let end = |lease| Finished::Other {
+            lease,
+            outcome: Outcome::Skipped,
+            kind: "test",
+            history: Box::default(),
+        };
+        let records = LineRecords::new(Box::new(Nowhere), None);
+        let mut sink = Sink::new(Arc::clone(&context), Box::new(records), Box::new(Nowhere));
+
+        let late = lease();
+        let expire = || context.leases.try_expire(|| context.store.expire_leases(100));
+        {
+            let _batch = context.leases.hold();
+            assert_eq!(expire().unwrap(), None, "no lease runs out while a batch is being written");
+        }
+        assert_eq!(expire().unwrap(), Some(1));
+        let current = lease();
+        sink.take(end(late)).unwrap();
+        assert!(sink.settlements.is_empty() && sink.tally.ended == 0);
+        sink.take(end(current)).unwrap();
+        sink.commit().unwrap();
+        assert!(context.store.drained().unwrap());
+        assert_eq!((context.stats.ended.get(), context.stats.kinds()["test"]), (1, 1));
+    }
+}

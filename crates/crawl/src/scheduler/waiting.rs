@@ -50,9 +50,10 @@ struct Queue {
 }
 
 impl Queue {
-    fn push(&mut self, host: &ReadyHost) {
+    fn push(&mut self, host: &ReadyHost, asked: bool) {
         let again = self.tried.take_if(|tried| *tried == host.host).is_some();
-        let queue = if host.begun { &mut self.begun } else { &mut self.others };
+        // a first lease may have been for the address alone
+        let queue = if host.begun && asked { &mut self.begun } else { &mut self.others };
         if again {
             queue.push_front(host.host.clone());
         } else {
@@ -71,14 +72,14 @@ impl WaitingHosts {
             (None, _) => Wait::Slot,
             (Some(at), None) => Wait::Time(self.wake(at, Waiter::Host(host.host.clone()))),
             (Some(at), Some(address)) => {
-                self.put_off_at(address, host, at);
+                self.put_off_at(address, host, refused.asked, at);
                 Wait::Address
             }
         };
         self.hosts.insert(host.host.clone(), wait);
     }
 
-    fn put_off_at(&mut self, address: IpAddr, host: &ReadyHost, at: Instant) {
+    fn put_off_at(&mut self, address: IpAddr, host: &ReadyHost, asked: bool, at: Instant) {
         let timer = self.wake(at, Waiter::Address(address));
         let queue = self.addresses.entry(address).or_insert_with(|| Queue {
             begun: VecDeque::new(),
@@ -89,7 +90,7 @@ impl WaitingHosts {
         if queue.timer != timer {
             self.timers.remove(&std::mem::replace(&mut queue.timer, timer));
         }
-        queue.push(host);
+        queue.push(host, asked);
     }
 
     fn wake(&mut self, at: Instant, waiter: Waiter) -> Timer {
@@ -163,7 +164,8 @@ mod tests {
     }
 
     fn refused(at: Option<Instant>, address: Option<&str>) -> NotYet {
-        NotYet { at, dead: false, address: address.map(|address| address.parse().unwrap()) }
+        let address = address.map(|address| address.parse().unwrap());
+        NotYet { at, dead: false, address, asked: true }
     }
 
     #[test]
@@ -201,6 +203,7 @@ mod tests {
         for (name, begun) in [("a", false), ("b", false), ("c", true)] {
             waiting.put_off(&host(name, begun), shared(1));
         }
+        waiting.put_off(&host("located", true), NotYet { asked: false, ..shared(1) });
         assert_eq!(waiting.timers.len(), 1, "the group has one timer");
         assert_eq!(waiting.due(now + PAUSE, PAUSE), [key("c")]);
         assert_eq!(waiting.due(now + 2 * PAUSE, PAUSE), [key("a")]);
@@ -208,9 +211,9 @@ mod tests {
         waiting.put_off(&host("a", false), shared(3));
         waiting.put_off(&host("d", false), shared(3));
         assert!(waiting.released(vec![key("a")]).is_empty());
-        let order: Vec<_> = (3..6).flat_map(|after| waiting.due(now + after * PAUSE, PAUSE)).collect();
-        assert_eq!(order, [key("a"), key("b"), key("d")]);
-        waiting.due(now + 6 * PAUSE, PAUSE);
+        let order: Vec<_> = (3..7).flat_map(|after| waiting.due(now + after * PAUSE, PAUSE)).collect();
+        assert_eq!(order, [key("a"), key("b"), key("located"), key("d")]);
+        waiting.due(now + 7 * PAUSE, PAUSE);
         assert!(waiting.addresses.is_empty() && waiting.timers.is_empty() && waiting.hosts.is_empty());
     }
 }

@@ -51,6 +51,8 @@ pub(super) struct Host {
     /// The number of the slot that began the pause with its request; 0 for a pause after an answer.
     pub(super) begun_by: u64,
     pub(super) in_flight: usize,
+    /// A request to it has ended.
+    pub(super) asked: bool,
     /// It was refused to a caller that is to hear when one of its slots is freed.
     pub(super) watched: bool,
     /// What robots.txt asks for, as far as we let it.
@@ -78,6 +80,7 @@ impl Host {
             limiter: None,
             begun_by: 0,
             in_flight: 0,
+            asked: false,
             watched: false,
             crawl_delay: Duration::ZERO,
             slow_delay: Duration::ZERO,

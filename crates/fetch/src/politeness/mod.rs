@@ -37,6 +37,8 @@ pub struct NotYet {
     pub dead: bool,
     /// The address that makes the host wait, where `at` is not the host's own time.
     pub address: Option<IpAddr>,
+    /// A request to the host has ended before.
+    pub asked: bool,
 }
 
 struct Shared {
@@ -112,20 +114,21 @@ impl Gate {
         // after a break one request finds out whether the host is back
         let slots = if host.failures >= settings.break_after { 1 } else { settings.host_concurrency.max(1) };
         let watch = watched && host.in_flight > 0;
+        let asked = host.asked;
         if host.in_flight >= slots {
             host.watched |= watch;
-            return Err(NotYet { at: None, dead, address: None });
+            return Err(NotYet { at: None, dead, address: None, asked });
         }
         let told = host.not_before.filter(|&at| at > now);
         let later = told.or_else(|| host.limiter.as_ref().and_then(ready_at));
         if later.is_some() {
             host.watched |= watch;
-            return Err(NotYet { at: later, dead, address: None });
+            return Err(NotYet { at: later, dead, address: None, asked });
         }
         // its pause is over, also if the address makes it wait
         host.limiter = None;
         if let Some(later) = address.and_then(|address| addresses.ready_at(address)) {
-            return Err(NotYet { at: Some(later), dead, address });
+            return Err(NotYet { at: Some(later), dead, address, asked });
         }
         host.not_before = None;
         host.in_flight += 1;
@@ -287,6 +290,7 @@ impl Shared {
         let now = Instant::now();
         self.release(key, |host| {
             host.last_used = now;
+            host.asked = true;
             learn(host, outcome, started, &self.settings, now);
             if self.settings.host_concurrency <= 1 || outcome.asks_for_less() {
                 host.begin_pause(&self.settings, 0);
