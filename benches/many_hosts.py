@@ -91,7 +91,7 @@ async def many(args, directory):
             seen["record"] = time.monotonic()
 
     cpu = await crawl(args.crawl, directory, [(address, first[1]) for address in addresses], args.most, watch)
-    page = min(at for at, _, path in log if path == "/")
+    page = min((at for at, _, path in log if path == "/"), default=float("inf"))
     last = log[len(log) * 9 // 10 - 1][0]
     rate, most = len(log) * 0.9 / (last - log[0][0]), PLACES / LATENCY
     with open(output) as file:

@@ -296,18 +296,13 @@ pub fn context(config: Config, store: Arc<dyn Store>) -> Result<Context, Failure
     );
     let politeness = config.politeness.settings(&config.fetch);
     let gate = Gate::with_addresses(politeness, client.address_book());
-    let retry = RetrySettings {
-        retries: config.fetch.retries,
-        backoff: config.fetch.backoff,
-        max_backoff: config.fetch.max_backoff,
-    };
     let cpu =
         CpuPool::new(config.extract.threads).map_err(|e| Failure::new(Exit::Internal, e.to_string()))?;
     Ok(Context {
         sketcher: duplicates::sketcher(&config)?,
         cpu,
         recrawl,
-        retry,
+        retry: retry(&config),
         browser,
         lessons: Lessons::new(config.strategies.trial_pages, config.strategies.reexamine_pages),
         extractor: PageExtractor::from_rules(rules, extraction(&config.extract, &product_token)),
@@ -336,6 +331,13 @@ pub fn context(config: Config, store: Arc<dyn Store>) -> Result<Context, Failure
         store,
         config,
     })
+}
+
+/// How failed requests are repeated.
+const fn retry(config: &Config) -> RetrySettings {
+    let (retries, backoff, max_backoff) =
+        (config.fetch.retries, config.fetch.backoff, config.fetch.max_backoff);
+    RetrySettings { retries, backoff, max_backoff }
 }
 
 /// How pages are extracted.
