@@ -8,7 +8,10 @@ mod support;
 
 use run::{Sandbox, run};
 use serde_json::Value;
-use std::time::Duration;
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 use support::{
     made::page,
     server::{Request, Response, Server},
@@ -138,4 +141,40 @@ fn opt_outs_are_obeyed_and_recorded() {
     let (said, _, targets) = crawled(&[], "false");
     assert_eq!(said, ["/", "/art/1", "/behind", "/mined/1", "/mined/free", "/open"].map(free));
     assert!(!targets.iter().any(|target| target.contains("tdmrep") || target == "/ai.txt"), "{targets:?}");
+}
+
+/// While an origin's files wait for the host's turn, other hosts are asked, however few places there are.
+#[test]
+fn opt_out_files_give_their_place_back() {
+    const HOSTS: usize = 12;
+    let log: Arc<Mutex<Vec<(usize, String)>>> = Arc::default();
+    let site = |host: usize| {
+        let log = Arc::clone(&log);
+        let handler = move |request: &Request| {
+            log.lock().unwrap().push((host, request.path().to_owned()));
+            match request.path() {
+                "/" => Response::html(page(&format!("host {host}"), &[])),
+                _ => Response::status(404),
+            }
+        };
+        Server::start(0, handler).unwrap()
+    };
+    let (servers, sandbox): (Vec<Server>, _) = ((0..HOSTS).map(site).collect(), Sandbox::new());
+    let seeds: Vec<String> = servers.iter().map(|server| server.url("/")).collect();
+    sandbox.write("seeds.txt", seeds.join("\n") + "\n");
+    let mut command = sandbox.bare();
+    command.args(["--seed", "seeds.txt", "--state-dir", "state", "-O", "out.jsonl", "-c", "2"]);
+    command.args(["--delay", "2s", "--allow-address", "127.0.0.0/8"]);
+    command.env("CRAWL_CRAWL_SOFT404", "false").env("CRAWL_FETCH_ADDRESS_SHARE", "0");
+    run(&mut command).expect(0);
+    assert_eq!(sandbox.records("out.jsonl").len(), HOSTS);
+    let log = log.lock().unwrap();
+    for host in 0..HOSTS {
+        let own: Vec<&str> =
+            log.iter().filter(|(at, _)| *at == host).map(|(_, path)| path.as_str()).collect();
+        assert_eq!(own, ["/robots.txt", "/.well-known/tdmrep.json", "/ai.txt", "/"]);
+        let of = |path: &str| log.iter().position(|(at, asked)| *at == host && asked == path).unwrap();
+        let between = of("/ai.txt") - of("/.well-known/tdmrep.json");
+        assert!(between > HOSTS / 2, "{between} requests in a pause of host {host}: {log:?}");
+    }
 }

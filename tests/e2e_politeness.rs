@@ -6,7 +6,7 @@
 mod run;
 mod support;
 
-use run::{Sandbox, run};
+use run::{PATIENCE, Run, Sandbox, run};
 use std::{
     process::Command,
     time::{Duration, Instant},
@@ -184,4 +184,22 @@ fn rules_outlive_their_time_while_robots_txt_is_unreachable() {
     assert_eq!(kinds, ["robots_disallowed"]);
     let requests = server.requests();
     assert_eq!(requests.iter().filter(|r| r.path() == "/robots.txt").count(), 2);
+}
+
+/// Thousands of hosts that wait for their address do not hide a host that is ready.
+#[test]
+fn hosts_that_wait_hide_none_that_is_ready() {
+    let (server, sandbox) = (Server::start(0, Tree::of(4).handler()).unwrap(), Sandbox::new());
+    // nobody listens there, and each is asked in a turn of its address
+    let waiting = (20_000..25_000).map(|port| format!("http://127.77.0.1:{port}/\n"));
+    sandbox.write("seeds.txt", waiting.collect::<String>() + &server.url("/") + "\n");
+    let mut command = sandbox.bare();
+    command.args(["--seed", "seeds.txt", "--state-dir", "state", "-O", "out.jsonl"]);
+    command.args(["--allow-address", "127.0.0.0/8"]).env("CRAWL_FETCH_RETRIES", "0");
+    command.env("CRAWL_CRAWL_SOFT404", "false").env("CRAWL_CRAWL_AI_OPTOUT_FILES", "false");
+    let crawl = Run::start(&mut command);
+    // robots.txt and four pages; with four turns a second most of the others have had none by then
+    let done = server.wait(PATIENCE, |requests| requests.len() >= 5);
+    crawl.kill();
+    assert!(done, "{:?}", server.targets());
 }

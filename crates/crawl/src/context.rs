@@ -8,6 +8,7 @@ use crate::{
     cpu::CpuPool,
     feeds::FeedBook,
     judge::Judge,
+    lease_fence::LeaseFence,
     links::LinkPolicy,
     opt_outs::OptOutCache,
     projects::{KeepError, Keeper},
@@ -98,6 +99,8 @@ pub struct Context {
     pub scope_lock: Mutex<()>,
     /// Names this process in leases.
     pub worker: String,
+    /// Keeps leases that run out from doubling a record.
+    pub leases: LeaseFence,
 }
 
 /// Name in the store of the hosts that asked to be left alone, each with the time until which.

@@ -77,8 +77,8 @@ pub async fn worker(
             biased;
             () = context.cancel.cancelled() => {
                 // state is saved: the URL is pending again, the attempt does not count
-                context.store.requeue(lease, now_ms(), attempt, strategy)?;
-                context.stats.requeued.add(1);
+                let given_back = context.store.requeue(lease, now_ms(), attempt, strategy)?;
+                context.stats.requeued.add(u64::from(given_back));
                 Answer::Requeued
             }
             answer = visit.run() => answer?,

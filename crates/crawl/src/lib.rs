@@ -18,6 +18,7 @@ mod hints;
 mod host_state;
 pub mod judge;
 pub mod latency;
+pub mod lease_fence;
 pub mod links;
 mod logging;
 pub mod mcp;

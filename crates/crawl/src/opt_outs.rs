@@ -16,24 +16,33 @@ use url::Url;
 const MAX_IN_MEMORY: usize = 32 << 20;
 /// Redirects that are followed for a file, all on its host.
 const MAX_HOPS: usize = 5;
-/// How long a request waits for its turn: whoever makes it holds a place that other hosts could use.
+/// How long a request waits for its turn where it does so with a place that other hosts could use.
 const MAX_TURN: Duration = Duration::from_secs(10);
 
 #[derive(Default)]
 struct Entry {
-    /// Held while the files are asked for.
+    /// Held while a file is asked for.
     state: Mutex<State>,
 }
 
 #[derive(Default)]
 struct State {
     files: Option<Arc<OriginOptOuts>>,
-    tdm: Answer,
-    ai: Answer,
+    tdm: Progress,
+    ai: Progress,
     /// Tries that came to nothing.
     failed: u32,
     /// Before this they are not asked for again.
     again: Option<Instant>,
+}
+
+/// One file: the answer, or where the next request for it goes.
+#[derive(Default)]
+struct Progress {
+    answer: Answer,
+    /// Where a redirect led.
+    redirected: Option<Url>,
+    hops: usize,
 }
 
 /// What is known of one file.
@@ -75,8 +84,10 @@ struct Asking<'a> {
     context: &'a Context,
     origin: &'a Origin,
     robots: Option<&'a RobotsPolicy>,
-    /// The turn of the first request; the others wait for their own.
+    /// The turn of the first request.
     slot: &'a mut Option<HostSlot>,
+    /// No request waits for its turn here: the URL gives its place back for that.
+    gives_way: bool,
 }
 
 /// The files of the origins of a run.
@@ -91,12 +102,13 @@ impl Default for OptOutCache {
 }
 
 impl OptOutCache {
-    /// An origin's files. However many ask at once, they are fetched once; the others wait without their slots. `slot` is
-    /// the turn of the first request. A file that is not there, or that robots.txt forbids to ask for, reserves nothing.
-    /// One that cannot be had is asked for as often as a page would be and then counts as unknown.
+    /// An origin's files. However many ask at once, they are fetched once. `slot` is the turn of one request; for the next
+    /// one the page waits its turn again, unless the host has no pause. A page that comes without a slot waits for the turns
+    /// here. A file that is not there, or that robots.txt forbids to ask for, reserves nothing. One that cannot be had is asked
+    /// for as often as a page would be and then counts as unknown.
     ///
     /// # Errors
-    /// How long the page has to wait until a file that cannot be had is asked for again.
+    /// How long the page has to wait until it asks again: zero for the host's next turn.
     pub async fn learn(
         &self,
         context: &Context,
@@ -105,6 +117,8 @@ impl OptOutCache {
         slot: &mut Option<HostSlot>,
     ) -> Result<Arc<OriginOptOuts>, Duration> {
         let entry = self.entries.get(origin, |_| false);
+        let host = slot.as_ref().and_then(HostSlot::host);
+        let gives_way = host.is_some_and(|host| !context.gate.delay(host).is_zero());
         let mut state = match entry.state.try_lock() {
             Ok(state) => state,
             Err(_) => {
@@ -118,23 +132,23 @@ impl OptOutCache {
         if let Some(files) = &state.files {
             return Ok(Arc::clone(files));
         }
-        if let Some(left) = state.again.map(|at| at.saturating_duration_since(Instant::now()))
-            && !left.is_zero()
-        {
+        let left = state.again.map(|at| at.saturating_duration_since(Instant::now())).unwrap_or_default();
+        let mut asking = Asking { context, origin, robots, slot, gives_way };
+        if !left.is_zero() || asking.turn_is_used() {
             return Err(left);
         }
-        let mut asking = Asking { context, origin, robots, slot };
-        let waits = match asking.both(&mut state).await {
-            Ok(()) => None,
+        let waits = match asking.ask(&mut state).await {
+            Ok(true) => None,
+            Ok(false) => Some(Duration::ZERO),
             Err(trouble) => state.wait(context, origin, trouble),
         };
         if let Some(wait) = waits {
             state.again = Instant::now().checked_add(wait);
-            self.entries.weigh(origin, &entry, state.tdm.bytes() + state.ai.bytes());
+            self.entries.weigh(origin, &entry, state.tdm.answer.bytes() + state.ai.answer.bytes());
             return Err(wait);
         }
-        let files = OriginOptOuts::parse(state.tdm.as_file(), state.ai.as_file(), &context.product_token);
-        let files = Arc::new(files);
+        let (tdm, ai) = (state.tdm.answer.as_file(), state.ai.answer.as_file());
+        let files = Arc::new(OriginOptOuts::parse(tdm, ai, &context.product_token));
         *state = State { files: Some(Arc::clone(&files)), ..State::default() };
         self.entries.weigh(origin, &entry, files.heap_bytes());
         Ok(files)
@@ -162,43 +176,60 @@ impl State {
 }
 
 impl Asking<'_> {
-    async fn both(&mut self, state: &mut State) -> Result<(), Trouble> {
-        if matches!(state.tdm, Answer::None) {
-            state.tdm = self.file(TDMREP_PATH).await?;
+    /// Asks for what is not known yet. Returns true if both files are known, and false if the next request has to wait for its
+    /// turn.
+    async fn ask(&mut self, state: &mut State) -> Result<bool, Trouble> {
+        for (path, file) in [(TDMREP_PATH, &mut state.tdm), (AI_TXT_PATH, &mut state.ai)] {
+            while matches!(file.answer, Answer::None) {
+                let Some((url, host)) = self.next_request(path, file) else {
+                    file.answer = Answer::Missing;
+                    break;
+                };
+                if self.turn_is_used() {
+                    return Ok(false);
+                }
+                self.request(&url, &host, file).await?;
+            }
         }
-        if matches!(state.ai, Answer::None) {
-            state.ai = self.file(AI_TXT_PATH).await?;
-        }
-        Ok(())
+        Ok(true)
     }
 
-    async fn file(&mut self, path: &str) -> Result<Answer, Trouble> {
-        let Ok(mut url) = Url::parse(&format!("{}{path}", self.origin)) else { return Ok(Answer::Missing) };
-        for _ in 0..=MAX_HOPS {
-            let Some(host) = HostKey::of(&url) else { break };
-            if self.robots.is_some_and(|policy| !policy.verdict(&url).allowed) {
-                break;
+    fn turn_is_used(&self) -> bool {
+        self.gives_way && self.slot.is_none()
+    }
+
+    /// Where a file is asked for next; `None` if it may not be asked for, or if redirects do not end.
+    fn next_request(&self, path: &str, file: &Progress) -> Option<(Url, HostKey)> {
+        let first = || Url::parse(&format!("{}{path}", self.origin)).ok();
+        let url = file.redirected.clone().or_else(first)?;
+        let allowed = self.robots.is_none_or(|policy| policy.verdict(&url).allowed);
+        let host = HostKey::of(&url).filter(|_| allowed && file.hops <= MAX_HOPS)?;
+        Some((url, host))
+    }
+
+    async fn request(&mut self, url: &Url, host: &HostKey, file: &mut Progress) -> Result<(), Trouble> {
+        let Context { gate, client, .. } = self.context;
+        let turn = match self.slot.take() {
+            Some(slot) => slot,
+            None => gate.acquire_within(host, MAX_TURN).await.map_err(no_turn)?,
+        };
+        let answer = client.fetch_resource(url, OPT_OUT_MAX_BYTES).await;
+        turn.finish(SlotOutcome::of_resource(&answer));
+        // a file that fails is asked for from its first address
+        file.redirected = None;
+        let hops = std::mem::take(&mut file.hops);
+        match answer {
+            Err(error) => return Err(Trouble::Failed { error, retry_after: None }),
+            Ok(Resource { status: 200, body, .. }) => file.answer = Answer::Found(body),
+            Ok(Resource { status, retry_after, .. }) if says_nothing(status) => {
+                return Err(Trouble::Failed { error: FetchError::Status(status), retry_after });
             }
-            let Context { gate, client, .. } = self.context;
-            let turn = match self.slot.take() {
-                Some(slot) => slot,
-                None => gate.acquire_within(&host, MAX_TURN).await.map_err(no_turn)?,
-            };
-            let answer = client.fetch_resource(&url, OPT_OUT_MAX_BYTES).await;
-            turn.finish(SlotOutcome::of_resource(&answer));
-            match answer {
-                Err(error) => return Err(Trouble::Failed { error, retry_after: None }),
-                Ok(Resource { status: 200, body, .. }) => return Ok(Answer::Found(body)),
-                Ok(Resource { status, retry_after, .. }) if says_nothing(status) => {
-                    return Err(Trouble::Failed { error: FetchError::Status(status), retry_after });
-                }
-                Ok(Resource { redirect: Some(to), .. }) if HostKey::of(&to).as_ref() == Some(&host) => {
-                    url = to;
-                }
-                Ok(_) => break,
+            Ok(Resource { redirect: Some(to), .. }) if HostKey::of(&to).as_ref() == Some(host) => {
+                (file.redirected, file.hops) = (Some(to), hops + 1);
             }
+            Ok(_) => file.answer = Answer::Missing,
         }
-        Ok(Answer::Missing)
+        Ok(())
     }
 }
 

@@ -10,6 +10,7 @@ use crate::{
     exit::{Exit, Failure},
     feeds::FeedBook,
     judge::Judge,
+    lease_fence::LeaseFence,
     links::{LinkPolicy, new_url},
     logging::{say, say_as, say_json},
     metrics::Metrics,
@@ -400,17 +401,12 @@ fn context_on(platform: &Platform, config: Config, store: Arc<dyn Store>) -> Res
     );
     let politeness = config.politeness.settings(&config.fetch);
     let gate = Gate::with_addresses(politeness, client.address_book());
-    let retry = RetrySettings {
-        retries: config.fetch.retries,
-        backoff: config.fetch.backoff,
-        max_backoff: config.fetch.max_backoff,
-    };
     Ok(Context {
         sketcher: duplicates::sketcher(&config)?,
         cpu: platform.cpu(config.extract.threads)?,
         threading: platform.threading,
         recrawl,
-        retry,
+        retry: retry(&config),
         browser,
         lessons: Lessons::new(config.strategies.trial_pages, config.strategies.reexamine_pages),
         extractor: PageExtractor::from_rules(rules, extraction(&config.extract, &product_token)),
@@ -426,6 +422,7 @@ fn context_on(platform: &Platform, config: Config, store: Arc<dyn Store>) -> Res
         ending: OnceLock::new(),
         scope_lock: Mutex::default(),
         worker: format!("{}@{}", std::process::id(), crate::context::now_ms()),
+        leases: LeaseFence::default(),
         budget,
         client,
         links,
@@ -438,6 +435,13 @@ fn context_on(platform: &Platform, config: Config, store: Arc<dyn Store>) -> Res
         store,
         config,
     })
+}
+
+/// How failed requests are repeated.
+const fn retry(config: &Config) -> RetrySettings {
+    let (retries, backoff, max_backoff) =
+        (config.fetch.retries, config.fetch.backoff, config.fetch.max_backoff);
+    RetrySettings { retries, backoff, max_backoff }
 }
 
 /// How pages are extracted.

@@ -1,5 +1,10 @@
 //! The scheduler: leases URLs of hosts whose time has come and hands them to the fetch stage. It alone decides when a
 //! run has ended.
+//!
+//! A host that the gate refuses is suspended in the store until its time comes, so that hosts that wait do not hide hosts
+//! that are ready, and a pass does not ask them again.
+
+mod waiting;
 
 use crate::{
     bounds::Bound,
@@ -10,22 +15,24 @@ use crate::{
     soft404,
 };
 use crawl_fetch::{HostSlot, NotYet};
-use crawl_model::{CrawlRequest, HostKey, HostLoad, Lane};
-use rustc_hash::FxHashSet;
+use crawl_model::{CrawlRequest, HostKey, Lane, ReadyHost};
 use std::{sync::Arc, time::Duration};
 use tokio::{
-    sync::{OwnedSemaphorePermit, Semaphore, mpsc::Sender},
+    sync::{OwnedSemaphorePermit, Semaphore, futures::Notified, mpsc::Sender},
     time::Instant,
 };
+use waiting::WaitingHosts;
 
-/// Hosts looked at in one pass.
-const HOSTS_A_PASS: usize = 4_096;
+/// Hosts that the store is asked for at a time.
+const HOSTS_AT_A_TIME: usize = 64;
 /// The longest pause between two looks at the frontier; events end it early.
 const IDLE: Duration = Duration::from_millis(250);
 /// How long a host has to be idle before politeness forgets it, and how often that is looked at.
 const FORGET_HOSTS: Duration = Duration::from_secs(600);
 /// How long a lease lasts beyond the time that a request may take: for extraction, cleaning and writing.
 const LEASE_MARGIN: Duration = Duration::from_secs(600);
+/// How often leases that have run out are looked for.
+const EXPIRE_LEASES: Duration = Duration::from_secs(60);
 
 /// See the module.
 pub struct Scheduler {
@@ -37,23 +44,14 @@ pub struct Scheduler {
     places: [Arc<Semaphore>; 2],
     /// The lane whose hosts are looked at first: they take turns, since both need the turns of a host.
     leads: Lane,
-    /// Hosts that gave pages and whose fingerprint may still have to settle.
-    active: FxHashSet<HostKey>,
-    /// Where the next pass over the hosts of a lane begins, so that all get their turn.
-    next_host: [usize; 2],
+    /// Hosts that are suspended in the store.
+    waiting: WaitingHosts,
     /// How long a lease lasts, by lane.
     lease_ms: [i64; 2],
     hosts_forgotten: Instant,
-    looked_for_drained: Instant,
-}
-
-/// What one pass came to.
-struct Pass {
-    leased: usize,
-    /// When a host's time comes that was not ready, if that is known.
-    next: Option<Instant>,
-    /// Hosts with something pending.
-    pending: Vec<HostKey>,
+    leases_expired: Instant,
+    /// The clock of leases, by which they run out: it goes on evenly, whatever becomes of the machine's.
+    started: (i64, Instant),
 }
 
 impl Scheduler {
@@ -69,10 +67,10 @@ impl Scheduler {
             shards,
             places: [fetch.concurrency, chrome.tabs].map(|places| Arc::new(Semaphore::new(places))),
             leads: Lane::Plain,
-            active: FxHashSet::default(),
-            next_host: [0; 2],
+            waiting: WaitingHosts::default(),
             hosts_forgotten: Instant::now(),
-            looked_for_drained: Instant::now(),
+            leases_expired: Instant::now(),
+            started: (now_ms(), Instant::now()),
             lease_ms: [lease(fetch.total_timeout), lease(fetch.total_timeout + rendered)],
             context,
         }
@@ -92,51 +90,80 @@ impl Scheduler {
     }
 
     async fn schedule(&mut self) -> Result<Ending, StageError> {
-        for load in self.context.store.hosts_with_held()? {
-            self.active.insert(load.host);
-        }
+        let context = Arc::clone(&self.context);
+        // an earlier scheduler of this process may have left them
+        context.store.resume_all()?;
+        let held = context.store.hosts_with_held()?;
+        self.settle_drained(held.into_iter().map(|load| load.host)).await?;
         loop {
-            if self.context.cancel.is_cancelled() {
+            if context.cancel.is_cancelled() {
                 return Ok(Ending::Interrupted);
             }
-            if self.hosts_forgotten.elapsed() > FORGET_HOSTS {
-                self.context.gate.evict_idle(FORGET_HOSTS);
-                self.context.save_told()?;
-                self.hosts_forgotten = Instant::now();
-            }
+            self.upkeep()?;
             let Some(places) = self.free_places().await else { continue };
-            let stats = &self.context.stats;
-            let bound = || Bound::reached(&self.context.config.crawl, stats);
+            // made before the pass, so that a slot freed meanwhile ends the wait after it
+            let freed = context.gate.freed();
+            let stats = &context.stats;
+            let bound = || Bound::reached(&context.config.crawl, stats);
             if bound().is_some() {
                 drop(places);
                 if stats.in_flight() == 0 {
                     // what was under way at the first look may have gone back to the frontier since
                     let Some(bound) = bound() else { continue };
-                    return Ok(if soft404::drained(&self.context)? {
+                    context.store.resume_all()?;
+                    return Ok(if soft404::drained(&context)? {
                         Ending::Drained
                     } else {
                         Ending::Limit(bound)
                     });
                 }
-                self.wait(None, &[]).await;
+                self.wait(None, &[], freed).await;
                 continue;
             }
             let mut full: Vec<Lane> = Lane::ALL.to_vec();
             full.retain(|lane| places.iter().all(|(free, _)| free != lane));
-            let pass = self.passes(places).await?;
-            // a busy crawl has no idle pass, and its finished hosts are waiting all the same
-            if pass.leased == 0 || self.looked_for_drained.elapsed() > IDLE {
-                self.settle_drained(&pass.pending).await?;
-            }
-            if pass.leased > 0 {
+            let leased = self.passes(places).await?;
+            let drained = context.store.newly_drained()?;
+            self.settle_drained(drained.into_iter()).await?;
+            if leased > 0 {
                 continue;
             }
-            if pass.pending.is_empty() && self.context.store.drained()? {
+            if context.store.drained()? {
                 return Ok(Ending::Drained);
             }
-            let next = [pass.next, self.next_retry()?].into_iter().flatten().min();
-            self.wait(next, &full).await;
+            let next = [self.waiting.next(), self.next_retry()?].into_iter().flatten().min();
+            self.wait(next, &full, freed).await;
         }
+    }
+
+    /// Forgets idle hosts and takes back leases that have run out, now and then.
+    fn upkeep(&mut self) -> Result<(), StageError> {
+        if self.hosts_forgotten.elapsed() > FORGET_HOSTS {
+            self.context.gate.evict_idle(FORGET_HOSTS);
+            self.context.save_told()?;
+            self.hosts_forgotten = Instant::now();
+        }
+        if self.leases_expired.elapsed() > EXPIRE_LEASES {
+            let (context, now) = (&self.context, self.lease_clock());
+            // while the sink is at a batch, the next look is soon
+            let Some(expired) = context.leases.try_expire(|| context.store.expire_leases(now))? else {
+                return Ok(());
+            };
+            if expired > 0 {
+                context.stats.requeued.add(expired as u64);
+                tracing::warn!(
+                    expired,
+                    "leases ran out before their pages came; their URLs are fetched again"
+                );
+            }
+            self.leases_expired = Instant::now();
+        }
+        Ok(())
+    }
+
+    fn lease_clock(&self) -> i64 {
+        let (started_ms, started) = self.started;
+        started_ms.saturating_add(i64::try_from(started.elapsed().as_millis()).unwrap_or(i64::MAX))
     }
 
     /// A free place in each lane that has one, in the order in which the lanes are looked at; `None` when the run is
@@ -159,54 +186,72 @@ impl Scheduler {
         Some(free)
     }
 
-    /// A pass over the hosts of each lane that has a place.
-    async fn passes(&mut self, places: Vec<(Lane, OwnedSemaphorePermit)>) -> Result<Pass, StageError> {
-        let mut both = Pass { leased: 0, next: None, pending: Vec::new() };
+    /// A pass over the hosts of each lane that has a place. Returns the number of leases.
+    async fn passes(&mut self, places: Vec<(Lane, OwnedSemaphorePermit)>) -> Result<usize, StageError> {
+        self.resume_hosts()?;
+        let mut both = 0;
         for (lane, place) in places {
-            let pass = self.pass(lane, place).await?;
-            if pass.leased > 0 {
+            let leased = self.pass(lane, place).await?;
+            if leased > 0 {
                 self.leads = if lane == Lane::Plain { Lane::Browser } else { Lane::Plain };
             }
-            both.leased += pass.leased;
-            both.next = earlier(both.next, pass.next);
-            both.pending.extend(pass.pending);
+            both += leased;
         }
         Ok(both)
     }
 
-    /// One pass over the hosts with pending URLs in a lane, as long as there are places.
-    async fn pass(&mut self, lane: Lane, first: OwnedSemaphorePermit) -> Result<Pass, StageError> {
+    /// Puts hosts whose time has come back into the store's order.
+    fn resume_hosts(&mut self) -> Result<(), StageError> {
+        let gate = &self.context.gate;
+        let mut hosts = self.waiting.released(gate.take_released());
+        hosts.extend(self.waiting.due(Instant::now(), gate.address_pause()));
+        if !hosts.is_empty() {
+            self.context.store.resume(&hosts)?;
+        }
+        Ok(())
+    }
+
+    /// One pass over the hosts with pending URLs in a lane, as long as there are places. Each host that it comes to is leased
+    /// from, or suspended; so the hosts that the store names next are others.
+    async fn pass(&mut self, lane: Lane, first: OwnedSemaphorePermit) -> Result<usize, StageError> {
         let now = now_ms();
-        let loads = self.context.store.hosts_with_pending(lane, now, HOSTS_A_PASS)?;
-        let mut pass = Pass { leased: 0, next: None, pending: Vec::new() };
-        let mut places = vec![first];
-        let count = loads.len();
-        for step in 0..count {
-            let load: &HostLoad = &loads[(self.next_host[lane as usize] + step) % count];
-            self.more_places(lane, &mut places, load.pending);
-            if places.is_empty() {
-                // the next pass begins with the hosts that this one did not reach
-                self.next_host[lane as usize] = (self.next_host[lane as usize] + step) % count;
-                return Ok(pass);
+        let (mut leased, mut places) = (0, vec![first]);
+        loop {
+            let hosts = self.context.store.hosts_with_pending(lane, now, HOSTS_AT_A_TIME)?;
+            let mut moved = false;
+            for host in &hosts {
+                self.more_places(lane, &mut places, host.pending);
+                if places.is_empty() {
+                    return Ok(leased);
+                }
+                let (slots, suspended) = self.slots(host, places.len())?;
+                let found = self.lease((&host.host, lane), slots, &mut places, now).await?;
+                leased += found;
+                moved |= suspended || found > 0;
             }
-            let mut slots: Vec<Option<HostSlot>> = Vec::new();
-            while slots.len() < load.pending.min(places.len()) {
-                match self.context.gate.try_acquire(&load.host) {
-                    Ok(slot) => slots.push(Some(slot)),
-                    // a host that has been given up needs no leave: its URLs are failed
-                    Err(NotYet { dead: true, .. }) => slots.push(None),
-                    Err(NotYet { at, .. }) => {
-                        pass.next = earlier(pass.next, at);
-                        break;
-                    }
+            if !moved || hosts.len() < HOSTS_AT_A_TIME {
+                return Ok(leased);
+            }
+        }
+    }
+
+    /// Slots of a host for as many URLs as it has, `most` at most. Returns true with them if the host gives no more for now; it
+    /// is suspended then.
+    fn slots(&mut self, host: &ReadyHost, most: usize) -> Result<(Vec<Option<HostSlot>>, bool), StageError> {
+        let mut slots: Vec<Option<HostSlot>> = Vec::new();
+        while slots.len() < host.pending.min(most) {
+            match self.context.gate.try_acquire_watched(&host.host) {
+                Ok(slot) => slots.push(Some(slot)),
+                // a host that has been given up needs no leave: its URLs are failed
+                Err(NotYet { dead: true, .. }) => slots.push(None),
+                Err(refused) => {
+                    self.context.store.suspend(&host.host)?;
+                    self.waiting.put_off(host, refused);
+                    return Ok((slots, true));
                 }
             }
-            pass.leased += self.lease((&load.host, lane), slots, &mut places, now).await?;
         }
-        let next = &mut self.next_host[lane as usize];
-        *next = if count == 0 { 0 } else { (*next + 1) % count };
-        pass.pending = loads.into_iter().map(|load| load.host).collect();
-        Ok(pass)
+        Ok((slots, false))
     }
 
     /// Takes places that are free right now, as many as the host and the limit have use for.
@@ -237,7 +282,7 @@ impl Scheduler {
             return Ok(0);
         }
         let context = &self.context;
-        let deadline = now.saturating_add(self.lease_ms[lane as usize]);
+        let deadline = self.lease_clock().saturating_add(self.lease_ms[lane as usize]);
         // a limit on the depth needs every page at its least depth
         let (store, worker, max) = (&context.store, &context.worker, slots.len());
         let requests = match context.config.crawl.depth {
@@ -246,9 +291,6 @@ impl Scheduler {
         };
         let leased = requests.len();
         context.stats.leased.add(leased as u64);
-        if leased > 0 && !self.active.contains(host) {
-            self.active.insert(host.clone());
-        }
         let mut slots = slots.into_iter();
         for request in requests {
             let (Some(place), Some(slot)) = (places.pop(), slots.next()) else { break };
@@ -259,18 +301,13 @@ impl Scheduler {
         Ok(leased)
     }
 
-    /// Tells the shards of hosts that have nothing pending and nothing leased.
-    async fn settle_drained(&mut self, pending: &[HostKey]) -> Result<(), StageError> {
-        self.looked_for_drained = Instant::now();
-        if !self.context.config.dedup.enabled || self.active.is_empty() {
+    /// Tells the shards which of these hosts have nothing pending and nothing leased.
+    async fn settle_drained(&self, hosts: impl Iterator<Item = HostKey>) -> Result<(), StageError> {
+        if !self.context.config.dedup.enabled {
             return Ok(());
         }
-        let pending: FxHashSet<&HostKey> = pending.iter().collect();
-        let quiet: Vec<HostKey> =
-            self.active.iter().filter(|host| !pending.contains(host)).cloned().collect();
-        for host in quiet {
+        for host in hosts {
             if self.context.store.host_drained(&host)? {
-                self.active.remove(&host);
                 let shard = &self.shards[shard_of(&host, self.shards.len())];
                 shard.send(ShardMessage::Drained(host)).await.map_err(|_| StageError::Downstream)?;
             }
@@ -286,7 +323,7 @@ impl Scheduler {
     }
 
     /// Waits until something has changed, a host's time has come, a lane that was full has a place, or the pause is over.
-    async fn wait(&self, next: Option<Instant>, full: &[Lane]) {
+    async fn wait(&self, next: Option<Instant>, full: &[Lane], freed: Notified<'_>) {
         let place = |lane| async move {
             if full.contains(&lane) {
                 drop(self.places[lane as usize].acquire().await);
@@ -300,18 +337,11 @@ impl Scheduler {
             biased;
             () = self.context.cancel.cancelled() => {}
             () = self.context.stats.changed.notified() => {}
-            () = self.context.gate.freed() => {}
+            () = freed => {}
             () = place(Lane::Plain) => {}
             () = place(Lane::Browser) => {}
             () = tokio::time::sleep(pause) => {}
         }
-    }
-}
-
-fn earlier(a: Option<Instant>, b: Option<Instant>) -> Option<Instant> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(a.min(b)),
-        (a, b) => a.or(b),
     }
 }
 
@@ -322,3 +352,6 @@ fn unconditional(mut request: CrawlRequest) -> CrawlRequest {
     }
     request
 }
+
+#[cfg(test)]
+mod tests;

@@ -212,10 +212,8 @@ impl Shard {
             state.through = order;
             state.changed += u64::from(kept::is_counted(&context, page));
             self.context.stats.held.add(1);
-        } else {
-            // the lease had run out: the URL is pending again
-            self.context.stats.requeued.add(1);
         }
+        // otherwise the lease has run out, and the URL is pending again
         self.note_bytes(host);
         self.context.stats.changed.notify_one();
         Ok(Step::Held)

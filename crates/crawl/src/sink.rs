@@ -2,6 +2,9 @@
 //! process killed between the two leaves lines behind the settled length; the next run cuts them off and, since their
 //! leases were not settled, writes them again: each record once.
 
+#[cfg(test)]
+mod tests;
+
 use crate::{
     config::Emit,
     context::{Context, Finished, StageError},
@@ -86,7 +89,10 @@ impl Sink {
     /// # Errors
     /// When output or storage fails. What was not settled stays leased or held.
     pub async fn run(mut self, mut finished: Receiver<Finished>) -> Result<(), StageError> {
+        let context = Arc::clone(&self.context);
         while let Some(first) = finished.recv().await {
+            // what is in the batch is still leased when it is settled
+            let _fence = context.leases.hold().await;
             self.take(first)?;
             let until = Instant::now() + GATHER;
             while self.settlements.len() < self.context.config.output.batch
@@ -107,6 +113,9 @@ impl Sink {
     }
 
     fn take(&mut self, finished: Finished) -> Result<(), StageError> {
+        if self.is_late(&finished)? {
+            return Ok(());
+        }
         match finished {
             Finished::Page(page, share) => {
                 self.shares.extend(share);
@@ -121,6 +130,26 @@ impl Sink {
                 Ok(())
             }
         }
+    }
+
+    /// Returns true if the lease has run out and the URL was given back to the frontier.
+    fn is_late(&self, finished: &Finished) -> Result<bool, StageError> {
+        let lease = match finished {
+            _ if !self.context.leases.has_expired() => None,
+            Finished::Page(page, _) => Some(lease_of(page)),
+            Finished::Failed(failed, _) => failed.lease.map(|(id, token)| LeaseRef { id, token }),
+            Finished::Known(end) => Some(LeaseRef::from(&end.request)),
+            Finished::Other { lease, .. } => Some(*lease),
+        };
+        let Some(lease) = lease else { return Ok(false) };
+        let late = !self.context.store.is_current(lease)?;
+        if late {
+            tracing::info!(
+                id = lease.id.0,
+                "a page came after its lease had run out; its URL is fetched again"
+            );
+        }
+        Ok(late)
     }
 
     fn page(&mut self, page: CleanPage) -> Result<(), StageError> {
@@ -264,75 +293,4 @@ impl Sink {
 
 fn mark(name: &str, offset: Option<u64>) -> Option<OutputMark> {
     offset.map(|offset| OutputMark { name: name.to_owned(), offset })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{config, output::Nowhere, run};
-    use crawl_model::{Discovery, Frontier, HostKey, Lane, NewUrl, Record, RunStore, UrlKey};
-    use crawl_store::SqliteStore;
-    use std::path::PathBuf;
-
-    /// Records that look, when they are finished, at what a loss of power would leave of the state.
-    struct AtTheEnd(PathBuf);
-
-    impl RecordOutput for AtTheEnd {
-        fn push(&mut self, _: &Record) -> Result<(), StageError> {
-            Ok(())
-        }
-
-        fn batch_bytes(&self) -> usize {
-            0
-        }
-
-        fn commit(&mut self) -> Result<Option<u64>, StageError> {
-            Ok(None)
-        }
-
-        fn finish(&mut self) -> Result<Option<u64>, StageError> {
-            let copy = tempfile::tempdir().unwrap();
-            // without its log the database is as at the last sync
-            std::fs::copy(self.0.join("crawl.sqlite"), copy.path().join("crawl.sqlite")).unwrap();
-            assert_eq!(SqliteStore::open(copy.path()).unwrap().counts().unwrap().skipped, 1);
-            Ok(Some(7))
-        }
-
-        fn name(&self) -> &'static str {
-            "out"
-        }
-    }
-
-    #[test]
-    fn what_is_settled_is_on_disk_before_the_output_is_finished() {
-        let dir = tempfile::tempdir().unwrap();
-        let store = Arc::new(SqliteStore::open(dir.path()).unwrap());
-        store.begin_round().unwrap();
-        let (text, host) = ("https://a.test/".to_owned(), HostKey::from_stored("a.test"));
-        let url = NewUrl {
-            key: UrlKey::of(&text),
-            url: text,
-            host: host.clone(),
-            depth: 0,
-            discovery: Discovery::Seed,
-            redirects: Vec::new(),
-            sitemap_lastmod: None,
-        };
-        store.enqueue(&[url]).unwrap();
-        store.sync().unwrap();
-        let request = store.lease(&host, Lane::Plain, 1, "w", 0, i64::MAX).unwrap().remove(0);
-        let config = config::load(None, std::iter::empty(), Vec::new()).unwrap();
-        let context = Arc::new(run::context(config, Arc::clone(&store) as _).unwrap());
-        let (sender, receiver) = tokio::sync::mpsc::channel(1);
-        let lease = LeaseRef::from(&request);
-        let history = Box::default();
-        sender
-            .blocking_send(Finished::Other { lease, outcome: Outcome::Skipped, kind: "other", history })
-            .unwrap();
-        drop(sender);
-        let runtime = tokio::runtime::Runtime::new().unwrap();
-        let sink = Sink::new(context, Box::new(AtTheEnd(dir.path().to_owned())), Box::new(Nowhere));
-        sink.run(runtime.handle(), receiver).unwrap();
-        assert_eq!(store.output_mark("out").unwrap(), Some(7));
-    }
 }

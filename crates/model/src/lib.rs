@@ -40,6 +40,6 @@ pub use request::{CrawlRequest, Discovery, Lane, ParseNameError, Strategy};
 pub use signals::{Classification, ClassificationRule, PageSignals, PageType};
 pub use storage::{
     CachedRobots, DomainStore, Enqueued, Frontier, FrontierCounts, HeldPage, HostLoad, LeaseRef, NewUrl,
-    Outcome, OutputMark, RunStore, Settlement, StoreError,
+    Outcome, OutputMark, ReadyHost, RunStore, Settlement, StoreError,
 };
 pub use texts::{KnownText, NewText, Sketch, TextIndex};

@@ -64,13 +64,24 @@ pub struct Enqueued {
     pub known: usize,
 }
 
-/// A host with URLs to fetch.
+/// A host with held pages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostLoad {
     /// The host.
     pub host: HostKey,
+    /// Its held pages.
+    pub pending: usize,
+}
+
+/// A host with URLs to fetch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadyHost {
+    /// The host.
+    pub host: HostKey,
     /// URLs of it that are pending and whose time has come.
     pub pending: usize,
+    /// It is within its first leases, and so goes before hosts that have not begun.
+    pub begun: bool,
 }
 
 /// Names a lease that is to be given back.
@@ -184,12 +195,35 @@ pub trait Frontier: Send + Sync {
     /// When storage fails.
     fn known_among(&self, keys: &[UrlKey]) -> Result<Vec<KnownUrl>, StoreError>;
 
-    /// Hosts that have pending URLs of a lane whose time has come, `limit` at most. They take turns: first the one that has
-    /// waited longest since its first such URL came or since it was last leased from in this lane.
+    /// Hosts that have pending URLs of a lane whose time has come, `limit` at most, but for those that are
+    /// [suspended](Frontier::suspend) and those at which [`Frontier::lease_by_level`] found nothing, until a URL of theirs has
+    /// moved. A host that has had some leases, but few, comes before those that had none or more. Within each of the two
+    /// groups hosts take turns: first the one that has waited longest since its first such URL came or since it was last
+    /// leased from in this lane.
     ///
     /// # Errors
     /// When storage fails.
-    fn hosts_with_pending(&self, lane: Lane, now_ms: i64, limit: usize) -> Result<Vec<HostLoad>, StoreError>;
+    fn hosts_with_pending(&self, lane: Lane, now_ms: i64, limit: usize)
+    -> Result<Vec<ReadyHost>, StoreError>;
+
+    /// Leaves a host out of [`Frontier::hosts_with_pending`], in all lanes, until it is resumed. It keeps its turn. This is
+    /// kept in memory alone.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn suspend(&self, host: &HostKey) -> Result<(), StoreError>;
+
+    /// Ends [`Frontier::suspend`] for hosts.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn resume(&self, hosts: &[HostKey]) -> Result<(), StoreError>;
+
+    /// Ends [`Frontier::suspend`] for all hosts.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn resume_all(&self) -> Result<(), StoreError>;
 
     /// The earliest time at which a URL that waits for a retry becomes due, if one waits.
     ///
@@ -320,6 +354,19 @@ pub trait Frontier: Send + Sync {
     /// # Errors
     /// When storage fails.
     fn host_drained(&self, host: &HostKey) -> Result<bool, StoreError>;
+
+    /// Hosts that came to have nothing pending and nothing leased since the last call, or since the start. A host may have
+    /// more by now: ask [`Frontier::host_drained`].
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn newly_drained(&self) -> Result<Vec<HostKey>, StoreError>;
+
+    /// Returns true if a lease, or the held page that it became, can still be settled.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn is_current(&self, lease: LeaseRef) -> Result<bool, StoreError>;
 
     /// The frontier in numbers.
     ///

@@ -1,8 +1,8 @@
 //! How many URLs of each host are where, kept in memory and changed with every transaction, so that no question
 //! about the frontier scans it. Only hosts with something pending, waiting, leased or held have an entry.
 
-use crawl_model::{HostKey, HostLoad, Lane};
-use rustc_hash::FxHashMap;
+use crawl_model::{HostKey, HostLoad, Lane, ReadyHost};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 
 /// The store's own number of a host.
@@ -63,21 +63,58 @@ impl Places {
     }
 }
 
+/// URLs that a host is leased ahead of hosts that have not begun: its files, its first pages and its probe. Without this a
+/// crawl of thousands of hosts asks all for their robots.txt before the first page of any.
+const FIRST_LEASES: u64 = 16;
+
+/// Order of hosts in a lane: those within their first leases, then the others; each by the time of their last lease.
+type Position = (bool, u64);
+
 struct Entry {
     key: HostKey,
     places: Places,
-    /// Position in the order of turns of each lane; `None` while nothing is ready there.
+    /// Turn in each lane; `None` while nothing is ready there.
     turns: [Option<u64>; 2],
+    /// Position in the order of each lane; `None` while nothing can be leased there.
+    listed: [Option<Position>; 2],
+    /// URLs leased since the host has an entry.
+    leases: u64,
+    /// The caller cannot use it for now.
+    suspended: bool,
+    /// What is ready in the lane waits for URLs that are nearer to the seeds.
+    behind_level: [bool; 2],
+}
+
+impl Entry {
+    fn new(key: &HostKey) -> Self {
+        Self {
+            key: key.clone(),
+            places: Places::default(),
+            turns: [None; 2],
+            listed: [None; 2],
+            leases: 0,
+            suspended: false,
+            behind_level: [false; 2],
+        }
+    }
+
+    /// Returns true if the host has begun and has not had its first leases.
+    const fn has_begun(&self) -> bool {
+        self.leases > 0 && self.leases < FIRST_LEASES
+    }
 }
 
 /// See the module.
 #[derive(Default)]
 pub(crate) struct Ledger {
     hosts: FxHashMap<HostId, Entry>,
-    /// Hosts with something ready in each lane, the one that has waited longest first.
-    turns: [BTreeMap<u64, HostId>; 2],
+    /// Hosts with something to lease in each lane, in their order.
+    turns: [BTreeMap<Position, HostId>; 2],
     next_turn: u64,
     total: Places,
+    suspended: FxHashSet<HostId>,
+    /// Hosts that were drained since [`Ledger::take_drained`].
+    drained: Vec<HostKey>,
 }
 
 impl Ledger {
@@ -86,13 +123,11 @@ impl Ledger {
         if n == 0 {
             return;
         }
-        let entry = self.hosts.entry(host).or_insert_with(|| Entry {
-            key: key.clone(),
-            places: Places::default(),
-            turns: [None; 2],
-        });
+        let entry = self.hosts.entry(host).or_insert_with(|| Entry::new(key));
         entry.places.add(place, n);
+        entry.behind_level = [false; 2];
         self.total.add(place, n);
+        self.note_drained(host);
         self.order(host);
     }
 
@@ -103,7 +138,11 @@ impl Ledger {
         }
         if let Some(entry) = self.hosts.get_mut(&host) {
             entry.places.take(place, n);
+            entry.behind_level = [false; 2];
             self.total.take(place, n);
+            if place != Place::Held {
+                self.note_drained(host);
+            }
             self.order(host);
         }
     }
@@ -113,41 +152,97 @@ impl Ledger {
         if let Some(entry) = self.hosts.get_mut(&host) {
             entry.places.take(from, n);
             entry.places.add(to, n);
+            entry.behind_level = [false; 2];
             self.total.take(from, n);
             self.total.add(to, n);
             self.order(host);
         }
     }
 
-    /// A host has been leased from: it goes to the end of the lane's order.
-    pub(crate) fn served(&mut self, host: HostId, lane: Lane) {
-        let lane = lane as usize;
-        if let Some(turn) = self.hosts.get_mut(&host).and_then(|entry| entry.turns[lane].take()) {
-            self.turns[lane].remove(&turn);
+    /// `n` URLs of a host have been leased: it goes behind the others in the lane's order.
+    pub(crate) fn served(&mut self, host: HostId, lane: Lane, n: u64) {
+        if let Some(entry) = self.hosts.get_mut(&host) {
+            entry.leases = entry.leases.saturating_add(n);
+            entry.turns[lane as usize] = None;
         }
         self.order(host);
     }
 
-    /// Makes the order of turns agree with what is ready, and forgets a host of which nothing is left.
+    /// Nothing of a host that is ready in a lane may be leased before a URL of the host has moved.
+    pub(crate) fn wait_for_level(&mut self, host: HostId, lane: Lane) {
+        if let Some(entry) = self.hosts.get_mut(&host) {
+            entry.behind_level[lane as usize] = true;
+        }
+        self.order(host);
+    }
+
+    /// Leaves a host out of [`Ledger::ready`] until it is resumed. Its turn is kept.
+    pub(crate) fn suspend(&mut self, host: HostId) {
+        if let Some(entry) = self.hosts.get_mut(&host) {
+            entry.suspended = true;
+            self.suspended.insert(host);
+        }
+        self.order(host);
+    }
+
+    /// Ends [`Ledger::suspend`] for a host.
+    pub(crate) fn resume(&mut self, host: HostId) {
+        self.suspended.remove(&host);
+        if let Some(entry) = self.hosts.get_mut(&host) {
+            entry.suspended = false;
+        }
+        self.order(host);
+    }
+
+    /// Ends [`Ledger::suspend`] for all hosts.
+    pub(crate) fn resume_all(&mut self) {
+        for host in std::mem::take(&mut self.suspended) {
+            self.resume(host);
+        }
+    }
+
+    /// Hosts that came to have nothing pending and nothing leased since the last call. They may have more by now.
+    pub(crate) fn take_drained(&mut self) -> Vec<HostKey> {
+        let mut drained = std::mem::take(&mut self.drained);
+        let mut seen = FxHashSet::default();
+        drained.retain(|host| seen.insert(host.clone()));
+        drained
+    }
+
+    fn note_drained(&mut self, host: HostId) {
+        if let Some(entry) = self.hosts.get(&host).filter(|entry| entry.places.drained()) {
+            self.drained.push(entry.key.clone());
+        }
+    }
+
+    /// Makes the order of turns agree with what can be leased, and forgets a host of which nothing is left.
     fn order(&mut self, host: HostId) {
         let Some(entry) = self.hosts.get_mut(&host) else { return };
+        let begun = entry.has_begun();
         for lane in Lane::ALL {
             let ready = entry.places.get(Place::ready(lane)) > 0;
-            let (place, turns) = (&mut entry.turns[lane as usize], &mut self.turns[lane as usize]);
-            match *place {
-                None if ready => {
-                    *place = Some(self.next_turn);
-                    turns.insert(self.next_turn, host);
-                    self.next_turn += 1;
+            let lane = lane as usize;
+            let turn = &mut entry.turns[lane];
+            if !ready {
+                *turn = None;
+            } else if turn.is_none() {
+                *turn = Some(self.next_turn);
+                self.next_turn += 1;
+            }
+            let listed = turn.filter(|_| !entry.suspended && !entry.behind_level[lane]);
+            let listed = listed.map(|turn| (!begun, turn));
+            if listed != entry.listed[lane] {
+                if let Some(before) = entry.listed[lane] {
+                    self.turns[lane].remove(&before);
                 }
-                Some(turn) if !ready => {
-                    *place = None;
-                    turns.remove(&turn);
+                if let Some(position) = listed {
+                    self.turns[lane].insert(position, host);
                 }
-                _ => {}
+                entry.listed[lane] = listed;
             }
         }
         if entry.places == Places::default() {
+            self.suspended.remove(&host);
             self.hosts.remove(&host);
         }
     }
@@ -162,10 +257,16 @@ impl Ledger {
         self.hosts.get(&host).map(|entry| entry.places).unwrap_or_default()
     }
 
-    /// Hosts with something ready in a lane, in their order, `limit` at most.
-    pub(crate) fn ready(&self, lane: Lane, limit: usize) -> Vec<HostLoad> {
+    /// Hosts with something to lease in a lane, in their order, `limit` at most.
+    pub(crate) fn ready(&self, lane: Lane, limit: usize) -> Vec<ReadyHost> {
         let hosts = self.turns[lane as usize].values().take(limit).filter_map(|host| self.hosts.get(host));
-        hosts.map(|entry| load(entry, Place::ready(lane))).collect()
+        hosts
+            .map(|entry| ReadyHost {
+                host: entry.key.clone(),
+                pending: number(entry, Place::ready(lane)),
+                begun: entry.has_begun(),
+            })
+            .collect()
     }
 
     /// All hosts that have anything anywhere.
@@ -176,17 +277,15 @@ impl Ledger {
     /// Hosts with held pages, by name.
     pub(crate) fn held(&self) -> Vec<HostLoad> {
         let held = self.hosts.values().filter(|entry| entry.places.get(Place::Held) > 0);
-        let mut hosts: Vec<_> = held.map(|entry| load(entry, Place::Held)).collect();
+        let load = |entry: &Entry| HostLoad { host: entry.key.clone(), pending: number(entry, Place::Held) };
+        let mut hosts: Vec<_> = held.map(load).collect();
         hosts.sort_unstable_by(|a, b| a.host.cmp(&b.host));
         hosts
     }
 }
 
-fn load(entry: &Entry, place: Place) -> HostLoad {
-    HostLoad {
-        host: entry.key.clone(),
-        pending: usize::try_from(entry.places.get(place)).unwrap_or(usize::MAX),
-    }
+fn number(entry: &Entry, place: Place) -> usize {
+    usize::try_from(entry.places.get(place)).unwrap_or(usize::MAX)
 }
 
 #[cfg(test)]
@@ -201,6 +300,11 @@ mod tests {
         ledger.ready(Lane::Plain, usize::MAX).into_iter().map(|load| load.host.to_string()).collect()
     }
 
+    fn lease(ledger: &mut Ledger, host: HostId) {
+        ledger.shift(host, Place::Ready, Place::Leased, 1);
+        ledger.served(host, Lane::Plain, 1);
+    }
+
     #[test]
     fn hosts_take_turns() {
         let mut ledger = Ledger::default();
@@ -208,14 +312,76 @@ mod tests {
         ledger.add(2, &key("b"), Place::Ready, 1);
         ledger.add(1, &key("a"), Place::Ready, 1);
         assert_eq!(names(&ledger), ["a", "b"]);
-        ledger.shift(1, Place::Ready, Place::Leased, 1);
-        ledger.served(1, Lane::Plain);
+        for host in [1, 2] {
+            ledger.served(host, Lane::Plain, FIRST_LEASES);
+        }
+        assert_eq!(names(&ledger), ["a", "b"]);
+        lease(&mut ledger, 1);
         assert_eq!(names(&ledger), ["b", "a"]);
-        ledger.shift(2, Place::Ready, Place::Leased, 1);
-        ledger.served(2, Lane::Plain);
+        lease(&mut ledger, 2);
         assert_eq!(names(&ledger), ["a"]);
         ledger.shift(2, Place::Leased, Place::Ready, 1);
         assert_eq!(names(&ledger), ["a", "b"]);
+    }
+
+    #[test]
+    fn a_host_has_its_first_leases_before_another_begins() {
+        let mut ledger = Ledger::default();
+        for (host, name) in [(1, "a"), (2, "b"), (3, "c")] {
+            ledger.add(host, &key(name), Place::Ready, 100);
+        }
+        for _ in 0..FIRST_LEASES {
+            assert_eq!(names(&ledger)[0], "a");
+            lease(&mut ledger, 1);
+        }
+        assert_eq!(names(&ledger), ["b", "c", "a"], "then it waits for those that have not begun");
+        lease(&mut ledger, 2);
+        lease(&mut ledger, 3);
+        assert_eq!(names(&ledger), ["b", "c", "a"], "those that have begun take turns");
+    }
+
+    #[test]
+    fn a_suspended_host_is_left_out_and_keeps_its_turn() {
+        let mut ledger = Ledger::default();
+        for (host, name) in [(1, "a"), (2, "b"), (3, "c")] {
+            ledger.add(host, &key(name), Place::Ready, 1);
+        }
+        ledger.suspend(1);
+        ledger.suspend(2);
+        ledger.add(1, &key("a"), Place::Ready, 1);
+        assert_eq!(names(&ledger), ["c"]);
+        assert!(!ledger.total().drained() && !ledger.of(1).drained());
+        ledger.resume(2);
+        assert_eq!(names(&ledger), ["b", "c"]);
+        ledger.resume_all();
+        assert_eq!(names(&ledger), ["a", "b", "c"]);
+    }
+
+    #[test]
+    fn a_host_behind_a_level_is_left_out_until_a_url_moves() {
+        let mut ledger = Ledger::default();
+        ledger.add(1, &key("a"), Place::Ready, 3);
+        lease(&mut ledger, 1);
+        ledger.wait_for_level(1, Lane::Plain);
+        assert!(names(&ledger).is_empty());
+        ledger.take(1, Place::Leased, 1);
+        assert_eq!(names(&ledger), ["a"]);
+    }
+
+    #[test]
+    fn drained_hosts_are_named_once() {
+        let mut ledger = Ledger::default();
+        ledger.add(1, &key("a"), Place::Ready, 2);
+        ledger.add(2, &key("b"), Place::Ready, 1);
+        lease(&mut ledger, 1);
+        ledger.take(1, Place::Leased, 1);
+        assert!(ledger.take_drained().is_empty(), "one is ready");
+        lease(&mut ledger, 1);
+        ledger.take(1, Place::Leased, 1);
+        ledger.add(1, &key("a"), Place::Held, 1);
+        assert_eq!(ledger.take_drained(), [key("a")]);
+        ledger.take(1, Place::Held, 1);
+        assert!(ledger.take_drained().is_empty());
     }
 
     #[test]
@@ -228,7 +394,9 @@ mod tests {
         ledger.add(1, &key("a"), Place::Held, 1);
         assert!(ledger.of(1).drained() && ledger.total().drained());
         assert_eq!(ledger.held(), [HostLoad { host: key("a"), pending: 1 }]);
+        ledger.suspend(1);
         ledger.take(1, Place::Held, 1);
         assert!(ledger.hosts.is_empty() && ledger.turns.iter().all(BTreeMap::is_empty));
+        assert!(ledger.suspended.is_empty());
     }
 }

@@ -42,10 +42,11 @@ fn size(dir: &Path, file: &str) -> u64 {
     fs::metadata(dir.join(file)).map_or(0, |found| found.len())
 }
 
-/// Everything that is kept in memory, as far as it can be asked for; turns are taken anew after a start.
+/// Everything that is kept in memory, as far as it can be asked for; turns and first leases begin anew after a start.
 fn told(store: &SqliteStore) -> String {
-    let mut hosts = store.hosts_with_pending(Lane::Plain, 0, 99).unwrap();
-    hosts.sort_by(|a, b| a.host.cmp(&b.host));
+    let hosts = store.hosts_with_pending(Lane::Plain, 0, 99).unwrap();
+    let mut hosts: Vec<_> = hosts.into_iter().map(|found| (found.host, found.pending)).collect();
+    hosts.sort();
     let (held, due) = (store.hosts_with_held().unwrap(), store.next_due().unwrap());
     format!("{:?} {hosts:?} {held:?} {due:?} {:?}", store.counts().unwrap(), store.round().unwrap())
 }

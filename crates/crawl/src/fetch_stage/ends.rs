@@ -90,8 +90,10 @@ impl Visit<'_> {
 
     pub(super) fn requeue(&self, wait: Duration, attempt: u32) -> Result<Answer, StageError> {
         let due = now_ms().saturating_add(i64::try_from(wait.as_millis()).unwrap_or(i64::MAX));
-        self.context.store.requeue((&self.request).into(), due, attempt, self.request.strategy)?;
-        self.context.stats.requeued.add(1);
+        let (store, strategy) = (&self.context.store, self.request.strategy);
+        let given_back = store.requeue((&self.request).into(), due, attempt, strategy)?;
+        // a lease that has run out was counted then
+        self.context.stats.requeued.add(u64::from(given_back));
         Ok(Answer::Requeued)
     }
 

@@ -56,8 +56,8 @@ impl Visit<'_> {
             let pause = self.context.config.recrawl.confirm_gone.as_millis();
             let due = now_ms().saturating_add(i64::try_from(pause).unwrap_or(i64::MAX));
             tracing::info!(url = %self.request.url, status, "the page seems to be gone, will ask once more");
-            self.context.store.doubt(&self.request, due, status)?;
-            self.context.stats.requeued.add(1);
+            let given_back = self.context.store.doubt(&self.request, due, status)?;
+            self.context.stats.requeued.add(u64::from(given_back));
             return Ok(Some(Answer::Requeued));
         }
         if let Some(archive) = &self.context.archive {

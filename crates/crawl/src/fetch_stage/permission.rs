@@ -67,6 +67,7 @@ impl Visit<'_> {
             self.tell(sitemaps::plant(self.context, policy.sitemaps(), &self.request.url)?).await?;
         }
         if let Some(answer) = self.forbidden(policy, &origin) {
+            self.give_back_slot();
             return Ok(Some(answer));
         }
         self.another_turn(&host)

@@ -239,8 +239,8 @@ fn next(context: &Context, request: &CrawlRequest, mut so_far: SoFar) -> Result<
         }
         let text = serde_json::to_vec(&so_far).map_err(|e| StoreError::Other(e.to_string()))?;
         // an outdated lease is another worker's now: there is nothing to do here either way
-        context.store.escalate(request.into(), now_ms(), strategy, &text)?;
-        context.stats.requeued.add(1);
+        let given_back = context.store.escalate(request.into(), now_ms(), strategy, &text)?;
+        context.stats.requeued.add(u64::from(given_back));
         context.stats.changed.notify_one();
         return Ok(Next::Again);
     }

@@ -4,7 +4,7 @@ use super::host::{Limiter, limiter};
 use crawl_model::HostKey;
 use rustc_hash::FxHashMap;
 use std::{
-    net::IpAddr,
+    net::{IpAddr, SocketAddr},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -31,11 +31,20 @@ impl AddressBook {
         book.insert(host.clone(), address);
     }
 
-    /// Where a host stands; `None` before it was looked up.
+    /// Where a host stands; `None` before it was looked up. A host that is named by its address needs no look-up.
     #[must_use]
     pub fn address_of(&self, host: &HostKey) -> Option<IpAddr> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(host).copied()
+        let noted = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(host).copied();
+        noted.or_else(|| literal(host))
     }
+}
+
+/// The address that a host is named by.
+fn literal(host: &HostKey) -> Option<IpAddr> {
+    let name = host.as_str();
+    let with_port = || name.parse().map(|address: SocketAddr| address.ip());
+    let bare = name.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(name);
+    bare.parse().or_else(|_| with_port()).ok()
 }
 
 /// The limits of addresses: one request a pause, counted from start to start, whichever host it is for.

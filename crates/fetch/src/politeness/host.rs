@@ -53,6 +53,10 @@ pub(super) struct Host {
     /// Slots up to this number were given before the Crawl-delay was known.
     pub(super) outdated: u64,
     pub(super) in_flight: usize,
+    /// A request to it has ended.
+    pub(super) asked: bool,
+    /// It was refused to a caller that is to hear when one of its slots is freed.
+    pub(super) watched: bool,
     /// What robots.txt asks for, as far as we let it.
     pub(super) crawl_delay: Duration,
     /// Pause that 429 and 503 brought; zero for none.
@@ -79,6 +83,8 @@ impl Host {
             begun_by: 0,
             outdated: 0,
             in_flight: 0,
+            asked: false,
+            watched: false,
             crawl_delay: Duration::ZERO,
             slow_delay: Duration::ZERO,
             slowed_at: None,

@@ -16,6 +16,7 @@ use crawl_model::HostKey;
 use host::{Host, MAX_JITTER, base_pause, learn, ready_at};
 use rustc_hash::FxHashMap;
 use std::{
+    net::IpAddr,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -34,6 +35,10 @@ pub struct NotYet {
     pub at: Option<Instant>,
     /// The host did not answer again and again, or asks to be left alone for longer than a run waits: its URLs can be failed.
     pub dead: bool,
+    /// The address that makes the host wait, where `at` is not the host's own time.
+    pub address: Option<IpAddr>,
+    /// A request to the host has ended before.
+    pub asked: bool,
 }
 
 struct Shared {
@@ -49,6 +54,8 @@ struct State {
     addresses: Addresses,
     /// Slots that were given; the number of the last one.
     slots: u64,
+    /// Watched hosts whose slot was freed, see [`Gate::try_acquire_watched`].
+    released: Vec<HostKey>,
 }
 
 /// Lets requests through, host by host. Cheap to clone; all clones are one gate.
@@ -73,12 +80,31 @@ impl Gate {
     /// # Errors
     /// [`NotYet`] says when to come again.
     pub fn try_acquire(&self, key: &HostKey) -> Result<HostSlot, NotYet> {
+        self.acquire_now(key, false)
+    }
+
+    /// As [`Gate::try_acquire`]. A host that is refused is named by [`Gate::take_released`] once one of its slots is freed,
+    /// since the answer may then be another one.
+    ///
+    /// # Errors
+    /// [`NotYet`] says when to come again.
+    pub fn try_acquire_watched(&self, key: &HostKey) -> Result<HostSlot, NotYet> {
+        self.acquire_now(key, true)
+    }
+
+    /// Hosts that [`Gate::try_acquire_watched`] has refused and whose slots were freed since.
+    #[must_use]
+    pub fn take_released(&self) -> Vec<HostKey> {
+        std::mem::take(&mut self.0.lock().released)
+    }
+
+    fn acquire_now(&self, key: &HostKey, watched: bool) -> Result<HostSlot, NotYet> {
         let now = Instant::now();
         let settings = &self.0.settings;
         let address_pause = settings.address_pause();
         let address = if address_pause.is_zero() { None } else { self.0.book.address_of(key) };
         let mut state = self.0.lock();
-        let State { hosts, addresses, slots: given } = &mut *state;
+        let State { hosts, addresses, slots: given, .. } = &mut *state;
         let host = match hosts.get_mut(key) {
             Some(host) => host,
             None => hosts.entry(key.clone()).or_insert_with(|| Host::new(now)),
@@ -87,18 +113,22 @@ impl Gate {
         let dead = silent || host.left(now).is_some();
         // after a break one request finds out whether the host is back
         let slots = if host.failures >= settings.break_after { 1 } else { settings.host_concurrency.max(1) };
+        let watch = watched && host.in_flight > 0;
+        let asked = host.asked;
         if host.in_flight >= slots {
-            return Err(NotYet { at: None, dead });
+            host.watched |= watch;
+            return Err(NotYet { at: None, dead, address: None, asked });
         }
         let told = host.not_before.filter(|&at| at > now);
         let later = told.or_else(|| host.limiter.as_ref().and_then(ready_at));
         if later.is_some() {
-            return Err(NotYet { at: later, dead });
+            host.watched |= watch;
+            return Err(NotYet { at: later, dead, address: None, asked });
         }
         // its pause is over, also if the address makes it wait
         host.limiter = None;
         if let Some(later) = address.and_then(|address| addresses.ready_at(address)) {
-            return Err(NotYet { at: Some(later), dead });
+            return Err(NotYet { at: Some(later), dead, address, asked });
         }
         host.not_before = None;
         host.in_flight += 1;
@@ -117,6 +147,12 @@ impl Gate {
     #[must_use]
     pub fn wants_address(&self, key: &HostKey) -> bool {
         !self.0.settings.address_pause().is_zero() && self.0.book.address_of(key).is_none()
+    }
+
+    /// Least pause between two requests to one address.
+    #[must_use]
+    pub fn address_pause(&self) -> Duration {
+        self.0.settings.address_pause()
     }
 
     /// For the holder of a slot that was given before it was known where its host stands: whether the address may be asked now
@@ -256,14 +292,28 @@ impl Shared {
 
     fn finish(&self, key: &HostKey, outcome: SlotOutcome, started: Instant) {
         let now = Instant::now();
-        if let Some(host) = self.lock().hosts.get_mut(key) {
-            host.in_flight = host.in_flight.saturating_sub(1);
+        self.release(key, |host| {
             host.last_used = now;
+            host.asked = true;
             learn(host, outcome, started, &self.settings, now);
             if self.settings.host_concurrency <= 1 || outcome.asks_for_less() {
                 host.begin_pause(&self.settings, 0);
             }
+        });
+    }
+
+    /// Frees a slot of a host.
+    fn release(&self, key: &HostKey, change: impl FnOnce(&mut Host)) {
+        let mut state = self.lock();
+        let State { hosts, released, .. } = &mut *state;
+        if let Some(host) = hosts.get_mut(key) {
+            host.in_flight = host.in_flight.saturating_sub(1);
+            change(host);
+            if std::mem::take(&mut host.watched) {
+                released.push(key.clone());
+            }
         }
+        drop(state);
         self.freed.notify_waiters();
     }
 }
@@ -279,6 +329,12 @@ pub struct HostSlot {
 }
 
 impl HostSlot {
+    /// The host that may be asked.
+    #[must_use]
+    pub const fn host(&self) -> Option<&HostKey> {
+        self.key.as_ref()
+    }
+
     /// Ends the request; the pause counts from here.
     pub fn finish(mut self, outcome: SlotOutcome) {
         if let Some(key) = self.key.take() {
@@ -299,14 +355,13 @@ impl HostSlot {
     /// Gives the slot back: no request was made, and the host need not be left alone for it.
     pub fn give_back(mut self) {
         if let Some(key) = self.key.take() {
-            if let Some(host) = self.shared.lock().hosts.get_mut(&key) {
-                host.in_flight = host.in_flight.saturating_sub(1);
+            let number = self.number;
+            self.shared.release(&key, |host| {
                 // the pause was over when the slot was given; one that another request or an answer has begun since is not
-                if host.begun_by == self.number {
+                if host.begun_by == number {
                     host.limiter = None;
                 }
-            }
-            self.shared.freed.notify_waiters();
+            });
         }
     }
 }

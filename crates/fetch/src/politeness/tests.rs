@@ -27,7 +27,10 @@ fn wait(gate: &Gate, host: &str) -> Duration {
 async fn the_pause_counts_from_the_end_of_the_request() {
     let gate = Gate::new(exact(1_000));
     let slot = gate.try_acquire(&key("a")).ok().unwrap();
-    assert_eq!(gate.try_acquire(&key("a")).err(), Some(NotYet { at: None, dead: false }));
+    assert_eq!(
+        gate.try_acquire(&key("a")).err(),
+        Some(NotYet { at: None, dead: false, address: None, asked: false })
+    );
     advance(Duration::from_secs(7)).await;
     slot.finish(status(200));
     assert_eq!(wait(&gate, "a"), Duration::from_secs(1));
@@ -316,11 +319,13 @@ async fn hosts_on_one_address_share_a_limit() {
     let gate = Gate::with_addresses(exact(1_000), book);
     let first = gate.try_acquire(&key("a")).ok().unwrap();
     assert_eq!(wait(&gate, "b"), Duration::from_millis(250));
+    assert_eq!(gate.try_acquire(&key("b")).err().unwrap().address, Some(shared));
     assert!(gate.try_acquire(&key("c")).is_ok() && gate.try_acquire(&key("unknown")).is_ok());
     drop(first);
     advance(Duration::from_millis(250)).await;
     gate.try_acquire(&key("b")).ok().unwrap().finish(status(200));
     assert_eq!(wait(&gate, "b"), Duration::from_secs(1), "its own pause is the longer one");
+    assert_eq!(gate.try_acquire(&key("b")).err().unwrap().address, None);
     advance(Duration::from_millis(750)).await;
     let other = gate.try_acquire(&key("a")).ok().unwrap();
     advance(Duration::from_millis(100)).await;
@@ -375,4 +380,35 @@ async fn slots_that_were_given_before_the_crawl_delay_was_known_come_again() {
         assert!(!third.is_outdated());
         assert_eq!(wait(&gate, "a"), Duration::from_secs(2), "with a delay of {delay_ms} ms");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watched_host_is_named_when_its_slot_is_freed() {
+    let gate = Gate::new(exact(1_000));
+    let slot = gate.try_acquire_watched(&key("a")).ok().unwrap();
+    gate.try_acquire(&key("b")).ok().unwrap().finish(status(200));
+    assert!(gate.take_released().is_empty(), "nobody was refused");
+    assert!(gate.try_acquire_watched(&key("a")).is_err() && gate.try_acquire_watched(&key("a")).is_err());
+    slot.give_back();
+    assert_eq!(gate.take_released(), [key("a")]);
+    assert!(gate.take_released().is_empty());
+    let again = gate.try_acquire_watched(&key("a")).ok().unwrap();
+    assert!(gate.try_acquire(&key("a")).is_err());
+    again.finish(status(200));
+    assert!(gate.take_released().is_empty(), "another caller was refused");
+    assert!(gate.try_acquire_watched(&key("a")).is_err());
+    assert!(gate.take_released().is_empty(), "a pause has a time of its own");
+}
+
+#[test]
+fn a_host_that_is_named_by_its_address_needs_no_look_up() {
+    let book = AddressBook::default();
+    let address = |name: &str| book.address_of(&key(name)).map(|address| address.to_string());
+    assert_eq!(address("192.0.2.1").as_deref(), Some("192.0.2.1"));
+    assert_eq!(address("192.0.2.1:8080").as_deref(), Some("192.0.2.1"));
+    assert_eq!(address("[2001:db8::1]").as_deref(), Some("2001:db8::1"));
+    assert_eq!(address("[2001:db8::1]:8080").as_deref(), Some("2001:db8::1"));
+    assert!(["h.test", "h.test:80", "192.0.2", ""].iter().all(|name| address(name).is_none()));
+    book.note(&key("192.0.2.1"), "192.0.2.9".parse().unwrap());
+    assert_eq!(address("192.0.2.1").as_deref(), Some("192.0.2.9"), "where it was reached");
 }

@@ -4,7 +4,7 @@ use super::{Held, Inner, Lease, MemoryStore, index};
 use crate::ledger::{HostId, Place};
 use crawl_model::{
     CrawlRequest, Enqueued, Frontier, FrontierCounts, HeldPage, HostKey, HostLoad, KnownUrl, Lane, LeaseRef,
-    LeaseToken, NewUrl, Outcome, OutputMark, RequestId, Settlement, StoreError, Strategy, UrlKey,
+    LeaseToken, NewUrl, Outcome, OutputMark, ReadyHost, RequestId, Settlement, StoreError, Strategy, UrlKey,
 };
 use std::collections::BTreeSet;
 use url::Url;
@@ -29,10 +29,38 @@ impl Frontier for MemoryStore {
         Ok(keys.iter().filter_map(|key| inner.known(*inner.by_key.get(key)?)).collect())
     }
 
-    fn hosts_with_pending(&self, lane: Lane, now_ms: i64, limit: usize) -> Result<Vec<HostLoad>, StoreError> {
+    fn hosts_with_pending(
+        &self,
+        lane: Lane,
+        now_ms: i64,
+        limit: usize,
+    ) -> Result<Vec<ReadyHost>, StoreError> {
         let mut inner = self.lock();
         inner.promote(now_ms);
         Ok(inner.this_round.ledger.ready(lane, limit))
+    }
+
+    fn suspend(&self, host: &HostKey) -> Result<(), StoreError> {
+        let mut inner = self.lock();
+        if let Some(&host) = inner.hosts.get(host) {
+            inner.this_round.ledger.suspend(host);
+        }
+        Ok(())
+    }
+
+    fn resume(&self, hosts: &[HostKey]) -> Result<(), StoreError> {
+        let mut inner = self.lock();
+        for host in hosts {
+            if let Some(&host) = inner.hosts.get(host) {
+                inner.this_round.ledger.resume(host);
+            }
+        }
+        Ok(())
+    }
+
+    fn resume_all(&self) -> Result<(), StoreError> {
+        self.lock().this_round.ledger.resume_all();
+        Ok(())
     }
 
     fn next_due(&self) -> Result<Option<i64>, StoreError> {
@@ -48,7 +76,7 @@ impl Frontier for MemoryStore {
         now_ms: i64,
         deadline_ms: i64,
     ) -> Result<Vec<CrawlRequest>, StoreError> {
-        Ok(self.lock().lease_down_to(|_, _| u32::MAX, (host, lane), max, [now_ms, deadline_ms]))
+        Ok(self.lock().lease_down_to(None, (host, lane), max, [now_ms, deadline_ms]))
     }
 
     fn lease_by_level(
@@ -60,7 +88,7 @@ impl Frontier for MemoryStore {
         now_ms: i64,
         deadline_ms: i64,
     ) -> Result<Vec<CrawlRequest>, StoreError> {
-        Ok(self.lock().lease_down_to(Inner::level, (host, lane), max, [now_ms, deadline_ms]))
+        Ok(self.lock().lease_down_to(Some(Inner::level), (host, lane), max, [now_ms, deadline_ms]))
     }
 
     fn requeue(
@@ -113,8 +141,9 @@ impl Frontier for MemoryStore {
         now.held_order += 1;
         now.pages.insert(lease.id.0);
         now.held.insert(now.held_order, Held { lease, host: held_for, page: page.to_vec() });
-        now.ledger.take(leased_from, Place::Leased, 1);
+        // in this order: a host of which nothing is left is forgotten
         now.ledger.add(held_for, host, Place::Held, 1);
+        now.ledger.take(leased_from, Place::Leased, 1);
         Ok(Some(now.held_order))
     }
 
@@ -205,6 +234,17 @@ impl Frontier for MemoryStore {
     fn host_drained(&self, host: &HostKey) -> Result<bool, StoreError> {
         let inner = self.lock();
         Ok(inner.hosts.get(host).is_none_or(|&host| inner.this_round.ledger.of(host).drained()))
+    }
+
+    fn newly_drained(&self) -> Result<Vec<HostKey>, StoreError> {
+        Ok(self.lock().this_round.ledger.take_drained())
+    }
+
+    fn is_current(&self, lease: LeaseRef) -> Result<bool, StoreError> {
+        let inner = self.lock();
+        let now = &inner.this_round;
+        let leased = now.leases.get(&lease.id.0).is_some_and(|found| found.token == lease.token);
+        Ok(leased || now.held.values().any(|held| held.lease == lease))
     }
 
     fn counts(&self) -> Result<FrontierCounts, StoreError> {
@@ -307,17 +347,20 @@ impl Inner {
         true
     }
 
-    /// Leases URLs of a host and lane that are no deeper than `depth` says for their host.
+    /// Leases URLs of a host and lane that are no deeper than `level` says for their host, or all.
     fn lease_down_to(
         &mut self,
-        depth: fn(&Self, HostId) -> u32,
+        level: Option<fn(&Self, HostId) -> u32>,
         (host, lane): (&HostKey, Lane),
         max: usize,
         [now_ms, deadline]: [i64; 2],
     ) -> Vec<CrawlRequest> {
         self.promote(now_ms);
         let Some(&host) = self.hosts.get(host) else { return Vec::new() };
-        let depth = depth(self, host);
+        if max == 0 || self.this_round.ledger.of(host).get(Place::ready(lane)) == 0 {
+            return Vec::new();
+        }
+        let depth = level.map_or(u32::MAX, |level| level(self, host));
         let mut leased = Vec::new();
         while leased.len() < max {
             let now = &mut self.this_round;
@@ -332,8 +375,9 @@ impl Inner {
             now.ledger.shift(host, Place::ready(lane), Place::Leased, 1);
             leased.push(self.request(id, token));
         }
-        if !leased.is_empty() {
-            self.this_round.ledger.served(host, lane);
+        match leased.len() as u64 {
+            0 => self.this_round.ledger.wait_for_level(host, lane),
+            n => self.this_round.ledger.served(host, lane, n),
         }
         leased
     }

@@ -13,7 +13,7 @@ use super::{
 use crate::ledger::{HostId, Place};
 use crawl_model::{
     CrawlRequest, Enqueued, Frontier, FrontierCounts, HeldPage, HostKey, HostLoad, KnownUrl, Lane, LeaseRef,
-    LeaseToken, NewUrl, OutputMark, RequestId, Settlement, StoreError, Strategy, UrlKey,
+    LeaseToken, NewUrl, OutputMark, ReadyHost, RequestId, Settlement, StoreError, Strategy, UrlKey,
 };
 use rusqlite::{Connection, OptionalExtension, Row};
 use std::sync::Arc;
@@ -36,10 +36,40 @@ impl Frontier for SqliteStore {
         self.ready()?.known_among(keys)
     }
 
-    fn hosts_with_pending(&self, lane: Lane, now_ms: i64, limit: usize) -> Result<Vec<HostLoad>, StoreError> {
+    fn hosts_with_pending(
+        &self,
+        lane: Lane,
+        now_ms: i64,
+        limit: usize,
+    ) -> Result<Vec<ReadyHost>, StoreError> {
         let mut inner = self.ready()?;
         inner.promote(now_ms)?;
         Ok(inner.memory.ledger.ready(lane, limit))
+    }
+
+    fn suspend(&self, host: &HostKey) -> Result<(), StoreError> {
+        let mut inner = self.ready()?;
+        let inner = &mut *inner;
+        if let Some(host) = inner.memory.find_host(&inner.conn, host).map_err(sql)? {
+            inner.memory.ledger.suspend(host);
+        }
+        Ok(())
+    }
+
+    fn resume(&self, hosts: &[HostKey]) -> Result<(), StoreError> {
+        let mut inner = self.ready()?;
+        let inner = &mut *inner;
+        for host in hosts {
+            if let Some(host) = inner.memory.find_host(&inner.conn, host).map_err(sql)? {
+                inner.memory.ledger.resume(host);
+            }
+        }
+        Ok(())
+    }
+
+    fn resume_all(&self) -> Result<(), StoreError> {
+        self.ready()?.memory.ledger.resume_all();
+        Ok(())
     }
 
     fn next_due(&self) -> Result<Option<i64>, StoreError> {
@@ -55,7 +85,7 @@ impl Frontier for SqliteStore {
         now_ms: i64,
         deadline_ms: i64,
     ) -> Result<Vec<CrawlRequest>, StoreError> {
-        self.lease_down_to(|_, _| Ok(i64::MAX), (host, lane), max, worker, [now_ms, deadline_ms])
+        self.lease_down_to(None, (host, lane), max, worker, [now_ms, deadline_ms])
     }
 
     fn lease_by_level(
@@ -67,7 +97,7 @@ impl Frontier for SqliteStore {
         now_ms: i64,
         deadline_ms: i64,
     ) -> Result<Vec<CrawlRequest>, StoreError> {
-        self.lease_down_to(level, (host, lane), max, worker, [now_ms, deadline_ms])
+        self.lease_down_to(Some(level), (host, lane), max, worker, [now_ms, deadline_ms])
     }
 
     fn requeue(
@@ -137,8 +167,9 @@ impl Frontier for SqliteStore {
             .map_err(sql)?;
             memory.next_order += 1;
             forget_so_far(conn, memory, lease.id).map_err(sql)?;
-            memory.ledger.take(leased_from, Place::Leased, 1);
+            // in this order: a host of which nothing is left is forgotten
             memory.ledger.add(held_for, host, Place::Held, 1);
+            memory.ledger.take(leased_from, Place::Leased, 1);
             Ok(Some(order))
         })
     }
@@ -177,6 +208,22 @@ impl Frontier for SqliteStore {
         let inner = &mut *inner;
         let host = inner.memory.find_host(&inner.conn, host).map_err(sql)?;
         Ok(host.is_none_or(|host| inner.memory.ledger.of(host).drained()))
+    }
+
+    fn newly_drained(&self) -> Result<Vec<HostKey>, StoreError> {
+        Ok(self.ready()?.memory.ledger.take_drained())
+    }
+
+    fn is_current(&self, lease: LeaseRef) -> Result<bool, StoreError> {
+        let inner = self.ready()?;
+        let mut select = inner
+            .conn
+            .prepare_cached(
+                "SELECT EXISTS (SELECT 1 FROM leases WHERE id = ?1 AND token = ?2) \
+                 OR EXISTS (SELECT 1 FROM held WHERE id = ?1 AND token = ?2)",
+            )
+            .map_err(sql)?;
+        select.query_row((lease.id.0, lease.token.0), |row| row.get(0)).map_err(sql)
     }
 
     fn counts(&self) -> Result<FrontierCounts, StoreError> {
@@ -343,10 +390,10 @@ impl Leased {
 }
 
 impl SqliteStore {
-    /// Leases URLs of a host and lane that are no deeper than `depth` says for their host.
+    /// Leases URLs of a host and lane that are no deeper than `level` says for their host, or all.
     fn lease_down_to(
         &self,
-        depth: fn(&Connection, HostId) -> rusqlite::Result<i64>,
+        level: Option<fn(&Connection, HostId) -> rusqlite::Result<i64>>,
         (host, lane): (&HostKey, Lane),
         max: usize,
         worker: &str,
@@ -361,11 +408,14 @@ impl SqliteStore {
         if max == 0 || inner.memory.ledger.of(host).get(Place::ready(lane)) == 0 {
             return Ok(Vec::new());
         }
-        let depth = depth(&inner.conn, host).map_err(sql)?;
+        let depth = level.map_or(Ok(i64::MAX), |level| level(&inner.conn, host)).map_err(sql)?;
         let (project, group) = (Arc::clone(&inner.run.project), inner.run.source_group.clone());
         let rows = inner.write(|conn, memory| {
             take_from_queue(conn, memory, (host, lane, depth), max, worker, deadline_ms)
         })?;
+        if rows.is_empty() {
+            inner.memory.ledger.wait_for_level(host, lane);
+        }
         rows.into_iter().map(|row| row.request(&project, group.as_ref())).collect()
     }
 }
@@ -415,7 +465,7 @@ fn take_from_queue(
         }
         memory.ledger.shift(host, Place::ready(lane), Place::Leased, leased.len() as u64);
         if !leased.is_empty() {
-            memory.ledger.served(host, lane);
+            memory.ledger.served(host, lane, leased.len() as u64);
         }
         Ok(())
     };

@@ -117,20 +117,92 @@ pub fn only_the_asked_host_is_leased(store: &impl Store) {
     assert_eq!(lease(store, "a", 9).len(), 1);
 }
 
+fn ready(store: &impl Store) -> Vec<ReadyHost> {
+    store.hosts_with_pending(Lane::Plain, 0, 9).unwrap()
+}
+
 pub fn hosts_take_turns(store: &impl Store) {
-    enqueue(store, &["https://a/1", "https://b/1", "https://a/2", "https://c/1", "https://a/3"]);
-    assert_eq!(
-        store.hosts_with_pending(Lane::Plain, 0, 9).unwrap(),
-        [load("a", 3), load("b", 1), load("c", 1)]
+    enqueue(
+        store,
+        &["https://a/1", "https://b/1", "https://a/2", "https://c/1", "https://a/3", "https://d/1"],
     );
-    assert_eq!(store.hosts_with_pending(Lane::Plain, 0, 1).unwrap(), [load("a", 3)]);
+    assert_eq!(ready(store), [new_host("a", 3), new_host("b", 1), new_host("c", 1), new_host("d", 1)]);
+    assert_eq!(store.hosts_with_pending(Lane::Plain, 0, 1).unwrap(), [new_host("a", 3)]);
     one(store, "a");
-    assert_eq!(
-        store.hosts_with_pending(Lane::Plain, 0, 9).unwrap(),
-        [load("b", 1), load("c", 1), load("a", 2)]
-    );
+    // a host that has begun has its first leases before another begins
+    assert_eq!(ready(store), [begun("a", 2), new_host("b", 1), new_host("c", 1), new_host("d", 1)]);
     one(store, "b");
-    assert_eq!(store.hosts_with_pending(Lane::Plain, 0, 9).unwrap(), [load("c", 1), load("a", 2)]);
+    assert_eq!(ready(store), [begun("a", 2), new_host("c", 1), new_host("d", 1)]);
+    let more: Vec<String> = (0..99).map(|n| format!("https://c/more/{n}")).collect();
+    enqueue(store, &more.iter().map(String::as_str).collect::<Vec<_>>());
+    lease(store, "c", 50);
+    // after its first leases it waits for those that have had none
+    assert_eq!(ready(store), [begun("a", 2), new_host("d", 1), new_host("c", 50)]);
+}
+
+pub fn suspended_hosts_are_left_out_until_they_are_resumed(store: &impl Store) {
+    enqueue(store, &["https://a/1", "https://b/1", "https://c/1"]);
+    for name in ["a", "b", "unknown"] {
+        store.suspend(&host(name)).unwrap();
+    }
+    enqueue(store, &["https://a/2"]);
+    assert_eq!(ready(store), [new_host("c", 1)]);
+    assert_eq!(lease(store, "b", 9).len(), 1, "it is left out of the list alone");
+    assert!(!store.drained().unwrap() && store.counts().unwrap().pending == 3);
+    store.resume(&[host("a"), host("unknown")]).unwrap();
+    assert_eq!(ready(store), [new_host("a", 2), new_host("c", 1)]);
+    store.suspend(&host("a")).unwrap();
+    store.suspend(&host("c")).unwrap();
+    assert_eq!(ready(store), []);
+    store.resume_all().unwrap();
+    assert_eq!(ready(store), [new_host("a", 2), new_host("c", 1)]);
+}
+
+pub fn hosts_behind_a_level_are_left_out_until_a_url_moves(store: &impl Store) {
+    let level = || store.lease_by_level(&host("a"), Lane::Plain, 9, "w", 0, 100).unwrap();
+    store.enqueue(&[new_url("https://a/0", 0), new_url("https://a/1", 1)]).unwrap();
+    let seed = level();
+    assert_eq!(ready(store), [begun("a", 1)]);
+    assert!(level().is_empty());
+    assert_eq!(ready(store), []);
+    settle(store, &seed, Outcome::Record);
+    assert_eq!(ready(store), [begun("a", 1)]);
+    let first = level();
+    store.enqueue(&[new_url("https://a/2", 2)]).unwrap();
+    assert!(level().is_empty());
+    store.requeue((&first[0]).into(), 0, 0, None).unwrap();
+    assert_eq!(paths(&level()), ["/1"]);
+}
+
+pub fn drained_hosts_are_named(store: &impl Store) {
+    enqueue(store, &["https://a/1", "https://a/2", "https://b/1"]);
+    let a = lease(store, "a", 9);
+    settle(store, &a[..1], Outcome::Record);
+    assert_eq!(store.newly_drained().unwrap(), []);
+    store.hold((&a[1]).into(), &host("a"), b"page").unwrap();
+    assert_eq!(store.newly_drained().unwrap(), [host("a")]);
+    settle(store, &a[1..], Outcome::Record);
+    assert_eq!(store.newly_drained().unwrap(), []);
+    let b = lease(store, "b", 9);
+    store.requeue((&b[0]).into(), 0, 1, None).unwrap();
+    assert_eq!(store.newly_drained().unwrap(), []);
+    settle(store, &lease(store, "b", 9), Outcome::Failed);
+    assert_eq!(store.newly_drained().unwrap(), [host("b")]);
+}
+
+pub fn a_lease_is_current_until_it_ends_or_runs_out(store: &impl Store) {
+    enqueue(store, &["https://a/1", "https://a/2"]);
+    let [first, second] = &lease(store, "a", 2)[..] else { panic!("two are leased") };
+    let current = |request: &CrawlRequest| store.is_current(request.into()).unwrap();
+    assert!(current(first) && current(second));
+    store.hold(first.into(), &host("a"), b"page").unwrap();
+    assert!(current(first), "as a held page");
+    settle(store, std::slice::from_ref(first), Outcome::Record);
+    assert!(!current(first) && current(second));
+    store.expire_leases(i64::MAX).unwrap();
+    assert!(!current(second));
+    let again = one(store, "a");
+    assert!(current(&again) && !current(second));
 }
 
 pub fn tokens_grow_and_old_ones_do_nothing(store: &impl Store) {
@@ -176,7 +248,7 @@ pub fn a_requeued_url_waits_for_its_time(store: &impl Store) {
     assert_eq!(store.next_due().unwrap(), Some(50));
     assert_eq!(store.hosts_with_pending(Lane::Plain, 49, 9).unwrap(), []);
     assert!(lease(store, "a", 9).is_empty());
-    assert_eq!(store.hosts_with_pending(Lane::Plain, 50, 9).unwrap(), [load("a", 1)]);
+    assert_eq!(store.hosts_with_pending(Lane::Plain, 50, 9).unwrap(), [begun("a", 1)]);
     assert_eq!(store.next_due().unwrap(), Some(70));
     assert_eq!(paths(&store.lease(&host("a"), Lane::Plain, 9, "w", 70, 100).unwrap()), ["/1", "/2"]);
     assert_eq!(store.next_due().unwrap(), None);

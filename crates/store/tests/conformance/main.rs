@@ -12,7 +12,7 @@ mod texts;
 use crawl_model::{
     CachedRobots, ContentHash, CrawlRequest, Discovery, DomainStore, Enqueued, Frontier, FrontierCounts,
     HostKey, HostLoad, Lane, LeaseRef, LeaseToken, NewUrl, Origin, Outcome, OutputMark, PageHistory,
-    RequestId, RunStore, Settlement, Strategy, TextIndex, UrlKey,
+    ReadyHost, RequestId, RunStore, Settlement, Strategy, TextIndex, UrlKey,
 };
 use crawl_store::{MemoryStore, SqliteStore};
 use frontier::*;
@@ -73,6 +73,10 @@ conformance!(
     a_lease_carries_the_project,
     only_the_asked_host_is_leased,
     hosts_take_turns,
+    suspended_hosts_are_left_out_until_they_are_resumed,
+    hosts_behind_a_level_are_left_out_until_a_url_moves,
+    drained_hosts_are_named,
+    a_lease_is_current_until_it_ends_or_runs_out,
     tokens_grow_and_old_ones_do_nothing,
     leases_expire_at_their_deadline,
     all_leases_can_be_taken_back,
@@ -158,6 +162,16 @@ fn settlement(lease: LeaseRef, outcome: Outcome) -> Settlement {
 fn settle(store: &impl Store, requests: &[CrawlRequest], outcome: Outcome) -> usize {
     let batch: Vec<_> = requests.iter().map(|r| settlement(r.into(), outcome)).collect();
     store.settle(&batch, &[]).unwrap()
+}
+
+/// A host that has not begun.
+fn new_host(name: &str, pending: usize) -> ReadyHost {
+    ReadyHost { host: host(name), pending, begun: false }
+}
+
+/// A host within its first leases.
+fn begun(name: &str, pending: usize) -> ReadyHost {
+    ReadyHost { host: host(name), pending, begun: true }
 }
 
 fn load(name: &str, pending: usize) -> HostLoad {

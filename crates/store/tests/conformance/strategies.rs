@@ -12,8 +12,8 @@ pub fn each_lane_is_leased_by_its_own_workers(store: &impl Store) {
     store.requeue((&leased[0]).into(), 5, 1, Some(Strategy::Chrome)).unwrap();
     store.requeue((&leased[1]).into(), 5, 1, Some(Strategy::Amp)).unwrap();
     let ready = |lane| store.hosts_with_pending(lane, 5, 9).unwrap();
-    assert_eq!(ready(Lane::Browser), [load("a", 1)]);
-    assert_eq!(ready(Lane::Plain), [load("b", 1), load("a", 1)]);
+    assert_eq!(ready(Lane::Browser), [begun("a", 1)]);
+    assert_eq!(ready(Lane::Plain), [begun("a", 1), new_host("b", 1)]);
     let browser = in_lane(store, Lane::Browser, 5);
     assert_eq!(paths(&browser), ["/1"]);
     assert_eq!(browser[0].strategy, Some(Strategy::Chrome));
@@ -21,7 +21,7 @@ pub fn each_lane_is_leased_by_its_own_workers(store: &impl Store) {
     assert!(ready(Lane::Browser).is_empty());
     // a lease that runs out comes back to its lane
     assert_eq!(store.expire_leases(i64::MAX).unwrap(), 2);
-    assert_eq!(ready(Lane::Browser), [load("a", 1)]);
+    assert_eq!(ready(Lane::Browser), [begun("a", 1)]);
     assert_eq!(store.counts().unwrap().pending, 3);
     assert!(!store.host_drained(&host("a")).unwrap());
     // known again by a shorter way, it stays in its lane
@@ -46,7 +46,7 @@ pub fn a_shorter_way_to_a_url_does_not_change_its_lane(store: &impl Store) {
     store.enqueue(&[new_url("https://a/1", 4)]).unwrap();
     let first = lease(store, "a", 1);
     store.requeue((&first[0]).into(), 0, 0, Some(Strategy::Chrome)).unwrap();
-    assert_eq!(store.hosts_with_pending(Lane::Browser, 0, 9).unwrap(), [load("a", 1)]);
+    assert_eq!(store.hosts_with_pending(Lane::Browser, 0, 9).unwrap(), [begun("a", 1)]);
     store.enqueue(&[new_url("https://a/1", 2)]).unwrap();
     assert!(store.hosts_with_pending(Lane::Plain, 0, 9).unwrap().is_empty());
     assert_eq!(in_lane(store, Lane::Browser, 0)[0].depth, 2);

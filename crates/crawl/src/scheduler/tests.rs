@@ -1,0 +1,198 @@
+//! The scheduler under simulated time, with a store in memory and requests that only take their time.
+
+use super::*;
+use crate::{config, run};
+use crawl_fetch::SlotOutcome;
+use crawl_model::{Discovery, NewUrl, Outcome, PageHistory, Settlement, UrlKey};
+use crawl_store::MemoryStore;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::{iter, net::IpAddr, sync::Mutex};
+use tokio::{
+    sync::mpsc::{self, Receiver},
+    task::JoinHandle,
+    time::{sleep, timeout},
+};
+
+const LATENCY: Duration = Duration::from_millis(200);
+
+/// A crawl whose fetch stage notes the hosts that it is given.
+struct Crawl {
+    context: Arc<Context>,
+    /// Hosts in the order of their leases.
+    leases: Arc<Mutex<Vec<String>>>,
+    drained: Receiver<ShardMessage>,
+    scheduler: JoinHandle<Result<(), StageError>>,
+}
+
+fn context(settings: &[(&'static str, i64)]) -> Arc<Context> {
+    let always = [("fetch.concurrency", 64), ("politeness.jitter", 0)];
+    let flags = always.iter().chain(settings).map(|&(key, value)| {
+        let value = if key == "politeness.jitter" { 0.0.into() } else { value.into() };
+        config::Override { flag: "test", key, value }
+    });
+    let config = config::load(None, iter::empty(), flags.collect()).unwrap();
+    let store = MemoryStore::new();
+    crawl_model::Frontier::begin_round(&store).unwrap();
+    Arc::new(run::context(config, Arc::new(store)).unwrap())
+}
+
+impl Crawl {
+    /// Requests of which the first `lost` end without an answer or a trace.
+    fn start(context: Arc<Context>, lost: usize) -> Self {
+        let (plain, mut jobs) = mpsc::channel::<Job>(64);
+        let (browser, browser_jobs) = mpsc::channel(1);
+        let (shard, drained) = mpsc::channel(10_000);
+        let scheduler = Scheduler::new(Arc::clone(&context), [plain, browser], vec![shard]);
+        let leases: Arc<Mutex<Vec<String>>> = Arc::default();
+        let (asked, noted) = (Arc::clone(&context), Arc::clone(&leases));
+        tokio::spawn(async move {
+            let (_browser_jobs, mut lost) = (browser_jobs, lost);
+            while let Some(Job { request, slot, place }) = jobs.recv().await {
+                noted.lock().unwrap().push(HostKey::of(&request.url).unwrap().to_string());
+                if lost > 0 {
+                    lost -= 1;
+                    continue;
+                }
+                let context = Arc::clone(&asked);
+                tokio::spawn(async move {
+                    sleep(LATENCY).await;
+                    slot.unwrap().finish(SlotOutcome { status: Some(200), ..SlotOutcome::default() });
+                    let (outcome, history) = (Outcome::Skipped, PageHistory::default());
+                    let ended = Settlement { lease: (&request).into(), outcome, history };
+                    assert_eq!(context.store.settle(&[ended], &[]).unwrap(), 0);
+                    context.stats.ended.add(1);
+                    context.stats.changed.notify_one();
+                    drop(place);
+                });
+            }
+        });
+        Self { context, leases, drained, scheduler: tokio::spawn(scheduler.run()) }
+    }
+
+    async fn end(self) -> (Vec<String>, Vec<String>) {
+        timeout(Duration::from_secs(86_400), self.scheduler).await.expect("the run ends").unwrap().unwrap();
+        let Self { leases, mut drained, .. } = self;
+        let mut hosts = Vec::new();
+        while let Some(ShardMessage::Drained(host)) = drained.recv().await {
+            hosts.push(host.to_string());
+        }
+        hosts.sort();
+        (leases.lock().unwrap().clone(), hosts)
+    }
+
+    fn counts(&self) -> FxHashMap<String, usize> {
+        let mut counts = FxHashMap::default();
+        self.leases.lock().unwrap().iter().for_each(|host| *counts.entry(host.clone()).or_default() += 1);
+        counts
+    }
+}
+
+/// Puts pages of a host into the frontier, and into the book where it stands.
+fn plant(context: &Context, name: &str, address: [u8; 4], pages: u32) {
+    let host = HostKey::from_stored(name);
+    context.client.address_book().note(&host, IpAddr::from(address));
+    let url = |n: u32| {
+        let url = format!("http://{name}/{n}");
+        NewUrl {
+            key: UrlKey::of(&url),
+            url,
+            host: host.clone(),
+            depth: n,
+            discovery: Discovery::Link,
+            redirects: Vec::new(),
+            sitemap_lastmod: None,
+        }
+    };
+    context.store.enqueue(&(0..pages).map(url).collect::<Vec<_>>()).unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn hosts_behind_many_blocked_ones_get_their_full_rate() {
+    let context = context(&[]);
+    for n in 0..5_200 {
+        plant(&context, &format!("blocked{n}.test"), [192, 0, 2, 1], 1);
+    }
+    for n in 0..60 {
+        plant(&context, &format!("free{n}.test"), [198, 51, 100, n], 100);
+    }
+    let crawl = Crawl::start(context, 0);
+    sleep(Duration::from_secs(20)).await;
+    let counts = crawl.counts();
+    crawl.context.cancel.cancel();
+    let free: Vec<usize> =
+        (0..60).map(|n| counts.get(&format!("free{n}.test")).copied().unwrap_or_default()).collect();
+    // a page takes the pause of a second and the latency
+    assert!(free.iter().all(|pages| (15..=17).contains(pages)), "{free:?}");
+    // and the address its share of a quarter of the pause
+    let blocked = counts.len() - 60;
+    assert!((75..=81).contains(&blocked), "{blocked} hosts of one address in 20 s");
+    crawl.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn hosts_that_have_begun_go_on_before_others_begin() {
+    let context = context(&[]);
+    let name = |n: usize| format!("h{n}.test");
+    for n in 0..2_000 {
+        plant(
+            &context,
+            &name(n),
+            [198, 51, u8::try_from(n / 250).unwrap(), u8::try_from(n % 250).unwrap()],
+            3,
+        );
+    }
+    let (leases, drained) = Crawl::start(context, 0).end().await;
+    assert_eq!(leases.len(), 6_000);
+    let third_page = leases.iter().rposition(|host| *host == name(0)).unwrap();
+    let begun: FxHashSet<&String> = leases[..third_page].iter().collect();
+    // by then 64 places have made 768 requests
+    assert!(begun.len() < 1_000, "{} hosts began before the third page of the first", begun.len());
+    let mut hosts: Vec<String> = (0..2_000).map(name).collect();
+    hosts.sort();
+    assert_eq!(drained, hosts, "each is drained once");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_new_host_gets_a_turn_before_the_hundredth_page_of_old_ones() {
+    let context = context(&[]);
+    for n in 0..200 {
+        plant(&context, &format!("old{n}.test"), [198, 51, 100, n], 100);
+    }
+    let crawl = Crawl::start(context, 0);
+    sleep(Duration::from_secs(30)).await;
+    for n in 0..200 {
+        plant(&crawl.context, &format!("new{n}.test"), [203, 0, 113, n], 10);
+    }
+    let before = crawl.leases.lock().unwrap().len();
+    crawl.context.stats.changed.notify_one();
+    sleep(Duration::from_secs(15)).await;
+    let leases = crawl.leases.lock().unwrap()[before..].to_vec();
+    crawl.context.cancel.cancel();
+    let new: FxHashSet<&String> = leases.iter().filter(|host| host.starts_with("new")).collect();
+    assert_eq!(new.len(), 200, "all have begun");
+    crawl.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lost_lease_runs_out_while_the_run_is_on() {
+    for settings in [&[][..], &[("crawl.limit", 3)]] {
+        let context = context(settings);
+        plant(&context, "a.test", [198, 51, 100, 1], 5);
+        let crawl = Crawl::start(Arc::clone(&context), 2);
+        let (leases, drained) = crawl.end().await;
+        assert_eq!((leases.len(), drained.len()), (7, 1), "two are leased again");
+        assert_eq!(context.stats.in_flight(), 0);
+        assert!(context.leases.has_expired() && context.store.drained().unwrap());
+        assert_eq!(context.ending.get(), Some(&Ending::Drained));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_depth_limit_holds_no_host_up() {
+    let context = context(&[("crawl.depth", 9)]);
+    for n in 0..200 {
+        plant(&context, &format!("h{n}.test"), [198, 51, 100, n], 4);
+    }
+    let (leases, drained) = Crawl::start(context, 0).end().await;
+    assert_eq!((leases.len(), drained.len()), (800, 200));
+}

@@ -1,0 +1,219 @@
+//! Hosts that may not be asked now, and when their time comes. The store leaves them out of its order meanwhile, so a pass
+//! costs what is ready and due, however many hosts wait.
+
+use crawl_fetch::NotYet;
+use crawl_model::{HostKey, ReadyHost};
+use rustc_hash::FxHashMap;
+use std::{
+    collections::{BTreeMap, VecDeque},
+    net::IpAddr,
+    time::Duration,
+};
+use tokio::time::Instant;
+
+/// A moment and a number that makes it unique.
+type Timer = (Instant, u64);
+
+/// See the module.
+#[derive(Default)]
+pub struct WaitingHosts {
+    hosts: FxHashMap<HostKey, Wait>,
+    addresses: FxHashMap<IpAddr, Queue>,
+    timers: BTreeMap<Timer, Waiter>,
+    numbers: u64,
+}
+
+/// What a host waits for.
+enum Wait {
+    /// One of its slots.
+    Slot,
+    /// Its own time, or one of its slots.
+    Time(Timer),
+    /// The turn of its address.
+    Address,
+}
+
+/// Who a timer is for.
+enum Waiter {
+    Host(HostKey),
+    Address(IpAddr),
+}
+
+/// Hosts that wait for their address. One of them is tried at a time, since one request uses up the address's turn.
+struct Queue {
+    /// Hosts within their first leases, which go first.
+    begun: VecDeque<HostKey>,
+    others: VecDeque<HostKey>,
+    timer: Timer,
+    /// The host that is being tried.
+    tried: Option<HostKey>,
+}
+
+impl Queue {
+    fn push(&mut self, host: &ReadyHost, asked: bool) {
+        let again = self.tried.take_if(|tried| *tried == host.host).is_some();
+        // a first lease may have been for the address alone
+        let queue = if host.begun && asked { &mut self.begun } else { &mut self.others };
+        if again {
+            queue.push_front(host.host.clone());
+        } else {
+            queue.push_back(host.host.clone());
+        }
+    }
+}
+
+impl WaitingHosts {
+    /// Takes in a host that the gate has refused.
+    pub fn put_off(&mut self, host: &ReadyHost, refused: NotYet) {
+        if let Some(Wait::Time(timer)) = self.hosts.remove(&host.host) {
+            self.timers.remove(&timer);
+        }
+        let wait = match (refused.at, refused.address) {
+            (None, _) => Wait::Slot,
+            (Some(at), None) => Wait::Time(self.wake(at, Waiter::Host(host.host.clone()))),
+            (Some(at), Some(address)) => {
+                self.put_off_at(address, host, refused.asked, at);
+                Wait::Address
+            }
+        };
+        self.hosts.insert(host.host.clone(), wait);
+    }
+
+    fn put_off_at(&mut self, address: IpAddr, host: &ReadyHost, asked: bool, at: Instant) {
+        let timer = self.wake(at, Waiter::Address(address));
+        let queue = self.addresses.entry(address).or_insert_with(|| Queue {
+            begun: VecDeque::new(),
+            others: VecDeque::new(),
+            timer,
+            tried: None,
+        });
+        if queue.timer != timer {
+            self.timers.remove(&std::mem::replace(&mut queue.timer, timer));
+        }
+        queue.push(host, asked);
+    }
+
+    fn wake(&mut self, at: Instant, waiter: Waiter) -> Timer {
+        self.numbers += 1;
+        let timer = (at, self.numbers);
+        self.timers.insert(timer, waiter);
+        timer
+    }
+
+    /// Takes out the hosts whose time has come. Of those that wait for one address the first is taken out, and the next one
+    /// after `address_pause`.
+    pub fn due(&mut self, now: Instant, address_pause: Duration) -> Vec<HostKey> {
+        let mut due = Vec::new();
+        while let Some(entry) = self.timers.first_entry().filter(|entry| entry.key().0 <= now) {
+            let host = match entry.remove() {
+                Waiter::Host(host) => Some(host),
+                Waiter::Address(address) => self.next_at(address, now + address_pause),
+            };
+            if let Some(host) = host {
+                self.hosts.remove(&host);
+                due.push(host);
+            }
+        }
+        due
+    }
+
+    fn next_at(&mut self, address: IpAddr, again: Instant) -> Option<HostKey> {
+        let queue = self.addresses.get_mut(&address)?;
+        let Some(host) = queue.begun.pop_front().or_else(|| queue.others.pop_front()) else {
+            self.addresses.remove(&address);
+            return None;
+        };
+        queue.tried = Some(host.clone());
+        self.numbers += 1;
+        queue.timer = (again, self.numbers);
+        self.timers.insert(queue.timer, Waiter::Address(address));
+        Some(host)
+    }
+
+    /// Takes out hosts one of whose slots was freed. One that waits for its address goes on waiting.
+    pub fn released(&mut self, mut hosts: Vec<HostKey>) -> Vec<HostKey> {
+        hosts.retain(|host| match self.hosts.get(host) {
+            None | Some(Wait::Address) => false,
+            Some(Wait::Slot) => self.hosts.remove(host).is_some(),
+            Some(Wait::Time(timer)) => {
+                self.timers.remove(timer);
+                self.hosts.remove(host).is_some()
+            }
+        });
+        hosts
+    }
+
+    /// When the next host's time comes.
+    pub fn next(&self) -> Option<Instant> {
+        self.timers.first_key_value().map(|((at, _), _)| *at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAUSE: Duration = Duration::from_millis(250);
+
+    fn key(name: &str) -> HostKey {
+        HostKey::from_stored(name)
+    }
+
+    fn host(name: &str, begun: bool) -> ReadyHost {
+        ReadyHost { host: key(name), pending: 1, begun }
+    }
+
+    fn refused(at: Option<Instant>, address: Option<&str>) -> NotYet {
+        let address = address.map(|address| address.parse().unwrap());
+        NotYet { at, dead: false, address, asked: true }
+    }
+
+    #[test]
+    fn a_host_comes_back_at_its_time_or_when_a_slot_is_freed() {
+        let now = Instant::now();
+        let mut waiting = WaitingHosts::default();
+        waiting.put_off(&host("slot", false), refused(None, None));
+        waiting.put_off(&host("time", false), refused(Some(now + PAUSE), None));
+        waiting.put_off(&host("later", false), refused(Some(now + 2 * PAUSE), None));
+        assert_eq!(waiting.next(), Some(now + PAUSE));
+        assert!(waiting.due(now, PAUSE).is_empty());
+        assert_eq!(waiting.due(now + PAUSE, PAUSE), [key("time")]);
+        assert_eq!(
+            waiting.released(vec![key("slot"), key("time"), key("later")]),
+            [key("slot"), key("later")]
+        );
+        assert!(waiting.next().is_none() && waiting.hosts.is_empty());
+    }
+
+    #[test]
+    fn a_host_that_is_refused_again_has_one_timer() {
+        let now = Instant::now();
+        let mut waiting = WaitingHosts::default();
+        waiting.put_off(&host("a", false), refused(Some(now + PAUSE), None));
+        waiting.put_off(&host("a", false), refused(Some(now + 3 * PAUSE), None));
+        assert!(waiting.due(now + 2 * PAUSE, PAUSE).is_empty());
+        assert_eq!(waiting.due(now + 3 * PAUSE, PAUSE), [key("a")]);
+    }
+
+    #[test]
+    fn hosts_of_one_address_come_one_by_one_and_those_that_have_begun_first() {
+        let now = Instant::now();
+        let mut waiting = WaitingHosts::default();
+        let shared = |after: u32| refused(Some(now + after * PAUSE), Some("192.0.2.1"));
+        for (name, begun) in [("a", false), ("b", false), ("c", true)] {
+            waiting.put_off(&host(name, begun), shared(1));
+        }
+        waiting.put_off(&host("located", true), NotYet { asked: false, ..shared(1) });
+        assert_eq!(waiting.timers.len(), 1, "the group has one timer");
+        assert_eq!(waiting.due(now + PAUSE, PAUSE), [key("c")]);
+        assert_eq!(waiting.due(now + 2 * PAUSE, PAUSE), [key("a")]);
+        // it came too early: it is the next one all the same
+        waiting.put_off(&host("a", false), shared(3));
+        waiting.put_off(&host("d", false), shared(3));
+        assert!(waiting.released(vec![key("a")]).is_empty());
+        let order: Vec<_> = (3..7).flat_map(|after| waiting.due(now + after * PAUSE, PAUSE)).collect();
+        assert_eq!(order, [key("a"), key("b"), key("located"), key("d")]);
+        waiting.due(now + 7 * PAUSE, PAUSE);
+        assert!(waiting.addresses.is_empty() && waiting.timers.is_empty() && waiting.hosts.is_empty());
+    }
+}
