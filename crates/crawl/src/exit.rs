@@ -16,7 +16,7 @@ pub enum Exit {
     Internal = 1,
     /// Flags, configuration or seeds are unusable.
     Usage = 2,
-    /// Output or state cannot be written.
+    /// Output or state cannot be written, or this machine lets the run make no request.
     Storage = 3,
     /// None of the seeds could be fetched.
     NoSeed = 4,
@@ -33,7 +33,7 @@ impl Exit {
     #[must_use]
     pub const fn of(error: &StageError) -> Self {
         match error {
-            StageError::Output { .. } | StageError::Project { .. } => Self::Storage,
+            StageError::Output { .. } | StageError::Project { .. } | StageError::Outage { .. } => Self::Storage,
             StageError::Store(error) => Self::of_store(error),
             // the reader has what it wanted
             StageError::ClosedPipe => Self::Done,

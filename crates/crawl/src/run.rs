@@ -4,10 +4,10 @@ use crate::{
     archive::Archive,
     browser::Browser,
     cli::RunArgs,
-    config::{self, Config, Emit, ExtractSection, LogFormat},
+    config::{self, Config, Emit, ExtractSection, LogFormat, StrategyChoice},
     context::{Context, Ending, StageError},
     cpu::CpuPool,
-    duplicates,
+    descriptors, duplicates,
     exit::{Exit, Failure},
     feeds::FeedBook,
     judge::Judge,
@@ -15,6 +15,7 @@ use crate::{
     logging::{say, say_as, say_json},
     metrics::Metrics,
     opt_outs::OptOutCache,
+    outage::Outage,
     output::{self, Fields, FileOutput, Kind, LineRecords, Output, RecordOutput, StdoutOutput},
     page_rules, pipeline,
     progress::{self, Places},
@@ -32,7 +33,7 @@ use crate::{
 };
 use crawl_extract::{Options, PageExtractor};
 use crawl_fetch::{
-    ByteBudget, Canonicalizer, Gate, HttpClient, RetrySettings, ScopeSet, Seed, Traps, UrlFilter,
+    ByteBudget, Canonicalizer, Gate, HttpClient, HttpSettings, RetrySettings, ScopeSet, Seed, Traps, UrlFilter,
 };
 use crawl_model::{Discovery, FrontierCounts, HostKey, NewUrl};
 use std::{
@@ -51,6 +52,7 @@ const SEED_BATCH: usize = 1_000;
 pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let config = config::load(args.config.as_deref(), config::environment()?, args.overrides())?;
     crate::logging::start(&config.log)?;
+    descriptors::check()?;
     let seed_file = args
         .seed
         .as_deref()
@@ -221,6 +223,7 @@ fn recall(context: &Context, state: &State) -> Result<(), Failure> {
     // what seeds redirected to is known, as the pages there are
     context.recall_scope(state.new_round && !context.recrawl.on)?;
     context.recall_told()?;
+    context.keep_told();
     context.stats.inherited.add(context.store.counts()?.held);
     Ok(())
 }
@@ -273,15 +276,15 @@ fn tell_of_round(context: &Context, state: &State, quiet: bool) {
 ///
 /// # Errors
 /// When a setting cannot be used.
-pub fn context(config: Config, store: Arc<dyn Store>) -> Result<Context, Failure> {
+pub fn context(mut config: Config, store: Arc<dyn Store>) -> Result<Context, Failure> {
     let usage = |error: &dyn std::fmt::Display| Failure::usage(error.to_string());
-    let http = config.fetch.http_settings()?;
+    let (http, browser_connections) = divide_descriptors(&mut config)?;
     let product_token = product_token(&http.user_agent);
     let recrawl = Recrawl::new(&config, rules_version::of(&config), store.is_recrawl()?);
     let budget = ByteBudget::new(config.fetch.body_budget.as_u64());
     let overlay = Some(config.extract.rules.as_str()).filter(|dir| !dir.is_empty()).map(Path::new);
     let rules = page_rules::load(overlay, &config.extract.consent_lists, |line| tracing::warn!("{line}"))?;
-    let browser = Browser::new(&config, &http, &rules);
+    let browser = Browser::new(&config, &http, &rules, browser_connections);
     let client = HttpClient::new(http, budget.clone()).map_err(|e| usage(&e))?;
     let filter = UrlFilter::new(config.crawl.url_filters, &config.crawl.include, &config.crawl.exclude)
         .map_err(|e| usage(&e))?;
@@ -327,6 +330,7 @@ pub fn context(config: Config, store: Arc<dyn Store>) -> Result<Context, Failure
         links,
         traps,
         opt_outs: OptOutCache::default(),
+        outage: Outage::new(config.fetch.max_outage),
         feeds: FeedBook::new(config.crawl.feeds),
         sitemaps: SitemapBook::new(config.crawl.sitemap_files),
         nonce: crate::context::random(),
@@ -334,6 +338,24 @@ pub fn context(config: Config, store: Arc<dyn Store>) -> Result<Context, Failure
         store,
         config,
     })
+}
+
+/// The settings of the client, bounded by the descriptors that are left, and the connections that a browser may have.
+fn divide_descriptors(config: &mut Config) -> Result<(HttpSettings, usize), Failure> {
+    let mut http = config.fetch.http_settings()?;
+    let wanted = config.fetch.concurrency;
+    let browser = !matches!(config.fetch.strategy, StrategyChoice::Static);
+    let plan = descriptors::plan(wanted, browser);
+    (http.max_requests, http.max_connections) = (plan.requests, plan.connections);
+    if plan.requests < wanted {
+        tracing::warn!(
+            "the limit of open files ({}) allows {} requests at a time, not {wanted} (fetch.concurrency); raise it with ulimit -n",
+            descriptors::limit(),
+            plan.requests
+        );
+        config.fetch.concurrency = plan.requests;
+    }
+    Ok((http, plan.browser))
 }
 
 /// How pages are extracted.

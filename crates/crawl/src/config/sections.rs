@@ -201,6 +201,8 @@ pub struct FetchSection {
     pub backoff: Duration,
     #[serde(deserialize_with = "duration")]
     pub max_backoff: Duration,
+    #[serde(deserialize_with = "duration")]
+    pub max_outage: Duration,
     pub max_redirects: usize,
     #[serde(deserialize_with = "duration")]
     pub robots_max_age: Duration,

@@ -124,6 +124,13 @@ impl Visit<'_> {
         let mut rendered = match rendered {
             Ok(rendered) => rendered,
             Err(RenderError::LedAway { to, status }) => return self.led_away(&to, status),
+            Err(error @ RenderError::Network(_)) => {
+                // the browser does not say whether its machine or the host is to blame
+                return match self.context.client.locate(&self.request.url).await {
+                    Err(local) if local.is_local() => self.wait_out(&local),
+                    _ => self.not_rendered(&error),
+                };
+            }
             Err(error) => return self.not_rendered(&error),
         };
         let retry_after = retry_after(&rendered);

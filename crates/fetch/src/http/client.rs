@@ -25,7 +25,10 @@ use std::{
     sync::Arc,
     time::{Duration, SystemTime},
 };
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::{
+    sync::Semaphore,
+    time::{Instant, timeout, timeout_at},
+};
 use url::Url;
 use uuid::Uuid;
 
@@ -115,6 +118,8 @@ pub struct HttpClient {
     addresses: AddressBook,
     cookies: Option<CookieJar>,
     recorder: Option<Arc<dyn Recorder>>,
+    /// One for each request that may hold a connection.
+    places: Semaphore,
 }
 
 impl HttpClient {
@@ -134,6 +139,7 @@ impl HttpClient {
                 total: settings.total_timeout,
             },
             cookies: settings.cookies.then(CookieJar::default),
+            places: Semaphore::new(settings.max_requests.clamp(1, Semaphore::MAX_PERMITS)),
             settings,
             budget,
             addresses: AddressBook::default(),
@@ -165,10 +171,13 @@ impl HttpClient {
     /// When the host has no address, or none that may be contacted.
     pub async fn locate(&self, url: &Url) -> Result<(), FetchError> {
         let Some(host) = HostKey::of(url) else { return Ok(()) };
-        let limit = self.limits.connect;
+        let _place = self.places.acquire().await;
+        let (limit, since) = (self.limits.connect, Instant::now());
         let late = FetchError::Timeout { phase: Phase::Connect, limit };
-        if let Some(address) = timeout(limit, self.pool.locate(url)).await.unwrap_or(Err(late))? {
-            self.addresses.note(&host, address);
+        match timeout(limit, self.pool.locate(url)).await.unwrap_or(Err(late)) {
+            Ok(Some(address)) => self.addresses.note(&host, address),
+            Ok(None) => {}
+            Err(error) => return Err(self.pool.attribute(error, url, since).await),
         }
         Ok(())
     }
@@ -185,6 +194,7 @@ impl HttpClient {
     /// Makes one request: one hop, no redirect followed. A strategy of `mobile` sends the headers of a mobile client;
     /// validators of an earlier round make it conditional.
     pub async fn fetch(&self, request: CrawlRequest) -> Fetched {
+        let _place = self.places.acquire().await;
         let started_at_ms = now_ms();
         let started = Instant::now();
         let mobile = request.strategy == Some(Strategy::Mobile);
@@ -330,6 +340,7 @@ impl HttpClient {
     }
 
     async fn resource(&self, url: &Url, cap: u64, budgeted: bool) -> Result<Resource, FetchError> {
+        let _place = self.places.acquire().await;
         let deadline = Instant::now() + self.limits.total;
         let (response, mut draft) = self.send(url, self.plain.clone(), deadline).await?;
         let waiting = Instant::now();
@@ -376,7 +387,8 @@ impl HttpClient {
         let sent = self.recorder.is_some().then(|| headers.clone());
         let request = self.request(&url, headers);
         let limit = self.limits.read.max(self.limits.connect);
-        let patience = Instant::now() + limit;
+        let since = Instant::now();
+        let patience = since + limit;
         match timeout_at(patience.min(deadline), request.send()).await {
             Ok(Ok(response)) => {
                 if let (Some(key), Some(peer)) = (key, response.remote_addr()) {
@@ -390,7 +402,10 @@ impl HttpClient {
                 });
                 Ok((response, draft))
             }
-            Ok(Err(error)) => Err(classify(&error, &host, self.pool.proxy_of(&url), self.limits)),
+            Ok(Err(error)) => {
+                let error = classify(&error, &host, self.pool.proxy_of(&url), self.limits);
+                Err(self.pool.attribute(error, &url, since).await)
+            }
             Err(_) if patience < deadline => Err(FetchError::Timeout { phase: Phase::Headers, limit }),
             Err(_) => Err(FetchError::Timeout { phase: Phase::Total, limit: self.limits.total }),
         }
