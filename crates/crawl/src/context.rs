@@ -294,7 +294,9 @@ pub enum StageError {
         source: KeepError,
     },
     /// This machine has not let the run make a request for long.
-    #[error("no request could be made for {lasting:?}: {words}; the state is kept, and the same command goes on")]
+    #[error(
+        "no request could be made for {lasting:?}: {words}; the state is kept, and the same command goes on"
+    )]
     Outage {
         /// How long.
         lasting: Duration,

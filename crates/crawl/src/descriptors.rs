@@ -15,6 +15,8 @@ const BROWSER_PIPES: usize = 12;
 const A_REQUEST: usize = 2;
 /// Idle connections that are kept at the most.
 const MOST_IDLE: usize = 4_096;
+/// With fewer than these none is kept.
+const FEWEST_IDLE: usize = 64;
 
 /// Raises the soft limit of open files to the hard one. A limit that cannot be raised stays as it is.
 pub fn raise() {
@@ -59,7 +61,8 @@ pub fn check() -> Result<(), Failure> {
 pub struct Plan {
     /// Requests at the same time.
     pub requests: usize,
-    /// Connections that a generation of the client's pools keeps. Those of the one before may still be closing.
+    /// Connections that a generation of the client's pools keeps; 0: none is kept idle. Those of the generation before may
+    /// still be closing.
     pub connections: usize,
     /// Connections of a browser.
     pub browser: usize,
@@ -75,10 +78,12 @@ fn divide(left: usize, requests: usize, browser: bool) -> Plan {
     let left = left.saturating_sub(LATER);
     let for_browser = if browser { (2 * BROWSER_CONNECTIONS + BROWSER_PIPES).min(left / 2) } else { 0 };
     let left = left - for_browser;
-    let requests = requests.min(left / (2 * A_REQUEST)).max(1);
+    let connections = left.saturating_sub(requests.saturating_mul(A_REQUEST).min(left / 2)) / 2;
+    // a new generation costs as much as some handshakes
+    let connections = if connections < FEWEST_IDLE { 0 } else { connections.min(MOST_IDLE) };
     Plan {
-        requests,
-        connections: (left.saturating_sub(requests * A_REQUEST) / 2).clamp(1, MOST_IDLE),
+        requests: requests.min((left - 2 * connections) / A_REQUEST).max(1),
+        connections,
         browser: (for_browser.saturating_sub(BROWSER_PIPES) / 2).clamp(2, BROWSER_CONNECTIONS),
     }
 }
@@ -94,13 +99,15 @@ mod tests {
                 let plan = divide(left, 64, browser);
                 let used = LATER + plan.requests * A_REQUEST + 2 * plan.connections;
                 assert!(used <= left, "{left}: {plan:?}");
-                assert!(plan.requests >= 1 && plan.connections >= 1 && plan.browser >= 2);
+                assert!(plan.requests >= 1 && plan.browser >= 2);
             }
         }
     }
 
     #[test]
     fn plenty_bounds_nothing_but_idle_connections() {
+        let few = divide(LATER + 20, 64, false);
+        assert_eq!((few.requests, few.connections), (10, 0), "idle connections come last");
         let plan = divide(20_000, 64, true);
         assert_eq!(plan, Plan { requests: 64, connections: MOST_IDLE, browser: BROWSER_CONNECTIONS });
     }

@@ -33,7 +33,9 @@ impl Exit {
     #[must_use]
     pub const fn of(error: &StageError) -> Self {
         match error {
-            StageError::Output { .. } | StageError::Project { .. } | StageError::Outage { .. } => Self::Storage,
+            StageError::Output { .. } | StageError::Project { .. } | StageError::Outage { .. } => {
+                Self::Storage
+            }
             StageError::Store(error) => Self::of_store(error),
             // the reader has what it wanted
             StageError::ClosedPipe => Self::Done,

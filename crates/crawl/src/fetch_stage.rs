@@ -16,8 +16,8 @@ use crate::{
     strategies::{self, Next, OnTrial, SoFar},
 };
 use crawl_fetch::{
-    FetchError, Fetched, HostSlot, OptOut, OriginOptOuts, Phase, Resource, SkipKind, SlotOutcome,
-    same_page, tdm_header,
+    FetchError, Fetched, HostSlot, OptOut, OriginOptOuts, Phase, Resource, SkipKind, SlotOutcome, same_page,
+    tdm_header,
 };
 use crawl_model::{
     CrawlRequest, Discovery, ExtractedPage, FailedPage, FetchedPage, HostKey, Lane, LeaseRef, Outcome, Stage,

@@ -39,12 +39,7 @@ impl Outage {
     /// No trouble yet. A run ends that has had one for `patience`.
     #[must_use]
     pub fn new(patience: Duration) -> Self {
-        Self {
-            patience,
-            is_on: AtomicBool::new(false),
-            trouble: Mutex::default(),
-            warned: Mutex::default(),
-        }
+        Self { patience, is_on: AtomicBool::new(false), trouble: Mutex::default(), warned: Mutex::default() }
     }
 
     /// A host has answered.
@@ -116,7 +111,11 @@ mod tests {
         let lasting = loop {
             match outage.met(&error()) {
                 Ok(pause) => {
-                    assert_eq!(outage.met(&error()).unwrap(), pause, "requests that fail together are one trouble");
+                    assert_eq!(
+                        outage.met(&error()).unwrap(),
+                        pause,
+                        "requests that fail together are one trouble"
+                    );
                     pauses.push(pause);
                     advance(pause).await;
                 }

@@ -33,7 +33,8 @@ use crate::{
 };
 use crawl_extract::{Options, PageExtractor};
 use crawl_fetch::{
-    ByteBudget, Canonicalizer, Gate, HttpClient, HttpSettings, RetrySettings, ScopeSet, Seed, Traps, UrlFilter,
+    ByteBudget, Canonicalizer, Gate, HttpClient, HttpSettings, RetrySettings, ScopeSet, Seed, Traps,
+    UrlFilter,
 };
 use crawl_model::{Discovery, FrontierCounts, HostKey, NewUrl};
 use std::{

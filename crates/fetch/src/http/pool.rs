@@ -162,7 +162,8 @@ impl Pool {
     pub(super) fn client(&self, url: &Url) -> Client {
         let way = self.way(url);
         let mut generation = self.generation.lock().unwrap_or_else(PoisonError::into_inner);
-        if generation.made.count() >= self.settings.max_connections.max(1) {
+        let most = self.settings.max_connections;
+        if most > 0 && generation.made.count() >= most {
             match Generation::new(&self.settings, &self.guards, &self.fixed) {
                 Ok(next) => *generation = next,
                 Err(error) => tracing::warn!(%error, "idle connections cannot be closed"),
@@ -220,10 +221,8 @@ async fn resolve(resolver: &GuardedResolver, name: &str) -> Result<Option<IpAddr
         Ok(mut found) => Ok(found.next().map(|address| address.ip())),
         Err(error) => Err(match error.downcast_ref::<Refused>() {
             Some(refused) => FetchError::AddressBlocked { host: name.to_owned(), address: refused.0 },
-            None => local(&*error).unwrap_or_else(|| FetchError::Dns {
-                host: name.to_owned(),
-                reason: error.to_string(),
-            }),
+            None => local(&*error)
+                .unwrap_or_else(|| FetchError::Dns { host: name.to_owned(), reason: error.to_string() }),
         }),
     }
 }
@@ -247,11 +246,12 @@ fn build(
     proxy: &ProxyChoice,
     made: &Made,
 ) -> Result<Client, FetchError> {
+    let idle_per_host = if settings.max_connections == 0 { 0 } else { settings.pool_idle_per_host };
     let builder = Client::builder()
         .redirect(redirect::Policy::none())
         .referer(false)
         .connect_timeout(settings.connect_timeout)
-        .pool_max_idle_per_host(settings.pool_idle_per_host)
+        .pool_max_idle_per_host(idle_per_host)
         .pool_idle_timeout(settings.pool_idle_timeout)
         .http1_ignore_invalid_headers_in_responses(true)
         .http1_allow_spaces_after_header_name_in_responses(true)

@@ -241,10 +241,15 @@ mod tests {
 
     #[test]
     fn no_answer_is_told_from_no_such_name() {
-        let of = |words: &str| is_unanswered(&io::Error::other(format!("failed to lookup address information: {words}")));
+        let of = |words: &str| {
+            is_unanswered(&io::Error::other(format!("failed to lookup address information: {words}")))
+        };
         assert!(of("Temporary failure in name resolution") && of("Try again"));
         assert!(!of("Name or service not known") && !of("No address associated with hostname"));
-        assert!(!is_unanswered(&io::Error::from_raw_os_error(11)), "an error of the system is none of the resolver");
+        assert!(
+            !is_unanswered(&io::Error::from_raw_os_error(11)),
+            "an error of the system is none of the resolver"
+        );
     }
 
     #[tokio::test(start_paused = true)]

@@ -157,8 +157,8 @@ pub struct HttpSettings {
     pub pool_idle_timeout: Duration,
     /// Requests that hold a connection at the same time, over all hosts.
     pub max_requests: usize,
-    /// Connections that are kept over all hosts. While those of one generation are being closed, there may be as many
-    /// again.
+    /// Connections that are kept over all hosts; 0: each request makes its own. While those of one generation are being
+    /// closed, there may be as many again.
     pub max_connections: usize,
 }
 
