@@ -33,8 +33,7 @@ use crate::{
 };
 use crawl_extract::{Options, PageExtractor};
 use crawl_fetch::{
-    ByteBudget, Canonicalizer, Gate, HttpClient, HttpSettings, RetrySettings, ScopeSet, Seed, Traps,
-    UrlFilter,
+    ByteBudget, Canonicalizer, Gate, HttpClient, HttpSettings, ScopeSet, Seed, Traps, UrlFilter,
 };
 use crawl_model::{Discovery, FrontierCounts, HostKey, NewUrl};
 use std::{
@@ -299,18 +298,13 @@ pub fn context(mut config: Config, store: Arc<dyn Store>) -> Result<Context, Fai
     );
     let politeness = config.politeness.settings(&config.fetch);
     let gate = Gate::with_addresses(politeness, client.address_book());
-    let retry = RetrySettings {
-        retries: config.fetch.retries,
-        backoff: config.fetch.backoff,
-        max_backoff: config.fetch.max_backoff,
-    };
     let cpu =
         CpuPool::new(config.extract.threads).map_err(|e| Failure::new(Exit::Internal, e.to_string()))?;
     Ok(Context {
         sketcher: duplicates::sketcher(&config)?,
         cpu,
         recrawl,
-        retry,
+        retry: config.fetch.retry_settings(),
         browser,
         lessons: Lessons::new(config.strategies.trial_pages, config.strategies.reexamine_pages),
         extractor: PageExtractor::from_rules(rules, extraction(&config.extract, &product_token)),
