@@ -54,7 +54,10 @@ impl Outage {
     /// # Errors
     /// [`StageError::Outage`] when the trouble lasts for too long.
     pub fn met(&self, error: &FetchError) -> Result<Duration, StageError> {
-        let now = Instant::now();
+        self.met_at(error, Instant::now())
+    }
+
+    fn met_at(&self, error: &FetchError, now: Instant) -> Result<Duration, StageError> {
         self.warn(error, now);
         let mut trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
         self.is_on.store(true, Relaxed);
@@ -98,47 +101,45 @@ fn words(error: &FetchError) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tokio::time::advance;
 
     fn error() -> FetchError {
         FetchError::Local { resource: LocalResource::Resolver, reason: "try again".into() }
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn pauses_grow_and_a_lasting_trouble_ends_the_run() {
+    #[test]
+    fn pauses_grow_and_a_lasting_trouble_ends_the_run() {
         let outage = Outage::new(Duration::from_secs(600));
         let (began, mut pauses) = (Instant::now(), Vec::new());
+        let mut now = began;
         let lasting = loop {
-            match outage.met(&error()) {
+            match outage.met_at(&error(), now) {
                 Ok(pause) => {
-                    assert_eq!(
-                        outage.met(&error()).unwrap(),
-                        pause,
-                        "requests that fail together are one trouble"
-                    );
+                    let again = outage.met_at(&error(), now).unwrap();
+                    assert_eq!(again, pause, "requests that fail together are one trouble");
                     pauses.push(pause);
-                    advance(pause).await;
+                    now += pause;
                 }
                 Err(StageError::Outage { lasting, .. }) => break lasting,
                 Err(error) => panic!("{error}"),
             }
         };
-        assert_eq!(lasting, began.elapsed());
+        assert_eq!(lasting, now - began);
         assert!(lasting >= Duration::from_secs(600) && lasting <= Duration::from_secs(630), "{lasting:?}");
         assert_eq!((pauses[0], pauses[1], *pauses.last().unwrap()), (PAUSES.0, PAUSES.0 * 2, PAUSES.1));
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn an_answer_ends_the_trouble_and_so_does_time_without_one() {
+    #[test]
+    fn an_answer_ends_the_trouble_and_so_does_time_without_one() {
         let outage = Outage::new(Duration::from_secs(600));
-        for _ in 0..100 {
-            let pause = outage.met(&error()).unwrap();
+        let mut now = Instant::now();
+        for _ in 0..2_000 {
+            let pause = outage.met_at(&error(), now).unwrap();
             assert_eq!(pause, PAUSES.0);
-            advance(pause).await;
+            now += pause;
             outage.answered();
         }
-        assert_eq!(outage.met(&error()).unwrap(), PAUSES.0);
-        advance(Duration::from_secs(3_600)).await;
-        assert_eq!(outage.met(&error()).unwrap(), PAUSES.0);
+        assert_eq!(outage.met_at(&error(), now).unwrap(), PAUSES.0);
+        now += Duration::from_secs(3_600);
+        assert_eq!(outage.met_at(&error(), now).unwrap(), PAUSES.0);
     }
 }
