@@ -83,6 +83,47 @@ fn a_state_of_a_newer_version_is_2() {
     assert!(newer.stderr.contains("99"), "{}", newer.stderr);
 }
 
+/// Names of hosts of one server, and the settings that resolve them.
+fn hosts(server: &Server, count: usize) -> (Vec<String>, String) {
+    let port = server.address().port();
+    let seeds = (0..count).map(|n| format!("http://h{n}.test:{port}/")).collect();
+    let rules: Vec<String> = (0..count).map(|n| format!("\"h{n}.test:{port}:127.0.0.1\"")).collect();
+    (seeds, format!("[{}]", rules.join(",")))
+}
+
+/// More hosts than descriptors: connections are closed in time, and no host is charged for a limit of this machine.
+#[test]
+fn more_hosts_than_descriptors_are_all_fetched() {
+    let handler = |request: &Request| {
+        Response::html(page(request.header("host").unwrap_or_default(), &[])).after(Duration::from_millis(20))
+    };
+    let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());
+    let (seeds, resolve) = hosts(&server, 200);
+    let mut crawl = sandbox.crawl(&seeds, &["-O", "out.jsonl", "--concurrency", "64"]);
+    crawl.env("CRAWL_FETCH_RESOLVE", resolve).env("CRAWL_FETCH_ADDRESS_SHARE", "0");
+    let done = run(&mut sandbox.shell("ulimit -n 64; exec \"$@\"", &crawl)).expect(0);
+    assert!(sandbox.errors().is_empty(), "{:?}", sandbox.errors());
+    assert_eq!(sandbox.records("out.jsonl").len(), 200);
+    assert!(done.stderr.contains("the limit of open files (64)"), "{}", done.stderr);
+}
+
+/// A run that could not open its own files does not begin, and the number that it names is enough.
+#[test]
+fn too_few_descriptors_are_3_and_the_message_names_how_many_are_needed() {
+    let handler = |request: &Request| Response::html(page(request.header("host").unwrap_or_default(), &[]));
+    let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());
+    let (seeds, resolve) = hosts(&server, 30);
+    let mut crawl = sandbox.crawl(&seeds, &["-O", "out.parquet", "--warc", "warc"]);
+    crawl.env("CRAWL_FETCH_RESOLVE", resolve);
+    let few = run(&mut sandbox.shell("ulimit -n 20; exec \"$@\"", &crawl)).expect(3);
+    assert!(server.requests().is_empty() && !sandbox.path("state").exists());
+    let needed = few.stderr.split("ulimit -n ").nth(1).and_then(|rest| rest.split_whitespace().next());
+    let enough = format!("ulimit -n {}; exec \"$@\"", needed.unwrap());
+    let done = run(&mut sandbox.shell(&enough, &crawl)).expect(0);
+    assert!(sandbox.errors().is_empty(), "{:?}\n{}", sandbox.errors(), done.stderr);
+    assert!(done.stderr.contains("30 records"), "{}", done.stderr);
+}
+
 #[test]
 fn usage_is_2() {
     let sandbox = Sandbox::new();

@@ -6,7 +6,8 @@
 mod run;
 mod support;
 
-use run::{PATIENCE, Run, Sandbox, run};
+use run::{PATIENCE, Run, Sandbox, eventually, run};
+use serde_json::Value;
 use std::{
     process::Command,
     time::{Duration, Instant},
@@ -144,6 +145,32 @@ fn a_host_that_asks_for_longer_than_a_run_waits_is_left() {
     // the next round knows it still
     run(command).expect(4);
     assert_eq!(server.targets(), targets, "the host is not asked");
+}
+
+/// kill -9 does not forget what a host has asked for.
+#[test]
+fn a_retry_after_outlives_kill_9() {
+    let handler = |request: &Request| match request.path() {
+        "/robots.txt" => Response::status(404),
+        _ => Response::status(429).header("Retry-After", "1800"),
+    };
+    let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());
+    let two_pages = |flags: &[&str]| {
+        let command = crawl(&sandbox, &server, &[&["--delay", "0s"], flags].concat());
+        sandbox.write("seeds.txt", format!("{}\n{}\n", server.url("/"), server.url("/other")));
+        command
+    };
+    let on = Run::start(&mut two_pages(&[]));
+    let host = server.address().to_string();
+    eventually("status names the host that asked to be left alone", || {
+        let mut status = sandbox.bare();
+        status.args(["status", "--seed", "seeds.txt", "--state-dir", "state", "--json"]);
+        let told = serde_json::from_str::<Value>(&run(&mut status).stdout).unwrap_or_default();
+        told["leftAlone"].to_string().contains(&host)
+    });
+    on.kill();
+    run(&mut two_pages(&["--max-time", "2s"])).expect(5);
+    assert_eq!(server.targets().len(), 1, "asked after kill -9: {:?}", server.targets());
 }
 
 #[test]

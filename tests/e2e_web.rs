@@ -146,6 +146,23 @@ fn a_template_without_anything_new_runs_out_of_credit() {
     assert!(summary.contains("trap_template: 1"), "{summary}");
 }
 
+/// More links of one pattern than its account has, all without the slash that their pages have. A redirect that adds it costs nothing.
+#[test]
+fn links_without_their_slash_do_not_drain_the_account() {
+    let handler = |request: &Request| match request.path().strip_prefix("/item/") {
+        Some(name) if name.ends_with('/') => Response::html(page(&format!("item {name}"), &[])),
+        Some(name) => Response::redirect(301, &format!("/item/{name}/")),
+        None => {
+            let links: Vec<String> = (0..250).map(|n| format!("/item/{n}")).collect();
+            Response::html(page("the start", &links))
+        }
+    };
+    let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());
+    crawl(&sandbox, &server, &[]);
+    assert!(sandbox.errors().is_empty(), "{:?}", sandbox.errors());
+    assert_eq!(sandbox.records("out.jsonl").len(), 251);
+}
+
 /// What the user names is fetched, whatever it looks like; and what it redirects to.
 #[test]
 fn seeds_are_never_traps() {

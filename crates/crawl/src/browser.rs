@@ -41,9 +41,9 @@ pub struct Browser {
 }
 
 impl Browser {
-    /// A browser with the run's settings, address policy and consent rules. Nothing is started.
+    /// A browser with the run's settings, address policy and consent rules, and at most so many connections. Nothing is started.
     #[must_use]
-    pub fn new(config: &Config, http: &HttpSettings, rules: &Rules) -> Self {
+    pub fn new(config: &Config, http: &HttpSettings, rules: &Rules, connections: usize) -> Self {
         let unavailable = OnceLock::new();
         let proxy = proxy(&config.fetch.proxy);
         if proxy.is_err() {
@@ -57,6 +57,7 @@ impl Browser {
         Self {
             renderer: Renderer::new(ChromeSettings {
                 proxy: proxy.ok().flatten(),
+                max_connections: connections,
                 ..settings(config, http, rules)
             }),
             sandbox: config.chrome.sandbox,

@@ -11,6 +11,7 @@ use crate::{
     lease_fence::LeaseFence,
     links::LinkPolicy,
     opt_outs::OptOutCache,
+    outage::Outage,
     projects::{KeepError, Keeper},
     recrawl::{KnownEnd, Recrawl},
     report::Samples,
@@ -31,6 +32,10 @@ use std::{
     io,
     sync::{Arc, Mutex, OnceLock, PoisonError},
     time::Duration,
+};
+use tokio::{
+    runtime::Handle,
+    time::{Instant, sleep},
 };
 use tokio_util::sync::CancellationToken;
 use url::Url;
@@ -59,6 +64,8 @@ pub struct Context {
     pub opt_outs: OptOutCache,
     /// Where links may lead.
     pub links: LinkPolicy,
+    /// What this machine lacks for requests.
+    pub outage: Outage,
     /// Endless sites: what a template of URLs may still spend.
     pub traps: Arc<Traps>,
     /// Feeds that pages have named, host by host.
@@ -142,17 +149,18 @@ impl Context {
         Ok(())
     }
 
+    /// Has each `Retry-After` kept in the moment that it comes, so that kill -9 does not forget it.
+    pub fn keep_told(&self) {
+        let (store, kept) = (Arc::clone(&self.store), Arc::new(KeptTold::default()));
+        self.gate.on_retry_after(move |gate| kept.keep(gate, &store));
+    }
+
     /// Writes down which hosts asked to be left alone, and until when.
     ///
     /// # Errors
     /// When storage fails.
     pub fn save_told(&self) -> Result<(), StoreError> {
-        let now = now_ms();
-        let until = |wait: Duration| now.saturating_add(i64::try_from(wait.as_millis()).unwrap_or(i64::MAX));
-        let told: BTreeMap<String, i64> =
-            self.gate.told().into_iter().map(|(host, wait)| (host.to_string(), until(wait))).collect();
-        let text = serde_json::to_string(&told).map_err(|e| StoreError::Other(e.to_string()))?;
-        self.store.put(TOLD_KEY, &text)
+        save_told(&self.gate, &*self.store)
     }
 
     /// Takes up what hosts asked of earlier runs.
@@ -176,6 +184,60 @@ impl Context {
         text.map_or(Ok(Vec::new()), |t| {
             serde_json::from_str(&t).map_err(|e| StoreError::Corrupt(format!("{SCOPE_KEY}: {e}")))
         })
+    }
+}
+
+fn save_told(gate: &Gate, store: &dyn Store) -> Result<(), StoreError> {
+    let now = now_ms();
+    let until = |wait: Duration| now.saturating_add(i64::try_from(wait.as_millis()).unwrap_or(i64::MAX));
+    let told: BTreeMap<String, i64> =
+        gate.told().into_iter().map(|(host, wait)| (host.to_string(), until(wait))).collect();
+    let text = serde_json::to_string(&told).map_err(|e| StoreError::Other(e.to_string()))?;
+    store.put(TOLD_KEY, &text)
+}
+
+/// Least time between two writes of what hosts asked for: each writes all of it.
+const TOLD_PAUSE: Duration = Duration::from_secs(1);
+
+/// When what hosts asked for was written.
+#[derive(Default)]
+struct KeptTold(Mutex<Written>);
+
+#[derive(Default)]
+struct Written {
+    at: Option<Instant>,
+    /// A write is waiting for its time.
+    waits: bool,
+}
+
+impl KeptTold {
+    /// Writes at once, or a second after the last time where many hosts ask at once.
+    fn keep(self: &Arc<Self>, gate: &Gate, store: &Arc<dyn Store>) {
+        let mut written = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let pause = written.at.and_then(|at| TOLD_PAUSE.checked_sub(at.elapsed()));
+        let (Some(pause), Ok(runtime)) = (pause, Handle::try_current()) else {
+            written.at = Some(Instant::now());
+            drop(written);
+            return write(gate, &**store);
+        };
+        if std::mem::replace(&mut written.waits, true) {
+            return;
+        }
+        drop(written);
+        let (kept, gate, store) = (Arc::clone(self), gate.clone(), Arc::clone(store));
+        runtime.spawn(async move {
+            sleep(pause).await;
+            *kept.0.lock().unwrap_or_else(PoisonError::into_inner) =
+                Written { at: Some(Instant::now()), waits: false };
+            write(&gate, &*store);
+        });
+    }
+}
+
+/// An error of the store ends the run elsewhere: the lease of the same request is settled there.
+fn write(gate: &Gate, store: &dyn Store) {
+    if let Err(error) = save_told(gate, store) {
+        tracing::debug!(%error, "what hosts asked for by Retry-After cannot be kept");
     }
 }
 
@@ -252,6 +314,16 @@ pub enum StageError {
         name: String,
         /// Why.
         source: KeepError,
+    },
+    /// This machine has not let the run make a request for long.
+    #[error(
+        "no request could be made for {lasting:?}: {words}; the state is kept, and the same command goes on"
+    )]
+    Outage {
+        /// How long.
+        lasting: Duration,
+        /// What is missing, and what can be done.
+        words: String,
     },
     /// The reader of standard output has gone.
     #[error("the reader of standard output has closed it")]

@@ -17,7 +17,7 @@ pub enum Exit {
     Internal = 1,
     /// Flags, configuration or seeds are unusable.
     Usage = 2,
-    /// Output or state cannot be written.
+    /// Output or state cannot be written, or this machine lets the run make no request.
     Storage = 3,
     /// None of the seeds could be fetched.
     NoSeed = 4,
@@ -36,7 +36,9 @@ impl Exit {
     #[must_use]
     pub const fn of(error: &StageError) -> Self {
         match error {
-            StageError::Output { .. } | StageError::Project { .. } => Self::Storage,
+            StageError::Output { .. } | StageError::Project { .. } | StageError::Outage { .. } => {
+                Self::Storage
+            }
             StageError::Damaged { .. } => Self::Damaged,
             StageError::Busy { .. } => Self::Held,
             StageError::Abandoned => Self::Interrupted,

@@ -16,7 +16,8 @@ use crate::{
     strategies::{self, Next, OnTrial, SoFar},
 };
 use crawl_fetch::{
-    FetchError, Fetched, HostSlot, OptOut, OriginOptOuts, Phase, Resource, SkipKind, SlotOutcome, tdm_header,
+    FetchError, Fetched, HostSlot, OptOut, OriginOptOuts, Phase, Resource, SkipKind, SlotOutcome, same_page,
+    tdm_header,
 };
 use crawl_model::{
     CrawlRequest, Discovery, ExtractedPage, FailedPage, FetchedPage, HostKey, Lane, LeaseRef, Outcome, Stage,
@@ -71,6 +72,7 @@ pub async fn worker(
             opt_outs: None,
             opt_outs_there: None,
             was_tried: false,
+            paid: false,
             on_trial: None,
         };
         let answer = tokio::select! {
@@ -112,6 +114,8 @@ struct Visit<'a> {
     opt_outs_there: Option<Arc<OriginOptOuts>>,
     /// Another strategy has been tried before.
     was_tried: bool,
+    /// The account of the URL's template has paid for this visit.
+    paid: bool,
     /// Pages of the URL's form wait for this one.
     on_trial: Option<OnTrial>,
 }
@@ -245,6 +249,7 @@ impl Visit<'_> {
             Fetched::Page(page) if page.status == 200 => return Ok(Answer::Page(page)),
             Fetched::Page(page) => Some(page.status),
             Fetched::Skipped { status, .. } | Fetched::Redirect { status, .. } => Some(status),
+            Fetched::Failed { error, .. } if error.is_local() => return self.wait_out(&error),
             Fetched::Failed { status, .. } => status,
         };
         Ok(Answer::Finished(soft404::end(&self.request, status)))
@@ -256,7 +261,10 @@ impl Visit<'_> {
         if self.request.discovery.is_seed() || self.request.before.is_some() {
             return None;
         }
-        let trap = self.context.traps.begin(&self.request.url).err()?;
+        let Err(trap) = self.context.traps.begin(&self.request.url) else {
+            self.paid = true;
+            return None;
+        };
         self.give_back_slot();
         Some(self.fail(Stage::Fetch, trap.kind(), None, trap.to_string()))
     }
@@ -336,6 +344,9 @@ impl Visit<'_> {
     }
 
     fn count(&self, fetched: &Fetched) {
+        if !matches!(fetched, Fetched::Failed { status: None, .. }) {
+            self.context.outage.answered();
+        }
         let (status, millis) = match fetched {
             Fetched::Page(page) => (Some(page.status), page.timings.total_ms),
             Fetched::Skipped { status, .. } | Fetched::Redirect { status, .. } => (Some(*status), 0),
@@ -357,6 +368,11 @@ impl Visit<'_> {
                 context.config.fetch.max_redirects
             );
             return Ok(Some(self.fail(Stage::Fetch, "too_many_redirects", Some(status), message)));
+        }
+        if self.paid && same_page(&self.request.url, &to) {
+            // the page pays at the form that it has
+            context.traps.pay_back(&self.request.url);
+            self.paid = false;
         }
         let asked = context.links.canonical(&self.request.url);
         if canonical == asked

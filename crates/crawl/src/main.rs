@@ -8,6 +8,7 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    crawl::descriptors::raise();
     let exit = match Cli::try_parse() {
         Ok(cli) => crawl::dispatch(cli),
         Err(error) => {

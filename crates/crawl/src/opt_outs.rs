@@ -165,6 +165,10 @@ impl State {
             }
             Trouble::Failed { error, retry_after } => (error, retry_after),
         };
+        if error.is_local() {
+            // the page's own request meets it too, and slows the run down
+            return Some(context.retry.backoff);
+        }
         self.failed += 1;
         let wait = context.retry.pause(self.failed, retry_after, error.is_timeout());
         let wait = wait.filter(|_| error.is_transient());

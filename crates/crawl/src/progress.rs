@@ -90,6 +90,7 @@ pub fn heading(
         (Some(StageError::Output { .. } | StageError::Store(StoreError::Full(_))), _) => {
             "stopped, nothing can be written"
         }
+        (Some(StageError::Outage { .. }), _) => "stopped, no request can be made",
         (Some(_), _) => "stopped by an error",
         (None, Ending::Limit(Bound::Records)) => "stopped by the limit",
         (None, Ending::Limit(Bound::Time)) => "stopped by --max-time",

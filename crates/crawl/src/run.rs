@@ -4,9 +4,9 @@ use crate::{
     archive::Archive,
     browser::Browser,
     cli::RunArgs,
-    config::{self, Config, Emit, ExtractSection, LogFormat},
+    config::{self, Config, Emit, ExtractSection, LogFormat, StrategyChoice},
     context::{Context, Ending, StageError},
-    duplicates,
+    descriptors, duplicates,
     exit::{Exit, Failure},
     feeds::FeedBook,
     judge::Judge,
@@ -15,6 +15,7 @@ use crate::{
     logging::{say, say_as, say_json},
     metrics::Metrics,
     opt_outs::OptOutCache,
+    outage::Outage,
     output::{self, Fields, FileOutput, LineRecords, Output, Place, RecordOutput, StdoutOutput},
     page_rules, pipeline,
     platform::Platform,
@@ -32,7 +33,7 @@ use crate::{
     upkeep,
 };
 use crawl_extract::{Options, PageExtractor};
-use crawl_fetch::{ByteBudget, Canonicalizer, Gate, RetrySettings, ScopeSet, Seed, Traps, UrlFilter};
+use crawl_fetch::{ByteBudget, Canonicalizer, Gate, HttpSettings, ScopeSet, Seed, Traps, UrlFilter};
 use crawl_model::{Discovery, FrontierCounts, HostKey, NewUrl, RunStore};
 use std::{
     io,
@@ -51,6 +52,7 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let config = config::load(args.config.as_deref(), config::environment()?, args.overrides())?;
     crate::logging::start(&config.log)?;
     crate::memory::check_address_space(config.extract.threads)?;
+    descriptors::check()?;
     let seed_file = args
         .seed
         .as_deref()
@@ -293,6 +295,7 @@ fn recall(context: &Context, state: &State) -> Result<(), Failure> {
     context.recall_scope(state.new_round && !context.recrawl.on)?;
     context.recall_told()?;
     shard::put_back_unreadable(context)?;
+    context.keep_told();
     context.stats.inherited.add(context.store.counts()?.held);
     Ok(())
 }
@@ -372,10 +375,10 @@ pub fn context(config: Config, store: Arc<dyn Store>) -> Result<Context, Failure
     context_on(&Platform::default(), config, store)
 }
 
-fn context_on(platform: &Platform, config: Config, store: Arc<dyn Store>) -> Result<Context, Failure> {
+fn context_on(platform: &Platform, mut config: Config, store: Arc<dyn Store>) -> Result<Context, Failure> {
     let store = platform.store(store);
     let usage = |error: &dyn std::fmt::Display| Failure::usage(error.to_string());
-    let http = config.fetch.http_settings()?;
+    let (http, browser_connections) = divide_descriptors(&mut config)?;
     let product_token = product_token(&http.user_agent);
     let recrawl = Recrawl::new(&config, rules_version::of(&config), store.is_recrawl()?);
     let budget = ByteBudget::new(config.fetch.body_budget.as_u64());
@@ -387,7 +390,7 @@ fn context_on(platform: &Platform, config: Config, store: Arc<dyn Store>) -> Res
             Arc::new(page_rules::load(overlay, lists, |line| tracing::warn!("{line}"))?)
         }
     };
-    let browser = Browser::new(&config, &http, &rules);
+    let browser = Browser::new(&config, &http, &rules, browser_connections);
     let client = platform.client(http, budget.clone()).map_err(|e| usage(&e))?;
     let filter = UrlFilter::new(config.crawl.url_filters, &config.crawl.include, &config.crawl.exclude)
         .map_err(|e| usage(&e))?;
@@ -406,7 +409,7 @@ fn context_on(platform: &Platform, config: Config, store: Arc<dyn Store>) -> Res
         cpu: platform.cpu(config.extract.threads)?,
         threading: platform.threading,
         recrawl,
-        retry: retry(&config),
+        retry: config.fetch.retry_settings(),
         browser,
         lessons: Lessons::new(config.strategies.trial_pages, config.strategies.reexamine_pages),
         extractor: PageExtractor::from_rules(rules, extraction(&config.extract, &product_token)),
@@ -428,6 +431,7 @@ fn context_on(platform: &Platform, config: Config, store: Arc<dyn Store>) -> Res
         links,
         traps,
         opt_outs: OptOutCache::default(),
+        outage: Outage::new(config.fetch.max_outage),
         feeds: FeedBook::new(config.crawl.feeds),
         sitemaps: SitemapBook::new(config.crawl.sitemap_files),
         nonce: crate::context::random(),
@@ -437,11 +441,22 @@ fn context_on(platform: &Platform, config: Config, store: Arc<dyn Store>) -> Res
     })
 }
 
-/// How failed requests are repeated.
-const fn retry(config: &Config) -> RetrySettings {
-    let (retries, backoff, max_backoff) =
-        (config.fetch.retries, config.fetch.backoff, config.fetch.max_backoff);
-    RetrySettings { retries, backoff, max_backoff }
+/// The settings of the client, bounded by the descriptors that are left, and the connections that a browser may have.
+fn divide_descriptors(config: &mut Config) -> Result<(HttpSettings, usize), Failure> {
+    let mut http = config.fetch.http_settings()?;
+    let wanted = config.fetch.concurrency;
+    let browser = !matches!(config.fetch.strategy, StrategyChoice::Static);
+    let plan = descriptors::plan(wanted, browser);
+    (http.max_requests, http.max_connections) = (plan.requests, plan.connections);
+    if plan.requests < wanted {
+        tracing::warn!(
+            "the limit of open files ({}) allows {} requests at a time, not {wanted} (fetch.concurrency); raise it with ulimit -n",
+            descriptors::limit(),
+            plan.requests
+        );
+        config.fetch.concurrency = plan.requests;
+    }
+    Ok((http, plan.browser))
 }
 
 /// How pages are extracted.

@@ -29,6 +29,33 @@ impl Phase {
     }
 }
 
+/// A resource of this machine that a request needs, whichever host it is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LocalResource {
+    /// File descriptors of the process.
+    Descriptors,
+    /// File descriptors of the system.
+    SystemDescriptors,
+    /// Memory of the kernel.
+    Memory,
+    /// Space of a file system or a table of the kernel.
+    Space,
+    /// The name resolver.
+    Resolver,
+}
+
+impl LocalResource {
+    const fn words(self) -> &'static str {
+        match self {
+            Self::Descriptors => "this process has no file descriptor left",
+            Self::SystemDescriptors => "this system has no file descriptor left",
+            Self::Memory => "this system has no memory left for a connection",
+            Self::Space => "this system has no space left for a connection",
+            Self::Resolver => "the name resolver does not answer",
+        }
+    }
+}
+
 /// Every way in which a request can end without a page. The message says what happened, [`FetchError::hint`] what can be
 /// done about it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -43,6 +70,14 @@ pub enum FetchError {
         host: String,
         /// The first of its addresses that was refused.
         address: IpAddr,
+    },
+    /// This machine lacks what a request needs. The error says nothing about the host.
+    #[error("{} ({reason})", resource.words())]
+    Local {
+        /// What is missing.
+        resource: LocalResource,
+        /// The system's words.
+        reason: String,
     },
     /// The name could not be resolved.
     #[error("the name {host} does not resolve ({reason})")]
@@ -132,6 +167,7 @@ impl FetchError {
         match self {
             Self::Url(_) => "invalid_url",
             Self::AddressBlocked { .. } => "address_blocked",
+            Self::Local { .. } => "local",
             Self::Dns { .. } => "dns",
             Self::Connect { .. } => "connect",
             Self::Tls { .. } => "tls",
@@ -153,6 +189,13 @@ impl FetchError {
                 return format!("allow it with --allow-address {address}/{} if you mean it", bits(address));
             }
             Self::Url(_) => "correct the address: only http and https URLs with a valid host can be fetched",
+            Self::Local { resource: LocalResource::Resolver, .. } => {
+                "check the network and /etc/resolv.conf of this machine"
+            }
+            Self::Local { resource: LocalResource::Descriptors, .. } => {
+                "raise the limit of open files (ulimit -n), or lower fetch.concurrency"
+            }
+            Self::Local { .. } => "free the resource on this machine, or lower fetch.concurrency",
             Self::Dns { .. } => "check the spelling of the name, or give its address with --resolve",
             Self::Connect { proxy: true, .. } => {
                 "see whether the proxy is up, or name another one, or none, with --proxy; HTTP_PROXY and its like count too"
@@ -179,12 +222,18 @@ impl FetchError {
     pub const fn is_transient(&self) -> bool {
         match self {
             Self::Timeout { phase, .. } => !matches!(phase, Phase::Total),
-            Self::Dns { .. } | Self::Connect { .. } | Self::ConnectionLost(_) => true,
+            Self::Local { .. } | Self::Dns { .. } | Self::Connect { .. } | Self::ConnectionLost(_) => true,
             Self::Status(status) => {
                 matches!(*status, 408 | 425 | 429 | 500..=599) && !matches!(*status, 501 | 505)
             }
             _ => false,
         }
+    }
+
+    /// Returns true if this machine, not the host, kept the request from being made.
+    #[must_use]
+    pub const fn is_local(&self) -> bool {
+        matches!(self, Self::Local { .. })
     }
 
     /// Whether a request ran out of time: what cost a place for long already. The wait for a turn is no request.

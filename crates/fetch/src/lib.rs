@@ -23,7 +23,7 @@ mod xrobots;
 
 pub use budget::ByteBudget;
 pub use classify::{THRESHOLD_WORDS, classify, needs_js};
-pub use error::{FetchError, Phase};
+pub use error::{FetchError, LocalResource, Phase};
 pub use escalation::{ladder, outweighs};
 pub use filter::{FilterError, FilterRules, Judgement, UrlFilter};
 pub use http::{
@@ -44,7 +44,7 @@ pub use sitemap::{
     Sitemap, SitemapEntry, SitemapError, SitemapKind, SitemapLimits, parse_sitemap, unpack_sitemap,
 };
 pub use soft404::{ErrorPage, probe_url, says_not_found};
-pub use traps::{POOR_WORDS, PageWorth, Trap, TrapSettings, Traps, url_template};
+pub use traps::{POOR_WORDS, PageWorth, Trap, TrapSettings, Traps, same_page, url_template};
 pub use url::{Canonicalizer, DEFAULT_MAX_URL_LENGTH, IdnForm, ParamRules, UrlRefusal};
 pub use user_agents::{browser_user_agent, default_user_agent, product_token};
 pub use xrobots::{directive, x_robots_tag};

@@ -18,15 +18,19 @@ use std::{
     net::{Ipv4Addr, SocketAddr},
     sync::{Arc, Mutex, PoisonError},
     thread::JoinHandle,
+    time::Duration,
 };
 use tokio::{
     net::TcpListener,
     sync::{Semaphore, oneshot},
-    time::timeout,
+    time::{sleep, timeout},
 };
 
 /// Refusals that are remembered, for the messages of pages that failed by them.
 const REMEMBERED: usize = 64;
+/// Pause before a connection is accepted again after one could not be.
+const NO_DESCRIPTOR: Duration = Duration::from_millis(50);
+
 struct Shared {
     reach: Reach,
     max_bytes: u64,
@@ -113,7 +117,7 @@ async fn serve(
         let place = Arc::clone(&places).acquire_owned().await.map_err(io::Error::other)?;
         let Ok((stream, _)) = listener.accept().await else {
             // out of descriptors: whoever holds one may give it back
-            tokio::task::yield_now().await;
+            sleep(NO_DESCRIPTOR).await;
             continue;
         };
         let shared = Arc::clone(&shared);

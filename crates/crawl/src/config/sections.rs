@@ -9,7 +9,7 @@ use super::values::{
 use crate::traps::TrapsSection;
 use crawl_corpus::ClusterAlgorithm;
 use crawl_extract::{Favor, LinkStyle};
-use crawl_fetch::{PolitenessSettings, ProxyChoice, RequestHeader, Scope};
+use crawl_fetch::{PolitenessSettings, ProxyChoice, RequestHeader, RetrySettings, Scope};
 use serde::{Deserialize, Serialize};
 use std::{path::PathBuf, time::Duration};
 
@@ -201,6 +201,8 @@ pub struct FetchSection {
     pub backoff: Duration,
     #[serde(deserialize_with = "duration")]
     pub max_backoff: Duration,
+    #[serde(deserialize_with = "duration")]
+    pub max_outage: Duration,
     pub max_redirects: usize,
     #[serde(deserialize_with = "duration")]
     pub robots_max_age: Duration,
@@ -241,6 +243,14 @@ pub struct PolitenessSection {
     #[serde(deserialize_with = "pause")]
     pub break_for: Duration,
     pub break_tries: u32,
+}
+
+impl FetchSection {
+    /// When a request is made again.
+    #[must_use]
+    pub const fn retry_settings(&self) -> RetrySettings {
+        RetrySettings { retries: self.retries, backoff: self.backoff, max_backoff: self.max_backoff }
+    }
 }
 
 impl PolitenessSection {

@@ -36,6 +36,9 @@ impl Visit<'_> {
         status: Option<u16>,
         retry_after: Option<Duration>,
     ) -> Result<Answer, StageError> {
+        if error.is_local() {
+            return self.wait_out(error);
+        }
         if let Some(answer) = self.fall_back_to_http(error.is_unreachable())? {
             return Ok(answer);
         }
@@ -56,6 +59,16 @@ impl Visit<'_> {
         let failed = failed_page(&self.request, Stage::Fetch, error.kind(), status, error.to_string());
         let failed = FailedPage { hint: error.hint(), ..failed };
         Ok(Answer::Finished(Finished::Failed(Box::new(failed), self.history(status))))
+    }
+
+    /// Gives the URL back after a failure of this machine: the attempt does not count, and all requests pause.
+    pub(super) fn wait_out(&self, error: &FetchError) -> Result<Answer, StageError> {
+        // before the run can end, so that the URL is pending at once
+        let met = self.context.outage.met(error);
+        let pause = met.as_ref().copied().unwrap_or_default();
+        self.context.gate.pause(pause);
+        let answer = self.requeue(pause, self.request.attempt)?;
+        met.map(|_| answer)
     }
 
     /// A sitemap on a host of which no page is wanted, and which has no name: a slip of the pen in somebody's robots.txt. The
@@ -90,6 +103,10 @@ impl Visit<'_> {
 
     pub(super) fn requeue(&self, wait: Duration, attempt: u32) -> Result<Answer, StageError> {
         let due = now_ms().saturating_add(i64::try_from(wait.as_millis()).unwrap_or(i64::MAX));
+        if self.paid {
+            // the next visit pays
+            self.context.traps.pay_back(&self.request.url);
+        }
         let (store, strategy) = (&self.context.store, self.request.strategy);
         let given_back = store.requeue((&self.request).into(), due, attempt, strategy)?;
         // a lease that has run out was counted then

@@ -125,6 +125,7 @@ impl Visit<'_> {
         let mut rendered = match rendered {
             Ok(rendered) => rendered,
             Err(RenderError::LedAway { to, status }) => return self.led_away(&to, status),
+            Err(error @ RenderError::Network(_)) => return self.not_reached(&error).await,
             Err(error) => return self.not_rendered(&error),
         };
         let retry_after = retry_after(&rendered);
@@ -175,6 +176,14 @@ impl Visit<'_> {
         (rendered.html, rendered.truncated) = (sent, false);
         (rendered.settled, rendered.stopped) = (true, false);
         true
+    }
+
+    /// A page that the browser could not reach. The browser does not say whether this machine or the host is to blame.
+    async fn not_reached(&self, error: &RenderError) -> Result<Answer, StageError> {
+        match self.context.client.locate(&self.request.url).await {
+            Err(local) if local.is_local() => self.wait_out(&local),
+            _ => self.not_rendered(error),
+        }
     }
 
     fn not_rendered(&self, error: &RenderError) -> Result<Answer, StageError> {

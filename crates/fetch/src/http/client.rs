@@ -24,7 +24,10 @@ use reqwest::{
     header::{AUTHORIZATION, COOKIE, HeaderMap, HeaderName, HeaderValue},
 };
 use std::{sync::Arc, time::Duration};
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::{
+    sync::Semaphore,
+    time::{Instant, timeout, timeout_at},
+};
 use url::Url;
 use uuid::Uuid;
 
@@ -114,6 +117,8 @@ pub struct HttpClient {
     addresses: AddressBook,
     cookies: Option<CookieJar>,
     recorder: Option<Arc<dyn Recorder>>,
+    /// One for each request that may hold a connection.
+    places: Semaphore,
 }
 
 impl HttpClient {
@@ -142,6 +147,7 @@ impl HttpClient {
             mobile: headers(&settings, &mobile)?,
             limits: Limits::of(&settings),
             cookies: settings.cookies.then(CookieJar::default),
+            places: Semaphore::new(settings.max_requests.clamp(1, Semaphore::MAX_PERMITS)),
             settings,
             budget,
             addresses: AddressBook::default(),
@@ -173,7 +179,8 @@ impl HttpClient {
     /// When the host has no address, or none that may be contacted.
     pub async fn locate(&self, url: &Url) -> Result<(), FetchError> {
         let Some(host) = HostKey::of(url) else { return Ok(()) };
-        let limit = self.limits.connect;
+        let _place = self.places.acquire().await;
+        let (limit, since) = (self.limits.connect, Instant::now());
         let late = FetchError::Timeout { phase: Phase::Connect, limit };
         if let Some(address) = timeout(limit, self.transport.locate(url)).await.unwrap_or(Err(late))? {
             self.addresses.note(&host, address);
@@ -193,6 +200,7 @@ impl HttpClient {
     /// Makes one request: one hop, no redirect followed. A strategy of `mobile` sends the headers of a mobile client;
     /// validators of an earlier round make it conditional.
     pub async fn fetch(&self, request: CrawlRequest) -> Fetched {
+        let _place = self.places.acquire().await;
         let started_at_ms = now_ms();
         let started = Instant::now();
         let mobile = request.strategy == Some(Strategy::Mobile);
@@ -338,6 +346,7 @@ impl HttpClient {
     }
 
     async fn resource(&self, url: &Url, cap: u64, budgeted: bool) -> Result<Resource, FetchError> {
+        let _place = self.places.acquire().await;
         let deadline = Instant::now() + self.limits.total;
         let (response, mut draft) = self.send(url, self.plain.clone(), deadline).await?;
         let waiting = Instant::now();

@@ -1,7 +1,11 @@
 //! From the errors of the libraries below to [`FetchError`].
 
-use super::{resolve::Refused, settings::HttpSettings};
-use crate::error::{FetchError, Phase};
+use super::{
+    resolve::{Refused, Unanswered},
+    settings::HttpSettings,
+};
+use crate::error::{FetchError, LocalResource, Phase};
+use rustix::io::Errno;
 use std::{error::Error, io, time::Duration};
 
 /// The limits that a timeout is reported against.
@@ -28,6 +32,9 @@ pub(super) fn classify(
     let host = host.to_owned();
     if let Some(refused) = cause::<Refused>(error) {
         return FetchError::AddressBlocked { host, address: refused.0 };
+    }
+    if let Some(local) = local(error) {
+        return local;
     }
     if error.is_connect() {
         let reason = innermost(error);
@@ -62,6 +69,28 @@ pub(super) fn classify(
     }
 }
 
+/// The error of this machine in the chain, if there is one.
+pub(super) fn local(error: &(dyn Error + 'static)) -> Option<FetchError> {
+    chain(error).find_map(|error| {
+        let resource = match error.downcast_ref::<io::Error>() {
+            Some(error) => exhausted(error)?,
+            None => error.is::<Unanswered>().then_some(LocalResource::Resolver)?,
+        };
+        Some(FetchError::Local { resource, reason: error.to_string() })
+    })
+}
+
+/// The resource that a system call found exhausted.
+fn exhausted(error: &io::Error) -> Option<LocalResource> {
+    match Errno::from_io_error(error)? {
+        Errno::MFILE => Some(LocalResource::Descriptors),
+        Errno::NFILE => Some(LocalResource::SystemDescriptors),
+        Errno::NOMEM | Errno::NOBUFS => Some(LocalResource::Memory),
+        Errno::NOSPC => Some(LocalResource::Space),
+        _ => None,
+    }
+}
+
 /// Behind a proxy: whether it could not be reached itself. What it says of the host is an answer, and a TLS error is the
 /// host's, since TLS begins behind it.
 fn is_own_trouble(error: &reqwest::Error) -> bool {
@@ -79,19 +108,19 @@ const fn is_lost(kind: io::ErrorKind) -> bool {
     )
 }
 
-/// The first error of a type in the chain. An `io::Error` hides what it wraps from `source`, so it is opened.
+/// The first error of a type in the chain.
 fn cause<'a, T: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a T> {
-    let mut next = Some(error);
-    while let Some(current) = next {
-        if let Some(found) = current.downcast_ref::<T>() {
-            return Some(found);
-        }
-        next = match current.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+    chain(error).find_map(|error| error.downcast_ref())
+}
+
+/// An error with its causes. An `io::Error` hides what it wraps from `source`, so it is opened.
+fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |&current| {
+        match current.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
             Some(wrapped) => Some(wrapped),
             None => current.source(),
-        };
-    }
-    None
+        }
+    })
 }
 
 /// The last message of the chain: the outer ones only say that something failed.
@@ -101,4 +130,34 @@ pub(super) fn innermost(error: &(dyn Error + 'static)) -> String {
         current = next;
     }
     current.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_machine_lacks_is_never_the_hosts_fault() {
+        use LocalResource as R;
+        let of = |errno: Errno| {
+            // as the libraries below wrap it
+            let error = io::Error::other(io::Error::from(errno));
+            local(&error).map(|error| match error {
+                FetchError::Local { resource, .. } => resource,
+                other => panic!("{other}"),
+            })
+        };
+        for (errno, resource) in [
+            (Errno::MFILE, R::Descriptors),
+            (Errno::NFILE, R::SystemDescriptors),
+            (Errno::NOMEM, R::Memory),
+            (Errno::NOBUFS, R::Memory),
+            (Errno::NOSPC, R::Space),
+        ] {
+            assert_eq!(of(errno), Some(resource), "{errno}");
+        }
+        for errno in [Errno::CONNREFUSED, Errno::CONNRESET, Errno::NETUNREACH, Errno::HOSTUNREACH] {
+            assert_eq!(of(errno), None, "{errno}");
+        }
+    }
 }

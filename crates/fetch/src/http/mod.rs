@@ -3,6 +3,7 @@
 pub mod addresses;
 mod body;
 mod client;
+mod connections;
 mod content;
 mod cookies;
 mod decode;

@@ -1,40 +1,71 @@
 //! The reqwest clients behind one [`HttpClient`](super::HttpClient), and the choice among them.
 
 use super::{
-    failure::{Limits, classify, innermost},
-    resolve::{GuardedResolver, Refused},
+    connections::Made,
+    failure::{Limits, classify, innermost, local},
+    resolve::{GuardedResolver, Refused, ResolverProbe},
     settings::{HttpSettings, ProxyChoice},
     transport::{Answer, Transport, Waiting},
 };
-use crate::error::FetchError;
+use crate::error::{FetchError, LocalResource};
 use hyper_util::client::proxy::matcher::Matcher;
 use reqwest::{Certificate, Client, Proxy, header::HeaderMap, redirect};
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::{net::IpAddr, sync::Arc};
+use std::{
+    net::IpAddr,
+    sync::{Arc, Mutex, PoisonError},
+};
+use tokio::time::Instant;
 use url::{Host, Url};
 
 /// HTTP/2 header lists beyond this are refused; HTTP/1 is bounded by hyper (100 headers, about 400 KiB).
 const MAX_HEADER_LIST: u32 = 64 * 1024;
 
-/// Clients by how they reach a host.
-pub(super) struct Pool {
+/// The way to a host.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
     /// Everything else.
-    open: Client,
-    /// Addresses that are written out: their network was allowed by hand, so no proxy stands between.
-    literal: Client,
-    /// Hosts with a fixed address. reqwest's resolver is told the name alone, so there is a client for each port
+    Open,
+    /// To an address that is written out: its network was allowed by hand, so no proxy stands between.
+    Literal,
+    /// To a host with a fixed address. reqwest's resolver is told the name alone, so there is a client for each port
     /// that rules name.
-    fixed: FxHashMap<u16, (GuardedResolver, Client)>,
+    Fixed(u16),
+}
+
+/// Clients by way, with the connections that they keep. Dropping them closes those that are idle.
+struct Generation {
+    open: Client,
+    literal: Client,
+    fixed: FxHashMap<u16, Client>,
+    /// Connections that were made.
+    made: Made,
+}
+
+/// The resolvers of hosts without a fixed address.
+struct Guards {
+    /// Of [`Way::Open`]: the names of proxies are exempt.
+    open: GuardedResolver,
+    /// Of [`Way::Literal`], and for pages at the names of proxies.
+    literal: GuardedResolver,
+}
+
+/// The clients of a crawl. A client bounds its idle connections for each host only. So a generation of clients that has
+/// made as many connections as may be kept over all hosts is replaced by a new one.
+pub(super) struct Pool {
+    generation: Mutex<Generation>,
+    settings: HttpSettings,
+    /// Resolvers of hosts with a fixed address, by port.
+    fixed: FxHashMap<u16, GuardedResolver>,
     /// No proxy is in use anywhere.
     direct: bool,
-    /// Host names of the proxies: the resolver of `open` lets them pass.
+    /// Host names of the proxies: the resolver of [`Way::Open`] lets them pass.
     proxies: FxHashSet<String>,
-    choice: ProxyChoice,
     /// What the environment says, as the clients read it.
     environment: Matcher,
-    /// A resolver without exemptions, for pages at those names.
-    guard: GuardedResolver,
     limits: Limits,
+    guards: Guards,
+    probe: ResolverProbe,
 }
 
 impl Pool {
@@ -44,36 +75,35 @@ impl Pool {
             by_port.entry(rule.port).or_default().insert(rule.host.clone(), rule.addresses.clone());
         }
         let policy = Arc::new(settings.addresses.clone());
-        let guard = |fixed, exempt| GuardedResolver::new(fixed, exempt, Arc::clone(&policy));
-        let fixed = by_port.into_iter().map(|(port, hosts)| {
-            let resolver = guard(hosts, FxHashSet::default());
-            let client = build(settings, resolver.clone(), &ProxyChoice::Direct)?;
-            Ok((port, (resolver, client)))
-        });
+        let guard = |fixed, exempt| {
+            GuardedResolver::new(fixed, exempt, Arc::clone(&policy), settings.connect_timeout)
+        };
+        let fixed: FxHashMap<u16, GuardedResolver> =
+            by_port.into_iter().map(|(port, hosts)| (port, guard(hosts, FxHashSet::default()))).collect();
         let urls = proxy_urls(&settings.proxy);
         // the URL of a SOCKS proxy keeps the case of its host
         let proxies: FxHashSet<String> =
             urls.iter().filter_map(|url| url.host_str().map(str::to_ascii_lowercase)).collect();
+        let guards = Guards {
+            open: guard(FxHashMap::default(), proxies.clone()),
+            literal: guard(FxHashMap::default(), FxHashSet::default()),
+        };
         Ok(Self {
+            generation: Mutex::new(Generation::new(settings, &guards, &fixed)?),
+            settings: settings.clone(),
+            fixed,
             direct: proxies.is_empty(),
             limits: Limits::of(settings),
-            proxies: proxies.clone(),
-            choice: settings.proxy.clone(),
+            proxies,
             environment: Matcher::from_system(),
-            guard: guard(FxHashMap::default(), FxHashSet::default()),
-            fixed: fixed.collect::<Result<_, FetchError>>()?,
-            literal: build(
-                settings,
-                guard(FxHashMap::default(), FxHashSet::default()),
-                &ProxyChoice::Direct,
-            )?,
-            open: build(settings, guard(FxHashMap::default(), proxies), &settings.proxy)?,
+            guards,
+            probe: ResolverProbe::default(),
         })
     }
 
     /// See [`Transport::is_direct`].
     fn reaches_host(&self, url: &Url) -> bool {
-        self.direct || !std::ptr::eq(self.client(url), &raw const self.open)
+        self.direct || self.way(url) != Way::Open
     }
 
     /// The proxy that a request to this URL goes through, as `host:port`, without its credentials.
@@ -81,7 +111,7 @@ impl Pool {
         if self.reaches_host(url) {
             return None;
         }
-        let (host, port) = match &self.choice {
+        let (host, port) = match &self.settings.proxy {
             ProxyChoice::Direct => return None,
             ProxyChoice::Url(proxy) => (proxy.host_str()?.to_owned(), proxy.port_or_known_default()),
             ProxyChoice::Environment => {
@@ -108,19 +138,77 @@ impl Pool {
         }
         let Some(name) = url.domain() else { return Ok(literal(url)) };
         let fixed = url.port_or_known_default().and_then(|port| self.fixed.get(&port));
-        let resolver = fixed.map(|(resolver, _)| resolver).filter(|resolver| resolver.is_fixed(name));
-        resolve(resolver.unwrap_or(&self.guard), name).await
+        let resolver = fixed.filter(|resolver| resolver.is_fixed(name));
+        resolve(resolver.unwrap_or(&self.guards.literal), name).await
     }
 
-    fn client(&self, url: &Url) -> &Client {
+    fn way(&self, url: &Url) -> Way {
         match url.host() {
-            Some(Host::Domain(name)) => url
-                .port_or_known_default()
-                .and_then(|port| self.fixed.get(&port))
-                .filter(|(resolver, _)| resolver.is_fixed(name))
-                .map_or(&self.open, |(_, client)| client),
-            _ if is_public_literal(url) => &self.open,
-            _ => &self.literal,
+            Some(Host::Domain(name)) => {
+                let port = url.port_or_known_default();
+                let fixed = port.and_then(|port| Some((port, self.fixed.get(&port)?)));
+                fixed
+                    .filter(|(_, resolver)| resolver.is_fixed(name))
+                    .map_or(Way::Open, |(port, _)| Way::Fixed(port))
+            }
+            _ if is_public_literal(url) => Way::Open,
+            _ => Way::Literal,
+        }
+    }
+
+    /// The client for a URL.
+    fn client(&self, url: &Url) -> Client {
+        let way = self.way(url);
+        let mut generation = self.generation.lock().unwrap_or_else(PoisonError::into_inner);
+        let most = self.settings.max_connections;
+        if most > 0 && generation.made.count() >= most {
+            match Generation::new(&self.settings, &self.guards, &self.fixed) {
+                Ok(next) => *generation = next,
+                Err(error) => tracing::warn!(%error, "idle connections cannot be closed"),
+            }
+        }
+        generation.client(way).clone()
+    }
+
+    /// Tells a resolver that does not answer from a host whose name cannot be resolved, for an error of a request to a URL
+    /// that began at `since`.
+    async fn attribute(&self, error: FetchError, url: &Url, since: Instant) -> FetchError {
+        let (FetchError::Local { resource: LocalResource::Resolver, reason }, Some(name)) =
+            (&error, url.domain())
+        else {
+            return error;
+        };
+        if self.probe.answers(name, since, self.settings.connect_timeout).await {
+            return FetchError::Dns { host: name.to_owned(), reason: reason.clone() };
+        }
+        error
+    }
+}
+
+impl Generation {
+    fn new(
+        settings: &HttpSettings,
+        guards: &Guards,
+        fixed: &FxHashMap<u16, GuardedResolver>,
+    ) -> Result<Self, FetchError> {
+        let made = Made::default();
+        let direct = |resolver: &GuardedResolver| build(settings, resolver, &ProxyChoice::Direct, &made);
+        Ok(Self {
+            open: build(settings, &guards.open, &settings.proxy, &made)?,
+            literal: direct(&guards.literal)?,
+            fixed: fixed
+                .iter()
+                .map(|(&port, resolver)| Ok((port, direct(resolver)?)))
+                .collect::<Result<_, FetchError>>()?,
+            made,
+        })
+    }
+
+    fn client(&self, way: Way) -> &Client {
+        match way {
+            Way::Open => &self.open,
+            Way::Literal => &self.literal,
+            Way::Fixed(port) => self.fixed.get(&port).unwrap_or(&self.open),
         }
     }
 }
@@ -128,6 +216,7 @@ impl Pool {
 impl Transport for Pool {
     fn get<'a>(&'a self, url: &'a Url, headers: HeaderMap) -> Waiting<'a, Answer> {
         Box::pin(async move {
+            let since = Instant::now();
             match self.client(url).get(url.clone()).headers(headers).send().await {
                 Ok(response) => {
                     let peer = response.remote_addr().map(|peer| peer.ip());
@@ -135,20 +224,27 @@ impl Transport for Pool {
                 }
                 Err(error) => {
                     let host = url.host_str().unwrap_or_default();
-                    Err(classify(&error, host, self.proxy_of(url), self.limits))
+                    let error = classify(&error, host, self.proxy_of(url), self.limits);
+                    Err(self.attribute(error, url, since).await)
                 }
             }
         })
     }
 
     fn locate<'a>(&'a self, url: &'a Url) -> Waiting<'a, Option<IpAddr>> {
-        Box::pin(self.address_of(url))
+        Box::pin(async move {
+            let since = Instant::now();
+            match self.address_of(url).await {
+                Err(error) => Err(self.attribute(error, url, since).await),
+                found => found,
+            }
+        })
     }
 
     fn check<'a>(&'a self, url: &'a Url) -> Waiting<'a, ()> {
         Box::pin(async move {
             match self.unchecked_name(url) {
-                Some(name) => resolve(&self.guard, name).await.map(drop),
+                Some(name) => resolve(&self.guards.literal, name).await.map(drop),
                 None => Ok(()),
             }
         })
@@ -165,7 +261,8 @@ async fn resolve(resolver: &GuardedResolver, name: &str) -> Result<Option<IpAddr
         Ok(mut found) => Ok(found.next().map(|address| address.ip())),
         Err(error) => Err(match error.downcast_ref::<Refused>() {
             Some(refused) => FetchError::AddressBlocked { host: name.to_owned(), address: refused.0 },
-            None => FetchError::Dns { host: name.to_owned(), reason: error.to_string() },
+            None => local(&*error)
+                .unwrap_or_else(|| FetchError::Dns { host: name.to_owned(), reason: error.to_string() }),
         }),
     }
 }
@@ -185,21 +282,24 @@ pub(super) fn literal(url: &Url) -> Option<IpAddr> {
 
 fn build(
     settings: &HttpSettings,
-    resolver: GuardedResolver,
+    resolver: &GuardedResolver,
     proxy: &ProxyChoice,
+    made: &Made,
 ) -> Result<Client, FetchError> {
+    let idle_per_host = if settings.max_connections == 0 { 0 } else { settings.pool_idle_per_host };
     let builder = Client::builder()
         .redirect(redirect::Policy::none())
         .referer(false)
         .connect_timeout(settings.connect_timeout)
-        .pool_max_idle_per_host(settings.pool_idle_per_host)
+        .pool_max_idle_per_host(idle_per_host)
         .pool_idle_timeout(settings.pool_idle_timeout)
         .http1_ignore_invalid_headers_in_responses(true)
         .http1_allow_spaces_after_header_name_in_responses(true)
         .http1_allow_obsolete_multiline_headers_in_responses(true)
         .http2_max_header_list_size(MAX_HEADER_LIST)
         .http2_adaptive_window(true)
-        .dns_resolver(resolver);
+        .connector_layer(made.clone())
+        .dns_resolver(resolver.clone());
     let builder = match settings.extra_roots.as_slice() {
         [] => builder,
         pem => builder.tls_certs_merge(Certificate::from_pem_bundle(pem).map_err(|e| unusable(&e))?),

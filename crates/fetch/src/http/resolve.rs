@@ -5,9 +5,16 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::{
     fmt,
+    hash::{BuildHasher, RandomState},
+    io,
     net::{IpAddr, SocketAddr},
     str::FromStr,
     sync::Arc,
+    time::Duration,
+};
+use tokio::{
+    sync::Mutex,
+    time::{Instant, timeout},
 };
 
 /// `HOST:PORT:ADDR` as curl's `--resolve`: connections to that host and port go to that address. The address policy
@@ -56,6 +63,27 @@ impl fmt::Display for Refused {
 
 impl std::error::Error for Refused {}
 
+/// The resolver gave no answer about a name, not even that there is no such name. Found again in the error chain of a failed
+/// connection.
+#[derive(Debug)]
+pub(crate) struct Unanswered(String);
+
+impl fmt::Display for Unanswered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Unanswered {}
+
+/// Returns true if `getaddrinfo` failed by `EAI_AGAIN`. The standard library keeps the words of the code alone; these are those
+/// of glibc and macOS, and of musl.
+fn is_unanswered(error: &io::Error) -> bool {
+    let words = error.to_string().to_ascii_lowercase();
+    error.raw_os_error().is_none()
+        && (words.contains("temporary failure in name resolution") || words.ends_with("try again"))
+}
+
 /// The resolver of a client: fixed answers first, then the system's, both under the address policy.
 #[derive(Clone)]
 pub(crate) struct GuardedResolver {
@@ -64,6 +92,8 @@ pub(crate) struct GuardedResolver {
     /// such a name are checked before.
     exempt: Arc<FxHashSet<String>>,
     policy: Arc<AddressPolicy>,
+    /// How long the system's resolver may take.
+    patience: Duration,
 }
 
 impl GuardedResolver {
@@ -71,8 +101,11 @@ impl GuardedResolver {
         fixed: FxHashMap<String, Vec<IpAddr>>,
         exempt: FxHashSet<String>,
         policy: Arc<AddressPolicy>,
+        connect_timeout: Duration,
     ) -> Self {
-        Self { fixed: Arc::new(fixed), exempt: Arc::new(exempt), policy }
+        // shorter than the limit around it, so that a silent resolver is told from a silent host
+        let patience = connect_timeout.mul_f64(0.9);
+        Self { fixed: Arc::new(fixed), exempt: Arc::new(exempt), policy, patience }
     }
 
     /// Whether a rule names the addresses of this lower-case name.
@@ -88,7 +121,7 @@ impl GuardedResolver {
         // port 0 is replaced by the URL's own
         let found: Vec<SocketAddr> = match self.fixed.get(&name) {
             Some(addresses) => addresses.iter().map(|&ip| SocketAddr::new(ip, 0)).collect(),
-            None => tokio::net::lookup_host((name.as_str(), 0)).await?.collect(),
+            None => lookup(&name, self.patience).await?,
         };
         if self.exempt.contains(&name) {
             return Ok(Box::new(found.into_iter()));
@@ -100,6 +133,63 @@ impl GuardedResolver {
             Some(refused) if allowed.is_empty() => Err(Box::new(Refused(refused.ip()))),
             _ => Ok(Box::new(allowed.into_iter())),
         }
+    }
+}
+
+/// Asks the system's resolver.
+async fn lookup(
+    name: &str,
+    patience: Duration,
+) -> Result<Vec<SocketAddr>, Box<dyn std::error::Error + Send + Sync>> {
+    match timeout(patience, tokio::net::lookup_host((name, 0))).await {
+        Ok(Ok(found)) => Ok(found.collect()),
+        Ok(Err(error)) if is_unanswered(&error) => Err(Box::new(Unanswered(error.to_string()))),
+        Ok(Err(error)) => Err(error.into()),
+        Err(_) => Err(Box::new(Unanswered(format!("no answer within {patience:?}")))),
+    }
+}
+
+/// Tells a resolver that does not answer at all from one that cannot answer about a single name, whose zone may be broken. It
+/// asks for a name that nobody has registered: "no such name" is an answer.
+#[derive(Default)]
+pub(super) struct ResolverProbe(Mutex<Option<Probed>>);
+
+#[derive(Clone, Copy)]
+struct Probed {
+    began: Instant,
+    ended: Instant,
+    answers: bool,
+}
+
+/// How long the resolver counts as silent after a probe without an answer.
+const SILENT_FOR: Duration = Duration::from_secs(5);
+
+impl ResolverProbe {
+    /// Returns true if the resolver answers, by a probe that began after `since`. Many callers share one probe.
+    pub(super) async fn answers(&self, name: &str, since: Instant, patience: Duration) -> bool {
+        self.answers_by(since, async || {
+            let random = RandomState::new().hash_one(name);
+            // another name of the same registry; the last dot keeps the search list of the system out
+            let zone = name.trim_end_matches('.').rsplit_once('.').map_or("com", |(_, zone)| zone);
+            let probe = lookup(&format!("{random:016x}.{zone}."), patience).await;
+            probe.err().is_none_or(|error| !error.is::<Unanswered>())
+        })
+        .await
+    }
+
+    async fn answers_by(&self, since: Instant, ask: impl AsyncFnOnce() -> bool) -> bool {
+        let mut last = self.0.lock().await;
+        let holds = |probed: &Probed| match probed.answers {
+            true => probed.began >= since,
+            false => probed.ended.elapsed() < SILENT_FOR,
+        };
+        if let Some(probed) = last.filter(holds) {
+            return probed.answers;
+        }
+        let began = Instant::now();
+        let answers = ask().await;
+        *last = Some(Probed { began, ended: Instant::now(), answers });
+        answers
     }
 }
 
@@ -139,12 +229,49 @@ mod tests {
                 allow_private: false,
                 allow: allow.iter().map(|net| net.parse().unwrap()).collect(),
             };
-            GuardedResolver::new(fixed.into_iter().collect(), FxHashSet::default(), Arc::new(policy))
+            let (fixed, exempt) = (fixed.into_iter().collect(), FxHashSet::default());
+            GuardedResolver::new(fixed, exempt, Arc::new(policy), Duration::from_secs(10))
         };
         let addresses = resolver(&[]).addresses("a.test".into()).await.unwrap();
         assert_eq!(addresses.map(|a| a.ip().to_string()).collect::<Vec<_>>(), ["1.1.1.1"]);
         let refused = resolver(&[]).addresses("localhost".into()).await.err().unwrap();
         assert!(refused.downcast_ref::<Refused>().unwrap().0.is_loopback());
         assert!(resolver(&["127.0.0.0/8", "::1/128"]).addresses("localhost".into()).await.is_ok());
+    }
+
+    #[test]
+    fn no_answer_is_told_from_no_such_name() {
+        let of = |words: &str| {
+            is_unanswered(&io::Error::other(format!("failed to lookup address information: {words}")))
+        };
+        assert!(of("Temporary failure in name resolution") && of("Try again"));
+        assert!(!of("Name or service not known") && !of("No address associated with hostname"));
+        assert!(
+            !is_unanswered(&io::Error::from_raw_os_error(11)),
+            "an error of the system is none of the resolver"
+        );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_probe_is_shared_and_an_answer_from_before_a_failure_proves_nothing() {
+        let probe = ResolverProbe::default();
+        let asked = std::cell::Cell::new(0);
+        let ask = async |since, answer| {
+            probe
+                .answers_by(since, async || {
+                    asked.set(asked.get() + 1);
+                    answer
+                })
+                .await
+        };
+        let start = Instant::now();
+        assert!(ask(start, true).await);
+        assert!(ask(start, false).await, "the first probe began after the failed lookup");
+        tokio::time::advance(Duration::from_secs(1)).await;
+        assert!(!ask(Instant::now(), false).await, "the first probe says nothing of this one");
+        assert!(!ask(Instant::now(), true).await);
+        assert_eq!(asked.get(), 2);
+        tokio::time::advance(SILENT_FOR).await;
+        assert!(ask(Instant::now(), true).await);
     }
 }

@@ -155,6 +155,11 @@ pub struct HttpSettings {
     pub pool_idle_per_host: usize,
     /// How long an idle connection is kept.
     pub pool_idle_timeout: Duration,
+    /// Requests that hold a connection at the same time, over all hosts.
+    pub max_requests: usize,
+    /// Connections that are kept over all hosts; 0: each request makes its own. While those of one generation are being
+    /// closed, there may be as many again.
+    pub max_connections: usize,
 }
 
 impl Default for HttpSettings {
@@ -178,6 +183,8 @@ impl Default for HttpSettings {
             extra_roots: Vec::new(),
             pool_idle_per_host: 4,
             pool_idle_timeout: Duration::from_secs(30),
+            max_requests: 1_024,
+            max_connections: 4_096,
         }
     }
 }

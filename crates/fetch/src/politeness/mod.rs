@@ -17,7 +17,7 @@ use host::{Host, MAX_JITTER, base_pause, learn, ready_at};
 use rustc_hash::FxHashMap;
 use std::{
     net::IpAddr,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     time::Duration,
 };
 use tokio::{
@@ -41,11 +41,15 @@ pub struct NotYet {
     pub asked: bool,
 }
 
+/// Called after a host has asked by `Retry-After` to be left alone.
+type OnRetryAfter = Box<dyn Fn(&Gate) + Send + Sync>;
+
 struct Shared {
     settings: PolitenessSettings,
     book: AddressBook,
     state: Mutex<State>,
     freed: Notify,
+    on_retry_after: OnceLock<OnRetryAfter>,
 }
 
 #[derive(Default)]
@@ -56,6 +60,8 @@ struct State {
     slots: u64,
     /// Watched hosts whose slot was freed, see [`Gate::try_acquire_watched`].
     released: Vec<HostKey>,
+    /// No host is asked before this.
+    paused_until: Option<Instant>,
 }
 
 /// Lets requests through, host by host. Cheap to clone; all clones are one gate.
@@ -72,7 +78,26 @@ impl Gate {
     /// A gate at which hosts on one address share a limit. The book is that of the client that makes the requests.
     #[must_use]
     pub fn with_addresses(settings: PolitenessSettings, book: AddressBook) -> Self {
-        Self(Arc::new(Shared { settings, book, state: Mutex::default(), freed: Notify::new() }))
+        Self(Arc::new(Shared {
+            settings,
+            book,
+            state: Mutex::default(),
+            freed: Notify::new(),
+            on_retry_after: OnceLock::new(),
+        }))
+    }
+
+    /// Has `keep` called each time that a host has asked by `Retry-After` to be left alone, before the request counts as
+    /// ended. The first one stays.
+    pub fn on_retry_after(&self, keep: impl Fn(&Self) + Send + Sync + 'static) {
+        let _ = self.0.on_retry_after.set(Box::new(keep));
+    }
+
+    /// Lets no request to any host begin for so long.
+    pub fn pause(&self, wait: Duration) {
+        let until = Instant::now().checked_add(wait);
+        let mut state = self.0.lock();
+        state.paused_until = state.paused_until.max(until);
     }
 
     /// A slot at a host, if it may be asked now.
@@ -104,7 +129,7 @@ impl Gate {
         let address_pause = settings.address_pause();
         let address = if address_pause.is_zero() { None } else { self.0.book.address_of(key) };
         let mut state = self.0.lock();
-        let State { hosts, addresses, slots: given, .. } = &mut *state;
+        let State { hosts, addresses, slots: given, paused_until, .. } = &mut *state;
         let host = match hosts.get_mut(key) {
             Some(host) => host,
             None => hosts.entry(key.clone()).or_insert_with(|| Host::new(now)),
@@ -119,7 +144,7 @@ impl Gate {
             host.watched |= watch;
             return Err(NotYet { at: None, dead, address: None, asked });
         }
-        let told = host.not_before.filter(|&at| at > now);
+        let told = host.not_before.max(*paused_until).filter(|&at| at > now);
         let later = told.or_else(|| host.limiter.as_ref().and_then(ready_at));
         if later.is_some() {
             host.watched |= watch;
@@ -290,16 +315,21 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn finish(&self, key: &HostKey, outcome: SlotOutcome, started: Instant) {
+    /// Ends a request. Returns true if the host has asked to be left alone, longer than was known.
+    fn finish(&self, key: &HostKey, outcome: SlotOutcome, started: Instant) -> bool {
         let now = Instant::now();
+        let mut told_to_wait = false;
         self.release(key, |host| {
+            let before = host.told.map(|told| told.until);
             host.last_used = now;
             host.asked = true;
             learn(host, outcome, started, &self.settings, now);
             if self.settings.host_concurrency <= 1 || outcome.asks_for_less() {
                 host.begin_pause(&self.settings, 0);
             }
+            told_to_wait = host.told.map(|told| told.until) != before;
         });
+        told_to_wait
     }
 
     /// Frees a slot of a host.
@@ -337,8 +367,11 @@ impl HostSlot {
 
     /// Ends the request; the pause counts from here.
     pub fn finish(mut self, outcome: SlotOutcome) {
-        if let Some(key) = self.key.take() {
-            self.shared.finish(&key, outcome, self.started);
+        if let Some(key) = self.key.take()
+            && self.shared.finish(&key, outcome, self.started)
+            && let Some(keep) = self.shared.on_retry_after.get()
+        {
+            keep(&Gate(Arc::clone(&self.shared)));
         }
     }
 

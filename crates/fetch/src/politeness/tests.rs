@@ -169,6 +169,36 @@ async fn what_hosts_asked_for_outlives_the_gate() {
     assert!(next.try_acquire(&key("c")).is_ok() && next.try_acquire(&key("d")).is_ok());
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_retry_after_is_handed_on_in_the_moment_that_it_comes() {
+    let gate = Gate::new(exact(0));
+    let kept = Arc::new(Mutex::new(Vec::new()));
+    let into = Arc::clone(&kept);
+    gate.on_retry_after(move |gate| into.lock().unwrap().push(gate.told()));
+    let asks = |status, seconds| SlotOutcome {
+        status: Some(status),
+        retry_after: Some(Duration::from_secs(seconds)),
+        ..SlotOutcome::default()
+    };
+    gate.try_acquire(&key("a")).ok().unwrap().finish(status(200));
+    gate.try_acquire(&key("a")).ok().unwrap().finish(asks(200, 50));
+    assert!(kept.lock().unwrap().is_empty(), "neither asks for anything");
+    gate.try_acquire(&key("a")).ok().unwrap().finish(asks(429, 100));
+    assert_eq!(*kept.lock().unwrap(), [vec![(key("a"), Duration::from_secs(100))]]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pause_of_the_gate_holds_for_all_hosts() {
+    let gate = Gate::new(exact(0));
+    gate.pause(Duration::from_secs(5));
+    gate.pause(Duration::from_secs(2));
+    assert_eq!(wait(&gate, "a"), Duration::from_secs(5));
+    let not_yet = gate.try_acquire(&key("b")).err().unwrap();
+    assert!(!not_yet.dead && not_yet.at.is_some());
+    advance(Duration::from_secs(5)).await;
+    assert!(gate.try_acquire(&key("a")).is_ok() && gate.try_acquire(&key("b")).is_ok());
+}
+
 /// The pause of host `a` after each of these answers to one request after the other.
 async fn delays(gate: &Gate, answers: &[u16]) -> Vec<u128> {
     let mut found = Vec::new();

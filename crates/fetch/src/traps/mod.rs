@@ -7,9 +7,11 @@
 //! page that says nothing or the same again takes some away ([`Traps::begin`] and [`Traps::learn`]). So a catalogue of a
 //! million articles is crawled to its end while a generator of empty pages is left after a few dozen.
 
+mod equal;
 mod shape;
 mod template;
 
+pub use equal::same_page;
 pub use template::of_any as url_template;
 
 use crate::scope::domain;
@@ -264,7 +266,7 @@ impl Traps {
         template::of(one) != template::of(other)
     }
 
-    /// Takes one fetch from the account of the URL's template, before it is made.
+    /// Takes one fetch from the account of the URL's template, before it is made. [`Traps::pay_back`] returns it.
     ///
     /// # Errors
     /// When the credit is used up; the URL should not be fetched then.
@@ -304,6 +306,11 @@ impl Traps {
     /// while its pages wait for another strategy. [`Traps::refund`] takes it back when the worth is told.
     pub fn charge(&self, url: &Url) {
         self.book(url, -i64::from(self.settings.duplicate_cost));
+    }
+
+    /// Returns what [`Traps::begin`] took: the URL will pay again, or its page pays at another form of the URL.
+    pub fn pay_back(&self, url: &Url) {
+        self.book(url, 1);
     }
 
     /// Gives back what [`Traps::charge`] took.

@@ -155,3 +155,15 @@ fn error_pages_with_names_without_end_are_left_and_other_names_are_not() {
     assert_eq!(fetched.count(), 10);
     assert!(traps.begin(&url("/about")).is_ok(), "nothing varies at the top");
 }
+
+#[test]
+fn what_was_paid_for_a_redirect_to_the_same_page_is_paid_back() {
+    let traps = traps();
+    for n in 0..1_000 {
+        let slashless = url(&format!("/item/{n}"));
+        assert_eq!(traps.begin(&slashless), Ok(()), "{n}");
+        traps.pay_back(&slashless);
+    }
+    let charged = (0..1_000).take_while(|n| traps.begin(&url(&format!("/item/{n}"))).is_ok()).count();
+    assert_eq!(charged, 200, "no more than was taken");
+}

@@ -171,5 +171,12 @@ pub(crate) fn param_rules() -> params::ParamFile {
     rules::embedded(params::FILE, params::TEXT)
 }
 
+/// A path or a query with its percent-encoding in one form.
+pub(crate) fn normalized(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    percent::normalize_into(text, &mut out);
+    out
+}
+
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,7 @@ use crate::{
     error, fetch, page,
     support::{Server, Then, client, html, request, settings},
 };
-use crawl_fetch::{FetchError, HttpSettings, Phase};
+use crawl_fetch::{FetchError, HttpClient, HttpSettings, Phase};
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use url::Url;
@@ -108,6 +108,35 @@ async fn each_time_limit_is_reported_as_itself() {
             "{path}: {error:?}"
         );
         assert_eq!(error.is_transient(), phase != Phase::Total);
+    }
+}
+
+/// A client for hosts of one server, `h0.test` and so on.
+fn many_hosts(server: &Server, max_connections: usize) -> HttpClient {
+    let port = server.address.port();
+    let rule = |n| format!("h{n}.test:{port}:127.0.0.1").parse().unwrap();
+    client(HttpSettings { resolve: (0..40).map(rule).collect(), max_connections, ..settings() })
+}
+
+#[tokio::test]
+async fn idle_connections_are_bounded_over_all_hosts() {
+    let server = Server::answering(|_| html("x")).await;
+    let url = |n: usize| Url::parse(&format!("http://h{n}.test:{}/", server.address.port())).unwrap();
+    let bounded = many_hosts(&server, 8);
+    for n in 0..37 {
+        page(bounded.fetch(request(url(n))).await);
+        server.at_most_open(8).await;
+    }
+    let before = server.connections();
+    for _ in 0..40 {
+        page(bounded.fetch(request(url(36))).await);
+    }
+    assert_eq!(server.connections(), before, "few hosts keep their connections");
+    drop(bounded);
+    let none = many_hosts(&server, 0);
+    for n in 0..3 {
+        page(none.fetch(request(url(n))).await);
+        server.at_most_open(0).await;
     }
 }
 

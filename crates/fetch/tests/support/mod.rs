@@ -44,6 +44,7 @@ pub struct Server {
     pub address: SocketAddr,
     seen: Arc<Mutex<Vec<Seen>>>,
     connections: Arc<AtomicUsize>,
+    open: Arc<AtomicUsize>,
 }
 
 /// What a handler does after its answer.
@@ -63,13 +64,21 @@ impl Server {
         let address = listener.local_addr().unwrap();
         let (seen, connections) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicUsize::new(0)));
         let (log, count, handler) = (Arc::clone(&seen), Arc::clone(&connections), Arc::new(handler));
+        let open = Arc::new(AtomicUsize::new(0));
+        let still_open = Arc::clone(&open);
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 count.fetch_add(1, SeqCst);
-                tokio::spawn(serve(stream, Arc::clone(&log), Arc::clone(&handler)));
+                still_open.fetch_add(1, SeqCst);
+                let served = serve(stream, Arc::clone(&log), Arc::clone(&handler));
+                let still_open = Arc::clone(&still_open);
+                tokio::spawn(async move {
+                    served.await;
+                    still_open.fetch_sub(1, SeqCst);
+                });
             }
         });
-        Self { address, seen, connections }
+        Self { address, seen, connections, open }
     }
 
     /// A server that answers by path with fixed bytes and keeps the connection.
@@ -91,6 +100,16 @@ impl Server {
 
     pub fn seen(&self) -> Vec<Seen> {
         self.seen.lock().unwrap().clone()
+    }
+
+    /// Waits until no more than so many connections are open.
+    pub async fn at_most_open(&self, most: usize) {
+        let closed = async {
+            while self.open.load(SeqCst) > most {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(30), closed).await.unwrap();
     }
 
     pub fn connections(&self) -> usize {

@@ -1,0 +1,114 @@
+//! File descriptors: the limit of the process, and how a run divides it.
+
+use crate::exit::{Exit, Failure};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+/// Descriptors that a run opens besides its connections: state, outputs, archive, project, runtime, pipes, and what SQLite and
+/// the outputs open for a moment.
+const OWN: usize = 36;
+/// Of these, what is opened for a moment or after the connections were planned.
+const LATER: usize = 24;
+/// Descriptors of the proxy of a browser: two for each of its connections, and the pipes of its processes.
+const BROWSER_CONNECTIONS: usize = 64;
+const BROWSER_PIPES: usize = 12;
+/// A request has a connection, and for a moment a second one or a socket of the name resolver.
+const A_REQUEST: usize = 2;
+/// Idle connections that are kept at the most.
+const MOST_IDLE: usize = 4_096;
+/// With fewer than these none is kept.
+const FEWEST_IDLE: usize = 64;
+
+/// Raises the soft limit of open files to the hard one. A limit that cannot be raised stays as it is.
+pub fn raise() {
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    if current != maximum {
+        let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
+    }
+}
+
+/// The soft limit of open files.
+#[must_use]
+pub fn limit() -> usize {
+    let limit = getrlimit(Resource::Nofile).current;
+    limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX))
+}
+
+/// Descriptors that are open now; a guess where the system does not say.
+fn open() -> usize {
+    // one of them reads the folder
+    std::fs::read_dir("/dev/fd").map_or(16, |open| open.count().saturating_sub(1))
+}
+
+/// Refuses to begin a run that could not open its own files.
+///
+/// # Errors
+/// When there are too few descriptors. The message names the number that is needed.
+pub fn check() -> Result<(), Failure> {
+    let (limit, needed) = (limit(), open() + OWN + A_REQUEST + 2);
+    if limit < needed {
+        return Err(Failure::new(
+            Exit::Storage,
+            format!(
+                "the limit of open files is {limit}, and a run needs at least {needed}: raise it with ulimit -n {needed}"
+            ),
+        ));
+    }
+    Ok(())
+}
+
+/// How a run divides what is left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// Requests at the same time.
+    pub requests: usize,
+    /// Connections that a generation of the client's pools keeps; 0: none is kept idle. Those of the generation before may
+    /// still be closing.
+    pub connections: usize,
+    /// Connections of a browser.
+    pub browser: usize,
+}
+
+/// A plan for the present limit. `requests` is the most that the run has use for.
+#[must_use]
+pub fn plan(requests: usize, browser: bool) -> Plan {
+    divide(limit().saturating_sub(open()), requests, browser)
+}
+
+fn divide(left: usize, requests: usize, browser: bool) -> Plan {
+    let left = left.saturating_sub(LATER);
+    let for_browser = if browser { (2 * BROWSER_CONNECTIONS + BROWSER_PIPES).min(left / 2) } else { 0 };
+    let left = left - for_browser;
+    let connections = left.saturating_sub(requests.saturating_mul(A_REQUEST).min(left / 2)) / 2;
+    // a new generation costs as much as some handshakes
+    let connections = if connections < FEWEST_IDLE { 0 } else { connections.min(MOST_IDLE) };
+    Plan {
+        requests: requests.min((left - 2 * connections) / A_REQUEST).max(1),
+        connections,
+        browser: (for_browser.saturating_sub(BROWSER_PIPES) / 2).clamp(2, BROWSER_CONNECTIONS),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_plan_uses_more_than_is_left() {
+        for left in (LATER + 4..2_000).chain([100_000, usize::MAX]) {
+            for browser in [false, true] {
+                let plan = divide(left, 64, browser);
+                let used = LATER + plan.requests * A_REQUEST + 2 * plan.connections;
+                assert!(used <= left, "{left}: {plan:?}");
+                assert!(plan.requests >= 1 && plan.browser >= 2);
+            }
+        }
+    }
+
+    #[test]
+    fn plenty_bounds_nothing_but_idle_connections() {
+        let few = divide(LATER + 20, 64, false);
+        assert_eq!((few.requests, few.connections), (10, 0), "idle connections come last");
+        let plan = divide(20_000, 64, true);
+        assert_eq!(plan, Plan { requests: 64, connections: MOST_IDLE, browser: BROWSER_CONNECTIONS });
+    }
+}

@@ -1,0 +1,145 @@
+//! What this machine lacks for requests: file descriptors, memory, a name resolver. No host is charged for it. All requests
+//! pause for a while, and a run that has made none for long ends.
+
+use crate::{context::StageError, descriptors};
+use crawl_fetch::{FetchError, LocalResource};
+use std::{
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    time::Duration,
+};
+use tokio::time::Instant;
+
+/// The first pause, and the longest; each is twice the one before.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
+/// Least time between two warnings.
+const WARNING: Duration = Duration::from_secs(60);
+/// A trouble that was not met for so long after its pause is over.
+const OVER: Duration = Duration::from_secs(120);
+
+/// The present trouble of a run. An answer of any host ends it.
+pub struct Outage {
+    patience: Duration,
+    is_on: AtomicBool,
+    trouble: Mutex<Option<Trouble>>,
+    warned: Mutex<Option<Instant>>,
+}
+
+#[derive(Clone, Copy)]
+struct Trouble {
+    since: Instant,
+    /// The last pause.
+    pause: Duration,
+    until: Instant,
+}
+
+impl Outage {
+    /// No trouble yet. A run ends that has had one for `patience`.
+    #[must_use]
+    pub fn new(patience: Duration) -> Self {
+        Self { patience, is_on: AtomicBool::new(false), trouble: Mutex::default(), warned: Mutex::default() }
+    }
+
+    /// A host has answered.
+    pub fn answered(&self) {
+        if self.is_on.swap(false, Relaxed) {
+            *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        }
+    }
+
+    /// Notes a request that this machine kept from being made. Returns how long all requests should pause.
+    ///
+    /// # Errors
+    /// [`StageError::Outage`] when the trouble lasts for too long.
+    pub fn met(&self, error: &FetchError) -> Result<Duration, StageError> {
+        self.met_at(error, Instant::now())
+    }
+
+    fn met_at(&self, error: &FetchError, now: Instant) -> Result<Duration, StageError> {
+        self.warn(error, now);
+        let mut trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
+        self.is_on.store(true, Relaxed);
+        let known = trouble.filter(|known| now < known.until + OVER);
+        let next = match known {
+            // requests of one pause fail together
+            Some(known) if now < known.until => known,
+            Some(Trouble { since, pause, .. }) => {
+                let lasting = now - since;
+                if lasting >= self.patience {
+                    return Err(StageError::Outage { lasting, words: words(error) });
+                }
+                let pause = pause.saturating_mul(2).min(PAUSES.1);
+                Trouble { since, pause, until: now + pause }
+            }
+            None => Trouble { since: now, pause: PAUSES.0, until: now + PAUSES.0 },
+        };
+        *trouble = Some(next);
+        Ok(next.until - now)
+    }
+
+    fn warn(&self, error: &FetchError, now: Instant) {
+        let mut warned = self.warned.lock().unwrap_or_else(PoisonError::into_inner);
+        if warned.is_none_or(|at| now - at >= WARNING) {
+            *warned = Some(now);
+            tracing::warn!("{}: requests pause, and no host is charged for it", words(error));
+        }
+    }
+}
+
+fn words(error: &FetchError) -> String {
+    let limit = match error {
+        FetchError::Local { resource: LocalResource::Descriptors, .. } => {
+            format!(" of {}", descriptors::limit())
+        }
+        _ => String::new(),
+    };
+    format!("{error}{limit}; {}", error.hint())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error() -> FetchError {
+        FetchError::Local { resource: LocalResource::Resolver, reason: "try again".into() }
+    }
+
+    #[test]
+    fn pauses_grow_and_a_lasting_trouble_ends_the_run() {
+        let outage = Outage::new(Duration::from_secs(600));
+        let (began, mut pauses) = (Instant::now(), Vec::new());
+        let mut now = began;
+        let lasting = loop {
+            match outage.met_at(&error(), now) {
+                Ok(pause) => {
+                    let again = outage.met_at(&error(), now).unwrap();
+                    assert_eq!(again, pause, "requests that fail together are one trouble");
+                    pauses.push(pause);
+                    now += pause;
+                }
+                Err(StageError::Outage { lasting, .. }) => break lasting,
+                Err(error) => panic!("{error}"),
+            }
+        };
+        assert_eq!(lasting, now - began);
+        assert!(lasting >= Duration::from_secs(600) && lasting <= Duration::from_secs(630), "{lasting:?}");
+        assert_eq!((pauses[0], pauses[1], *pauses.last().unwrap()), (PAUSES.0, PAUSES.0 * 2, PAUSES.1));
+    }
+
+    #[test]
+    fn an_answer_ends_the_trouble_and_so_does_time_without_one() {
+        let outage = Outage::new(Duration::from_secs(600));
+        let mut now = Instant::now();
+        for _ in 0..2_000 {
+            let pause = outage.met_at(&error(), now).unwrap();
+            assert_eq!(pause, PAUSES.0);
+            now += pause;
+            outage.answered();
+        }
+        assert_eq!(outage.met_at(&error(), now).unwrap(), PAUSES.0);
+        now += Duration::from_secs(3_600);
+        assert_eq!(outage.met_at(&error(), now).unwrap(), PAUSES.0);
+    }
+}

@@ -1,0 +1,51 @@
+//! Counts the connections that a client makes, below its pool of idle ones.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+    task::{Context, Poll},
+};
+use tower_layer::Layer;
+use tower_service::Service;
+
+/// Number of connections that were begun. All clones are one counter, and each is a layer that counts.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Made(Arc<AtomicUsize>);
+
+impl Made {
+    pub(super) fn count(&self) -> usize {
+        self.0.load(Relaxed)
+    }
+}
+
+impl<S> Layer<S> for Made {
+    type Service = Counting<S>;
+
+    fn layer(&self, connector: S) -> Counting<S> {
+        Counting { connector, made: self.clone() }
+    }
+}
+
+/// A connector whose connections are counted.
+#[derive(Clone)]
+pub(super) struct Counting<S> {
+    connector: S,
+    made: Made,
+}
+
+impl<R, S: Service<R>> Service<R> for Counting<S> {
+    type Response = S::Response;
+    type Error = S::Error;
+    type Future = S::Future;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.connector.poll_ready(context)
+    }
+
+    fn call(&mut self, request: R) -> S::Future {
+        self.made.0.fetch_add(1, Relaxed);
+        self.connector.call(request)
+    }
+}
