@@ -1,0 +1,184 @@
+//! Tests of Parquet tables and their journals.
+
+use super::*;
+use crate::output::lines::tests::record;
+
+fn rows(path: &Path) -> Vec<String> {
+    let mut ids = Vec::new();
+    let options = crawl_archive::ReadOptions { max_record: 1 << 20, keep_lines: false };
+    crawl_archive::read_file(path, &options, &mut |item| {
+        let crawl_archive::Item::Document(document) = item else { panic!("unreadable") };
+        ids.push(document.id);
+        std::ops::ControlFlow::Continue(())
+    })
+    .unwrap();
+    ids
+}
+
+fn write(output: &mut ParquetRecords, ids: &[&str]) -> u64 {
+    for id in ids {
+        output.push(&record(id)).unwrap();
+    }
+    output.commit().unwrap().unwrap()
+}
+
+#[test]
+fn runs_add_to_the_table_and_rounds_replace_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("pages.parquet");
+    let mut first = ParquetRecords::open(&path, Before::Unknown, None).unwrap();
+    write(&mut first, &["a", "b"]);
+    write(&mut first, &["c"]);
+    assert!(!path.exists(), "a table without its end is none");
+    first.finish().unwrap();
+    drop(first);
+    assert_eq!(rows(&path), ["a", "b", "c"]);
+    let mut second = ParquetRecords::open(&path, Before::Unknown, None).unwrap();
+    write(&mut second, &["d"]);
+    second.finish().unwrap();
+    drop(second);
+    assert_eq!(rows(&path), ["a", "b", "c", "d"]);
+    // a round that replaces and was cut off after its first batch
+    let mut third = ParquetRecords::open(&path, Before::Replace, None).unwrap();
+    assert!(third.is_stale());
+    let settled = write(&mut third, &["e"]);
+    write(&mut third, &["lost"]);
+    drop(third);
+    assert_eq!(rows(&path).len(), 4, "as it was until the round has come to an end");
+    let mut again = ParquetRecords::open(&path, Before::CutOff(settled), None).unwrap();
+    write(&mut again, &["f"]);
+    again.finish().unwrap();
+    drop(again);
+    assert_eq!(rows(&path), ["e", "f"]);
+    empty(&path).unwrap();
+    assert_eq!(rows(&path), [""; 0]);
+}
+
+#[test]
+fn a_journal_that_is_in_the_table_is_not_taken_twice() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("pages.parquet");
+    let mut first = ParquetRecords::open(&path, Before::Unknown, None).unwrap();
+    let settled = write(&mut first, &["a"]);
+    let journal = std::fs::read(part_of(&path)).unwrap();
+    first.finish().unwrap();
+    drop(first);
+    // killed after the rename, before the journal was emptied
+    std::fs::write(part_of(&path), journal).unwrap();
+    let mut again = ParquetRecords::open(&path, Before::CutOff(settled), None).unwrap();
+    write(&mut again, &["b"]);
+    again.finish().unwrap();
+    assert_eq!(rows(&path), ["a", "b"]);
+}
+
+#[test]
+fn a_journal_that_nobody_remembers_is_kept_as_far_as_it_is_whole() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("pages.parquet");
+    let mut first = ParquetRecords::open(&path, Before::Unknown, None).unwrap();
+    write(&mut first, &["a"]);
+    write(&mut first, &["b"]);
+    drop(first);
+    let part = std::fs::read(part_of(&path)).unwrap();
+    std::fs::write(part_of(&path), &part[..part.len() - 30]).unwrap();
+    let mut again = ParquetRecords::open(&path, Before::Unknown, None).unwrap();
+    write(&mut again, &["c"]);
+    again.finish().unwrap();
+    assert_eq!(rows(&path), ["a", "c"]);
+    assert!(again.damage().unwrap().contains("pages.parquet.part.damaged-1"), "{:?}", again.damage());
+}
+
+/// A journal of three batches, damaged at some byte: no way of opening it fails, what can be read becomes rows, the rest is
+/// counted, and the next run has nothing to tell.
+#[test]
+fn a_damaged_journal_can_be_got_out_of() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("pages.parquet");
+    let mut made = ParquetRecords::open(&path, Before::Unknown, None).unwrap();
+    let settled = ["a", "b", "c"].map(|id| write(&mut made, &[id]));
+    drop(made);
+    let whole = std::fs::read(part_of(&path)).unwrap();
+    let end = *settled.last().unwrap();
+    let harm = |bytes: Vec<u8>, before: Before| {
+        let _ = std::fs::remove_file(&path);
+        std::fs::write(part_of(&path), bytes).unwrap();
+        let mut opened = ParquetRecords::open(&path, before, None).unwrap();
+        let told = opened.damage();
+        write(&mut opened, &["d"]);
+        let ended = opened.finish();
+        drop(opened);
+        let mut again = ParquetRecords::open(&path, Before::Unknown, None).unwrap();
+        assert_eq!(again.damage(), None);
+        again.finish().unwrap();
+        (rows(&path), told, ended.err().map(|error| error.to_string()))
+    };
+    let all = ["a", "b", "c", "d"];
+    for at in (0..whole.len()).step_by(97) {
+        let flipped: Vec<u8> = [&whole[..at], &[whole[at] ^ 0x55], &whole[at + 1..]].concat();
+        for before in [Before::CutOff(end), Before::Unknown, Before::Replace] {
+            let (rows, opened, ended) = harm(flipped.clone(), before);
+            let lost = all.len() - if before == Before::Replace { rows.len() + 3 } else { rows.len() };
+            assert!(lost <= 1 && rows.last().unwrap() == "d", "{at} {before:?}: {rows:?}");
+            let told = opened.is_some() || ended.as_ref().is_some_and(|words| words.contains(".part: "));
+            assert!(lost == 0 || told, "{at} {before:?}: {lost} lost in silence");
+        }
+        let (rows, told, _) = harm(whole[..at].to_vec(), Before::CutOff(end));
+        let readable = settled.iter().filter(|end| **end <= at as u64).count();
+        assert_eq!(rows.len(), readable + 1, "cut off at {at}: {rows:?}");
+        assert!(told.unwrap().contains(".part"), "cut off at {at}");
+    }
+}
+
+/// Killed between the two steps that end a run, or after them: its journal is known to be in the table.
+#[test]
+fn the_end_of_a_run_can_be_repeated() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("pages.parquet");
+    let mut first = ParquetRecords::open(&path, Before::Unknown, None).unwrap();
+    let settled = write(&mut first, &["a"]);
+    first.finish().unwrap();
+    drop(first);
+    let mut again = ParquetRecords::open(&path, Before::CutOff(settled), None).unwrap();
+    assert_eq!(again.damage(), None, "nothing is missing: the rows are in the table");
+    write(&mut again, &["b"]);
+    again.finish().unwrap();
+    assert_eq!(rows(&path), ["a", "b"]);
+}
+
+#[test]
+fn a_table_that_cannot_be_read_is_told_and_replaced() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("pages.parquet");
+    let mut first = ParquetRecords::open(&path, Before::Unknown, None).unwrap();
+    let settled = write(&mut first, &["a"]);
+    drop(first);
+    std::fs::write(&path, "no table").unwrap();
+    for before in [Before::Unknown, Before::CutOff(settled)] {
+        let refused = ParquetRecords::open(&path, before, None).err().unwrap();
+        let StageError::Damaged { name, what } = refused else { panic!("{refused}") };
+        assert!(name.ends_with("pages.parquet") && what.contains("-O"), "{name}: {what}");
+    }
+    let mut again = ParquetRecords::open(&path, Before::Replace, None).unwrap();
+    assert_eq!(std::fs::read(path.with_extension("parquet.damaged-1")).unwrap(), b"no table");
+    assert_eq!(rows(&path), ["a"], "what was left is there until the round has a record");
+    write(&mut again, &["b"]);
+    again.finish().unwrap();
+    assert_eq!(rows(&path), ["b"]);
+}
+
+#[test]
+fn rows_of_another_kind_are_refused_before_anything_is_fetched() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("pages.parquet");
+    let some = || Fields::of(&["id".to_owned(), "text".to_owned()]).unwrap();
+    let mut first = ParquetRecords::open(&path, Before::Unknown, some()).unwrap();
+    write(&mut first, &["a"]);
+    first.finish().unwrap();
+    drop(first);
+    let refused = ParquetRecords::open(&path, Before::Unknown, None).err().unwrap();
+    let StageError::Output { source, .. } = refused else { panic!("{refused}") };
+    assert!(source.to_string().contains("other columns"), "{source}");
+    assert!(ParquetRecords::open(&path, Before::Replace, None).is_ok());
+    std::fs::write(&path, "no table").unwrap();
+    assert!(ParquetRecords::open(&path, Before::Unknown, None).is_err());
+}
