@@ -74,14 +74,18 @@ pub fn run(args: &ReplayArgs) -> Result<Exit, Failure> {
     })?;
     let store = SqliteStore::open(scratch.path())?;
     store.begin_round()?;
-    let records = output_of(&config)?;
+    let records = output_of(&config, &stop)?;
     let (pages, damage) = (archive.pages.len(), archive.damage());
     let context = Context { cancel: stop, ..run::context(config, Arc::new(store))? };
     let context = Arc::new(context);
     crate::duplicates::open(&context)?;
     // every host that is left when the last page has come is complete
     let _ = context.ending.set(Ending::Drained);
-    runtime.block_on(pipeline(Arc::clone(&context), archive, records))?;
+    match runtime.block_on(pipeline(Arc::clone(&context), archive, records)) {
+        // the reader of standard output has stopped reading
+        Ok(()) | Err(StageError::Abandoned) => {}
+        Err(error) => return Err(error.into()),
+    }
     signals.abort();
     if context.cancel.is_cancelled() {
         say("the replay was stopped: the output is not complete, the same command starts over");
@@ -100,15 +104,12 @@ pub fn run(args: &ReplayArgs) -> Result<Exit, Failure> {
     }
 }
 
-fn output_of(config: &Config) -> Result<Box<dyn RecordOutput>, Failure> {
+fn output_of(config: &Config, stop: &CancellationToken) -> Result<Box<dyn RecordOutput>, Failure> {
     let fields =
         Fields::of(&config.output.fields).map_err(|e| Failure::usage(format!("output.fields: {e}")))?;
     let (path, before) = match (config.output.append.as_str(), config.output.replace.as_str()) {
         ("", "") => {
-            return Ok(Box::new(LineRecords::new(
-                Box::new(StdoutOutput::new(tokio_util::sync::CancellationToken::new())),
-                fields,
-            )));
+            return Ok(Box::new(LineRecords::new(Box::new(StdoutOutput::new(stop.clone())), fields)));
         }
         (append, "") => (append, Before::Unknown),
         (_, replace) => (replace, Before::Replace),

@@ -180,7 +180,7 @@ impl HttpClient {
     pub async fn locate(&self, url: &Url) -> Result<(), FetchError> {
         let Some(host) = HostKey::of(url) else { return Ok(()) };
         let _place = self.places.acquire().await;
-        let (limit, since) = (self.limits.connect, Instant::now());
+        let limit = self.limits.connect;
         let late = FetchError::Timeout { phase: Phase::Connect, limit };
         if let Some(address) = timeout(limit, self.transport.locate(url)).await.unwrap_or(Err(late))? {
             self.addresses.note(&host, address);
