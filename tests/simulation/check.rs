@@ -9,7 +9,13 @@ use super::{
 use crawl::{exit::Exit, output::Kind};
 use crawl_archive::{Body, Item, ReadOptions, read_file};
 use serde_json::Value;
-use std::{collections::BTreeMap, fs, ops::ControlFlow, path::Path, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 /// URL and text of each record, sorted.
 pub type Records = Vec<(String, String)>;
@@ -37,7 +43,10 @@ fn table(path: &Path) -> Result<Records, String> {
     let read = read_file(path, &options, &mut |item| {
         match item {
             Item::Document(document) => {
-                let Body::Text(text) = document.body else { return ControlFlow::Continue(()) };
+                let text = match document.body {
+                    Body::Text(text) => text,
+                    Body::Html(html) => String::from_utf8_lossy(&html).into_owned(),
+                };
                 records.push((document.url, text));
             }
             Item::Skipped => {}
@@ -75,6 +84,40 @@ fn lines(path: &Path) -> Result<Vec<Value>, String> {
     text.lines()
         .map(|line| serde_json::from_str(line).map_err(|e| format!("{}: {e}: {line}", path.display())))
         .collect()
+}
+
+/// What is in the output is in the archive, all of which has to be readable.
+pub fn archive(folder: &Path, records: &Records) -> Result<(), String> {
+    let mut archived: BTreeSet<String> = BTreeSet::new();
+    for file in files(folder)? {
+        archived.extend(table(&file)?.into_iter().map(|(url, _)| url));
+    }
+    // a page that is gone has no text
+    let lacking = records.iter().find(|(url, text)| !text.is_empty() && !archived.contains(url));
+    lacking.map_or(Ok(()), |(url, _)| Err(format!("{url} is not in the archive")))
+}
+
+fn files(folder: &Path) -> Result<Vec<PathBuf>, String> {
+    let entries = fs::read_dir(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    Ok(entries.map(|entry| entry.unwrap().path()).collect())
+}
+
+/// A run that has ended leaves nothing that is only for its own use.
+pub fn leftovers(dir: &Path) -> Result<(), String> {
+    let mut folders = vec![dir.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for path in files(&folder)? {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let empty = super::KNOWN_PART && fs::metadata(&path).is_ok_and(|found| found.len() == 0);
+            if [".part", ".tmp", ".open"].iter().any(|ending| name.ends_with(ending)) && !empty {
+                return Err(format!("{} was left behind", path.display()));
+            }
+            if path.is_dir() {
+                folders.push(path);
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The lines of the error log.

@@ -21,6 +21,8 @@ pub struct Plan {
     pub host_concurrency: usize,
     pub address_share: f64,
     pub settle_pages: u64,
+    /// Everything that comes from the network is kept as WARC.
+    pub archive: bool,
     pub site: Site,
     pub disturbed: Site,
     rng: Rng,
@@ -53,6 +55,7 @@ impl Plan {
             address_share: if rng.chance(50) { 0.25 } else { 0.0 },
             settle_pages: if rng.chance(70) { NEVER } else { rng.between(2, 8) },
             disturbed: if rng.chance(70) { site.disturbed(&mut rng) } else { site.clone() },
+            archive: Rng::new(seed, "archive").chance(20),
             site,
             rng,
         }
@@ -102,6 +105,9 @@ impl Plan {
             config.output.replace = output
         } else {
             config.output.append = output
+        }
+        if self.archive {
+            config.archive.dir = dir.join("warc").to_string_lossy().into_owned();
         }
         config.state.report = rng.chance(5);
         config.state.dir = dir.join("state").to_string_lossy().into_owned();

@@ -117,6 +117,12 @@ impl<'a> Stage<'a> {
             check::exit(&life).map_err(Stop::Failed)?;
             let ended = matches!(life.end, End::Exited(Exit::Done | Exit::NoSeed));
             if ended || (life.end == End::Died && self.has_ended()?) {
+                if ended {
+                    check::leftovers(&self.dir).map_err(Stop::Failed)?;
+                    if self.plan.archive {
+                        check::archive(&self.dir.join("warc"), &records).map_err(Stop::Failed)?;
+                    }
+                }
                 let errors = check::errors(&self.dir.join("state/errors.jsonl")).map_err(Stop::Failed)?;
                 return Ok(Round { records, errors, lives });
             }
@@ -163,6 +169,8 @@ impl<'a> Stage<'a> {
             result.map(|(end, records)| (end, records, time))
         });
         drop(runtime);
+        // the next process cannot start in the same moment
+        self.world.pass(Duration::from_secs(1));
         let (end, records, time) = result?;
         Ok(Life {
             fault,
