@@ -1,0 +1,65 @@
+//! One system call fails, is done by half, or is the last one.
+
+use super::Case;
+use crate::{
+    random::Random,
+    scenario::Scenario,
+    shim::{KINDS, Plan},
+    world::With,
+};
+use std::{fs, io};
+
+const ERRORS: [(&str, i32); 6] =
+    [("ENOSPC", 28), ("EIO", 5), ("EMFILE", 24), ("EDQUOT", 122), ("EROFS", 30), ("EINTR", 4)];
+
+pub(super) fn run(case: &mut Case<'_>) -> io::Result<()> {
+    let scenario = Scenario::any(&mut case.random);
+    case.tell(scenario.to_string());
+    let expected = case.campaign.expected(scenario)?;
+    let plan = plan(&mut case.random, &expected.counts);
+    let world = case.world(scenario)?;
+    let ended = world.run(&With { plan: Some(&plan), ..With::default() })?;
+    let hit = fs::read_to_string(world.own("hit")).unwrap_or_default();
+    let hit = hit.lines().next().unwrap_or("not reached").replace(&*world.case().to_string_lossy(), "");
+    let error = ERRORS.iter().find(|(_, number)| *number == plan.errno).map_or("", |(name, _)| name);
+    let persist = if plan.persist { " from then on" } else { "" };
+    case.tell(format!("{} {error}{persist} at {} {} ({hit})", plan.action, plan.kinds[0], plan.n));
+    case.check_torn(&world);
+    match ended.code {
+        Some(0) => {
+            case.check_end(&ended);
+            return case.compare(&world);
+        }
+        None if plan.action.starts_with("kill") => {}
+        _ => {
+            case.check_refusal(&world, &ended, &[3]);
+            case.verdict.refused = true;
+        }
+    }
+    case.finish(&world)
+}
+
+/// Rare kinds of calls are as likely as frequent ones to be chosen, but for writes and syncs, which are the most important.
+fn plan(random: &mut Random, counts: &[u64]) -> Plan {
+    const WEIGHTS: [u64; 8] = [15, 30, 18, 10, 10, 7, 3, 7];
+    let total: u64 = WEIGHTS.iter().zip(counts).filter(|(_, count)| **count > 0).map(|(weight, _)| weight).sum();
+    let mut left = random.below(total);
+    let mut chosen = 1;
+    for (kind, weight) in WEIGHTS.iter().enumerate().filter(|(kind, _)| counts[*kind] > 0) {
+        chosen = kind;
+        if left < *weight {
+            break;
+        }
+        left -= weight;
+    }
+    let action = match random.below(100) {
+        0..50 => "fail",
+        50..60 if KINDS[chosen] == "write" => "short",
+        0..74 => "kill-before",
+        74..87 => "kill-after",
+        _ => "kill-half",
+    };
+    let (name, errno) = *random.pick(&ERRORS);
+    let persist = action == "fail" && name != "EINTR" && random.percent(30);
+    Plan { kinds: vec![KINDS[chosen]], n: 1 + random.below(counts[chosen]), action, errno, persist }
+}
