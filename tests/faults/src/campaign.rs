@@ -107,7 +107,7 @@ impl Campaign {
         if scenario.format == Format::Warc && scenario.is_crawl() {
             outcome.replayed(&world).map_err(fail)?;
         }
-        if outcome.len() < 5 {
+        if outcome.len() < 5 || (scenario.is_crawl() && outcome.errors() == 0) {
             return Err(fail(format!("{} records only\n{}", outcome.len(), ended.stderr)));
         }
         let text = fs::read_to_string(world.own("count"))?;

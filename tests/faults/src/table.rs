@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 #[must_use]
 pub fn table(done: &[Done]) -> String {
     let mut out = String::from(
-        "| fault | tried | survived | refused | told | lost | doubled | silent | other failures |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|\n",
+        "| fault | tried | survived | refused | told | lost | doubled | silent | vague message | other failures |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
     );
     for kind in Kind::ALL {
         let cases: Vec<&Done> = done.iter().filter(|case| case.kind == kind).collect();
@@ -30,9 +30,11 @@ fn row(out: &mut String, name: &str, cases: &[&Done]) {
         count(&|case| !case.verdict.is_good() && case.verdict.lost > 0),
         count(&|case| !case.verdict.is_good() && case.verdict.doubled > 0),
         count(&|case| case.verdict.silent),
+        count(&|case| case.verdict.vague),
         count(&|case| {
             let verdict = &case.verdict;
-            !verdict.is_good() && verdict.lost == 0 && verdict.doubled == 0 && !verdict.silent
+            let other = verdict.failures.len() > usize::from(verdict.vague);
+            other && verdict.lost == 0 && verdict.doubled == 0 && !verdict.silent
         }),
     ];
     let cells: Vec<String> = numbers.iter().map(ToString::to_string).collect();

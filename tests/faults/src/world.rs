@@ -7,6 +7,7 @@ use crate::{
     shim::{self, Plan},
     site::{Night, Site},
 };
+use rusqlite::{Connection, OpenFlags};
 use std::{
     fs, io,
     path::{Path, PathBuf},
@@ -105,7 +106,7 @@ impl World {
     /// When no port is free.
     pub fn with_proxies(mut self, seed: u64) -> io::Result<Self> {
         let ports = self.site.ports();
-        self.proxies = ports.iter().map(|port| Proxy::start(*port, seed)).collect::<io::Result<_>>()?;
+        self.proxies = ports.iter().zip(seed..).map(|(port, seed)| Proxy::start(*port, seed)).collect::<io::Result<_>>()?;
         self.write_seeds(&self.ports())?;
         Ok(self)
     }
@@ -315,9 +316,19 @@ impl World {
         Ok(Running::start(&mut self.command(&arguments), &self.own("stderr-other"))?.wait())
     }
 
-    /// Returns true if the state says that its round is finished.
+    fn has_open_outputs(&self) -> rusqlite::Result<bool> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(self.state().join("crawl.sqlite"), flags)?;
+        let open = "SELECT count(*) FROM settings WHERE name LIKE 'open:%' AND value = '1'";
+        Ok(connection.query_row(open, [], |row| row.get::<_, i64>(0))? > 0)
+    }
+
+    /// Returns true if the state says that its round is finished, and its outputs are closed.
     #[must_use]
     pub fn is_finished(&self) -> bool {
+        if self.has_open_outputs().unwrap_or(true) {
+            return false;
+        }
         let state = self.state().to_string_lossy().into_owned();
         let arguments = ["status", "--state-dir", &state, "--json"].map(str::to_owned);
         let output = self.command(&arguments).output();

@@ -39,7 +39,13 @@ fn judge(case: &mut Case<'_>, world: &World, file: &Path, ended: &Ended) -> io::
     let named = names_file(&ended.stderr, file);
     case.check_end(ended);
     if ended.code != Some(0) {
-        case.check_refusal(world, ended, &[3, 6, 7]);
+        // an archive without a file is a usage error of a replay
+        let usage = if world.scenario().job == Job::Replay && !file.exists() { 2 } else { 3 };
+        case.check_refusal(world, ended, &[3, 6, 7, usage]);
+        if file.is_dir() {
+            case.tell("the folder is removed");
+            fs::remove_dir(file)?;
+        }
         case.verdict.refused = true;
         return way_out(case, world, ended);
     }

@@ -1,6 +1,6 @@
 //! A full disk, and the same command once there is room.
 
-use super::Case;
+use super::{Case, Left};
 use crate::{
     scenario::Scenario,
     shim::Plan,
@@ -32,7 +32,7 @@ pub(super) fn run(case: &mut Case<'_>) -> io::Result<()> {
     case.check_torn(&world);
     if ended.code == Some(0) {
         case.check_end(&ended);
-        return case.compare(&world);
+        return case.compare(&world, Left::Nothing);
     }
     case.check_refusal(&world, &ended, &[3]);
     case.verdict.refused = true;

@@ -1,6 +1,6 @@
 //! One system call fails, is done by half, or is the last one.
 
-use super::Case;
+use super::{Case, Left};
 use crate::{
     random::Random,
     scenario::Scenario,
@@ -9,8 +9,25 @@ use crate::{
 };
 use std::{fs, io};
 
-const ERRORS: [(&str, i32); 6] =
-    [("ENOSPC", 28), ("EIO", 5), ("EMFILE", 24), ("EDQUOT", 122), ("EROFS", 30), ("EINTR", 4)];
+type Error = (&'static str, i32);
+const ENOSPC: Error = ("ENOSPC", 28);
+const EIO: Error = ("EIO", 5);
+const EMFILE: Error = ("EMFILE", 24);
+const EDQUOT: Error = ("EDQUOT", 122);
+const EROFS: Error = ("EROFS", 30);
+const EINTR: Error = ("EINTR", 4);
+
+/// Errors that a kind of call can have, in the order of [`KINDS`].
+const ERRORS: [&[Error]; 8] = [
+    &[EMFILE, ENOSPC, EIO, EROFS],
+    &[ENOSPC, EIO, EDQUOT, EINTR, EROFS],
+    &[EIO, ENOSPC, EDQUOT],
+    &[EIO, ENOSPC],
+    &[ENOSPC, EIO, EROFS],
+    &[EIO, EROFS],
+    &[ENOSPC, EIO, EDQUOT, EROFS],
+    &[EIO, EDQUOT],
+];
 
 pub(super) fn run(case: &mut Case<'_>) -> io::Result<()> {
     let scenario = Scenario::any(&mut case.random);
@@ -21,14 +38,16 @@ pub(super) fn run(case: &mut Case<'_>) -> io::Result<()> {
     let ended = world.run(&With { plan: Some(&plan), ..With::default() })?;
     let hit = fs::read_to_string(world.own("hit")).unwrap_or_default();
     let hit = hit.lines().next().unwrap_or("not reached").replace(&*world.case().to_string_lossy(), "");
-    let error = ERRORS.iter().find(|(_, number)| *number == plan.errno).map_or("", |(name, _)| name);
+    let named = ERRORS.iter().copied().flatten().find(|(_, number)| *number == plan.errno);
+    let error = named.filter(|_| !plan.action.starts_with("kill")).map_or("", |(name, _)| name);
     let persist = if plan.persist { " from then on" } else { "" };
     case.tell(format!("{} {error}{persist} at {} {} ({hit})", plan.action, plan.kinds[0], plan.n));
     case.check_torn(&world);
     match ended.code {
         Some(0) => {
             case.check_end(&ended);
-            return case.compare(&world);
+            // where all calls fail nothing can be removed either
+            return case.compare(&world, if plan.persist { Left::OfKilled } else { Left::Nothing });
         }
         None if plan.action.starts_with("kill") => {}
         _ => {
@@ -59,7 +78,7 @@ fn plan(random: &mut Random, counts: &[u64]) -> Plan {
         74..87 => "kill-after",
         _ => "kill-half",
     };
-    let (name, errno) = *random.pick(&ERRORS);
-    let persist = action == "fail" && name != "EINTR" && random.percent(30);
+    let (name, errno) = *random.pick(ERRORS[chosen]);
+    let persist = action == "fail" && (name == "EROFS" || (name != "EINTR" && random.percent(30)));
     Plan { kinds: vec![KINDS[chosen]], n: 1 + random.below(counts[chosen]), action, errno, persist }
 }
