@@ -69,8 +69,17 @@ impl Campaign {
             return fs::canonicalize(named);
         }
         let program = env::current_exe()?;
-        let found = program.ancestors().skip(1).take(2).map(|folder| folder.join("crawl")).find(|path| path.is_file());
-        found.ok_or_else(|| io::Error::other("no binary crawl: build it with cargo build -p crawl, or name one in CRAWL_BINARY"))
+        let found = program
+            .ancestors()
+            .skip(1)
+            .take(2)
+            .map(|folder| folder.join("crawl"))
+            .find(|path| path.is_file());
+        found.ok_or_else(|| {
+            io::Error::other(
+                "no binary crawl: build it with cargo build -p crawl, or name one in CRAWL_BINARY",
+            )
+        })
     }
 
     /// A new world.

@@ -63,7 +63,12 @@ fn cases(options: &Options) -> Vec<(Kind, u64)> {
         return options.cases.clone();
     }
     let of = |kind: &Kind| {
-        #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a few hundred cases")]
+        #[expect(
+            clippy::cast_precision_loss,
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a few hundred cases"
+        )]
         let cases = (kind.cases() as f64 * options.scale).ceil() as u64;
         let kind = *kind;
         (0..cases).map(move |number| (kind, options.seed * 10_000 + number))

@@ -100,7 +100,11 @@ impl Outcome {
         }
         let ended = world.run_other(&arguments).map_err(|e| e.to_string())?;
         if ended.code != Some(0) {
-            return Err(format!("replay of the archive: exit {:?}: {}", ended.code, last_line(&ended.stderr)));
+            return Err(format!(
+                "replay of the archive: exit {:?}: {}",
+                ended.code,
+                last_line(&ended.stderr)
+            ));
         }
         lines_of(&output, Format::Jsonl, false, |line| record(line, "archive ", world, &mut self.records))
     }
@@ -122,7 +126,8 @@ impl Outcome {
         }
         out.doubled.extend(self.records.keys().filter(|name| !expected.records.contains_key(*name)).cloned());
         let names = self.errors.keys().chain(expected.errors.keys());
-        let differs = |name: &&String| self.errors.get(*name).map(Vec::len) != expected.errors.get(*name).map(Vec::len);
+        let differs =
+            |name: &&String| self.errors.get(*name).map(Vec::len) != expected.errors.get(*name).map(Vec::len);
         out.errors = names.filter(differs).cloned().collect();
         out.errors.dedup();
         out
@@ -275,7 +280,8 @@ fn project(path: &Path, world: &World, into: &mut Found) -> Result<(), String> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags).map_err(fail)?;
     let mut rows = connection.prepare("SELECT url, content FROM sources").map_err(fail)?;
-    let rows = rows.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))).map_err(fail)?;
+    let rows =
+        rows.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))).map_err(fail)?;
     for row in rows {
         let (url, content) = row.map_err(fail)?;
         put(into, format!("project {}", world.named(&url)), &world.named(&content));

@@ -164,7 +164,12 @@ fn serve(mut client: TcpStream, shared: &Shared) -> io::Result<()> {
     let answer = ask(shared.site, &head)?;
     let body = answer.windows(4).position(|window| window == b"\r\n\r\n").map_or(answer.len(), |at| at + 4);
     let part = |share: f64| {
-        #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a few kilobytes")]
+        #[expect(
+            clippy::cast_precision_loss,
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a share of a few kilobytes"
+        )]
         let bytes = ((answer.len() - body) as f64 * share) as usize;
         &answer[..body + bytes]
     };

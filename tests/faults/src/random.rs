@@ -15,7 +15,7 @@ impl Random {
     }
 
     /// The next number.
-    pub fn next(&mut self) -> u64 {
+    pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -25,7 +25,19 @@ impl Random {
 
     /// A number below `end`; 0 if that is 0.
     pub fn below(&mut self, end: u64) -> u64 {
-        if end == 0 { 0 } else { self.next() % end }
+        if end == 0 { 0 } else { self.number() % end }
+    }
+
+    /// A number below `end` that moves little where `end` does: counts of calls differ a little from run to run.
+    pub fn part(&mut self, end: u64) -> u64 {
+        #[expect(
+            clippy::cast_precision_loss,
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "counts of calls are small"
+        )]
+        let part = (self.share() * end as f64) as u64;
+        part.min(end.saturating_sub(1))
     }
 
     /// An index of a slice of this length.
@@ -46,7 +58,7 @@ impl Random {
     /// A share between 0 and 1.
     pub fn share(&mut self) -> f64 {
         #[expect(clippy::cast_precision_loss, reason = "a share needs no more digits")]
-        let share = (self.next() >> 11) as f64 / (1_u64 << 53) as f64;
+        let share = (self.number() >> 11) as f64 / (1_u64 << 53) as f64;
         share
     }
 }

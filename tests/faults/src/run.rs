@@ -93,7 +93,10 @@ impl Drop for Running {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "a process sends no event that a deadline can be put to; it is polled")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a process sends no event that a deadline can be put to; it is polled"
+)]
 fn pause(time: Duration) {
     thread::sleep(time);
 }

@@ -100,10 +100,13 @@ impl Scenario {
         match job {
             Job::First | Job::Night | Job::Retry => Self { job, format, replace, dedup },
             Job::Replay => {
-                let format = if matches!(format, Format::Project | Format::Warc) { Format::Jsonl } else { format };
+                let format =
+                    if matches!(format, Format::Project | Format::Warc) { Format::Jsonl } else { format };
                 Self { job, format, replace: true, dedup }
             }
-            Job::Quality | Job::Duplicates => Self { job, format: Format::Jsonl, replace: true, dedup: false },
+            Job::Quality | Job::Duplicates => {
+                Self { job, format: Format::Jsonl, replace: true, dedup: false }
+            }
         }
     }
 

@@ -88,7 +88,9 @@ fn answer(host: usize, night: Night, path: &str) -> Response {
     let pages = PAGES[host] + if night == Night::Second { 2 } else { 0 };
     let number = match path {
         "/" => Some(0),
-        path => path.strip_prefix("/page/").and_then(|rest| rest.strip_suffix(".html")?.parse::<usize>().ok()),
+        path => {
+            path.strip_prefix("/page/").and_then(|rest| rest.strip_suffix(".html")?.parse::<usize>().ok())
+        }
     };
     match number {
         Some(n) if n < pages && night == Night::Broken && n % 5 == 3 => Response::status(500),
@@ -129,8 +131,8 @@ fn page(host: usize, n: usize, pages: usize, night: Night) -> String {
 /// Paragraphs that no other page has.
 fn sentences(host: usize, n: usize, version: usize) -> String {
     const NOUNS: [&str; 12] = [
-        "harbour", "lantern", "meadow", "orchard", "quarry", "railway", "sparrow", "thicket", "valley", "windmill",
-        "anchor", "bridge",
+        "harbour", "lantern", "meadow", "orchard", "quarry", "railway", "sparrow", "thicket", "valley",
+        "windmill", "anchor", "bridge",
     ];
     const VERBS: [&str; 8] = ["crosses", "follows", "holds", "keeps", "leaves", "meets", "passes", "watches"];
     let mut state = (host * 1009 + n * 131 + version * 17 + 7) as u64;

@@ -52,7 +52,12 @@ impl Clock {
 /// In place: the shim has the file mapped.
 fn write_clock(file: &Path, offset: i64) -> io::Result<()> {
     use std::os::unix::fs::FileExt;
-    fs::OpenOptions::new().create(true).truncate(false).write(true).open(file)?.write_all_at(&offset.to_ne_bytes(), 0)
+    fs::OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(file)?
+        .write_all_at(&offset.to_ne_bytes(), 0)
 }
 
 /// What a run of the world is disturbed by, beside its time.
@@ -106,7 +111,11 @@ impl World {
     /// When no port is free.
     pub fn with_proxies(mut self, seed: u64) -> io::Result<Self> {
         let ports = self.site.ports();
-        self.proxies = ports.iter().zip(seed..).map(|(port, seed)| Proxy::start(*port, seed)).collect::<io::Result<_>>()?;
+        self.proxies = ports
+            .iter()
+            .zip(seed..)
+            .map(|(port, seed)| Proxy::start(*port, seed))
+            .collect::<io::Result<_>>()?;
         self.write_seeds(&self.ports())?;
         Ok(self)
     }
@@ -147,7 +156,11 @@ impl World {
     }
 
     fn ports(&self) -> Vec<u16> {
-        if self.proxies.is_empty() { self.site.ports() } else { self.proxies.iter().map(Proxy::port).collect() }
+        if self.proxies.is_empty() {
+            self.site.ports()
+        } else {
+            self.proxies.iter().map(Proxy::port).collect()
+        }
     }
 
     /// A text with the addresses of hosts replaced by their names.
@@ -198,7 +211,10 @@ impl World {
         };
         let ended = Running::start(&mut self.command(&before), &self.own("stderr"))?.wait();
         if ended.code != Some(0) {
-            return Err(io::Error::other(format!("the run before failed: {:?}\n{}", ended.code, ended.stderr)));
+            return Err(io::Error::other(format!(
+                "the run before failed: {:?}\n{}",
+                ended.code, ended.stderr
+            )));
         }
         self.set(if self.scenario.job == Job::Night { Night::Second } else { Night::First });
         Ok(())

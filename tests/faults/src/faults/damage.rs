@@ -22,7 +22,7 @@ pub(super) fn run(case: &mut Case<'_>) -> io::Result<()> {
     let world = case.world(scenario)?;
     if job == Job::First {
         let total: u64 = expected.counts.iter().sum();
-        let n = total / 5 + case.random.below(total * 4 / 5);
+        let n = total / 5 + case.random.part(total * 4 / 5);
         case.tell(format!("killed at call {n}"));
         let plan = Plan { kinds: KINDS.to_vec(), n, action: "kill-after", ..Plan::default() };
         world.run(&With { plan: Some(&plan), ..With::default() })?;
@@ -83,7 +83,9 @@ fn judge(case: &mut Case<'_>, world: &World, file: &Path, ended: &Ended) -> io::
 fn read(case: &Case<'_>, world: &World) -> Result<(Outcome, bool), String> {
     match case.found(world) {
         Ok(found) => Ok((found, false)),
-        Err(error) if error.starts_with("replay of the archive: exit Some(7)") => Ok((Outcome::default(), true)),
+        Err(error) if error.starts_with("replay of the archive: exit Some(7)") => {
+            Ok((Outcome::default(), true))
+        }
         Err(error) => Err(error),
     }
 }
@@ -114,7 +116,9 @@ fn way_out(case: &mut Case<'_>, world: &World, ended: &Ended) -> io::Result<()> 
     if !["--fresh", "repair", "remove", "move", "room"].iter().any(|word| words.contains(word)) {
         case.verdict.fail(format!("the message names no way out: {}", last_line(&ended.stderr)));
     }
-    if world.scenario().job == Job::First && !matches!(world.scenario().format, Format::Warc | Format::Project) {
+    if world.scenario().job == Job::First
+        && !matches!(world.scenario().format, Format::Warc | Format::Project)
+    {
         let expected = case.campaign.expected(Scenario { replace: true, ..world.scenario() })?;
         match Outcome::read(world, false) {
             Ok(found) => {
@@ -187,7 +191,7 @@ fn damage(file: &Path, random: &mut Random) -> io::Result<&'static str> {
         }
         50..60 if is_read_back(file) => {
             for byte in &mut bytes[at..(at + 512).min(length)] {
-                *byte = random.next().to_le_bytes()[0];
+                *byte = random.number().to_le_bytes()[0];
             }
             "garbage in"
         }

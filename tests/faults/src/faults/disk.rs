@@ -24,7 +24,7 @@ pub(super) fn run(case: &mut Case<'_>) -> io::Result<()> {
         disk.resize(1 << 20)?;
         ended
     } else {
-        let n = 1 + case.random.below(expected.counts[1]);
+        let n = 1 + case.random.part(expected.counts[1]);
         case.tell(format!("ENOSPC from write {n} on"));
         let plan = Plan { kinds: vec!["write"], n, action: "fail", errno: 28, persist: true };
         world.run(&With { plan: Some(&plan), ..With::default() })?
@@ -63,12 +63,14 @@ impl Disk {
 
     fn used_kib(&self) -> u64 {
         let output = Command::new("df").args(["--output=used", "-k"]).arg(&self.0).output();
-        let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+        let text =
+            output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
         text.lines().last().and_then(|line| line.trim().parse().ok()).unwrap_or(0)
     }
 
     fn resize(&self, kib: u64) -> io::Result<()> {
-        let status = Command::new("mount").arg("-o").arg(format!("remount,size={kib}k")).arg(&self.0).status()?;
+        let status =
+            Command::new("mount").arg("-o").arg(format!("remount,size={kib}k")).arg(&self.0).status()?;
         if status.success() { Ok(()) } else { Err(io::Error::other("the tmpfs cannot be resized")) }
     }
 }

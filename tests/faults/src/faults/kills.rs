@@ -24,7 +24,7 @@ pub(super) fn run(case: &mut Case<'_>) -> io::Result<()> {
             let total: u64 = expected.counts.iter().sum();
             // outputs are closed, and the round ends, in the last calls
             let last = if case.random.percent(40) { total / 6 } else { total };
-            let n = total - case.random.below(last);
+            let n = total - case.random.part(last);
             let action = *case.random.pick(&["kill-before", "kill-half", "kill-after"]);
             case.tell(format!("{action} at call {n} of {total}"));
             let plan = Plan { kinds: KINDS.to_vec(), n, action, ..Plan::default() };

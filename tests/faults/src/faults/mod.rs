@@ -257,7 +257,11 @@ impl Case<'_> {
     fn check_refusal(&mut self, world: &World, ended: &Ended, codes: &[i32]) {
         self.check_end(ended);
         if !ended.code.is_some_and(|code| codes.contains(&code)) {
-            self.verdict.fail(format!("exit {:?} is not documented here: {}", ended.code, last_line(&ended.stderr)));
+            self.verdict.fail(format!(
+                "exit {:?} is not documented here: {}",
+                ended.code,
+                last_line(&ended.stderr)
+            ));
         }
         let case = world.case().to_string_lossy().into_owned();
         if !ended.hung && !ended.stderr.contains(&case) {
@@ -285,7 +289,8 @@ impl Case<'_> {
 /// Names in a folder, sorted.
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
-    let mut names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     names.sort();
     names
 }

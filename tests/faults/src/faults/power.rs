@@ -22,7 +22,8 @@ pub(super) fn run(case: &mut Case<'_>) -> io::Result<()> {
     let mut scenario = Scenario::crawl(&mut case.random);
     // a table and a folder have the most ways to go wrong
     if case.random.percent(25) {
-        scenario.format = *case.random.pick(&[crate::scenario::Format::Parquet, crate::scenario::Format::Folder]);
+        scenario.format =
+            *case.random.pick(&[crate::scenario::Format::Parquet, crate::scenario::Format::Folder]);
     }
     case.tell(scenario.to_string());
     let world = case.world(scenario)?;
@@ -31,12 +32,16 @@ pub(super) fn run(case: &mut Case<'_>) -> io::Result<()> {
     case.check_end(&ended);
     let log = shim::log(&world.own("log"))?;
     // names change late in a run: half of the losses stand near one
-    let renames: Vec<usize> =
-        log.iter().enumerate().filter(|(_, op)| matches!(op, Op::Rename { .. } | Op::Unlink { .. })).map(|(n, _)| n).collect();
+    let renames: Vec<usize> = log
+        .iter()
+        .enumerate()
+        .filter(|(_, op)| matches!(op, Op::Rename { .. } | Op::Unlink { .. }))
+        .map(|(n, _)| n)
+        .collect();
     let at = if case.random.percent(50) && !renames.is_empty() {
         (*case.random.pick(&renames) + case.random.index(8)).min(log.len())
     } else {
-        case.random.index(log.len() + 1)
+        usize::try_from(case.random.part(log.len() as u64 + 1)).unwrap_or(0)
     };
     log[..at].iter().enumerate().for_each(|(number, op)| disk.apply(number, op));
     let variant = *case.random.pick(&[Variant::Nothing, Variant::Prefix, Variant::Subset]);
@@ -96,7 +101,9 @@ struct Names {
 impl Names {
     fn apply(&mut self, name: &Name) {
         match name {
-            Name::Set(path, file) => drop(self.files.insert(path.clone(), *file)),
+            Name::Set(path, file) => {
+                self.files.insert(path.clone(), *file);
+            }
             Name::Move(from, to) => {
                 if let Some(file) = self.files.remove(from) {
                     self.files.insert(to.clone(), file);
@@ -111,7 +118,9 @@ impl Names {
                 self.files.remove(path);
                 self.folders.remove(path);
             }
-            Name::Folder(path) => drop(self.folders.insert(path.clone())),
+            Name::Folder(path) => {
+                self.folders.insert(path.clone());
+            }
         }
     }
 }
@@ -133,8 +142,12 @@ fn apply_data(bytes: &mut Vec<u8>, data: &Data) {
 impl Disk {
     /// A folder as it stands, all of it durable.
     fn of(folder: &Path) -> io::Result<Self> {
-        let mut disk =
-            Self { files: Vec::new(), by_inode: HashMap::new(), names: Names::default(), pending: Vec::new() };
+        let mut disk = Self {
+            files: Vec::new(),
+            by_inode: HashMap::new(),
+            names: Names::default(),
+            pending: Vec::new(),
+        };
         let (files, folders) = walk(folder)?;
         disk.names.folders = folders;
         for path in files {
@@ -157,7 +170,9 @@ impl Disk {
                 let file = self.add(*inode, Vec::new());
                 self.pending.push((number, Name::Set(path.clone(), file)));
             }
-            Op::Write { inode, offset, bytes } => self.data(number, *inode, Data::Write(*offset, bytes.clone())),
+            Op::Write { inode, offset, bytes } => {
+                self.data(number, *inode, Data::Write(*offset, bytes.clone()));
+            }
             Op::Truncate { inode, length } => self.data(number, *inode, Data::Truncate(*length)),
             Op::Sync { inode } => {
                 if let Some(file) = self.by_inode.get(inode).copied() {

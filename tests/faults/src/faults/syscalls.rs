@@ -61,7 +61,8 @@ pub(super) fn run(case: &mut Case<'_>) -> io::Result<()> {
 /// Rare kinds of calls are as likely as frequent ones to be chosen, but for writes and syncs, which are the most important.
 fn plan(random: &mut Random, counts: &[u64]) -> Plan {
     const WEIGHTS: [u64; 8] = [15, 30, 18, 10, 10, 7, 3, 7];
-    let total: u64 = WEIGHTS.iter().zip(counts).filter(|(_, count)| **count > 0).map(|(weight, _)| weight).sum();
+    let total: u64 =
+        WEIGHTS.iter().zip(counts).filter(|(_, count)| **count > 0).map(|(weight, _)| weight).sum();
     let mut left = random.below(total);
     let mut chosen = 1;
     for (kind, weight) in WEIGHTS.iter().enumerate().filter(|(kind, _)| counts[*kind] > 0) {
@@ -71,14 +72,14 @@ fn plan(random: &mut Random, counts: &[u64]) -> Plan {
         }
         left -= weight;
     }
-    let action = match random.below(100) {
-        0..50 => "fail",
-        50..60 if KINDS[chosen] == "write" => "short",
-        0..74 => "kill-before",
-        74..87 => "kill-after",
+    let action = match (random.below(100), KINDS[chosen]) {
+        (0..50, _) => "fail",
+        (50..60, "write") => "short",
+        (50..74, _) => "kill-before",
+        (74..87, _) => "kill-after",
         _ => "kill-half",
     };
     let (name, errno) = *random.pick(ERRORS[chosen]);
     let persist = action == "fail" && (name == "EROFS" || (name != "EINTR" && random.percent(30)));
-    Plan { kinds: vec![KINDS[chosen]], n: 1 + random.below(counts[chosen]), action, errno, persist }
+    Plan { kinds: vec![KINDS[chosen]], n: 1 + random.part(counts[chosen]), action, errno, persist }
 }
