@@ -19,6 +19,10 @@ eval *args:
 build:
     cargo build --release --locked -p crawl
 
+# the fault campaign over the optimised binary (tests/faults/README.md)
+faults *args: build
+    cargo run --quiet --locked -p crawl-faults --bin faults -- --binary target/release/crawl {{args}}
+
 # look at a fixture site in a browser
 serve site="harbour" port="8080":
     cargo run --quiet -p crawl --example serve_site -- fixtures/sites/{{site}} {{port}}

@@ -9,7 +9,7 @@ use std::{
 };
 
 /// Crates of the workspace, and those among them that each may depend on, in whatever section of its manifest.
-const ALLOWED: [(&str, &[&str]); 10] = [
+const ALLOWED: [(&str, &[&str]); 11] = [
     ("crawl-model", &[]),
     ("crawl-fetch", &["crawl-model"]),
     ("crawl-extract", &["crawl-model"]),
@@ -22,6 +22,8 @@ const ALLOWED: [(&str, &[&str]); 10] = [
     ("crawl-quality", &["crawl-model"]),
     // the address policy; and, in its tests, the consent rules of the static path
     ("crawl-chrome", &["crawl-fetch", "crawl-extract"]),
+    // runs the binary, and reads what it wrote
+    ("crawl-faults", &["crawl-archive"]),
     (
         "crawl",
         &[
