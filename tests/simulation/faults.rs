@@ -3,8 +3,8 @@
 use crawl::store::Store;
 use crawl_model::{
     CachedRobots, ContentHash, CrawlRequest, DomainStore, Enqueued, Frontier, FrontierCounts, HeldPage,
-    HostKey, HostLoad, KnownText, KnownUrl, Lane, LeaseRef, NewText, NewUrl, Origin, OutputMark, RequestId,
-    RunStore, Settlement, Sketch, StoreError, Strategy, TextIndex, UrlKey,
+    HostKey, HostLoad, KnownText, KnownUrl, Lane, LeaseRef, NewText, NewUrl, Origin, OutputMark, ReadyHost,
+    RequestId, RunStore, Settlement, Sketch, StoreError, Strategy, TextIndex, UrlKey,
 };
 use crawl_store::SqliteStore;
 use std::sync::{
@@ -127,7 +127,10 @@ impl Frontier for Watched {
         revisit(urls: &[NewUrl]) -> Enqueued;
         known(after: RequestId, limit: usize) -> Vec<KnownUrl>;
         known_among(keys: &[UrlKey]) -> Vec<KnownUrl>;
-        hosts_with_pending(lane: Lane, now_ms: i64, limit: usize) -> Vec<HostLoad>;
+        hosts_with_pending(lane: Lane, now_ms: i64, limit: usize) -> Vec<ReadyHost>;
+        suspend(host: &HostKey) -> ();
+        resume(hosts: &[HostKey]) -> ();
+        resume_all() -> ();
         next_due() -> Option<i64>;
         lease(host: &HostKey, lane: Lane, max: usize, worker: &str, now_ms: i64, deadline_ms: i64) -> Vec<CrawlRequest>;
         lease_by_level(host: &HostKey, lane: Lane, max: usize, worker: &str, now_ms: i64, deadline_ms: i64) -> Vec<CrawlRequest>;
@@ -137,11 +140,14 @@ impl Frontier for Watched {
         so_far(url: RequestId) -> Option<Vec<u8>>;
         hold(lease: LeaseRef, host: &HostKey, page: &[u8]) -> Option<i64>;
         held(host: &HostKey, after: i64, limit: usize) -> Vec<HeldPage>;
+        refetch(held: LeaseRef) -> bool;
         hosts_with_held() -> Vec<HostLoad>;
         settle(batch: &[Settlement], outputs: &[OutputMark]) -> usize;
         expire_leases(now_ms: i64) -> usize;
         drained() -> bool;
         host_drained(host: &HostKey) -> bool;
+        newly_drained() -> Vec<HostKey>;
+        is_current(lease: LeaseRef) -> bool;
         counts() -> FrontierCounts;
         round() -> u32;
         begin_round() -> u32;
@@ -155,6 +161,8 @@ impl DomainStore for Watched {
     forward! {
         load_host(host: &HostKey) -> Option<Vec<u8>>;
         load_earlier_host(host: &HostKey) -> Option<Vec<u8>>;
+        load_unsettled(host: &HostKey) -> Option<Vec<u8>>;
+        save_unsettled(host: &HostKey, state: Option<&[u8]>) -> ();
         save_host(host: &HostKey, state: &[u8]) -> ();
         load_lessons(host: &HostKey) -> Option<Vec<u8>>;
         save_lessons(host: &HostKey, lessons: &[u8]) -> ();
@@ -168,6 +176,8 @@ impl RunStore for Watched {
     forward! {
         get(name: &str) -> Option<String>;
         put(name: &str, value: &str) -> ();
+        entries(prefix: &str) -> Vec<(String, String)>;
+        sync() -> ();
         load_robots(origin: &Origin) -> Option<CachedRobots>;
         save_robots(origin: &Origin, robots: &CachedRobots) -> ();
     }

@@ -29,9 +29,6 @@ use std::{
     time::Instant,
 };
 
-/// Item 1 of the fault campaign is open: `-O` and Parquet lose a round that dies before its output is closed.
-const KNOWN_UNCLOSED: bool = true;
-
 /// Item 17 is open: the index of a folder lists files of pages that are gone.
 pub const KNOWN_INDEX: bool = true;
 

@@ -17,7 +17,6 @@ use crawl::{
 };
 use crawl_extract::Rules;
 use crawl_fetch::{Seed, parse_seed_line};
-use crawl_model::{Frontier, RunStore};
 use crawl_store::SqliteStore;
 use std::{
     path::{Path, PathBuf},
@@ -66,8 +65,6 @@ pub struct Played {
 /// Why a play was not taken to its end.
 #[derive(Debug)]
 pub enum Stop {
-    /// A defect that an item of the issue names.
-    Known(&'static str),
     /// What is wrong.
     Failed(String),
 }
@@ -138,17 +135,7 @@ impl<'a> Stage<'a> {
     fn has_ended(&self) -> Result<bool, Stop> {
         let fail = |e: crawl_model::StoreError| Stop::Failed(e.to_string());
         let store = SqliteStore::open(&self.dir.join("state")).map_err(fail)?;
-        let empty = store.counts().map_err(fail)?.hosts == 0;
-        if empty || !store.drained().map_err(fail)? || store.counts().map_err(fail)?.held > 0 {
-            return Ok(false);
-        }
-        let marked = crawl::output::Kind::of(Path::new(self.plan.output)).marked(&self.output());
-        let open = store.get(&format!("open:{}", marked.display())).map_err(fail)?;
-        let closed = open.as_deref() == Some("0");
-        if !closed && (self.plan.replace || self.plan.output.ends_with(".parquet")) && super::KNOWN_UNCLOSED {
-            return Err(Stop::Known("1: died between the last settlement and the end of the output"));
-        }
-        Ok(closed)
+        crawl::state::is_finished(&store).map_err(fail)
     }
 
     /// Runs one process to its end or death.

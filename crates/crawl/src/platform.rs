@@ -2,10 +2,17 @@
 //!
 //! The clock and random numbers are replaced by [`crawl_model::simulate`].
 
-use crate::{cpu::CpuPool, exit::Exit, exit::Failure, store::Store, threads::Threading};
+use crate::{
+    config::ExtractSection,
+    cpu::CpuPool,
+    exit::{Exit, Failure},
+    page_rules,
+    store::Store,
+    threads::Threading,
+};
 use crawl_extract::Rules;
 use crawl_fetch::{ByteBudget, FetchError, HttpClient, HttpSettings, Transport};
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
 /// A function that puts a store of a simulation in front of the one of the state directory.
 pub type Wrap = Arc<dyn Fn(Arc<dyn Store>) -> Arc<dyn Store> + Send + Sync>;
@@ -42,6 +49,15 @@ impl Platform {
                 CpuPool::new(threads).map_err(|e| Failure::new(Exit::Internal, e.to_string()))
             }
         }
+    }
+
+    /// The rules of extraction: those that were loaded before, or those that the settings name.
+    pub(crate) fn rules(&self, settings: &ExtractSection) -> Result<Arc<Rules>, Failure> {
+        if let Some(rules) = &self.rules {
+            return Ok(Arc::clone(rules));
+        }
+        let overlay = Some(settings.rules.as_str()).filter(|dir| !dir.is_empty()).map(Path::new);
+        Ok(Arc::new(page_rules::load(overlay, &settings.consent_lists, |line| tracing::warn!("{line}"))?))
     }
 
     pub(crate) fn store(&self, store: Arc<dyn Store>) -> Arc<dyn Store> {

@@ -17,7 +17,7 @@ use crate::{
     opt_outs::OptOutCache,
     outage::Outage,
     output::{self, Fields, FileOutput, LineRecords, Output, Place, RecordOutput, StdoutOutput},
-    page_rules, pipeline,
+    pipeline,
     platform::Platform,
     progress::{self, Places},
     projects::Keeper,
@@ -382,14 +382,7 @@ fn context_on(platform: &Platform, mut config: Config, store: Arc<dyn Store>) ->
     let product_token = product_token(&http.user_agent);
     let recrawl = Recrawl::new(&config, rules_version::of(&config), store.is_recrawl()?);
     let budget = ByteBudget::new(config.fetch.body_budget.as_u64());
-    let overlay = Some(config.extract.rules.as_str()).filter(|dir| !dir.is_empty()).map(Path::new);
-    let rules = match &platform.rules {
-        Some(rules) => Arc::clone(rules),
-        None => {
-            let lists = &config.extract.consent_lists;
-            Arc::new(page_rules::load(overlay, lists, |line| tracing::warn!("{line}"))?)
-        }
-    };
+    let rules = platform.rules(&config.extract)?;
     let browser = Browser::new(&config, &http, &rules, browser_connections);
     let client = platform.client(http, budget.clone()).map_err(|e| usage(&e))?;
     let filter = UrlFilter::new(config.crawl.url_filters, &config.crawl.include, &config.crawl.exclude)
