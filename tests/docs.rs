@@ -186,3 +186,36 @@ fn relative_links_lead_somewhere() {
     assert!(checked > 0, "no relative link found: the search is broken");
     assert!(broken.is_empty(), "{}", broken.join("\n"));
 }
+
+/// Sources of tests: Rust files below `folder`.
+fn sources(folder: &Path, out: &mut String) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, out);
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            out.push_str(&fs::read_to_string(&path).unwrap());
+        }
+    }
+}
+
+/// The last column of each table of guarantees names tests that exist.
+#[test]
+fn each_guarantee_names_its_test() {
+    let mut code = String::new();
+    ["crates", "tests"].map(|folder| sources(&root().join(folder), &mut code));
+    let name = Regex::new(r"`(\w+)`").unwrap();
+    let text = fs::read_to_string(root().join("docs/failures.md")).unwrap();
+    let rows = text.lines().filter(|line| line.starts_with("| ") && !line.ends_with("Test |"));
+    let mut count = 0;
+    for row in rows {
+        let last = row.trim_end_matches(" |").rsplit(" | ").next().unwrap();
+        let tests: Vec<&str> = name.captures_iter(last).map(|found| found.get(1).unwrap().as_str()).collect();
+        assert!(!tests.is_empty(), "no test: {row}");
+        for test in tests {
+            assert!(code.contains(&format!("fn {test}(")), "there is no test {test}: {row}");
+        }
+        count += 1;
+    }
+    assert!(count > 30, "{count} rows");
+}

@@ -62,12 +62,9 @@ pub struct Played {
     pub log: Vec<Request>,
 }
 
-/// Why a play was not taken to its end.
+/// The reason why a play was not taken to its end.
 #[derive(Debug)]
-pub enum Stop {
-    /// What is wrong.
-    Failed(String),
-}
+pub struct Stop(pub String);
 
 pub struct Stage<'a> {
     plan: &'a Plan,
@@ -110,21 +107,21 @@ impl<'a> Stage<'a> {
         for fault in faults.into_iter().chain([Fault::Nothing; 3]) {
             let life = self.life(fault)?;
             lives.push(life);
-            let records = check::records(&self.output()).map_err(Stop::Failed)?;
-            check::exit(&life).map_err(Stop::Failed)?;
+            let records = check::records(&self.output()).map_err(Stop)?;
+            check::exit(&life).map_err(Stop)?;
             let ended = matches!(life.end, End::Exited(Exit::Done | Exit::NoSeed));
             if ended || (life.end == End::Died && self.has_ended()?) {
                 if ended {
-                    check::leftovers(&self.dir).map_err(Stop::Failed)?;
+                    check::leftovers(&self.dir).map_err(Stop)?;
                     if self.plan.archive {
-                        check::archive(&self.dir.join("warc"), &records).map_err(Stop::Failed)?;
+                        check::archive(&self.dir.join("warc"), &records).map_err(Stop)?;
                     }
                 }
-                let errors = check::errors(&self.dir.join("state/errors.jsonl")).map_err(Stop::Failed)?;
+                let errors = check::errors(&self.dir.join("state/errors.jsonl")).map_err(Stop)?;
                 return Ok(Round { records, errors, lives });
             }
         }
-        Err(Stop::Failed(format!("the round does not end: {lives:?}")))
+        Err(Stop(format!("the round does not end: {lives:?}")))
     }
 
     fn output(&self) -> PathBuf {
@@ -133,7 +130,7 @@ impl<'a> Stage<'a> {
 
     /// Returns true if the process died when its round was complete.
     fn has_ended(&self) -> Result<bool, Stop> {
-        let fail = |e: crawl_model::StoreError| Stop::Failed(e.to_string());
+        let fail = |e: crawl_model::StoreError| Stop(e.to_string());
         let store = SqliteStore::open(&self.dir.join("state")).map_err(fail)?;
         crawl::state::is_finished(&store).map_err(fail)
     }
@@ -173,7 +170,7 @@ impl<'a> Stage<'a> {
         let config = self.plan.config(&self.dir, fault);
         let state = match run::open_state(&config, &self.dir.join("state"), false) {
             Ok(state) => state,
-            Err(failure) => return Err(Stop::Failed(format!("the state cannot be opened: {failure:?}"))),
+            Err(failure) => return Err(Stop(format!("the state cannot be opened: {failure:?}"))),
         };
         let watched = {
             let (probe, sqlite) = (Arc::clone(probe), Arc::clone(&state.store));
@@ -206,7 +203,7 @@ impl<'a> Stage<'a> {
             },
             () = tokio::time::sleep(death) => {
                 if death == ENDLESS {
-                    return Err(Stop::Failed("a process hangs".into()));
+                    return Err(Stop("a process hangs".into()));
                 }
                 probe.struck.store(true, Relaxed);
                 state.store.abandon(&crawl_model::StoreError::Other("killed".into()));

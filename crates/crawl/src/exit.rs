@@ -85,17 +85,20 @@ impl Failure {
         Self { exit: Exit::Usage, error: anyhow::Error::msg(message.into()) }
     }
 
-    /// Says of a damaged state which it is and how to go on.
+    /// Adds the state directory to an error of its store: which state it is, and how to get out of it.
     #[must_use]
     pub fn in_state(self, dir: &Path) -> Self {
-        if self.exit != Exit::Damaged {
-            return self;
-        }
-        let words = format!(
-            "{}: the state is damaged; `crawl state repair --state-dir {0}` saves what can be read, --fresh starts over \
-             without it",
-            dir.display()
-        );
+        let dir = dir.display();
+        let words = match self.error.downcast_ref::<StoreError>() {
+            Some(StoreError::Corrupt(_)) => format!(
+                "{dir}: the state is damaged; `crawl state repair --state-dir {dir}` saves what can be read, --fresh starts over \
+                 without it"
+            ),
+            Some(StoreError::Full(_)) => {
+                format!("{dir}: the state cannot be written; the same command goes on once it can")
+            }
+            _ => return self,
+        };
         Self { error: self.error.context(words), ..self }
     }
 

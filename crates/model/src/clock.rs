@@ -4,6 +4,7 @@ use std::{
     cell::RefCell,
     hash::{BuildHasher, RandomState},
     rc::Rc,
+    sync::{Mutex, PoisonError},
     time::{Duration, Instant, SystemTime},
 };
 
@@ -19,8 +20,31 @@ pub trait Simulation {
     fn random(&self) -> u64;
 }
 
+/// Keeps a wall clock from being turned back. While the wall clock is behind, time goes on from the last moment at which it was not: times that
+/// are stored would else lie in the future, and what waits for them would hang.
+#[derive(Debug, Default)]
+struct Forward(Option<(i64, Instant)>);
+
+impl Forward {
+    fn read(&mut self, wall_ms: i64, moment: Instant) -> i64 {
+        if let Some((ms, at)) = self.0 {
+            let elapsed = moment.saturating_duration_since(at).as_millis();
+            let steady = ms.saturating_add(i64::try_from(elapsed).unwrap_or(i64::MAX));
+            if wall_ms < steady {
+                return steady;
+            }
+        }
+        self.0 = Some((wall_ms, moment));
+        wall_ms
+    }
+}
+
+/// The wall clock of this process.
+static WALL: Mutex<Forward> = Mutex::new(Forward(None));
+
 thread_local! {
     static SIMULATION: RefCell<Option<Rc<dyn Simulation>>> = const { RefCell::new(None) };
+    static SIMULATED_WALL: RefCell<Forward> = const { RefCell::new(Forward(None)) };
 }
 
 /// Ends a simulation when it is dropped.
@@ -36,6 +60,7 @@ impl Drop for SimulationGuard {
 /// Replaces the clock and the random numbers of this thread until the guard is dropped. Other threads keep theirs.
 #[must_use]
 pub fn simulate(simulation: Rc<dyn Simulation>) -> SimulationGuard {
+    SIMULATED_WALL.set(Forward(None));
     SIMULATION.set(Some(simulation));
     SimulationGuard(())
 }
@@ -44,13 +69,15 @@ fn simulated<T>(read: impl FnOnce(&dyn Simulation) -> T) -> Option<T> {
     SIMULATION.with_borrow(|simulation| simulation.as_deref().map(read))
 }
 
-/// Milliseconds since the Unix epoch.
+/// Milliseconds since the Unix epoch. The time never goes back while the process runs, although the clock may be set back.
 #[must_use]
 pub fn now_ms() -> i64 {
-    simulated(|simulation| simulation.now_ms()).unwrap_or_else(|| {
-        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
-    })
+    if let Some((wall_ms, moment)) = simulated(|simulation| (simulation.now_ms(), simulation.instant())) {
+        return SIMULATED_WALL.with_borrow_mut(|wall| wall.read(wall_ms, moment));
+    }
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let wall_ms = i64::try_from(since.as_millis()).unwrap_or(i64::MAX);
+    WALL.lock().unwrap_or_else(PoisonError::into_inner).read(wall_ms, Instant::now())
 }
 
 /// The same moment as [`now_ms`] as a system time.
@@ -89,6 +116,22 @@ mod tests {
         fn random(&self) -> u64 {
             7
         }
+    }
+
+    #[test]
+    fn time_goes_on_where_the_clock_is_set_back() {
+        let begin = Instant::now();
+        let at = |ms| begin + Duration::from_millis(ms);
+        let mut wall = Forward::default();
+        assert_eq!(wall.read(10_000_000, at(0)), 10_000_000);
+        assert_eq!(wall.read(10_000_500, at(500)), 10_000_500);
+        // an hour back
+        for ms in 501..=2_000_i64 {
+            assert_eq!(wall.read(6_400_000 + ms, at(ms.unsigned_abs())), 10_000_000 + ms);
+        }
+        // set right again, and ahead
+        assert_eq!(wall.read(10_003_000, at(3_000)), 10_003_000);
+        assert_eq!(wall.read(20_000_000, at(3_001)), 20_000_000);
     }
 
     #[test]

@@ -62,7 +62,7 @@ fn check(dir: &Path) -> Result<Exit, Failure> {
         return Ok(Exit::Done);
     }
     let faults = format!("{} faults were found", report.findings.len());
-    Err(Failure::new(Exit::Damaged, faults).in_state(dir))
+    Err(Failure::from(StoreError::Corrupt(faults)).in_state(dir))
 }
 
 fn repair(dir: &Path) -> Result<Exit, Failure> {
