@@ -102,9 +102,9 @@ impl Plan {
             + if self.output.ends_with('/') { "/" } else { "" };
         let output = output.replace("//", "/");
         if self.replace {
-            config.output.replace = output
+            config.output.replace = output;
         } else {
-            config.output.append = output
+            config.output.append = output;
         }
         if self.archive {
             config.archive.dir = dir.join("warc").to_string_lossy().into_owned();

@@ -354,16 +354,8 @@ fn context_on(platform: &Platform, config: Config, store: Arc<dyn Store>) -> Res
     };
     let browser = Browser::new(&config, &http, &rules);
     let client = platform.client(http, budget.clone()).map_err(|e| usage(&e))?;
-    let filter = UrlFilter::new(config.crawl.url_filters, &config.crawl.include, &config.crawl.exclude)
-        .map_err(|e| usage(&e))?;
     let traps = Arc::new(Traps::new(config.traps.settings(), i32::from(jiff::Zoned::now().year())));
-    let links = LinkPolicy::new(
-        Canonicalizer::default(),
-        filter,
-        ScopeSet::new(config.crawl.scope),
-        config.crawl.depth.or_max(),
-        Arc::clone(&traps),
-    );
+    let links = link_policy(&config, &traps)?;
     let politeness = config.politeness.settings(&config.fetch);
     let gate = Gate::with_addresses(politeness, client.address_book());
     let retry = RetrySettings {
@@ -404,6 +396,15 @@ fn context_on(platform: &Platform, config: Config, store: Arc<dyn Store>) -> Res
         store,
         config,
     })
+}
+
+/// Where links may lead.
+fn link_policy(config: &Config, traps: &Arc<Traps>) -> Result<LinkPolicy, Failure> {
+    let crawl = &config.crawl;
+    let filter = UrlFilter::new(crawl.url_filters, &crawl.include, &crawl.exclude)
+        .map_err(|e| Failure::usage(e.to_string()))?;
+    let (scope, depth) = (ScopeSet::new(crawl.scope), crawl.depth.or_max());
+    Ok(LinkPolicy::new(Canonicalizer::default(), filter, scope, depth, Arc::clone(traps)))
 }
 
 /// How pages are extracted.
