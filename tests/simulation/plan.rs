@@ -34,7 +34,8 @@ impl fmt::Display for Plan {
         write!(
             f,
             "{rounds} rounds, output {output} (replaced: {replace}), delay {delay:?}, concurrency {concurrency}, \
-             {host_concurrency} a host, fingerprints settle at {settle_pages} pages"
+             {host_concurrency} a host, fingerprints settle at {settle_pages} pages, depth {:?}",
+            self.config(Path::new(""), Fault::Nothing).crawl.depth.0
         )
     }
 }
