@@ -31,7 +31,7 @@ pub struct Request {
     pub start: Duration,
     /// `None` while it goes on.
     pub end: Option<Duration>,
-    /// 0 without an answer.
+    /// 0 without a whole answer.
     pub status: u16,
     pub retry_after_s: u64,
 }
@@ -139,15 +139,7 @@ impl Network {
                 if retry_after_s > 0 {
                     fields.push(("retry-after", retry_after_s.to_string()));
                 }
-                return Ok(self.response(
-                    status,
-                    &fields,
-                    b"Try again.".to_vec(),
-                    going,
-                    None,
-                    &mut rng,
-                    host,
-                ));
+                return Ok(self.response(status, &fields, b"Try again.", going, None, &mut rng, host));
             }
             Some(Fault::Cut | Fault::Stalled) | None => {}
         }
@@ -155,8 +147,10 @@ impl Network {
         let content = later.or(target.map(|target| &target.answer));
         let (status, fields, body) =
             content.map_or_else(|| missing(host), |content| answer(content, headers));
-        self.answered(&going, status, 0);
-        Ok(self.response(status, &fields, body, going, fault, &mut rng, host))
+        if fault.is_none() {
+            self.answered(&going, status, 0);
+        }
+        Ok(self.response(status, &fields, &body, going, fault, &mut rng, host))
     }
 
     #[expect(clippy::too_many_arguments, reason = "all that makes a response, in one place")]
@@ -164,7 +158,7 @@ impl Network {
         &self,
         status: u16,
         fields: &[(&'static str, String)],
-        body: Vec<u8>,
+        body: &[u8],
         going: Going,
         fault: Option<Fault>,
         rng: &mut Rng,

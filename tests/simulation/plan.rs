@@ -34,7 +34,8 @@ impl fmt::Display for Plan {
         write!(
             f,
             "{rounds} rounds, output {output} (replaced: {replace}), delay {delay:?}, concurrency {concurrency}, \
-             {host_concurrency} a host, fingerprints settle at {settle_pages} pages"
+             {host_concurrency} a host, fingerprints settle at {settle_pages} pages, depth {:?}",
+            self.config(Path::new(""), Fault::Nothing).crawl.depth.0
         )
     }
 }
@@ -102,9 +103,9 @@ impl Plan {
             + if self.output.ends_with('/') { "/" } else { "" };
         let output = output.replace("//", "/");
         if self.replace {
-            config.output.replace = output
+            config.output.replace = output;
         } else {
-            config.output.append = output
+            config.output.append = output;
         }
         if self.archive {
             config.archive.dir = dir.join("warc").to_string_lossy().into_owned();

@@ -189,25 +189,7 @@ fn host(rng: &mut Rng, index: usize, counts: &[u64], rounds: u32) -> Host {
             links[rng.clone().index(last)].push(url(other, &there));
         }
     }
-    for status in [404, 410, 500] {
-        if rng.chance(20) {
-            let path = format!("/status{status}");
-            targets.insert(path.clone(), Target::of(Answer::Status(status)));
-            links[rng.index(last)].push(url(index, &path));
-        }
-    }
-    let denies = rng.chance(40);
-    if rng.chance(50) {
-        let page = Answer::Page {
-            title: "Private".into(),
-            article: article(rng, &[]),
-            links: Vec::new(),
-            gzip: false,
-            etag: false,
-        };
-        targets.insert("/private/p".into(), Target::of(page));
-        links[rng.index(last)].push(url(index, "/private/p"));
-    }
+    let denies = no_pages(rng, index, &mut targets, &mut links);
     links[rng.index(last)].push("http://elsewhere.sim/".into());
     let mut articles: Vec<String> = Vec::new();
     for (n, links) in links.into_iter().enumerate() {
@@ -236,6 +218,36 @@ fn host(rng: &mut Rng, index: usize, counts: &[u64], rounds: u32) -> Host {
         soft404: rng.chance(15),
         latency_ms: (low, low + rng.between(0, 400)),
     }
+}
+
+/// Links to paths that are errors, or that robots.txt may disallow. Returns true if it does.
+fn no_pages(
+    rng: &mut Rng,
+    index: usize,
+    targets: &mut BTreeMap<String, Target>,
+    links: &mut [Vec<String>],
+) -> bool {
+    let last = links.len();
+    for status in [404, 410, 500] {
+        if rng.chance(20) {
+            let path = format!("/status{status}");
+            targets.insert(path.clone(), Target::of(Answer::Status(status)));
+            links[rng.index(last)].push(url(index, &path));
+        }
+    }
+    let denies = rng.chance(40);
+    if rng.chance(50) {
+        let page = Answer::Page {
+            title: "Private".into(),
+            article: article(rng, &[]),
+            links: Vec::new(),
+            gzip: false,
+            etag: false,
+        };
+        targets.insert("/private/p".into(), Target::of(page));
+        links[rng.index(last)].push(url(index, "/private/p"));
+    }
+    denies
 }
 
 /// The answer of a page in later rounds.

@@ -238,6 +238,11 @@ impl Visit<'_> {
         if self.slot.is_none() {
             return Ok(Answer::Finished(soft404::end(&self.request, None)));
         }
+        match self.locate().await? {
+            None => {}
+            Some(Answer::Requeued) => return Ok(Answer::Requeued),
+            Some(_) => return Ok(Answer::Finished(soft404::end(&self.request, None))),
+        }
         if self.context.config.crawl.obey_robots {
             match self.ask_robots().await? {
                 None => {}

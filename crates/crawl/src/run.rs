@@ -1,44 +1,35 @@
 //! The main job: from flags to a finished run.
 
+mod build;
+mod outputs;
+
+pub use build::context;
+
 use crate::{
     archive::Archive,
-    browser::Browser,
     cli::RunArgs,
-    config::{self, Config, Emit, ExtractSection, LogFormat, StrategyChoice},
+    config::{self, Config, Emit, LogFormat},
     context::{Context, Ending, StageError},
     descriptors, duplicates,
     exit::{Exit, Failure},
-    feeds::FeedBook,
-    judge::Judge,
-    lease_fence::LeaseFence,
-    links::{LinkPolicy, new_url},
+    links::new_url,
     logging::{say, say_as, say_json},
     metrics::Metrics,
-    opt_outs::OptOutCache,
-    outage::Outage,
-    output::{self, Fields, FileOutput, LineRecords, Output, Place, RecordOutput, StdoutOutput},
     pipeline,
     platform::Platform,
     progress::{self, Places},
     projects::Keeper,
-    recrawl::{self, Recrawl},
-    report::{self, Samples},
-    robots_cache::RobotsCache,
-    rules_version, seeds, shard,
-    sitemap_book::SitemapBook,
+    recrawl, report, rules_version, seeds, shard,
     state::{self, State},
-    stats::Stats,
     store::Store,
-    strategies::Lessons,
     upkeep,
 };
-use crawl_extract::{Options, PageExtractor};
-use crawl_fetch::{ByteBudget, Canonicalizer, Gate, HttpSettings, ScopeSet, Seed, Traps, UrlFilter};
-use crawl_model::{Discovery, FrontierCounts, HostKey, NewUrl, RunStore};
+use crawl_fetch::Seed;
+use crawl_model::{Discovery, FrontierCounts, HostKey, NewUrl};
 use std::{
     io,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, OnceLock},
+    sync::Arc,
 };
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -117,7 +108,7 @@ async fn crawl(config: Config, seeds: &[Seed], state: &State, quiet: bool) -> Re
 pub struct Session {
     /// The parts that the stages share.
     pub context: Arc<Context>,
-    outputs: Outputs,
+    outputs: outputs::Outputs,
 }
 
 impl Session {
@@ -137,14 +128,14 @@ impl Session {
         recall(&context, state)?;
         plant(&context, seeds)?;
         tell_of_round(&context, state, quiet);
-        let outputs = outputs(&context, state)?;
+        let outputs = outputs::open(&context, state)?;
         Ok(Self { context, outputs })
     }
 
     /// Names of the output and of the error log.
     #[must_use]
     pub fn names(&self) -> (String, String) {
-        let Outputs { records, errors } = &self.outputs;
+        let outputs::Outputs { records, errors } = &self.outputs;
         (records.name().to_owned(), errors.name().to_owned())
     }
 
@@ -153,7 +144,7 @@ impl Session {
     /// # Errors
     /// The first error of a stage.
     pub async fn run(self) -> Result<(), StageError> {
-        let Self { context, outputs: Outputs { records, errors } } = self;
+        let Self { context, outputs: outputs::Outputs { records, errors } } = self;
         let outcome = pipeline::run(Arc::clone(&context), records, errors).await;
         // whatever happened, what is in it is whole
         let ended = context.archive.as_ref().map_or(Ok(()), Archive::finish);
@@ -175,7 +166,7 @@ pub fn finish(
     let ending = context.ending.get().copied().unwrap_or(Ending::Interrupted);
     if outcome.is_ok() {
         // after an error a file may hold lines that were not settled: those are for the next run to cut off
-        close(context, [&names.0, &names.1], ending)?;
+        outputs::close(context, [&names.0, &names.1], ending)?;
     }
     // after an error of the store there is nothing to ask it, and the error is what matters
     let counts =
@@ -319,7 +310,7 @@ fn bring_forward(context: &Context, state: &State) -> Result<(), Failure> {
 /// What the stages share, with what only a crawl has: a project and an archive.
 fn full_context(config: Config, state: &State, platform: &Platform) -> Result<Context, Failure> {
     let keeper = Keeper::open(&config)?;
-    let mut context = context_on(platform, config, Arc::clone(&state.store) as Arc<dyn Store>)?;
+    let mut context = build::context_on(platform, config, Arc::clone(&state.store) as Arc<dyn Store>)?;
     context.keeper = keeper;
     context.recrawl.whole = state.new_round;
     if let Some(archive) = Archive::open(&context.config, context.cpu.clone())? {
@@ -367,110 +358,6 @@ fn tell_of_round(context: &Context, state: &State, quiet: bool) {
     }
 }
 
-/// Builds what the stages share.
-///
-/// # Errors
-/// When a setting cannot be used.
-pub fn context(config: Config, store: Arc<dyn Store>) -> Result<Context, Failure> {
-    context_on(&Platform::default(), config, store)
-}
-
-fn context_on(platform: &Platform, mut config: Config, store: Arc<dyn Store>) -> Result<Context, Failure> {
-    let store = platform.store(store);
-    let usage = |error: &dyn std::fmt::Display| Failure::usage(error.to_string());
-    let (http, browser_connections) = divide_descriptors(&mut config)?;
-    let product_token = product_token(&http.user_agent);
-    let recrawl = Recrawl::new(&config, rules_version::of(&config), store.is_recrawl()?);
-    let budget = ByteBudget::new(config.fetch.body_budget.as_u64());
-    let rules = platform.rules(&config.extract)?;
-    let browser = Browser::new(&config, &http, &rules, browser_connections);
-    let client = platform.client(http, budget.clone()).map_err(|e| usage(&e))?;
-    let filter = UrlFilter::new(config.crawl.url_filters, &config.crawl.include, &config.crawl.exclude)
-        .map_err(|e| usage(&e))?;
-    let traps = Arc::new(Traps::new(config.traps.settings(), i32::from(jiff::Zoned::now().year())));
-    let links = LinkPolicy::new(
-        Canonicalizer::default(),
-        filter,
-        ScopeSet::new(config.crawl.scope),
-        config.crawl.depth.or_max(),
-        Arc::clone(&traps),
-    );
-    let politeness = config.politeness.settings(&config.fetch);
-    let gate = Gate::with_addresses(politeness, client.address_book());
-    Ok(Context {
-        sketcher: duplicates::sketcher(&config)?,
-        cpu: platform.cpu(config.extract.threads)?,
-        threading: platform.threading,
-        recrawl,
-        retry: config.fetch.retry_settings(),
-        browser,
-        lessons: Lessons::new(config.strategies.trial_pages, config.strategies.reexamine_pages),
-        extractor: PageExtractor::from_rules(rules, extraction(&config.extract, &product_token)),
-        quality: config.quality.enabled.then(|| Judge::new(&config.quality)).transpose()?,
-        robots: RobotsCache::new(config.fetch.robots_max_age, config.fetch.backoff, &product_token),
-        gate,
-        keeper: None,
-        archive: None,
-        stats: Stats::default(),
-        hurry: CancellationToken::new(),
-        samples: Samples::default(),
-        cancel: CancellationToken::new(),
-        ending: OnceLock::new(),
-        scope_lock: Mutex::default(),
-        worker: format!("{}@{}", std::process::id(), crate::context::now_ms()),
-        leases: LeaseFence::default(),
-        budget,
-        client,
-        links,
-        traps,
-        opt_outs: OptOutCache::default(),
-        outage: Outage::new(config.fetch.max_outage),
-        feeds: FeedBook::new(config.crawl.feeds),
-        sitemaps: SitemapBook::new(config.crawl.sitemap_files),
-        nonce: crate::context::random(),
-        product_token,
-        store,
-        config,
-    })
-}
-
-/// The settings of the client, bounded by the descriptors that are left, and the connections that a browser may have.
-fn divide_descriptors(config: &mut Config) -> Result<(HttpSettings, usize), Failure> {
-    let mut http = config.fetch.http_settings()?;
-    let wanted = config.fetch.concurrency;
-    let browser = !matches!(config.fetch.strategy, StrategyChoice::Static);
-    let plan = descriptors::plan(wanted, browser);
-    (http.max_requests, http.max_connections) = (plan.requests, plan.connections);
-    if plan.requests < wanted {
-        tracing::warn!(
-            "the limit of open files ({}) allows {} requests at a time, not {wanted} (fetch.concurrency); raise it with ulimit -n",
-            descriptors::limit(),
-            plan.requests
-        );
-        config.fetch.concurrency = plan.requests;
-    }
-    Ok((http, plan.browser))
-}
-
-/// How pages are extracted.
-fn extraction(settings: &ExtractSection, product_token: &str) -> Options {
-    Options {
-        favor: settings.favor,
-        links: settings.links,
-        images: settings.images,
-        tables: settings.tables,
-        comments: settings.comments,
-        product_token: product_token.to_owned(),
-        deadline: Some(settings.deadline),
-        ..Options::default()
-    }
-}
-
-/// What robots.txt is asked for: the user agent up to its first slash or space (RFC 9309 §2.2.1).
-fn product_token(user_agent: &str) -> String {
-    user_agent.split(['/', ' ']).next().unwrap_or(user_agent).to_owned()
-}
-
 /// Puts the seeds into the frontier and their hosts into the scope, and after a finished round what is due of what is known.
 /// What is in the round already stays as it is.
 ///
@@ -495,70 +382,6 @@ pub fn plant(context: &Context, seeds: &[Seed]) -> Result<(), Failure> {
     }
     let keys = planted.iter().map(|seed| seed.key).collect();
     Ok(recrawl::plant(context, &keys)?)
-}
-
-/// Where a run writes.
-struct Outputs {
-    records: Box<dyn RecordOutput>,
-    errors: Box<dyn Output>,
-}
-
-/// Opens the output and the error log, each cut back to what was settled.
-fn outputs(context: &Context, state: &State) -> Result<Outputs, Failure> {
-    let output = &context.config.output;
-    let replace = !output.replace.is_empty();
-    let fields = Fields::of(&output.fields).map_err(|e| Failure::usage(format!("output.fields: {e}")))?;
-    let log = state.dir.join(state::ERROR_LOG);
-    let place = Place::of_lines(&log);
-    let errors = FileOutput::open(&place.path, state.before(&place, &log, true)?)?;
-    if errors.missing() > 0 {
-        tracing::warn!("{}: lines of this round are not there any more", log.display());
-    }
-    state.output_opened(&place, errors.length(), errors.is_stale())?;
-    let records: Box<dyn RecordOutput> = match output_path(context)? {
-        None => Box::new(LineRecords::new(Box::new(StdoutOutput::new(context.cancel.clone())), fields)),
-        Some(path) => {
-            let place = Place::of(path);
-            let opened = output::open(&place, state.before(&place, path, replace)?, fields)?;
-            state.note_damage(&opened)?;
-            state.output_opened(&place, opened.offset, opened.stale)?;
-            opened.output
-        }
-    };
-    // from here on the outputs change: whatever happens, the next run has to know what they held
-    state.store.sync()?;
-    Ok(Outputs { records, errors: Box::new(errors) })
-}
-
-/// The file or folder that records go to; `None` for standard output.
-fn output_path(context: &Context) -> Result<Option<&Path>, Failure> {
-    let output = &context.config.output;
-    match (output.append.as_str(), output.replace.as_str()) {
-        ("", "") => Ok(None),
-        (path, "") | ("", path) => Ok(Some(Path::new(path))),
-        _ => Err(Failure::usage("output.append and output.replace are both set: name one output")),
-    }
-}
-
-/// Closes the outputs of a run that ended without an error, and the round, if nothing of it is left. Until then the same
-/// command goes on with the round.
-fn close(context: &Context, names: [&str; 2], ending: Ending) -> Result<(), Failure> {
-    let store = &*context.store;
-    context.save_told()?;
-    let place = output_path(context)?.map(Place::of);
-    for name in names {
-        state::output_closed(store, name)?;
-    }
-    let done = progress::exit_code(ending, &store.counts()?, &context.stats) == Exit::Done;
-    if let Some(place) = place.as_ref().filter(|_| done && !context.config.output.replace.is_empty()) {
-        state::replace_by_nothing(store, place)?;
-    }
-    if state::note_end(store)?
-        && let Some(place) = &place
-    {
-        output::tidy(place)?;
-    }
-    Ok(())
 }
 
 /// The first SIGINT or SIGTERM saves and stops; the second one stops at once, and leases run out. They are caught from the

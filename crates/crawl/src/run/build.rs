@@ -1,0 +1,137 @@
+//! Building the context of a run from its settings.
+
+use crate::{
+    browser::Browser,
+    config::{Config, ExtractSection, StrategyChoice},
+    context::Context,
+    descriptors, duplicates,
+    exit::Failure,
+    feeds::FeedBook,
+    judge::Judge,
+    lease_fence::LeaseFence,
+    links::LinkPolicy,
+    opt_outs::OptOutCache,
+    outage::Outage,
+    platform::Platform,
+    recrawl::Recrawl,
+    report::Samples,
+    robots_cache::RobotsCache,
+    rules_version,
+    sitemap_book::SitemapBook,
+    stats::Stats,
+    store::Store,
+    strategies::Lessons,
+};
+use crawl_extract::{Options, PageExtractor};
+use crawl_fetch::{ByteBudget, Canonicalizer, Gate, HttpSettings, ScopeSet, Traps, UrlFilter};
+use std::sync::{Arc, Mutex, OnceLock};
+use tokio_util::sync::CancellationToken;
+
+/// Builds the parts that the stages share.
+///
+/// # Errors
+/// When a setting cannot be used.
+pub fn context(config: Config, store: Arc<dyn Store>) -> Result<Context, Failure> {
+    context_on(&Platform::default(), config, store)
+}
+
+pub(super) fn context_on(
+    platform: &Platform,
+    mut config: Config,
+    store: Arc<dyn Store>,
+) -> Result<Context, Failure> {
+    let store = platform.store(store);
+    let usage = |error: &dyn std::fmt::Display| Failure::usage(error.to_string());
+    let (http, browser_connections) = divide_descriptors(&mut config)?;
+    let product_token = product_token(&http.user_agent);
+    let recrawl = Recrawl::new(&config, rules_version::of(&config), store.is_recrawl()?);
+    let budget = ByteBudget::new(config.fetch.body_budget.as_u64());
+    let rules = platform.rules(&config.extract)?;
+    let browser = Browser::new(&config, &http, &rules, browser_connections);
+    let client = platform.client(http, budget.clone()).map_err(|e| usage(&e))?;
+    let traps = Arc::new(Traps::new(config.traps.settings(), i32::from(jiff::Zoned::now().year())));
+    let links = link_policy(&config, &traps)?;
+    let politeness = config.politeness.settings(&config.fetch);
+    let gate = Gate::with_addresses(politeness, client.address_book());
+    Ok(Context {
+        sketcher: duplicates::sketcher(&config)?,
+        cpu: platform.cpu(config.extract.threads)?,
+        threading: platform.threading,
+        recrawl,
+        retry: config.fetch.retry_settings(),
+        browser,
+        lessons: Lessons::new(config.strategies.trial_pages, config.strategies.reexamine_pages),
+        extractor: PageExtractor::from_rules(rules, extraction(&config.extract, &product_token)),
+        quality: config.quality.enabled.then(|| Judge::new(&config.quality)).transpose()?,
+        robots: RobotsCache::new(config.fetch.robots_max_age, config.fetch.backoff, &product_token),
+        gate,
+        keeper: None,
+        archive: None,
+        stats: Stats::default(),
+        hurry: CancellationToken::new(),
+        samples: Samples::default(),
+        cancel: CancellationToken::new(),
+        ending: OnceLock::new(),
+        scope_lock: Mutex::default(),
+        worker: format!("{}@{}", std::process::id(), crate::context::now_ms()),
+        leases: LeaseFence::default(),
+        budget,
+        client,
+        links,
+        traps,
+        opt_outs: OptOutCache::default(),
+        outage: Outage::new(config.fetch.max_outage),
+        feeds: FeedBook::new(config.crawl.feeds),
+        sitemaps: SitemapBook::new(config.crawl.sitemap_files),
+        nonce: crate::context::random(),
+        product_token,
+        store,
+        config,
+    })
+}
+
+/// The settings of the client, bounded by the descriptors that are left, and the connections that a browser may have.
+fn divide_descriptors(config: &mut Config) -> Result<(HttpSettings, usize), Failure> {
+    let mut http = config.fetch.http_settings()?;
+    let wanted = config.fetch.concurrency;
+    let browser = !matches!(config.fetch.strategy, StrategyChoice::Static);
+    let plan = descriptors::plan(wanted, browser);
+    (http.max_requests, http.max_connections) = (plan.requests, plan.connections);
+    if plan.requests < wanted {
+        tracing::warn!(
+            "the limit of open files ({}) allows {} requests at a time, not {wanted} (fetch.concurrency); raise it with ulimit -n",
+            descriptors::limit(),
+            plan.requests
+        );
+        config.fetch.concurrency = plan.requests;
+    }
+    Ok((http, plan.browser))
+}
+
+/// The policy of links that are followed.
+fn link_policy(config: &Config, traps: &Arc<Traps>) -> Result<LinkPolicy, Failure> {
+    let crawl = &config.crawl;
+    let filter = UrlFilter::new(crawl.url_filters, &crawl.include, &crawl.exclude)
+        .map_err(|e| Failure::usage(e.to_string()))?;
+    let (scope, depth) = (ScopeSet::new(crawl.scope), crawl.depth.or_max());
+    Ok(LinkPolicy::new(Canonicalizer::default(), filter, scope, depth, Arc::clone(traps)))
+}
+
+/// The options of extraction.
+fn extraction(settings: &ExtractSection, product_token: &str) -> Options {
+    Options {
+        favor: settings.favor,
+        links: settings.links,
+        images: settings.images,
+        tables: settings.tables,
+        comments: settings.comments,
+        product_token: product_token.to_owned(),
+        deadline: Some(settings.deadline),
+        ..Options::default()
+    }
+}
+
+/// The product token that robots.txt is asked for: the user agent up to its first slash or space (RFC 9309 §2.2.1).
+fn product_token(user_agent: &str) -> String {
+    user_agent.split(['/', ' ']).next().unwrap_or(user_agent).to_owned()
+}

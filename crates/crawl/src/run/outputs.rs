@@ -1,0 +1,75 @@
+//! The outputs of a run: opened before its first batch, closed after its last.
+
+use crate::{
+    context::{Context, Ending},
+    exit::{Exit, Failure},
+    output::{self, Fields, FileOutput, LineRecords, Output, Place, RecordOutput, StdoutOutput},
+    progress,
+    state::{self, State},
+};
+use crawl_model::RunStore;
+use std::path::Path;
+
+/// The outputs of a run.
+pub(super) struct Outputs {
+    pub(super) records: Box<dyn RecordOutput>,
+    pub(super) errors: Box<dyn Output>,
+}
+
+/// Opens the output and the error log, each cut back to what was settled.
+pub(super) fn open(context: &Context, state: &State) -> Result<Outputs, Failure> {
+    let output = &context.config.output;
+    let replace = !output.replace.is_empty();
+    let fields = Fields::of(&output.fields).map_err(|e| Failure::usage(format!("output.fields: {e}")))?;
+    let log = state.dir.join(state::ERROR_LOG);
+    let place = Place::of_lines(&log);
+    let errors = FileOutput::open(&place.path, state.before(&place, &log, true)?)?;
+    if errors.missing() > 0 {
+        tracing::warn!("{}: lines of this round are not there any more", log.display());
+    }
+    state.output_opened(&place, errors.length(), errors.is_stale())?;
+    let records: Box<dyn RecordOutput> = match output_path(context)? {
+        None => Box::new(LineRecords::new(Box::new(StdoutOutput::new(context.cancel.clone())), fields)),
+        Some(path) => {
+            let place = Place::of(path);
+            let opened = output::open(&place, state.before(&place, path, replace)?, fields)?;
+            state.note_damage(&opened)?;
+            state.output_opened(&place, opened.offset, opened.stale)?;
+            opened.output
+        }
+    };
+    // from here on the outputs change: whatever happens, the next run has to know what they held
+    state.store.sync()?;
+    Ok(Outputs { records, errors: Box::new(errors) })
+}
+
+/// The file or folder that records go to; `None` for standard output.
+fn output_path(context: &Context) -> Result<Option<&Path>, Failure> {
+    let output = &context.config.output;
+    match (output.append.as_str(), output.replace.as_str()) {
+        ("", "") => Ok(None),
+        (path, "") | ("", path) => Ok(Some(Path::new(path))),
+        _ => Err(Failure::usage("output.append and output.replace are both set: name one output")),
+    }
+}
+
+/// Closes the outputs of a run that ended without an error, and the round, if nothing of it is left. Until then the same
+/// command goes on with the round.
+pub(super) fn close(context: &Context, names: [&str; 2], ending: Ending) -> Result<(), Failure> {
+    let store = &*context.store;
+    context.save_told()?;
+    let place = output_path(context)?.map(Place::of);
+    for name in names {
+        state::output_closed(store, name)?;
+    }
+    let done = progress::exit_code(ending, &store.counts()?, &context.stats) == Exit::Done;
+    if let Some(place) = place.as_ref().filter(|_| done && !context.config.output.replace.is_empty()) {
+        state::replace_by_nothing(store, place)?;
+    }
+    if state::note_end(store)?
+        && let Some(place) = &place
+    {
+        output::tidy(place)?;
+    }
+    Ok(())
+}
