@@ -161,19 +161,24 @@ fn a_torn_end_costs_what_it_tore() {
     while !is_page(&reader.next().unwrap().unwrap().block) {}
     reader.next().unwrap().unwrap();
     let first = usize::try_from(reader.offset()).unwrap();
-    let mut last = 0;
+    let (mut last, mut damaged) = (0, 0);
     for part in 0..=6 {
         // as it was being written, and as somebody copied it
         let name = if part % 2 == 0 { "torn.warc.gz.open" } else { "torn.warc.gz" };
         let folder = sandbox.path(&format!("torn{part}"));
         fs::create_dir(&folder).unwrap();
         fs::write(folder.join(name), &bytes[..first + (bytes.len() - first) * part / 6]).unwrap();
-        let again = said(&replay(&sandbox, folder.to_str().unwrap(), &["--no-dedup"]));
+        let done =
+            run(sandbox.bare().args(["replay", folder.to_str().unwrap(), "-O", "again.jsonl", "--no-dedup"]));
+        let again = said(&sandbox.records("again.jsonl"));
+        // a file that was ended has lost something, unless the cut fell between two records; the end of an open one is no loss
+        damaged += usize::from(name.ends_with(".gz") && done.code() == 7);
+        assert!(done.code() == 0 || name.ends_with(".gz"), "{part}: {}", done.stderr);
         let urls: BTreeSet<&String> = again.keys().collect();
         assert!(urls.is_subset(&whole.keys().collect()) && urls.len() >= last.max(1), "{part}");
         last = urls.len();
     }
-    assert_eq!(last, 12);
+    assert!(last == 12 && damaged >= 2, "{last} {damaged}");
 }
 
 /// Whether this user may have a file system of their own in memory.
