@@ -61,12 +61,16 @@ fn table(path: &Path) -> Result<Records, String> {
     }
 }
 
+/// The pages of a folder, by the last line of each file that exists: the index is tidied at the end of a round.
 fn folder(path: &Path) -> Result<Records, String> {
     let mut records = Vec::new();
-    for line in lines(&path.join("index.jsonl"))? {
+    let last: BTreeMap<String, Value> = lines(&path.join("index.jsonl"))?
+        .into_iter()
+        .map(|line| (line["path"].as_str().unwrap_or_default().to_owned(), line))
+        .collect();
+    for (name, line) in last {
         let text = |name: &str| line[name].as_str().unwrap_or_default().to_owned();
-        let file = path.join(text("path"));
-        // of a page that is gone, as long as its round is on
+        let file = path.join(name);
         if !file.exists() {
             continue;
         }

@@ -9,12 +9,11 @@ use crate::{
     config::{Config, RecrawlMode},
     context::{Context, Finished, now_ms},
     rules_version::Readings,
-    strategies,
 };
 use crawl_fetch::x_robots_tag;
 use crawl_model::{
     Before, BodyHash, Change, ContentHash, CrawlRequest, Discovery, ExtractedPage, FetchedPage, HostKey,
-    KnownUrl, NewUrl, Outcome, PageHistory, RequestId, RulesVersion, StoreError, Strategy, UrlKey,
+    KnownUrl, NewUrl, Outcome, PageHistory, RequestId, RulesVersion, StoreError, Strategy, UrlKey, Warning,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::{Mutex, PoisonError};
@@ -222,6 +221,12 @@ pub fn same_body(context: &Context, page: &FetchedPage, hash: Option<BodyHash>) 
     Some(unchanged(context, page.request.clone(), history))
 }
 
+/// Returns true if a limit of ours ended the body of a page, or its extraction, before its end.
+fn is_truncated(page: &ExtractedPage) -> bool {
+    let warnings = &page.extraction.warnings;
+    [Warning::BodyTruncated, Warning::DeadlineExceeded].iter().any(|limit| warnings.contains(limit))
+}
+
 /// What a visit learnt of a page that was read. One that a limit has cut leaves no validators: they speak of the whole page,
 /// whose rest is not known.
 #[must_use]
@@ -231,7 +236,7 @@ pub fn history(
     content: ContentHash,
     text: Option<ContentHash>,
 ) -> PageHistory {
-    let (cut, rules) = (strategies::is_cut(page), context.recrawl.rules_of(&page.request));
+    let (cut, rules) = (is_truncated(page), context.recrawl.rules_of(&page.request));
     PageHistory {
         status: Some(page.status),
         etag: page.etag.clone().filter(|_| !cut),

@@ -346,8 +346,7 @@ fn amp_page(context: &Context, page: &ExtractedPage) -> Option<Url> {
 }
 
 /// Returns true if a page is less than what its site sent or would have shown, by a limit of ours: it says nothing of its form.
-#[must_use]
-pub fn is_cut(page: &ExtractedPage) -> bool {
+fn is_cut(page: &ExtractedPage) -> bool {
     let cut = |w: &Warning| {
         matches!(w, Warning::BodyTruncated | Warning::DeadlineExceeded | Warning::PartialContent)
     };
