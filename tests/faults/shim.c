@@ -304,7 +304,18 @@ int linkat(int fd, const char *from, int td, const char *to, int f) { return lin
 int close(int fd) {
     char path[PATH_MAX];
     if (inside || !path_of(fd, path)) return (int)syscall(SYS_close, fd);
-    SIMPLE(K_CLOSE, path, syscall(SYS_close, fd), (void)0);
+    ENTER();
+    enum action todo = decide(K_CLOSE, path, 0);
+    if (todo == A_KILL_BEFORE) die();
+    int result = (int)syscall(SYS_close, fd), kept = errno;
+    if (todo == A_KILL_AFTER || todo == A_KILL_HALF) die();
+    if (todo == A_FAIL || todo == A_SHORT) {
+        result = -1;
+        kept = fault_errno;
+    }
+    errno = kept;
+    LEAVE();
+    return result;
 }
 
 static int64_t offset(void) { return clock_offset ? *clock_offset : 0; }

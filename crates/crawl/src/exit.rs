@@ -3,6 +3,7 @@
 use crate::{
     config::{ConfigError, ConfigErrors},
     context::{Ending, StageError},
+    projects::KeepError,
 };
 use crawl_model::StoreError;
 use std::path::Path;
@@ -36,10 +37,11 @@ impl Exit {
     #[must_use]
     pub const fn of(error: &StageError) -> Self {
         match error {
+            StageError::Project { source: KeepError::Store(StoreError::Corrupt(_)), .. }
+            | StageError::Damaged { .. } => Self::Damaged,
             StageError::Output { .. } | StageError::Project { .. } | StageError::Outage { .. } => {
                 Self::Storage
             }
-            StageError::Damaged { .. } => Self::Damaged,
             StageError::Busy { .. } => Self::Held,
             StageError::Abandoned => Self::Interrupted,
             StageError::Store(error) => Self::of_store(error),

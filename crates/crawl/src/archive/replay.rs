@@ -72,8 +72,9 @@ pub fn run(args: &ReplayArgs) -> Result<Exit, Failure> {
     let scratch = Scratch::new(&base, "crawl-replay-").map_err(|e| {
         Failure::new(Exit::Storage, format!("{}: no folder for the state of the replay: {e}", base.display()))
     })?;
-    let store = SqliteStore::open(scratch.path())?;
-    store.begin_round()?;
+    let in_scratch = |error: Failure| error.in_state(scratch.path());
+    let store = SqliteStore::open(scratch.path()).map_err(|e| in_scratch(e.into()))?;
+    store.begin_round().map_err(|e| in_scratch(e.into()))?;
     let records = output_of(&config, &stop)?;
     let (pages, damage) = (archive.pages.len(), archive.damage());
     let context = Context { cancel: stop, ..run::context(config, Arc::new(store))? };
@@ -84,7 +85,7 @@ pub fn run(args: &ReplayArgs) -> Result<Exit, Failure> {
     match runtime.block_on(pipeline(Arc::clone(&context), archive, records)) {
         // the reader of standard output has stopped reading
         Ok(()) | Err(StageError::Abandoned) => {}
-        Err(error) => return Err(error.into()),
+        Err(error) => return Err(in_scratch(error.into())),
     }
     signals.abort();
     if context.cancel.is_cancelled() {

@@ -82,6 +82,7 @@ impl Replacement {
             (Err(_), _) if path.is_symlink() => (fs::File::create(path)?, None),
             (resolved, _) => {
                 let own = resolved.unwrap_or_else(|_| path.to_owned());
+                remove_leftovers(&own);
                 let new = beside(&own);
                 (fs::File::create(&new)?, Some((new, own)))
             }

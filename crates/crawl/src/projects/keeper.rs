@@ -1,12 +1,7 @@
 //! Keeps the records of a run as pages of its project.
 
-use super::{check_name, open};
-use crate::{
-    config::Config,
-    context::now_ms,
-    exit::{Exit, Failure},
-    record::DEFAULT_PROJECT,
-};
+use super::{check_name, open, place::failure};
+use crate::{config::Config, context::now_ms, exit::Failure, record::DEFAULT_PROJECT};
 use crawl_model::{
     BoilerplateStatus, KnownText, NewSource, NewText, ProjectId, ProjectStore, Record, Sketch, StoreError,
 };
@@ -44,7 +39,7 @@ impl Keeper {
         }
         check_name(name).map_err(|e| Failure::usage(format!("crawl.project: {e}")))?;
         let (store, path) = open(config)?;
-        let at = |e: StoreError| Failure::new(Exit::Storage, format!("{}: {e}", path.display()));
+        let at = |e: StoreError| failure(&path, &e);
         let made = store.create_project(name, now_ms()).map_err(at)?;
         let found = made.map_or_else(|| store.project_named(name).map_err(at), |made| Ok(Some(made)))?;
         let project = found.ok_or_else(|| at(StoreError::Other("the project was deleted".into())))?.id;

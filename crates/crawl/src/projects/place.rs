@@ -34,7 +34,14 @@ pub fn open(config: &Config) -> Result<(SqliteProjects, PathBuf), Failure> {
     Ok((store, path))
 }
 
-/// An error of the database, which ends a run as one of storage does, whatever it is.
-fn failure(path: &Path, error: &StoreError) -> Failure {
-    Failure::new(Exit::Storage, format!("{}: {error}", path.display()))
+/// An error of the database at a path, with the way out.
+pub(super) fn failure(path: &Path, error: &StoreError) -> Failure {
+    let (exit, hint) = match error {
+        StoreError::Corrupt(_) => {
+            (Exit::Damaged, "; restore it from a copy, or remove it, with all its projects, to start over")
+        }
+        StoreError::Full(_) => (Exit::Storage, "; make room, or remove what stands in its place"),
+        _ => (Exit::Storage, ""),
+    };
+    Failure::new(exit, format!("{}: {error}{hint}", path.display()))
 }

@@ -152,10 +152,10 @@ impl SqliteStore {
         Self::with(conn, dir, Some(file)).map_err(at)
     }
 
-    /// Returns true if a state directory has a database.
+    /// Returns true if a state directory has a database. An empty file is none: SQLite would make a new one of it.
     #[must_use]
     pub fn exists(dir: &Path) -> bool {
-        dir.join(FILE).exists()
+        dir.join(FILE).metadata().is_ok_and(|found| found.len() > 0)
     }
 
     /// Opens a store to look at while another process may be writing it. Numbers are those of the moment of opening;
