@@ -148,7 +148,7 @@ impl State {
         if fresh {
             forget(dir)?;
         }
-        has_its_database(dir)?;
+        require_database(dir)?;
         let store = SqliteStore::open(dir)?;
         store.set_project(project, source_group)?;
         store.expire_leases(i64::MAX)?;
@@ -186,8 +186,11 @@ fn forget(dir: &Path) -> Result<(), Failure> {
     Ok(SqliteStore::remove(dir)?)
 }
 
-/// Fails if a state directory has lost its database: a new crawl would write all records again behind those that there are.
-fn has_its_database(dir: &Path) -> Result<(), Failure> {
+/// Fails if a state directory has lost its database: a new crawl would write all records again behind those in the output.
+///
+/// # Errors
+/// When the error log of a crawl is there, and its database is missing or empty (exit 7).
+pub fn require_database(dir: &Path) -> Result<(), Failure> {
     if SqliteStore::exists(dir) || !dir.join(ERROR_LOG).exists() {
         return Ok(());
     }

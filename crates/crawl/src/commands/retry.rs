@@ -69,6 +69,7 @@ fn reopen(dir: &Path, kinds: &[String]) -> Result<Found, Failure> {
     let fail = |e: std::io::Error| Failure::usage(format!("{}: {e}", log.display()));
     let lines = BufReader::new(File::open(&log).map_err(fail)?).lines();
     let _lock = StateLock::acquire(dir)?;
+    state::require_database(dir)?;
     let store = SqliteStore::open(dir)?;
     let unfinished = is_unfinished(&store)?;
     // a URL may have failed more than once

@@ -46,6 +46,7 @@ fn check(dir: &Path) -> Result<Exit, Failure> {
     if let Some(holder) = StateLock::holder(dir) {
         return Err(Failure::new(Exit::Held, format!("{} is in use: {holder}", dir.display())));
     }
+    state::require_database(dir)?;
     let report = SqliteStore::check(dir).map_err(usage).map_err(|e| e.in_state(dir))?;
     let mut out = format!("{}\n", dir.display());
     for (what, count) in &report.looked_at {

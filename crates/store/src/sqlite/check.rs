@@ -37,7 +37,7 @@ impl SqliteStore {
     /// When the database cannot be opened at all, [`StoreError::Version`] for one of a newer program, and
     /// [`StoreError::Other`] when there is none.
     pub fn check(dir: &Path) -> Result<CheckReport, StoreError> {
-        if !dir.join(FILE).exists() {
+        if !Self::exists(dir) {
             return Err(StoreError::Other(format!("{} holds no state of a crawl", dir.display())));
         }
         let mut report = CheckReport::default();
