@@ -10,6 +10,7 @@ use crawl_model::{Frontier, OutputMark, RunStore, StoreError};
 use std::{
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
+    time::UNIX_EPOCH,
 };
 
 /// Name in the store of records that were lost and that no exit code has told of yet.
@@ -148,10 +149,13 @@ fn identity(path: &Path) -> Option<String> {
     Some(format!("{}:{}:{}:{}.{:09}", found.dev(), found.ino(), found.len(), changed.0, changed.1))
 }
 
-/// Device and inode of a file, and its length.
+/// Device, inode and creation time of a file, and its length. A file system gives the inode of a removed file to a new one;
+/// the creation time tells the two apart.
 fn file_of(path: &Path) -> Option<(String, u64)> {
     let found = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
-    Some((format!("{}:{}", found.dev(), found.ino()), found.len()))
+    let since_epoch = found.created().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+    let created = since_epoch.map_or_else(String::new, |since| since.as_nanos().to_string());
+    Some((format!("{}:{}:{created}", found.dev(), found.ino()), found.len()))
 }
 
 /// Returns true if a file that is to be replaced is still as it was when the round began.
