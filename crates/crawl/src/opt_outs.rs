@@ -79,6 +79,14 @@ enum Trouble {
     NoTurn(Option<Instant>),
 }
 
+/// Reasons for which the files of an origin are not known yet.
+pub enum NotKnown {
+    /// The page asks again after this time: zero for the host's next turn.
+    Wait(Duration),
+    /// This machine kept the request from being made.
+    Local(FetchError),
+}
+
 /// What it takes to ask for the files of one origin.
 struct Asking<'a> {
     context: &'a Context,
@@ -108,14 +116,14 @@ impl OptOutCache {
     /// for as often as a page would be and then counts as unknown.
     ///
     /// # Errors
-    /// How long the page has to wait until it asks again: zero for the host's next turn.
+    /// [`NotKnown`] when the page has to ask again later.
     pub async fn learn(
         &self,
         context: &Context,
         origin: &Origin,
         robots: Option<&RobotsPolicy>,
         slot: &mut Option<HostSlot>,
-    ) -> Result<Arc<OriginOptOuts>, Duration> {
+    ) -> Result<Arc<OriginOptOuts>, NotKnown> {
         let entry = self.entries.get(origin, |_| false);
         let host = slot.as_ref().and_then(HostSlot::host);
         let gives_way = host.is_some_and(|host| !context.gate.delay(host).is_zero());
@@ -135,17 +143,19 @@ impl OptOutCache {
         let left = state.again.map(|at| at.saturating_duration_since(Instant::now())).unwrap_or_default();
         let mut asking = Asking { context, origin, robots, slot, gives_way };
         if !left.is_zero() || asking.turn_is_used() {
-            return Err(left);
+            return Err(NotKnown::Wait(left));
         }
         let waits = match asking.ask(&mut state).await {
             Ok(true) => None,
             Ok(false) => Some(Duration::ZERO),
+            // all requests of the run meet it
+            Err(Trouble::Failed { error, .. }) if error.is_local() => return Err(NotKnown::Local(error)),
             Err(trouble) => state.wait(context, origin, trouble),
         };
         if let Some(wait) = waits {
             state.again = Instant::now().checked_add(wait);
             self.entries.weigh(origin, &entry, state.tdm.answer.bytes() + state.ai.answer.bytes());
-            return Err(wait);
+            return Err(NotKnown::Wait(wait));
         }
         let (tdm, ai) = (state.tdm.answer.as_file(), state.ai.answer.as_file());
         let files = Arc::new(OriginOptOuts::parse(tdm, ai, &context.product_token));
@@ -165,10 +175,6 @@ impl State {
             }
             Trouble::Failed { error, retry_after } => (error, retry_after),
         };
-        if error.is_local() {
-            // the page's own request meets it too, and slows the run down
-            return Some(context.retry.backoff);
-        }
         self.failed += 1;
         let wait = context.retry.pause(self.failed, retry_after, error.is_timeout());
         let wait = wait.filter(|_| error.is_transient());

@@ -89,7 +89,10 @@ impl Visit<'_> {
         if config.crawl.ai_optout_files {
             match opt_outs.learn(self.context, &origin, policy, &mut None).await {
                 Ok(files) => self.opt_outs_there = Some(files),
-                Err(wait) => return self.requeue(spread(wait), self.request.attempt).map(Some),
+                Err(NotKnown::Wait(wait)) => {
+                    return self.requeue(spread(wait), self.request.attempt).map(Some);
+                }
+                Err(NotKnown::Local(error)) => return self.wait_out(&error).map(Some),
             }
         }
         Ok(None)

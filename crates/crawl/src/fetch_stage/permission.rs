@@ -3,6 +3,7 @@
 use super::{Answer, Visit, ends::spread};
 use crate::{
     context::{Context, StageError, now_ms},
+    opt_outs::NotKnown,
     robots_cache::Robots,
     sitemaps,
 };
@@ -130,7 +131,10 @@ impl Visit<'_> {
         // a page that has to wait lets its turn pass, so that a host in trouble is not asked for one after the other
         match opt_outs.learn(self.context, &origin, policy, &mut self.slot).await {
             Ok(files) => self.opt_outs = Some(files),
-            Err(wait) => return self.requeue(spread(wait), self.request.attempt).map(Some),
+            Err(NotKnown::Wait(wait)) => {
+                return self.requeue(spread(wait), self.request.attempt).map(Some);
+            }
+            Err(NotKnown::Local(error)) => return self.wait_out(&error).map(Some),
         }
         self.another_turn(&host)
     }
