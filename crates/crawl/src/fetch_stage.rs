@@ -374,11 +374,6 @@ impl Visit<'_> {
             );
             return Ok(Some(self.fail(Stage::Fetch, "too_many_redirects", Some(status), message)));
         }
-        if self.paid && same_page(&self.request.url, &to) {
-            // the page pays at the form that it has
-            context.traps.pay_back(&self.request.url);
-            self.paid = false;
-        }
         let asked = context.links.canonical(&self.request.url);
         if canonical == asked
             && to.as_str() != from
@@ -393,6 +388,11 @@ impl Visit<'_> {
             self.request.redirects.push(from);
             self.request.url = to;
             return Ok(None);
+        }
+        if self.paid && same_page(&self.request.url, &to) {
+            // the target is a URL of its own, which pays when it is fetched
+            context.traps.pay_back(&self.request.url);
+            self.paid = false;
         }
         if back {
             let message = format!("a redirect leads back to {to}; the page may need cookies");
