@@ -174,19 +174,19 @@ fn a_flipped_bit_costs_one_record_and_is_told() {
     };
     let (told, again) = replay(7);
     assert!(told.contains("1 files of damaged bytes") && (59..=60).contains(&again), "{again}: {told}");
-    // whoever has seen it removes it; what is left is whole for every reader
+    // the user removes it; the rest is whole for every reader
     let aside = files(&sandbox).into_iter().find(|file| file.to_string_lossy().ends_with(".damaged"));
     fs::remove_file(aside.unwrap()).unwrap();
     assert!(!archived(&sandbox).is_empty());
 
-    // an archive that nobody writes any more is read around the damage
+    // an archive without a writer is read around the damage
     let largest = files(&sandbox).into_iter().max_by_key(|file| fs::metadata(file).unwrap().len()).unwrap();
     flip_a_bit(&largest);
     let (told, now) = replay(7);
     assert!(told.contains("unreadable parts") && (again - 1..=again).contains(&now), "{now}: {told}");
 }
 
-/// Whatever ends a replay, its folder does not stay: a signal lets it remove it, after a kill the next replay does.
+/// No end of a replay leaves its folder: after a signal the replay removes it, after a kill the next one.
 #[test]
 fn a_replay_leaves_nothing_behind() {
     let tree = Tree { filler: 300, ..Tree::of(150) };

@@ -62,7 +62,7 @@ fn a_damaged_state_is_7_and_fresh_starts_over() {
     assert_eq!(sandbox.records("out.jsonl").len(), 3);
 }
 
-/// An address space that is too small for the allocator is told before anything is done; the process would abort.
+/// An address space that is too small for the allocator is reported at the start; the process would abort.
 #[test]
 fn a_small_address_space_is_2() {
     let (server, sandbox) = (Server::start(0, Tree::of(3).handler()).unwrap(), Sandbox::new());
@@ -375,7 +375,8 @@ fn an_output_in_use_is_6_and_names_its_holder() {
     run(&mut other.crawl(&[server.url("/")], &flags)).expect(0);
 }
 
-/// What was settled is gone with the file: that is told at once, and by the run that goes on; `--fresh` fetches it again.
+/// The settled records are gone with the file: the run reports it at once, and so does the run that resumes; `--fresh` fetches
+/// them again.
 #[test]
 fn an_output_that_is_removed_while_the_run_is_on_is_3_and_then_7() {
     let (tree, server, sandbox) = slow();

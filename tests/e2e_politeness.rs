@@ -217,7 +217,7 @@ fn rules_outlive_their_time_while_robots_txt_is_unreachable() {
 #[test]
 fn hosts_that_wait_hide_none_that_is_ready() {
     let (server, sandbox) = (Server::start(0, Tree::of(4).handler()).unwrap(), Sandbox::new());
-    // nobody listens there, and each is asked in a turn of its address
+    // no server listens there, and each is asked in a turn of its address
     let waiting = (20_000..25_000).map(|port| format!("http://127.77.0.1:{port}/\n"));
     sandbox.write("seeds.txt", waiting.collect::<String>() + &server.url("/") + "\n");
     let mut command = sandbox.bare();

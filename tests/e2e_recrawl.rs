@@ -68,7 +68,7 @@ fn a_page_that_was_cut_is_read_anew_when_the_limit_rises() {
     let limit = |limit| [("CRAWL_FETCH_MAX_BODY", limit)];
     let first = nights.next_with(&[], &limit("8 KiB"));
     assert!(!record(&first.records, &server.url(long))["text"].to_string().contains("Paragraph 399"));
-    // nobody knows what the rest says, so it is asked for whole, and nothing has changed
+    // the rest is unknown, so the page is asked for whole, and nothing has changed
     let again = nights.next_with(&["--recrawl", "all"], &limit("8 KiB"));
     assert_eq!(again.changes(&server), []);
     let conditional = |(target, conditional): &(String, bool)| *conditional == (target != long);

@@ -1,4 +1,4 @@
-//! What must hold of every simulated crawl.
+//! Invariants of every simulated crawl.
 
 use super::{
     faults::Fault,
@@ -91,7 +91,7 @@ fn lines(path: &Path) -> Result<Vec<Value>, String> {
         .collect()
 }
 
-/// What is in the output is in the archive, all of which has to be readable.
+/// Fails unless each record of the output is in the archive, and all of the archive is readable.
 pub fn archive(folder: &Path, records: &Records) -> Result<(), String> {
     let mut archived: BTreeSet<String> = BTreeSet::new();
     for file in files(folder)? {

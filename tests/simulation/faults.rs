@@ -13,7 +13,7 @@ use std::sync::{
 };
 use tokio::sync::Notify;
 
-/// What happens to one process of a crawl.
+/// The fault of one process of a crawl.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     Nothing,
@@ -52,7 +52,7 @@ impl Fault {
     }
 }
 
-/// What is known of the store of a process from outside.
+/// State of the store of a process, as seen from outside.
 pub struct Probe {
     fault: Fault,
     pub calls: AtomicU64,

@@ -32,10 +32,10 @@ use std::{
 
 /// Seeds of the short run.
 const SEEDS: u64 = 100;
-/// As the threads of the extractor have.
+/// Stack of a thread, as large as those of the extractor.
 const STACK: usize = 16 << 20;
 
-/// What became of the processes with one kind of fault.
+/// Ends of the processes with one kind of fault.
 #[derive(Clone, Copy, Default)]
 struct Row {
     tried: u64,

@@ -1,4 +1,4 @@
-//! What a seed stands for: a web, settings, and what happens to the processes of the crawl.
+//! The plan of a seed: a web, settings, and the faults of the processes of the crawl.
 
 use super::{faults::Fault, rng::Rng, site::Site};
 use crawl::config::{self, Config, Emit, Limit, RecrawlMode, StrategyChoice};

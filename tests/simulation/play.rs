@@ -49,7 +49,7 @@ pub struct Life {
     pub records: u64,
 }
 
-/// What a round has left.
+/// The remains of a round.
 #[derive(Debug)]
 pub struct Round {
     pub records: Records,

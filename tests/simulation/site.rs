@@ -3,7 +3,7 @@
 use super::rng::Rng;
 use std::{collections::BTreeMap, net::IpAddr};
 
-/// What a server does to one request.
+/// The behaviour of a server for one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     Refused,
@@ -39,7 +39,7 @@ pub struct Target {
     pub answer: Answer,
     /// The answer from the second round on, if it differs.
     pub later: Option<Answer>,
-    /// What happens to the first requests for it.
+    /// Behaviour for the first requests for it.
     pub faults: Vec<Fault>,
 }
 

@@ -134,7 +134,7 @@ impl<R: Read + Seek> WarcReader<R> {
         })
     }
 
-    /// Where the record that was read last begins, in a plain file or one whose records are a gzip member each: reading may
+    /// Offset of the record that was read last, in a plain file or one whose records are a gzip member each: reading may
     /// begin there.
     #[must_use]
     pub const fn offset(&self) -> u64 {

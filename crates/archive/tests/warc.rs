@@ -116,7 +116,7 @@ fn what_follows_damage_is_read() {
     assert_eq!(read(apart.concat()).last().unwrap(), "bad_gzip");
 }
 
-/// Whatever byte of a member is flipped, the other records are read and the damage is told.
+/// A flipped byte of a member costs no other record, and the damage is reported.
 #[test]
 fn no_flipped_byte_of_a_member_goes_unnoticed() {
     let members: Vec<Vec<u8>> = five().iter().map(|r| gzip(r)).collect();

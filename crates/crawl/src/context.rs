@@ -64,7 +64,7 @@ pub struct Context {
     pub opt_outs: OptOutCache,
     /// Where links may lead.
     pub links: LinkPolicy,
-    /// What this machine lacks for requests.
+    /// Present lack of this machine for requests.
     pub outage: Outage,
     /// Endless sites: what a template of URLs may still spend.
     pub traps: Arc<Traps>,
@@ -76,7 +76,7 @@ pub struct Context {
     pub recrawl: Recrawl,
     /// Threads for work that holds a CPU.
     pub cpu: CpuPool,
-    /// Where stages run that compute or call into the store.
+    /// Threads or tasks of the stages that compute or call into the store.
     pub threading: Threading,
     /// Pages to text.
     pub extractor: PageExtractor,
@@ -322,7 +322,7 @@ pub enum StageError {
     Outage {
         /// How long.
         lasting: Duration,
-        /// What is missing, and what can be done.
+        /// The missing resource, and the way out.
         words: String,
     },
     /// The reader of standard output has gone.

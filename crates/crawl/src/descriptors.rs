@@ -6,7 +6,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 /// Descriptors that a run opens besides its connections: state, outputs, archive, project, runtime, pipes, and what SQLite and
 /// the outputs open for a moment.
 const OWN: usize = 36;
-/// Of these, what is opened for a moment or after the connections were planned.
+/// Part of [`OWN`] that is opened for a moment, or after the connections were planned.
 const LATER: usize = 24;
 /// Descriptors of the proxy of a browser: two for each of its connections, and the pipes of its processes.
 const BROWSER_CONNECTIONS: usize = 64;

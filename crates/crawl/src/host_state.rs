@@ -19,7 +19,7 @@ const MAGIC: &[u8; 4] = b"HST2";
 /// The notes beside the fingerprint of a host that is not settled; `W` is its witness.
 #[derive(Serialize, Deserialize)]
 pub struct Unsettled<W = Witness> {
-    /// What the host answers for pages that it does not have.
+    /// Answers of the host for pages that it does not have.
     pub witness: W,
     /// Pages of earlier rounds among those that wait.
     pub changed: u64,

@@ -77,7 +77,7 @@ impl LinkPolicy {
         self.canonicalizer.canonical(url)
     }
 
-    /// What makes the canonical forms.
+    /// The maker of canonical URLs.
     #[must_use]
     pub const fn canonicalizer(&self) -> &Canonicalizer {
         &self.canonicalizer

@@ -40,7 +40,7 @@ struct State {
 #[derive(Default)]
 struct Progress {
     answer: Answer,
-    /// Where a redirect led.
+    /// Target of the last redirect.
     redirected: Option<Url>,
     hops: usize,
 }
@@ -208,7 +208,7 @@ impl Asking<'_> {
         self.gives_way && self.slot.is_none()
     }
 
-    /// Where a file is asked for next; `None` if it may not be asked for, or if redirects do not end.
+    /// Target of the next request for a file; `None` if it may not be asked for, or if redirects do not end.
     fn next_request(&self, path: &str, file: &Progress) -> Option<(Url, HostKey)> {
         let first = || Url::parse(&format!("{}{path}", self.origin)).ok();
         let url = file.redirected.clone().or_else(first)?;

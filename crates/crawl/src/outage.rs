@@ -1,4 +1,4 @@
-//! What this machine lacks for requests: file descriptors, memory, a name resolver. No host is charged for it. All requests
+//! A lack of this machine for requests: file descriptors, memory, a name resolver. No host is charged for it. All requests
 //! pause for a while, and a run that has made none for long ends.
 
 use crate::{context::StageError, descriptors};

@@ -22,7 +22,7 @@ pub type Wrap = Arc<dyn Fn(Arc<dyn Store>) -> Arc<dyn Store> + Send + Sync>;
 pub struct Platform {
     /// The network; `None` for the real one.
     pub transport: Option<Arc<dyn Transport>>,
-    /// Where stages run that compute or call into the store. [`Threading::Inline`] also extracts pages inline.
+    /// Threads or tasks of the stages that compute or call into the store. [`Threading::Inline`] also extracts pages inline.
     pub threading: Threading,
     /// Rules of extraction that were loaded before; `None` loads those that the settings name.
     pub rules: Option<Arc<Rules>>,

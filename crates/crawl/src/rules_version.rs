@@ -13,9 +13,9 @@ const READ_ANEW: u8 = 1;
 /// The numbers by which pages are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Readings {
-    /// Of pages that were read to their end.
+    /// Number for pages that were read to their end.
     pub whole: RulesVersion,
-    /// Of pages that a limit has cut: they are read anew under other limits.
+    /// Number for pages that a limit has cut: they are read anew under other limits.
     pub cut: RulesVersion,
 }
 

@@ -83,7 +83,7 @@ pub async fn run(
     shard.end().await
 }
 
-/// What becomes of a page that has come.
+/// The next step of a page that has come.
 enum Step {
     /// It has the content that it had.
     Unchanged(Claim),

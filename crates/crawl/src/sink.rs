@@ -55,7 +55,7 @@ struct Tally {
 enum Prepared {
     /// It repeats a record and is not written.
     LeftOut(Box<CleanPage>),
-    /// What is learnt of it, and its record.
+    /// Its history and its record.
     Record(Box<PageHistory>, Box<Record>),
 }
 

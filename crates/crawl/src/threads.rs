@@ -6,7 +6,7 @@ use std::{future::Future, io, panic::AssertUnwindSafe};
 use tokio::{runtime::Handle, sync::oneshot, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
-/// Where the stages run that compute or call into the store.
+/// Threads or tasks of the stages that compute or call into the store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Threading {
     /// On a thread of their own each.

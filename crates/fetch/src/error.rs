@@ -74,7 +74,7 @@ pub enum FetchError {
     /// This machine lacks what a request needs. The error says nothing about the host.
     #[error("{} ({reason})", resource.words())]
     Local {
-        /// What is missing.
+        /// The missing resource.
         resource: LocalResource,
         /// The system's words.
         reason: String,

@@ -81,7 +81,7 @@ struct Entry {
     leases: u64,
     /// The caller cannot use it for now.
     suspended: bool,
-    /// What is ready in the lane waits for URLs that are nearer to the seeds.
+    /// The ready URLs of the lane wait for URLs that are nearer to the seeds.
     behind_level: [bool; 2],
 }
 

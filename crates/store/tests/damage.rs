@@ -228,7 +228,7 @@ fn copy(from: &Path) -> (tempfile::TempDir, PathBuf) {
     (dir, path)
 }
 
-/// Every damage is told, and what is readable goes on.
+/// Every damage is reported, and the readable rest is used.
 #[test]
 fn a_damaged_database_is_told_and_repaired() {
     let original = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! What all cases share: the binary, the folder for their worlds, and what undisturbed runs bring.
+//! The parts that all cases share: the binary, the folder for their worlds, and the results of undisturbed runs.
 
 use crate::{
     faults::{Case, Kind, Verdict},
@@ -19,7 +19,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What an undisturbed run of a scenario brings.
+/// Result of an undisturbed run of a scenario.
 #[derive(Debug)]
 pub struct Expected {
     /// Records and error lines.
@@ -90,7 +90,7 @@ impl Campaign {
         World::new(scenario, &self.binary, &self.parent)
     }
 
-    /// What an undisturbed run of a scenario brings; run at its first use.
+    /// Result of an undisturbed run of a scenario; run at its first use.
     ///
     /// # Errors
     /// When it fails.

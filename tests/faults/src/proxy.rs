@@ -35,7 +35,7 @@ struct Shared {
     never: (Mutex<()>, std::sync::Condvar),
 }
 
-/// What is done to an answer.
+/// The fault of an answer.
 #[derive(Clone, Copy, Debug)]
 enum Spoil {
     No,

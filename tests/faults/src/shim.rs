@@ -52,7 +52,7 @@ pub struct Plan {
     pub n: u64,
     /// `fail`, `short`, `kill-before`, `kill-after` or `kill-half`.
     pub action: &'static str,
-    /// Of a call that fails.
+    /// Error number of a call that fails.
     pub errno: i32,
     /// Later calls fail as well.
     pub persist: bool,

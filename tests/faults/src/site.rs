@@ -17,7 +17,7 @@ pub const PAGES: [usize; 3] = [8, 20, 32];
 /// A night of the site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Night {
-    /// As it is first.
+    /// The first one.
     First,
     /// Some pages have changed, some are gone, some are new.
     Second,

@@ -60,7 +60,7 @@ fn write_clock(file: &Path, offset: i64) -> io::Result<()> {
         .write_all_at(&offset.to_ne_bytes(), 0)
 }
 
-/// What a run of the world is disturbed by, beside its time.
+/// Disturbances of a run of the world, beside its time.
 #[derive(Clone, Debug, Default)]
 pub struct With<'a> {
     /// A fault at a system call.

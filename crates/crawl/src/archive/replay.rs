@@ -242,7 +242,7 @@ impl Index {
         Ok(Self { files, captures, pages, canonicalizer, earlier_runs, most, unreadable, put_aside })
     }
 
-    /// What is missing, if anything is.
+    /// Missing parts; none if the archive is intact.
     fn damage(&self) -> Option<Damage> {
         let has_bytes = |id: &Uuid| {
             let place = self.captures.get(id);

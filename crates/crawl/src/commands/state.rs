@@ -94,7 +94,7 @@ struct Adopted {
     unread: Vec<String>,
 }
 
-/// What is read of a record.
+/// The part of a record that is read.
 #[derive(Deserialize)]
 struct Line {
     url: String,
@@ -152,6 +152,6 @@ fn in_words(dir: &Path, report: &RepairReport, adopted: &Adopted) -> String {
         }
     }
     let _ = writeln!(out, "  the damaged database is kept as {}", report.damaged.display());
-    say("the state is repaired: the same crawl goes on with it");
+    say("the state is repaired: the same command resumes the crawl");
     out
 }

@@ -51,16 +51,16 @@ impl FileOutput {
             && opened.length > 0
             && !ends_a_line(path, opened.length).map_err(|e| opened.fail(e))?
         {
-            // whoever wrote the last line was cut off: a record must not be glued to it
+            // the last line was cut off: a record must not be appended to it
             opened.write(b"\n")?;
         }
         Ok(opened)
     }
 
-    /// The same for bytes that are no lines: what a last line lacks is not added.
+    /// Opens a file like [`FileOutput::open`], but adds no missing end of a line.
     ///
     /// # Errors
-    /// As [`FileOutput::open`].
+    /// Those of [`FileOutput::open`].
     pub fn open_bytes(path: &Path, before: Before) -> Result<Self, StageError> {
         let name = absolute(path).to_string_lossy().into_owned();
         let fail = |source| StageError::Output { name: name.clone(), source };
@@ -82,7 +82,7 @@ impl FileOutput {
         Ok(opened)
     }
 
-    /// Cuts it back to a length, and says so. A shorter one stays as it is.
+    /// Cuts it back to a length, with a warning. A shorter one stays as it is.
     pub(super) fn cut_back(&mut self, length: u64) -> Result<(), StageError> {
         if length < self.length {
             let (file, bytes) = (&self.name, self.length - length);

@@ -192,7 +192,7 @@ fn write_tidy(folder: &Path, index: &Path) -> io::Result<()> {
     new.finish()
 }
 
-/// Says of each line of an index if it is old. Of a page only the hash of its path is kept.
+/// Returns for each line of an index if it is old. Only the hash of the path of a page is kept.
 fn old_lines(folder: &Path, index: &Path) -> io::Result<Vec<bool>> {
     let (mut pages, mut old): (Vec<(UrlKey, u32)>, Vec<bool>) = (Vec::new(), Vec::new());
     for line in BufReader::new(File::open(index)?).split(b'\n') {

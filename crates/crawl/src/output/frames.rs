@@ -38,7 +38,7 @@ pub(super) struct Frames {
 }
 
 impl Frames {
-    /// Of a file, from `start` on.
+    /// Opens a file to read its parts from `start` on.
     pub(super) fn open(path: &Path, packing: Packing, start: u64) -> io::Result<Self> {
         let mut file = File::open(path)?;
         let end = file.metadata()?.len();

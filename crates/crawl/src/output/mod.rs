@@ -142,7 +142,7 @@ impl Opened {
     }
 }
 
-/// Says that settled records are not in a file any more.
+/// The message that settled records are missing from a file.
 fn missing_words(name: &str, missing: u64) -> String {
     format!(
         "{name}: {missing} bytes of records that were written are not there any more: the file was removed, shortened or \

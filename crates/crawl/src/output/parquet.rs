@@ -92,7 +92,7 @@ impl ParquetRecords {
                 self.note_missing();
                 self.journal.cut_back(settled)
             }
-            // what is left of a state that nobody remembers, or of a round that ended
+            // left by a state that is gone, or by a round that ended
             _ => {
                 let damaged = self.make_table(Some(&head))?;
                 self.note_damage(&damaged, before)?;

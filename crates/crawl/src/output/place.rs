@@ -1,4 +1,4 @@
-//! Where an output is: its kind and its one path, however it was named.
+//! The place of an output: its kind and its one path, whatever name leads to it.
 
 use super::{Kind, absolute, parquet};
 use std::{

@@ -58,7 +58,7 @@ impl StdoutOutput {
     }
 }
 
-/// Waits for a while until something can be written. What is wrong is told by writing.
+/// Waits for a while until something can be written. The write itself reports errors.
 fn is_ready(file: &File) -> io::Result<bool> {
     let mut polled = [PollFd::new(file, PollFlags::OUT)];
     let wait = Timespec::try_from(LOOK).map_err(io::Error::other)?;

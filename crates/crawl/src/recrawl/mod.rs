@@ -227,7 +227,7 @@ fn is_truncated(page: &ExtractedPage) -> bool {
     [Warning::BodyTruncated, Warning::DeadlineExceeded].iter().any(|limit| warnings.contains(limit))
 }
 
-/// What a visit learnt of a page that was read. One that a limit has cut leaves no validators: they speak of the whole page,
+/// History of a page that was read. A page that a limit has cut leaves no validators: they hold for the whole page,
 /// whose rest is not known.
 #[must_use]
 pub fn history(

@@ -54,7 +54,7 @@ fn output_path(context: &Context) -> Result<Option<&Path>, Failure> {
 }
 
 /// Closes the outputs of a run that ended without an error, and the round, if nothing of it is left. Until then the same
-/// command goes on with the round.
+/// command resumes the round.
 pub(super) fn close(context: &Context, names: [&str; 2], ending: Ending) -> Result<(), Failure> {
     let store = &*context.store;
     context.save_told()?;

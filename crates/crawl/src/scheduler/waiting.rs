@@ -23,7 +23,7 @@ pub struct WaitingHosts {
     numbers: u64,
 }
 
-/// What a host waits for.
+/// The event that a host waits for.
 enum Wait {
     /// One of its slots.
     Slot,
@@ -33,7 +33,7 @@ enum Wait {
     Address,
 }
 
-/// Who a timer is for.
+/// The owner of a timer.
 enum Waiter {
     Host(HostKey),
     Address(IpAddr),

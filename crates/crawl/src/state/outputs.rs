@@ -13,7 +13,7 @@ use std::{
     time::UNIX_EPOCH,
 };
 
-/// Name in the store of records that were lost and that no exit code has told of yet.
+/// Name in the store of lost records that no exit code has reported yet.
 const DAMAGE_KEY: &str = "damage";
 
 impl State {
@@ -114,7 +114,7 @@ pub fn note_damage(store: &dyn Store, damage: &str) -> Result<(), StoreError> {
     store.put(DAMAGE_KEY, &words)
 }
 
-/// Returns true if lost records were noted that no exit code has told of yet.
+/// Returns true if lost records are noted that no exit code has reported yet.
 ///
 /// # Errors
 /// When storage fails.
@@ -122,7 +122,7 @@ pub fn has_damage(store: &dyn Store) -> Result<bool, StoreError> {
     Ok(store.get(DAMAGE_KEY)?.is_some_and(|noted| !noted.is_empty()))
 }
 
-/// The lost records that were noted, which are told now and not again.
+/// Takes the note of lost records: the caller reports them, and no later run does.
 ///
 /// # Errors
 /// When storage fails.
@@ -142,7 +142,7 @@ fn stale_key(name: &str) -> String {
     format!("stale:{name}")
 }
 
-/// What tells a file from what it becomes when it is written to.
+/// Identity of a file that changes when it is written to.
 fn identity(path: &Path) -> Option<String> {
     let found = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
     let changed = (found.mtime(), found.mtime_nsec());

@@ -131,7 +131,7 @@ impl HttpClient {
         Self::over(pool, settings, budget)
     }
 
-    /// As [`HttpClient::new`], over another network.
+    /// Makes a client over a given network.
     ///
     /// # Errors
     /// When a header of the settings is not valid.

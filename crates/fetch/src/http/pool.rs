@@ -28,7 +28,7 @@ enum Way {
     Open,
     /// To an address that is written out: its network was allowed by hand, so no proxy stands between.
     Literal,
-    /// To a host with a fixed address. reqwest's resolver is told the name alone, so there is a client for each port
+    /// To a host with a fixed address. reqwest passes its resolver the name alone, so there is a client for each port
     /// that rules name.
     Fixed(u16),
 }
@@ -44,9 +44,9 @@ struct Generation {
 
 /// The resolvers of hosts without a fixed address.
 struct Guards {
-    /// Of [`Way::Open`]: the names of proxies are exempt.
+    /// Resolver of [`Way::Open`]: the names of proxies are exempt.
     open: GuardedResolver,
-    /// Of [`Way::Literal`], and for pages at the names of proxies.
+    /// Resolver of [`Way::Literal`], and of pages at the names of proxies.
     literal: GuardedResolver,
 }
 

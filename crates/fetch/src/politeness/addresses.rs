@@ -31,7 +31,7 @@ impl AddressBook {
         book.insert(host.clone(), address);
     }
 
-    /// Where a host stands; `None` before it was looked up. A host that is named by its address needs no look-up.
+    /// Address of a host; `None` before it was looked up. A host that is named by its address needs no look-up.
     #[must_use]
     pub fn address_of(&self, host: &HostKey) -> Option<IpAddr> {
         let noted = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(host).copied();

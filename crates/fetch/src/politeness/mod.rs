@@ -108,8 +108,8 @@ impl Gate {
         self.acquire_now(key, false)
     }
 
-    /// As [`Gate::try_acquire`]. A host that is refused is named by [`Gate::take_released`] once one of its slots is freed,
-    /// since the answer may then be another one.
+    /// A slot like that of [`Gate::try_acquire`]. A refused host is named by [`Gate::take_released`] once one of its slots is
+    /// freed, since the answer may then be another one.
     ///
     /// # Errors
     /// [`NotYet`] says when to come again.

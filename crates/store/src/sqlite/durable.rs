@@ -1,4 +1,4 @@
-//! What makes commits survive a loss of power, and what notices that the database file was removed.
+//! Syncs that make commits survive a loss of power, and the check that the database file is still there.
 
 use super::{Inner, error::sql};
 use crawl_model::StoreError;

@@ -306,7 +306,7 @@ impl Inner {
 
     fn commit(&mut self) -> Result<(), StoreError> {
         if self.open_since.is_some() {
-            // a commit to a file that nobody can open any more would be lost in silence
+            // a commit to a file without a name would be lost in silence
             self.file.as_ref().map_or(Ok(()), OpenFile::check).inspect_err(|error| self.lose(error))?;
             self.execute("COMMIT").map_err(sql).inspect_err(|error| self.lose(error))?;
             self.open_since = None;

@@ -58,7 +58,7 @@ pub(super) fn look(dir: &Path) -> Result<Seal, StoreError> {
     Ok(if log == 0 && noted.trim() == found { Seal::Intact } else { Seal::Broken })
 }
 
-/// Leaves the checksum of a database that nobody writes any more.
+/// Leaves the checksum of a database at the end of its last writer.
 pub(super) fn leave(conn: &Connection, dir: &Path) -> Result<(), StoreError> {
     let busy: bool = conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0)).map_err(sql)?;
     if busy {

@@ -79,7 +79,7 @@ fn judge(case: &mut Case<'_>, world: &World, file: &Path, ended: &Ended) -> io::
     Ok(())
 }
 
-/// What the outputs hold, and whether a replay of the archive says that it is damaged.
+/// Contents of the outputs, and the verdict of a replay about damage of the archive.
 fn read(case: &Case<'_>, world: &World) -> Result<(Outcome, bool), String> {
     match case.found(world) {
         Ok(found) => Ok((found, false)),
@@ -96,7 +96,7 @@ fn names_file(message: &str, file: &Path) -> bool {
     message.contains(name)
 }
 
-/// What a refusal leads to: `--fresh -O` over a damaged state or output brings all records again.
+/// The way out after a refusal: `--fresh -O` over a damaged state or output brings all records again.
 fn way_out(case: &mut Case<'_>, world: &World, ended: &Ended) -> io::Result<()> {
     if !world.scenario().is_crawl() {
         return Ok(());

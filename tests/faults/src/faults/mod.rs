@@ -25,7 +25,7 @@ pub enum Kind {
     Kills,
     /// One system call fails, or is the last one.
     Syscalls,
-    /// What was not synced is lost.
+    /// A loss of power: bytes that were not synced are lost.
     Power,
     /// A file is damaged.
     Damage,
@@ -126,7 +126,7 @@ impl Verdict {
     }
 }
 
-/// What may be left of temporary files.
+/// Temporary files that may be left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Left {
     /// The last run ended by itself.
@@ -137,7 +137,7 @@ enum Left {
 
 /// A case that is being run.
 pub struct Case<'a> {
-    /// What cases share.
+    /// The parts that cases share.
     pub campaign: &'a Campaign,
     /// Its numbers.
     pub random: Random,
@@ -181,7 +181,7 @@ impl Case<'_> {
         self.verdict.story += words.as_ref();
     }
 
-    /// What is readable right after a run was cut off. An output that grows may end within a line; one that is made at once is whole.
+    /// The readable outputs right after a run was cut off. An output that grows may end within a line; one that is made at once is whole.
     fn check_torn(&mut self, world: &World) {
         let grows = world.scenario().is_crawl() || world.scenario().job == Job::Replay;
         if let Err(error) = Outcome::read(world, grows) {
@@ -238,7 +238,7 @@ impl Case<'_> {
         Ok(found)
     }
 
-    /// What must hold of each end.
+    /// Checks that hold for each end.
     fn check_end(&mut self, ended: &Ended) {
         if ended.hung {
             self.verdict.fail("hangs");

@@ -32,7 +32,7 @@ pub(super) fn run(case: &mut Case<'_>) -> io::Result<()> {
     judge(case, &world, &expected.outcome)
 }
 
-/// What failed is in the error log, and is fetched by `retry-errors` once the network is well.
+/// Each failure is in the error log, and is fetched by `retry-errors` once the network is well.
 pub(super) fn judge(case: &mut Case<'_>, world: &World, expected: &Outcome) -> io::Result<()> {
     match Outcome::read(world, false) {
         Ok(found) => {

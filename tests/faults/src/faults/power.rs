@@ -1,6 +1,6 @@
 //! Losses of power: the folder of a case as it could be if the machine had stopped at an operation of a recorded run.
 //!
-//! What is assumed is what ext4 with `data=ordered` does. A sync makes the bytes of its file durable, and all names that were
+//! The assumed behaviour is that of ext4 with `data=ordered`. A sync makes the bytes of its file durable, and all names that were
 //! given before it. A rename over an existing file brings the bytes of the new one with it.
 
 use super::{Case, names};
