@@ -149,7 +149,7 @@ impl Context {
         Ok(())
     }
 
-    /// Has each `Retry-After` kept in the moment that it comes, so that kill -9 does not forget it.
+    /// Saves each `Retry-After` when it comes, at most once a second, so that kill -9 does not forget it.
     pub fn keep_told(&self) {
         let (store, kept) = (Arc::clone(&self.store), Arc::new(KeptTold::default()));
         self.gate.on_retry_after(move |gate| kept.keep(gate, &store));
