@@ -412,6 +412,10 @@ fn a_state_without_its_database_is_7() {
     let (server, sandbox) = (Server::start(0, Tree::of(5).handler()).unwrap(), Sandbox::new());
     run(&mut small_batches(&server, &sandbox)).expect(0);
     fs::remove_file(sandbox.path("state/crawl.sqlite")).unwrap();
+    let mut retry = sandbox.bare();
+    retry.arg("retry-errors").args(small_batches(&server, &sandbox).get_args());
+    run(&mut retry).expect(7);
+    run(sandbox.bare().args(["state", "check", "--state-dir"]).arg(sandbox.path("state"))).expect(7);
     for _ in 0..2 {
         let refused = run(&mut small_batches(&server, &sandbox)).expect(7);
         assert!(

@@ -259,6 +259,10 @@ mod tests {
             fs::write(dir.join("new/other.jsonl"), "mine\n").unwrap();
             let other = if replace { Before::Replace } else { Before::Unknown };
             assert_eq!(before(&dir.join("new"), "other.jsonl", replace), other);
+            // nor is one that may have got the inode of the output
+            fs::remove_file(dir.join("new/kept")).unwrap();
+            fs::write(dir.join("new/next.jsonl"), "mine\n").unwrap();
+            assert_eq!(before(&dir.join("new"), "next.jsonl", replace), other);
         }
     }
 
