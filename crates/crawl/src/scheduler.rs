@@ -225,9 +225,9 @@ impl Scheduler {
                     return Ok(leased);
                 }
                 let (slots, suspended) = self.slots(host, places.len())?;
-                let found = self.lease((&host.host, lane), slots, &mut places, now).await?;
-                leased += found;
-                moved |= suspended || found > 0;
+                // a host whose URLs are all behind its level leaves the order, although nothing is leased from it
+                moved |= suspended || !slots.is_empty();
+                leased += self.lease((&host.host, lane), slots, &mut places, now).await?;
             }
             if !moved || hosts.len() < HOSTS_AT_A_TIME {
                 return Ok(leased);

@@ -72,7 +72,13 @@ pub fn run(args: &ReplayArgs) -> Result<Exit, Failure> {
     let scratch = Scratch::new(&base, "crawl-replay-").map_err(|e| {
         Failure::new(Exit::Storage, format!("{}: no folder for the state of the replay: {e}", base.display()))
     })?;
-    let in_scratch = |error: Failure| error.in_state(scratch.path());
+    let in_scratch = |error: Failure| {
+        let words = format!(
+            "{}: the state of the replay; TMPDIR names another folder for it",
+            scratch.path().display()
+        );
+        Failure { error: error.error.context(words), ..error }
+    };
     let store = SqliteStore::open(scratch.path()).map_err(|e| in_scratch(e.into()))?;
     store.begin_round().map_err(|e| in_scratch(e.into()))?;
     let records = output_of(&config, &stop)?;

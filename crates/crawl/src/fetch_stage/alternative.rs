@@ -3,6 +3,7 @@
 use super::{Answer, Visit, ends::spread};
 use crate::{
     context::{Context, StageError, now_ms},
+    opt_outs::NotKnown,
     strategies::SoFar,
 };
 use crawl_fetch::{Fetched, domain};

@@ -46,6 +46,8 @@ pub(super) struct MarkdownFolder {
     index: FileOutput,
     fields: Option<Fields>,
     lines: Vec<u8>,
+    /// Files were removed in this batch.
+    removed: bool,
 }
 
 impl MarkdownFolder {
@@ -61,7 +63,7 @@ impl MarkdownFolder {
             _ => {}
         }
         let index = FileOutput::open(&path.join(INDEX), before)?;
-        Ok(Self { folder: path.to_owned(), index, fields, lines: Vec::new() })
+        Ok(Self { folder: path.to_owned(), index, fields, lines: Vec::new(), removed: false })
     }
 
     /// The index.
@@ -120,6 +122,7 @@ impl RecordOutput for MarkdownFolder {
         let path = page_path(&record.url, &record.id);
         let change = record.metadata.change;
         if change == Some(Change::Gone) {
+            self.removed = true;
             return self.remove_page(&path).map_err(|e| self.fail(e));
         }
         // the record of an unchanged page has no text: its file does
@@ -132,14 +135,15 @@ impl RecordOutput for MarkdownFolder {
     }
 
     fn batch_bytes(&self) -> usize {
-        self.lines.len()
+        // a batch without lines has to be committed as well
+        self.lines.len() + usize::from(self.removed)
     }
 
     fn commit(&mut self) -> Result<Option<u64>, StageError> {
         if self.index.is_stale() {
             self.remove_old().map_err(|e| self.fail(e))?;
         }
-        if !self.lines.is_empty() {
+        if std::mem::take(&mut self.removed) || !self.lines.is_empty() {
             // all files of the batch at once: each by itself would cost the disk as much as the whole batch
             let synced = File::open(&self.folder).and_then(|folder| Ok(rustix::fs::syncfs(folder)?));
             synced.map_err(|e| self.fail(e))?;

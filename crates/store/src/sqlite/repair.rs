@@ -243,10 +243,11 @@ fn free_name(dir: &Path) -> PathBuf {
 fn put_in_place(dir: &Path, new: &Path, damaged: &Path) -> Result<(), StoreError> {
     let (database, log) = (dir.join(FILE), dir.join(format!("{FILE}-wal")));
     File::open(new).and_then(|file| file.sync_all()).map_err(|e| io_error(new, &e))?;
-    copy_file(&database, damaged)?;
+    copy_synced(&database, damaged)?;
     if log.exists() {
-        copy_file(&log, &with_suffix(damaged, "-wal"))?;
+        copy_synced(&log, &with_suffix(damaged, "-wal"))?;
     }
+    File::open(dir).and_then(|dir| dir.sync_all()).map_err(|e| io_error(dir, &e))?;
     seal::remove(dir)?;
     for suffix in ["-wal", "-shm"] {
         match fs::remove_file(with_suffix(&database, suffix)) {
@@ -256,6 +257,12 @@ fn put_in_place(dir: &Path, new: &Path, damaged: &Path) -> Result<(), StoreError
     }
     fs::rename(new, &database).map_err(|e| io_error(&database, &e))?;
     File::open(dir).and_then(|dir| dir.sync_all()).map_err(|e| io_error(dir, &e))
+}
+
+/// Copies a file and syncs the copy: the original is removed after it.
+fn copy_synced(from: &Path, to: &Path) -> Result<(), StoreError> {
+    copy_file(from, to)?;
+    File::open(to).and_then(|file| file.sync_all()).map_err(|e| io_error(to, &e))
 }
 
 /// The tables of a database.
