@@ -164,15 +164,19 @@ pub fn finish(
     quiet: bool,
 ) -> Result<Exit, Failure> {
     let ending = context.ending.get().copied().unwrap_or(Ending::Interrupted);
-    if outcome.is_ok() {
+    let (counts, damage) = if outcome.is_ok() {
+        // asked before the end of the round is noted: after it an error of the store fails no run
+        let known = (context.store.counts()?, state::damage(&*context.store)?);
         // after an error a file may hold lines that were not settled: those are for the next run to cut off
         outputs::close(context, [&names.0, &names.1], ending)?;
-    }
-    // after an error of the store there is nothing to ask it, and the error is what matters
-    let counts =
-        if outcome.is_ok() { context.store.counts()? } else { context.store.counts().unwrap_or_default() };
+        known
+    } else {
+        // after an error of the store there is nothing to ask it, and the error is what matters
+        (context.store.counts().unwrap_or_default(), None)
+    };
+    let exit = exit_code(context, ending, &counts, damage.is_some());
     let why = progress::heading(outcome.as_ref().err(), ending, &counts, &context.stats);
-    let report = leave_report(context, state, why, outcome.as_ref().err(), ending, &counts);
+    let report = leave_report(context, state, (why, outcome.as_ref().err().map_or(exit, Exit::of)), &counts);
     if !quiet {
         let places = Places { output: &names.0, errors: Path::new(&names.1), report: report.as_deref() };
         match context.config.log.format {
@@ -182,31 +186,31 @@ pub fn finish(
             }
         }
     }
-    if outcome.is_ok() && ending == Ending::Drained {
-        upkeep::compact(&state.store, &context.config.state, quiet)?;
+    if outcome.is_ok()
+        && ending == Ending::Drained
+        && let Err(error) = upkeep::compact(&state.store, &context.config.state, quiet)
+    {
+        tracing::warn!(%error, "the state is not compacted");
     }
     match outcome {
-        Ok(()) => exit(context, ending, &counts),
+        Ok(()) => told(context, exit, damage),
         Err(StageError::ClosedPipe) => Ok(Exit::Done),
         Err(StageError::Abandoned) => Ok(Exit::Interrupted),
         Err(error) => Err(error.into()),
     }
 }
 
-/// The report of a run, if one is wanted and can be written.
+/// The report of a run, if one is wanted and can be written; `end` says why it ended, and with which code.
 fn leave_report(
     context: &Context,
     state: &State,
-    why: &str,
-    error: Option<&StageError>,
-    ending: Ending,
+    end: (&str, Exit),
     counts: &FrontierCounts,
 ) -> Option<PathBuf> {
     if !context.config.state.report {
         return None;
     }
-    let exit = error.map_or_else(|| exit_code(context, ending, counts), Exit::of);
-    report::leave(context, state.round, &state.dir, (why, exit), counts)
+    report::leave(context, state.round, &state.dir, end, counts)
 }
 
 /// What goes on beside a run: signals are waited for, progress and metrics shown, samples taken.
@@ -252,23 +256,20 @@ impl Beside {
 }
 
 /// The code for how a run without an error ended.
-fn exit_code(context: &Context, ending: Ending, counts: &FrontierCounts) -> Exit {
+fn exit_code(context: &Context, ending: Ending, counts: &FrontierCounts, damaged: bool) -> Exit {
     match progress::exit_code(ending, counts, &context.stats) {
-        Exit::Done if state::has_damage(&*context.store).unwrap_or(false) => Exit::Damaged,
+        Exit::Done if damaged => Exit::Damaged,
         exit => exit,
     }
 }
 
-/// How a run without an error ends.
-fn exit(context: &Context, ending: Ending, counts: &FrontierCounts) -> Result<Exit, Failure> {
-    let exit = exit_code(context, ending, counts);
-    if exit == Exit::Damaged
-        && let Some(damage) = state::take_damage(&*context.store)?
-    {
-        return Err(Failure::new(exit, damage));
+/// The end of a run without an error, as a failure where cron has to be told in words.
+fn told(context: &Context, exit: Exit, damage: Option<String>) -> Result<Exit, Failure> {
+    if exit == Exit::Damaged {
+        state::forget_damage(&*context.store);
+        return Err(Failure::new(exit, damage.unwrap_or_default()));
     }
     if exit == Exit::NoSeed {
-        // the one end that cron has to be told in words, however quiet it asked us to be
         let failures = match context.stats.first_failures() {
             none if none.is_empty() => "what was there in the last round is gone".to_owned(),
             failures => failures.join("; "),

@@ -66,10 +66,12 @@ pub(super) fn close(context: &Context, names: [&str; 2], ending: Ending) -> Resu
     if let Some(place) = place.as_ref().filter(|_| done && !context.config.output.replace.is_empty()) {
         state::replace_by_nothing(store, place)?;
     }
+    // the last change that may fail the run: once the end is noted, the same command begins another round
     if state::note_end(store)?
         && let Some(place) = &place
+        && let Err(error) = output::tidy(place)
     {
-        output::tidy(place)?;
+        tracing::warn!(%error, "the index of the folder is tidied at the end of the next round");
     }
     Ok(())
 }

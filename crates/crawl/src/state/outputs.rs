@@ -114,24 +114,19 @@ pub fn note_damage(store: &dyn Store, damage: &str) -> Result<(), StoreError> {
     store.put(DAMAGE_KEY, &words)
 }
 
-/// Returns true if lost records are noted that no exit code has reported yet.
+/// The lost records that were noted and that no exit code has told of yet.
 ///
 /// # Errors
 /// When storage fails.
-pub fn has_damage(store: &dyn Store) -> Result<bool, StoreError> {
-    Ok(store.get(DAMAGE_KEY)?.is_some_and(|noted| !noted.is_empty()))
+pub fn damage(store: &dyn Store) -> Result<Option<String>, StoreError> {
+    Ok(store.get(DAMAGE_KEY)?.filter(|noted| !noted.is_empty()))
 }
 
-/// Takes the note of lost records: the caller reports them, and no later run does.
-///
-/// # Errors
-/// When storage fails.
-pub fn take_damage(store: &dyn Store) -> Result<Option<String>, StoreError> {
-    let noted = store.get(DAMAGE_KEY)?.filter(|noted| !noted.is_empty());
-    if noted.is_some() {
-        store.put(DAMAGE_KEY, "")?;
+/// Forgets the lost records that an exit code tells of now.
+pub fn forget_damage(store: &dyn Store) {
+    if let Err(error) = store.put(DAMAGE_KEY, "") {
+        tracing::warn!(%error, "the next run tells of the same damage again");
     }
-    Ok(noted)
 }
 
 pub(super) fn round_key(name: &str) -> String {

@@ -192,7 +192,8 @@ pub fn drained_hosts_are_named(store: &impl Store) {
 
 pub fn a_lease_is_current_until_it_ends_or_runs_out(store: &impl Store) {
     enqueue(store, &["https://a/1", "https://a/2"]);
-    let [first, second] = &lease(store, "a", 2)[..] else { panic!("two are leased") };
+    let leased = lease(store, "a", 2);
+    let (first, second) = (&leased[0], &leased[1]);
     let current = |request: &CrawlRequest| store.is_current(request.into()).unwrap();
     assert!(current(first) && current(second));
     store.hold(first.into(), &host("a"), b"page").unwrap();
