@@ -99,12 +99,12 @@ fn killed_and_resumed_every_page_is_kept_once() {
 }
 
 #[test]
-fn a_database_that_cannot_be_used_is_an_error_of_storage() {
+fn a_database_that_cannot_be_read_is_damage_and_left_alone() {
     let (server, sandbox) = (Server::start(0, Tree::of(3).handler()).unwrap(), Sandbox::new());
     let other =
         sandbox.write("other.txt", "no database, but a file that somebody may want to keep\n".repeat(30));
     let flags = ["-O", "out.jsonl", "--project", "p", "--database", "other.txt"];
-    let done = run(&mut sandbox.crawl(&[server.url("/")], &flags)).expect(3);
+    let done = run(&mut sandbox.crawl(&[server.url("/")], &flags)).expect(7);
     assert!(done.stderr.contains("other.txt"), "{}", done.stderr);
     assert!(fs::read_to_string(other).unwrap().starts_with("no database"), "it is left alone");
     let done = run(&mut sandbox.crawl(&[server.url("/")], &["--project", " p"])).expect(2);

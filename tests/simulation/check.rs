@@ -263,7 +263,9 @@ pub fn politeness(plan: &Plan, log: &[Request]) -> Result<(), String> {
                 return Err(told("too many at once"));
             }
             if let Some(before) = earlier().next_back() {
-                let known = robots.is_some_and(|known| known <= before.start);
+                // a kill takes back a robots.txt that was not committed: asked again, its delay is not known
+                let again = request.path == "/robots.txt";
+                let known = !again && robots.is_some_and(|known| known <= before.start);
                 let asked = if known { Duration::from_secs(host.crawl_delay_s) } else { Duration::ZERO };
                 let from = if plan.host_concurrency == 1 { before.end } else { Some(before.start) };
                 let from = from.unwrap_or(before.start);

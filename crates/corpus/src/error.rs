@@ -6,7 +6,7 @@ use std::io;
 #[derive(Debug, thiserror::Error)]
 pub enum CorpusError {
     /// A file of the work directory cannot be written or read again.
-    #[error("the work directory: {0}")]
+    #[error("the work directory (by default {dir}): {0}", dir = std::env::temp_dir().display())]
     Work(#[source] io::Error),
     /// What was asked for cannot be written.
     #[error("the output: {0}")]

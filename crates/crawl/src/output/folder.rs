@@ -171,29 +171,39 @@ fn page_of(line: &str) -> Option<String> {
 }
 
 /// Takes the lines out of the index that a later one of the same page makes old, and those of pages that are gone. Readers see
-/// the old index or the new one.
-pub(super) fn tidy(folder: &Path) -> Result<(), StageError> {
+/// the old index or the new one. `note` is called with the length of the new one before it takes its place.
+pub(super) fn tidy(
+    folder: &Path,
+    note: &mut dyn FnMut(u64) -> Result<(), StageError>,
+) -> Result<(), StageError> {
     let path = folder.join(INDEX);
     if !path.exists() {
         return Ok(());
     }
     let locked = FileOutput::open(&path, Before::Unknown)?;
-    write_tidy(folder, &path).map_err(|e| locked.fail(e))
+    if let Some((new, length)) = tidied(folder, &path).map_err(|e| locked.fail(e))? {
+        note(length)?;
+        new.finish().map_err(|e| locked.fail(e))?;
+    }
+    Ok(())
 }
 
-fn write_tidy(folder: &Path, index: &Path) -> io::Result<()> {
+/// The new index and its length; `None` if the old one has no line too many.
+fn tidied(folder: &Path, index: &Path) -> io::Result<Option<(Replacement, u64)>> {
     let old = old_lines(folder, index)?;
     if !old.contains(&true) {
-        return Ok(());
+        return Ok(None);
     }
-    let mut new = Replacement::create(index)?;
+    let (mut new, mut length) = (Replacement::create(index)?, 0);
     for (line, old) in BufReader::new(File::open(index)?).split(b'\n').zip(old) {
         if !old {
-            new.write_all(&line?)?;
+            let line = line?;
+            new.write_all(&line)?;
             new.write_all(b"\n")?;
+            length += line.len() as u64 + 1;
         }
     }
-    new.finish()
+    Ok(Some((new, length)))
 }
 
 /// Returns for each line of an index if it is old. Only the hash of the path of a page is kept.
@@ -376,12 +386,12 @@ mod tests {
         assert_eq!(index.lines().count(), 4);
         index.push_str("what somebody else wrote\n");
         fs::write(path.join(INDEX), &index).unwrap();
-        tidy(&path).unwrap();
+        tidy(&path, &mut |_| Ok(())).unwrap();
         let tidied = fs::read_to_string(path.join(INDEX)).unwrap();
         let lines: Vec<&str> = index.lines().collect();
         assert_eq!(tidied, format!("{}\n{}\n{}\n", lines[0], lines[3], lines[4]));
         assert!(lines[3].contains("changes.md") && lines[3].contains("\"id\":\"4\""), "{}", lines[3]);
-        tidy(&path).unwrap();
+        tidy(&path, &mut |_| Ok(())).unwrap();
         assert_eq!(fs::read_to_string(path.join(INDEX)).unwrap(), tidied);
         assert_eq!(fs::read_dir(&path).unwrap().count(), 2, "nothing is left beside index and host");
     }

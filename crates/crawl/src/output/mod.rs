@@ -186,8 +186,8 @@ pub fn open(place: &Place, before: Before, fields: Option<Fields>) -> Result<Ope
 ///
 /// # Errors
 /// When it cannot be written.
-pub fn tidy(place: &Place) -> Result<(), StageError> {
-    if place.kind == Kind::Folder { folder::tidy(&place.path) } else { Ok(()) }
+pub fn tidy(place: &Place, note: &mut dyn FnMut(u64) -> Result<(), StageError>) -> Result<(), StageError> {
+    if place.kind == Kind::Folder { folder::tidy(&place.path, note) } else { Ok(()) }
 }
 
 /// Takes out of an output what an earlier round has written, for a round that replaces it and has brought nothing.

@@ -38,7 +38,7 @@ pub fn open(config: &Config) -> Result<(SqliteProjects, PathBuf), Failure> {
 pub(super) fn failure(path: &Path, error: &StoreError) -> Failure {
     let (exit, hint) = match error {
         StoreError::Corrupt(_) => {
-            (Exit::Damaged, "; restore it from a copy, or remove it, with all its projects, to start over")
+            (Exit::Damaged, "; restore it from a copy, or move it away to begin with a new database")
         }
         StoreError::Full(_) => (Exit::Storage, "; make room, or remove what stands in its place"),
         _ => (Exit::Storage, ""),

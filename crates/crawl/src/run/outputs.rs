@@ -7,7 +7,7 @@ use crate::{
     progress,
     state::{self, State},
 };
-use crawl_model::RunStore;
+use crawl_model::{OutputMark, RunStore};
 use std::path::Path;
 
 /// The outputs of a run.
@@ -66,12 +66,14 @@ pub(super) fn close(context: &Context, names: [&str; 2], ending: Ending) -> Resu
     if let Some(place) = place.as_ref().filter(|_| done && !context.config.output.replace.is_empty()) {
         state::replace_by_nothing(store, place)?;
     }
-    // the last change that may fail the run: once the end is noted, the same command begins another round
-    if state::note_end(store)?
-        && let Some(place) = &place
-        && let Err(error) = output::tidy(place)
-    {
-        tracing::warn!(%error, "the index of the folder is tidied at the end of the next round");
+    if let Some(place) = place.as_ref().filter(|_| done) {
+        let name = place.name();
+        // a kill between the two leaves an index that is longer than noted, as one that a user has added to
+        output::tidy(place, &mut |offset| {
+            Ok(store.settle(&[], &[OutputMark { name: name.clone(), offset }]).map(|_| ())?)
+        })?;
     }
+    // the last change: once the end is noted, the same command begins another round
+    state::note_end(store)?;
     Ok(())
 }

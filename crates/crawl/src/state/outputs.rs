@@ -349,8 +349,12 @@ mod tests {
         if !step() {
             return;
         }
+        output::tidy(place, &mut |offset| {
+            let mark = OutputMark { name: place.name(), offset };
+            Ok(state.store.settle(&[], &[mark]).map(|_| ())?)
+        })
+        .unwrap();
         assert!(crate::state::note_end(&*state.store).unwrap());
-        output::tidy(place).unwrap();
         step();
     }
 

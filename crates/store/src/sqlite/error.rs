@@ -68,13 +68,11 @@ pub(crate) fn io_error(path: &Path, error: &io::Error) -> StoreError {
         | io::ErrorKind::FileTooLarge
         | io::ErrorKind::NotADirectory
         | io::ErrorKind::AlreadyExists => StoreError::Full(text),
-        _ if error.raw_os_error().is_some_and(|code| NO_DESCRIPTOR.contains(&code)) => StoreError::Full(text),
+        // whatever the operating system refuses (EIO, EMFILE): the file cannot be used, and the same command may go on later
+        _ if error.raw_os_error().is_some() => StoreError::Full(text),
         _ => StoreError::Other(text),
     }
 }
-
-/// `ENFILE` and `EMFILE`, which are the same numbers on every Unix: the standard library has no kind for them.
-const NO_DESCRIPTOR: [i32; 2] = [23, 24];
 
 #[cfg(test)]
 mod tests {
@@ -95,7 +93,7 @@ mod tests {
 
     #[test]
     fn a_file_that_no_descriptor_is_left_for_cannot_be_written() {
-        for code in NO_DESCRIPTOR {
+        for code in [5, 23, 24] {
             let error = io_error(Path::new("lock"), &io::Error::from_raw_os_error(code));
             assert!(matches!(error, StoreError::Full(_)), "{error}");
         }
