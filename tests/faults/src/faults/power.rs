@@ -16,6 +16,7 @@ use std::{
     io::{self, Write},
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
+    time::SystemTime,
 };
 
 pub(super) fn run(case: &mut Case<'_>) -> io::Result<()> {
@@ -28,6 +29,7 @@ pub(super) fn run(case: &mut Case<'_>) -> io::Result<()> {
     case.tell(scenario.to_string());
     let world = case.world(scenario)?;
     let mut disk = Disk::of(&world.case())?;
+    disk.keep_in(&world.own("kept"))?;
     let ended = world.run(&With { record: true, ..With::default() })?;
     case.check_end(&ended);
     let log = shim::log(&world.own("log"))?;
@@ -90,6 +92,8 @@ struct Disk {
     by_inode: HashMap<u64, usize>,
     names: Names,
     pending: Vec<(usize, Name)>,
+    /// Files that were there before the run.
+    kept: HashMap<usize, Kept>,
 }
 
 #[derive(Clone, Default)]
@@ -139,6 +143,14 @@ fn apply_data(bytes: &mut Vec<u8>, data: &Data) {
     }
 }
 
+/// A file as it was before the run.
+struct Kept {
+    /// A link to it.
+    path: PathBuf,
+    bytes: Vec<u8>,
+    modified: SystemTime,
+}
+
 impl Disk {
     /// A folder as it stands, all of it durable.
     fn of(folder: &Path) -> io::Result<Self> {
@@ -147,6 +159,7 @@ impl Disk {
             by_inode: HashMap::new(),
             names: Names::default(),
             pending: Vec::new(),
+            kept: HashMap::new(),
         };
         let (files, folders) = walk(folder)?;
         disk.names.folders = folders;
@@ -156,6 +169,18 @@ impl Disk {
             disk.names.files.insert(path, file);
         }
         Ok(disk)
+    }
+
+    /// Keeps a link to each file in a folder, so that a file that is replaced can come back with its inode and its time.
+    fn keep_in(&mut self, folder: &Path) -> io::Result<()> {
+        fs::create_dir_all(folder)?;
+        for (path, file) in &self.names.files {
+            let (kept, bytes) = (folder.join(file.to_string()), self.files[*file].durable.clone());
+            fs::hard_link(path, &kept)?;
+            let modified = fs::metadata(path)?.modified()?;
+            self.kept.insert(*file, Kept { path: kept, bytes, modified });
+        }
+        Ok(())
     }
 
     fn add(&mut self, inode: u64, durable: Vec<u8>) -> usize {
@@ -266,16 +291,22 @@ impl Disk {
                 fs::remove_dir(path)?;
             }
         }
-        for (path, file) in &self.names.files {
-            let file = &self.files[*file];
+        for (path, number) in &self.names.files {
+            let (file, kept) = (&self.files[*number], self.kept.get(number));
             if fs::metadata(path).is_ok_and(|found| found.ino() != file.inode) {
                 fs::remove_file(path)?;
             }
             if let Some(parent) = path.parent() {
                 fs::create_dir_all(parent)?;
             }
+            if let Some(kept) = kept.filter(|_| !path.exists()) {
+                fs::hard_link(&kept.path, path)?;
+            }
             let mut out = OpenOptions::new().create(true).truncate(true).write(true).open(path)?;
             out.write_all(&file.durable)?;
+            if let Some(kept) = kept.filter(|kept| kept.bytes == file.durable) {
+                out.set_modified(kept.modified)?;
+            }
         }
         self.names.folders.iter().try_for_each(fs::create_dir_all)
     }
