@@ -299,11 +299,10 @@ fn bring_forward(context: &Context, state: &State) -> Result<(), Failure> {
     // pauses are spread over more than their time
     let longest = waits.into_iter().max().unwrap_or_default().saturating_mul(2);
     let longest_ms = i64::try_from(longest.as_millis()).unwrap_or(i64::MAX);
-    let moved = state.store.bring_forward(crate::context::now_ms().saturating_add(longest_ms))?;
+    let now = crate::context::now_ms();
+    let moved = state.store.bring_forward(now.saturating_add(longest_ms), now)?;
     if moved > 0 {
-        tracing::warn!(
-            "{moved} URLs were put off by a clock that was ahead: they wait no longer than {longest:?}"
-        );
+        tracing::warn!("{moved} URLs were put off by a clock that was ahead: they are fetched now");
     }
     Ok(())
 }

@@ -63,13 +63,13 @@ fn what_waits_for_too_long_is_brought_forward() {
         let lease = lease_one(&store);
         store.requeue(lease, due, 1, None).unwrap();
     }
-    assert_eq!(store.bring_forward(1_000).unwrap(), 1);
+    assert_eq!(store.bring_forward(1_000, 1_000).unwrap(), 1);
     assert_eq!(store.next_due().unwrap(), Some(50));
     let ready =
         |now| store.hosts_with_pending(Lane::Plain, now, 9).unwrap().iter().map(|h| h.pending).sum::<usize>();
     assert_eq!([ready(49), ready(50), ready(1_000)], [0, 1, 2]);
     drop(store);
-    assert_eq!(SqliteStore::open(dir.path()).unwrap().bring_forward(1_000).unwrap(), 0);
+    assert_eq!(SqliteStore::open(dir.path()).unwrap().bring_forward(1_000, 1_000).unwrap(), 0);
 }
 
 #[test]

@@ -119,17 +119,20 @@ impl SqliteStore {
         Ok(reopened)
     }
 
-    /// Makes the URLs that wait for a time later than `latest_ms` wait until then alone; returns how many. A clock that was
+    /// Makes URLs due now that wait for a time later than `latest_ms`, which no pause reaches; returns how many. A clock that was
     /// ahead when they were put off would put them off for as long as it was ahead.
     ///
     /// # Errors
     /// When storage fails; then nothing was changed.
-    pub fn bring_forward(&self, latest_ms: i64) -> Result<usize, StoreError> {
+    pub fn bring_forward(&self, latest_ms: i64, now_ms: i64) -> Result<usize, StoreError> {
         let mut inner = self.ready()?;
         let moved = inner.write(|conn, memory| {
-            let moved =
-                conn.execute("UPDATE waiting SET due = ?1 WHERE due > ?1", [latest_ms]).map_err(sql)?;
-            memory.next_due = memory.next_due.map(|due| due.min(latest_ms));
+            let moved = conn
+                .execute("UPDATE waiting SET due = ?2 WHERE due > ?1", [latest_ms, now_ms])
+                .map_err(sql)?;
+            if moved > 0 {
+                memory.next_due = Some(memory.next_due.map_or(now_ms, |due| due.min(now_ms)));
+            }
             Ok(moved)
         })?;
         inner.commit()?;
