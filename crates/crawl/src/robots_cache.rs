@@ -2,7 +2,7 @@
 
 use crate::{origin_cache::OriginCache, store::Store, stored_time};
 use crawl_fetch::{FetchError, Gate, HostSlot, HttpClient, RobotsPolicy};
-use crawl_model::{CachedRobots, HostKey, Origin, StoreError};
+use crawl_model::{CachedRobots, Origin, StoreError};
 use std::{
     sync::{
         Arc,
@@ -11,7 +11,6 @@ use std::{
     time::Duration,
 };
 use tokio::sync::OnceCell;
-use url::Url;
 
 /// Bytes of parsed rules that are kept in memory; what is dropped is read from the store again.
 const MAX_IN_MEMORY: usize = 32 << 20;
@@ -76,15 +75,6 @@ impl RobotsCache {
         usable.then(|| Arc::new(Robots { policy, error: None, expires_ms }))
     }
 
-    /// Keeps the pause that an origin asked for while its robots.txt is fetched anew, however old that request is.
-    fn keep_delay(&self, known: &CachedRobots, origin: &Origin, gate: &Gate) {
-        let delay = RobotsPolicy::from_cached(known, &self.product_token).crawl_delay();
-        let host = Url::parse(origin.as_str()).ok().as_ref().and_then(HostKey::of);
-        if let (Some(delay), Some(host)) = (delay, host) {
-            gate.set_crawl_delay(&host, delay);
-        }
-    }
-
     fn judge(&self, cached: &CachedRobots, error: Option<FetchError>) -> Arc<Robots> {
         let policy = RobotsPolicy::from_cached(cached, &self.product_token);
         let age = if policy.is_unreachable() { self.retry_after } else { self.max_age };
@@ -119,9 +109,6 @@ impl RobotsCache {
             .get_or_try_init(|| async {
                 first = true;
                 let known = store.load_robots(origin)?;
-                if let Some(known) = &known {
-                    self.keep_delay(known, origin, gate);
-                }
                 let known = known.filter(|known| stored_time::past(known.fetched_at_ms, now_ms).is_some());
                 if let Some(known) = &known {
                     let robots = self.judge(known, None);
