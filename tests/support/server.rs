@@ -1,5 +1,5 @@
 //! A small HTTP/1.1 server on loopback for tests and the demo. One thread a connection, at most
-//! [`MAX_CONNECTIONS`] of them; every read and write has a deadline, so that no client can keep a test alive.
+//! `MAX_CONNECTIONS` of them; every read and write has a deadline, so that no client can keep a test alive.
 
 use std::{
     io::{self, BufRead, BufReader, Read, Write},
