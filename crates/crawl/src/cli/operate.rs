@@ -49,7 +49,7 @@ pub struct StatusArgs {
 /// `crawl state`
 #[derive(Debug, Args)]
 pub struct StateJobArgs {
-    /// What to do with it
+    /// Check or repair the state
     #[command(subcommand)]
     pub job: StateJob,
 }

@@ -138,8 +138,8 @@ impl FileOutput {
         StageError::Output { name: self.name.clone(), source }
     }
 
-    /// Fails if the file is not the one, or not as long as, what this run has written: a mark beyond its end, or in a file that
-    /// nobody finds any more, would be a loss that nobody is told of.
+    /// Fails if the path names another file, or if its length is not what this run has written. Otherwise the state would
+    /// count records as written that the output does not hold.
     fn check(&self) -> io::Result<()> {
         if !self.regular {
             return Ok(());
