@@ -64,7 +64,12 @@ const SWITCHES: &[&str] = &[
     "--disable-features=BackForwardCache,RenderDocument,HttpsUpgrades,AvoidUnnecessaryBeforeUnloadCheckSync,PaintHolding,\
      Translate,MediaRouter,DialMediaRouteProvider,GlobalMediaControls,LensOverlay,OptimizationHints,\
      AutofillServerCommunication,CertificateTransparencyComponentUpdater,InterestFeedContentSuggestions,\
-     DestroyProfileOnBrowserClose,NetworkTimeServiceQuerying",
+     DestroyProfileOnBrowserClose,NetworkTimeServiceQuerying,AimEnabled,AimServerEligibilityEnabled,\
+     AimServerRequestOnStartupEnabled,PreconnectToSearch,PreconnectToSearchNonGoogle,SearchNavigationPrefetch",
+    // A whole browser asks its vendor for accounts and for push messages some seconds after its start. No switch turns this
+    // off. Port 9 is one of those to which the browser refuses to connect.
+    "--gaia-url=http://127.0.0.1:9/",
+    "--gcm-checkin-url=http://127.0.0.1:9/",
     "--disable-back-forward-cache",
     // No window is opened by a page, whatever its script calls.
     "--block-new-web-contents",
