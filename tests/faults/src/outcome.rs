@@ -70,7 +70,9 @@ impl Outcome {
             (_, format) => lines_of(&output, format, torn, |line| record(line, "", world, records))?,
         }
         if scenario.format == Format::Project && scenario.is_crawl() && !torn {
-            project(&world.case().join("projects.sqlite"), world, records)?;
+            let path = world.case().join("projects.sqlite");
+            check_projects(&path, world)?;
+            project(&path, world, records)?;
         }
         if scenario.is_crawl() {
             let errors = &mut outcome.errors;
@@ -273,6 +275,16 @@ fn markdown(path: &Path, world: &World, into: &mut Found) -> Result<(), String> 
     let url = front.lines().find_map(|line| line.strip_prefix("url: ")).unwrap_or_default().trim_matches('"');
     put(into, world.named(url), &world.named(body));
     Ok(())
+}
+
+/// Has the program check its database of projects.
+fn check_projects(path: &Path, world: &World) -> Result<(), String> {
+    let arguments = ["projects", "check", "--database", &path.to_string_lossy()];
+    let ended = world.run_other(&arguments).map_err(|e| e.to_string())?;
+    match ended.code {
+        Some(0) => Ok(()),
+        code => Err(format!("check of the projects: exit {code:?}: {}", last_line(&ended.stderr))),
+    }
 }
 
 fn project(path: &Path, world: &World, into: &mut Found) -> Result<(), String> {

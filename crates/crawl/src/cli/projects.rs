@@ -62,6 +62,8 @@ pub enum ProjectsWhat {
     },
     /// Find what the domains of a project repeat, and clean its pages of it.
     Analyze(AnalyzeArgs),
+    /// Check the database: its structure, and each page against its checksum. Exit code 7 if anything is damaged.
+    Check,
 }
 
 /// `crawl projects analyze`

@@ -1,6 +1,6 @@
 //! `crawl projects`: the projects of a database, on the command line.
 
-use super::write_out;
+use super::{state, write_out};
 use crate::{
     cli::{AnalyzeArgs, DedupMode, ProjectsArgs, ProjectsWhat},
     config,
@@ -11,29 +11,44 @@ use crate::{
         ProjectAnalysisResult, ProjectError, Projects,
     },
 };
+use crawl_model::StoreError;
+use crawl_store::SqliteProjects;
 use serde::Serialize;
-use std::{fmt::Write, sync::Arc};
+use std::{fmt::Write, path::Path, sync::Arc};
 
 pub fn run(args: &ProjectsArgs) -> Result<Exit, Failure> {
     let settings =
         config::load(args.database.config.as_deref(), config::environment()?, args.database.overrides())?;
     crate::logging::start(&settings.log)?;
-    let (store, _) = projects::open(&settings)?;
-    let projects = Projects::new(Arc::new(store), settings.dedup);
+    let (store, path) = projects::open(&settings)?;
+    let store = Arc::new(store);
+    let projects = Projects::new(store.clone(), settings.dedup);
     let out = match &args.what {
         ProjectsWhat::List => list(&projects, args.json),
         ProjectsWhat::Create { name } => projects.create(name).map(|made| one(&made, args.json)),
         ProjectsWhat::Show { project } => show(&projects, project, args.json),
         ProjectsWhat::Delete { project } => delete(&projects, project, args.json),
         ProjectsWhat::Analyze(asked) => analyze(&projects, asked, args.json),
+        ProjectsWhat::Check => return check(&store, &path),
     }?;
     write_out(out.as_bytes())?;
     Ok(Exit::Done)
 }
 
+fn check(store: &SqliteProjects, path: &Path) -> Result<Exit, Failure> {
+    let report = store.check().map_err(|error| projects::failure(path, &error))?;
+    write_out(state::findings(path, &report).as_bytes())?;
+    if report.findings.is_empty() {
+        return Ok(Exit::Done);
+    }
+    let faults = format!("{} faults were found", report.findings.len());
+    Err(projects::failure(path, &StoreError::Corrupt(faults)))
+}
+
 impl From<ProjectError> for Failure {
     fn from(error: ProjectError) -> Self {
         let exit = match &error {
+            ProjectError::Store(StoreError::Corrupt(_)) => Exit::Damaged,
             ProjectError::Store(_) => Exit::Storage,
             ProjectError::Stopped => Exit::Interrupted,
             _ => Exit::Usage,

@@ -9,7 +9,7 @@ use crate::{
     state,
 };
 use crawl_model::StoreError;
-use crawl_store::{RepairReport, SqliteStore, StateLock};
+use crawl_store::{CheckReport, RepairReport, SqliteStore, StateLock};
 use serde::Deserialize;
 use std::{
     fmt::Write as _,
@@ -48,7 +48,17 @@ fn check(dir: &Path) -> Result<Exit, Failure> {
     }
     state::require_database(dir)?;
     let report = SqliteStore::check(dir).map_err(usage).map_err(|e| e.in_state(dir))?;
-    let mut out = format!("{}\n", dir.display());
+    write_out(findings(dir, &report).as_bytes())?;
+    if report.findings.is_empty() {
+        return Ok(Exit::Done);
+    }
+    let faults = format!("{} faults were found", report.findings.len());
+    Err(Failure::from(StoreError::Corrupt(faults)).in_state(dir))
+}
+
+/// The report of a check, as it is printed.
+pub(super) fn findings(of: &Path, report: &CheckReport) -> String {
+    let mut out = format!("{}\n", of.display());
     for (what, count) in &report.looked_at {
         let _ = writeln!(out, "  {count:>12}  {what}");
     }
@@ -58,12 +68,7 @@ fn check(dir: &Path) -> Result<Exit, Failure> {
     if report.findings.is_empty() {
         let _ = writeln!(out, "  no damage found");
     }
-    write_out(out.as_bytes())?;
-    if report.findings.is_empty() {
-        return Ok(Exit::Done);
-    }
-    let faults = format!("{} faults were found", report.findings.len());
-    Err(Failure::from(StoreError::Corrupt(faults)).in_state(dir))
+    out
 }
 
 fn repair(dir: &Path) -> Result<Exit, Failure> {

@@ -8,7 +8,7 @@ mod types;
 
 pub use analysis::{Analysis, Progress, analyze};
 pub use keeper::{KeepError, Keeper, source_of};
-pub use place::{default_database, open};
+pub use place::{default_database, failure, open};
 pub use types::*;
 
 use crate::{config::DedupSection, context::now_ms};

@@ -35,7 +35,7 @@ pub fn open(config: &Config) -> Result<(SqliteProjects, PathBuf), Failure> {
 }
 
 /// An error of the database at a path, with the way out.
-pub(super) fn failure(path: &Path, error: &StoreError) -> Failure {
+pub fn failure(path: &Path, error: &StoreError) -> Failure {
     let (exit, hint) = match error {
         StoreError::Corrupt(_) => {
             (Exit::Damaged, "; restore it from a copy, or move it away to begin with a new database")

@@ -1,11 +1,22 @@
 //! Checksums of blobs: SQLite itself does not notice a changed byte inside one.
 
 use rusqlite::{Row, types::ValueRef};
-use xxhash_rust::xxh3::xxh3_64;
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 /// The checksum that is stored beside a blob.
 pub(super) fn checksum(blob: &[u8]) -> i64 {
     xxh3_64(blob).cast_signed()
+}
+
+/// The checksum of several columns of a row. `None` differs from an empty text.
+pub(super) fn checksum_of(columns: &[Option<&str>]) -> i64 {
+    let mut hash = Xxh3::new();
+    for column in columns {
+        let length = column.map_or(u64::MAX, |text| text.len() as u64);
+        hash.update(&length.to_le_bytes());
+        hash.update(column.unwrap_or_default().as_bytes());
+    }
+    hash.digest().cast_signed()
 }
 
 /// Returns true if a blob is the one that the checksum was made of. Rows of older versions have none and pass.

@@ -7,7 +7,7 @@ use super::{
     number,
     rows::{self, groups_json, json},
 };
-use crate::sqlite::error::sql;
+use crate::sqlite::{checksum::checksum_of, error::sql};
 use crawl_model::{Analysis, AnalysisPage, DomainFindings, DomainPages, ProjectId, StoreError};
 use rusqlite::{Connection, TransactionBehavior, params};
 use uuid::Uuid;
@@ -18,14 +18,15 @@ const READ_BYTES: usize = 4 << 20;
 
 /// Project, domain, number to go on after, groups or NULL, how many.
 pub(super) const PAGES: &str = "\
-SELECT number, revision, url, metadata ->> 'title', metadata ->> 'extractor', content
+SELECT number, revision, url, metadata ->> 'title', metadata ->> 'extractor', content, domain, source_group, metadata, checksum
 FROM sources
 WHERE project_id = ?1 AND domain = ?2 AND number > ?3
     AND (?4 IS NULL OR source_group IN (SELECT value FROM json_each(?4)))
 ORDER BY number LIMIT ?5";
 
 const STAGE: &str = "\
-CREATE TEMP TABLE done_pages (number INTEGER PRIMARY KEY, revision INTEGER NOT NULL, cleaned TEXT) STRICT;
+CREATE TEMP TABLE done_pages (number INTEGER PRIMARY KEY, revision INTEGER NOT NULL, cleaned TEXT,
+    checksum INTEGER NOT NULL) STRICT;
 CREATE TEMP TABLE done_domains (
     id TEXT NOT NULL, domain TEXT NOT NULL PRIMARY KEY, hashes TEXT NOT NULL, pages INTEGER NOT NULL,
     total INTEGER NOT NULL, boilerplate INTEGER NOT NULL, bytes INTEGER NOT NULL, threshold_pct REAL NOT NULL,
@@ -34,7 +35,7 @@ CREATE TEMP TABLE done_domains (
 
 /// The revision keeps a result from a page that has another text now; the project from a number that was given anew.
 const COPY_PAGES: &str = "\
-UPDATE sources SET cleaned_content = done.cleaned FROM temp.done_pages AS done
+UPDATE sources SET cleaned_content = done.cleaned, cleaned_checksum = done.checksum FROM temp.done_pages AS done
 WHERE sources.number = done.number AND sources.revision = done.revision AND sources.project_id = ?1";
 
 /// `WHERE true`: without it the parser takes ON for that of a join.
@@ -102,8 +103,11 @@ impl Analysis for SqliteAnalysis {
 
     fn put_page(&mut self, page: &AnalysisPage, cleaned: Option<&str>) -> Result<(), StoreError> {
         let mut insert =
-            self.conn.prepare_cached("INSERT INTO temp.done_pages VALUES (?1, ?2, ?3)").map_err(sql)?;
-        insert.execute((page.number, page.revision, cleaned)).map(drop).map_err(sql)
+            self.conn.prepare_cached("INSERT INTO temp.done_pages VALUES (?1, ?2, ?3, ?4)").map_err(sql)?;
+        insert
+            .execute((page.number, page.revision, cleaned, rows::text_checksum(cleaned)))
+            .map(drop)
+            .map_err(sql)
     }
 
     fn put_domain(&mut self, findings: DomainFindings) -> Result<(), StoreError> {
@@ -148,12 +152,25 @@ impl Analysis for SqliteAnalysis {
 }
 
 fn page_of(row: &rusqlite::Row<'_>) -> rusqlite::Result<AnalysisPage> {
-    Ok(AnalysisPage {
+    let page = AnalysisPage {
         number: row.get(0)?,
         revision: row.get(1)?,
         url: row.get(2)?,
         title: row.get(3)?,
         extractor: row.get(4)?,
         content: row.get(5)?,
-    })
+    };
+    let (domain, group, metadata) = (row.get_ref(6)?, row.get_ref(7)?, row.get_ref(8)?);
+    let found = checksum_of(&[
+        Some(&page.url),
+        domain.as_str_or_null()?,
+        group.as_str_or_null()?,
+        metadata.as_str_or_null()?,
+        Some(&page.content),
+    ]);
+    let stored: Option<i64> = row.get(9)?;
+    if stored.is_some_and(|stored| stored != found) {
+        return Err(rows::damaged(&page.url));
+    }
+    Ok(page)
 }

@@ -1,6 +1,7 @@
 //! [`ProjectStore`] on SQLite: one file that several processes may write, a crawl beside a server.
 
 mod analysis;
+mod check;
 mod rows;
 
 use super::{
@@ -25,6 +26,7 @@ use uuid::Uuid;
 const MIGRATIONS: Migrations = &[
     include_str!("../migrations/projects/0001_projects.sql"),
     include_str!("../migrations/projects/0002_texts.sql"),
+    include_str!("../migrations/projects/0003_checksums.sql"),
 ];
 
 /// Marks the file as ours (`PRAGMA application_id`), so that another program's database is not written to: "crwl".
@@ -176,6 +178,8 @@ impl ProjectStore for SqliteProjects {
                         page.metadata,
                         page.content,
                         page.cleaned_content,
+                        rows::page_checksum(page),
+                        rows::text_checksum(page.cleaned_content.as_deref()),
                     ])
                     .map_err(sql)?;
             }
@@ -277,15 +281,21 @@ fn at_most(limit: usize) -> i64 {
 
 /// What is on the left side of an assignment's `sources.` is the row as it was.
 const UPSERT: &str = "\
-INSERT INTO sources (project_id, id, url, domain, source_group, created_at, updated_at, metadata, content, cleaned_content)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7, ?8, ?9)
+INSERT INTO sources (project_id, id, url, domain, source_group, created_at, updated_at, metadata, content, cleaned_content,
+    checksum, cleaned_checksum)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7, ?8, ?9, ?10, ?11)
 ON CONFLICT (project_id, id) DO UPDATE SET
+    url = excluded.url,
+    domain = excluded.domain,
     source_group = excluded.source_group,
     updated_at = excluded.updated_at,
     metadata = excluded.metadata,
     revision = sources.revision + (sources.content <> excluded.content),
     cleaned_content = CASE WHEN sources.content = excluded.content
         THEN coalesce(sources.cleaned_content, excluded.cleaned_content) ELSE excluded.cleaned_content END,
+    cleaned_checksum = CASE WHEN sources.content = excluded.content AND sources.cleaned_content IS NOT NULL
+        THEN sources.cleaned_checksum ELSE excluded.cleaned_checksum END,
+    checksum = excluded.checksum,
     content = excluded.content";
 
 #[cfg(test)]
@@ -314,11 +324,11 @@ mod tests {
         let version = |conn: &Connection| -> u32 {
             conn.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap()
         };
-        assert_eq!(version(&store.writer()), 2);
-        store.writer().pragma_update(None, "user_version", 3).unwrap();
+        assert_eq!(version(&store.writer()), 3);
+        store.writer().pragma_update(None, "user_version", 4).unwrap();
         drop(store);
-        assert!(matches!(SqliteProjects::open(&path), Err(StoreError::Version { found: 3, known: 2 })));
-        Connection::open(&path).unwrap().pragma_update(None, "user_version", 2).unwrap();
+        assert!(matches!(SqliteProjects::open(&path), Err(StoreError::Version { found: 4, known: 3 })));
+        Connection::open(&path).unwrap().pragma_update(None, "user_version", 3).unwrap();
         assert!(SqliteProjects::open(&path).unwrap().project_named("kept").unwrap().is_some());
     }
 

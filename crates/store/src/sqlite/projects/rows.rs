@@ -1,11 +1,11 @@
 //! Rows to values, and the questions that give them.
 
-use crate::sqlite::error::sql;
+use crate::sqlite::{checksum::checksum_of, error::sql};
 use crawl_model::{
     DomainBoilerplate, DomainFindings, DomainPages, NewSource, Project, ProjectId, Source, StoreError, UrlKey,
 };
 use rusqlite::{Connection, Row, types::Type};
-use std::error::Error;
+use std::{error::Error, io};
 use uuid::Uuid;
 
 /// Goes before a condition; the count reads an index alone.
@@ -14,7 +14,8 @@ SELECT number, id, name, created_at, (SELECT count(*) FROM sources WHERE project
 
 /// Project, number to go on after, domain or NULL, groups or NULL, how many.
 pub(super) const SOURCES: &str = "\
-SELECT number, id, url, domain, source_group, created_at, updated_at, metadata, content, cleaned_content
+SELECT number, id, url, domain, source_group, created_at, updated_at, metadata, content, cleaned_content,
+    checksum, cleaned_checksum
 FROM sources
 WHERE project_id = ?1 AND number > ?2 AND (?3 IS NULL OR domain = ?3)
     AND (?4 IS NULL OR source_group IN (SELECT value FROM json_each(?4)))
@@ -22,8 +23,21 @@ ORDER BY number LIMIT ?5";
 
 /// Project and identity.
 pub(super) const SOURCE: &str = "\
-SELECT number, id, url, domain, source_group, created_at, updated_at, metadata, content, cleaned_content
+SELECT number, id, url, domain, source_group, created_at, updated_at, metadata, content, cleaned_content,
+    checksum, cleaned_checksum
 FROM sources WHERE project_id = ?1 AND id = ?2";
+
+/// All pages of all projects.
+pub(super) const ALL_SOURCES: &str = "\
+SELECT number, id, url, domain, source_group, created_at, updated_at, metadata, content, cleaned_content,
+    checksum, cleaned_checksum
+FROM sources ORDER BY number";
+
+/// All analyses of all projects.
+pub(super) const ALL_BOILERPLATE: &str = "\
+SELECT id, domain, boilerplate_hashes, pages_analyzed, blocks_total, blocks_boilerplate, bytes_removed_avg,
+    threshold_pct, min_pages, min_block_chars, mode, source_groups, created_at, updated_at
+FROM domain_boilerplate";
 
 /// Project, and groups or NULL.
 pub(super) const DOMAINS: &str = "\
@@ -73,20 +87,46 @@ pub(super) fn project_of(row: &Row<'_>) -> rusqlite::Result<Project> {
 pub(super) fn source_of(row: &Row<'_>) -> rusqlite::Result<Source> {
     let digits: String = row.get(1)?;
     let id = Uuid::try_parse(&digits).map_err(|e| bad(1, e))?;
+    let page = NewSource {
+        url: row.get(2)?,
+        domain: row.get(3)?,
+        source_group: row.get(4)?,
+        metadata: row.get(7)?,
+        content: row.get(8)?,
+        cleaned_content: row.get(9)?,
+    };
+    let (stored, cleaned): (Option<i64>, Option<i64>) = (row.get(10)?, row.get(11)?);
+    let is_intact = stored.is_none_or(|stored| stored == page_checksum(&page))
+        && cleaned.is_none_or(|stored| stored == text_checksum(page.cleaned_content.as_deref()));
+    if !is_intact {
+        return Err(damaged(&page.url));
+    }
     Ok(Source {
         number: row.get(0)?,
         id: UrlKey(id.into_bytes()),
-        page: NewSource {
-            url: row.get(2)?,
-            domain: row.get(3)?,
-            source_group: row.get(4)?,
-            metadata: row.get(7)?,
-            content: row.get(8)?,
-            cleaned_content: row.get(9)?,
-        },
+        page,
         created_at_ms: row.get(5)?,
         updated_at_ms: row.get(6)?,
     })
+}
+
+/// The checksum of a page without its cleaned text.
+pub(super) fn page_checksum(page: &NewSource) -> i64 {
+    let group = page.source_group.as_deref();
+    checksum_of(&[Some(&page.url), Some(&page.domain), group, Some(&page.metadata), Some(&page.content)])
+}
+
+/// The checksum of a cleaned text, or of its absence.
+pub(super) fn text_checksum(text: Option<&str>) -> i64 {
+    checksum_of(&[text])
+}
+
+/// The error of a row that does not fit its checksum.
+pub(super) fn damaged(url: &str) -> rusqlite::Error {
+    let words = format!(
+        "the stored page {url} does not fit its checksum: restore the database, or crawl the page again with --fresh"
+    );
+    bad(10, io::Error::new(io::ErrorKind::InvalidData, words))
 }
 
 pub(super) fn boilerplate_of(row: &Row<'_>) -> rusqlite::Result<DomainBoilerplate> {
