@@ -284,7 +284,9 @@ pub enum StageError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The output cannot be written.
-    #[error("{name}: cannot be written")]
+    #[error(
+        "{name}: cannot be written; make room, or remove what stands in its place, and the same command goes on"
+    )]
     Output {
         /// The file.
         name: String,

@@ -3,10 +3,10 @@
 use crate::{
     config::{ConfigError, ConfigErrors},
     context::{Ending, StageError},
-    projects::KeepError,
+    projects::{self, KeepError},
 };
 use crawl_model::StoreError;
-use std::path::Path;
+use std::{io, path::Path};
 
 /// What a process ends with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,11 +97,26 @@ impl Failure {
                  without it"
             ),
             Some(StoreError::Full(_)) => {
-                format!("{dir}: the state cannot be written; the same command goes on once it can")
+                format!(
+                    "{dir}: the state cannot be written; make room, or remove what stands in its place, and the same command goes on"
+                )
             }
             _ => return self,
         };
         Self { error: self.error.context(words), ..self }
+    }
+
+    /// An error of reading an input: a usage error if the path is wrong, and one of storage if the system cannot read it now.
+    pub fn input(path: &Path, error: &io::Error) -> Self {
+        let exit = match error.kind() {
+            io::ErrorKind::NotFound
+            | io::ErrorKind::PermissionDenied
+            | io::ErrorKind::IsADirectory
+            | io::ErrorKind::NotADirectory => Exit::Usage,
+            _ if error.raw_os_error().is_some() => Exit::Storage,
+            _ => Exit::Usage,
+        };
+        Self::new(exit, format!("{}: {error}", path.display()))
     }
 
     /// An error of this kind while doing something with a name.
@@ -132,6 +147,9 @@ impl From<StageError> for Failure {
     fn from(error: StageError) -> Self {
         match error {
             StageError::Store(error) => error.into(),
+            StageError::Project { name, source: KeepError::Store(error) } => {
+                projects::failure(Path::new(&name), &error)
+            }
             error => Self { exit: Exit::of(&error), error: error.into() },
         }
     }

@@ -6,7 +6,7 @@ mod outputs;
 pub use build::context;
 
 use crate::{
-    archive::Archive,
+    archive::{self, Archive},
     cli::RunArgs,
     config::{self, Config, Emit, LogFormat},
     context::{Context, Ending, StageError},
@@ -147,7 +147,10 @@ impl Session {
         let Self { context, outputs: outputs::Outputs { records, errors } } = self;
         let outcome = pipeline::run(Arc::clone(&context), records, errors).await;
         // whatever happened, what is in it is whole
-        let ended = context.archive.as_ref().map_or(Ok(()), Archive::finish);
+        let ended = context.archive.as_ref().map_or(Ok(()), |archive| {
+            archive.finish()?;
+            archive::forget(&*context.store).map_err(StageError::Store)
+        });
         outcome.and(ended)
     }
 }
@@ -313,14 +316,23 @@ fn full_context(config: Config, state: &State, platform: &Platform) -> Result<Co
     let mut context = build::context_on(platform, config, Arc::clone(&state.store) as Arc<dyn Store>)?;
     context.keeper = keeper;
     context.recrawl.whole = state.new_round;
+    let loss = archive::loss(&*context.store, Path::new(&context.config.archive.dir))?;
     if let Some(archive) = Archive::open(&context.config, context.cpu.clone())? {
-        if archive.damaged_bytes() > 0 {
-            let (folder, bytes) = (&context.config.archive.dir, archive.damaged_bytes());
+        let (folder, bytes) = (&context.config.archive.dir, archive.damaged_bytes());
+        let damage = match loss {
+            Some(loss) => Some(loss),
+            None if bytes > 0 => {
+                Some(format!("{folder}: {bytes} damaged bytes of an earlier run were put aside"))
+            }
+            None => None,
+        };
+        if let Some(damage) = damage {
             let damage = format!(
-                "{folder}: {bytes} damaged bytes of an earlier run were put aside, and the records in them are lost; the crawl is complete"
+                "{damage}, and the records in them are lost; the crawl is complete, and --fresh -O archives all of it again"
             );
             state::note_damage(&*context.store, &damage)?;
         }
+        archive::forget(&*context.store)?;
         archive.run(state.new_round)?;
         context.client.record_to(Arc::new(archive.clone()));
         context.archive = Some(archive);

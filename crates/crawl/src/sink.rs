@@ -40,6 +40,8 @@ pub struct Sink {
     shares: Vec<LargeShare>,
     duplicates: Duplicates,
     tally: Tally,
+    /// The file of the archive that the store knows to be written.
+    archived: String,
 }
 
 /// Counts that become true when the batch is settled.
@@ -81,6 +83,7 @@ impl Sink {
             sources: Vec::new(),
             shares: Vec::new(),
             tally: Tally::default(),
+            archived: String::new(),
         }
     }
 
@@ -240,10 +243,12 @@ impl Sink {
 
     fn commit(&mut self) -> Result<(), StageError> {
         // first: no line is written of a page that is not in the archive
-        if let Some(archive) = &self.context.archive {
-            archive.sync()?;
-        }
         let mut marks = Vec::new();
+        if let Some(archive) = &self.context.archive
+            && let Some(reach) = archive.sync()?
+        {
+            marks.push(reach.mark(&*self.context.store, &mut self.archived)?);
+        }
         let written = self.records.batch_bytes() + self.error_lines.len();
         if self.records.batch_bytes() > 0 {
             let offset = self.records.commit()?;

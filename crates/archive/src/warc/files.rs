@@ -125,12 +125,14 @@ impl WarcFiles {
         Ok(())
     }
 
-    /// Makes what was appended durable.
+    /// Makes what was appended durable; returns the path that the present file will have when it is ended, and its length.
     ///
     /// # Errors
     /// When that cannot be done.
-    pub fn sync(&mut self) -> io::Result<()> {
-        self.current.as_ref().map_or(Ok(()), |current| current.file.sync_data())
+    pub fn sync(&mut self) -> io::Result<Option<(PathBuf, u64)>> {
+        let Some(current) = &self.current else { return Ok(None) };
+        current.file.sync_data()?;
+        Ok(Some((closed_name(&current.path), current.length)))
     }
 
     /// Ends the present file.

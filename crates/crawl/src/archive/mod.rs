@@ -5,10 +5,12 @@
 //! of the output is in the archive, whatever kills the process; one that was fetched again after that is there twice.
 
 mod decision;
+mod reach;
 pub mod replay;
 mod scratch;
 
 pub use decision::{Decided, Decision};
+pub use reach::{MARK, Reach, forget, loss};
 
 use crate::{
     config::Config,
@@ -169,14 +171,15 @@ impl Archive {
         self.shared.check()
     }
 
-    /// Makes everything that was kept so far durable.
+    /// Makes everything that was kept so far durable; returns how far the present file reaches, if there is one.
     ///
     /// # Errors
     /// When that cannot be done, or something could not be kept.
-    pub fn sync(&self) -> Result<(), StageError> {
+    pub fn sync(&self) -> Result<Option<Reach>, StageError> {
         self.shared.check()?;
         let synced = self.shared.state().files.sync();
-        synced.map_err(|e| self.shared.fail(e))
+        let reach = synced.map_err(|e| self.shared.fail(e))?;
+        Ok(reach.map(|(file, length)| Reach { file, length }))
     }
 
     /// Ends the last file.

@@ -47,6 +47,15 @@ impl Scratch {
     }
 }
 
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // the folder's own drop then tries a second time
+        if let Err(error) = fs::remove_dir_all(self.folder.path()) {
+            tracing::debug!(folder = %self.folder.path().display(), %error, "not removed at the first try");
+        }
+    }
+}
+
 fn remove_leftovers(base: &Path, prefix: &str) {
     let own = rustix::process::geteuid().as_raw();
     for entry in fs::read_dir(base).into_iter().flatten().flatten() {

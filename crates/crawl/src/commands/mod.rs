@@ -89,7 +89,7 @@ fn open(path: Option<&Path>) -> Result<Box<dyn BufRead>, Failure> {
         Some(path) if path.as_os_str() == "-" => Ok(Box::new(BufReader::new(io::stdin()))),
         Some(path) => File::open(path)
             .map(|file| Box::new(BufReader::with_capacity(1 << 20, file)) as Box<dyn BufRead>)
-            .map_err(|e| Failure::usage(format!("{}: {e}", path.display()))),
+            .map_err(|e| Failure::input(path, &e)),
     }
 }
 
@@ -97,7 +97,7 @@ fn read_all(path: Option<&Path>) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
     open(path)?
         .read_to_end(&mut bytes)
-        .map_err(|e| Failure::usage(format!("the input cannot be read: {e}")))?;
+        .map_err(|e| Failure::input(path.unwrap_or(Path::new("standard input")), &e))?;
     Ok(bytes)
 }
 

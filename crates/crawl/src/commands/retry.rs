@@ -66,7 +66,7 @@ fn is_unfinished(store: &SqliteStore) -> Result<bool, StoreError> {
 /// Puts back what the error log of the last round names.
 fn reopen(dir: &Path, kinds: &[String]) -> Result<Found, Failure> {
     let log = dir.join("errors.jsonl");
-    let fail = |e: std::io::Error| Failure::usage(format!("{}: {e}", log.display()));
+    let fail = |e: std::io::Error| Failure::input(&log, &e);
     let lines = BufReader::new(File::open(&log).map_err(fail)?).lines();
     let _lock = StateLock::acquire(dir)?;
     state::require_database(dir)?;

@@ -2,6 +2,7 @@
 
 use super::write_out;
 use crate::{
+    archive,
     cli::{StateArgs, StateJob, StateJobArgs},
     config,
     exit::{Exit, Failure},
@@ -111,7 +112,7 @@ fn adopt(dir: &Path) -> Result<Adopted, Failure> {
     let mut adopted = Adopted::default();
     for (name, reach) in store.output_marks()? {
         let path = Path::new(&name);
-        if path.file_name().is_some_and(|name| name == "errors.jsonl") {
+        if name.starts_with(archive::MARK) || path.file_name().is_some_and(|name| name == "errors.jsonl") {
             continue;
         }
         let readable = path.extension().is_some_and(|ending| ending == "jsonl" || ending == "ndjson");
