@@ -159,6 +159,8 @@ pub fn exit(life: &Life) -> Result<(), String> {
     let done = matches!(life.end, End::Exited(E::Done | E::NoSeed));
     let allowed = match (life.fault, life.struck) {
         (Fault::KillAtCall { .. } | Fault::KillAtTime(_), true) => life.end == End::Died,
+        // the last call makes the end of the round durable, which is noted by then
+        (Fault::StoreFails { call, .. }, true) if done => call + 1 == life.calls,
         (Fault::StoreFails { full: true, .. }, true) => life.end == End::Exited(E::Storage),
         (Fault::StoreFails { full: false, .. }, true) => life.end == End::Exited(E::Internal),
         (Fault::Interrupt(_), true) => done || life.end == End::Exited(E::Interrupted),

@@ -247,8 +247,9 @@ impl Gate {
         if host.crawl_delay != wanted {
             host.crawl_delay = wanted;
             // The request that brought robots.txt may have ended: the pause after it is the longer one, too. With several
-            // requests at a time the one in flight has begun its pause, by the delay that was known then.
-            let begun_by = if host.in_flight == 0 { 0 } else { host.begun_by };
+            // requests at a time the one in flight has begun its pause, by the delay that was known then. A slot that is
+            // given back ends the pause only where the host has had no request.
+            let begun_by = if host.in_flight == 0 || host.asked { 0 } else { host.begun_by };
             if wanted > settings.delay && (host.in_flight == 0 || settings.host_concurrency > 1) {
                 host.begin_pause(settings, begun_by);
                 host.outdated = *slots;

@@ -413,6 +413,20 @@ async fn slots_that_were_given_before_the_crawl_delay_was_known_come_again() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_slot_that_comes_back_ends_no_crawl_delay_that_a_request_began() {
+    let gate = Gate::new(PolitenessSettings { host_concurrency: 3, ..exact(50) });
+    let robots = gate.try_acquire(&key("a")).ok().unwrap();
+    advance(Duration::from_millis(50)).await;
+    // waits for robots.txt
+    let page = gate.try_acquire(&key("a")).ok().unwrap();
+    robots.finish(status(200));
+    gate.set_crawl_delay(&key("a"), Duration::from_secs(1));
+    assert!(page.is_outdated());
+    page.give_back();
+    assert_eq!(wait(&gate, "a"), Duration::from_secs(1));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_watched_host_is_named_when_its_slot_is_freed() {
     let gate = Gate::new(exact(1_000));
     let slot = gate.try_acquire_watched(&key("a")).ok().unwrap();
