@@ -1,0 +1,88 @@
+//! The repetition filter: phrases, thresholds and branches of the guide, by their names there.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
+
+mod support;
+
+use crawl_quality::Cause;
+use support::{checker, defaults, value};
+
+/// Words that differ, of letters alone and no stop words.
+fn words(count: usize) -> String {
+    let word = |n: usize| n.to_string().bytes().map(|b| char::from(b'a' + b - b'0')).collect::<String>();
+    (0..count).map(|n| format!("zq{} ", word(n))).collect()
+}
+
+fn ratio(text: &str) -> f64 {
+    let checker = checker(|s| s.text.min_words = 0);
+    value(&checker, &checker.assess(text, "en"), "text.word_repetition_ratio").unwrap()
+}
+
+/// The 47 words that the guide leaves out.
+const COMMON: &str = "the a an and or but in on at to for of with by from as is was are were be been have has had do does \
+    did will would should could may might must can this that these those i you he she it we they";
+
+#[test]
+fn common_words_of_the_guide_are_left_out() {
+    let listed: Vec<&str> = COMMON.split_whitespace().collect();
+    for word in &listed {
+        let text = format!("{}{}", format!("{word} ").repeat(40), words(20));
+        assert!((ratio(&text) - 0.05).abs() < 1e-9, "{word}: {}", ratio(&text));
+    }
+    let upper = format!("{}{}", "THE The ".repeat(20), words(20));
+    assert!((ratio(&upper) - 0.05).abs() < 1e-9, "in any case");
+}
+
+#[test]
+fn the_keys_of_the_guide_have_its_defaults() {
+    let text = defaults().text;
+    assert_eq!(text.max_word_repetition_ratio, 0.2);
+    assert!(text.max_char_repetition_ratio > 0.0 && text.max_ngram_repetition > 0.0);
+    assert_eq!(text.min_content_words, 5);
+}
+
+#[test]
+fn a_higher_threshold_keeps_what_repeats_for_a_reason() {
+    // a quarter of the content words is one, always in the same company
+    let text = format!("{}{}", "stain remover ".repeat(25), words(50));
+    let fails = |most: f64| {
+        let checker = checker(|s| s.text.max_word_repetition_ratio = most);
+        !checker.quality(&checker.assess(&text, "en")).failed.is_empty()
+            && checker
+                .quality(&checker.assess(&text, "en"))
+                .failed
+                .contains(&"text.word_repetition_ratio".into())
+    };
+    assert!(fails(0.2) && !fails(0.3) && !fails(0.4));
+}
+
+#[test]
+fn each_phrase_of_the_guide_marks_a_line() {
+    for phrase in
+        ["cookie", "privacy policy", "terms of service", "subscribe", "newsletter", "follow us", "share this"]
+    {
+        let text = format!("{}\n{}", words(60), format!("Please {} now\n", phrase.to_uppercase()).repeat(60));
+        let count = |remove: bool| {
+            let checker = checker(|s| s.text.remove_boilerplate = remove);
+            checker.assess(&text, "en").content_words
+        };
+        assert!(count(false) > 60, "{phrase}");
+        assert_eq!(count(true), 60, "{phrase}");
+    }
+}
+
+#[test]
+fn each_branch_of_the_tree_has_its_remedy() {
+    let cause = |text: &str, language: &str| {
+        let checker = checker(|s| s.text.max_term_repetition_ratio = 0.2);
+        checker.explain(text, &checker.assess(text, language)).verdict.unwrap().cause
+    };
+    let common = "the harbour and the ferry and the sea, the wind of the day and the light of the house, \
+        the boat at the pier, the man with the rope, the bell in the fog, the rain on the roof, the end of the road, \
+        the gull over the mast, the tide, the moon";
+    assert_eq!(cause(common, "xx"), Cause::CommonWords);
+    assert_eq!(cause(&format!("{}\n{}", words(60), "Share this\n".repeat(60)), "en"), Cause::Boilerplate);
+    let term: String = words(60).split(' ').map(|word| format!("stain {word} ")).collect();
+    assert_eq!(cause(&term, "en"), Cause::Terms);
+    assert_eq!(cause("A short text. A short text.", "en"), Cause::ShortText);
+}
