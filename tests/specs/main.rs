@@ -3,6 +3,7 @@
 //! `docs/design/deviations.md`; the other files hold requirements that no test of a crate holds.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
+mod cleaner;
 mod defaults;
 #[path = "../support/mcp.rs"]
 mod mcp;
