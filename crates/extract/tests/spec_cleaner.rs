@@ -94,8 +94,7 @@ fn without_an_anchor_all_text_is_cleaned() {
 #[test]
 fn white_space_is_folded_and_blank_lines_are_single() {
     let page = format!(
-        "<body><main>{}<p>The\n\n  second   paragraph,\t\twhich has   a few more words than that.</p>\n\n\n{PROSE}</main></body>",
-        PROSE
+        "<body><main>{PROSE}<p>The\n\n  second   paragraph,\t\twhich has   a few more words than that.</p>\n\n\n{PROSE}</main></body>"
     );
     let text = text(&page);
     assert!(text.contains("The second paragraph, which has a few more words"), "{text}");

@@ -235,3 +235,30 @@ fn a_page_without_a_body_is_read_whole() {
         found.content
     );
 }
+
+#[test]
+fn a_name_that_would_take_the_prose_is_not_believed() {
+    let text = "The ferry leaves the quay at six, and it comes back at nine with the post of the islands.";
+    let boxes = format!("<div class=widget><p>{text}</p></div>").repeat(8);
+    let found = extract(&format!("<body><div><h1>The ferry</h1>{boxes}</div></body>"));
+    assert_eq!(found.content.matches("The ferry leaves").count(), 8, "{}", found.content);
+    // a footer that was opened too early holds the page
+    let found = extract(&format!(
+        "<body><footer><h1>The ferry</h1>{}</footer></body>",
+        format!("<p>{text}</p>").repeat(8)
+    ));
+    assert_eq!(found.content.matches("The ferry leaves").count(), 8, "{}", found.content);
+}
+
+#[test]
+fn noscript_is_read_where_the_page_shows_next_to_nothing() {
+    let text =
+        format!("<noscript><p>{}</p></noscript>", "The quay is closed and the boats stay in. ".repeat(10));
+    assert!(
+        extract(&format!("<body><div id=x>Loading</div>{text}</body>"))
+            .content
+            .contains("The quay is closed")
+    );
+    let long = article_with(&format!("<p>{}</p>{text}", words("ferry,", 100)));
+    assert!(!extract(&long).content.contains("The quay is closed"));
+}

@@ -82,7 +82,7 @@ fn a_project_has_one_row_a_domain_which_goes_with_it() {
 fn a_source_has_its_content_and_beside_it_what_is_left_of_it() {
     opened(|conn| {
         let found = columns(conn, "sources");
-        assert_eq!(found["content"].1, false, "a page has a content");
+        assert!(!found["content"].1, "a page has a content");
         assert!(found["cleaned_content"].1, "which may not have been judged");
     });
 }
