@@ -18,7 +18,7 @@ fn good(n: usize) -> Value {
 }
 
 fn document(id: &str, text: &str) -> Value {
-    json!({"id": id, "url": format!("https://b.test/{id}"), "text": text, "metadata": {"title": id}})
+    json!({"id": id, "url": format!("https://b.test/{id}"), "text": text, "metadata": {"title": id, "language": "en"}})
 }
 
 /// The same five words, said forty times.
@@ -261,6 +261,100 @@ fn the_page_holds_its_data_and_asks_for_nothing() {
     assert!(page.contains("prefers-color-scheme: dark") && page.contains("function plot("));
 }
 
+/// An English checklist under a Romanian heading, by which the whole reads as Romanian.
+fn mixed_languages() -> String {
+    let heading = "Lista verificărilor pentru comisia portuară din Constanța și Mangalia, aprobată de căpitănia portului împreună cu \
+        societatea de salvare pe mare și cu primăria orașului, pentru toate ambarcațiunile care pleacă din port în această vară. ";
+    let items = "rope oar bell lamp anchor compass bucket whistle flare radio pump raft chart knife torch mast sail hook net line \
+        buoy fender ladder winch cleat keel hull deck hatch cabin stove kettle bunk locker engine filter valve hose clamp gauge";
+    let check = |item: &str| format!("You can, and you can: {item}. ");
+    heading.repeat(3) + &items.split_whitespace().map(check).collect::<String>()
+}
+
+/// Documents that declare their language in each way, and some that declare none.
+fn declaring(sandbox: &Sandbox) {
+    let text = mixed_languages();
+    let records = [
+        json!({"id": "own", "language": "en", "text": text}),
+        json!({"id": "said", "metadata": {"language": "EN_us"}, "text": text}),
+        json!({"id": "page", "html": format!("<html lang=en-GB><title>x</title><body><article><p>{text}</article></html>")}),
+        json!({"id": "nothing", "text": text}),
+        json!({"id": "no-language", "language": "utf-8", "text": GOOD}),
+        json!({"id": "short", "text": "Nothing at all."}),
+        json!({"id": "unsure", "text": "x9 foo.bar(qux) -> lib_z; ".repeat(20)}),
+    ];
+    sandbox.write("in.jsonl", records.map(|one| format!("{one}\n")).concat());
+    sandbox.write("in.csv", format!("id,lang,text\nrow,en,\"{text}\"\n"));
+    sandbox.write(
+        "in.wet",
+        format!(
+            "WARC/1.0\r\nWARC-Type: conversion\r\nWARC-Record-ID: <wet>\r\nWARC-Identified-Content-Language: eng,ron\r\n\
+             Content-Type: text/plain\r\nContent-Length: {}\r\n\r\n{text}\r\n\r\n",
+            text.len()
+        ),
+    );
+}
+
+#[test]
+fn a_declared_language_comes_before_the_detected_one() {
+    let sandbox = Sandbox::new();
+    declaring(&sandbox);
+    let judged = |arguments: &[&str]| {
+        let done =
+            quality(&sandbox, &[&["in.jsonl", "in.csv", "in.wet", "-o", "-"], arguments].concat()).expect(0);
+        lines(&done.stdout)
+    };
+    let all: Vec<(String, String, String)> = judged(&[])
+        .iter()
+        .map(|record| {
+            let text = |value: &Value| value.as_str().unwrap().to_owned();
+            (
+                text(&record["id"]),
+                text(&record["quality"]["language"]),
+                text(&record["quality"]["languageSource"]),
+            )
+        })
+        .collect();
+    let all: Vec<_> =
+        all.iter().map(|(id, language, source)| (id.as_str(), language.as_str(), source.as_str())).collect();
+    assert_eq!(
+        all,
+        [
+            ("own", "en", "declared"),
+            ("said", "en", "declared"),
+            ("page", "en", "declared"),
+            ("nothing", "ro", "detected"),
+            ("no-language", "en", "detected"),
+            ("short", "und", "none"),
+            ("unsure", "und", "none"),
+            ("row", "en", "declared"),
+            ("wet", "en", "declared"),
+        ]
+    );
+    // without its own stop words the text fails, and is dropped
+    let kept = judged(&["--drop"]);
+    assert_eq!(ids(&kept), ["own", "said", "page", "no-language", "short", "row", "wet"]);
+    let forced = judged(&["--language", "ro"]);
+    assert!(forced.iter().all(|record| record["quality"]["languageSource"] == "setting"));
+    let shown = quality(&sandbox, &["in.jsonl", "--explain", "own", "--explain", "nothing"]).expect(0).stdout;
+    assert!(
+        shown.contains("language en (declared), ") && shown.contains("language ro (detected), "),
+        "{shown}"
+    );
+    assert!(shown.contains("cause: common words"), "{shown}");
+}
+
+#[test]
+fn an_explanation_shows_a_sample_of_the_text() {
+    let sandbox = Sandbox::new();
+    let text: String = (1..=20).map(|n| format!("This is line {n} of it.\n\n")).collect();
+    sandbox.write("in.jsonl", format!("{}\n", document("lines", &text)));
+    let shown = quality(&sandbox, &["in.jsonl", "--explain", "lines"]).expect(0).stdout;
+    let sample = "      This is line 1 of it.\n      This is line 2 of it.\n      This is line 3 of it.\n      \
+        This is line 4 of it.\n      … 14 more lines\n      This is line 19 of it.\n      This is line 20 of it.\n";
+    assert!(shown.contains("  sample of the text, ") && shown.contains(sample), "{shown}");
+}
+
 fn site(request: &Request) -> Response {
     let paragraphs =
         |text: &str| text.split_inclusive(". ").map(|s| format!("<p>{s}</p>")).collect::<String>();
@@ -273,6 +367,16 @@ fn site(request: &Request) -> Response {
     match request.path() {
         "/good" => page(GOOD),
         "/spam" => page(&spam().replace("now ", "now. ")),
+        "/terms" => page(&terms()),
+        "/framed" => Response::html(format!("<html lang=en><title>x</title><body><main><pre>{}</pre></main>", framed())),
+        "/runs" => page(&format!("{GOOD} {}", "=".repeat(400))),
+        "/german" => Response::html(format!(
+            "<html lang=en><head><title>x</title></head><body><main><p>{}</main></body></html>",
+            "Leine Lampe Gabel Nadel Feder Kanne Bank Tür Wand Bahn Burg Stadt Post Uhr See Hand Kiste Pfanne Decke Karte"
+                .split(' ')
+                .map(|noun| format!("mit der {noun} und "))
+                .collect::<String>()
+        )),
         _ => Response::status(404),
     }
 }
@@ -324,4 +428,56 @@ fn a_crawl_annotates_its_records_where_that_is_asked_for() {
     let mut again = sandbox.records("again.jsonl");
     again.sort_by_key(|record| record["url"].as_str().unwrap().to_owned());
     assert_eq!(again, records);
+}
+
+/// The flags of a command line that a text names.
+fn flags(text: &str) -> Vec<&str> {
+    let is_flag = |word: &&str| word.len() > 2 && word.starts_with("--");
+    text.split(|c: char| !c.is_ascii_alphanumeric() && c != '-').filter(is_flag).collect()
+}
+
+#[test]
+fn a_remedy_for_a_fetched_page_names_flags_that_go_with_it() {
+    let server = Server::start(0, site).unwrap();
+    let sandbox = Sandbox::new();
+    std::fs::create_dir(sandbox.path("rules")).unwrap();
+    sandbox.write("rules/extraction.toml", "");
+    sandbox.write("c.toml", "");
+    let fetch = |path: &str, more: &[&str]| {
+        let mut command = sandbox.bare();
+        command.args(["quality", "--url", &server.url(path)]).args(more);
+        command.env("CRAWL_FETCH_ALLOW_ADDRESSES", "127.0.0.0/8").env("CRAWL_FETCH_DELAY", "0s");
+        command.env("CRAWL_CRAWL_AI_OPTOUT_FILES", "false");
+        run(&mut command)
+    };
+    let mut causes = Vec::new();
+    for path in ["/good", "/spam", "/terms", "/framed", "/runs", "/german"] {
+        let text = fetch(path, &[]).expect(0).stdout;
+        assert!(text.contains("  sample of the text, "), "{text}");
+        let advice: String = text.lines().filter(|line| line.starts_with("  remedy: ")).collect();
+        causes.extend(
+            text.lines()
+                .filter_map(|line| Some(line.strip_prefix("  cause: ")?.split(':').next()?.to_owned())),
+        );
+        assert!(!advice.contains('`'), "{advice} names another command");
+        for flag in flags(&advice) {
+            let value: &[&str] = match flag {
+                "--config" => &["c.toml"],
+                "--rules" => &["rules"],
+                "--favor" => &["precision"],
+                "--language" => &["de"],
+                "--remove-boilerplate" => &[],
+                other => panic!("{other} is advised: {advice}"),
+            };
+            fetch(path, &[&[flag], value].concat()).expect(0);
+        }
+    }
+    causes.sort_unstable();
+    assert_eq!(
+        causes,
+        ["boilerplate", "common words", "repeated passages", "runs of characters", "terms of the field"]
+    );
+    // rules of one's own hold for the page, too
+    sandbox.write("rules/extraction.toml", "no_such_key = 1\n");
+    fetch("/good", &["--rules", "rules"]).expect(2);
 }

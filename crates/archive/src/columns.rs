@@ -3,12 +3,13 @@
 use crate::{Body, Document, RecordError};
 
 /// Names that a column may have, in the order of preference, for each field.
-const NAMES: [(Field, &[&str]); 7] = [
+const NAMES: [(Field, &[&str]); 8] = [
     (Field::Id, &["id", "doc_id"]),
     (Field::Url, &["url", "warc_target_uri"]),
     (Field::Date, &["warc_date", "date"]),
     (Field::ContentType, &["content_type"]),
     (Field::Title, &["title"]),
+    (Field::Language, &["language", "lang"]),
     (Field::Text, &["text", "content"]),
     (Field::Html, &["html"]),
 ];
@@ -21,6 +22,7 @@ pub(crate) enum Field {
     Date,
     ContentType,
     Title,
+    Language,
     Text,
     Html,
 }
@@ -78,6 +80,7 @@ impl Row {
             Field::Date => self.document.date = text,
             Field::ContentType => self.document.content_type = text,
             Field::Title => self.document.title = text,
+            Field::Language => self.document.language = text,
             Field::Text => self.text = Some(text),
             Field::Html => {}
         }

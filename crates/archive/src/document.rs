@@ -15,6 +15,8 @@ pub struct Document {
     pub content_type: String,
     /// Its title.
     pub title: String,
+    /// The language that it declares, as written there.
+    pub language: String,
     /// What it holds.
     pub body: Body,
     /// The line of JSONL that it stood in, if it was to be kept; else empty.

@@ -77,6 +77,7 @@ fn document(line: &[u8]) -> Result<Document, RecordError> {
         // the line was UTF-8: whatever the page declares, its bytes are no longer in that charset
         content_type: if is_html { "text/html; charset=utf-8".to_owned() } else { content_type },
         title: first(&[own("title"), said("title")]),
+        language: first(&[own("language"), own("lang"), said("language")]),
         body,
         line: Vec::new(),
     })

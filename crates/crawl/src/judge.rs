@@ -1,15 +1,18 @@
 //! The rules of quality with the settings of a run, for a crawl and for `crawl quality`.
 
 use crate::{config::QualitySection, exit::Failure};
-use crawl_model::Quality;
+use crawl_model::{LanguageSource, Quality, declared_language};
 use crawl_quality::{Assessment, Checker, LineRules, QualityError};
 
 /// Judges texts in their languages.
 #[derive(Debug)]
 pub struct Judge {
     checker: Checker,
-    /// The language of all texts; else it is identified.
+    /// The language of all texts; else each text has its own.
     language: Option<String>,
+    /// Letters of the sample, and confidence, from which on an identified language is taken.
+    min_letters: usize,
+    min_confidence: f64,
 }
 
 impl Judge {
@@ -25,8 +28,18 @@ impl Judge {
                 .and_then(|text| LineRules::with(&text).map_err(|e| e.to_string()))
                 .map_err(|problem| Failure::usage(format!("{path}: {problem}")))?,
         };
-        let checker = Checker::new(section.settings(), rules)?;
-        Ok(Self { checker, language: Some(section.language.clone()).filter(|code| code != "auto") })
+        let min_confidence = section.min_language_confidence;
+        if !(0.0..=1.0).contains(&min_confidence) {
+            return Err(Failure::usage(format!(
+                "quality.min_language_confidence is {min_confidence}: it must be 0 to 1"
+            )));
+        }
+        Ok(Self {
+            checker: Checker::new(section.settings(), rules)?,
+            language: Some(section.language.clone()).filter(|code| code != "auto"),
+            min_letters: section.min_language_letters,
+            min_confidence,
+        })
     }
 
     /// The rules and thresholds.
@@ -35,20 +48,39 @@ impl Judge {
         &self.checker
     }
 
-    /// A text under all rules.
+    /// A text under all rules. `declared` is the language that its record or page declares, as a tag; empty for none.
     #[must_use]
-    pub fn assess(&self, text: &str) -> Assessment {
-        let language = match &self.language {
-            Some(code) => code.as_str(),
-            None => crawl_corpus::detect(text).code,
-        };
-        self.checker.assess(text, language)
+    pub fn assess(&self, text: &str, declared: &str) -> Assessment {
+        let (code, source) = self.language(text, declared);
+        let mut assessment = self.checker.assess(text, code);
+        assessment.language_source = source;
+        assessment
     }
 
     /// What a record says of a text.
     #[must_use]
-    pub fn quality(&self, text: &str) -> Quality {
-        self.checker.quality(&self.assess(text))
+    pub fn quality(&self, text: &str, declared: &str) -> Quality {
+        self.checker.quality(&self.assess(text, declared))
+    }
+
+    /// The language of a text: that of the setting, else the declared one, else the identified one where the text is long
+    /// enough and the identification sure.
+    fn language(&self, text: &str, declared: &str) -> (&str, LanguageSource) {
+        if let Some(code) = &self.language {
+            return (code, LanguageSource::Setting);
+        }
+        if let Some(code) = declared_language(declared) {
+            return (code, LanguageSource::Declared);
+        }
+        let enough = self
+            .min_letters
+            .checked_sub(1)
+            .is_none_or(|before| text.chars().filter(|c| c.is_alphabetic()).nth(before).is_some());
+        let found = enough.then(|| crawl_corpus::detect(text));
+        match found.filter(|found| found.code != "und" && found.confidence >= self.min_confidence) {
+            Some(found) => (found.code, LanguageSource::Detected),
+            None => ("und", LanguageSource::None),
+        }
     }
 }
 

@@ -26,15 +26,15 @@ pub use extracted::{
 };
 pub use history::{Before, KnownUrl, PageHistory, Visits};
 pub use keys::{BodyHash, ContentHash, HostKey, LeaseToken, Origin, RequestId, RulesVersion, UrlKey};
-pub use language::short_language;
+pub use language::{declared_language, short_language};
 pub use page::{Body, BodyGuard, FetchedPage, Headers, Timings};
 pub use projects::{
     Analysis, AnalysisPage, DomainBoilerplate, DomainFindings, DomainPages, NewSource, Project, ProjectId,
     ProjectStore, Source, SourceQuery,
 };
 pub use record::{
-    Attempt, BoilerplateInfo, BoilerplateStatus, Change, CleanPage, Duplicate, FailedPage, Quality, Record,
-    RecordMetadata, RemovalReason, RemovedSpan, SCHEMA_VERSION, Stage,
+    Attempt, BoilerplateInfo, BoilerplateStatus, Change, CleanPage, Duplicate, FailedPage, LanguageSource,
+    Quality, Record, RecordMetadata, RemovalReason, RemovedSpan, SCHEMA_VERSION, Stage,
 };
 pub use request::{CrawlRequest, Discovery, Lane, ParseNameError, Strategy};
 pub use signals::{Classification, ClassificationRule, PageSignals, PageType};

@@ -253,12 +253,42 @@ pub struct RecordMetadata {
     pub source_group: Option<String>,
 }
 
+/// Origin of the language in which a text was judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LanguageSource {
+    /// The setting `quality.language`.
+    Setting,
+    /// The record or the page declares it.
+    Declared,
+    /// Identified from the text.
+    Detected,
+    /// Neither declared nor identified: the language is `und`.
+    None,
+}
+
+impl LanguageSource {
+    /// Returns the name, as in a record.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Setting => "setting",
+            Self::Declared => "declared",
+            Self::Detected => "detected",
+            Self::None => "none",
+        }
+    }
+}
+
 /// What the rules of quality say of a text; nothing follows from it but what its reader makes of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Quality {
     /// Language whose stop words were left out (ISO 639-1, or `und`).
     pub language: String,
+    /// Origin of `language`; absent from records of earlier versions.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub language_source: Option<LanguageSource>,
     /// Words with a letter.
     pub words: u32,
     /// Those of them that are no stop words.

@@ -4,8 +4,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
 use crawl_model::{
-    Attempt, BoilerplateInfo, BoilerplateStatus, Change, Extractor, PageType, Quality, Record,
-    RecordMetadata, RemovalReason, RemovedSpan, SCHEMA_VERSION, Strategy, Warning,
+    Attempt, BoilerplateInfo, BoilerplateStatus, Change, Extractor, LanguageSource, PageType, Quality,
+    Record, RecordMetadata, RemovalReason, RemovedSpan, SCHEMA_VERSION, Strategy, Warning,
 };
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -28,6 +28,7 @@ fn quality(full: bool) -> Quality {
     let text = || full.then(|| "text".to_owned());
     Quality {
         language: String::new(),
+        language_source: full.then_some(LanguageSource::Declared),
         words: 0,
         content_words: 0,
         skipped: text(),

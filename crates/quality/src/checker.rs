@@ -7,9 +7,8 @@ use crate::{
     rule::{Assessment, Reason, Rule, rules},
     rules::LineRules,
     settings::{RuleSet, Settings},
-    stop_words::StopWords,
 };
-use crawl_model::Quality;
+use crawl_model::{LanguageSource, Quality};
 use rustc_hash::FxHashSet;
 use std::{
     borrow::Cow,
@@ -21,7 +20,6 @@ use std::{
 pub struct Checker {
     pub(crate) settings: Settings,
     pub(crate) line_rules: LineRules,
-    pub(crate) stop_words: StopWords,
     rules: Vec<Rule>,
     /// Of hashes: unknown to those who write texts.
     pub(crate) seed: u64,
@@ -35,7 +33,7 @@ impl Checker {
     pub fn new(settings: Settings, line_rules: LineRules) -> Result<Self, QualityError> {
         settings.check()?;
         let seed = RandomState::new().hash_one(0_u8);
-        Ok(Self { rules: rules(&settings), settings, line_rules, stop_words: StopWords::new(), seed })
+        Ok(Self { rules: rules(&settings), settings, line_rules, seed })
     }
 
     /// The rules of the sets that are asked: set by set, in the order in which values are given.
@@ -57,7 +55,8 @@ impl Checker {
         if language == "en" {
             return Some(self.line_rules.gopher.stop_words.iter().map(String::as_str).collect());
         }
-        self.stop_words.of(language).cloned()
+        let list = self.line_rules.stop_words.of(language)?;
+        Some(list.iter().map(String::as_str).collect())
     }
 
     /// The lines that C4 keeps of a text, in order: stripped, and without citations.
@@ -70,7 +69,8 @@ impl Checker {
             .collect()
     }
 
-    /// A text under all rules. `language` is its ISO 639-1 code (`en`, `en-gb`), or `und`.
+    /// A text under all rules. `language` is its ISO 639-1 code (`en`, `en-gb`), or `und`; a
+    /// caller that has it from elsewhere than a setting says so in [`Assessment::language_source`].
     ///
     /// Never fails; the time is linear in the text.
     #[must_use]
@@ -78,6 +78,7 @@ impl Checker {
         let language = primary(language);
         let mut out = Assessment {
             language: language.clone().into_owned(),
+            language_source: LanguageSource::Setting,
             words: 0,
             content_words: 0,
             short: false,
@@ -125,7 +126,7 @@ impl Checker {
             false => text.into(),
         };
         let own = matches!(cleaned, Cow::Owned(_)).then(|| repetition::slices(&cleaned));
-        let list = self.stop_words.of(&out.language);
+        let list = self.line_rules.stop_words.of(&out.language);
         let words = repetition::told_apart(own.as_deref().unwrap_or(words), list, self.seed);
         let found = repetition::word_ratio(&words, settings);
         (out.words, out.content_words, out.reason) = (found.words, found.content_words, found.reason);
@@ -180,6 +181,7 @@ impl Checker {
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         Quality {
             language: assessment.language.clone(),
+            language_source: Some(assessment.language_source),
             words: count(assessment.words),
             content_words: count(assessment.content_words),
             skipped: assessment.short.then(|| "short_text".to_owned()),

@@ -37,7 +37,7 @@ pub(crate) struct Word {
 }
 
 /// The words of a text with a letter or digit.
-pub(crate) fn told_apart(words: &[&str], stop_words: Option<&FxHashSet<&str>>, seed: u64) -> Vec<Word> {
+pub(crate) fn told_apart(words: &[&str], stop_words: Option<&FxHashSet<String>>, seed: u64) -> Vec<Word> {
     let word = |(at, word): (usize, &&str)| {
         let letter = has_letter(word);
         if !letter && !word.chars().any(char::is_numeric) {
@@ -106,19 +106,27 @@ pub(crate) fn counts(words: &[Word]) -> Vec<(u64, usize)> {
     all.into_iter().map(|(hash, (count, _))| (hash, count)).collect()
 }
 
-/// Whether a word is a term: it stands in ever different company. Where at most half of its occurrences have the same
-/// neighbours as an earlier one, or stand beside another occurrence, the text speaks of one thing; where more have, it says
-/// one thing again and again.
+/// Share of its occurrences, at most, in which a term stands between content words that it has stood beside before. On the
+/// benchmarks it is 0 to 0.30 for the terms of honest pages, on pages stuffed with keywords in six languages 0.46 to 0.73.
+const SAME_COMPANY: f64 = 0.4;
+
+/// Returns true if a word is a term: most of its occurrences have a neighbour that is new. Neighbours are the next content
+/// words, since function words vary between the same two keywords. An occurrence beside another one has none.
 pub(crate) fn is_term(words: &[Word], hash: u64) -> bool {
-    let (mut seen, mut all, mut again) = (FxHashSet::default(), 0_usize, 0_usize);
-    let neighbour = |at: Option<usize>| at.and_then(|at| words.get(at)).map(|word| word.hash);
-    for (at, _) in words.iter().enumerate().filter(|(_, word)| word.hash == hash) {
+    let line: Vec<u64> =
+        words.iter().filter(|word| word.content || word.hash == hash).map(|word| word.hash).collect();
+    let (mut before, mut behind) = (FxHashSet::default(), FxHashSet::default());
+    let (mut all, mut again) = (0_usize, 0_usize);
+    let neighbour = |at: Option<usize>| at.and_then(|at| line.get(at)).copied();
+    for (at, _) in line.iter().enumerate().filter(|(_, word)| **word == hash) {
         all += 1;
-        let company = (neighbour(at.checked_sub(1)), neighbour(at.checked_add(1)));
-        let beside_itself = company.0 == Some(hash) || company.1 == Some(hash);
-        again += usize::from(!seen.insert(company) || beside_itself);
+        let (left, right) = (neighbour(at.checked_sub(1)), neighbour(at.checked_add(1)));
+        let beside_itself = left == Some(hash) || right == Some(hash);
+        // both sets take their neighbour, whatever the other one knows
+        let (new_left, new_right) = (before.insert(left), behind.insert(right));
+        again += usize::from(beside_itself || !(new_left || new_right));
     }
-    again * 2 <= all
+    ratio(again, all) <= SAME_COMPANY
 }
 
 /// The share of the characters (white space aside) that stand in runs of one character, as `-----` or `aaaa`.

@@ -1,6 +1,7 @@
 //! Rules by name, and what a document comes to under them.
 
 use crate::settings::{RuleSet, Settings};
+use crawl_model::LanguageSource;
 
 /// What a value must keep to.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -81,6 +82,8 @@ impl Reason {
 pub struct Assessment {
     /// Language that stop words were taken of (ISO 639-1, or `und`).
     pub language: String,
+    /// Origin of that language: `Setting`, unless the caller has said otherwise.
+    pub language_source: LanguageSource,
     /// Words with a letter, of which the stop words are `words - content_words`.
     pub words: usize,
     /// Words with a letter that are no stop words.

@@ -1,11 +1,13 @@
-//! What the rules look for, as data: `config/rules/quality.toml`.
+//! What the rules look for, as data: `config/rules/quality.toml` and `config/rules/stop_words.toml`.
 
-use crate::QualityError;
+use crate::{QualityError, stop_words::StopWords};
 use rustc_hash::FxHashSet;
 use serde::Deserialize;
 use toml::{Table, Value};
 
 const TEXT: &str = include_str!("../../../config/rules/quality.toml");
+
+const STOP_WORDS: &str = include_str!("../../../config/rules/stop_words.toml");
 
 /// Phrases and characters that the rules look for.
 #[derive(Clone, Debug, Deserialize)]
@@ -16,6 +18,7 @@ pub struct LineRules {
     pub(crate) gopher: GopherRules,
     pub(crate) c4: C4Rules,
     pub(crate) boilerplate: BoilerplateRules,
+    pub(crate) stop_words: StopWords,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -51,23 +54,20 @@ impl LineRules {
     /// # Errors
     /// When the file that was built in cannot be read; a test holds that it can.
     pub fn built_in() -> Result<Self, QualityError> {
-        Self::parse(TEXT)
+        Self::with("")
     }
 
-    /// The built-in rules with others laid over them: a text with the form of `config/rules/quality.toml`, which needs only what
-    /// differs. A key replaces the built-in one; in a list `"..."` stands for what is built in.
+    /// The built-in rules with others laid over them: a text with the form of `config/rules/quality.toml` (and the section
+    /// `stop_words` of `config/rules/stop_words.toml`), which needs only what differs. A key replaces the built-in one; in a list `"..."` stands for what is built in.
     ///
     /// # Errors
     /// Names what cannot be read; unknown keys are errors.
     pub fn with(overlay: &str) -> Result<Self, QualityError> {
         let rules = |e: toml::de::Error| QualityError::Rules(e.to_string());
         let mut table: Table = TEXT.parse().map_err(rules)?;
+        lay_over(&mut table, STOP_WORDS.parse().map_err(rules)?);
         lay_over(&mut table, overlay.parse().map_err(rules)?);
         Value::Table(table).try_into().map_err(rules)
-    }
-
-    fn parse(text: &str) -> Result<Self, QualityError> {
-        toml::from_str(text).map_err(|e| QualityError::Rules(e.to_string()))
     }
 
     /// Whether a character alone is no word.
@@ -158,9 +158,10 @@ mod tests {
             assert!(!rules.is_symbol(c), "{c:?}");
         }
         assert!(rules.ends_sentence('।') && rules.ends_sentence('?') && !rules.ends_sentence('"'));
-        let error = LineRules::parse(&TEXT.replace("max_words", "max_word")).unwrap_err().to_string();
-        assert!(error.contains("max_word"), "{error}");
-        assert!(LineRules::parse(&TEXT.replace("0021-002F", "xyz")).is_err());
+        let error = |overlay: &str| LineRules::with(overlay).unwrap_err().to_string();
+        assert!(error("[boilerplate]\nmax_word = 3\n").contains("max_word"));
+        assert!(error("punctuation = [\"xyz\"]\n").contains("xyz"));
+        assert!(error("[stop_words]\nen = [\"new york\"]\n").contains("\"new york\" is not one word"));
     }
 
     #[test]
@@ -172,6 +173,10 @@ mod tests {
         let rules =
             LineRules::with("[boilerplate]\nphrases = [\"print\"]\nmax_words = 2\n").unwrap().boilerplate;
         assert_eq!((rules.phrase_of("Share this"), rules.phrase_of("Print it now")), (None, None));
+        let rules =
+            LineRules::with("[stop_words]\nen = [\"...\", \"Not\"]\nxx = [\"no\"]\n").unwrap().stop_words;
+        let has = |language: &str, word: &str| rules.of(language).is_some_and(|list| list.contains(word));
+        assert!(has("en", "not") && has("en", "the") && has("xx", "no") && !has("xx", "the"));
         let error = LineRules::with("[boilerplate]\nphrase = []\n").err().unwrap().to_string();
         assert!(error.contains("phrase"), "{error}");
     }

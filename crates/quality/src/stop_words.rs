@@ -1,42 +1,47 @@
-//! Stop words by language: the lists of stopwords-iso, from the crate `stop-words`.
+//! Function words by language, as data: `config/rules/stop_words.toml`.
 
-use rustc_hash::{FxHashMap, FxHashSet};
-use std::sync::OnceLock;
+use crate::text::{folded, words};
+use rustc_hash::FxHashSet;
+use serde::Deserialize;
+use std::collections::BTreeMap;
 
-/// Lists that were asked for, each made once.
-#[derive(Debug, Default)]
-pub(crate) struct StopWords(FxHashMap<&'static str, OnceLock<FxHashSet<&'static str>>>);
+/// Lists of stop words by ISO 639-1 code.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "BTreeMap<String, Vec<String>>")]
+pub(crate) struct StopWords(BTreeMap<String, FxHashSet<String>>);
 
 impl StopWords {
-    pub fn new() -> Self {
-        Self(stop_words::available_languages().iter().map(|code| (*code, OnceLock::new())).collect())
+    /// The stop words of a language (ISO 639-1), in lower case with straight apostrophes; none where there is no list.
+    pub fn of(&self, language: &str) -> Option<&FxHashSet<String>> {
+        self.0.get(listed(language))
     }
 
-    /// The stop words of a language (ISO 639-1), in lower case with straight apostrophes; none where there is no list.
-    pub fn of(&self, language: &str) -> Option<&FxHashSet<&'static str>> {
-        let (code, list) = self.0.get_key_value(listed(language))?;
-        let words = || stop_words::lookup(code).unwrap_or_default().iter().copied().collect();
-        Some(list.get_or_init(words))
+    /// The languages with a list, by code.
+    pub fn languages(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
     }
 }
 
-/// The language whose list is taken: both written forms of Norwegian share one.
+impl TryFrom<BTreeMap<String, Vec<String>>> for StopWords {
+    type Error = String;
+
+    /// An entry that could never be found in a text is an error.
+    fn try_from(lists: BTreeMap<String, Vec<String>>) -> Result<Self, String> {
+        for (language, list) in &lists {
+            if let Some(entry) = list.iter().find(|entry| words(entry).count() != 1) {
+                return Err(format!("stop_words.{language}: \"{entry}\" is not one word"));
+            }
+        }
+        let set = |list: Vec<String>| list.iter().map(|word| folded(word).into_owned()).collect();
+        Ok(Self(lists.into_iter().map(|(language, list)| (language, set(list))).collect()))
+    }
+}
+
+/// The language whose list is taken: both written forms of Norwegian share one, and so do Croatian and Bosnian.
 fn listed(language: &str) -> &str {
     match language {
         "nb" | "nn" => "no",
+        "bs" => "hr",
         other => other,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lists_are_those_of_languages() {
-        let all = StopWords::new();
-        assert!(all.of("en").is_some_and(|list| list.contains("the") && list.contains("don't")));
-        assert!(all.of("nb").is_some_and(|list| list.contains("og")));
-        assert!(all.of("und").is_none() && all.of("").is_none());
     }
 }

@@ -36,7 +36,7 @@ fn common_words_of_a_language_that_was_not_taken() {
     let checker = checker(|s| s.text.max_term_repetition_ratio = 0.2);
     let explanation = checker.explain(text, &checker.assess(text, "xx"));
     let verdict = explanation.verdict.unwrap();
-    assert_eq!((verdict.cause, verdict.written_in), (Cause::CommonWords, Some("en")));
+    assert_eq!((verdict.cause, verdict.written_in.as_deref()), (Cause::CommonWords, Some("en")));
     assert!(verdict.word_ratio > 0.2, "{verdict:?}");
     assert_eq!(explanation.words[0].word, "the");
     // with its own language nothing is wrong

@@ -32,12 +32,15 @@ pub(super) fn of(mut record: WarcRecord, most: usize) -> Result<Option<Document>
     };
     let id = record.header("WARC-Record-ID").trim_start_matches('<').trim_end_matches('>').to_owned();
     let date = record.header("WARC-Date").to_owned();
+    // files of Common Crawl have it: the languages of the text, the most frequent first
+    let language = record.header("WARC-Identified-Content-Language").to_owned();
     Ok(Some(Document {
         id,
         url: record.target_uri(),
         date,
         content_type,
         title: String::new(),
+        language,
         body,
         line: Vec::new(),
     }))

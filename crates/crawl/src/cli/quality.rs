@@ -51,6 +51,9 @@ pub struct QualityArgs {
     /// Leave lines of boilerplate out before the ratios are taken
     #[arg(long, help_heading = "Parameters")]
     pub remove_boilerplate: bool,
+    /// How much to take from a page: precision, balanced or recall [default: balanced]
+    #[arg(long, value_name = "NAME", help_heading = "Parameters")]
+    pub favor: Option<String>,
     /// Configuration file, section `quality`
     #[arg(long, value_name = "FILE", help_heading = "Parameters")]
     pub config: Option<PathBuf>,
@@ -66,6 +69,10 @@ impl QualityArgs {
         let mut out = Overrides(Vec::new());
         out.text("--language", "quality.language", self.language.as_ref());
         out.switch("--remove-boilerplate", "quality.text.remove_boilerplate", self.remove_boilerplate, true);
+        out.text("--favor", "extract.favor", self.favor.as_ref());
+        out.path("--rules", "extract.rules", self.rules.rules.as_ref());
+        let lists = self.rules.consent_list.iter().map(|path| path.to_string_lossy().into_owned());
+        out.list("--consent-list", "extract.consent_lists", &lists.collect::<Vec<_>>());
         out.0
     }
 }

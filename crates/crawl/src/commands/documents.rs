@@ -3,7 +3,7 @@
 use crate::{exit::Failure, logging::say, record::page_record};
 use crawl_archive::{Body, Document, Item, ReadOptions};
 use crawl_corpus::{InputCount, Page};
-use crawl_extract::{Format, Input, Options, PageExtractor, Rules};
+use crawl_extract::{Favor, Format, Input, Options, PageExtractor, Rules};
 use std::{ops::ControlFlow, path::Path};
 use url::Url;
 
@@ -63,12 +63,18 @@ pub(super) fn read(
 }
 
 /// Takes plain text from pages.
-pub(super) fn extractor(rules: Rules) -> PageExtractor {
-    PageExtractor::from_rules(rules, Options { format: Format::Text, ..Options::default() })
+pub(super) fn extractor(rules: Rules, favor: Favor) -> PageExtractor {
+    PageExtractor::from_rules(rules, Options { format: Format::Text, favor, ..Options::default() })
 }
 
 /// A document as a page: its text as it is, or what extraction takes from its bytes.
 pub(super) fn page(document: Document, extractor: &PageExtractor) -> Page {
+    page_and_language(document, extractor).0
+}
+
+/// A document as a page, with the language that the document declares, else its markup.
+pub(super) fn page_and_language(document: Document, extractor: &PageExtractor) -> (Page, String) {
+    let mut language = document.language;
     let mut page = Page {
         id: document.id,
         url: document.url,
@@ -87,11 +93,14 @@ pub(super) fn page(document: Document, extractor: &PageExtractor) -> Page {
             let text = extractor.last_pass(extraction.content.clone(), extraction.extractor);
             let record = page_record(extraction, text, url.as_ref());
             page.text = record.text;
+            if language.is_empty() {
+                language = record.metadata.language.unwrap_or_default();
+            }
             "html".clone_into(&mut page.text_source);
             if page.title.is_empty() {
                 page.title = record.metadata.title.unwrap_or_default();
             }
         }
     }
-    page
+    (page, language)
 }

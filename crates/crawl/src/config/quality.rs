@@ -15,6 +15,8 @@ pub struct QualitySection {
     pub sets: Vec<RuleSet>,
     pub drop: Vec<RuleSet>,
     pub language: String,
+    pub min_language_letters: usize,
+    pub min_language_confidence: f64,
     pub rules: String,
     pub max_record: bytesize::ByteSize,
     pub text: TextSettings,

@@ -123,7 +123,9 @@ impl Shard {
         // most copies need none
         let sketch = (first == key).then(|| duplicates::sketch(&self.context, exact, &text));
         let duplicate = canonical.map(|of| Duplicate { of, similarity: None, estimate: None });
-        let quality = self.context.quality.as_ref().map(|judge| judge.quality(&text));
+        let quality = self.context.quality.as_ref().map(|judge| {
+            judge.quality(&text, page.extraction.metadata.language.as_deref().unwrap_or_default())
+        });
         let page = CleanPage {
             text,
             text_hash,

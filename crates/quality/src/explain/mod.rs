@@ -110,7 +110,7 @@ impl Checker {
         words: &[&str],
         assessment: &Assessment,
     ) -> Vec<RepeatedWord> {
-        let list = self.stop_words.of(&assessment.language);
+        let list = self.line_rules.stop_words.of(&assessment.language);
         let apart = repetition::told_apart(words, list, self.seed);
         let counts = repetition::counts(&apart);
         let content = apart.iter().filter(|word| word.content).count();

@@ -37,7 +37,7 @@ pub struct Verdict {
     /// Without lines of boilerplate.
     pub without_boilerplate: f64,
     /// For [`Cause::CommonWords`] the language that the words are of.
-    pub written_in: Option<&'static str>,
+    pub written_in: Option<String>,
 }
 
 impl Checker {
@@ -80,27 +80,30 @@ impl Checker {
 
     /// The word ratio with the stop words of a language left out.
     fn ratio(&self, words: &[&str], language: &str) -> f64 {
-        let list = self.stop_words.of(language);
+        let list = self.line_rules.stop_words.of(language);
         let apart = repetition::told_apart(words, list, self.seed);
         repetition::word_ratio(&apart, &self.settings.text).ratio
     }
 
     /// The language whose stop words make the text fail: the text is written in it rather than in the one that was taken, and
     /// without its stop words the word ratio is kept to.
-    fn written_in(&self, words: &[&str], assessment: &Assessment) -> Option<&'static str> {
+    fn written_in(&self, words: &[&str], assessment: &Assessment) -> Option<String> {
         let lettered = words.iter().filter(|word| crate::text::has_letter(word)).count();
         let share = |language: &str| {
-            let list = self.stop_words.of(language)?;
+            let list = self.line_rules.stop_words.of(language)?;
             let found = words.iter().filter(|word| list.contains(crate::text::folded(word).as_ref())).count();
             Some(ratio(found, lettered))
         };
         let own = share(&assessment.language).unwrap_or(0.0);
-        let best = stop_words::available_languages()
-            .iter()
-            .filter_map(|language| Some((*language, share(language)?)))
+        let best = self
+            .line_rules
+            .stop_words
+            .languages()
+            .filter_map(|language| Some((language, share(language)?)))
             .max_by(|a, b| a.1.total_cmp(&b.1))?;
         let (language, most) = best;
         let kept = self.ratio(words, language) <= self.settings.text.max_word_repetition_ratio;
-        (language != assessment.language && most > own && most >= WRITTEN_IN && kept).then_some(language)
+        (language != assessment.language && most > own && most >= WRITTEN_IN && kept)
+            .then(|| language.to_owned())
     }
 }

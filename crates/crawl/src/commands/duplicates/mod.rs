@@ -30,7 +30,7 @@ pub fn run(args: &DuplicatesArgs) -> Result<Exit, Failure> {
     let mut inputs = Vec::new();
     let max_record = usize::try_from(section.max_record.as_u64()).unwrap_or(usize::MAX);
     let options = ReadOptions { max_record, keep_lines: false };
-    let extractor = documents::extractor(rules(&args.rules)?);
+    let extractor = documents::extractor(rules(&args.rules)?, crawl_extract::Favor::default());
     for file in &files {
         inputs.push(documents::read(file, &options, &mut |batch| {
             let pages = batch.into_par_iter().map(|document| documents::page(document, &extractor));

@@ -1,10 +1,11 @@
 //! Explanations for people: what repeats in a document, what that comes from, what can be done.
 
 use super::{
-    Judged,
-    context::{around, flat, part},
+    Judged, TextSource,
+    context::{around, flat, part, sample},
 };
 use crawl_corpus::Page;
+use crawl_model::LanguageSource;
 use crawl_quality::{
     Cause, Checker, Explanation, Finding, Limit, Reason, RepeatedWord, Rule, RuleSet, Verdict,
 };
@@ -76,11 +77,16 @@ fn write(
     if asked {
         writeln!(
             out,
-            "  language {}, {} words, {} of them no stop words",
-            assessment.language, assessment.words, assessment.content_words
+            "  language {} ({}), {} words, {} of them no stop words",
+            assessment.language,
+            language_source(assessment.language_source),
+            assessment.words,
+            assessment.content_words
         )?;
         ratios(checker, judged, out)?;
     }
+    writeln!(out, "  sample of the text, {} characters", shown.chars().count())?;
+    sample(shown).iter().try_for_each(|line| writeln!(out, "      {line}"))?;
     if !explanation.words.is_empty() {
         writeln!(out, "  most frequent words")?;
         explanation.words.iter().try_for_each(|repeated| word(repeated, shown, out))?;
@@ -109,6 +115,15 @@ fn write(
         }
         None if asked => writeln!(out, "  the ratios are kept to"),
         None => Ok(()),
+    }
+}
+
+fn language_source(source: LanguageSource) -> &'static str {
+    match source {
+        LanguageSource::Setting => "by the setting",
+        LanguageSource::Declared => "declared",
+        LanguageSource::Detected => "detected",
+        LanguageSource::None => "neither declared nor detected",
     }
 }
 
@@ -216,7 +231,7 @@ fn cause(verdict: &Verdict) -> String {
         Cause::CommonWords => {
             format!(
                 "stop words of another language than was taken: it reads as {}",
-                verdict.written_in.unwrap_or("und")
+                verdict.written_in.as_deref().unwrap_or("und")
             )
         }
         Cause::Boilerplate => "without these lines the text keeps to the ratios".to_owned(),
@@ -232,30 +247,36 @@ fn cause(verdict: &Verdict) -> String {
 
 /// The remedies of the specification, by their numbers there.
 fn remedy(checker: &Checker, verdict: &Verdict, judged: &Judged) -> String {
-    let extracted = if judged.extracted {
-        "take less from the page (`--rules`, or `crawl extract --favor precision`)"
-    } else {
-        "take less from its page (`crawl extract --favor precision`, `crawl dedup` for what its site repeats)"
+    let less = match judged.source {
+        TextSource::Record => {
+            "take less from its page (`crawl extract --favor precision`, `crawl dedup` for what its site repeats)"
+        }
+        TextSource::Page | TextSource::Fetched => "take less from the page (--favor precision, or --rules)",
+    };
+    // one page is explained, and nothing is written that it could be left out of
+    let drop = match judged.source {
+        TextSource::Fetched => "",
+        TextSource::Record | TextSource::Page => "; -o FILE --drop leaves the document out",
     };
     match verdict.cause {
         Cause::ShortText => "none is needed: short texts are not judged (quality.text.min_words)".to_owned(),
         Cause::CommonWords => format!(
             "fix 2, exclude common words: give the language, --language {}",
-            verdict.written_in.unwrap_or("CODE")
+            verdict.written_in.as_deref().unwrap_or("CODE")
         ),
         Cause::Boilerplate => {
-            format!("fix 3, {extracted}; or fix 4, --remove-boilerplate (quality.text.remove_boilerplate)")
+            format!("fix 3, {less}; or fix 4, --remove-boilerplate (quality.text.remove_boilerplate)")
         }
         Cause::Terms => format!(
-            "fix 1, raise the threshold: quality.text.max_term_repetition_ratio is {}, this text needs {}",
+            "fix 1, raise the threshold: quality.text.max_term_repetition_ratio is {}, this text needs {} (--config FILE)",
             checker.settings().text.max_term_repetition_ratio,
             up(verdict.word_ratio),
         ),
         Cause::Passages => {
-            "none: this is the repetition that the filter is for; --drop leaves the document out".to_owned()
+            format!("none: this is the repetition that the filter is for{drop}")
         }
         Cause::Characters => format!(
-            "if the text is worth it, raise quality.text.max_char_repetition_ratio ({}); else --drop",
+            "if the text is worth it, raise quality.text.max_char_repetition_ratio ({}) in the file of --config{drop}",
             checker.settings().text.max_char_repetition_ratio
         ),
     }

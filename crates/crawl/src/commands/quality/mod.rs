@@ -30,13 +30,23 @@ use std::{collections::BTreeSet, time::Duration};
 /// How long a page that is fetched may take, with all pauses.
 const PATIENCE: Duration = Duration::from_secs(120);
 
+/// Origin of a document's text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum TextSource {
+    /// The text of a record.
+    Record,
+    /// Extraction from a page of an archive or a table.
+    Page,
+    /// Extraction from the page of `--url`.
+    Fetched,
+}
+
 /// A document that was judged.
 struct Judged {
     document: Page,
     /// The line that it stood in, of JSONL.
     line: Vec<u8>,
-    /// It came as a page, and `document.text` was taken from it.
-    extracted: bool,
+    source: TextSource,
     assessment: Assessment,
 }
 
@@ -48,11 +58,12 @@ pub fn run(args: &QualityArgs) -> Result<Exit, Failure> {
     if args.show_config {
         return show_config(section, &judge);
     }
+    let rules = rules(&args.rules)?;
     if let Some(url) = &args.url {
         return visit(url.clone(), config.clone(), &judge);
     }
     let mut job = Job::new(args, &judge, sets)?;
-    let extractor = documents::extractor(rules(&args.rules)?);
+    let extractor = documents::extractor(rules, config.extract.favor);
     let max_record = usize::try_from(section.max_record.as_u64()).unwrap_or(usize::MAX);
     let options = ReadOptions { max_record, keep_lines: args.output.is_some() };
     let (mut read, mut unreadable) = (0, 0);
@@ -73,10 +84,10 @@ pub fn run(args: &QualityArgs) -> Result<Exit, Failure> {
 
 fn judged(mut document: Document, extractor: &PageExtractor, judge: &Judge) -> Judged {
     let line = std::mem::take(&mut document.line);
-    let extracted = matches!(document.body, Body::Html(_));
-    let document = documents::page(document, extractor);
-    let assessment = judge.assess(&document.text);
-    Judged { document, line, extracted, assessment }
+    let source = if matches!(document.body, Body::Html(_)) { TextSource::Page } else { TextSource::Record };
+    let (document, language) = documents::page_and_language(document, extractor);
+    let assessment = judge.assess(&document.text, &language);
+    Judged { document, line, source, assessment }
 }
 
 /// The sets by which documents are dropped, or would be.
@@ -209,6 +220,8 @@ fn show_config(section: &QualitySection, judge: &Judge) -> Result<Exit, Failure>
         enabled: bool,
         drop: &'a [RuleSet],
         language: &'a str,
+        min_language_letters: usize,
+        min_language_confidence: f64,
         rules: &'a str,
         max_record: String,
         #[serde(flatten)]
@@ -218,10 +231,22 @@ fn show_config(section: &QualitySection, judge: &Judge) -> Result<Exit, Failure>
     struct File<'a> {
         quality: Shown<'a>,
     }
-    let QualitySection { enabled, drop, language, rules, max_record, .. } = section;
+    let QualitySection { enabled, drop, language, min_language_letters, min_language_confidence, .. } =
+        section;
+    let QualitySection { rules, max_record, .. } = section;
     let settings = judge.checker().settings();
     let max_record = max_record.to_string();
-    let file = File { quality: Shown { enabled: *enabled, drop, language, rules, max_record, settings } };
+    let shown = Shown {
+        enabled: *enabled,
+        drop,
+        language,
+        min_language_letters: *min_language_letters,
+        min_language_confidence: *min_language_confidence,
+        rules,
+        max_record,
+        settings,
+    };
+    let file = File { quality: shown };
     let text = toml::to_string(&file).map_err(|e| Failure::new(Exit::Internal, e.to_string()))?;
     write_out(text.as_bytes())?;
     Ok(Exit::Done)
@@ -238,7 +263,7 @@ fn visit(url: url::Url, config: Config, judge: &Judge) -> Result<Exit, Failure> 
     let record = runtime
         .block_on(visitor.visit(url, None, None))
         .map_err(|error| Failure::new(Exit::NoSeed, error.to_string()))?;
-    let assessment = judge.assess(&record.text);
+    let assessment = judge.assess(&record.text, record.metadata.language.as_deref().unwrap_or_default());
     let document = Page {
         id: record.id,
         url: record.url,
@@ -247,7 +272,7 @@ fn visit(url: url::Url, config: Config, judge: &Judge) -> Result<Exit, Failure> 
         text_source: "html".to_owned(),
         ..Page::default()
     };
-    let judged = Judged { document, line: Vec::new(), extracted: true, assessment };
+    let judged = Judged { document, line: Vec::new(), source: TextSource::Fetched, assessment };
     write_out(explain::detail(judge.checker(), &judged).as_bytes())?;
     Ok(Exit::Done)
 }

@@ -115,6 +115,7 @@ mod tests {
     fn a_record_keeps_what_it_had() {
         let quality = Quality {
             language: "en".into(),
+            language_source: Some(crawl_model::LanguageSource::Declared),
             words: 1,
             content_words: 0,
             skipped: None,
@@ -122,7 +123,7 @@ mod tests {
             failed: Vec::new(),
             scores: [("c4.policy".to_owned(), 0.25)].into(),
         };
-        let said = r#"{"language":"en","words":1,"contentWords":0,"failed":[],"scores":{"c4.policy":0.25}}"#;
+        let said = r#"{"language":"en","languageSource":"declared","words":1,"contentWords":0,"failed":[],"scores":{"c4.policy":0.25}}"#;
         let of = |line: &str| {
             let mut out = Vec::new();
             annotate(line.as_bytes(), &quality, &mut out).unwrap();
