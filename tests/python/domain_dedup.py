@@ -4,7 +4,7 @@
     domain_dedup.py PAGES.jsonl > cleaned.jsonl
 
 Each line has `url` and `content`; it comes back with `text`, and `removed`: the hashes of the blocks that went, in order, and
-their bytes. A page of which nothing but whitespace would be left keeps its text. Knows nothing of the program it is held against.
+their bytes. A page of which nothing but whitespace would be left keeps its text; one of a domain that is not judged is not touched. Knows nothing of the program it is held against.
 """
 import hashlib, json, re, sys
 from urllib.parse import urlsplit
@@ -21,7 +21,7 @@ def hash_block(block):
 def compute_domain_fingerprint(pages, threshold_pct=0.7, min_pages=5, min_block_chars=50):
     counts = {}
     if len(pages) < min_pages:
-        return set()
+        return None
     for page in pages:
         for digits in {hash_block(b) for b in split_into_blocks(page, min_block_chars)}:
             counts[digits] = counts.get(digits, 0) + 1
@@ -37,8 +37,8 @@ def strip_boilerplate(content, boilerplate_hashes, min_block_chars=50):
             size += len(part.encode())
         else:
             left.append(part)
-    if not removed or not ''.join(left).strip():
-        return content, [], 0
+    if not ''.join(left).strip():
+        left, removed, size = [content], [], 0
     return re.sub(r'\n{3,}', '\n\n', ''.join(left)), removed, size
 
 
@@ -50,7 +50,8 @@ def main():
     for pages in domains.values():
         hashes = compute_domain_fingerprint([row['content'] for row in pages])
         for row in pages:
-            row['text'], row['removed'], row['bytesRemoved'] = strip_boilerplate(row['content'], hashes)
+            judged = (row['content'], [], 0) if hashes is None else strip_boilerplate(row['content'], hashes)
+            row['text'], row['removed'], row['bytesRemoved'] = judged
     for row in rows:
         sys.stdout.write(json.dumps(row, ensure_ascii=False) + '\n')
 

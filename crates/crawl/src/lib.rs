@@ -4,6 +4,7 @@
 pub mod archive;
 pub mod bounds;
 pub mod browser;
+pub mod cleaning;
 pub mod cli;
 mod commands;
 pub mod config;

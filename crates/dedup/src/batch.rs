@@ -195,6 +195,7 @@ impl CountedDomain {
 
     fn analysis(&self) -> DomainAnalysisResult {
         let mut analysis = self.analysis.clone();
+        analysis.warning = self.settings.too_few(analysis.pages_analyzed as u64);
         if matches!(self.counts, Counts::Site(..)) {
             analysis.blocks_boilerplate = self.removed.len();
         }

@@ -87,7 +87,7 @@ impl PageBlocks {
             .filter_map(|span| {
                 let Repeated { hash, pages } = boilerplate(span.hash)?;
                 let (start, end) = (span.start as u64, span.end as u64);
-                Some(RemovedSpan { start, end, hash, reason: RemovalReason::Block, pages })
+                Some(RemovedSpan { start, end, hash, key: None, reason: RemovalReason::Block, pages })
             })
             .collect();
         if removed.is_empty() {
@@ -188,6 +188,41 @@ pub(crate) fn fold_line_feeds(text: String) -> String {
     }
     folded.push_str(rest);
     folded
+}
+
+/// As [`fold_line_feeds`], but fenced code stays as it is: its blank lines are its own.
+pub(crate) fn fold_line_feeds_outside_code(text: String) -> String {
+    if memmem::find(text.as_bytes(), b"\n\n\n").is_none() {
+        return text;
+    }
+    let mut folded = String::with_capacity(text.len());
+    // line feeds in a row that end what was written
+    let (mut fence, mut feeds) = (None, 0);
+    for line in text.split_inclusive('\n') {
+        let marks = fence_marks(line.trim());
+        let in_code = fence.is_some();
+        fence = match (fence, marks) {
+            (None, Some((marks, behind))) if !behind.contains('`') => Some(marks),
+            (Some(open), Some((marks, ""))) if marks.starts_with(open) => None,
+            (before, _) => before,
+        };
+        if line != "\n" {
+            feeds = usize::from(line.ends_with('\n'));
+            folded.push_str(line);
+        } else if in_code || feeds < 2 {
+            feeds += 1;
+            folded.push('\n');
+        }
+    }
+    folded
+}
+
+/// The marks of a line that begins or ends fenced code, and what stands behind them.
+fn fence_marks(line: &str) -> Option<(&str, &str)> {
+    let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
+    let behind = line.trim_start_matches(mark);
+    let marks = &line[..line.len() - behind.len()];
+    (marks.len() >= 3).then(|| (marks, behind.trim()))
 }
 
 /// The hash of a block, by way of a buffer that is used again.
@@ -391,5 +426,19 @@ mod tests {
     #[test]
     fn line_feeds_are_folded_in_one_pass() {
         assert_eq!(fold_line_feeds("a\n\n\n\nb\n\nc\nd\n\n\n".into()), "a\n\nb\n\nc\nd\n\n");
+    }
+
+    #[test]
+    fn line_feeds_of_code_stay() {
+        let folded = |text: &str| fold_line_feeds_outside_code(text.into());
+        for text in ["a\n\n\n\nb\n\nc\nd\n\n\n", "\n\n\n\na", "\n\n\n", "a\n\n\nb\n", "a\n \n\n\n\nb"] {
+            assert_eq!(folded(text), fold_line_feeds(text.into()), "{text:?}");
+        }
+        let code = "```py\ndef a():\n\n\ndef b():\n```\n\nend";
+        assert_eq!(folded(&format!("start\n\n\n{code}\n\n\n\nmore")), format!("start\n\n{code}\n\nmore"));
+        let longer = "~~~~\na\n\n\n\n~~~\n\n\n~~~~";
+        assert_eq!(folded(&format!("{longer}\n\n\nb")), format!("{longer}\n\nb"));
+        let open = "```\na\n\n\nb";
+        assert_eq!(folded(open), open, "code that nothing ends");
     }
 }

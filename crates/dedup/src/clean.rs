@@ -1,13 +1,16 @@
 //! A page after cleaning.
 
-use crate::{PageBlocks, blocks::Repeated};
+use crate::{
+    PageBlocks,
+    blocks::{Repeated, fold_line_feeds, fold_line_feeds_outside_code},
+};
 use crawl_model::{BoilerplateInfo, BoilerplateStatus, RemovedSpan};
 use sha2::{Digest, Sha256};
 
 /// A page as its host's fingerprint leaves it; the fields are those of a record's `boilerplate`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cleaned {
-    /// The page without what its host repeats; the page itself where nothing was removed.
+    /// The page without what its host repeats, and of judged pages without line feeds in runs of three and more.
     pub text: String,
     /// Blocks removed.
     pub blocks_removed: u32,
@@ -65,7 +68,8 @@ impl Cleaned {
         }
     }
 
-    /// A page without the blocks named, each with the blank lines after it; nothing else is touched.
+    /// A page without the blocks named, each with the blank lines after it. Runs of three line feeds and more become two, but for
+    /// those of fenced code; nothing else is touched.
     pub(crate) fn cut(content: &str, removed: Vec<RemovedSpan>, fingerprint: String, pages: u64) -> Self {
         let mut text = String::with_capacity(content.len() - sums(&removed).1 as usize);
         let mut from = 0;
@@ -78,11 +82,12 @@ impl Cleaned {
         if from == content.len() && !removed.is_empty() {
             text.truncate(crate::blocks::strip_end(&text).len());
         }
-        Self::applied(text, removed, fingerprint, pages)
+        Self::applied(fold_line_feeds_outside_code(text), removed, fingerprint, pages)
     }
 
     /// A page judged by a fingerprint. A page of which nothing but whitespace would be left keeps its text: that it
-    /// repeats other pages as a whole is for the search for duplicates to say, and an empty record helps nobody.
+    /// repeats other pages as a whole is for the search for duplicates to say, and an empty record helps nobody. Runs of three line
+    /// feeds and more become two in any case.
     pub(crate) fn judged(
         content: &str,
         blocks: &PageBlocks,
@@ -94,7 +99,7 @@ impl Cleaned {
             Some((text, removed)) if !crate::blocks::strip(&text).is_empty() => {
                 Self::applied(text, removed, fingerprint, pages)
             }
-            _ => Self::applied(content.to_owned(), Vec::new(), fingerprint, pages),
+            _ => Self::applied(fold_line_feeds(content.to_owned()), Vec::new(), fingerprint, pages),
         }
     }
 }

@@ -36,6 +36,9 @@ pub struct DomainAnalysisResult {
     pub blocks_boilerplate: usize,
     /// UTF-8 bytes removed from all pages.
     pub bytes_removed_total: u64,
+    /// Why nothing was judged; absent where the domain was.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub warning: Option<String>,
 }
 
 /// What cleaning all domains of a project came to.

@@ -86,6 +86,15 @@ impl FingerprintSettings {
         self.min_block_chars
     }
 
+    /// Why a domain of so many pages is not judged; `None` where it is.
+    #[must_use]
+    pub fn too_few(&self, pages: u64) -> Option<String> {
+        let least = self.min_pages as u64;
+        (pages < least).then(|| {
+            format!("{pages} of at least {least} pages (min_pages): not judged, earlier cleaned text is kept")
+        })
+    }
+
     /// Pages that a block must stand on, of so many: `max(min_pages, int(pages * threshold_pct))`.
     #[must_use]
     pub fn threshold(&self, pages: u64) -> u64 {

@@ -94,12 +94,13 @@ impl PageExtractor {
     /// The last pass over a page's Markdown, for a text that was cleaned since it was extracted: without pictures that
     /// only count readers, lines that are no more than a link, and links in front of the text (html-cleaner-impact, step 4).
     /// Links that are the content stay: by their share of the text, and where the extractor knew the kind of page. Plain
-    /// text stays as it is, and no text is emptied.
+    /// text stays as it is, and no text is emptied. Without a known extractor only pictures that count readers go.
     #[must_use]
-    pub fn last_pass(&self, text: String, extractor: Extractor) -> String {
-        match extractor {
-            Extractor::PlainText => text,
-            known => last_pass::run(text, &self.rules.extraction.last_pass, known == Extractor::PageType),
+    pub fn last_pass(&self, text: String, extractor: impl Into<Option<Extractor>>) -> String {
+        match extractor.into() {
+            Some(Extractor::PlainText) => text,
+            Some(Extractor::PageType) | None => last_pass::run(text, &self.rules.extraction.last_pass, true),
+            Some(_) => last_pass::run(text, &self.rules.extraction.last_pass, false),
         }
     }
 

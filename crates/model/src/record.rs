@@ -48,10 +48,16 @@ pub struct RemovedSpan {
     pub start: u64,
     /// Byte after the last one.
     pub end: u64,
-    /// Hash by which it was counted: 64 bits, written as 16 hex digits.
+    /// The first 64 bits of the SHA-256 of the block, folded as the boilerplate specification says, as 16 hex digits. The same
+    /// block has the same hash in both modes and in `boilerplate_hashes` of a project.
     #[serde(with = "hex_digits")]
     #[schemars(with = "String", regex(pattern = "^[0-9a-f]{16}$"))]
     pub hash: u64,
+    /// In the mode `site`, the key by which the block was counted, as 16 hex digits: blocks that differ only in the digits of
+    /// short lines share it.
+    #[serde(with = "optional_hex_digits", skip_serializing_if = "Option::is_none", default)]
+    #[schemars(with = "Option<String>", regex(pattern = "^[0-9a-f]{16}$"))]
+    pub key: Option<u64>,
     /// Why it was removed.
     pub reason: RemovalReason,
     /// Pages of the host that gave the evidence.
@@ -89,6 +95,22 @@ mod hex_digits {
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
         let digits = String::deserialize(deserializer)?;
         u64::from_str_radix(&digits, 16).map_err(D::Error::custom)
+    }
+}
+
+/// A number as 16 hex digits, or nothing.
+mod optional_hex_digits {
+    use serde::{Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(key: &Option<u64>, serializer: S) -> Result<S::Ok, S::Error> {
+        match key {
+            Some(key) => super::hex_digits::serialize(key, serializer),
+            None => serializer.serialize_none(),
+        }
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+        super::hex_digits::deserialize(deserializer).map(Some)
     }
 }
 

@@ -39,7 +39,14 @@ fn quality(full: bool) -> Quality {
 }
 
 fn boilerplate(full: bool) -> BoilerplateInfo {
-    let removed = RemovedSpan { start: 0, end: 1, hash: 1, reason: RemovalReason::Block, pages: 1 };
+    let removed = RemovedSpan {
+        start: 0,
+        end: 1,
+        hash: 1,
+        key: full.then_some(1),
+        reason: RemovalReason::Block,
+        pages: 1,
+    };
     BoilerplateInfo {
         status: BoilerplateStatus::Applied,
         fingerprint: full.then(|| "text".to_owned()),

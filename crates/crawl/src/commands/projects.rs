@@ -22,7 +22,7 @@ pub fn run(args: &ProjectsArgs) -> Result<Exit, Failure> {
     crate::logging::start(&settings.log)?;
     let (store, path) = projects::open(&settings)?;
     let store = Arc::new(store);
-    let projects = Projects::new(store.clone(), settings.dedup);
+    let projects = Projects::new(store.clone(), &settings)?;
     let out = match &args.what {
         ProjectsWhat::List => list(&projects, args.json),
         ProjectsWhat::Create { name } => projects.create(name).map(|made| one(&made, args.json)),
@@ -152,7 +152,7 @@ fn analyze(projects: &Projects, asked: &AnalyzeArgs, as_json: bool) -> Result<St
         }),
     };
     let analysis = projects.analysis(project.id, &params)?;
-    let done = projects::analyze(projects.store(), &analysis, &Progress::default())?;
+    let done = projects.analyze(&analysis, &Progress::default())?;
     if as_json {
         return Ok(json(&done));
     }
@@ -165,6 +165,10 @@ fn analyze(projects: &Projects, asked: &AnalyzeArgs, as_json: bool) -> Result<St
     } = done;
     let mut out = String::new();
     for row in domain_results {
+        if let Some(warning) = row.warning {
+            let _ = writeln!(out, "{}: {warning}", row.domain);
+            continue;
+        }
         let _ = writeln!(
             out,
             "{}: {} of {} pages cleaned, {} blocks, {} removed",

@@ -27,7 +27,7 @@ pub fn run(args: &McpArgs) -> Result<Exit, Failure> {
         config::load(args.database.config.as_deref(), config::environment()?, args.database.overrides())?;
     crate::logging::start(&settings.log)?;
     let (store, _) = projects::open(&settings)?;
-    let projects = Projects::new(Arc::new(store), settings.dedup.clone());
+    let projects = Projects::new(Arc::new(store), &settings)?;
     let tools = Tools::new(projects, settings)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)

@@ -122,7 +122,7 @@ impl Tools {
         let work = self.work(move |projects| {
             let id = projects.find(&asked.project_id)?.id;
             let analysis = projects.analysis(id, &params)?;
-            projects::analyze(projects.store(), &analysis, &counted)
+            projects.analyze(&analysis, &counted)
         });
         tokio::pin!(work);
         let done = tokio::select! {

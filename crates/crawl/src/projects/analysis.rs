@@ -1,10 +1,10 @@
 //! The analysis of a project: each domain's pages are read twice, to count what they repeat and to take it away.
 
 use super::{DomainAnalysisResult, ProjectAnalysisResult, ProjectError};
+use crate::cleaning;
 use crawl_dedup::{Fingerprint, FingerprintSettings, Mode, PageBlocks, PageText, fingerprint::hash_digits};
-use crawl_model::{
-    Analysis as Reading, AnalysisPage, BoilerplateStatus, DomainFindings, ProjectId, ProjectStore,
-};
+use crawl_extract::PageExtractor;
+use crawl_model::{Analysis as Reading, AnalysisPage, DomainFindings, DomainPages, ProjectId, ProjectStore};
 use rustc_hash::FxHashSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
@@ -51,13 +51,14 @@ impl Progress {
 }
 
 /// Analyses a project and keeps the result: for each domain what it repeats, for each page what is left of it, all in one
-/// transaction at the end. Memory is that of one domain's counts and a few pages, however many there are. A page of a domain
-/// below `min_pages` is not judged and has no cleaned content afterwards.
+/// transaction at the end. Memory is that of one domain's counts and a few pages, however many there are. A domain below
+/// `min_pages` is not judged: its pages keep the cleaned content that they have, and the domain what an earlier analysis found.
 ///
 /// # Errors
 /// When storage fails, the project has gone, or it was told to stop; then everything is as it was.
-pub fn analyze(
+pub(super) fn analyze(
     store: &dyn ProjectStore,
+    extractor: &PageExtractor,
     asked: &Analysis,
     progress: &Progress,
 ) -> Result<ProjectAnalysisResult, ProjectError> {
@@ -67,7 +68,12 @@ pub fn analyze(
     progress.pages_total.store(domains.iter().map(|domain| domain.pages).sum(), Relaxed);
     let mut result = ProjectAnalysisResult::default();
     for domain in domains {
-        let done = analyze_domain(&mut *reading, &domain.domain, asked, progress)?;
+        let done = match asked.settings.too_few(domain.pages) {
+            Some(warning) => keep_domain(store, &mut *reading, &domain, asked, warning).inspect(|done| {
+                progress.pages_done.fetch_add(done.pages_analyzed, Relaxed);
+            })?,
+            None => analyze_domain(&mut *reading, extractor, &domain.domain, asked, progress)?,
+        };
         progress.domains_done.fetch_add(1, Relaxed);
         result.domains_analyzed += 1;
         result.domains_with_boilerplate += u64::from(done.blocks_boilerplate > 0);
@@ -83,8 +89,30 @@ pub fn analyze(
     }
 }
 
+/// A domain with too few pages: nothing changes but for the findings of one that was never judged.
+fn keep_domain(
+    store: &dyn ProjectStore,
+    reading: &mut dyn Reading,
+    domain: &DomainPages,
+    asked: &Analysis,
+    warning: String,
+) -> Result<DomainAnalysisResult, ProjectError> {
+    let done = DomainAnalysisResult {
+        domain: domain.domain.clone(),
+        pages_analyzed: domain.pages,
+        warning: Some(warning),
+        ..DomainAnalysisResult::default()
+    };
+    let known = store.boilerplate(asked.project, Some(&domain.domain))?;
+    if !known.iter().any(|row| row.findings.pages_analyzed >= row.findings.min_pages) {
+        reading.put_domain(findings(asked, &done, Vec::new(), 0))?;
+    }
+    Ok(done)
+}
+
 fn analyze_domain(
     reading: &mut dyn Reading,
+    extractor: &PageExtractor,
     domain: &str,
     asked: &Analysis,
     progress: &Progress,
@@ -111,8 +139,9 @@ fn analyze_domain(
         done.pages_cleaned += u64::from(cleaned.blocks_removed > 0);
         done.bytes_removed_total += cleaned.bytes_removed;
         removed.extend(cleaned.removed.iter().map(|span| span.hash));
-        let judged = cleaned.status == BoilerplateStatus::Applied;
-        reading.put_page(page, judged.then_some(cleaned.text.as_str()))?;
+        let chosen_by = cleaning::extractor_named(page.extractor.as_deref());
+        let (text, _) = cleaning::stored(extractor, cleaned, chosen_by);
+        reading.put_page(page, Some(&text))?;
         progress.pages_done.fetch_add(1, Relaxed);
         Ok(())
     })?;
@@ -121,9 +150,8 @@ fn analyze_domain(
         Fingerprint::Site(_) => ascending(&removed),
     };
     done.blocks_boilerplate = hashes.len() as u64;
-    let judged = done.pages_analyzed >= asked.settings.min_pages() as u64;
     // in the mode `site` lines and short blocks go too, which are no blocks of the specification
-    let blocks_total = if judged { (distinct.len() as u64).max(done.blocks_boilerplate) } else { 0 };
+    let blocks_total = (distinct.len() as u64).max(done.blocks_boilerplate);
     reading.put_domain(findings(asked, &done, hashes, blocks_total))?;
     Ok(done)
 }

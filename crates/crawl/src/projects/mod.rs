@@ -6,13 +6,19 @@ mod keeper;
 mod place;
 mod types;
 
-pub use analysis::{Analysis, Progress, analyze};
+pub use analysis::{Analysis, Progress};
 pub use keeper::{KeepError, Keeper, source_of};
 pub use place::{default_database, failure, open};
 pub use types::*;
 
-use crate::{config::DedupSection, context::now_ms};
+use crate::{
+    cleaning,
+    config::{Config, DedupSection},
+    context::now_ms,
+    exit::Failure,
+};
 use crawl_dedup::{FingerprintSettings, Mode, SettingsError};
+use crawl_extract::PageExtractor;
 use crawl_model::{ProjectId, ProjectStore, SourceQuery, StoreError, UrlKey};
 use regex::Regex;
 use std::{
@@ -89,13 +95,19 @@ pub fn check_name(name: &str) -> Result<(), ProjectError> {
 pub struct Projects {
     store: Arc<dyn ProjectStore>,
     defaults: DedupSection,
+    /// The last pass over what an analysis leaves of a page.
+    extractor: Arc<PageExtractor>,
 }
 
 impl Projects {
-    /// Over a store; `defaults` are what an analysis takes where its parameters say nothing.
-    #[must_use]
-    pub fn new(store: Arc<dyn ProjectStore>, defaults: DedupSection) -> Self {
-        Self { store, defaults }
+    /// Over a store; the settings say what an analysis takes where its parameters say nothing, and with which rules a page is
+    /// cleaned.
+    ///
+    /// # Errors
+    /// When the rules of extraction cannot be used.
+    pub fn new(store: Arc<dyn ProjectStore>, settings: &Config) -> Result<Self, Failure> {
+        let extractor = Arc::new(cleaning::last_pass(&settings.extract)?);
+        Ok(Self { store, defaults: settings.dedup.clone(), extractor })
     }
 
     /// Where they are kept.
@@ -243,6 +255,18 @@ impl Projects {
         let mode = asked.mode.map_or(self.defaults.mode, Mode::from);
         self.get(id)?;
         Ok(Analysis { project: ProjectId(id), groups: asked.source_groups.clone(), settings, mode })
+    }
+
+    /// Runs an analysis and keeps its result.
+    ///
+    /// # Errors
+    /// When storage fails, the project has gone, or it was told to stop; then everything is as it was.
+    pub fn analyze(
+        &self,
+        asked: &Analysis,
+        progress: &Progress,
+    ) -> Result<ProjectAnalysisResult, ProjectError> {
+        analysis::analyze(&*self.store, &self.extractor, asked, progress)
     }
 }
 

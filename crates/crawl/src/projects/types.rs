@@ -127,6 +127,11 @@ pub struct DomainAnalysisResult {
     pub blocks_boilerplate: u64,
     /// UTF-8 bytes removed from all pages.
     pub bytes_removed_total: u64,
+    /// Why nothing was judged: the domain has too few pages, and the cleaned content that they have is kept. Absent where the
+    /// domain was judged.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[schema(nullable = false)]
+    pub warning: Option<String>,
 }
 
 /// What cleaning a project came to.
@@ -157,7 +162,8 @@ pub struct DomainStats {
     pub blocks_boilerplate: u64,
     /// UTF-8 bytes removed, a page looked at.
     pub bytes_removed_avg: u64,
-    /// Hashes of the boilerplate, 16 hex digits each; only where they were asked for.
+    /// Hashes of the boilerplate blocks: the first 16 hex digits of the SHA-256 of each, in lower case, with single spaces and
+    /// stripped, in both modes; only where they were asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub boilerplate_hashes: Option<Vec<String>>,
     /// Share of the pages that a block had to stand on.

@@ -4,7 +4,7 @@ use super::problem::Problem;
 use crate::{
     context::{now_ms, rfc3339},
     cpu::CpuPool,
-    projects::{Analysis, Progress, ProjectAnalysisResult, ProjectError, Projects, analyze},
+    projects::{Analysis, Progress, ProjectAnalysisResult, ProjectError, Projects},
 };
 use axum::http::StatusCode;
 use serde::Serialize;
@@ -172,7 +172,7 @@ impl Jobs {
             let Some(_place) = pool.ready().await else { return };
             started.running.store(true, Relaxed);
             let job = Arc::clone(&started);
-            let done = pool.run(move || analyze(projects.store(), &analysis, &job.progress)).await;
+            let done = pool.run(move || projects.analyze(&analysis, &job.progress)).await;
             let outcome = match done {
                 Ok(Err(ProjectError::Stopped)) => Err(Problem::from(ProjectError::Stopped)),
                 Ok(result) => result.map_err(Problem::from),
@@ -237,8 +237,8 @@ mod tests {
         for id in &ids {
             store.save_sources(ProjectId(*id), &(0..6).map(page).collect::<Vec<_>>(), 1).unwrap();
         }
-        let dedup = crate::config::load(None, std::iter::empty(), Vec::new()).unwrap().dedup;
-        (Projects::new(Arc::new(store), dedup), ids)
+        let settings = crate::config::load(None, std::iter::empty(), Vec::new()).unwrap();
+        (Projects::new(Arc::new(store), &settings).unwrap(), ids)
     }
 
     #[tokio::test]

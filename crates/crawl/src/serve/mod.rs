@@ -75,7 +75,7 @@ fn app(settings: &Config) -> Result<App, Failure> {
         CpuPool::named(name, threads).map_err(|e| Failure::new(Exit::Internal, e.to_string()))
     };
     Ok(App {
-        projects: Projects::new(Arc::new(store), settings.dedup.clone()),
+        projects: Projects::new(Arc::new(store), settings)?,
         jobs: Jobs::new(pool("analysis", settings.serve.analyses)?),
         pool: pool("store", STORE_THREADS)?,
         token: Arc::new(Token::of(&settings.serve)?),

@@ -2,14 +2,14 @@
 
 use super::Shard;
 use crate::{
+    cleaning,
     context::{Finished, Share, StageError},
     duplicates, page_work, recrawl, traps,
 };
 use crawl_dedup::Cleaned;
 use crawl_fetch::PageWorth;
 use crawl_model::{
-    BoilerplateStatus, Change, CleanPage, ContentHash, Duplicate, ExtractedPage, HostKey, Stage, UrlKey,
-    Warning,
+    Change, CleanPage, ContentHash, Duplicate, ExtractedPage, HostKey, Stage, UrlKey, Warning,
 };
 use std::sync::Arc;
 use url::Url;
@@ -109,11 +109,8 @@ impl Shard {
         if host.is_some_and(|host| host.witness.recognises(&page)) {
             page.extraction.warnings.push(Warning::SoftNotFound);
         }
-        let (text, boilerplate) = cleaned.into_record();
-        let text = match boilerplate.status {
-            BoilerplateStatus::Off => text,
-            _ => self.context.extractor.last_pass(text, page.extraction.extractor),
-        };
+        let chosen_by = Some(page.extraction.extractor);
+        let (text, boilerplate) = cleaning::stored(&self.context.extractor, cleaned, chosen_by);
         let whole = text == page.extraction.content;
         let text_hash = if whole { content_hash } else { ContentHash::of(&text) };
         let change = recrawl::change(page.request.before.as_deref(), content_hash, text_hash);

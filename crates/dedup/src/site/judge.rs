@@ -8,6 +8,7 @@ use super::{
     read::file_words,
     words::Scratch,
 };
+use crate::blocks::hash_folded;
 use crawl_model::{RemovalReason, RemovedSpan};
 use rustc_hash::FxHashMap;
 use std::{cell::OnceCell, ops::Range};
@@ -131,10 +132,12 @@ impl Judge<'_> {
         if !blocks.clone().any(|(block, gone)| gone.is_none() && !block.heading && block.words > 0) {
             return Vec::new();
         }
+        let mut folded = Vec::new();
         let span = |(block, gone): (&super::read::Block, &Option<Verdict>)| {
             let (reason, pages) = (*gone)?;
             let (start, end) = (block.bytes.start as u64, block.bytes.end as u64);
-            Some(RemovedSpan { start, end, hash: block.key, reason, pages })
+            let hash = hash_folded(&self.page.content[block.bytes.clone()], &mut folded);
+            Some(RemovedSpan { start, end, hash, key: Some(block.key), reason, pages })
         };
         blocks.filter_map(span).collect()
     }

@@ -2,12 +2,18 @@
 
 use super::{internal, records::Record};
 use crate::exit::Failure;
-use crawl_dedup::Cleaned;
-use crawl_model::{BoilerplateStatus, RemovalReason, RemovedSpan};
+use crawl_model::{BoilerplateInfo, BoilerplateStatus, RemovalReason, RemovedSpan};
+use rustc_hash::FxHashSet;
 use std::fmt::Write;
 
-/// A page's name, and for each part removed why and its lines.
-pub fn page(record: &Record<'_>, cleaned: &Cleaned, out: &mut Vec<u8>) -> Result<(), Failure> {
+/// A page's name, for each part removed why and its lines, and the lines that the last pass has changed. `texts` are what judging
+/// and what the last pass left.
+pub fn page(
+    record: &Record<'_>,
+    cleaned: &BoilerplateInfo,
+    texts: (&str, &str),
+    out: &mut Vec<u8>,
+) -> Result<(), Failure> {
     let name = [record.url.as_ref(), record.id.as_ref()].into_iter().find(|name| !name.is_empty());
     let name = name.unwrap_or("?");
     let mut text = match cleaned.status {
@@ -22,6 +28,15 @@ pub fn page(record: &Record<'_>, cleaned: &Cleaned, out: &mut Vec<u8>) -> Result
         for line in removed.lines() {
             writeln!(text, "  - {line}").map_err(internal)?;
         }
+    }
+    let (judged, left) = texts;
+    let left: FxHashSet<&str> = left.lines().collect();
+    let mut gone = judged.lines().filter(|line| !line.trim().is_empty() && !left.contains(line)).peekable();
+    if gone.peek().is_some() {
+        text.push_str("  last pass: links alone, and pictures that count readers\n");
+    }
+    for line in gone {
+        writeln!(text, "  - {line}").map_err(internal)?;
     }
     out.extend_from_slice(text.as_bytes());
     Ok(())

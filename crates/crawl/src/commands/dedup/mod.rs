@@ -6,6 +6,7 @@ mod report;
 
 use super::write_out;
 use crate::{
+    cleaning,
     cli::{DedupArgs, DedupMode},
     config::{self, DedupSection},
     exit::{Exit, Failure},
@@ -13,16 +14,20 @@ use crate::{
     output::replace,
 };
 use crawl_dedup::{FingerprintSettings, Mode, batch::CountedProject};
+use crawl_extract::PageExtractor;
 use records::{Input, Record};
 use report::Report;
 use std::path::Path;
 
+/// Domains that are told of one by one if they are not judged; `--stats` has all.
+const MAX_TOLD: usize = 20;
 /// Bytes that are written at a time.
 const WRITTEN: usize = 1 << 18;
 
 pub fn run(args: &DedupArgs) -> Result<Exit, Failure> {
-    let defaults = config::load(None, config::environment()?, Vec::new())?.dedup;
-    let settings = settings(args, &defaults)?;
+    let config = config::load(None, config::environment()?, Vec::new())?;
+    let defaults = &config.dedup;
+    let settings = settings(args, defaults)?;
     let mode = match args.mode {
         Some(DedupMode::Exact) => Mode::Exact,
         Some(DedupMode::Site) => Mode::Site,
@@ -31,7 +36,8 @@ pub fn run(args: &DedupArgs) -> Result<Exit, Failure> {
     let input = Input::open(args.file.as_deref())?;
     let mut report = args.html.as_ref().map(|_| Report::new(mode, &settings));
     let mut project = count(&input, CountedProject::new(mode, &settings), report.as_mut())?;
-    write(&input, &mut project, report.as_mut(), args.explain)?;
+    let extractor = cleaning::last_pass(&config.extract)?;
+    let kept = write(&input, &mut project, report.as_mut(), args.explain, &extractor)?;
     let project = project.analysis();
     if let Some(path) = &args.stats {
         let mut text = serde_json::to_vec_pretty(&project).map_err(internal)?;
@@ -40,6 +46,12 @@ pub fn run(args: &DedupArgs) -> Result<Exit, Failure> {
     }
     if let Some((path, report)) = args.html.as_ref().zip(report) {
         write_file(path, &report.html(&project)?)?;
+    }
+    let told =
+        project.domain_results.iter().filter_map(|found| Some((&found.domain, found.warning.as_ref()?)));
+    told.take(MAX_TOLD).for_each(|(domain, warning)| say(&format!("{domain}: {warning}")));
+    if kept > 0 {
+        say(&format!("{kept} records keep the text and boilerplate of an earlier run"));
     }
     say(&format!(
         "{} domains, {} with boilerplate; {} pages cleaned, {} removed",
@@ -77,23 +89,29 @@ fn count(
     Ok(project)
 }
 
-/// The second pass: each record is cleaned and written, or what goes from it is explained.
+/// The second pass: each record is cleaned and written, or what goes from it is explained. Returns how many keep the text of an
+/// earlier run.
 fn write(
     input: &Input<'_>,
     project: &mut CountedProject,
     mut report: Option<&mut Report>,
     explain: bool,
-) -> Result<(), Failure> {
-    let mut out = Vec::with_capacity(WRITTEN * 2);
+    extractor: &PageExtractor,
+) -> Result<u64, Failure> {
+    let (mut out, mut kept) = (Vec::with_capacity(WRITTEN * 2), 0);
     let written = |record: Record<'_>| {
         let cleaned = project.clean(&record.domain, &record.text());
         if let Some(report) = &mut report {
             report.page(&record.domain, &record.text(), &cleaned);
         }
-        if explain {
-            explain::page(&record, &cleaned, &mut out)?;
-        } else {
-            record.write(cleaned, &mut out)?;
+        let judged = explain.then(|| cleaned.text.clone());
+        let keeps_text = record.keeps_text(cleaned.status);
+        let (text, info) = cleaning::stored(extractor, cleaned, record.chosen_by);
+        kept += u64::from(keeps_text);
+        match judged {
+            Some(judged) => explain::page(&record, &info, (&judged, &text), &mut out)?,
+            None if keeps_text => record.write_unchanged(&mut out)?,
+            None => record.write(&text, &info, &mut out)?,
         }
         if out.len() > WRITTEN {
             write_out(&out)?;
@@ -102,7 +120,8 @@ fn write(
         Ok(())
     };
     input.each(|_, _| (), written)?;
-    write_out(&out)
+    write_out(&out)?;
+    Ok(kept)
 }
 
 fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Failure> {

@@ -2,14 +2,15 @@
 
 use super::internal;
 use crate::{
+    cleaning,
     commands::{
         json::{self, Members, push_key},
         read_all,
     },
     exit::Failure,
 };
-use crawl_dedup::{Cleaned, PageText};
-use crawl_model::HostKey;
+use crawl_dedup::PageText;
+use crawl_model::{BoilerplateInfo, BoilerplateStatus, Extractor, HostKey};
 use memchr::memchr;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -33,6 +34,10 @@ pub struct Record<'a> {
     pub id: Cow<'a, str>,
     title: Option<Cow<'a, str>>,
     extracted: bool,
+    /// What chose its text, where the record says so.
+    pub chosen_by: Option<Extractor>,
+    /// Its `text` is what an earlier run left of it.
+    was_cleaned: bool,
 }
 
 /// Lines that are gone through twice: of a file, which is read twice, or of what came by a pipe, which is kept.
@@ -127,11 +132,17 @@ impl<'a> Record<'a> {
             .or_else(|| text("text"))
             .zip(members.get(chosen))
             .ok_or("neither \"content\" nor \"text\"")?;
+        let cleaned = members.get("boilerplate").and_then(|raw| serde_json::from_str(raw).ok());
+        let was_cleaned = matches!(cleaned, Some(Earlier { status: BoilerplateStatus::Applied }));
+        let was_cleaned = was_cleaned && members.get("text").and_then(json::string).is_some();
         members.put("content".into(), raw);
+        let extractor = said(metadata.extractor);
         Ok(Self {
             domain: domain.ok_or("neither \"metadata.domain\" nor \"url\"")?,
             title: said(metadata.title),
-            extracted: PageText::is_extracted_by(said(metadata.extractor).as_deref()),
+            extracted: PageText::is_extracted_by(extractor.as_deref()),
+            chosen_by: cleaning::extractor_named(extractor.as_deref()),
+            was_cleaned,
             raw,
             members,
             content,
@@ -145,17 +156,31 @@ impl<'a> Record<'a> {
         PageText { content: &self.content, url: &self.url, title, extracted: self.extracted }
     }
 
+    /// Returns true if the record has the text of an earlier run and this one has not judged it.
+    pub fn keeps_text(&self, status: BoilerplateStatus) -> bool {
+        self.was_cleaned && status == BoilerplateStatus::TooFewPages
+    }
+
+    /// Appends the record as it stood.
+    pub fn write_unchanged(&self, out: &mut Vec<u8>) -> Result<(), Failure> {
+        for (n, (key, value)) in self.members.all.iter().enumerate() {
+            push_key(n == 0, key, out).map_err(internal)?;
+            out.extend_from_slice(value.as_bytes());
+        }
+        out.extend_from_slice(b"}\n");
+        Ok(())
+    }
+
     /// Appends the record with `text` and `boilerplate` as cleaning made them.
-    pub fn write(&self, cleaned: Cleaned, out: &mut Vec<u8>) -> Result<(), Failure> {
-        let (text, info) = cleaned.into_record();
+    pub fn write(&self, text: &str, info: &BoilerplateInfo, out: &mut Vec<u8>) -> Result<(), Failure> {
         let write_text = |out: &mut Vec<u8>| {
-            if info.removed.is_empty() {
+            if text == self.content {
                 out.extend_from_slice(self.raw.as_bytes());
                 return Ok(());
             }
-            json::push_string(&text, out)
+            json::push_string(text, out)
         };
-        let write_info = |out: &mut Vec<u8>| serde_json::to_writer(out, &info);
+        let write_info = |out: &mut Vec<u8>| serde_json::to_writer(out, info);
         let (mut text_written, mut info_written) = (false, false);
         for (n, (key, value)) in self.members.all.iter().enumerate() {
             push_key(n == 0, key, out).map_err(internal)?;
@@ -190,6 +215,12 @@ fn host<'a>(url: &str) -> Option<Cow<'a, str>> {
     Url::parse(url).ok().as_ref().and_then(HostKey::of).map(|host| Cow::Owned(host.to_string()))
 }
 
+/// What an earlier run did.
+#[derive(Deserialize)]
+struct Earlier {
+    status: BoilerplateStatus,
+}
+
 #[derive(Default, Deserialize)]
 struct Metadata<'a> {
     #[serde(borrow, default)]
@@ -203,14 +234,15 @@ struct Metadata<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crawl_model::BoilerplateStatus;
+    use crawl_dedup::Cleaned;
 
     fn untouched(line: &str) -> String {
         let mut text = String::new();
         let record = Record::of(line.as_bytes(), &mut text).unwrap();
         let mut out = Vec::new();
         let cleaned = Cleaned::untouched(record.content.to_string(), BoilerplateStatus::TooFewPages);
-        record.write(cleaned, &mut out).unwrap();
+        let (text, info) = cleaned.into_record();
+        record.write(&text, &info, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 

@@ -176,7 +176,7 @@ fn removed<'c>(
 ) -> impl Iterator<Item = (&'c str, RemovalReason, u64, u64)> {
     cleaned.removed.iter().filter_map(|span| {
         let (start, end) = (usize::try_from(span.start).ok()?, usize::try_from(span.end).ok()?);
-        Some((content.get(start..end)?, span.reason, span.pages, span.hash))
+        Some((content.get(start..end)?, span.reason, span.pages, span.key.unwrap_or(span.hash)))
     })
 }
 
