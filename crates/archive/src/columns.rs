@@ -1,6 +1,7 @@
 //! Tables of documents: which column is what.
 
 use crate::{Body, Document, RecordError};
+use encoding_rs::WINDOWS_1252;
 
 /// Names that a column may have, in the order of preference, for each field.
 const NAMES: [(Field, &[&str]); 8] = [
@@ -72,8 +73,7 @@ impl Row {
             self.html = Some(bytes);
             return;
         }
-        let text =
-            String::from_utf8(bytes).unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned());
+        let text = String::from_utf8(bytes).unwrap_or_else(|e| self.decoded(e.as_bytes()));
         match field {
             Field::Id => self.document.id = text,
             Field::Url => self.document.url = text,
@@ -86,6 +86,17 @@ impl Row {
         }
     }
 
+    /// A field that is not UTF-8. If no character beyond ASCII of it is one in UTF-8, it is what most old tables are in, Latin-1 in the
+    /// form of windows-1252; else it is UTF-8 that is damaged in places.
+    fn decoded(&mut self, bytes: &[u8]) -> String {
+        if bytes.utf8_chunks().any(|chunk| !chunk.valid().is_ascii()) {
+            self.document.decoded_from = Some("damaged UTF-8");
+            return String::from_utf8_lossy(bytes).into_owned();
+        }
+        self.document.decoded_from = Some(WINDOWS_1252.name());
+        WINDOWS_1252.decode_without_bom_handling(bytes).0.into_owned()
+    }
+
     /// The document: its text, or if there is none its page.
     pub(crate) fn document(self) -> Result<Document, RecordError> {
         let Self { mut document, text, html } = self;
@@ -95,7 +106,9 @@ impl Row {
             }
             (_, Some(html)) => {
                 // the table was text: whatever the page declares, its bytes are no longer in that charset
-                document.content_type = "text/html; charset=utf-8".to_owned();
+                if std::str::from_utf8(&html).is_ok() {
+                    document.content_type = "text/html; charset=utf-8".to_owned();
+                }
                 Body::Html(html)
             }
             (_, None) => return Err(RecordError::NoText("the row has neither text nor html")),

@@ -9,7 +9,7 @@ pub struct Document {
     pub id: String,
     /// Its address.
     pub url: String,
-    /// When it was archived, as written there.
+    /// When it was archived: RFC 3339 in UTC, to the second; as written there where that is no time.
     pub date: String,
     /// Its media type, with parameters.
     pub content_type: String,
@@ -19,6 +19,8 @@ pub struct Document {
     pub language: String,
     /// What it holds.
     pub body: Body,
+    /// The charset that its text was taken to be in, where a table holds bytes that are not UTF-8.
+    pub decoded_from: Option<&'static str>,
     /// The line of JSONL that it stood in, if it was to be kept; else empty.
     pub line: Vec<u8>,
 }

@@ -5,6 +5,7 @@
 //! as well.
 
 mod columns;
+mod date;
 mod document;
 mod error;
 mod inputs;
@@ -58,8 +59,11 @@ pub fn read_file(
     let mut named = |item: Item| {
         number += 1;
         each(match item {
-            Item::Document(mut document) if document.id.is_empty() => {
-                document.id = format!("{name}#{number}");
+            Item::Document(mut document) => {
+                if document.id.is_empty() {
+                    document.id = format!("{name}#{number}");
+                }
+                document.date = date::normalized(&document.date);
                 Item::Document(document)
             }
             item => item,

@@ -144,6 +144,89 @@ fn what_is_written_as_parquet_is_read_again() {
     assert_eq!(read(&file(directory.path(), "short.parquet", &bytes[..bytes.len() / 2])).1.len(), 1);
 }
 
+/// The same page as UTF-8, as Latin-1, and as UTF-8 with a byte that was cut off.
+#[test]
+fn tables_that_are_not_utf8_are_decoded_and_told() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut csv = b"id,text\none,\"Le caf\xe9 du port \x96 ouvert\"\n".to_vec();
+    csv.extend("two,Le café du port\n".as_bytes());
+    csv.extend(b"three,Le caf\xc3\xa9 du port \xc3\n");
+    let (documents, unreadable) = read(&file(directory.path(), "a.csv", csv));
+    assert_eq!(
+        texts(&documents),
+        ["one Le café du port – ouvert", "two Le café du port", "three Le café du port \u{fffd}"]
+    );
+    let from: Vec<_> = documents.iter().map(|document| document.decoded_from).collect();
+    assert_eq!((from, unreadable.len()), (vec![Some("windows-1252"), None, Some("damaged UTF-8")], 0));
+}
+
+#[test]
+fn parquet_is_read_whatever_it_is_compressed_by() {
+    use parquet::{
+        basic::{BrotliLevel, Compression as By, GzipLevel, ZstdLevel},
+        data_type::{ByteArrayType, Int64Type},
+        file::{properties::WriterProperties, writer::SerializedFileWriter},
+        schema::parser::parse_message_type,
+    };
+    let directory = tempfile::tempdir().unwrap();
+    let schema = "message m { required binary text (UTF8); required int64 date (TIMESTAMP(MILLIS,true)); }";
+    for (name, by) in [
+        ("plain", By::UNCOMPRESSED),
+        ("snappy", By::SNAPPY),
+        ("gzip", By::GZIP(GzipLevel::default())),
+        ("brotli", By::BROTLI(BrotliLevel::default())),
+        ("zstd", By::ZSTD(ZstdLevel::default())),
+        ("lz4", By::LZ4_RAW),
+    ] {
+        let schema = std::sync::Arc::new(parse_message_type(schema).unwrap());
+        let properties = std::sync::Arc::new(WriterProperties::builder().set_compression(by).build());
+        let path = directory.path().join(format!("{name}.parquet"));
+        let out = std::fs::File::create(&path).unwrap();
+        let mut writer = SerializedFileWriter::new(out, schema, properties).unwrap();
+        let mut rows = writer.next_row_group().unwrap();
+        let mut column = rows.next_column().unwrap().unwrap();
+        let text = "the ferry ".repeat(4);
+        column.typed::<ByteArrayType>().write_batch(&[text.as_str().into()], None, None).unwrap();
+        column.close().unwrap();
+        let mut column = rows.next_column().unwrap().unwrap();
+        column.typed::<Int64Type>().write_batch(&[1_735_787_045_678], None, None).unwrap();
+        column.close().unwrap();
+        rows.close().unwrap();
+        writer.close().unwrap();
+        let (documents, unreadable) = read(&path);
+        assert_eq!(unreadable, [], "{name}");
+        assert_eq!(documents[0].body, Body::Text(text), "{name}");
+        assert_eq!(documents[0].date, "2025-01-02T03:04:05Z", "{name}");
+    }
+}
+
+#[test]
+fn times_of_all_inputs_have_one_format() {
+    let directory = tempfile::tempdir().unwrap();
+    let lines = [
+        r#"{"text":"a","warc_date":"2025-01-02 03:04:05"}"#,
+        r#"{"text":"a","date":"20250102030405"}"#,
+        r#"{"text":"a","metadata":{"fetchedAt":"2025-01-02T03:04:05.678Z"}}"#,
+    ];
+    let jsonl = file(directory.path(), "a.jsonl", lines.join("\n"));
+    let csv = file(
+        directory.path(),
+        "a.csv",
+        "text,date\na,\"Thu, 02 Jan 2025 03:04:05 GMT\"\na,2025-01-02T05:04:05+02:00\n",
+    );
+    let warc = file(
+        directory.path(),
+        "a.warc",
+        "WARC/1.1\r\nWARC-Type: conversion\r\nWARC-Date: 2025-01-02T03:04:05.123456Z\r\nContent-Type: text/plain\r\n\
+         Content-Length: 1\r\n\r\na\r\n\r\n",
+    );
+    for path in [jsonl, csv, warc] {
+        let (documents, _) = read(&path);
+        assert!(!documents.is_empty());
+        assert!(documents.iter().all(|document| document.date == "2025-01-02T03:04:05Z"), "{documents:?}");
+    }
+}
+
 #[test]
 fn names_and_patterns_stand_for_files() {
     let directory = tempfile::tempdir().unwrap();

@@ -179,6 +179,7 @@ impl Analysis {
             documents: &self.documents,
             shingles: &shingles,
             signatures: &signatures,
+            lemmas: &lemmas,
             model: model.as_ref(),
         };
         let verified = verifier.verify(candidates.pairs)?;

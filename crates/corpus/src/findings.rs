@@ -4,12 +4,12 @@ use crate::{
     CorpusError, Page, Settings,
     analysis::Model,
     cluster::Clusters,
-    documents::{Documents, Members},
+    documents::{Distinct, Documents, Members},
     groups::Groups,
     minhash::Banding,
     spool::Entries,
     tfidf::Vocabulary,
-    verify::Pair,
+    verify::{CosineTerms, Pair},
 };
 
 /// Everything that the outputs are written from. Texts lie in files.
@@ -103,7 +103,7 @@ impl Findings {
     }
 
     /// All pairs of documents. A pair of texts stands for each document of the one with each of the other, and copies of a
-    /// text are pairs too. Of groups with more than [`Settings::pairs_per_group`] pairs only those between the first
+    /// text that is not empty are pairs too. Of groups with more than [`Settings::pairs_per_group`] pairs only those between the first
     /// documents of the texts are listed, and one from there to each copy.
     #[must_use]
     pub fn document_pairs(&self) -> DocumentPairs {
@@ -117,19 +117,12 @@ impl Findings {
             let (a, b) = (members.of(pair.a), members.of(pair.b));
             found.cross(a, b, *pair, a.first().is_some_and(|d| full(*d)));
         }
-        for (text, _) in
-            (0..).zip(self.documents.distinct()).filter(|(t, d)| self.copies_count(*t, d.documents))
-        {
+        let copied = |(_, text): &(u32, &Distinct)| text.documents > 1 && text.chars > 0;
+        for (text, _) in (0..).zip(self.documents.distinct()).filter(copied) {
             found.copies(&members, text, members.of(text).first().is_some_and(|d| full(*d)));
         }
         found.pairs.sort_unstable_by_key(|pair| (pair.i, pair.j));
         found
-    }
-
-    /// Whether documents with the same text are strong pairs: without a term of the vocabulary their cosine is 0.
-    fn copies_count(&self, text: u32, documents: u32) -> bool {
-        let has_vector = |model: &Model| model.norms.get(text as usize).is_some_and(|norm| *norm > 0.0);
-        documents > 1 && self.model.as_ref().is_none_or(has_vector)
     }
 
     /// Number of pairs of documents of each group.
@@ -146,7 +139,7 @@ impl Findings {
                 add(a.first, u64::from(a.documents) * u64::from(b.documents));
             }
         }
-        for text in distinct {
+        for text in distinct.iter().filter(|text| text.chars > 0) {
             let n = u64::from(text.documents);
             add(text.first, n * (n - n.min(1)) / 2);
         }
@@ -170,7 +163,8 @@ impl DocumentPairs {
     }
 
     fn copies(&mut self, members: &Members, text: u32, full: bool) {
-        let same = Pair { a: text, b: text, jaccard: 1.0, estimate: 1.0, cosine: 1.0 };
+        let terms = CosineTerms::Identical;
+        let same = Pair { a: text, b: text, jaccard: 1.0, estimate: 1.0, cosine: 1.0, terms };
         let documents = members.of(text);
         let listed = self.pairs.len();
         for (at, x) in documents.iter().enumerate().take(if full { documents.len() } else { 1 }) {

@@ -27,6 +27,18 @@ pub fn detect(cleaned: &str) -> Language {
 mod tests {
     use super::*;
 
+    /// A language that is identified can be asked for by its code and its name.
+    #[test]
+    fn each_language_has_its_code_and_name() {
+        for language in whatlang::Lang::all() {
+            let code = crawl_model::short_language(language.code());
+            for asked in [language.code(), language.eng_name(), language.name()] {
+                assert_eq!(crawl_model::language_code(asked), Some(code), "{asked}");
+            }
+            assert!(crawl_model::is_detected(code));
+        }
+    }
+
     #[test]
     fn languages_are_told_apart() {
         for (text, code) in [

@@ -48,5 +48,5 @@ pub use settings::{ClusterAlgorithm, ClusterSettings, Settings, TfIdfSettings};
 pub use sketch::{Comparison, SketchSettings, Sketcher};
 pub use table::{COLUMNS, Cell, Column, rows};
 pub use tfidf::{Term, Vocabulary};
-pub use verify::Pair;
+pub use verify::{CosineTerms, Pair};
 pub use words::{jaccard, shingles, shingles_in_order, words};

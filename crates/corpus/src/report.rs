@@ -1,6 +1,6 @@
 //! The JSON report.
 
-use crate::{CorpusError, Findings, Settings, findings::DocumentPair, minhash::Banding};
+use crate::{CorpusError, Findings, Settings, findings::DocumentPair, minhash::Banding, verify::CosineTerms};
 use serde::Serialize;
 use std::io::Write;
 
@@ -25,6 +25,8 @@ pub struct InputCount {
     pub documents: u64,
     /// Records that hold no page: requests, revisits, images, …
     pub skipped: u64,
+    /// Documents of a table whose text is not UTF-8: read as windows-1252, or as UTF-8 that is damaged in places.
+    pub not_utf8: u64,
     /// Records that could not be read, by the name of what is wrong with them.
     pub unreadable: std::collections::BTreeMap<String, u64>,
 }
@@ -74,8 +76,10 @@ struct DocumentEntry<'a> {
 struct PairEntry<'a> {
     i: u32,
     j: u32,
-    /// Null without TF-IDF.
+    /// Null without TF-IDF, and where neither text has a word.
     tfidf_cosine: Option<f64>,
+    /// Null without TF-IDF.
+    cosine_terms: Option<CosineTerms>,
     jaccard: f64,
     minhash_jaccard_est: f64,
     url_i: &'a str,
@@ -206,10 +210,12 @@ impl Findings {
     }
 
     fn pair_entry(&self, pair: &DocumentPair) -> PairEntry<'_> {
+        let terms = self.vocabulary().map(|_| pair.scores.terms);
         PairEntry {
             i: pair.i,
             j: pair.j,
-            tfidf_cosine: self.vocabulary().map(|_| pair.scores.cosine),
+            tfidf_cosine: terms.filter(|terms| *terms != CosineTerms::None).map(|_| pair.scores.cosine),
+            cosine_terms: terms,
             jaccard: pair.scores.jaccard,
             minhash_jaccard_est: pair.scores.estimate,
             url_i: self.documents.url(pair.i),

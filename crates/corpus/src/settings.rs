@@ -9,7 +9,7 @@ pub(crate) const LONGEST_TERM: usize = 5;
 /// Parameters of the pipeline; the values in force are written into the report as `meta.params`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Settings {
-    /// Only documents in this language (ISO 639-1), or `all`.
+    /// Only documents in this language (ISO 639-1, one that is identified, or `und`), or `all`.
     pub language: String,
     /// Words in a shingle (`K`).
     pub shingle_words: usize,
@@ -71,6 +71,10 @@ impl Settings {
     /// # Errors
     /// Names the first setting that is out of its range.
     pub fn check(&self) -> Result<(), CorpusError> {
+        if self.language != "all" && !crawl_model::is_detected(&self.language) {
+            let range = "the ISO 639-1 code of a language that is identified, und, or all";
+            return Err(CorpusError::Setting { name: "language", given: self.language.clone(), range });
+        }
         within("shingle_words", self.shingle_words, 1, 100, "1 to 100")?;
         within("permutations", self.permutations, 8, 4096, "8 to 4096")?;
         within("jaccard", self.jaccard, 0.05, 1.0, "0.05 to 1")?;

@@ -24,6 +24,8 @@ pub struct Vocabulary {
     /// Counting knows hashes alone: the texts are kept when the vectors are made.
     texts: Vec<OnceLock<Box<str>>>,
     ngrams: (usize, usize),
+    /// Inverse document frequency of a term that stands in too few documents, but in two.
+    rare_idf: f64,
 }
 
 /// A term of the vocabulary.
@@ -59,6 +61,7 @@ impl Vocabulary {
         chosen.sort_unstable();
         let idf = |df: u32| ((1.0 + f64::from(documents)) / (1.0 + f64::from(df))).ln() + 1.0;
         Ok(Self {
+            rare_idf: idf(settings.min_df.saturating_sub(1).max(2).min(documents)),
             ngrams: settings.ngrams,
             numbers: chosen.iter().map(|(hash, ..)| *hash).zip(0..).collect(),
             texts: chosen.iter().map(|_| OnceLock::new()).collect(),
@@ -109,12 +112,7 @@ impl Vocabulary {
                 }
             }
         }
-        numbers.sort_unstable();
-        let runs = numbers.chunk_by(|a, b| a == b);
-        Vector(
-            runs.filter_map(|run| Some((*run.first()?, u32::try_from(run.len()).unwrap_or(u32::MAX))))
-                .collect(),
-        )
+        Vector(counted(numbers))
     }
 
     /// Weight of a term that stands in a document so many times, before the vector is brought to length one.
@@ -131,21 +129,31 @@ impl Vocabulary {
         if a.1 <= 0.0 || b.1 <= 0.0 {
             return 0.0;
         }
-        let (mut left, mut right) = (a.0.0.iter().peekable(), b.0.0.iter().peekable());
-        let mut sum = 0.0;
-        while let (Some((x, x_count)), Some((y, y_count))) = (left.peek(), right.peek()) {
-            if x == y {
-                sum += self.weight(*x, *x_count) * self.weight(*y, *y_count);
-            }
-            let (x, y) = (*x, *y);
-            if x <= y {
-                left.next();
-            }
-            if y <= x {
-                right.next();
-            }
+        let products = common(&a.0.0, &b.0.0).map(|(x, m, n)| self.weight(x, m) * self.weight(x, n));
+        products.sum::<f64>() / (a.1 * b.1)
+    }
+
+    /// The cosine of two texts by the terms of the vocabulary and the other terms that both have, whose inverse document
+    /// frequency is that of one document fewer than `min_df`, at least of two; 0 if there is no such term. What only one of them
+    /// has outside of the vocabulary does not count, as `min_df` wants it.
+    pub(crate) fn cosine_with_shared(&self, a: (&Vector, &str), b: (&Vector, &str)) -> f64 {
+        let (others_a, others_b) = (self.other_terms(a.1), self.other_terms(b.1));
+        let weight = |count: u32| f64::from(count) * self.rare_idf;
+        let mut product: f64 =
+            common(&a.0.0, &b.0.0).map(|(x, m, n)| self.weight(x, m) * self.weight(x, n)).sum();
+        let (mut square_a, mut square_b) = (self.norm(a.0).powi(2), self.norm(b.0).powi(2));
+        for (_, m, n) in common(&others_a, &others_b) {
+            product += weight(m) * weight(n);
+            square_a += weight(m).powi(2);
+            square_b += weight(n).powi(2);
         }
-        sum / (a.1 * b.1)
+        if square_a <= 0.0 || square_b <= 0.0 { 0.0 } else { product / (square_a * square_b).sqrt() }
+    }
+
+    /// Terms of a text outside of the vocabulary with their numbers of occurrences, by hash.
+    fn other_terms(&self, lemmas: &str) -> Vec<(u64, u32)> {
+        let hashes = terms_of(lemmas, self.ngrams).map(|term| xxh3_64(term.as_bytes()));
+        counted(hashes.filter(|hash| !self.numbers.contains_key(hash)).collect())
     }
 }
 
@@ -165,6 +173,35 @@ impl Vector {
         spool::from_bytes(bytes, &mut packed);
         Self(packed.into_iter().map(|both| ((both >> 32) as u32, both as u32)).collect())
     }
+}
+
+/// How often each of some values stands among them, in order.
+fn counted<T: Ord + Copy>(mut all: Vec<T>) -> Vec<(T, u32)> {
+    all.sort_unstable();
+    let runs = all.chunk_by(|a, b| a == b);
+    runs.filter_map(|run| Some((*run.first()?, u32::try_from(run.len()).unwrap_or(u32::MAX)))).collect()
+}
+
+/// What two sorted lists have in common, with the count in each.
+fn common<'a, T: Ord + Copy>(
+    a: &'a [(T, u32)],
+    b: &'a [(T, u32)],
+) -> impl Iterator<Item = (T, u32, u32)> + 'a {
+    let (mut left, mut right) = (a.iter().peekable(), b.iter().peekable());
+    std::iter::from_fn(move || {
+        loop {
+            let ((x, m), (y, n)) = (*left.peek()?, *right.peek()?);
+            if x <= y {
+                left.next();
+            }
+            if y <= x {
+                right.next();
+            }
+            if x == y {
+                return Some((*x, *m, *n));
+            }
+        }
+    })
 }
 
 /// The n-grams of so many words at least and at most; single spaces separate words.

@@ -11,6 +11,7 @@ use crate::{
     words::jaccard,
 };
 use rayon::prelude::*;
+use serde::Serialize;
 
 /// Candidates that are verified at a time.
 const BATCH: usize = 1 << 14;
@@ -28,6 +29,22 @@ pub struct Pair {
     pub estimate: f64,
     /// Cosine of their TF-IDF vectors; 1 where there are none.
     pub cosine: f64,
+    /// What the cosine was computed from.
+    pub terms: CosineTerms,
+}
+
+/// What the cosine of a pair was computed from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CosineTerms {
+    /// The vocabulary: terms in `min_df` documents, as many as the settings allow.
+    Vocabulary,
+    /// The vocabulary and the other terms that both texts have. The vectors were empty or cut, and did not reach the threshold alone.
+    Shared,
+    /// Nothing: neither text has a word. The Jaccard similarity alone decided.
+    None,
+    /// Nothing: the texts are the same.
+    Identical,
 }
 
 pub(crate) struct Verifier<'a> {
@@ -35,6 +52,7 @@ pub(crate) struct Verifier<'a> {
     pub documents: &'a Documents,
     pub shingles: &'a Entries,
     pub signatures: &'a Entries,
+    pub lemmas: &'a Entries,
     pub model: Option<&'a Model>,
 }
 
@@ -88,21 +106,34 @@ impl Verifier<'_> {
         self.shingles.read_into(b as usize, &mut buffers.bytes)?;
         spool::from_bytes(&buffers.bytes, &mut buffers.b);
         let Some(jaccard) = jaccard(&buffers.a.1, &buffers.b, least) else { return Ok(None) };
-        let Some(cosine) = self.cosine(a, b)? else { return Ok(None) };
+        let Some((cosine, terms)) = self.cosine(a, b)? else { return Ok(None) };
         let estimate = estimate(&self.signature(a)?, &self.signature(b)?);
-        Ok(Some(Pair { a, b, jaccard, estimate, cosine }))
+        Ok(Some(Pair { a, b, jaccard, estimate, cosine, terms }))
     }
 
     /// The cosine if it is high enough; 1 where lemmas are not looked at.
-    fn cosine(&self, a: u32, b: u32) -> Result<Option<f64>, CorpusError> {
-        let Some((model, tfidf)) = self.model.zip(self.settings.tfidf.as_ref()) else { return Ok(Some(1.0)) };
+    ///
+    /// The vocabulary has no terms of fewer than `min_df` documents, and in a small corpus, or of a text unlike all others, these
+    /// are most of what two texts share. So where its terms do not suffice, those that both texts have are added.
+    fn cosine(&self, a: u32, b: u32) -> Result<Option<(f64, CosineTerms)>, CorpusError> {
+        let Some((model, tfidf)) = self.model.zip(self.settings.tfidf.as_ref()) else {
+            return Ok(Some((1.0, CosineTerms::None)));
+        };
         let vector = |text: u32| -> Result<(Vector, f64), CorpusError> {
             let norm = model.norms.get(text as usize).copied().unwrap_or(0.0);
             Ok((Vector::from_bytes(&model.vectors.read(text as usize)?), norm))
         };
         let (x, y) = (vector(a)?, vector(b)?);
         let cosine = model.vocabulary.cosine((&x.0, x.1), (&y.0, y.1));
-        Ok((cosine >= tfidf.cosine).then_some(cosine))
+        if cosine >= tfidf.cosine {
+            return Ok(Some((cosine, CosineTerms::Vocabulary)));
+        }
+        let (left, right) = (self.lemmas.text(a as usize)?, self.lemmas.text(b as usize)?);
+        if left.is_empty() && right.is_empty() {
+            return Ok(Some((0.0, CosineTerms::None)));
+        }
+        let cosine = model.vocabulary.cosine_with_shared((&x.0, &left), (&y.0, &right));
+        Ok((cosine >= tfidf.cosine).then_some((cosine, CosineTerms::Shared)))
     }
 
     fn signature(&self, text: u32) -> Result<Vec<u32>, CorpusError> {

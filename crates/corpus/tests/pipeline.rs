@@ -94,19 +94,22 @@ fn report(findings: &Findings) -> String {
     String::from_utf8(out).unwrap()
 }
 
+/// Words and pairs of words of texts, and how often each has them.
+fn counts(lemmas: &[String]) -> Vec<BTreeMap<String, f64>> {
+    let of = |text: &String| {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let mut counts = BTreeMap::new();
+        for n in 1..=2 {
+            words.windows(n).for_each(|w| *counts.entry(w.join(" ")).or_default() += 1.0);
+        }
+        counts
+    };
+    lemmas.iter().map(of).collect()
+}
+
 /// TF-IDF vectors as scikit-learn's documentation gives them.
 fn vectors(lemmas: &[String], min_df: usize) -> Vec<BTreeMap<String, f64>> {
-    let counts: Vec<BTreeMap<String, f64>> = lemmas
-        .iter()
-        .map(|text| {
-            let words: Vec<&str> = text.split_whitespace().collect();
-            let mut counts = BTreeMap::new();
-            for n in 1..=2 {
-                words.windows(n).for_each(|w| *counts.entry(w.join(" ")).or_default() += 1.0);
-            }
-            counts
-        })
-        .collect();
+    let counts = counts(lemmas);
     let mut df: BTreeMap<&String, usize> = BTreeMap::new();
     counts.iter().flat_map(BTreeMap::keys).for_each(|term| *df.entry(term).or_default() += 1);
     let n = lemmas.len() as f64;
@@ -139,10 +142,26 @@ fn pairs_are_those_of_a_comparison_of_all_with_all() {
     let cosine = |a: usize, b: usize| -> f64 {
         vectors[a].iter().filter_map(|(term, w)| vectors[b].get(term).map(|v| w * v)).sum()
     };
+    // the same with the terms of fewer than three documents that both texts have
+    let counts = counts(&lemmas);
+    let mut df: BTreeMap<&String, usize> = BTreeMap::new();
+    counts.iter().flat_map(BTreeMap::keys).for_each(|term| *df.entry(term).or_default() += 1);
+    let idf = |df: usize| ((1.0 + lemmas.len() as f64) / (1.0 + df as f64)).ln() + 1.0;
+    let with_shared = |a: usize, b: usize| -> f64 {
+        let mut sums = [0.0; 3];
+        for term in counts[a].keys().chain(counts[b].keys()).collect::<BTreeSet<_>>() {
+            let of = |text: usize| counts[text].get(term).copied().unwrap_or(0.0) * idf(df[term]);
+            let (x, y) = (of(a), of(b));
+            if df[term] >= 3 || x * y > 0.0 {
+                sums = [sums[0] + x * y, sums[1] + x * x, sums[2] + y * y];
+            }
+        }
+        sums[0] / (sums[1] * sums[2]).sqrt()
+    };
     let mut expected = BTreeSet::new();
     for b in 0..texts.len() {
-        for a in 0..b {
-            if jaccard(&sets[a], &sets[b], 0.85).is_some() && cosine(a, b) >= 0.92 {
+        for a in (0..b).filter(|a| jaccard(&sets[*a], &sets[b], 0.85).is_some() && !texts[b].is_empty()) {
+            if cosine(a, b) >= 0.92 || with_shared(a, b) >= 0.92 {
                 expected.insert((a, b));
             }
         }
@@ -154,7 +173,8 @@ fn pairs_are_those_of_a_comparison_of_all_with_all() {
     assert_eq!(found, expected);
     for pair in pairs {
         let (i, j) = (place(&pair["i"]), place(&pair["j"]));
-        assert!((pair["tfidf_cosine"].as_f64().unwrap() - cosine(i, j)).abs() < 1e-9);
+        let by = if pair["cosine_terms"] == "shared" { with_shared(i, j) } else { cosine(i, j) };
+        assert!((pair["tfidf_cosine"].as_f64().unwrap() - by).abs() < 1e-9, "{pair}");
         assert!(
             (pair["jaccard"].as_f64().unwrap() - jaccard(&sets[i], &sets[j], 0.0).unwrap()).abs() < 1e-12
         );
@@ -210,6 +230,68 @@ fn groups_have_the_canonical_document_that_the_rule_names() {
     assert_eq!(analysed(settings.clone(), &pages, 9).document_pairs().pairs.len(), 10);
     let few = analysed(Settings { pairs_per_group: 9, ..settings }, &pages, 9).document_pairs();
     assert_eq!((few.pairs.len(), few.not_listed), (4, 6));
+}
+
+/// A story of a hundred words that no other text of these tests has.
+fn story(changed: &str) -> String {
+    let words: Vec<String> = (0..100).map(|n| format!("story{}", letters(n))).collect();
+    words.join(" ").replace(&format!("story{} ", letters(70)), &format!("{changed} "))
+}
+
+fn letters(n: u32) -> String {
+    n.to_string().bytes().map(|digit| char::from(digit - b'0' + b'q')).collect()
+}
+
+/// With the defaults: terms in three documents. Two pages that differ in a word have none, alone or among others.
+#[test]
+fn terms_that_only_the_compared_documents_share_count() {
+    let others = |n: usize| {
+        let words = |n: usize| (0..50).map(move |k| format!("other{}of{}", letters(k), letters(n as u32)));
+        page(n, words(n).collect::<Vec<_>>().join(" "))
+    };
+    let common = |text: String| format!("the harbour and the ferry {text}");
+    for among in [0, 20] {
+        let pair = [page(100, story("lantern")), page(101, story("torch"))];
+        let alike = |page: &Page| Page { text: common(page.text.clone()), ..page.clone() };
+        let rest: Vec<Page> = (0..among).map(others).collect();
+        // with words that all documents have the vectors are cut, without them empty
+        for pages in [
+            [rest.clone(), pair.to_vec()].concat(),
+            [rest.iter().map(alike).collect::<Vec<_>>(), pair.iter().map(alike).collect()].concat(),
+        ] {
+            let findings = analysed(settings(), &pages, 9);
+            let groups = findings.groups.of_several();
+            assert_eq!(groups.len(), 1, "among {among}");
+            assert_eq!(groups[0].1.members, [among as u32, among as u32 + 1]);
+            let report: Value = serde_json::from_str(&report(&findings)).unwrap();
+            assert_eq!(report["near_duplicate_pairs"].as_array().unwrap().len(), 1);
+        }
+    }
+}
+
+/// Also where no word of the text is in the vocabulary, or there is no word at all.
+#[test]
+fn every_group_has_its_pairs() {
+    let marks = |last: &str| ["★ ☆ ✦ ✧ ✩ ✪ ✫ ✬"; 8].join(" ") + " " + &"— … ".repeat(30) + last;
+    let pages = vec![
+        page(0, story("lantern")),
+        page(1, story("lantern")),
+        page(2, marks("")),
+        page(3, marks("")),
+        page(4, marks("†")),
+    ];
+    let findings = analysed(settings(), &pages, 10);
+    let report: Value = serde_json::from_str(&report(&findings)).unwrap();
+    let groups: Vec<&Value> = report["near_duplicate_groups"].as_array().unwrap().iter().collect();
+    assert_eq!(groups.len(), 2, "{report:#}");
+    let pairs = report["near_duplicate_pairs"].as_array().unwrap();
+    let found: Vec<(u64, u64, &str)> = pairs
+        .iter()
+        .map(|p| (p["i"].as_u64().unwrap(), p["j"].as_u64().unwrap(), p["cosine_terms"].as_str().unwrap()))
+        .collect();
+    let all = [(0, 1, "identical"), (2, 3, "identical"), (2, 4, "none"), (3, 4, "none")];
+    assert_eq!(found, all);
+    assert_eq!((&pairs[0]["tfidf_cosine"], &pairs[2]["tfidf_cosine"]), (&Value::from(1.0), &Value::Null));
 }
 
 #[test]

@@ -36,7 +36,7 @@ impl Judge {
         }
         Ok(Self {
             checker: Checker::new(section.settings(), rules)?,
-            language: Some(section.language.clone()).filter(|code| code != "auto"),
+            language: language("quality.language", &section.language, "auto")?.map(str::to_owned),
             min_letters: section.min_language_letters,
             min_confidence,
         })
@@ -82,6 +82,21 @@ impl Judge {
             None => ("und", LanguageSource::None),
         }
     }
+}
+
+/// The ISO 639-1 code of a language that a setting names; none for the word that leaves it open.
+///
+/// # Errors
+/// When it is no language.
+pub fn language(setting: &str, asked: &str, open: &str) -> Result<Option<&'static str>, Failure> {
+    if asked.eq_ignore_ascii_case(open) {
+        return Ok(None);
+    }
+    crawl_model::language_code(asked).map(Some).ok_or_else(|| {
+        Failure::usage(format!(
+            "{setting}: \"{asked}\" is no language: give an ISO 639 code (en), a BCP 47 tag (en-US), a name (english), or {open}"
+        ))
+    })
 }
 
 impl From<QualityError> for Failure {

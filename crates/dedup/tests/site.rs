@@ -3,7 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
 
 use crawl_dedup::{
-    Cleaned, FingerprintSettings, PageText, SiteFingerprint, StateError, batch::clean_site, site::SitePage,
+    Cleaned, FingerprintSettings, PageText, SiteFingerprint, StateError, batch::clean_site,
+    fingerprint::hash_block, site::SitePage,
 };
 use crawl_model::{BoilerplateStatus, RemovalReason};
 use proptest::prelude::*;
@@ -95,6 +96,8 @@ fn what_was_removed_is_named_by_its_place() {
             left.push_str(&page[from..start]);
             from = end + page[end..].len() - page[end..].trim_start().len();
             assert!(span.pages >= 5 && span.pages <= 20);
+            assert_eq!(span.hash, hash_block(&page[start..end]), "the specification's hash");
+            assert!(span.key.is_some(), "and what it was counted by");
         }
         left.push_str(&page[from..]);
         assert_eq!(left.trim_end(), cleaned.text);
@@ -103,6 +106,20 @@ fn what_was_removed_is_named_by_its_place() {
             cleaned.removed.iter().map(|span| span.end - span.start).sum::<u64>()
         );
     }
+}
+
+/// Blank lines of code are a part of it.
+#[test]
+fn line_feeds_are_folded_on_every_page_but_not_in_code() {
+    let mut pages = manual();
+    let code = "```py\ndef a():\n\n\ndef b():\n```";
+    pages.push(format!("{}\n\n\n\n{code}\n\n\n{}", own(400), own(401)));
+    let cleaned = clean(&pages);
+    let last = cleaned.last().unwrap();
+    assert_eq!(
+        (last.text.as_str(), last.blocks_removed),
+        (format!("{}\n\n{code}\n\n{}", own(400), own(401)).as_str(), 0)
+    );
 }
 
 /// A trait's documentation on half of the pages, between texts of their own, is content.

@@ -6,6 +6,71 @@ pub fn short_language(code: &str) -> &str {
     TWO_LETTERS.iter().find(|(three, _)| *three == code).map_or(code, |(_, two)| two)
 }
 
+/// The languages that can be asked for; one a line.
+const LANGUAGES: &str = include_str!("languages.tsv");
+
+/// The ISO 639-1 code of a language that is given by a code (`en`, `eng`, `ger`), by a tag of BCP 47 (`en-US`, `zh-Hans`; `_` may stand
+/// for `-`), or by its English or own name (`english`, `Deutsch`). Case does not matter. `und` is the undetermined language.
+#[must_use]
+pub fn language_code(asked: &str) -> Option<&'static str> {
+    let asked = asked.trim().to_lowercase();
+    let primary = primary_subtag(&asked);
+    if primary == Some("und") {
+        return Some("und");
+    }
+    let rows = || LANGUAGES.lines().skip(1).filter_map(|line| line.split_once('\t'));
+    let is_asked = |code: &str, rest: &str| {
+        let (codes, names) = rest.split_once('\t').unwrap_or((rest, ""));
+        primary.is_some_and(|p| p == code || codes.split(',').any(|other| other == p))
+            || names.split('|').any(|name| name.to_lowercase() == asked)
+    };
+    rows().find(|(code, rest)| is_asked(code, rest)).map(|(code, _)| code)
+}
+
+/// Returns true if detection can find the language of an ISO 639-1 code.
+#[must_use]
+pub fn is_detected(code: &str) -> bool {
+    code == "und" || TWO_LETTERS.iter().any(|(_, two)| *two == code)
+}
+
+/// The language of a well-formed tag in lower case (RFC 5646 §2.1): script, region, variants and extensions may follow, in this order.
+fn primary_subtag(tag: &str) -> Option<&str> {
+    let mut subtags = tag.split(['-', '_']).peekable();
+    let primary = subtags.next().filter(|p| matches!(p.len(), 2 | 3) && is_alpha(p))?;
+    let digits = |s: &str| s.bytes().all(|b| b.is_ascii_digit());
+    let variant =
+        |s: &str| (5..=8).contains(&s.len()) || s.len() == 4 && s.starts_with(|c: char| c.is_ascii_digit());
+    let mut extended = 0;
+    while extended < 3 && subtags.next_if(|s| s.len() == 3 && is_alpha(s)).is_some() {
+        extended += 1;
+    }
+    subtags.next_if(|s| s.len() == 4 && is_alpha(s));
+    subtags.next_if(|s| s.len() == 2 && is_alpha(s) || s.len() == 3 && digits(s));
+    let mut rest = subtags.skip_while(|s| variant(s) && is_alphanumeric(s)).peekable();
+    // extensions and private use begin with a single letter or digit, and something follows it
+    if let Some(singleton) = rest.next() {
+        let mut follows = false;
+        for subtag in rest {
+            follows = subtag.len() > 1 || singleton == "x";
+            if !(1..=8).contains(&subtag.len()) || !is_alphanumeric(subtag) {
+                return None;
+            }
+        }
+        if singleton.len() != 1 || !is_alphanumeric(singleton) || !follows {
+            return None;
+        }
+    }
+    Some(primary)
+}
+
+fn is_alpha(text: &str) -> bool {
+    text.bytes().all(|b| b.is_ascii_alphabetic())
+}
+
+fn is_alphanumeric(text: &str) -> bool {
+    text.bytes().all(|b| b.is_ascii_alphanumeric())
+}
+
 /// ISO 639-1 for the languages that `whatlang` knows.
 const TWO_LETTERS: [(&str, &str); 69] = [
     ("epo", "eo"),
@@ -83,65 +148,9 @@ const TWO_LETTERS: [(&str, &str); 69] = [
 /// `en, fr`. None where the tag names no language that is known here: `und`, `mul`, `utf-8`, `x-default`.
 #[must_use]
 pub fn declared_language(tag: &str) -> Option<&'static str> {
-    let first = tag.split([',', ';']).next().unwrap_or_default().trim();
-    let code = first.split(['-', '_']).next().unwrap_or_default().to_ascii_lowercase();
-    let pair =
-        |all: &'static [(&str, &str)]| all.iter().find(|(other, _)| *other == code).map(|(_, short)| *short);
-    let renamed = || pair(&RENAMED).or_else(|| pair(&TWO_LETTERS).filter(|short| short.len() == 2));
-    renamed().or_else(|| ISO_639_1.split(' ').find(|known| *known == code))
+    let first = tag.split([',', ';']).next().unwrap_or_default();
+    language_code(first).filter(|code| *code != "und")
 }
-
-/// Codes of ISO 639-1.
-const ISO_639_1: &str = "aa ab ae af ak am an ar as av ay az ba be bg bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee \
-    el en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik io is it iu ja jv \
-    ka kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu lv mg mh mi mk ml mn mr ms mt my na nb nd ne ng nl \
-    nn no nr nv ny oc oj om or os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se sg si sk sl sm sn so sq sr ss st su sv sw ta \
-    te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu";
-
-/// Other codes of languages in ISO 639-1: withdrawn ones, bibliographic ones, and ISO 639-3 codes that detection never gives.
-const RENAMED: [(&str, &str); 41] = [
-    ("iw", "he"),
-    ("in", "id"),
-    ("ji", "yi"),
-    ("mo", "ro"),
-    ("sh", "sr"),
-    ("fil", "tl"),
-    ("alb", "sq"),
-    ("arm", "hy"),
-    ("baq", "eu"),
-    ("bur", "my"),
-    ("chi", "zh"),
-    ("zho", "zh"),
-    ("cze", "cs"),
-    ("dut", "nl"),
-    ("fre", "fr"),
-    ("geo", "ka"),
-    ("ger", "de"),
-    ("gre", "el"),
-    ("ice", "is"),
-    ("mac", "mk"),
-    ("may", "ms"),
-    ("per", "fa"),
-    ("fas", "fa"),
-    ("rum", "ro"),
-    ("slo", "sk"),
-    ("wel", "cy"),
-    ("bos", "bs"),
-    ("bre", "br"),
-    ("cym", "cy"),
-    ("eus", "eu"),
-    ("gle", "ga"),
-    ("glg", "gl"),
-    ("hau", "ha"),
-    ("isl", "is"),
-    ("kur", "ku"),
-    ("msa", "ms"),
-    ("nno", "nn"),
-    ("nor", "no"),
-    ("sqi", "sq"),
-    ("swa", "sw"),
-    ("yor", "yo"),
-];
 
 #[cfg(test)]
 mod tests {
@@ -172,10 +181,76 @@ mod tests {
             ("und", None),
             ("mul", None),
             ("xx", None),
-            ("english", None),
+            ("English", Some("en")),
             ("", None),
         ] {
             assert_eq!(declared_language(tag), code, "{tag}");
+        }
+    }
+
+    #[test]
+    fn languages_are_understood_by_code_tag_and_name() {
+        for (asked, code) in [
+            ("en", "en"),
+            ("EN", "en"),
+            (" en-US ", "en"),
+            ("en_gb", "en"),
+            ("eng", "en"),
+            ("english", "en"),
+            ("Deutsch", "de"),
+            ("ger", "de"),
+            ("de-CH-1996", "de"),
+            ("zh-Hans-CN", "zh"),
+            ("zh-cmn-Hant", "zh"),
+            ("es-419", "es"),
+            ("sr-Latn-RS-u-co-phonebk", "sr"),
+            ("en-x-a", "en"),
+            ("Français", "fr"),
+            ("no", "nb"),
+            ("iw", "he"),
+            ("und", "und"),
+            ("basque", "eu"),
+        ] {
+            assert_eq!(language_code(asked), Some(code), "{asked}");
+        }
+        for asked in [
+            "",
+            "xx",
+            "xyz",
+            "all",
+            "auto",
+            "klingon",
+            "en-",
+            "en--US",
+            "en-USA1-x",
+            "en-u",
+            "e",
+            "en US",
+            "en-US.UTF-8",
+            "1",
+        ] {
+            assert_eq!(language_code(asked), None, "{asked}");
+        }
+    }
+
+    #[test]
+    fn each_language_of_detection_can_be_asked_for() {
+        for (three, two) in TWO_LETTERS {
+            assert_eq!([language_code(three), language_code(two)], [Some(two), Some(two)]);
+            assert!(is_detected(two));
+        }
+        assert!(!is_detected("eu") && is_detected("und"));
+    }
+
+    #[test]
+    fn no_code_or_name_stands_for_two_languages() {
+        let mut seen = std::collections::BTreeSet::new();
+        for line in LANGUAGES.lines().skip(1) {
+            let (codes, names) = line.rsplit_once('\t').unwrap();
+            let names = codes.split(['\t', ',']).chain(names.split('|')).map(str::to_lowercase);
+            for name in names.collect::<std::collections::BTreeSet<_>>() {
+                assert!(seen.insert(name.clone()), "{name}");
+            }
         }
     }
 }

@@ -26,7 +26,7 @@ pub use extracted::{
 };
 pub use history::{Before, KnownUrl, PageHistory, Visits};
 pub use keys::{BodyHash, ContentHash, HostKey, LeaseToken, Origin, RequestId, RulesVersion, UrlKey};
-pub use language::{declared_language, short_language};
+pub use language::{declared_language, is_detected, language_code, short_language};
 pub use page::{Body, BodyGuard, FetchedPage, Headers, Timings};
 pub use projects::{
     Analysis, AnalysisPage, DomainBoilerplate, DomainFindings, DomainPages, NewSource, Project, ProjectId,

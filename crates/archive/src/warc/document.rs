@@ -42,6 +42,7 @@ pub(super) fn of(mut record: WarcRecord, most: usize) -> Result<Option<Document>
         title: String::new(),
         language,
         body,
+        decoded_from: None,
         line: Vec::new(),
     }))
 }

@@ -33,8 +33,8 @@ pub struct DuplicatesArgs {
     /// Rules for extracting pages
     #[command(flatten)]
     pub rules: RulesArgs,
-    /// Only documents in this language (ISO 639-1), or all [default: all]
-    #[arg(long, value_name = "CODE", help_heading = "Parameters")]
+    /// Only documents in this language (en, en-US, english), or all [default: all]
+    #[arg(long, value_name = "LANGUAGE", help_heading = "Parameters")]
     pub language: Option<String>,
     /// Words in a shingle [default: 5]
     #[arg(long, value_name = "N", help_heading = "Parameters")]

@@ -45,8 +45,8 @@ pub struct QualityArgs {
     #[arg(long, conflicts_with_all = ["inputs", "url"], help_heading = "Explaining")]
     pub show_config: bool,
 
-    /// Language of the documents (ISO 639-1), whose stop words are left out, or auto [default: auto]
-    #[arg(long, value_name = "CODE", help_heading = "Parameters")]
+    /// Language of the documents (en, en-US, english), whose stop words are left out, or auto [default: auto]
+    #[arg(long, value_name = "LANGUAGE", help_heading = "Parameters")]
     pub language: Option<String>,
     /// Leave lines of boilerplate out before the ratios are taken
     #[arg(long, help_heading = "Parameters")]

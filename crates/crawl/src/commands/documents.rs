@@ -28,6 +28,13 @@ pub(super) fn read(
         match item {
             Item::Document(document) => {
                 count.documents += 1;
+                if let Some(charset) = document.decoded_from {
+                    count.not_utf8 += 1;
+                    if count.not_utf8 == 1 {
+                        let id = &document.id;
+                        say(&format!("{}: the text of {id} is not UTF-8: read as {charset}", path.display()));
+                    }
+                }
                 bytes += document.body.len() + document.line.len();
                 documents.push(document);
             }
@@ -56,6 +63,9 @@ pub(super) fn read(
         return Err(failure);
     }
     batch(documents)?;
+    if count.not_utf8 > 1 {
+        say(&format!("{}: {} records are not UTF-8", path.display(), count.not_utf8));
+    }
     if told > TOLD {
         say(&format!("{}: {} more records left out", path.display(), told - TOLD));
     }

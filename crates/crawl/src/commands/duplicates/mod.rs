@@ -7,6 +7,7 @@ use crate::{
     cli::DuplicatesArgs,
     config::{self, DuplicatesSection},
     exit::{Exit, Failure},
+    judge::language,
     logging::say,
 };
 use crawl_archive::{ArchiveError, ReadOptions};
@@ -26,7 +27,7 @@ pub fn run(args: &DuplicatesArgs) -> Result<Exit, Failure> {
         "" => std::env::temp_dir(),
         dir => PathBuf::from(dir),
     };
-    let mut analysis = Analysis::new(settings(&section), keep, &work_dir)?;
+    let mut analysis = Analysis::new(settings(&section)?, keep, &work_dir)?;
     let mut inputs = Vec::new();
     let max_record = usize::try_from(section.max_record.as_u64()).unwrap_or(usize::MAX);
     let options = ReadOptions { max_record, keep_lines: false };
@@ -47,9 +48,16 @@ pub fn run(args: &DuplicatesArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-fn settings(section: &DuplicatesSection) -> Settings {
-    Settings {
-        language: section.language.clone(),
+fn settings(section: &DuplicatesSection) -> Result<Settings, Failure> {
+    let language = language("duplicates.language", &section.language, "all")?.unwrap_or("all");
+    if language != "all" && !crawl_model::is_detected(language) {
+        return Err(Failure::usage(format!(
+            "duplicates.language: \"{}\" ({language}) is a language that is not identified: no document would be left",
+            section.language
+        )));
+    }
+    Ok(Settings {
+        language: language.to_owned(),
         shingle_words: section.shingle_words,
         permutations: section.permutations,
         jaccard: section.jaccard,
@@ -64,7 +72,7 @@ fn settings(section: &DuplicatesSection) -> Settings {
         pairs_per_group: section.pairs_per_group,
         seed: section.seed,
         run_records: section.run_records,
-    }
+    })
 }
 
 /// Now, or the time that a reproducible build is said to take place at.
