@@ -121,6 +121,53 @@ fn a_second_run_changes_nothing() {
     }
 }
 
+/// The last pass of a crawl follows here too, as far as the record says what chose its text.
+#[test]
+fn a_picture_that_counts_readers_goes_and_the_text_of_an_earlier_run_stays() {
+    let pixel = "![](https://www.facebook.com/tr?id=7&ev=PageView)";
+    let line = |n: usize, extractor: Option<&str>| {
+        let own = format!(
+            "The keeper of sheet {n} wrote down {} boats and what each of them had brought that day.",
+            n * 7
+        );
+        json!({"url": format!("https://h.example/{n}"), "content": format!("{own}\n\n{pixel}\n\n{own} Twice."),
+            "metadata": {"extractor": extractor}})
+        .to_string()
+    };
+    let sandbox = Sandbox::new();
+    let extractors = [Some("readability"), Some("page_type"), None, Some("plain_text")];
+    let pages: Vec<String> = (0..8).map(|n| line(n, extractors[n % 4])).collect();
+    sandbox.write("in.jsonl", pages.join("\n"));
+    let dedup = |args: &[&str]| run(sandbox.bare().arg("dedup").args(args)).expect(0);
+    for mode in ["exact", "site"] {
+        let done = dedup(&["--mode", mode, "in.jsonl"]).stdout;
+        for (n, record) in lines(&done).iter().enumerate() {
+            let has_pixel = record["text"].as_str().unwrap().contains("facebook");
+            assert_eq!(has_pixel, extractors[n % 4] == Some("plain_text"), "{mode}: {record}");
+        }
+        let explained = dedup(&["--mode", mode, "--explain", "in.jsonl"]).stdout;
+        assert!(
+            explained
+                .contains(&format!("  last pass: links alone, and pictures that count readers\n  - {pixel}")),
+            "{explained}"
+        );
+        // more pages asked for than there are: what was cleaned stays as it is, and that is said
+        sandbox.write("cleaned.jsonl", &done);
+        let again = dedup(&["--mode", mode, "--min-pages", "50", "--stats", "s.json", "cleaned.jsonl"]);
+        assert_eq!(again.stdout, done);
+        assert!(
+            again.stderr.contains("8 records keep the text and boilerplate of an earlier run"),
+            "{}",
+            again.stderr
+        );
+        let stats: Value = serde_json::from_str(&sandbox.read("s.json")).unwrap();
+        assert!(
+            stats["domain_results"][0]["warning"].as_str().unwrap().contains("8 of at least 50 pages"),
+            "{stats}"
+        );
+    }
+}
+
 fn number(value: &Value) -> usize {
     usize::try_from(value.as_u64().unwrap()).unwrap()
 }

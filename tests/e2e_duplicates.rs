@@ -139,6 +139,69 @@ fn flags_decide_and_are_written_down() {
     assert_eq!(clusters["topic_clusters"].as_array().unwrap().len(), 2);
 }
 
+/// With the defaults: two pages that differ in a word, alone and among others that share nothing with them.
+#[test]
+fn a_small_corpus_has_its_near_duplicates() {
+    let sandbox = Sandbox::new();
+    let story = [STORY, STORY.replace("ferry", "barge").replace("harbour", "basin").as_str()].concat();
+    let mut lines = vec![line("one", &story), line("two", &story.replacen("lantern", "torch", 1))];
+    for others in [0, 20] {
+        lines.extend((0..others).map(|n| line(&format!("other{n}"), &format!("w{n} ").repeat(40))));
+        sandbox.write("a.jsonl", lines.join("\n"));
+        let done = run(sandbox.bare().args(["duplicates", "a.jsonl", "--report", "r.json"])).expect(0);
+        assert!(done.stderr.contains("1 groups of duplicates with 1 documents"), "{}", done.stderr);
+        let report: Value = serde_json::from_str(&sandbox.read("r.json")).unwrap();
+        assert_eq!(report["near_duplicate_pairs"][0]["cosine_terms"], "shared");
+    }
+}
+
+#[test]
+fn languages_are_asked_for_by_code_tag_or_name() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a.jsonl", line("one", STORY));
+    for command in ["duplicates", "quality"] {
+        let ask = |language: &str, code: i32| {
+            run(sandbox.bare().args([command, "a.jsonl", "--language", language])).expect(code)
+        };
+        let plain = ask("en", 0);
+        for language in ["english", "EN", "en-US", "en_GB", "eng"] {
+            let done = ask(language, 0);
+            assert_eq!(
+                (done.stdout, done.stderr),
+                (plain.stdout.clone(), plain.stderr.clone()),
+                "{command} {language}"
+            );
+        }
+        assert!(plain.stderr.contains("1 documents"), "{}", plain.stderr);
+        for language in ["xx", "klingon", "en--US", ""] {
+            let problem = format!("{command}.language: \"{language}\" is no language");
+            assert!(ask(language, 2).stderr.contains(&problem), "{command} {language}");
+        }
+    }
+    let basque = run(sandbox.bare().args(["duplicates", "a.jsonl", "--language", "basque"])).expect(2);
+    assert!(basque.stderr.contains("is not identified"), "{}", basque.stderr);
+}
+
+#[test]
+fn a_table_in_latin_1_is_read_and_told() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a.csv", b"id,text,date\none,Le caf\xe9 du port,2025-01-02 03:04:05\n");
+    let done =
+        run(sandbox.bare().args(["duplicates", "a.csv", "--table", "t.csv", "--report", "r.json"])).expect(0);
+    assert!(
+        done.stderr.contains("a.csv: the text of one is not UTF-8: read as windows-1252"),
+        "{}",
+        done.stderr
+    );
+    assert!(
+        sandbox.read("t.csv").contains("2025-01-02T03:04:05Z,,,Le café du port,"),
+        "{}",
+        sandbox.read("t.csv")
+    );
+    let report: Value = serde_json::from_str(&sandbox.read("r.json")).unwrap();
+    assert_eq!(report["meta"]["inputs"][0]["not_utf8"], 1);
+}
+
 #[test]
 fn what_cannot_be_used_is_named() {
     let sandbox = Sandbox::new();

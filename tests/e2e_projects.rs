@@ -163,6 +163,111 @@ fn projects_are_shown_analysed_and_deleted() {
     assert_eq!(json(&["create", "three"])["sources"], 0);
 }
 
+/// Pages of a project as a crawl keeps them: text of its own, a picture that counts readers, a footer.
+fn sheets(count: usize) -> Vec<NewSource> {
+    let sheet = |n: usize| {
+        let own = format!(
+            "The keeper of sheet {n} wrote down {} boats and what each of them had brought that day.",
+            n * 7
+        );
+        let footer =
+            "Harbour office, quay nine, open on weekdays from eight to four and by appointment on Saturdays";
+        let pixel = "![](https://www.facebook.com/tr?id=7&ev=PageView)";
+        NewSource {
+            url: format!("https://h.example/{n}"),
+            domain: "h.example".into(),
+            source_group: Some(if n < 3 { "few" } else { "many" }.into()),
+            metadata: r#"{"extractor":"readability"}"#.into(),
+            content: format!("{own}\n\n{pixel}\n\n\n\n{own} Twice.\n\n{footer}"),
+            cleaned_content: Some(format!("{own}\n\n{own} Twice.")),
+        }
+    };
+    (0..count).map(sheet).collect()
+}
+
+#[test]
+fn an_analysis_leaves_the_text_that_a_crawl_leaves() {
+    for mode in ["exact", "site"] {
+        let sandbox = Sandbox::new();
+        let store = store(&sandbox, "p.sqlite");
+        let id = store.create_project("p", 1).unwrap().unwrap().id;
+        store.save_sources(id, &sheets(8), 1).unwrap();
+        let before: Vec<_> =
+            kept(&store, "p").into_iter().map(|source| source.page.cleaned_content).collect();
+        let mut analyze = sandbox.bare();
+        run(analyze.args(["projects", "--database", "p.sqlite", "analyze", "p", "--mode", mode])).expect(0);
+        let after: Vec<_> = kept(&store, "p").into_iter().map(|source| source.page.cleaned_content).collect();
+        let tidy = |texts: &[Option<String>]| -> Vec<String> {
+            texts.iter().flatten().map(|text| text.trim_end().to_owned()).collect()
+        };
+        assert_eq!(tidy(&after), tidy(&before), "{mode}");
+    }
+}
+
+#[test]
+fn an_analysis_of_too_few_pages_keeps_what_an_earlier_one_left() {
+    let sandbox = Sandbox::new();
+    let store = store(&sandbox, "p.sqlite");
+    let id = store.create_project("p", 1).unwrap().unwrap().id;
+    store.save_sources(id, &sheets(8), 1).unwrap();
+    let analyze = |flags: &[&str]| {
+        let mut command = sandbox.bare();
+        run(command.args(["projects", "--database", "p.sqlite", "analyze", "p"]).args(flags)).expect(0).stdout
+    };
+    analyze(&["--mode", "exact"]);
+    let before = state(&store);
+    assert!(before.0.iter().all(Option::is_some) && before.1[0].findings.pages_analyzed == 8);
+    for flags in [["--source-group", "few"], ["--min-pages", "20"]] {
+        let told = analyze(&flags);
+        assert!(
+            told.contains("h.example: ") && told.contains("not judged, earlier cleaned text is kept"),
+            "{told}"
+        );
+        let answer: Value = serde_json::from_str(&analyze(&[&flags[..], &["--json"]].concat())).unwrap();
+        let domain = &answer["domain_results"][0];
+        assert_eq!(
+            (domain["pages_cleaned"].as_u64(), domain["warning"].is_string()),
+            (Some(0), true),
+            "{answer}"
+        );
+        assert_eq!(state(&store), before, "{flags:?}");
+    }
+    // what was never judged has its numbers all the same
+    let other = store.create_project("q", 1).unwrap().unwrap().id;
+    store.save_sources(other, &sheets(2), 1).unwrap();
+    run(sandbox.bare().args(["projects", "--database", "p.sqlite", "analyze", "q"])).expect(0);
+    assert_eq!(store.boilerplate(other, None).unwrap()[0].findings.pages_analyzed, 2);
+}
+
+/// In the mode `site` too: the hashes of an analysis are those of the specification, and of a record's `removed`.
+#[test]
+fn hashes_of_boilerplate_can_be_joined() {
+    let sandbox = Sandbox::new();
+    let store = store(&sandbox, "p.sqlite");
+    let id = store.create_project("p", 1).unwrap().unwrap().id;
+    store.save_sources(id, &sheets(8), 1).unwrap();
+    let lines: Vec<String> = sheets(8)
+        .iter()
+        .map(|page| serde_json::json!({"url": page.url, "content": page.content, "metadata": {"extractor": "readability"}}).to_string())
+        .collect();
+    sandbox.write("in.jsonl", lines.join("\n"));
+    for mode in ["exact", "site"] {
+        run(sandbox.bare().args(["projects", "--database", "p.sqlite", "analyze", "p", "--mode", mode]))
+            .expect(0);
+        let found = store.boilerplate(id, None).unwrap().remove(0).findings;
+        let footer =
+            crawl_dedup::fingerprint::hash_block(sheets(1)[0].content.rsplit("\n\n").next().unwrap());
+        assert_eq!(found.boilerplate_hashes, [footer], "{mode}");
+        let done = run(sandbox.bare().args(["dedup", "--mode", mode, "in.jsonl"])).expect(0).stdout;
+        for line in done.lines() {
+            let record: Value = serde_json::from_str(line).unwrap();
+            let removed = &record["boilerplate"]["removed"][0];
+            assert_eq!(removed["hash"], format!("{footer:016x}"), "{mode}");
+            assert_eq!(removed["key"].is_string(), mode == "site");
+        }
+    }
+}
+
 /// Cleaned contents and statistics: what an analysis changes.
 fn state(store: &SqliteProjects) -> (Vec<Option<String>>, Vec<DomainBoilerplate>) {
     let id = store.project_named("p").unwrap().unwrap().id;

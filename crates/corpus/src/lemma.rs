@@ -2,7 +2,7 @@
 
 mod english;
 
-use crate::words::words;
+use crate::words::{is_combining, words};
 use frostem::{Algorithm, Stemmer};
 
 /// Words longer than this are names of machines' making; they are left as they are.
@@ -72,7 +72,7 @@ impl Lemmatizer {
 }
 
 fn is_plain(word: &str) -> bool {
-    word.chars().all(char::is_alphabetic) && word.chars().nth(MAX_WORD_CHARS).is_none()
+    word.chars().all(|c| c.is_alphabetic() || is_combining(c)) && word.chars().nth(MAX_WORD_CHARS).is_none()
 }
 
 /// English is not among them: it has a dictionary.

@@ -39,7 +39,7 @@ fn word_end(text: &str) -> usize {
     text.len()
 }
 
-fn is_combining(c: char) -> bool {
+pub(crate) fn is_combining(c: char) -> bool {
     !c.is_ascii() && unicode_normalization::char::is_combining_mark(c)
 }
 

@@ -72,7 +72,7 @@ fn is_alphanumeric(text: &str) -> bool {
 }
 
 /// ISO 639-1 for the languages that `whatlang` knows.
-const TWO_LETTERS: [(&str, &str); 69] = [
+const TWO_LETTERS: [(&str, &str); 70] = [
     ("epo", "eo"),
     ("eng", "en"),
     ("rus", "ru"),
@@ -142,6 +142,7 @@ const TWO_LETTERS: [(&str, &str); 69] = [
     ("cat", "ca"),
     ("tgl", "tl"),
     ("hye", "hy"),
+    ("cym", "cy"),
 ];
 
 /// The ISO 639-1 code of a language tag that a page or record declares: `en` of `en-GB`, of `EN_us`, of `eng` and of the list

@@ -237,7 +237,7 @@ pub struct RecordMetadata {
     pub extractor: crate::Extractor,
     /// Language identified from the text, where none is declared.
     pub language_detected: Option<String>,
-    /// SHA-256 of `content`.
+    /// 64 hex digits: the whole SHA-256 of `content` as it stands.
     pub content_hash: String,
     /// `id` of the earlier record that this one repeats.
     pub duplicate_of: Option<String>,
