@@ -239,6 +239,8 @@ pub(crate) struct Model {
     pub vectors: Entries,
     /// Length of each vector, before it is brought to one.
     pub norms: Vec<f64>,
+    /// The same of each text's terms outside of the vocabulary.
+    pub other_norms: Vec<f64>,
 }
 
 impl Model {
@@ -258,15 +260,17 @@ impl Model {
         let vocabulary = Vocabulary::most_frequent(counter.counts()?, documents.len(), settings)?;
         let mut vectors = Spool::new(directory)?;
         let mut norms = Vec::with_capacity(lemmas.len());
+        let mut other_norms = Vec::with_capacity(lemmas.len());
         let vector = |lemmas: &str| {
-            let vector = vocabulary.vector(lemmas);
-            (vector.to_bytes(), vocabulary.norm(&vector))
+            let (vector, others) = vocabulary.vector(lemmas);
+            (vector.to_bytes(), vocabulary.norm(&vector), others)
         };
-        each_batch(lemmas, vector, |_, (bytes, norm)| {
+        each_batch(lemmas, vector, |_, (bytes, norm, others)| {
             norms.push(norm);
+            other_norms.push(others);
             vectors.push(&bytes)
         })?;
-        Ok(Self { vectors: vectors.finish()?, vocabulary, norms })
+        Ok(Self { vectors: vectors.finish()?, vocabulary, norms, other_norms })
     }
 }
 

@@ -101,18 +101,23 @@ impl Vocabulary {
         self.texts.get(number as usize).map(|text| text.get().map_or("", |t| t))
     }
 
-    /// The vector of a document: its terms with their numbers of occurrences.
-    pub(crate) fn vector(&self, lemmas: &str) -> Vector {
-        let mut numbers: Vec<u32> = Vec::new();
+    /// The vector of a document: its terms with their numbers of occurrences. And the norm of the vector that its other terms
+    /// would have if another text shared all of them.
+    pub(crate) fn vector(&self, lemmas: &str) -> (Vector, f64) {
+        let (mut numbers, mut others): (Vec<u32>, Vec<u64>) = (Vec::new(), Vec::new());
         for term in terms_of(lemmas, self.ngrams) {
-            if let Some(number) = self.numbers.get(&xxh3_64(term.as_bytes())) {
-                numbers.push(*number);
-                if let Some(text) = self.texts.get(*number as usize) {
-                    text.get_or_init(|| term.into());
-                }
+            let hash = xxh3_64(term.as_bytes());
+            let Some(number) = self.numbers.get(&hash) else {
+                others.push(hash);
+                continue;
+            };
+            numbers.push(*number);
+            if let Some(text) = self.texts.get(*number as usize) {
+                text.get_or_init(|| term.into());
             }
         }
-        Vector(counted(numbers))
+        let squares: f64 = counted(others).into_iter().map(|(_, count)| f64::from(count).powi(2)).sum();
+        (Vector(counted(numbers)), self.rare_idf * squares.sqrt())
     }
 
     /// Weight of a term that stands in a document so many times, before the vector is brought to length one.
@@ -133,16 +138,27 @@ impl Vocabulary {
         products.sum::<f64>() / (a.1 * b.1)
     }
 
+    /// The most that [`cosine_with_shared`](Self::cosine_with_shared) can come to, by the cosine of two vectors, the product of their
+    /// norms and that of the norms of the other terms.
+    ///
+    /// With the shared parts u and v in units of the norms it is (c + uv) / √((1 + u²)(1 + v²)), and the root is at least 1 + uv.
+    pub(crate) fn most_with_shared(cosine: f64, norms: f64, others: f64) -> f64 {
+        if norms <= 0.0 {
+            return if others > 0.0 { 1.0 } else { 0.0 };
+        }
+        let shared = others / norms;
+        (cosine + shared) / (1.0 + shared)
+    }
+
     /// The cosine of two texts by the terms of the vocabulary and the other terms that both have, whose inverse document
     /// frequency is that of one document fewer than `min_df`, at least of two; 0 if there is no such term. What only one of them
     /// has outside of the vocabulary does not count, as `min_df` wants it.
-    pub(crate) fn cosine_with_shared(&self, a: (&Vector, &str), b: (&Vector, &str)) -> f64 {
-        let (others_a, others_b) = (self.other_terms(a.1), self.other_terms(b.1));
+    pub(crate) fn cosine_with_shared(&self, a: (&Vector, &OtherTerms), b: (&Vector, &OtherTerms)) -> f64 {
         let weight = |count: u32| f64::from(count) * self.rare_idf;
         let mut product: f64 =
             common(&a.0.0, &b.0.0).map(|(x, m, n)| self.weight(x, m) * self.weight(x, n)).sum();
         let (mut square_a, mut square_b) = (self.norm(a.0).powi(2), self.norm(b.0).powi(2));
-        for (_, m, n) in common(&others_a, &others_b) {
+        for (_, m, n) in common(a.1, b.1) {
             product += weight(m) * weight(n);
             square_a += weight(m).powi(2);
             square_b += weight(n).powi(2);
@@ -151,11 +167,14 @@ impl Vocabulary {
     }
 
     /// Terms of a text outside of the vocabulary with their numbers of occurrences, by hash.
-    fn other_terms(&self, lemmas: &str) -> Vec<(u64, u32)> {
+    pub(crate) fn other_terms(&self, lemmas: &str) -> OtherTerms {
         let hashes = terms_of(lemmas, self.ngrams).map(|term| xxh3_64(term.as_bytes()));
         counted(hashes.filter(|hash| !self.numbers.contains_key(hash)).collect())
     }
 }
+
+/// Terms of a document outside of the vocabulary: hashes with their numbers of occurrences, by hash.
+pub(crate) type OtherTerms = Vec<(u64, u32)>;
 
 /// Terms of a document with their numbers of occurrences, by number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use crate::{
     minhash::estimate,
     sorter::{Candidate, Sorted},
     spool::{self, Entries},
-    tfidf::Vector,
+    tfidf::{OtherTerms, Vector, Vocabulary},
     words::jaccard,
 };
 use rayon::prelude::*;
@@ -69,6 +69,8 @@ struct Buffers {
     /// Of the text whose number is kept with them: candidates come sorted, so it is often the one before.
     a: (Option<u32>, Vec<u64>),
     b: Vec<u64>,
+    /// As `a`, the terms outside of the vocabulary.
+    others: (Option<u32>, OtherTerms),
 }
 
 impl Verifier<'_> {
@@ -106,7 +108,7 @@ impl Verifier<'_> {
         self.shingles.read_into(b as usize, &mut buffers.bytes)?;
         spool::from_bytes(&buffers.bytes, &mut buffers.b);
         let Some(jaccard) = jaccard(&buffers.a.1, &buffers.b, least) else { return Ok(None) };
-        let Some((cosine, terms)) = self.cosine(a, b)? else { return Ok(None) };
+        let Some((cosine, terms)) = self.cosine(a, b, &mut buffers.others)? else { return Ok(None) };
         let estimate = estimate(&self.signature(a)?, &self.signature(b)?);
         Ok(Some(Pair { a, b, jaccard, estimate, cosine, terms }))
     }
@@ -115,7 +117,12 @@ impl Verifier<'_> {
     ///
     /// The vocabulary has no terms of fewer than `min_df` documents, and in a small corpus, or of a text unlike all others, these
     /// are most of what two texts share. So where its terms do not suffice, those that both texts have are added.
-    fn cosine(&self, a: u32, b: u32) -> Result<Option<(f64, CosineTerms)>, CorpusError> {
+    fn cosine(
+        &self,
+        a: u32,
+        b: u32,
+        others: &mut (Option<u32>, OtherTerms),
+    ) -> Result<Option<(f64, CosineTerms)>, CorpusError> {
         let Some((model, tfidf)) = self.model.zip(self.settings.tfidf.as_ref()) else {
             return Ok(Some((1.0, CosineTerms::None)));
         };
@@ -128,11 +135,20 @@ impl Verifier<'_> {
         if cosine >= tfidf.cosine {
             return Ok(Some((cosine, CosineTerms::Vocabulary)));
         }
-        let (left, right) = (self.lemmas.text(a as usize)?, self.lemmas.text(b as usize)?);
-        if left.is_empty() && right.is_empty() {
+        let other_norm = |text: u32| model.other_norms.get(text as usize).copied().unwrap_or(0.0);
+        let (m, n) = (other_norm(a), other_norm(b));
+        if x.1 + y.1 + m + n <= 0.0 {
             return Ok(Some((0.0, CosineTerms::None)));
         }
-        let cosine = model.vocabulary.cosine_with_shared((&x.0, &left), (&y.0, &right));
+        // most pairs of pages made from one template end here, without their lemmas being read again
+        if Vocabulary::most_with_shared(cosine, x.1 * y.1, m * n) < tfidf.cosine - 1e-9 {
+            return Ok(None);
+        }
+        let other_terms = |text: u32| Ok(model.vocabulary.other_terms(&self.lemmas.text(text as usize)?));
+        if others.0 != Some(a) {
+            *others = (Some(a), other_terms(a)?);
+        }
+        let cosine = model.vocabulary.cosine_with_shared((&x.0, &others.1), (&y.0, &other_terms(b)?));
         Ok((cosine >= tfidf.cosine).then_some((cosine, CosineTerms::Shared)))
     }
 

@@ -1,5 +1,5 @@
 //! Stemmers, lemmas, the tokenizer, cleaning and the identification of languages on random words of forty scripts.
-#![allow(clippy::unwrap_used, reason = "helpers of tests fail the test that uses them")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
 #[path = "../../../tests/support/scripts.rs"]
 mod scripts;
