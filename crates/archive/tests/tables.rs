@@ -181,7 +181,7 @@ fn parquet_is_read_whatever_it_is_compressed_by() {
         let schema = std::sync::Arc::new(parse_message_type(schema).unwrap());
         let properties = std::sync::Arc::new(WriterProperties::builder().set_compression(by).build());
         let path = directory.path().join(format!("{name}.parquet"));
-        let out = std::fs::File::create(&path).unwrap();
+        let out = fs::File::create(&path).unwrap();
         let mut writer = SerializedFileWriter::new(out, schema, properties).unwrap();
         let mut rows = writer.next_row_group().unwrap();
         let mut column = rows.next_column().unwrap().unwrap();
