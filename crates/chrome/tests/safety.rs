@@ -170,7 +170,7 @@ fn connections_go_through_the_other_proxy() {
     let page = render(&renderer, &"http://name.invalid/page".parse().unwrap()).unwrap();
     assert!(page.html.contains(TEXT) && page.url.as_str() == "http://name.invalid/page", "{page:?}");
     // a browser asks its vendor for several things in its first seconds
-    std::thread::sleep(std::time::Duration::from_secs(4));
+    std::thread::park_timeout(std::time::Duration::from_secs(4));
     // what was allowed by hand stands on this side of it
     assert_eq!(render(&renderer, &site.url("/page")).unwrap().status, 200);
     assert_eq!(
