@@ -15,10 +15,10 @@
 //! | `text.char_repetition_ratio` | characters in runs of `char_run` = 4 equal characters and more ÷ characters; white space aside | `max_char_repetition_ratio` = 0.2 |
 //! | `text.ngram_repetition` | words that stand in an n-gram of `ngram_words` = 10 words that stood before ÷ words (those with a letter or digit, in lower case) | `max_ngram_repetition` = 0.75 |
 //!
-//! Content words are words with a letter, in lower case, that are no stop words of the text's language (lists of
-//! stopwords-iso; a language without a list has none). With fewer than `min_content_words` = 5 of them the word ratio is 0, for the
-//! reason `too_few_content_words`. A word is a term if at most half of its occurrences have the same neighbours as an
-//! earlier one ([`Reason::Term`]): the remedy of the specification for legitimate repetition, a higher threshold, applied
+//! Content words are words with a letter, in lower case, that are no stop words of the text's language (function
+//! words, `config/rules/stop_words.toml`; a language without a list has none). With fewer than `min_content_words` = 5 of them the word ratio is 0, for the
+//! reason `too_few_content_words`. A word is a term if at most two fifths of its occurrences stand between content words that
+//! it has stood beside before ([`Reason::Term`]): the remedy of the specification for legitimate repetition, a higher threshold, applied
 //! where it fits. A text of fewer than `min_words` = 50 words is short and not judged by these rules.
 //!
 //! # The published rules

@@ -45,7 +45,7 @@ pub struct QualityArgs {
     #[arg(long, conflicts_with_all = ["inputs", "url"], help_heading = "Explaining")]
     pub show_config: bool,
 
-    /// Language of the documents (en, en-US, english), whose stop words are left out, or auto [default: auto]
+    /// Language of all documents (en, en-US, english), or auto: declared, else detected. Its stop words are left out [default: auto]
     #[arg(long, value_name = "LANGUAGE", help_heading = "Parameters")]
     pub language: Option<String>,
     /// Leave lines of boilerplate out before the ratios are taken

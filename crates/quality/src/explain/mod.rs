@@ -59,7 +59,7 @@ pub struct RepeatedWord {
     pub stop_word: bool,
     /// Of the content words; of all words for a stop word.
     pub share: f64,
-    /// At most half of its occurrences have neighbours that it had before.
+    /// At most two fifths of its occurrences stand between content words that it has stood beside before.
     pub term: bool,
     /// The first places (bytes).
     pub places: Vec<Range<usize>>,
