@@ -267,7 +267,7 @@ fn mixed_languages() -> String {
         societatea de salvare pe mare și cu primăria orașului, pentru toate ambarcațiunile care pleacă din port în această vară. ";
     let items = "rope oar bell lamp anchor compass bucket whistle flare radio pump raft chart knife torch mast sail hook net line \
         buoy fender ladder winch cleat keel hull deck hatch cabin stove kettle bunk locker engine filter valve hose clamp gauge";
-    let check = |item: &str| format!("You can, and you can: {item}. ");
+    let check = |item: &str| format!("You can, and you can, and you can: {item}. ");
     heading.repeat(3) + &items.split_whitespace().map(check).collect::<String>()
 }
 
