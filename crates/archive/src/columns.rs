@@ -86,11 +86,11 @@ impl Row {
         }
     }
 
-    /// A field that is not UTF-8. If no character beyond ASCII of it is one in UTF-8, it is what most old tables are in, Latin-1 in the
-    /// form of windows-1252; else it is UTF-8 that is damaged in places.
+    /// Decodes a field that is not UTF-8. A field with a valid multi-byte sequence is damaged UTF-8; its invalid bytes are replaced.
+    /// Any other field is windows-1252, the superset of Latin-1 that old tables are in.
     fn decoded(&mut self, bytes: &[u8]) -> String {
         if bytes.utf8_chunks().any(|chunk| !chunk.valid().is_ascii()) {
-            self.document.decoded_from = Some("damaged UTF-8");
+            self.document.decoded_from = Some("UTF-8 with replacements");
             return String::from_utf8_lossy(bytes).into_owned();
         }
         self.document.decoded_from = Some(WINDOWS_1252.name());

@@ -36,16 +36,16 @@ fn instant(written: &str) -> Option<Timestamp> {
 fn of_digits(written: &str) -> Option<Timestamp> {
     let number = || written.parse::<i64>().ok();
     match written.len() {
-        9 | 10 => Timestamp::from_second(number()?).ok(),
-        12 | 13 => Timestamp::from_millisecond(number()?).ok(),
+        10 => Timestamp::from_second(number()?).ok(),
+        13 => Timestamp::from_millisecond(number()?).ok(),
         // 20250102030405, as in the index of a web archive
         14 => {
             let part = |from: usize, to: usize| written.get(from..to).unwrap_or_default();
             let date = format!("{}-{}-{}", part(0, 4), part(4, 6), part(6, 8));
             format!("{date}T{}:{}:{}Z", part(8, 10), part(10, 12), part(12, 14)).parse().ok()
         }
-        15 | 16 => Timestamp::from_microsecond(number()?).ok(),
-        18 | 19 => Timestamp::from_nanosecond(i128::from(number()?)).ok(),
+        16 => Timestamp::from_microsecond(number()?).ok(),
+        19 => Timestamp::from_nanosecond(i128::from(number()?)).ok(),
         _ => None,
     }
 }

@@ -239,7 +239,7 @@ pub(crate) struct Model {
     pub vectors: Entries,
     /// Length of each vector, before it is brought to one.
     pub norms: Vec<f64>,
-    /// The same of each text's terms outside of the vocabulary.
+    /// Norm of each text's terms outside of the vocabulary.
     pub other_norms: Vec<f64>,
 }
 

@@ -194,14 +194,14 @@ impl Vector {
     }
 }
 
-/// How often each of some values stands among them, in order.
+/// Counts equal values; sorted by value.
 fn counted<T: Ord + Copy>(mut all: Vec<T>) -> Vec<(T, u32)> {
     all.sort_unstable();
     let runs = all.chunk_by(|a, b| a == b);
     runs.filter_map(|run| Some((*run.first()?, u32::try_from(run.len()).unwrap_or(u32::MAX)))).collect()
 }
 
-/// What two sorted lists have in common, with the count in each.
+/// Iterates over the values of both sorted lists, with the count in each.
 fn common<'a, T: Ord + Copy>(
     a: &'a [(T, u32)],
     b: &'a [(T, u32)],

@@ -39,9 +39,9 @@ pub struct Pair {
 pub enum CosineTerms {
     /// The vocabulary: terms in `min_df` documents, as many as the settings allow.
     Vocabulary,
-    /// The vocabulary and the other terms that both texts have. The vectors were empty or cut, and did not reach the threshold alone.
+    /// The vocabulary and the other terms that both texts have. Used where the vocabulary alone does not reach the threshold.
     Shared,
-    /// Nothing: neither text has a word. The Jaccard similarity alone decided.
+    /// Nothing: neither text has a word, or TF-IDF is off. The Jaccard similarity alone decides.
     None,
     /// Nothing: the texts are the same.
     Identical,

@@ -34,11 +34,11 @@ pub fn extractor_named(name: Option<&str>) -> Option<Extractor> {
     Extractor::deserialize(name).ok()
 }
 
-/// The last pass with the rules that the settings name.
+/// The extractor for the last pass, with the rules that the settings name.
 ///
 /// # Errors
 /// Names every fault of the rules.
-pub fn last_pass(settings: &ExtractSection) -> Result<PageExtractor, Failure> {
+pub fn last_pass_extractor(settings: &ExtractSection) -> Result<PageExtractor, Failure> {
     let overlay = Some(settings.rules.as_str()).filter(|dir| !dir.is_empty()).map(Path::new);
     let rules = page_rules::load(overlay, &[], |line| tracing::warn!("{line}"))?;
     Ok(PageExtractor::from_rules(rules, Options::default()))

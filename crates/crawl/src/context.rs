@@ -284,9 +284,7 @@ pub enum StageError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The output cannot be written.
-    #[error(
-        "{name}: cannot be written; make room, or remove what stands in its place, and the same command goes on"
-    )]
+    #[error("{name}: cannot be written; {}", crate::exit::WAY_OUT)]
     Output {
         /// The file.
         name: String,

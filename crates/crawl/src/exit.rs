@@ -72,6 +72,9 @@ impl From<Ending> for Exit {
     }
 }
 
+/// Advice for an output or a state that cannot be written.
+pub const WAY_OUT: &str = "free disk space, or remove the file or folder that blocks the path, then run the same command again to resume";
+
 /// An error of the whole program with the code it ends with.
 #[derive(Debug)]
 pub struct Failure {
@@ -97,9 +100,7 @@ impl Failure {
                  without it"
             ),
             Some(StoreError::Full(_)) => {
-                format!(
-                    "{dir}: the state cannot be written; make room, or remove what stands in its place, and the same command goes on"
-                )
+                format!("{dir}: the state cannot be written; {WAY_OUT}")
             }
             _ => return self,
         };

@@ -10,8 +10,9 @@ pub struct Judge {
     checker: Checker,
     /// The language of all texts; else each text has its own.
     language: Option<String>,
-    /// Letters of the sample, and confidence, from which on an identified language is taken.
+    /// Fewest letters of a text whose language is identified.
     min_letters: usize,
+    /// Lowest confidence at which an identified language is used.
     min_confidence: f64,
 }
 

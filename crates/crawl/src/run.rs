@@ -319,16 +319,13 @@ fn full_context(config: Config, state: &State, platform: &Platform) -> Result<Co
     let loss = archive::loss(&*context.store, Path::new(&context.config.archive.dir))?;
     if let Some(archive) = Archive::open(&context.config, context.cpu.clone())? {
         let (folder, bytes) = (&context.config.archive.dir, archive.damaged_bytes());
-        let damage = match loss {
-            Some(loss) => Some(loss),
-            None if bytes > 0 => {
-                Some(format!("{folder}: {bytes} damaged bytes of an earlier run were put aside"))
-            }
-            None => None,
-        };
-        if let Some(damage) = damage {
+        let aside =
+            (bytes > 0).then(|| format!("{folder}: {bytes} damaged bytes of an earlier run were put aside"));
+        let damages: Vec<String> = aside.into_iter().chain(loss).collect();
+        if !damages.is_empty() {
             let damage = format!(
-                "{damage}, and the records in them are lost; the crawl is complete, and --fresh -O archives all of it again"
+                "{}; the records in them are lost, the crawl is complete, and --fresh -O archives all of it again",
+                damages.join("; ")
             );
             state::note_damage(&*context.store, &damage)?;
         }

@@ -36,7 +36,7 @@ pub struct DomainAnalysisResult {
     pub blocks_boilerplate: usize,
     /// UTF-8 bytes removed from all pages.
     pub bytes_removed_total: u64,
-    /// Why nothing was judged; absent where the domain was.
+    /// Reason for not judging the domain; absent if it was judged.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub warning: Option<String>,
 }

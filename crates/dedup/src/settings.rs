@@ -86,13 +86,11 @@ impl FingerprintSettings {
         self.min_block_chars
     }
 
-    /// Why a domain of so many pages is not judged; `None` where it is.
+    /// Returns the warning for a domain with fewer than `min_pages` pages; `None` for one that is judged.
     #[must_use]
     pub fn too_few(&self, pages: u64) -> Option<String> {
         let least = self.min_pages as u64;
-        (pages < least).then(|| {
-            format!("{pages} of at least {least} pages (min_pages): not judged, earlier cleaned text is kept")
-        })
+        (pages < least).then(|| format!("{pages} pages, fewer than min_pages ({least}): not judged"))
     }
 
     /// Pages that a block must stand on, of so many: `max(min_pages, int(pages * threshold_pct))`.

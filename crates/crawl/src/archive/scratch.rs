@@ -49,7 +49,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // the folder's own drop then tries a second time
+        // one failed unlink must not leave the whole folder behind: the folder's own drop tries once more
         if let Err(error) = fs::remove_dir_all(self.folder.path()) {
             tracing::debug!(folder = %self.folder.path().display(), %error, "not removed at the first try");
         }

@@ -32,7 +32,7 @@ pub(super) fn read(
                     count.not_utf8 += 1;
                     if count.not_utf8 == 1 {
                         let id = &document.id;
-                        say(&format!("{}: the text of {id} is not UTF-8: read as {charset}", path.display()));
+                        say(&format!("{}: \"{id}\" is not UTF-8: read as {charset}", path.display()));
                     }
                 }
                 bytes += document.body.len() + document.line.len();

@@ -21,27 +21,31 @@ pub fn run(args: &ProjectsArgs) -> Result<Exit, Failure> {
         config::load(args.database.config.as_deref(), config::environment()?, args.database.overrides())?;
     crate::logging::start(&settings.log)?;
     let (store, path) = projects::open(&settings)?;
-    let store = Arc::new(store);
-    let projects = Projects::new(store.clone(), &settings)?;
+    if matches!(args.what, ProjectsWhat::Check) {
+        // needs no rules of extraction, unlike the others
+        return check(&store, &path, args.json);
+    }
+    let projects = Projects::new(Arc::new(store), &settings)?;
     let out = match &args.what {
         ProjectsWhat::List => list(&projects, args.json),
         ProjectsWhat::Create { name } => projects.create(name).map(|made| one(&made, args.json)),
         ProjectsWhat::Show { project } => show(&projects, project, args.json),
         ProjectsWhat::Delete { project } => delete(&projects, project, args.json),
         ProjectsWhat::Analyze(asked) => analyze(&projects, asked, args.json),
-        ProjectsWhat::Check => return check(&store, &path),
+        ProjectsWhat::Check => return Ok(Exit::Done),
     }?;
     write_out(out.as_bytes())?;
     Ok(Exit::Done)
 }
 
-fn check(store: &SqliteProjects, path: &Path) -> Result<Exit, Failure> {
+fn check(store: &SqliteProjects, path: &Path, as_json: bool) -> Result<Exit, Failure> {
     let report = store.check().map_err(|error| projects::failure(path, &error))?;
-    write_out(state::findings(path, &report).as_bytes())?;
+    let out = if as_json { json(&report) } else { state::findings(path, &report) };
+    write_out(out.as_bytes())?;
     if report.findings.is_empty() {
         return Ok(Exit::Done);
     }
-    let faults = format!("{} faults were found", report.findings.len());
+    let faults = format!("faults found: {}", report.findings.len());
     Err(projects::failure(path, &StoreError::Corrupt(faults)))
 }
 

@@ -53,7 +53,7 @@ fn check(dir: &Path) -> Result<Exit, Failure> {
     if report.findings.is_empty() {
         return Ok(Exit::Done);
     }
-    let faults = format!("{} faults were found", report.findings.len());
+    let faults = format!("faults found: {}", report.findings.len());
     Err(Failure::from(StoreError::Corrupt(faults)).in_state(dir))
 }
 

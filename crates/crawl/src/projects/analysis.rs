@@ -68,6 +68,7 @@ pub(super) fn analyze(
     progress.pages_total.store(domains.iter().map(|domain| domain.pages).sum(), Relaxed);
     let mut result = ProjectAnalysisResult::default();
     for domain in domains {
+        progress.go_on()?;
         let done = match asked.settings.too_few(domain.pages) {
             Some(warning) => keep_domain(store, &mut *reading, &domain, asked, warning).inspect(|done| {
                 progress.pages_done.fetch_add(done.pages_analyzed, Relaxed);

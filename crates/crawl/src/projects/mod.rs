@@ -106,7 +106,7 @@ impl Projects {
     /// # Errors
     /// When the rules of extraction cannot be used.
     pub fn new(store: Arc<dyn ProjectStore>, settings: &Config) -> Result<Self, Failure> {
-        let extractor = Arc::new(cleaning::last_pass(&settings.extract)?);
+        let extractor = Arc::new(cleaning::last_pass_extractor(&settings.extract)?);
         Ok(Self { store, defaults: settings.dedup.clone(), extractor })
     }
 

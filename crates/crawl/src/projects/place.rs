@@ -37,10 +37,13 @@ pub fn open(config: &Config) -> Result<(SqliteProjects, PathBuf), Failure> {
 /// An error of the database at a path, with the way out.
 pub fn failure(path: &Path, error: &StoreError) -> Failure {
     let (exit, hint) = match error {
-        StoreError::Corrupt(_) => {
-            (Exit::Damaged, "; restore it from a copy, or move it away to begin with a new database")
+        StoreError::Corrupt(_) => (
+            Exit::Damaged,
+            "; restore it from a copy, crawl a damaged page again with --fresh, or move the file away",
+        ),
+        StoreError::Full(_) => {
+            (Exit::Storage, "; free disk space, or remove the file or folder that blocks the path")
         }
-        StoreError::Full(_) => (Exit::Storage, "; make room, or remove what stands in its place"),
         _ => (Exit::Storage, ""),
     };
     Failure::new(exit, format!("{}: {error}{hint}", path.display()))

@@ -127,8 +127,7 @@ pub struct DomainAnalysisResult {
     pub blocks_boilerplate: u64,
     /// UTF-8 bytes removed from all pages.
     pub bytes_removed_total: u64,
-    /// Why nothing was judged: the domain has too few pages, and the cleaned content that they have is kept. Absent where the
-    /// domain was judged.
+    /// Reason for not judging the domain, whose pages keep their cleaned content; absent if it was judged.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     #[schema(nullable = false)]
     pub warning: Option<String>,

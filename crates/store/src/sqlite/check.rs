@@ -10,14 +10,14 @@ use super::{
 };
 use crawl_model::{StoreError, UrlKey};
 use rusqlite::Connection;
-use serde::de::IgnoredAny;
+use serde::{Serialize, de::IgnoredAny};
 use std::path::Path;
 
 /// Offending rows that are named for each check.
 const EXAMPLES: usize = 3;
 
 /// The result of [`SqliteStore::check`].
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CheckReport {
     /// The parts that were looked at, each with its rows or bytes.
     pub looked_at: Vec<(String, u64)>,

@@ -9,12 +9,12 @@ pub(super) fn checksum(blob: &[u8]) -> i64 {
 }
 
 /// The checksum of several columns of a row. `None` differs from an empty text.
-pub(super) fn checksum_of(columns: &[Option<&str>]) -> i64 {
+pub(super) fn checksum_of(columns: &[Option<&[u8]>]) -> i64 {
     let mut hash = Xxh3::new();
     for column in columns {
-        let length = column.map_or(u64::MAX, |text| text.len() as u64);
+        let length = column.map_or(u64::MAX, |bytes| bytes.len() as u64);
         hash.update(&length.to_le_bytes());
-        hash.update(column.unwrap_or_default().as_bytes());
+        hash.update(column.unwrap_or_default());
     }
     hash.digest().cast_signed()
 }

@@ -20,8 +20,8 @@ pub(crate) fn sql(error: Error) -> StoreError {
             ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => StoreError::Corrupt(text),
             _ => StoreError::Other(text),
         },
-        Error::FromSqlConversionFailure(..)
-        | Error::InvalidColumnType(..)
+        Error::FromSqlConversionFailure(_, _, source) => StoreError::Corrupt(source.to_string()),
+        Error::InvalidColumnType(..)
         | Error::IntegralValueOutOfRange(..)
         | Error::Utf8Error(..) => StoreError::Corrupt(text),
         _ => StoreError::Other(text),

@@ -33,7 +33,7 @@ pub fn page(
     let left: FxHashSet<&str> = left.lines().collect();
     let mut gone = judged.lines().filter(|line| !line.trim().is_empty() && !left.contains(line)).peekable();
     if gone.peek().is_some() {
-        text.push_str("  last pass: links alone, and pictures that count readers\n");
+        text.push_str("  last pass: bare links, bare headings, addresses and tracking pixels\n");
     }
     for line in gone {
         writeln!(text, "  - {line}").map_err(internal)?;

@@ -20,7 +20,7 @@ use report::Report;
 use std::path::Path;
 
 /// Domains that are told of one by one if they are not judged; `--stats` has all.
-const MAX_TOLD: usize = 20;
+const MAX_WARNINGS: usize = 20;
 /// Bytes that are written at a time.
 const WRITTEN: usize = 1 << 18;
 
@@ -33,10 +33,10 @@ pub fn run(args: &DedupArgs) -> Result<Exit, Failure> {
         Some(DedupMode::Site) => Mode::Site,
         None => defaults.mode,
     };
+    let extractor = cleaning::last_pass_extractor(&config.extract)?;
     let input = Input::open(args.file.as_deref())?;
     let mut report = args.html.as_ref().map(|_| Report::new(mode, &settings));
     let mut project = count(&input, CountedProject::new(mode, &settings), report.as_mut())?;
-    let extractor = cleaning::last_pass(&config.extract)?;
     let kept = write(&input, &mut project, report.as_mut(), args.explain, &extractor)?;
     let project = project.analysis();
     if let Some(path) = &args.stats {
@@ -47,9 +47,13 @@ pub fn run(args: &DedupArgs) -> Result<Exit, Failure> {
     if let Some((path, report)) = args.html.as_ref().zip(report) {
         write_file(path, &report.html(&project)?)?;
     }
-    let told =
+    let warned =
         project.domain_results.iter().filter_map(|found| Some((&found.domain, found.warning.as_ref()?)));
-    told.take(MAX_TOLD).for_each(|(domain, warning)| say(&format!("{domain}: {warning}")));
+    let warnings: Vec<String> = warned.map(|(domain, warning)| format!("{domain}: {warning}")).collect();
+    warnings.iter().take(MAX_WARNINGS).for_each(|line| say(line));
+    if let Some(more) = warnings.len().checked_sub(MAX_WARNINGS).filter(|more| *more > 0) {
+        say(&format!("{more} more domains are not judged: --stats FILE lists them"));
+    }
     if kept > 0 {
         say(&format!("{kept} records keep the text and boilerplate of an earlier run"));
     }

@@ -34,9 +34,9 @@ pub struct Record<'a> {
     pub id: Cow<'a, str>,
     title: Option<Cow<'a, str>>,
     extracted: bool,
-    /// What chose its text, where the record says so.
+    /// Extractor that the record names.
     pub chosen_by: Option<Extractor>,
-    /// Its `text` is what an earlier run left of it.
+    /// True if `text` comes from an earlier run.
     was_cleaned: bool,
 }
 
@@ -215,7 +215,7 @@ fn host<'a>(url: &str) -> Option<Cow<'a, str>> {
     Url::parse(url).ok().as_ref().and_then(HostKey::of).map(|host| Cow::Owned(host.to_string()))
 }
 
-/// What an earlier run did.
+/// The `boilerplate` member of an earlier run.
 #[derive(Deserialize)]
 struct Earlier {
     status: BoilerplateStatus,

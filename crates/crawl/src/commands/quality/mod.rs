@@ -6,18 +6,19 @@ mod explain;
 mod output;
 mod report;
 
-use super::{documents, rules, write_out};
+use super::{documents, write_out};
 use crate::{
     cli::QualityArgs,
-    config::{self, Config, QualitySection},
+    config::{self, Config, ExtractSection, QualitySection},
     exit::{Exit, Failure},
     judge::Judge,
     logging::say,
+    page_rules,
     visit::Visitor,
 };
 use crawl_archive::{Body, Document, ReadOptions};
 use crawl_corpus::Page;
-use crawl_extract::PageExtractor;
+use crawl_extract::{PageExtractor, Rules};
 use crawl_quality::{Assessment, RuleSet};
 use distribution::Distribution;
 use explain::Explainer;
@@ -25,7 +26,7 @@ use output::Output;
 use rayon::prelude::*;
 use report::Report;
 use serde::Serialize;
-use std::{collections::BTreeSet, time::Duration};
+use std::{collections::BTreeSet, path::Path, time::Duration};
 
 /// How long a page that is fetched may take, with all pauses.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -58,10 +59,10 @@ pub fn run(args: &QualityArgs) -> Result<Exit, Failure> {
     if args.show_config {
         return show_config(section, &judge);
     }
-    let rules = rules(&args.rules)?;
     if let Some(url) = &args.url {
         return visit(url.clone(), config.clone(), &judge);
     }
+    let rules = configured_rules(&config.extract)?;
     let mut job = Job::new(args, &judge, sets)?;
     let extractor = documents::extractor(rules, config.extract.favor);
     let max_record = usize::try_from(section.max_record.as_u64()).unwrap_or(usize::MAX);
@@ -80,6 +81,12 @@ pub fn run(args: &QualityArgs) -> Result<Exit, Failure> {
         return Err(Failure::usage("no document could be read"));
     }
     job.finish(args, unreadable)
+}
+
+/// The rules of extraction that the configuration and the flags name.
+fn configured_rules(settings: &ExtractSection) -> Result<Rules, Failure> {
+    let overlay = Some(settings.rules.as_str()).filter(|dir| !dir.is_empty()).map(Path::new);
+    page_rules::load(overlay, &settings.consent_lists, say)
 }
 
 fn judged(mut document: Document, extractor: &PageExtractor, judge: &Judge) -> Judged {

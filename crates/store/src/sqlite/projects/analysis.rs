@@ -7,9 +7,10 @@ use super::{
     number,
     rows::{self, groups_json, json},
 };
-use crate::sqlite::{checksum::checksum_of, error::sql};
+use crate::sqlite::error::sql;
 use crawl_model::{Analysis, AnalysisPage, DomainFindings, DomainPages, ProjectId, StoreError};
 use rusqlite::{Connection, TransactionBehavior, params};
+use serde_json::Value;
 use uuid::Uuid;
 
 /// Pages read at a time end here, one way or the other.
@@ -18,7 +19,7 @@ const READ_BYTES: usize = 4 << 20;
 
 /// Project, domain, number to go on after, groups or NULL, how many.
 pub(super) const PAGES: &str = "\
-SELECT number, revision, url, metadata ->> 'title', metadata ->> 'extractor', content, domain, source_group, metadata, checksum
+SELECT number, revision, url, content, domain, source_group, metadata, checksum
 FROM sources
 WHERE project_id = ?1 AND domain = ?2 AND number > ?3
     AND (?4 IS NULL OR source_group IN (SELECT value FROM json_each(?4)))
@@ -152,25 +153,16 @@ impl Analysis for SqliteAnalysis {
 }
 
 fn page_of(row: &rusqlite::Row<'_>) -> rusqlite::Result<AnalysisPage> {
-    let page = AnalysisPage {
+    rows::check_page(row, [2, 4, 5, 6, 3], 7)?;
+    // a row without a checksum may hold anything
+    let metadata: Value = serde_json::from_slice(row.get_ref(6)?.as_bytes()?).unwrap_or_default();
+    let named = |name: &str| metadata[name].as_str().map(str::to_owned);
+    Ok(AnalysisPage {
         number: row.get(0)?,
         revision: row.get(1)?,
         url: row.get(2)?,
-        title: row.get(3)?,
-        extractor: row.get(4)?,
-        content: row.get(5)?,
-    };
-    let (domain, group, metadata) = (row.get_ref(6)?, row.get_ref(7)?, row.get_ref(8)?);
-    let found = checksum_of(&[
-        Some(&page.url),
-        domain.as_str_or_null()?,
-        group.as_str_or_null()?,
-        metadata.as_str_or_null()?,
-        Some(&page.content),
-    ]);
-    let stored: Option<i64> = row.get(9)?;
-    if stored.is_some_and(|stored| stored != found) {
-        return Err(rows::damaged(&page.url));
-    }
-    Ok(page)
+        title: named("title"),
+        extractor: named("extractor"),
+        content: row.get(3)?,
+    })
 }

@@ -167,6 +167,7 @@ impl ProjectStore for SqliteProjects {
         {
             let (project, mut upsert) = (project.to_string(), tx.prepare_cached(UPSERT).map_err(sql)?);
             for page in sources {
+                forget_damaged(&tx, &project, page)?;
                 upsert
                     .execute(params![
                         project,
@@ -273,6 +274,18 @@ impl ProjectStore for SqliteProjects {
 fn number(conn: &Connection, project: ProjectId) -> rusqlite::Result<Option<i64>> {
     let mut select = conn.prepare_cached("SELECT number FROM projects WHERE id = ?1")?;
     select.query_row([project.to_string()], |row| row.get(0)).optional()
+}
+
+/// Forgets a stored cleaned text that does not match its checksum, so that the page that comes now replaces it.
+fn forget_damaged(conn: &Connection, project: &str, page: &NewSource) -> Result<(), StoreError> {
+    let id = UrlKey::of(&page.url).to_string();
+    let mut select = conn.prepare_cached(rows::CLEANED).map_err(sql)?;
+    let checked = select.query_row((project, &id), |row| rows::check_cleaned(row, 0, 1, 2)).optional();
+    if !matches!(checked, Err(rusqlite::Error::FromSqlConversionFailure(..))) {
+        return checked.map(drop).map_err(sql);
+    }
+    let mut forget = conn.prepare_cached(rows::FORGET_CLEANED).map_err(sql)?;
+    forget.execute((project, &id)).map(drop).map_err(sql)
 }
 
 fn at_most(limit: usize) -> i64 {

@@ -27,6 +27,14 @@ SELECT number, id, url, domain, source_group, created_at, updated_at, metadata, 
     checksum, cleaned_checksum
 FROM sources WHERE project_id = ?1 AND id = ?2";
 
+/// Project and identity: the cleaned text with its checksum.
+pub(super) const CLEANED: &str = "\
+SELECT url, cleaned_content, cleaned_checksum FROM sources WHERE project_id = ?1 AND id = ?2 AND cleaned_checksum IS NOT NULL";
+
+/// Project and identity.
+pub(super) const FORGET_CLEANED: &str =
+    "UPDATE sources SET cleaned_content = NULL, cleaned_checksum = NULL WHERE project_id = ?1 AND id = ?2";
+
 /// All pages of all projects.
 pub(super) const ALL_SOURCES: &str = "\
 SELECT number, id, url, domain, source_group, created_at, updated_at, metadata, content, cleaned_content,
@@ -85,6 +93,8 @@ pub(super) fn project_of(row: &Row<'_>) -> rusqlite::Result<Project> {
 }
 
 pub(super) fn source_of(row: &Row<'_>) -> rusqlite::Result<Source> {
+    check_page(row, [2, 3, 4, 7, 8], 10)?;
+    check_cleaned(row, 2, 9, 11)?;
     let digits: String = row.get(1)?;
     let id = Uuid::try_parse(&digits).map_err(|e| bad(1, e))?;
     let page = NewSource {
@@ -95,12 +105,6 @@ pub(super) fn source_of(row: &Row<'_>) -> rusqlite::Result<Source> {
         content: row.get(8)?,
         cleaned_content: row.get(9)?,
     };
-    let (stored, cleaned): (Option<i64>, Option<i64>) = (row.get(10)?, row.get(11)?);
-    let is_intact = stored.is_none_or(|stored| stored == page_checksum(&page))
-        && cleaned.is_none_or(|stored| stored == text_checksum(page.cleaned_content.as_deref()));
-    if !is_intact {
-        return Err(damaged(&page.url));
-    }
     Ok(Source {
         number: row.get(0)?,
         id: UrlKey(id.into_bytes()),
@@ -112,21 +116,40 @@ pub(super) fn source_of(row: &Row<'_>) -> rusqlite::Result<Source> {
 
 /// The checksum of a page without its cleaned text.
 pub(super) fn page_checksum(page: &NewSource) -> i64 {
-    let group = page.source_group.as_deref();
-    checksum_of(&[Some(&page.url), Some(&page.domain), group, Some(&page.metadata), Some(&page.content)])
+    let group = page.source_group.as_deref().map(str::as_bytes);
+    let [url, domain, metadata, content] =
+        [&page.url, &page.domain, &page.metadata, &page.content].map(|text| Some(text.as_bytes()));
+    checksum_of(&[url, domain, group, metadata, content])
 }
 
 /// The checksum of a cleaned text, or of its absence.
 pub(super) fn text_checksum(text: Option<&str>) -> i64 {
-    checksum_of(&[text])
+    checksum_of(&[text.map(str::as_bytes)])
 }
 
-/// The error of a row that does not fit its checksum.
-pub(super) fn damaged(url: &str) -> rusqlite::Error {
-    let words = format!(
-        "the stored page {url} does not fit its checksum: restore the database, or crawl the page again with --fresh"
-    );
-    bad(10, io::Error::new(io::ErrorKind::InvalidData, words))
+/// Fails if a page does not match its checksum. `columns` are its URL, domain, group, metadata and content.
+pub(super) fn check_page(row: &Row<'_>, columns: [usize; 5], checksum: usize) -> rusqlite::Result<()> {
+    let mut parts = [None; 5];
+    for (part, column) in parts.iter_mut().zip(columns) {
+        *part = row.get_ref(column)?.as_bytes_or_null()?;
+    }
+    compare(row, columns[0], checksum, &parts)
+}
+
+/// Fails if a cleaned text does not match its checksum.
+pub(super) fn check_cleaned(row: &Row<'_>, url: usize, text: usize, checksum: usize) -> rusqlite::Result<()> {
+    compare(row, url, checksum, &[row.get_ref(text)?.as_bytes_or_null()?])
+}
+
+/// Compares bytes as they are stored, before anything is made of them. Rows of older versions have no checksum and pass.
+fn compare(row: &Row<'_>, url: usize, checksum: usize, parts: &[Option<&[u8]>]) -> rusqlite::Result<()> {
+    let stored: Option<i64> = row.get(checksum)?;
+    if stored.is_none_or(|stored| stored == checksum_of(parts)) {
+        return Ok(());
+    }
+    let url = String::from_utf8_lossy(row.get_ref(url)?.as_bytes()?).into_owned();
+    let words = format!("the stored page {url} does not match its checksum");
+    Err(bad(checksum, io::Error::new(io::ErrorKind::InvalidData, words)))
 }
 
 pub(super) fn boilerplate_of(row: &Row<'_>) -> rusqlite::Result<DomainBoilerplate> {
