@@ -163,7 +163,10 @@ fn a_picture_that_counts_readers_goes_and_the_text_of_an_earlier_run_stays() {
         );
         let stats: Value = serde_json::from_str(&sandbox.read("s.json")).unwrap();
         assert!(
-            stats["domain_results"][0]["warning"].as_str().unwrap().contains("8 of at least 50 pages"),
+            stats["domain_results"][0]["warning"]
+                .as_str()
+                .unwrap()
+                .contains("8 pages, fewer than min_pages (50)"),
             "{stats}"
         );
     }

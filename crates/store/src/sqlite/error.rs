@@ -21,9 +21,9 @@ pub(crate) fn sql(error: Error) -> StoreError {
             _ => StoreError::Other(text),
         },
         Error::FromSqlConversionFailure(_, _, source) => StoreError::Corrupt(source.to_string()),
-        Error::InvalidColumnType(..)
-        | Error::IntegralValueOutOfRange(..)
-        | Error::Utf8Error(..) => StoreError::Corrupt(text),
+        Error::InvalidColumnType(..) | Error::IntegralValueOutOfRange(..) | Error::Utf8Error(..) => {
+            StoreError::Corrupt(text)
+        }
         _ => StoreError::Other(text),
     }
 }

@@ -60,9 +60,11 @@ pub fn run(args: &QualityArgs) -> Result<Exit, Failure> {
         return show_config(section, &judge);
     }
     if let Some(url) = &args.url {
+        // the visit reads them again, and reports faulty lines of lists then
+        configured_rules(&config.extract, |_| {})?;
         return visit(url.clone(), config.clone(), &judge);
     }
-    let rules = configured_rules(&config.extract)?;
+    let rules = configured_rules(&config.extract, say)?;
     let mut job = Job::new(args, &judge, sets)?;
     let extractor = documents::extractor(rules, config.extract.favor);
     let max_record = usize::try_from(section.max_record.as_u64()).unwrap_or(usize::MAX);
@@ -84,9 +86,9 @@ pub fn run(args: &QualityArgs) -> Result<Exit, Failure> {
 }
 
 /// The rules of extraction that the configuration and the flags name.
-fn configured_rules(settings: &ExtractSection) -> Result<Rules, Failure> {
+fn configured_rules(settings: &ExtractSection, tell: impl Fn(&str)) -> Result<Rules, Failure> {
     let overlay = Some(settings.rules.as_str()).filter(|dir| !dir.is_empty()).map(Path::new);
-    page_rules::load(overlay, &settings.consent_lists, say)
+    page_rules::load(overlay, &settings.consent_lists, tell)
 }
 
 fn judged(mut document: Document, extractor: &PageExtractor, judge: &Judge) -> Judged {
