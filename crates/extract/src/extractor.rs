@@ -202,15 +202,19 @@ impl PageExtractor {
         budget.go_on()?;
         extraction.signals = signals::compute(page, collected.accessible);
         extraction.feeds = links::feeds(page);
-        extraction.links = links::collect(page);
+        let links = links::collect(page);
+        extraction.links = links.distinct;
         budget.go_on()?;
         let words = extraction.signals.body_word_count;
-        let score = score::score(page, &extraction.metadata, &extraction.links, words);
+        let (outbound, outbound_distinct) = (links.outbound, links.outbound_distinct);
+        let counted = score::Counted { dated: collected.dated, outbound, outbound_distinct, words };
+        let score = score::score(page, &extraction.metadata, counted);
         extraction.article_score = score;
-        extraction.is_article = score >= self.rules.score.threshold;
-        let genre = content::genre(page, &extraction.metadata, score);
+        let likeness = score::likeness(page, &extraction.metadata, score, counted);
+        let genre = content::genre(page, &extraction.metadata, likeness);
         let revealed = reveal_if_thin(page, extraction.signals.noscript_words);
         let chosen = content::choose(page, &extraction.metadata, genre, &self.options);
+        extraction.is_article = score::is_article(&self.rules.score, score, chosen.listed);
         budget.go_on()?;
         let mut written = self.write(page, &json, chosen, genre);
         if let Some(revealed) = revealed {
@@ -237,7 +241,7 @@ impl PageExtractor {
 
     /// Writes the chosen part of a page, or its embedded data where that part is next to nothing.
     fn write(&self, page: &Page<'_>, json: &JsonLd, chosen: Chosen, genre: Genre) -> Written {
-        let Chosen { selection, mut extractor, mut reason, polish } = chosen;
+        let Chosen { selection, mut extractor, mut reason, polish, .. } = chosen;
         page.trace.chosen(page, &selection);
         let (pieces, references) = render::pieces(page, &selection, render::Style::of(&self.options));
         let mut pieces = polish::pieces(pieces, &self.rules, polish, genre, &page.trace);

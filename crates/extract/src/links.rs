@@ -99,10 +99,22 @@ const PLAIN: [bool; 256] = {
     plain
 };
 
-/// The links of a page, each URL once, in document order. Consent banners and templates give links as well: they are
-/// addresses of the site. A page's own address is no link.
-pub(crate) fn collect(page: &Page<'_>) -> Vec<Link> {
+/// What [`collect`] finds.
+pub(crate) struct Links {
+    /// Each URL once, in document order.
+    pub(crate) distinct: Vec<Link>,
+    /// Link elements (`a`, `area`) that lead to another host. Elements count, so a repeated address counts each time.
+    pub(crate) outbound: usize,
+    /// The same, each URL once.
+    pub(crate) outbound_distinct: usize,
+}
+
+/// The links of a page. Consent banners and templates give links as well: they are addresses of the site. A page's own
+/// address is no link.
+pub(crate) fn collect(page: &Page<'_>) -> Links {
     let dom = &page.dom;
+    let host = page.url.and_then(Url::host_str);
+    let (mut outbound, mut outbound_distinct) = (0, 0);
     let mut links: Vec<Link> = Vec::new();
     let mut seen: HashMap<String, usize> = HashMap::new();
     for id in 0..dom.len() {
@@ -117,11 +129,15 @@ pub(crate) fn collect(page: &Page<'_>) -> Vec<Link> {
         };
         let Some(address) = dom.attr(id, &attribute) else { continue };
         let Some(url) = page.resolve(address) else { continue };
+        let is_outbound = kind != LinkKind::Frame
+            && host.is_some_and(|own| host_of(&url).is_some_and(|other| other != own));
+        outbound += usize::from(is_outbound);
         let nofollow = dom
             .attr(id, &local_name!("rel"))
             .is_some_and(|rel| tokens(rel).any(|t| matches!(t.as_str(), "nofollow" | "ugc" | "sponsored")));
         match seen.entry(url) {
             Entry::Vacant(new) => {
+                outbound_distinct += usize::from(is_outbound);
                 links.push(Link { url: new.key().clone(), kind, nofollow });
                 new.insert(links.len() - 1);
             }
@@ -129,7 +145,18 @@ pub(crate) fn collect(page: &Page<'_>) -> Vec<Link> {
             Entry::Occupied(known) => links[*known.get()].nofollow &= nofollow,
         }
     }
-    links
+    Links { distinct: links, outbound, outbound_distinct }
+}
+
+/// The host of an address that was resolved.
+fn host_of(url: &str) -> Option<&str> {
+    let authority = url.split_once("://")?.1.split(['/', '?', '#']).next()?;
+    let host = authority.rsplit('@').next()?;
+    // The colons of an IPv6 address stand in brackets.
+    match host.find(']') {
+        Some(end) => host.get(..=end),
+        None => host.split(':').next(),
+    }
 }
 
 /// Feeds that the page names: `<link rel=alternate>` with the type of RSS or Atom (HTML standard, "Link type alternate").

@@ -102,6 +102,8 @@ pub(crate) struct Page<'a> {
     sums: Vec<Amount>,
     /// Rank and element of the priority selectors' matches.
     pub(crate) priority: Vec<(u16, u32)>,
+    /// Rank and element of the anchors' matches.
+    pub(crate) anchors: Vec<(u16, u32)>,
     /// Rank and element of the content containers' matches.
     pub(crate) containers: Vec<(u16, u32)>,
     /// What platforms name: part, platform, element.
@@ -141,6 +143,7 @@ impl<'a> Page<'a> {
             raw_words: vec![0; n],
             sums: vec![Amount::default(); n + 1],
             priority: Vec::new(),
+            anchors: Vec::new(),
             containers: Vec::new(),
             parts: Vec::new(),
             frameworks: vec![false; rules.frameworks.framework.len()],
@@ -203,6 +206,7 @@ impl<'a> Page<'a> {
                 Hit::Overlay => push_once(&mut self.overlays, id),
                 Hit::Paywall => self.has_paywall |= gone == Gone::No && self.gone[at] == Gone::No,
                 Hit::Priority(rank) => self.priority.push((rank, id)),
+                Hit::Anchor(rank) => self.anchors.push((rank, id)),
                 Hit::Platform(part, index) => self.parts.push((part, index, id)),
                 Hit::Container(rank) => self.containers.push((rank, id)),
             });

@@ -3,6 +3,7 @@
 use crate::{
     edges,
     explain::Trace,
+    metadata,
     render::{Kind, Piece},
     rules::Rules,
     text, words,
@@ -242,12 +243,24 @@ fn is_update_line(piece: &Piece, rules: &Rules) -> bool {
         return false;
     }
     let Some(key) = key(piece) else { return false };
-    rules.boilerplate.update_starts.iter().any(|start| {
+    is_dated(&key, rules)
+        || rules.boilerplate.update_starts.iter().any(|start| {
+            key.strip_prefix(start.as_str()).is_some_and(|rest| {
+                let rest = rest.trim_start_matches(|c: char| !c.is_alphanumeric());
+                let words = rest.split_whitespace().count();
+                rest.bytes().any(|b| b.is_ascii_digit()) && words <= 8
+                    || rest.is_empty() && key.len() == start.len()
+            })
+        })
+}
+
+/// "Updated: April 10, 2025": a start that is a common word, then a date, and nothing else.
+fn is_dated(key: &str, rules: &Rules) -> bool {
+    rules.boilerplate.date_starts.iter().any(|start| {
         key.strip_prefix(start.as_str()).is_some_and(|rest| {
-            let rest = rest.trim_start_matches(|c: char| !c.is_alphanumeric());
-            let words = rest.split_whitespace().count();
-            rest.bytes().any(|b| b.is_ascii_digit()) && words <= 8
-                || rest.is_empty() && key.len() == start.len()
+            let date = rest.trim_start_matches(|c: char| !c.is_alphanumeric());
+            let apart = date.len() < rest.len() || start.chars().next_back().is_some_and(|c| !c.is_ascii());
+            apart && metadata::is_bare_date(&rules.dates, date)
         })
     })
 }

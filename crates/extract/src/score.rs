@@ -1,18 +1,47 @@
 //! The article score (heuristics reference §1): points for what the URL and the page look like.
 
 use crate::{dom::Tag, explain::Trace, links::tokens, page::Page, rules::Score};
-use crawl_model::{Link, PageMetadata};
+use crawl_model::PageMetadata;
 use html5ever::local_name;
 use url::Url;
 
-/// The score of a page. `words` are those outside of nav, header and footer.
-pub(crate) fn score(page: &Page<'_>, metadata: &PageMetadata, links: &[Link], words: u32) -> i32 {
+/// What earlier steps have counted for the score.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Counted {
+    /// A meta element holds a date, or `datePublished` in JSON-LD does.
+    pub(crate) dated: bool,
+    /// Link elements to other hosts.
+    pub(crate) outbound: usize,
+    /// The same, each URL once.
+    pub(crate) outbound_distinct: usize,
+    /// Words outside of nav, header and footer.
+    pub(crate) words: u32,
+}
+
+/// The score of a page.
+pub(crate) fn score(page: &Page<'_>, metadata: &PageMetadata, counted: Counted) -> i32 {
     let mut sum = Sum { points: 0, trace: &page.trace };
     if let Some(url) = page.url {
         url_score(&page.rules.score, url, &mut sum);
     }
-    content_score(page, metadata, links, words, &mut sum);
+    content_score(page, metadata, counted, &mut sum);
     sum.points
+}
+
+/// How much a page looks like an article to the choice of its content: the score, but a date of publication counts wherever it
+/// stands, and an address that is linked often counts once. Both are as good there, and what §1 counts cost text
+/// (docs/design/deviations.md).
+pub(crate) fn likeness(page: &Page<'_>, metadata: &PageMetadata, score: i32, counted: Counted) -> i32 {
+    let rules = &page.rules.score.content;
+    let shown = !counted.dated && metadata.published.is_some();
+    let repeated = counted.outbound > rules.outbound_over && counted.outbound_distinct <= rules.outbound_over;
+    score + if shown { rules.published } else { 0 } - if repeated { rules.outbound } else { 0 }
+}
+
+/// Returns true if the score reaches the threshold and the content is no list of other pages: at most a share of its words
+/// stands in boxes that lead elsewhere. The signals of §1 alone call a listing of ten teasers an article.
+pub(crate) fn is_article(rules: &Score, score: i32, listed: f32) -> bool {
+    score >= rules.threshold && listed <= rules.max_listed
 }
 
 /// Points so far.
@@ -65,7 +94,8 @@ fn is_author_listing(path: &str) -> bool {
     path.split_once("/author/").is_some_and(|(_, rest)| !rest.trim_end_matches('/').contains('/'))
 }
 
-fn content_score(page: &Page<'_>, metadata: &PageMetadata, links: &[Link], words: u32, sum: &mut Sum<'_>) {
+fn content_score(page: &Page<'_>, metadata: &PageMetadata, counted: Counted, sum: &mut Sum<'_>) {
+    let Counted { dated, outbound, words, .. } = counted;
     let rules = &page.rules.score.content;
     let dom = &page.dom;
     let many = words > rules.words_many;
@@ -75,26 +105,15 @@ fn content_score(page: &Page<'_>, metadata: &PageMetadata, links: &[Link], words
     let all = || page.body..dom.end(page.body);
     sum.add(all().filter(|id| dom.tag(*id) == Tag::H1).count() == 1, rules.one_h1, "exactly one h1");
     sum.add(!metadata.authors.is_empty(), rules.author, "an author");
-    sum.add(metadata.published.is_some(), rules.published, "a date of publication");
+    sum.add(dated, rules.published, "a date in a meta element, or datePublished in JSON-LD");
     let typed = metadata.json_ld_types.iter().any(|t| rules.json_ld_types.contains(t));
     sum.add(typed, rules.json_ld, "a JSON-LD type of articles");
     sum.add(metadata.og_type.as_deref() == Some("article"), rules.og_article, "og:type article");
     let paragraphs =
         all().filter(|id| dom.tag(*id) == Tag::P && page.amount(*id).chars >= rules.paragraph_chars);
     sum.add(paragraphs.count() as u32 > rules.paragraphs_over, rules.paragraphs, "paragraphs");
-    sum.add(outbound(page, links) > rules.outbound_over, rules.outbound, "many links to other hosts");
+    sum.add(outbound > rules.outbound_over, rules.outbound, "many links to other hosts");
     sum.add(has_pagination(page), rules.pagination, "rel=next or rel=prev");
-}
-
-/// Links to other hosts.
-fn outbound(page: &Page<'_>, links: &[Link]) -> usize {
-    let Some(host) = page.url.and_then(Url::host_str) else { return 0 };
-    let host_of = |url: &'_ str| -> Option<String> {
-        let rest = url.split_once("://")?.1;
-        let authority = rest.split(['/', '?', '#']).next()?;
-        Some(authority.rsplit('@').next()?.split(':').next()?.to_owned())
-    };
-    links.iter().filter(|link| host_of(&link.url).is_some_and(|h| h != host)).count()
 }
 
 fn has_pagination(page: &Page<'_>) -> bool {

@@ -1,11 +1,14 @@
 //! The DOM heuristic: priority selectors, paragraph density, the whole body (heuristics reference §5).
 
-use super::{Chosen, Selection, prune};
+use super::{Chosen, How, Selection, prune};
 use crate::{dom::Tag, page::Page};
 use crawl_model::Extractor;
 
 /// Never fails: at the end there is the body.
-pub(super) fn choose(page: &Page<'_>, mask: &[bool]) -> Chosen {
+pub(super) fn choose(page: &Page<'_>, mask: &[bool], how: How) -> Chosen {
+    let bare = prune::decomposed(page, mask, how);
+    // What §5 removes is all there is on some pages: then the mask alone decides.
+    let mask = if prune::kept(page, page.body, &bare).words > 0 { &bare } else { mask };
     let chosen = priority(page, mask)
         .or_else(|| density(page, mask))
         .unwrap_or_else(|| body(page, mask, "no element has ten words of paragraphs"));
@@ -32,35 +35,26 @@ fn priority(page: &Page<'_>, mask: &[bool]) -> Option<Chosen> {
     })
 }
 
-/// Step 2: the container whose words stand in paragraphs, if it holds most of the body; else the body.
+/// Step 2: the container whose words stand in paragraphs, if it holds most of the body; else the body. Words of what is
+/// masked count nowhere.
 fn density(page: &Page<'_>, mask: &[bool]) -> Option<Chosen> {
     let dom = &page.dom;
     let rules = &page.rules.extraction;
-    let mut paragraphs = vec![0u32; dom.len() as usize + 1];
-    let mut sum = 0;
-    let mut end = 0;
-    for id in 0..dom.len() {
-        if dom.tag(id) == Tag::P && id >= end && page.is_visible(id) {
-            sum += page.amount(id).words;
-            end = dom.end(id);
-        }
-        paragraphs[id as usize + 1] = sum;
-    }
+    let words = Words::of(page, mask);
     let mut best: Option<(f32, u32)> = None;
     for id in page.body..dom.end(page.body) {
         if !matches!(dom.tag(id), Tag::Div | Tag::Section) || !page.is_visible(id) || mask[id as usize] {
             continue;
         }
-        let in_paragraphs = paragraphs[dom.end(id) as usize] - paragraphs[id as usize];
-        let words = page.amount(id).words;
-        let score = in_paragraphs as f32 * (in_paragraphs as f32 / words.max(1) as f32);
+        let (all, in_paragraphs) = words.in_subtree(page, id);
+        let score = in_paragraphs as f32 * (in_paragraphs as f32 / all.max(1) as f32);
         if in_paragraphs >= rules.words.dom && best.is_none_or(|(s, _)| score > s) {
             best = Some((score, id));
         }
     }
     let (_, top) = best?;
-    let whole = page.amount(page.body).words.max(1);
-    let share = page.amount(top).words as f32 / whole as f32;
+    let whole = words.in_subtree(page, page.body).0.max(1);
+    let share = words.in_subtree(page, top).0 as f32 / whole as f32;
     if share >= rules.choice.body_share {
         let selection = Selection::new(page, vec![top], mask.to_vec());
         let reason = format!("one element holds {:.0} % of the words", share * 100.0);
@@ -69,6 +63,39 @@ fn density(page: &Page<'_>, mask: &[bool]) -> Option<Chosen> {
     let selection = Selection::new(page, vec![page.body], mask.to_vec());
     let reason = format!("the densest element holds only {:.0} % of the words", share * 100.0);
     Some(Chosen::new(selection, Extractor::BodyFallback, reason))
+}
+
+/// Words up to each node, without what is masked: all of them, and those in paragraphs.
+struct Words(Vec<(u32, u32)>);
+
+impl Words {
+    fn of(page: &Page<'_>, mask: &[bool]) -> Self {
+        let dom = &page.dom;
+        let mut sums = vec![(0, 0); dom.len() as usize + 1];
+        let (mut all, mut in_paragraphs) = (0, 0);
+        let (mut masked_end, mut paragraph_end) = (0, 0);
+        for id in 0..dom.len() {
+            if mask[id as usize] {
+                masked_end = masked_end.max(dom.end(id));
+            }
+            if dom.tag(id) == Tag::P {
+                paragraph_end = paragraph_end.max(dom.end(id));
+            }
+            if dom.tag(id) == Tag::Text && id >= masked_end {
+                let words = page.amount(id).words;
+                all += words;
+                in_paragraphs += if id < paragraph_end { words } else { 0 };
+            }
+            sums[id as usize + 1] = (all, in_paragraphs);
+        }
+        Self(sums)
+    }
+
+    /// Words of a subtree, and those of them in paragraphs.
+    fn in_subtree(&self, page: &Page<'_>, id: u32) -> (u32, u32) {
+        let (from, to) = (self.0[id as usize], self.0[page.dom.end(id) as usize]);
+        (to.0 - from.0, to.1 - from.1)
+    }
 }
 
 /// Step 3: the body less its boilerplate.

@@ -1,8 +1,10 @@
 //! Which part of the page is its content: candidates, and the choice between them (heuristics reference §4 and §5).
 
+mod anchor;
 mod comments;
 mod density;
 mod lead;
+mod listing;
 mod platform;
 mod prune;
 mod readability;
@@ -61,27 +63,29 @@ pub(crate) struct Chosen {
     pub(crate) extractor: Extractor,
     pub(crate) reason: String,
     pub(crate) polish: Polish,
+    /// Share of the content's words in boxes that lead to other pages, 0 to 1.
+    pub(crate) listed: f32,
 }
 
 impl Chosen {
     /// A choice that gets the whole of the last pass.
     const fn new(selection: Selection, extractor: Extractor, reason: String) -> Self {
-        Self { selection, extractor, reason, polish: Polish::Whole }
+        Self { selection, extractor, reason, polish: Polish::Whole, listed: 0.0 }
     }
 
     /// A choice by the kind of page, which leaves little for the last pass.
     const fn by_page_type(selection: Selection, reason: String, polish: Polish) -> Self {
-        Self { selection, extractor: Extractor::PageType, reason, polish }
+        Self { selection, extractor: Extractor::PageType, reason, polish, listed: 0.0 }
     }
 }
 
-/// What the page calls itself in its own data, or scores like.
-pub(crate) fn genre(page: &Page<'_>, metadata: &PageMetadata, score: i32) -> Genre {
+/// What the page calls itself in its own data, or looks like by its score for that.
+pub(crate) fn genre(page: &Page<'_>, metadata: &PageMetadata, likeness: i32) -> Genre {
     let articles = &page.rules.score.content.json_ld_types;
     let called = metadata.og_type.as_deref() == Some("article")
         || metadata.json_ld_types.iter().any(|t| articles.contains(t));
     let least = page.rules.extraction.choice.article_score;
-    let genre = match (called, score >= least) {
+    let genre = match (called, likeness >= least) {
         (true, _) => Genre::DeclaredArticle,
         (false, true) => Genre::Article,
         (false, false) => Genre::Other,
@@ -90,7 +94,7 @@ pub(crate) fn genre(page: &Page<'_>, metadata: &PageMetadata, score: i32) -> Gen
         let types = metadata.json_ld_types.join(", ");
         let og = metadata.og_type.as_deref().unwrap_or("none");
         format!(
-            "{}: og:type {og}, JSON-LD types [{types}]; article score {score}, {least} and more is one",
+            "{}: og:type {og}, JSON-LD types [{types}]; article score {likeness} with dates that are shown, {least} and more is one",
             match genre {
                 Genre::DeclaredArticle => "an article, as it calls itself",
                 Genre::Article => "an article by its score",
@@ -121,7 +125,10 @@ pub(crate) fn choose(page: &Page<'_>, metadata: &PageMetadata, genre: Genre, opt
     if let Some(chosen) = reference::candidate(page, metadata, &mask) {
         return chosen;
     }
+    let listed = listing::share(page, &mask);
     teasers::mask(page, &mut mask, teaser_share(page, how));
+    let outside = mask.clone();
+    anchor::mask(page, &mut mask);
     let readable = readability::candidate(page, &mask, how).filter(|s| s.words >= limits.words.readability);
     let blocks = trafilatura::candidate(page, &mask, how)
         .inspect(|s| page.trace.candidate(page, "trafilatura", s))
@@ -145,16 +152,18 @@ pub(crate) fn choose(page: &Page<'_>, metadata: &PageMetadata, genre: Genre, opt
             let reason = format!("blocks have {} words, no container has enough", s.words);
             Chosen::new(s, Extractor::Trafilatura, reason)
         }
-        (None, None) => density::choose(page, &mask),
+        (None, None) => density::choose(page, &mask, how),
     };
     let mut chosen = whole_if_better(page, chosen, &mask, how);
+    // What belongs to the content and stands beside its anchor is looked for by what it is.
     if how.article {
-        lead::add(page, &mut chosen.selection, &mask, metadata.description.as_deref());
+        prune::drop_forms(page, &mut chosen.selection);
+        lead::add(page, &mut chosen.selection, &outside, metadata.description.as_deref());
     }
     if options.comments {
-        comments::add(page, &mut chosen.selection, &mask);
+        comments::add(page, &mut chosen.selection, &outside);
     }
-    chosen
+    Chosen { listed, ..chosen }
 }
 
 /// The share of the page's words up to which teasers are left out of it.

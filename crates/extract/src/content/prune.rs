@@ -1,6 +1,6 @@
 //! What is left out of the content: boilerplate by name, and by what it consists of.
 
-use super::How;
+use super::{How, Selection};
 use crate::{
     dom::{NONE, Tag},
     options::{Favor, Options},
@@ -63,7 +63,7 @@ fn mask(page: &Page<'_>, options: &Options, unwanted: Roles) -> (Vec<bool>, Vec<
         let tag = dom.tag(id);
         let found = tag != Tag::Text
             && page.is_visible(id)
-            && is_boilerplate(page, id, tag, options, unwanted)
+            && is_boilerplate(page, id, options, unwanted)
             && !is_wrapper(page, id, tag, whole);
         if !found {
             id += 1;
@@ -78,6 +78,32 @@ fn mask(page: &Page<'_>, options: &Options, unwanted: Roles) -> (Vec<bool>, Vec<
         id = dom.end(id);
     }
     (mask, taken)
+}
+
+/// The mask with what heuristics reference §5 removes before it looks for an element: forms and buttons, headers wherever they
+/// stand, and elements called cookie, beside what is masked. What holds much of the prose stays.
+pub(super) fn decomposed(page: &Page<'_>, mask: &[bool], how: How) -> Vec<bool> {
+    let dom = &page.dom;
+    let whole = page.amount(page.body);
+    let mut out = mask.to_vec();
+    let mut id = page.body + 1;
+    while id < dom.end(page.body) && !page.budget.is_over() {
+        let tag = dom.tag(id);
+        let removed = match tag {
+            Tag::Nav | Tag::Footer | Tag::Aside | Tag::Form | Tag::Button => true,
+            // The title of the text stands in a header of its own; without it a short text is lost (docs/design/deviations.md).
+            Tag::Header => !in_content(page, id) || !has_any_heading(page, id),
+            Tag::Text | Tag::Body | Tag::Main | Tag::Article => false,
+            _ => how.favor != Favor::Recall && page.roles[id as usize].has(Roles::CONSENT),
+        };
+        if out[id as usize] || removed && page.is_visible(id) && !is_wrapper(page, id, tag, whole) {
+            out[id as usize] = true;
+            id = dom.end(id);
+        } else {
+            id += 1;
+        }
+    }
+    out
 }
 
 /// Masks captions of pictures. On an article's page what is written below a picture is no part of the text: it says
@@ -157,9 +183,52 @@ fn is_wrapper(page: &Page<'_>, id: u32, tag: Tag, whole: Amount) -> bool {
     by_prose || !by_tag && amount.words as f32 > whole.words as f32 * rules.wrapper_share
 }
 
-fn is_boilerplate(page: &Page<'_>, id: u32, tag: Tag, options: &Options, unwanted: Roles) -> bool {
+/// Leaves forms that ask for something out of an article's content; elsewhere a form may frame what is for sale, or a whole page. Forms
+/// that hold most of the content are the content. The choice between candidates is not touched by them.
+pub(super) fn drop_forms(page: &Page<'_>, selection: &mut Selection) {
     let dom = &page.dom;
-    let roles = page.roles[id as usize];
+    let (mut forms, mut words) = (Vec::new(), 0);
+    for &root in &selection.roots {
+        let mut id = root + 1;
+        while id < dom.end(root) && !page.budget.is_over() {
+            let is_form = dom.tag(id) == Tag::Form && page.is_visible(id) && is_asking(page, id);
+            if is_form && !selection.drop[id as usize] {
+                words += kept(page, id, &selection.drop).words;
+                forms.push(id);
+            }
+            id = if is_form || selection.drop[id as usize] { dom.end(id) } else { id + 1 };
+        }
+    }
+    if 2 * words > selection.words {
+        return;
+    }
+    for id in forms {
+        selection.drop[id as usize] = true;
+        page.trace.mark(id, "a form in an article");
+    }
+    selection.words -= words;
+}
+
+/// A form that asks a reader for something: it has a field and next to no prose, and is no frame around the heading of the page.
+fn is_asking(page: &Page<'_>, id: u32) -> bool {
+    let dom = &page.dom;
+    let is_field = |down: u32| match dom.tag(down) {
+        Tag::Textarea | Tag::Select => true,
+        Tag::Input => !dom.attr(down, &local_name!("type")).is_some_and(|kind| {
+            let kind = kind.trim().to_ascii_lowercase();
+            matches!(kind.as_str(), "hidden" | "submit" | "button" | "image" | "reset")
+        }),
+        _ => false,
+    };
+    page.amount(id).prose <= MAX_FORM_PROSE && (id..dom.end(id)).any(is_field) && !has_heading(page, id)
+}
+
+/// A form with more prose says something (characters).
+const MAX_FORM_PROSE: u32 = 160;
+
+fn is_boilerplate(page: &Page<'_>, id: u32, options: &Options, unwanted: Roles) -> bool {
+    let dom = &page.dom;
+    let (tag, roles) = (dom.tag(id), page.roles[id as usize]);
     match tag {
         Tag::Nav | Tag::Footer | Tag::Aside | Tag::Dialog | Tag::Menu | Tag::Label => return true,
         Tag::Header => return !in_content(page, id) && !has_heading(page, id),
@@ -208,6 +277,10 @@ fn is_boilerplate(page: &Page<'_>, id: u32, tag: Tag, options: &Options, unwante
 
 fn in_content(page: &Page<'_>, id: u32) -> bool {
     page.dom.ancestors(id).any(|up| matches!(page.dom.tag(up), Tag::Article | Tag::Main))
+}
+
+fn has_any_heading(page: &Page<'_>, id: u32) -> bool {
+    (id..page.dom.end(id)).any(|down| page.dom.tag(down).heading_level().is_some())
 }
 
 fn has_heading(page: &Page<'_>, id: u32) -> bool {

@@ -7,7 +7,7 @@ use crate::{
 use html5ever::local_name;
 
 /// A box with more words than this says more than where it leads.
-const MAX_WORDS: u32 = 120;
+pub(super) const MAX_WORDS: u32 = 120;
 /// A heading is a link if this share of it is.
 const LINKED: f32 = 0.8;
 
@@ -28,7 +28,7 @@ pub(super) fn mask(page: &Page<'_>, mask: &mut [bool], max_share: f32) {
 }
 
 /// For each linked heading, the largest box around it that holds no other heading.
-fn cards(page: &Page<'_>, mask: &[bool]) -> Vec<u32> {
+pub(super) fn cards(page: &Page<'_>, mask: &[bool]) -> Vec<u32> {
     let dom = &page.dom;
     // Headings up to each node.
     let mut headings = vec![0u32; dom.len() as usize + 1];
@@ -71,6 +71,20 @@ fn cards(page: &Page<'_>, mask: &[bool]) -> Vec<u32> {
 fn is_own_address(page: &Page<'_>, href: &str) -> bool {
     let Some(own) = page.url else { return false };
     page.resolve(href).is_some_and(|address| bare(&address) == bare(own.as_str()))
+}
+
+/// Where a link leads, if that is another page of the host.
+pub(super) fn target(page: &Page<'_>, id: u32) -> Option<String> {
+    if page.dom.tag(id) != Tag::A {
+        return None;
+    }
+    let href = page.dom.attr(id, &local_name!("href"))?.trim();
+    if href.is_empty() || href.starts_with('#') || is_own_address(page, href) {
+        return None;
+    }
+    let (own, address) = (page.url?, page.resolve(href)?);
+    let host = bare(&address).split('/').next();
+    (host == bare(own.as_str()).split('/').next()).then(|| bare(&address).to_owned())
 }
 
 /// An address without its scheme, query, fragment and what else one page may be called by.

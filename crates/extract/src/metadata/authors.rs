@@ -64,6 +64,7 @@ pub(super) fn find(s: &Sources<'_>) -> Vec<String> {
                 ("the first post of the thread", &|| posted(s).map(|name| vec![name])),
                 ("an element marked as the author", &|| some(visible(s))),
                 ("a byline near the heading", &line),
+                ("twitter:creator", &|| creator(s).map(|name| vec![name])),
             ],
         )
         .unwrap_or_default();
@@ -75,6 +76,34 @@ pub(super) fn find(s: &Sources<'_>) -> Vec<String> {
     }
     out
 }
+
+/// Who `twitter:creator` names: a handle as it stands (`@jane`), or a name. The account of the site is no author.
+fn creator(s: &Sources<'_>) -> Option<String> {
+    let named = s.metas.get("twitter:creator").map(text::fold)?;
+    let bare = |name: &str| name.trim_start_matches('@').to_ascii_lowercase();
+    let site = s.metas.get("twitter:site").map(|site| bare(site.trim()));
+    let host = s.page.url.and_then(|url| url.host_str()).unwrap_or_default();
+    let mut labels = host.split('.').filter(|label| label.len() >= MIN_LABEL);
+    let account = bare(&named);
+    let is_account = site.as_ref() == Some(&account) || labels.any(|label| account.contains(label));
+    let is_handle = named.strip_prefix('@').is_some_and(|handle| {
+        (1..=MAX_HANDLE).contains(&handle.len())
+            && handle.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    });
+    match (is_account || PLACEHOLDERS.contains(&account.as_str()), is_handle) {
+        (true, _) => None,
+        (false, true) => Some(named),
+        (false, false) => clean(s, &named),
+    }
+}
+
+/// A shorter part of a host's name says nothing about whose account a handle is (bytes).
+const MIN_LABEL: usize = 4;
+/// Handles of templates that nobody has filled in.
+const PLACEHOLDERS: [&str; 5] = ["handle", "username", "yourhandle", "yourusername", "twitter"];
+
+/// Longer names are no handles (bytes).
+const MAX_HANDLE: usize = 15;
 
 /// Who wrote the first post of a thread.
 fn posted(s: &Sources<'_>) -> Option<String> {

@@ -1,7 +1,7 @@
 //! Dates in the forms people and programs write them.
 
 use jiff::{civil::Date, tz::TimeZone};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Deserialize;
 
 /// `dates.toml`.
@@ -9,17 +9,20 @@ use serde::Deserialize;
 #[serde(deny_unknown_fields)]
 pub(crate) struct DateFile {
     months: Vec<String>,
+    weekdays: Vec<String>,
     published: Vec<String>,
     modified: Vec<String>,
     names: Vec<String>,
     published_words: Vec<String>,
     modified_words: Vec<String>,
+    reviewed_words: Vec<String>,
 }
 
 /// The same, compiled.
 #[derive(Debug)]
 pub(crate) struct DateRules {
     months: FxHashMap<String, i8>,
+    weekdays: FxHashSet<String>,
     /// Meta names, best first.
     pub(crate) published: Vec<String>,
     /// Meta names, best first.
@@ -28,6 +31,7 @@ pub(crate) struct DateRules {
     pub(crate) names: crate::rules::TokenTable,
     pub(crate) published_words: Vec<String>,
     pub(crate) modified_words: Vec<String>,
+    pub(crate) reviewed_words: Vec<String>,
 }
 
 impl DateRules {
@@ -45,11 +49,13 @@ impl DateRules {
         file.names.iter().for_each(|name| names.add(name, crate::rules::Roles::META));
         Ok(Self {
             months,
+            weekdays: file.weekdays.into_iter().collect(),
             published: file.published,
             modified: file.modified,
             names,
             published_words: file.published_words,
             modified_words: file.modified_words,
+            reviewed_words: file.reviewed_words,
         })
     }
 }
@@ -58,6 +64,11 @@ impl DateRules {
     /// The name or abbreviation of a month, in lower case.
     pub(crate) fn is_month(&self, word: &str) -> bool {
         self.months.contains_key(word)
+    }
+
+    /// The name of a day of the week, in lower case.
+    fn is_weekday(&self, word: &str) -> bool {
+        self.weekdays.contains(word)
     }
 }
 
@@ -101,6 +112,18 @@ pub(crate) fn is_date_line(rules: &DateRules, line: &str) -> bool {
         .count();
     others <= MAX_DATE_WORDS && parse(rules, line, Order::DayFirst).is_some()
 }
+
+/// A date in lower case, with at most a weekday, a time of day and a time zone besides.
+pub(crate) fn is_bare_date(rules: &DateRules, text: &str) -> bool {
+    let beside =
+        |word: &str| word.chars().count() > MAX_ZONE && !rules.is_month(word) && !rules.is_weekday(word);
+    text.len() <= MAX_DATE_LINE
+        && parse(rules, text, Order::DayFirst).is_some()
+        && !tokens(text).iter().any(|token| matches!(token, Token::Word(word) if beside(word)))
+}
+
+/// Longer words beside a date are no time zone (characters).
+const MAX_ZONE: usize = 3;
 
 /// A longer line says more than a date (bytes).
 const MAX_DATE_LINE: usize = 70;

@@ -7,7 +7,7 @@ mod near;
 mod published;
 mod title;
 
-pub(crate) use dates::{DateFile, DateRules, Order, is_date_line};
+pub(crate) use dates::{DateFile, DateRules, Order, is_bare_date, is_date_line};
 pub(crate) use jsonld::{JsonLd, types};
 
 use crate::{dom::Tag, links::tokens, page::Page, text};
@@ -64,9 +64,12 @@ impl<'a> Metas<'a> {
     }
 }
 
-/// The metadata, and whether the page says that it is free to read.
+/// The metadata, and what else its collectors know.
 pub(crate) struct Collected {
     pub(crate) metadata: PageMetadata,
+    /// A meta element holds a date, or `datePublished` of the page's JSON-LD does.
+    pub(crate) dated: bool,
+    /// The page says that it is free to read, or that it is not.
     pub(crate) accessible: Option<bool>,
 }
 
@@ -191,7 +194,7 @@ pub(crate) fn collect(page: &Page<'_>, json: &JsonLd) -> Collected {
         Value::String(text) => Some(!text.trim().to_ascii_lowercase().ends_with("false")),
         _ => None,
     });
-    Collected { metadata, accessible }
+    Collected { metadata, dated: published::is_declared(s, order), accessible }
 }
 
 fn non_empty(text: &str) -> Option<String> {
@@ -298,7 +301,7 @@ fn primary_of(locale: &str) -> Option<String> {
     tag_of(locale.split(['_', '-']).next()?)
 }
 
-/// A language tag in lower case with hyphens; the first of a list. Nothing that is no tag.
+/// A language tag with hyphens, in the case that BCP 47 recommends; the first of a list. Nothing that is no tag.
 fn tag_of(text: &str) -> Option<String> {
     let tag = text
         .split([',', ';', ' '])
@@ -311,7 +314,32 @@ fn tag_of(text: &str) -> Option<String> {
         && primary.bytes().all(|b| b.is_ascii_lowercase())
         && tag.len() <= 35
         && tag.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
-    fine.then_some(tag)
+    fine.then(|| in_case(&tag))
+}
+
+/// A tag in the case of RFC 5646 §2.1.1: regions in capitals (`en-US`), scripts with one (`zh-Hant`), all else in lower case.
+fn in_case(tag: &str) -> String {
+    let mut out = String::with_capacity(tag.len());
+    let mut lower = false;
+    for (at, part) in tag.split('-').enumerate() {
+        if at > 0 {
+            out.push('-');
+        }
+        let start = out.len();
+        out.push_str(part);
+        out[start..].make_ascii_lowercase();
+        match part.len() {
+            // Behind a singleton (`x`, `u`) nothing is a region or a script.
+            1 => lower = true,
+            2 if at > 0 && !lower => out[start..].make_ascii_uppercase(),
+            4 if at > 0 && !lower => {
+                let first = out[start..].chars().next().map_or(1, char::len_utf8);
+                out[start..start + first].make_ascii_uppercase();
+            }
+            _ => {}
+        }
+    }
+    out
 }
 
 /// `link` elements, and the licence that an anchor names.
@@ -340,7 +368,8 @@ fn link_elements(page: &Page<'_>, metadata: &mut PageMetadata) {
 }
 
 fn alternate(page: &Page<'_>, id: u32, url: String, metadata: &mut PageMetadata) {
-    let lang = page.dom.attr(id, &local_name!("hreflang")).map(|lang| lang.trim().to_ascii_lowercase());
+    let lang =
+        page.dom.attr(id, &local_name!("hreflang")).map(|lang| in_case(&lang.trim().replace('_', "-")));
     let media = page.dom.attr(id, &local_name!("type")).unwrap_or_default().trim().to_ascii_lowercase();
     let is_feed =
         matches!(media.as_str(), "application/rss+xml" | "application/atom+xml" | "application/feed+json");

@@ -58,7 +58,29 @@ pub(super) fn lines(page: &Page<'_>) -> Vec<String> {
     while id < heading {
         id = take(page, id, &mut before);
     }
-    out.extend(before.into_iter().rev().take(BEFORE));
+    let mut out = with_labels(page, out);
+    out.extend(with_labels(page, before).into_iter().rev().take(BEFORE));
+    out
+}
+
+/// The lines, in document order, with a label ("Last reviewed:") in front of what it stands over.
+fn with_labels(page: &Page<'_>, lines: Vec<String>) -> Vec<String> {
+    let rules = &page.rules.dates;
+    let is_label = |line: &str| {
+        let lower = line.to_lowercase();
+        let mut words = rules.modified_words.iter().chain(&rules.published_words);
+        line.ends_with([':', '：']) && words.any(|word| lower.starts_with(word.as_str()))
+    };
+    let mut out: Vec<String> = Vec::with_capacity(lines.len());
+    for line in lines {
+        match out.last_mut() {
+            Some(label) if is_label(label) => {
+                label.push(' ');
+                label.push_str(&line);
+            }
+            _ => out.push(line),
+        }
+    }
     out
 }
 

@@ -12,9 +12,18 @@ use html5ever::{LocalName, local_name};
 /// Only US English and a few others write the month first.
 pub(super) fn order_of(language: Option<&str>) -> Order {
     match language {
-        None | Some("en" | "en-us" | "en-ph") => Order::MonthFirst,
+        None | Some("en" | "en-US" | "en-PH") => Order::MonthFirst,
         _ => Order::DayFirst,
     }
+}
+
+/// Returns true if a meta element holds a date, or `datePublished` of the page's JSON-LD does (heuristics reference §1).
+pub(super) fn is_declared(s: &Sources<'_>, order: Order) -> bool {
+    let rules = &s.page.rules.dates;
+    let is_date = |text: &str| dates::parse(rules, text, order).is_some();
+    let in_json = || s.main.and_then(|main| jsonld::text(main.get("datePublished")?)).is_some_and(is_date);
+    let mut names = rules.published.iter().chain(&rules.modified);
+    names.any(|name| s.metas.all(name).any(is_date)) || in_json()
 }
 
 /// The date of publication: JSON-LD, meta elements, `time`, elements named like dates, the URL.
@@ -39,7 +48,7 @@ pub(super) fn published(s: &Sources<'_>, order: Order) -> Option<String> {
             ("the URL", &|| s.page.url.and_then(|url| dates::from_path(url.path()))),
             ("a line near the heading", &|| s.near().iter().find_map(|line| dated_line(s, line, order))),
             ("a line that calls itself a date of publication", &|| {
-                labelled(s, &rules.published_words, order)
+                labelled(s, &rules.published_words, &|_| true, order)
             }),
             ("the only date there is, of the last change", &|| changed(s, order)),
         ],
@@ -57,23 +66,29 @@ fn before_build(s: &Sources<'_>, stamped: &str, order: Order) -> Option<String> 
     (day(&shown) < day(stamped)).then_some(shown)
 }
 
-/// The date of the last change, near the heading or in the page's data: this text is not older than that.
+/// The date of the last change, which the page shows or has in its data: this text is not older than that. A review says nothing
+/// about the age of what was reviewed.
 fn changed(s: &Sources<'_>, order: Order) -> Option<String> {
     let rules = &s.page.rules.dates;
-    let shown = s.near().iter().find_map(|line| dates::parse(rules, line, order));
-    shown
-        .or_else(|| Some(modified_in_data(s, order)?.1))
-        .or_else(|| labelled(s, &rules.modified_words, order))
+    let is_newer = |line: &str| !has_word(&rules.reviewed_words, &line.to_lowercase());
+    let near =
+        || s.near().iter().filter(|line| is_newer(line)).find_map(|line| dates::parse(rules, line, order));
+    shown_change(s, order, &is_newer).or_else(near).or_else(|| Some(modified_in_data(s, order)?.1))
 }
 
-/// A short line anywhere, or a part of one, that begins with one of the words and holds a date.
-fn labelled(s: &Sources<'_>, words: &[String], order: Order) -> Option<String> {
+/// A short line anywhere, or a part of one, that begins with one of the words, is accepted and holds a date.
+fn labelled(
+    s: &Sources<'_>,
+    words: &[String],
+    accept: &dyn Fn(&str) -> bool,
+    order: Order,
+) -> Option<String> {
     let page = s.page;
     let dom = &page.dom;
     let dated = |line: &str| {
         let lower = line.to_lowercase();
         let named = words.iter().any(|word| lower.starts_with(word.as_str()));
-        named.then(|| dates::parse(&page.rules.dates, line, order))?
+        (named && accept(line)).then(|| dates::parse(&page.rules.dates, line, order))?
     };
     s.numbered().iter().find_map(|&id| {
         let whole = || {
@@ -101,11 +116,67 @@ pub(super) fn numbered(page: &Page<'_>) -> Vec<u32> {
 /// A longer line says more than a date (characters).
 const MAX_LABELLED: u32 = 60;
 
-/// The date of the last change: JSON-LD, then meta elements.
+/// The date of the last change: JSON-LD, meta elements, then what the page shows with a word for a change.
 pub(super) fn modified(s: &Sources<'_>, order: Order) -> Option<String> {
-    let (source, date) = modified_in_data(s, order)?;
+    let shown = || Some(("a date that calls itself one of a change", shown_change(s, order, &|_| true)?));
+    let (source, date) = modified_in_data(s, order).or_else(shown)?;
     s.page.trace.source("modified", source);
     Some(date)
+}
+
+/// The date of a `time` element or a short line that has a word for a change beside it, of the lines that are accepted.
+fn shown_change(s: &Sources<'_>, order: Order, accept: &dyn Fn(&str) -> bool) -> Option<String> {
+    let page = s.page;
+    let dom = &page.dom;
+    let rules = &page.rules.dates;
+    let is_change = |id: &u32| {
+        dom.tag(*id) == Tag::Time
+            && page.is_visible(*id)
+            && change_line(page, *id).is_some_and(|line| accept(&line))
+            && !near::is_elsewhere(page, *id)
+    };
+    let mut times = (page.body..dom.end(page.body)).take_while(|_| !page.budget.is_over()).filter(is_change);
+    let is_line = |line: &&String| {
+        line.chars().count() <= MAX_LABELLED as usize
+            && speaks_of_change(rules, &line.to_lowercase())
+            && accept(line)
+    };
+    let near = || s.near().iter().filter(is_line).find_map(|line| dates::parse(rules, line, order));
+    let labelled = || labelled(s, &rules.modified_words, accept, order);
+    times.find_map(|id| stamp(s, id, order)).or_else(labelled).or_else(near)
+}
+
+/// The text of the smallest short element around a date that has a word for a change in front of it, in lower case; none if it has
+/// one for publication too, or if a smaller element has.
+fn change_line(page: &Page<'_>, id: u32) -> Option<String> {
+    let rules = &page.rules.dates;
+    let around = std::iter::once(id).chain(page.dom.ancestors(id).take(LABEL_LEVELS));
+    let is_line = |up: &u32| {
+        *up > page.body && page.amount(*up).chars <= MAX_LABELLED && page.dom.end(*up) - *up <= LABEL_NODES
+    };
+    let mut lines = around.take_while(is_line).map(|up| text::fold(&page.visible_text(up)).to_lowercase());
+    let line =
+        lines.find(|line| has_word(&rules.modified_words, line) || has_word(&rules.published_words, line))?;
+    // "3 December. Updated: 7 December" begins with the date of publication.
+    let before = line.split(|c: char| c.is_ascii_digit()).next().unwrap_or_default();
+    (speaks_of_change(rules, &line) && has_word(&rules.modified_words, before)).then_some(line)
+}
+
+/// Elements around a date in which the word for it is looked for.
+const LABEL_LEVELS: usize = 4;
+/// An element with more nodes is no line.
+const LABEL_NODES: u32 = 64;
+
+/// The date of a `time` element, or of one with `itemprop`: its attribute, else its text.
+fn stamp(s: &Sources<'_>, id: u32, order: Order) -> Option<String> {
+    let (page, rules) = (s.page, &s.page.rules.dates);
+    let attribute = |name| page.dom.attr(id, &name);
+    let stamp = attribute(local_name!("datetime")).or_else(|| attribute(local_name!("content")));
+    stamp.and_then(|stamp| dates::parse(rules, stamp, order)).or_else(|| {
+        // An element that was never closed holds the rest of the page.
+        let short = page.amount(id).chars <= MAX_STAMP;
+        short.then(|| dates::parse(rules, &text::fold(&page.visible_text(id)), order)).flatten()
+    })
 }
 
 /// The same, with where it stands.
@@ -142,14 +213,13 @@ const MAX_STAMP: u32 = 200;
 
 /// The line, in lower case, has a word for the last change and none for publication.
 fn speaks_of_change(rules: &dates::DateRules, line: &str) -> bool {
-    // "date" must not be found in "updated".
-    let has = |words: &[String]| {
-        words.iter().any(|word| {
-            line.match_indices(word.as_str())
-                .any(|(at, _)| !line[..at].chars().next_back().is_some_and(char::is_alphabetic))
-        })
-    };
-    has(&rules.modified_words) && !has(&rules.published_words)
+    has_word(&rules.modified_words, line) && !has_word(&rules.published_words, line)
+}
+
+/// The line, in lower case, has one of the words, at the start of a word: "date" is not found in "updated".
+fn has_word(words: &[String], line: &str) -> bool {
+    let starts = |at: usize| !line[..at].chars().next_back().is_some_and(char::is_alphabetic);
+    words.iter().any(|word| line.match_indices(word.as_str()).any(|(at, _)| starts(at)))
 }
 
 /// A date that a reader sees.
@@ -173,14 +243,11 @@ fn visible(s: &Sources<'_>, order: Order) -> Option<String> {
         if !is_time && !is_named || near::is_elsewhere(page, id) {
             continue;
         }
+        if change_line(page, id).is_some() {
+            continue;
+        }
         if is_time {
-            let stamp =
-                dom.attr(id, &local_name!("datetime")).or_else(|| dom.attr(id, &local_name!("content")));
-            let found = stamp.and_then(|t| dates::parse(rules, t, order)).or_else(|| {
-                // An element that was never closed holds the rest of the page.
-                let short = page.amount(id).chars <= MAX_STAMP;
-                short.then(|| dates::parse(rules, &text::fold(&page.visible_text(id)), order)).flatten()
-            });
+            let found = stamp(s, id, order);
             if found.is_some() {
                 return found;
             }

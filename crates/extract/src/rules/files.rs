@@ -236,6 +236,7 @@ pub(crate) struct Forum {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Score {
     pub(crate) threshold: i32,
+    pub(crate) max_listed: f32,
     pub(crate) url: UrlScore,
     pub(crate) content: ContentScore,
 }
@@ -302,12 +303,15 @@ pub(crate) struct Boilerplate {
     lead: Vec<String>,
     call: Vec<String>,
     content: Vec<String>,
+    compound_words: Vec<String>,
+    qualifiers: Vec<String>,
     pub(crate) lines: Vec<String>,
     pub(crate) end_headings: Vec<String>,
     pub(crate) line_starts: Vec<String>,
     pub(crate) credits: Vec<String>,
     pub(crate) leads: Vec<String>,
     pub(crate) update_starts: Vec<String>,
+    pub(crate) date_starts: Vec<String>,
     pub(crate) byline_starts: Vec<String>,
     pub(crate) reading_time: Vec<String>,
     pub(crate) call_starts: Vec<String>,
@@ -340,6 +344,8 @@ impl Boilerplate {
         ] {
             list.iter().for_each(|entry| table.add(entry, roles));
         }
+        table.split_compounds(&self.compound_words);
+        self.qualifiers.iter().for_each(|word| table.add_qualifier(word));
         table
     }
 }
@@ -349,6 +355,7 @@ impl Boilerplate {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Extraction {
     pub(crate) priority_selectors: Vec<String>,
+    pub(crate) anchors: Vec<String>,
     pub(crate) containers: Vec<String>,
     pub(crate) code_lines: Vec<String>,
     pub(crate) words: CandidateWords,
@@ -406,6 +413,8 @@ pub(crate) struct Choice {
     pub(crate) article_prose: f32,
     pub(crate) body_share: f32,
     pub(crate) article_score: i32,
+    pub(crate) anchor_share: f32,
+    pub(crate) anchor_words: u32,
 }
 
 /// What is cut out of the content.

@@ -66,6 +66,8 @@ pub(crate) enum Hit {
     Paywall,
     /// The priority selector of that rank.
     Priority(u16),
+    /// The anchor of that rank.
+    Anchor(u16),
     /// The content container of that rank.
     Container(u16),
     /// A part of what the platform of that index writes.
@@ -243,6 +245,7 @@ fn add_selectors(files: &Files, selectors: &mut SelectorSet<Hit>, problems: &mut
     }
     let rules = &extraction.rules;
     add(&extraction.source, &["priority_selectors".into()], &rules.priority_selectors, &Hit::Priority);
+    add(&extraction.source, &["anchors".into()], &rules.anchors, &Hit::Anchor);
     add(&extraction.source, &["containers".into()], &rules.containers, &Hit::Container);
     let mut of_platform = |kind: &str, index: usize, lists: &[PlatformList<'_>]| {
         for (name, list, part) in lists {

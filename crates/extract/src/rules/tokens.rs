@@ -1,6 +1,6 @@
 //! Words of class and id attributes, and what they say about an element.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What an element's names say about it: a set of bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -96,6 +96,9 @@ pub(crate) struct TokenTable {
     words: FxHashMap<String, Entry>,
     /// Beginnings of words, by their first byte.
     prefixes: FxHashMap<u8, Vec<(String, Roles)>>,
+    compounds: Compounds,
+    /// Words after which the rest of a name says nothing about the element.
+    qualifiers: FxHashSet<String>,
 }
 
 /// What a word says by itself, and what it begins.
@@ -125,10 +128,23 @@ impl TokenTable {
         }
     }
 
+    /// Has compounds split into the words of the table and these others, which have no role.
+    pub(crate) fn split_compounds(&mut self, others: &[String]) {
+        let alone = self.words.iter().filter(|(_, entry)| entry.roles != Roles::NONE).map(|(word, _)| word);
+        self.compounds = Compounds::of(alone.chain(others));
+    }
+
+    /// Adds a word after which the rest of a name says nothing about the element: `no-sidebar`, `has-sidebar`.
+    pub(crate) fn add_qualifier(&mut self, word: &str) {
+        self.qualifiers.insert(word.to_lowercase());
+    }
+
     /// The roles of a class or id attribute.
     pub(crate) fn roles(&self, names: &str) -> Roles {
         let mut lower = String::with_capacity(names.len() + 8);
-        split_words(names, &mut lower);
+        for name in names.split_whitespace() {
+            self.write_words(name, &mut lower);
+        }
         let mut roles = Roles::NONE;
         let mut rest = lower.as_str();
         while !rest.is_empty() {
@@ -142,24 +158,120 @@ impl TokenTable {
                     }
                 }
             }
-            let first = word.as_bytes().first().and_then(|byte| self.prefixes.get(byte));
-            for (prefix, found) in first.into_iter().flatten() {
-                if word.starts_with(prefix.as_str()) {
-                    roles = roles.and(*found);
-                }
-            }
+            roles = roles.and(self.begun(word));
             rest = after;
         }
         roles
     }
+
+    /// The roles of the entries with a star that begin the word.
+    fn begun(&self, word: &str) -> Roles {
+        let first = word.as_bytes().first().and_then(|byte| self.prefixes.get(byte));
+        let begin = first.into_iter().flatten().filter(|(prefix, _)| word.starts_with(prefix.as_str()));
+        begin.fold(Roles::NONE, |all, (_, roles)| all.and(*roles))
+    }
+
+    /// Writes the words of a name up to a qualifier, a space in front of each; compounds as the words that they consist of.
+    fn write_words(&self, name: &str, out: &mut String) {
+        let start = out.len();
+        split_words(name, out);
+        let mut at = start;
+        while at < out.len() {
+            let end = out[at..].find(' ').map_or(out.len(), |space| at + space);
+            let word = &out[at..end];
+            if self.qualifiers.contains(word) {
+                out.truncate(at.saturating_sub(1).max(start));
+                return;
+            }
+            let known = self.words.contains_key(word) || self.begun(word) != Roles::NONE;
+            match if known { None } else { self.compounds.split(word) } {
+                Some(parts) => {
+                    out.replace_range(at..end, &parts);
+                    at += parts.len() + 1;
+                }
+                None => at = end + 1,
+            }
+        }
+    }
 }
 
-/// Words in lower case, one space between two: split at what is no letter or digit, and before a capital that follows
-/// a small letter.
-fn split_words(names: &str, out: &mut String) {
+/// Words that compounds are split into: `mainfooter` is `main` and `footer`.
+#[derive(Clone, Debug, Default)]
+struct Compounds {
+    /// By their first two bytes, longest first.
+    words: FxHashMap<[u8; 2], Vec<String>>,
+}
+
+/// Bytes of a compound: a shorter name is a word by itself, a longer one is generated.
+const COMPOUND: std::ops::RangeInclusive<usize> = 5..=40;
+
+impl Compounds {
+    fn of<'a>(all: impl Iterator<Item = &'a String>) -> Self {
+        let mut words: FxHashMap<[u8; 2], Vec<String>> = FxHashMap::default();
+        for word in all.filter(|word| word.is_ascii()) {
+            if let [first, second, ..] = *word.as_bytes() {
+                words.entry([first, second]).or_default().push(word.to_lowercase());
+            }
+        }
+        for list in words.values_mut() {
+            list.sort_unstable_by(|a, b| b.len().cmp(&a.len()).then(a.cmp(b)));
+            list.dedup();
+        }
+        Self { words }
+    }
+
+    /// The words that a name consists of, separated by spaces: the whole name, longest words first. Digits may stand behind
+    /// a word. `None` if part of the name is no known word, or if there are not two words.
+    fn split(&self, name: &str) -> Option<String> {
+        if !COMPOUND.contains(&name.len()) || !name.is_ascii() {
+            return None;
+        }
+        let mut dead = 0u64;
+        let mut parts = Vec::new();
+        let whole = self.parts(name, 0, &mut dead, &mut parts);
+        let words = parts.iter().filter(|part| !part.starts_with(|c: char| c.is_ascii_digit())).count();
+        (whole && words > 1).then(|| parts.join(" "))
+    }
+
+    /// Splits the rest of a name from a byte on. `dead` holds the bytes from which that fails.
+    fn parts<'a>(&'a self, name: &'a str, at: usize, dead: &mut u64, parts: &mut Vec<&'a str>) -> bool {
+        let rest = &name[at..];
+        if rest.is_empty() {
+            return true;
+        }
+        if *dead & (1 << at) != 0 {
+            return false;
+        }
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        if digits > 0 && at > 0 {
+            parts.push(&rest[..digits]);
+            if self.parts(name, at + digits, dead, parts) {
+                return true;
+            }
+            parts.pop();
+        }
+        if let [first, second, ..] = *rest.as_bytes() {
+            for word in
+                self.words.get(&[first, second]).into_iter().flatten().filter(|word| rest.starts_with(*word))
+            {
+                parts.push(word);
+                if self.parts(name, at + word.len(), dead, parts) {
+                    return true;
+                }
+                parts.pop();
+            }
+        }
+        *dead |= 1 << at;
+        false
+    }
+}
+
+/// Adds words in lower case, a space in front of each but the first of all: split at what is no letter or digit, and before
+/// a capital that follows a small letter.
+fn split_words(name: &str, out: &mut String) {
     let mut last_lower = false;
-    let mut gap = false;
-    for c in names.chars() {
+    let mut gap = !out.is_empty();
+    for c in name.chars() {
         if !c.is_alphanumeric() {
             gap = !out.is_empty();
             last_lower = false;
@@ -198,5 +310,59 @@ mod tests {
         ] {
             assert_eq!(table.roles(names), roles, "{names}");
         }
+    }
+
+    #[test]
+    fn compounds_are_split_at_known_words_alone() {
+        let rules = crate::rules::Rules::embedded().unwrap();
+        let roles = |name| rules.tokens.roles(name);
+        for (name, role) in [
+            ("mainfooter", Roles::FOOTER),
+            ("socialmedia", Roles::SOCIAL),
+            ("cookienotice", Roles::OVERLAY),
+            ("modalwindow", Roles::OVERLAY),
+            ("topnavigation", Roles::NAVIGATION),
+            ("footerlinks", Roles::FOOTER),
+            ("adsbox", Roles::ADVERTISEMENT),
+            ("loginmodal", Roles::OVERLAY),
+            ("navbarcollapse", Roles::NAVIGATION),
+            ("MAINFOOTER2", Roles::FOOTER),
+            ("x leftsidebar", Roles::SIDEBAR),
+        ] {
+            assert!(roles(name).has(role), "{name}");
+            assert!(!roles(name).has(Roles::CONTENT), "{name}");
+        }
+        for name in [
+            "xsidebary",
+            "nodesponsor",
+            "no-sidebar",
+            "noSidebar",
+            "page-no-sidebar",
+            "has-sidebar",
+            "shareholder",
+            "footnote",
+            "football",
+            "download",
+            "railway",
+            "commentary",
+            "loads",
+            "additem2x",
+            "header",
+            "maintext",
+            "address",
+        ] {
+            assert_eq!(roles(name), Roles::NONE, "{name}");
+        }
+        // A qualifier speaks of the name that it stands in alone.
+        assert!(roles("no-sidebar footer").has(Roles::FOOTER));
+    }
+
+    #[test]
+    fn a_name_of_one_repeated_word_costs_no_more_than_its_length() {
+        let mut table = TokenTable::default();
+        ["aa", "aaa", "aaaa"].iter().for_each(|word| table.add(word, Roles::FOOTER));
+        table.split_compounds(&[]);
+        assert_eq!(table.roles(&format!("{}b", "a".repeat(39))), Roles::NONE);
+        assert_eq!(table.roles(&"a".repeat(40)), Roles::FOOTER);
     }
 }
