@@ -71,6 +71,23 @@ fn faults_of_rules_end_every_job_before_it_begins() {
     }
 }
 
+/// A crawl names each page whose text is empty since all of it is boilerplate.
+#[test]
+fn a_page_that_is_all_boilerplate_is_in_the_log() {
+    let answer = |request: &Request| match request.path() {
+        "/robots.txt" => Response::status(404),
+        _ => Response::html(
+            "<html><body><nav><a href=/>Home</a></nav><footer>All rights reserved</footer></body></html>"
+                .to_owned(),
+        ),
+    };
+    let server = Server::start(0, answer).unwrap();
+    let sandbox = Sandbox::new();
+    let done = run(&mut sandbox.crawl(&[server.url("/empty")], &["--depth", "0", "--no-sitemaps"])).expect(0);
+    let line = done.stderr.lines().find(|line| line.contains("all boilerplate")).unwrap_or_default();
+    assert!(line.contains(&server.url("/empty")), "{}", done.stderr);
+}
+
 /// The switches of extraction, a list and rules of one's own hold for a crawl as they do for one page, and its records say
 /// why an extractor was taken.
 #[test]

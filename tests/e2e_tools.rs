@@ -95,6 +95,32 @@ fn extract_finds_the_charset_of_raw_bytes() {
 }
 
 #[test]
+fn extract_names_pages_that_are_all_boilerplate() {
+    let sandbox = Sandbox::new();
+    let html = "<html><body><nav><a href=/>Home</a></nav><footer>All rights reserved</footer></body></html>";
+    sandbox.write("bare.html", html);
+    let url = "https://harbour.example/empty";
+    for (arguments, name) in [(vec!["bare.html", "--url", url], url), (vec!["bare.html"], "bare.html")] {
+        let done = run(sandbox.bare().arg("extract").args(&arguments)).expect(0);
+        assert_eq!(done.stderr, format!("{name}: the page is all boilerplate: its text is empty\n"));
+        assert!(done.stdout.contains("all_boilerplate"), "{}", done.stdout);
+    }
+    let row =
+        |id: &str, html: &str, url: Option<&str>| json!({"id": id, "url": url, "html": html}).to_string();
+    let rows = [
+        row("1", "<main><p>The ferry leaves at seven and at nine from the new pier.</p></main>", Some(url)),
+        row("2", html, Some(url)),
+        row("3", html, None),
+    ];
+    sandbox.write("rows.jsonl", rows.join("\n"));
+    let done = run(sandbox.bare().args(["extract", "--jsonl", "rows.jsonl"])).expect(0);
+    let mut told: Vec<&str> = done.stderr.lines().collect();
+    told.sort_unstable();
+    let says = |name: &str| format!("{name}: the page is all boilerplate: its text is empty");
+    assert_eq!(told, [says("3"), says(url)]);
+}
+
+#[test]
 fn extract_keeps_ids_and_order_of_lines() {
     let sandbox = Sandbox::new();
     let mut input = String::new();

@@ -4,12 +4,14 @@ use super::{explain, jsonl, open, page_file::read_page, rules, write_out};
 use crate::{
     cli::{ExtractArgs, TextFormat},
     exit::{Exit, Failure},
+    logging::say_as,
     record::page_record,
 };
 use crawl_extract::{Format, Input, Options, PageExtractor};
-use crawl_model::Record;
+use crawl_model::{Record, Warning};
 use serde::Serialize;
 use serde_json::Value;
+use tracing::Level;
 use url::Url;
 
 /// A record whose id is the caller's.
@@ -40,6 +42,10 @@ pub fn run(args: &ExtractArgs) -> Result<Exit, Failure> {
     }
     let bytes = read_page(args.file.as_deref())?;
     let record = extract(&extractor, &bytes, args.url.as_ref(), args.content_type.as_deref());
+    tell_if_empty(&record, || {
+        let file = args.file.as_ref().filter(|file| file.as_os_str() != "-");
+        args.url.as_ref().map(Url::to_string).or_else(|| Some(file?.display().to_string()))
+    });
     let mut out = match args.format.unwrap_or(TextFormat::Json) {
         TextFormat::Json => {
             serde_json::to_vec_pretty(&record).map_err(|e| Failure::new(Exit::Internal, e.to_string()))?
@@ -51,6 +57,14 @@ pub fn run(args: &ExtractArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
+/// Says on standard error that all of a page is boilerplate. `name` gives the page's URL, or what else it is known by.
+fn tell_if_empty(record: &Record, name: impl FnOnce() -> Option<String>) {
+    if record.warnings.contains(&Warning::AllBoilerplate) {
+        let name = name().unwrap_or_else(|| "standard input".to_owned());
+        say_as(Level::WARN, &format!("{name}: the page is all boilerplate: its text is empty"));
+    }
+}
+
 fn extract(extractor: &PageExtractor, bytes: &[u8], url: Option<&Url>, content_type: Option<&str>) -> Record {
     let extraction = extractor.extract(&Input { bytes, url, content_type });
     let text = extractor.last_pass(extraction.content.clone(), extraction.extractor);
@@ -59,6 +73,13 @@ fn extract(extractor: &PageExtractor, bytes: &[u8], url: Option<&Url>, content_t
 
 fn line(extractor: &PageExtractor, page: jsonl::Page<'_>) -> Line {
     let mut record = extract(extractor, &page.bytes, page.url.as_ref(), page.content_type.as_deref());
+    tell_if_empty(&record, || {
+        page.url.as_ref().map(Url::to_string).or_else(|| match &page.id {
+            Value::Null => Some("a page without url and id".to_owned()),
+            Value::String(id) => Some(id.clone()),
+            id => Some(id.to_string()),
+        })
+    });
     match page.id {
         Value::String(id) => {
             record.id = id;

@@ -117,6 +117,9 @@ impl Shard {
         if change == Change::Unchanged {
             return Ok(self.unchanged_end(&page, claim, Some(text_hash)));
         }
+        if page.extraction.warnings.contains(&Warning::AllBoilerplate) {
+            tracing::warn!(url = %page.final_url, "the page is all boilerplate: its text is empty");
+        }
         // most copies need none
         let sketch = (first == key).then(|| duplicates::sketch(&self.context, exact, &text));
         let duplicate = canonical.map(|of| Duplicate { of, similarity: None, estimate: None });
