@@ -148,7 +148,7 @@ impl From<Block> for StoredBlock {
 /// A version of the page in another language.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hreflang {
-    /// BCP 47 tag or `x-default`.
+    /// BCP 47 tag, in the case of RFC 5646 §2.1.1, or `x-default`.
     pub lang: String,
     /// Absolute URL.
     pub url: String,
@@ -162,13 +162,13 @@ pub struct PageMetadata {
     pub title: Option<String>,
     /// Summary from the head.
     pub description: Option<String>,
-    /// Names of the authors.
+    /// Names of the authors, or the handle of `twitter:creator` (`@jane`).
     pub authors: Vec<String>,
     /// Date of publication: `YYYY-MM-DD`, or RFC 3339 where the time is known.
     pub published: Option<String>,
     /// Date of the last change, same form.
     pub modified: Option<String>,
-    /// Declared language as a lower-case BCP 47 tag (§8; never guessed).
+    /// Declared language as a BCP 47 tag, in the case of RFC 5646 §2.1.1 (§8; never guessed).
     pub language: Option<String>,
     /// Language identified from the text, where none is declared: ISO 639-1 where there is one, else 639-3.
     pub language_detected: Option<String>,
@@ -218,7 +218,7 @@ pub struct Extraction {
     pub reason: String,
     /// Article score (§1).
     pub article_score: i32,
-    /// The score reaches the rules' threshold, which is 35.
+    /// The score reaches the rules' threshold, which is 35, and the content is no list of other pages.
     #[serde(default)]
     pub is_article: bool,
     /// Words of `content` (Unicode words, so that scripts without spaces count).

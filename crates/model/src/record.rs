@@ -227,7 +227,7 @@ pub struct RecordMetadata {
     pub page_type: crate::PageType,
     /// Heuristics reference §1.
     pub article_score: i32,
-    /// `article_score` reaches the threshold of the rules, 35.
+    /// `article_score` reaches the threshold of the rules, 35, and the content is no list of other pages.
     pub is_article: bool,
     /// Words of `text`.
     pub word_count: u32,
