@@ -4,7 +4,7 @@ use crate::{
     mcp::Client,
     run::{Sandbox, run},
 };
-use crawl_model::{NewSource, ProjectId, ProjectStore, Source, SourceQuery};
+use crawl_model::{ContentHash, NewSource, ProjectId, ProjectStore, Source, SourceQuery};
 use crawl_store::SqliteProjects;
 use serde_json::{Value, json};
 
@@ -107,4 +107,29 @@ fn an_agents_analysis_takes_groups_and_parameters() {
     assert_eq!(cleaned(json!({"min_pages": 7})), 0);
     assert_eq!(cleaned(json!({"threshold_pct": 1.0, "min_pages": 2})), 12);
     client.close();
+}
+
+/// 64 digits of a record's content, 16 of a block, in the record and in its documents.
+#[test]
+fn lengths_of_hashes_are_as_documented() {
+    let sandbox = Sandbox::new();
+    let line =
+        |n: usize| format!("{}\n", json!({"url": format!("https://h.example/{n}"), "content": content(n)}));
+    sandbox.write("in.jsonl", (0..6).map(line).collect::<String>());
+    let done = run(sandbox.bare().args(["dedup", "--mode", "exact", "in.jsonl"])).expect(0).stdout;
+    let digits = |value: &Value| {
+        let text = value.as_str().unwrap();
+        assert!(text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte)), "{text}");
+        text.len()
+    };
+    for line in done.lines() {
+        let record: Value = serde_json::from_str(line).unwrap();
+        assert_eq!(digits(&record["boilerplate"]["removed"][0]["hash"]), 16);
+    }
+    assert_eq!(ContentHash::of(&content(1)).to_string().len(), 64);
+    let documented = include_str!("../../docs/record.md");
+    let row =
+        |field: &str| documented.lines().find(|line| line.starts_with(&format!("| `{field}` |"))).unwrap();
+    assert!(row("metadata.contentHash").contains("64 hex digits"));
+    assert!(row("boilerplate.removed[].hash").contains("first 16 hex digits of the SHA-256"));
 }

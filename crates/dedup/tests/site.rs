@@ -8,6 +8,7 @@ use crawl_dedup::{
 };
 use crawl_model::{BoilerplateStatus, RemovalReason};
 use proptest::prelude::*;
+use std::collections::BTreeSet;
 
 /// A number in letters, since digits are masked.
 fn name(n: usize) -> String {
@@ -106,6 +107,21 @@ fn what_was_removed_is_named_by_its_place() {
             cleaned.removed.iter().map(|span| span.end - span.start).sum::<u64>()
         );
     }
+}
+
+/// The line with date and time is one template on all pages, but another block on each.
+#[test]
+fn pages_that_count_themselves_share_a_key_and_no_hash() {
+    let pages = manual();
+    let (mut keys, mut hashes) = (BTreeSet::new(), BTreeSet::new());
+    for (page, cleaned) in pages.iter().zip(clean(&pages)) {
+        let start = page.find("Printed on").unwrap() as u64;
+        let line = cleaned.removed.iter().find(|span| span.start == start).unwrap();
+        keys.extend(line.key);
+        hashes.insert(line.hash);
+        assert_eq!(line.pages, 20, "counted on every page");
+    }
+    assert_eq!((keys.len(), hashes.len()), (1, 20));
 }
 
 /// Blank lines of code are a part of it.
