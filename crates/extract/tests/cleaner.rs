@@ -86,13 +86,14 @@ fn an_anchor_with_most_of_the_prose_keeps_the_rest_out() {
         ("<section class=page-content>", "</section>"),
         ("<div id=mainpart>", "</div>"),
     ] {
-        let page = format!("<body><h1>The ferry</h1>{aside}{open}{}{close}{aside}", PROSE.repeat(6));
-        let content = extract(&page).content;
-        assert!(
-            content.contains("bicycles") && content.matches("petition").count() <= 1,
-            "{open}: {content}"
-        );
-        assert!(!content.ends_with("evening."), "{open}: {content}");
+        // So deep that no container scores for all of them: then blocks are taken from the whole body.
+        let deep = |n: u32| {
+            let text = PROSE.replace("forty", &n.to_string());
+            format!("{}{text}{}", "<div>".repeat(6), "</div>".repeat(6))
+        };
+        let parts: String = (0..6).map(deep).collect();
+        let content = extract(&format!("<body><h1>The ferry</h1>{aside}{open}{parts}{close}{aside}")).content;
+        assert!(content.contains("more than 5 people") && !content.contains("petition"), "{open}: {content}");
         // One that holds little of the prose keeps nothing out.
         let page = format!("<body><h1>The ferry</h1>{open}{aside}{close}{}", PROSE.repeat(6));
         assert!(extract(&page).content.contains("bicycles"), "{open}");
