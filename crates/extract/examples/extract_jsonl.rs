@@ -1,6 +1,6 @@
 //! Lines `{"id","url","html"}` or `{"id","url","html_base64"}` to lines `{"id","text","metadata"}`.
 //!
-//! `extract_jsonl IN.jsonl OUT.jsonl [--time] [--markdown] [--favor precision|recall|balanced]`
+//! `extract_jsonl IN.jsonl OUT.jsonl [--time] [--markdown] [--images] [--links keep|once|strip|reference] [--favor precision|recall|balanced]`
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use cpu_time::ThreadTime;
@@ -22,6 +22,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut options = Options { format: Format::Text, ..Options::default() };
     if has("--markdown") {
         options.format = Format::Markdown;
+    }
+    options.images = has("--images");
+    if let Some(at) = args.iter().position(|a| a == "--links") {
+        options.links = args.get(at + 1).ok_or("--links needs a value")?.parse()?;
     }
     if let Some(at) = args.iter().position(|a| a == "--favor") {
         options.favor = args.get(at + 1).ok_or("--favor needs a value")?.parse()?;

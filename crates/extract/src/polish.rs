@@ -191,16 +191,20 @@ fn drop_scraps(pieces: &mut Pieces<'_>) {
 /// Leaves out sections that follow the content, told by their headings, in its second half.
 fn cut_end_sections(pieces: &mut Pieces<'_>, rules: &Rules) {
     let total: u32 = pieces.list.iter().map(|piece| piece.chars).sum();
+    let with_code = sections_with_code(pieces.list);
     let mut before = 0;
     let mut cut_level = None;
+    let mut at = 0;
     pieces.keep("a section that follows the content, by its heading", |piece| {
         let here = before;
         before += piece.chars;
+        at += 1;
         if let Kind::Heading(level) = piece.kind {
             if cut_level.is_some_and(|cut| level <= cut) {
                 cut_level = None;
             }
             let ends = here * 2 >= total
+                && !with_code[at - 1]
                 && key(piece).is_some_and(|key| rules.boilerplate.end_headings.contains(&key));
             if ends && cut_level.is_none() {
                 cut_level = Some(level);
@@ -208,6 +212,20 @@ fn cut_end_sections(pieces: &mut Pieces<'_>, rules: &Rules) {
         }
         cut_level.is_none()
     });
+}
+
+/// By piece: it is a heading over code. What follows an article has none; "Comments" of a manual are about them.
+fn sections_with_code(pieces: &[Piece]) -> Vec<bool> {
+    let mut found = vec![false; pieces.len()];
+    let mut code = false;
+    for (at, piece) in pieces.iter().enumerate().rev() {
+        match piece.kind {
+            Kind::Heading(_) => found[at] = std::mem::take(&mut code),
+            Kind::Code => code = true,
+            _ => {}
+        }
+    }
+    found
 }
 
 /// Lower case, without marks at the ends.

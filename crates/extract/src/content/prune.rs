@@ -61,6 +61,11 @@ fn mask(page: &Page<'_>, options: &Options, unwanted: Roles) -> (Vec<bool>, Vec<
     let mut id = page.body + 1;
     while id < dom.end(page.body) && !page.budget.is_over() {
         let tag = dom.tag(id);
+        if tag == Tag::Pre || tag == Tag::Code {
+            // Highlighters call parts of code comments, tags and titles.
+            id = dom.end(id);
+            continue;
+        }
         let found = tag != Tag::Text
             && page.is_visible(id)
             && is_boilerplate(page, id, options, unwanted)
@@ -230,6 +235,8 @@ fn is_boilerplate(page: &Page<'_>, id: u32, options: &Options, unwanted: Roles) 
     let dom = &page.dom;
     let (tag, roles) = (dom.tag(id), page.roles[id as usize]);
     match tag {
+        // Below a quotation stands where it comes from.
+        Tag::Footer if dom.tag(dom.parent(id)) == Tag::Blockquote => return false,
         Tag::Nav | Tag::Footer | Tag::Aside | Tag::Dialog | Tag::Menu | Tag::Label => return true,
         Tag::Header => return !in_content(page, id) && !has_heading(page, id),
         Tag::Body | Tag::Html | Tag::Main | Tag::Article => return false,

@@ -1,20 +1,54 @@
 //! The text of one block while it is being put together.
 
+use std::ops::Range;
+
 /// An inline element that is open, and where its text begins.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Mark {
+#[derive(Clone, Debug)]
+pub(super) struct Open {
     pub(super) id: u32,
     pub(super) start: usize,
+    /// The mark of the parts that end before the element does: a block ends inside of it.
+    pub(super) mark: Option<Mark>,
 }
 
-/// Text of a block: whitespace folded, marks put around what is inside of them.
+/// Meaning of a range of text in Markdown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Mark {
+    Strong,
+    Em,
+    Del,
+    Code,
+    Sup,
+    Sub,
+    /// A link: what stands behind its text, from the closing bracket on, and its address.
+    Link {
+        after: String,
+        url: String,
+    },
+    /// The range is Markdown already: an image, a formula, a reference to a footnote.
+    Raw,
+}
+
+/// A range of text with a mark.
+#[derive(Clone, Debug)]
+pub(super) struct Span {
+    pub(super) range: Range<usize>,
+    pub(super) mark: Mark,
+}
+
+/// Text of a block, whitespace folded, and the marks of its parts. The text is what a reader sees; only [`Mark::Raw`] ranges
+/// are written otherwise.
 #[derive(Debug, Default)]
 pub(super) struct Inline {
     pub(super) text: String,
-    pub(super) marks: Vec<Mark>,
+    pub(super) open: Vec<Open>,
+    /// In the order in which their elements end.
+    pub(super) spans: Vec<Span>,
     pub(super) chars: u32,
     pub(super) link_chars: u32,
     pub(super) nodes: Vec<u32>,
+    /// The text is plain: characters that say where a line may break stay.
+    pub(super) plain: bool,
 }
 
 impl Inline {
@@ -22,25 +56,32 @@ impl Inline {
     pub(super) fn push(&mut self, text: &str, in_link: bool) {
         let before = self.text.len();
         let mut rest = text;
-        if rest.starts_with(|c: char| is_space(c)) {
-            self.space();
-            rest = rest.trim_start_matches(is_space);
-        }
         // Runs without whitespace are copied whole.
         while !rest.is_empty() {
-            let end = rest.find(is_space).unwrap_or(rest.len());
+            let end = rest.find(is_special).unwrap_or(rest.len());
             self.text.push_str(&rest[..end]);
             rest = &rest[end..];
-            if !rest.is_empty() {
+            let after = rest.trim_start_matches(is_special);
+            let gap = &rest[..rest.len() - after.len()];
+            if gap.contains(|c| is_space(c) || self.plain && c != SOFT_HYPHEN && is_invisible(c)) {
                 self.space();
-                rest = rest.trim_start_matches(is_space);
+            } else if self.plain {
+                self.text.push_str(gap);
             }
+            rest = after;
         }
         let added = self.text[before..].bytes().filter(|b| b & 0xC0 != 0x80).count() as u32;
         self.chars += added;
         if in_link {
             self.link_chars += added;
         }
+    }
+
+    /// Adds what is Markdown already.
+    pub(super) fn push_raw(&mut self, markdown: &str) {
+        let start = self.text.len();
+        self.text.push_str(markdown);
+        self.spans.push(Span { range: start..self.text.len(), mark: Mark::Raw });
     }
 
     /// One space, unless there is one or nothing yet.
@@ -50,67 +91,92 @@ impl Inline {
         }
     }
 
-    /// A line break inside of the block.
-    pub(super) fn newline(&mut self, hard: &str) {
+    /// A line break inside of the block; a second one begins a paragraph if `paragraphs`.
+    pub(super) fn newline(&mut self, paragraphs: bool) {
         let len = self.text.trim_end_matches(' ').len();
         self.text.truncate(len);
-        if !self.text.is_empty() && !self.text.ends_with('\n') {
-            self.text.push_str(hard);
+        let enough = if paragraphs { "\n\n" } else { "\n" };
+        if !self.text.is_empty() && !self.text.ends_with(enough) {
             self.text.push('\n');
         }
     }
 
     /// Opens an inline element.
-    pub(super) fn open(&mut self, id: u32) {
-        self.marks.push(Mark { id, start: self.text.len() });
+    pub(super) fn open(&mut self, id: u32, mark: Option<Mark>) {
+        self.open.push(Open { id, start: self.text.len(), mark });
     }
 
-    /// Closes an inline element; gives the byte range of its text without whitespace at the ends, if it has any.
-    /// `None` as well if a block ended inside of it.
-    pub(super) fn close(&mut self, id: u32) -> Option<std::ops::Range<usize>> {
-        let at = self.marks.iter().rposition(|mark| mark.id == id)?;
-        let start = self.marks[at].start;
-        self.marks.truncate(at);
+    /// Closes an inline element; gives the byte range of its text without whitespace at the ends, if it has any, and the mark
+    /// that it was opened with.
+    pub(super) fn close(&mut self, id: u32) -> Option<(Range<usize>, Option<Mark>)> {
+        let at = self.open.iter().rposition(|open| open.id == id)?;
+        let open = self.open.swap_remove(at);
+        self.open.truncate(at);
+        Some((self.trimmed(open.start)?, open.mark))
+    }
+
+    /// The range from a place to the end without whitespace at its ends.
+    fn trimmed(&self, start: usize) -> Option<Range<usize>> {
         let inner = self.text.get(start..)?;
         let trimmed = inner.trim_matches([' ', '\n']);
-        if trimmed.is_empty() {
-            return None;
-        }
         let from = start + inner.len() - inner.trim_start_matches([' ', '\n']).len();
-        Some(from..from + trimmed.len())
+        (!trimmed.is_empty()).then(|| from..from + trimmed.len())
     }
 
-    /// Puts marks around a range.
-    pub(super) fn wrap(&mut self, range: std::ops::Range<usize>, before: &str, after: &str) {
-        self.text.insert_str(range.end, after);
-        self.text.insert_str(range.start, before);
+    /// Marks a range.
+    pub(super) fn mark(&mut self, range: Range<usize>, mark: Mark) {
+        self.spans.push(Span { range, mark });
+    }
+
+    /// Drops what stands behind a place.
+    pub(super) fn truncate(&mut self, len: usize) {
+        self.text.truncate(len);
+        self.spans.retain(|span| span.range.start < len);
+        self.spans.iter_mut().for_each(|span| span.range.end = span.range.end.min(len));
+    }
+
+    /// Starts the next block: elements that are still open go on in it. What is open has its mark on what was written, and a
+    /// link is spelled in the first block that it holds.
+    pub(super) fn end_block(&mut self) -> Vec<Span> {
+        let empty = self.text.trim_matches([' ', '\n']).is_empty();
+        for at in (0..self.open.len()).rev() {
+            let range = self.trimmed(self.open[at].start);
+            let open = &mut self.open[at];
+            open.start = 0;
+            if let (Some(range), Some(mark), false) = (range, &open.mark, empty) {
+                let mark = mark.clone();
+                if matches!(mark, Mark::Link { .. }) {
+                    open.mark = None;
+                }
+                self.spans.push(Span { range, mark });
+            }
+        }
+        std::mem::take(&mut self.spans)
+    }
+
+    /// Everything but the elements that are open.
+    pub(super) fn take(&mut self) -> Self {
+        let open = std::mem::take(&mut self.open);
+        let plain = self.plain;
+        std::mem::replace(self, Self { open, plain, ..Self::default() })
     }
 }
 
 /// What HTML folds, and the no-break space, which in text is a space.
-pub(super) fn is_space(c: char) -> bool {
-    matches!(c, ' ' | '\t' | '\n' | '\r' | '\x0c' | '\u{a0}' | '\u{2028}' | '\u{200b}' | '\u{feff}')
+pub(super) const fn is_space(c: char) -> bool {
+    matches!(c, ' ' | '\t' | '\n' | '\r' | '\x0c' | '\u{a0}' | '\u{2028}')
 }
 
-/// Escapes what at the start of a paragraph would be read as a heading, list or quote.
-pub(super) fn escape_start(text: &mut String) {
-    let bytes = text.as_bytes();
-    let special = match bytes.first() {
-        Some(b'#') => bytes.iter().position(|b| *b != b'#').is_none_or(|at| at <= 6 && bytes[at] == b' '),
-        Some(b'-' | b'+' | b'*' | b'>') => bytes.get(1).is_none_or(|b| *b == b' '),
-        _ => false,
-    };
-    if special {
-        text.insert(0, '\\');
-        return;
-    }
-    let digits = bytes.iter().take_while(|b| b.is_ascii_digit()).count();
-    if (1..=9).contains(&digits)
-        && matches!(bytes.get(digits), Some(b'.' | b')'))
-        && matches!(bytes.get(digits + 1), Some(b' '))
-    {
-        text.insert(digits, '\\');
-    }
+/// Characters that only say where a line may break; the joiners of Persian and of emoji are none of them.
+pub(super) const fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{200b}' | '\u{2060}' | '\u{feff}')
+}
+
+/// The place where a word may be parted.
+const SOFT_HYPHEN: char = '\u{ad}';
+
+const fn is_special(c: char) -> bool {
+    is_space(c) || is_invisible(c)
 }
 
 #[cfg(test)]
@@ -118,33 +184,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn folds_and_wraps() {
+    fn folds_and_marks() {
         let mut inline = Inline::default();
         inline.push(" a\n ", false);
-        inline.open(7);
+        inline.open(7, Some(Mark::Strong));
         inline.push(" b\u{a0}c ", true);
-        let range = inline.close(7).unwrap();
-        inline.wrap(range, "**", "**");
+        let (range, mark) = inline.close(7).unwrap();
+        inline.mark(range.clone(), mark.unwrap());
         inline.push(" d", false);
-        assert_eq!(inline.text, "a **b c** d");
+        assert_eq!((inline.text.as_str(), &inline.text[range]), ("a b c d", "b c"));
         assert_eq!((inline.chars, inline.link_chars), (7, 4));
     }
 
     #[test]
-    fn escapes_only_what_would_be_read_otherwise() {
-        for (text, want) in [
-            ("# a", "\\# a"),
-            ("#a", "#a"),
-            ("- a", "\\- a"),
-            ("-a", "-a"),
-            ("1. a", "1\\. a"),
-            ("1.5 a", "1.5 a"),
-            ("*a*", "*a*"),
-            ("> a", "\\> a"),
-        ] {
-            let mut text = text.to_owned();
-            escape_start(&mut text);
-            assert_eq!(text, want);
-        }
+    fn invisible_characters_join_what_they_stand_between() {
+        let mut inline = Inline::default();
+        inline.push("soft\u{ad}hyphen \u{200b} zero\u{200b}width می\u{200c}خواهم", false);
+        assert_eq!(inline.text, "softhyphen zerowidth می\u{200c}خواهم");
     }
 }

@@ -1,7 +1,9 @@
 //! From chosen nodes to text: pieces first (a paragraph, an item, a table), which can be looked at and left out, then
 //! one string.
 
+mod escape;
 mod inline;
+mod markdown;
 mod table;
 mod walk;
 

@@ -6,7 +6,57 @@ use html5ever::local_name;
 /// Rows of a table that is being read.
 #[derive(Debug, Default)]
 pub(super) struct Table {
-    pub(super) rows: Vec<Vec<String>>,
+    rows: Vec<Vec<String>>,
+    /// By column: rows that a cell above goes on into.
+    spans: Vec<u32>,
+    /// A row was ended.
+    ended: bool,
+}
+
+/// Cells that span more rows or columns than this are counted as if they spanned so many.
+const MAX_SPAN: u32 = 50;
+/// A cell beyond this column spans no rows: its row would have to be filled up to it.
+const MAX_COLUMN: usize = 200;
+
+impl Table {
+    pub(super) fn is_empty(&self) -> bool {
+        self.rows.iter().all(|row| row.iter().all(String::is_empty))
+    }
+
+    /// Ends a row.
+    pub(super) fn end_row(&mut self) {
+        let done = if self.ended { 0 } else { self.rows.last().map_or(0, Vec::len) };
+        self.spans.iter_mut().skip(done).for_each(|left| *left = left.saturating_sub(1));
+        self.ended = true;
+    }
+
+    /// Adds a cell. Those that a cell above or in front of it spans are empty.
+    pub(super) fn push(&mut self, page: &Page<'_>, id: u32, text: String) {
+        let span = |name| {
+            let value = page.dom.attr(id, name).and_then(|value| value.trim().parse::<u32>().ok());
+            value.unwrap_or(1).clamp(1, MAX_SPAN)
+        };
+        if self.rows.is_empty() || std::mem::take(&mut self.ended) {
+            self.rows.push(Vec::new());
+        }
+        let Some(row) = self.rows.last_mut() else { return };
+        while let Some(left) = self.spans.get_mut(row.len()).filter(|left| **left > 0) {
+            *left -= 1;
+            row.push(String::new());
+        }
+        let (rows, columns) = (span(&local_name!("rowspan")), span(&local_name!("colspan")));
+        let mut text = Some(text);
+        for _ in 0..columns {
+            let column = row.len();
+            if rows > 1 && column < MAX_COLUMN {
+                if self.spans.len() <= column {
+                    self.spans.resize(column + 1, 0);
+                }
+                self.spans[column] = rows - 1;
+            }
+            row.push(text.take().unwrap_or_default());
+        }
+    }
 }
 
 /// A cell longer than this is a column of a layout, not of data (characters).
@@ -51,7 +101,9 @@ pub(super) fn is_data(page: &Page<'_>, id: u32) -> bool {
         }
     }
     most = most.max(in_row);
-    rows > 1 && most > 1 && cells > 2 && (longest <= MAX_CELL || heads > 0 && longest <= 4 * MAX_CELL)
+    // A table of one column or one row is marked as one by its heads.
+    let shaped = rows > 1 && most > 1 && cells > 2 || heads > 0 && cells > 0 && (rows > 1 || heads == cells);
+    shaped && (longest <= MAX_CELL || heads > 0 && longest <= 4 * MAX_CELL)
 }
 
 impl Table {
@@ -59,7 +111,8 @@ impl Table {
     pub(super) fn write(&self, markdown: bool) -> String {
         let width = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let mut out = String::new();
-        for (index, row) in self.rows.iter().enumerate() {
+        let rows = self.rows.iter().filter(|row| !row.iter().all(String::is_empty));
+        for (index, row) in rows.enumerate() {
             if index > 0 {
                 out.push('\n');
             }

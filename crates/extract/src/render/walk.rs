@@ -3,20 +3,27 @@
 mod cells;
 mod code;
 mod links;
+mod lists;
+mod media;
 
 use super::{
     Gap, Kind, Piece, Style,
-    inline::{Inline, escape_start},
+    inline::{Inline, Mark, is_invisible},
+    markdown::{self, Place},
     table::{self, Table},
 };
-use crate::{content::Selection, dom::Tag, page::Page};
+use crate::{content::Selection, dom::Tag, options::LinkStyle, page::Page};
 use html5ever::local_name;
-use links::References;
+use links::Links;
+use lists::List;
+use std::ops::Range;
 
 /// Deeper lists and quotes are written as if they were at this depth: every line carries the marks of all of them.
 const MAX_PREFIXES: usize = 12;
 /// Inline marks around longer text are left out: they would be moved again and again.
 const MAX_MARKED: usize = 4000;
+/// A thematic break.
+const RULE: &str = "---";
 
 /// Marks in front of the lines of a block: of a list item, a quote, a definition.
 #[derive(Debug)]
@@ -27,16 +34,6 @@ struct Prefix {
     used: bool,
 }
 
-/// A list that is open.
-#[derive(Debug)]
-struct List {
-    id: u32,
-    /// Number of the next item, where items are numbered.
-    next: Option<i64>,
-    /// An item has been seen.
-    begun: bool,
-}
-
 struct Walk<'a> {
     page: &'a Page<'a>,
     style: Style,
@@ -45,12 +42,22 @@ struct Walk<'a> {
     prefixes: Vec<Prefix>,
     /// Open lists, innermost last.
     lists: Vec<List>,
+    /// The list that ended last: how many pieces there were, how many lists were open, and its mark.
+    last_list: Option<(usize, usize, char)>,
     gap: Gap,
     /// End of the `pre` that is open.
     pre_end: u32,
     link_end: u32,
+    /// The heading that is open, and the element that its last text ended in.
+    heading: Option<u32>,
+    /// A defined term is open.
+    term: Option<u32>,
+    /// Definitions that are open.
+    definitions: u32,
     table: Option<(u32, Table)>,
-    references: References,
+    links: Links,
+    /// The address of the image that was written last.
+    last_image: Option<String>,
 }
 
 /// The pieces of a selection, in document order, and the addresses that `[text][n]` refers to.
@@ -59,14 +66,19 @@ pub(crate) fn pieces(page: &Page<'_>, selection: &Selection, style: Style) -> (V
         page,
         style,
         pieces: Vec::new(),
-        inline: Inline::default(),
+        inline: Inline { plain: !style.markdown, ..Inline::default() },
         prefixes: Vec::new(),
         lists: Vec::new(),
+        last_list: None,
         gap: Gap::Line,
         pre_end: 0,
         link_end: 0,
+        heading: None,
+        term: None,
+        definitions: 0,
         table: None,
-        references: References::default(),
+        links: Links::of(page, style),
+        last_image: None,
     };
     for &root in &selection.roots {
         walk.root(root, &selection.drop);
@@ -75,7 +87,7 @@ pub(crate) fn pieces(page: &Page<'_>, selection: &Selection, style: Style) -> (V
         walk.lists.clear();
         walk.want(Gap::Blank);
     }
-    (walk.pieces, walk.references.list)
+    (walk.pieces, walk.links.into_list())
 }
 
 impl Walk<'_> {
@@ -92,9 +104,13 @@ impl Walk<'_> {
                 self.leave(last);
             }
             if drop[id as usize] || !self.page.is_visible(id) {
-                if self.style.images && dom.tag(id) == Tag::Img {
-                    self.image(id);
+                if !drop[id as usize] || dom.tag(id) == Tag::Img {
+                    self.invisible(id);
                 }
+                id = dom.end(id);
+                continue;
+            }
+            if self.is_beside_code(id) {
                 id = dom.end(id);
                 continue;
             }
@@ -111,16 +127,47 @@ impl Walk<'_> {
         }
     }
 
+    /// An element without text of its own that means something in Markdown.
+    fn invisible(&mut self, id: u32) {
+        if !self.style.markdown {
+            return;
+        }
+        match self.page.dom.tag(id) {
+            Tag::Img if self.style.images => self.image(id),
+            Tag::Input => self.checkbox(id),
+            Tag::Noscript if self.style.images => self.noscript(id),
+            Tag::Iframe | Tag::Video | Tag::Audio | Tag::Embed if self.style.images => self.media(id),
+            _ => {}
+        }
+    }
+
     fn text(&mut self, id: u32) {
         let text = self.page.dom.text(id);
         let in_link = id < self.link_end;
         self.inline.nodes.push(id);
         if id < self.pre_end {
-            self.inline.text.push_str(text);
+            let plain = !self.style.markdown;
+            self.inline.text.extend(text.chars().filter(|c| plain || !is_invisible(*c)));
             self.inline.chars += text.chars().count() as u32;
             return;
         }
+        if self.joins_labels(id, text) {
+            self.inline.space();
+        }
         self.inline.push(text, in_link);
+    }
+
+    /// In a heading, an element that begins right behind another one, with a capital behind a small letter, is a label of
+    /// its own, which a style sets apart.
+    fn joins_labels(&self, id: u32, text: &str) -> bool {
+        let is_upper = text.starts_with(char::is_uppercase);
+        if self.heading.is_none() || !is_upper || !self.inline.text.ends_with(char::is_lowercase) {
+            return false;
+        }
+        let dom = &self.page.dom;
+        // Text right behind text, or behind an element, is no element of its own.
+        let parent = dom.parent(id);
+        parent + 1 == id && dom.tag(id - 2) == Tag::Text && !dom.tag(parent).is_block()
     }
 
     fn enter(&mut self, id: u32) {
@@ -133,49 +180,34 @@ impl Walk<'_> {
             return;
         }
         match tag {
-            Tag::Br => {
-                let hard = if self.style.markdown && self.table.is_none() { "  " } else { "" };
-                self.inline.newline(hard);
-            }
+            Tag::Br if self.table.is_some() => self.inline.newline(false),
+            Tag::Br => self.inline.newline(self.style.markdown),
             Tag::A => {
-                self.inline.open(id);
+                let mark = self.link(id);
+                self.inline.open(id, mark);
                 if dom.attr(id, &local_name!("href")).is_some() {
                     self.link_end = self.link_end.max(dom.end(id));
                 }
             }
-            Tag::Strong
-            | Tag::B
-            | Tag::Em
-            | Tag::I
-            | Tag::Code
-            | Tag::Kbd
-            | Tag::Samp
-            | Tag::Tt
-            | Tag::Del
-            | Tag::S
-            | Tag::Strike => self.inline.open(id),
+            Tag::Img if self.style.markdown && self.emoji(id) => {}
             Tag::Img if self.style.images => self.image(id),
-            Tag::Td | Tag::Th if self.table.is_some() => self.inline.newline(""),
+            Tag::Rt if !self.inline.text.is_empty() => self.inline.text.push('('),
+            Tag::Td | Tag::Th if self.table.is_some() => self.inline.newline(false),
             _ if self.table.is_some() && tag.is_block() => self.inline.space(),
             _ if tag.is_block() => self.enter_block(id, tag),
-            _ => {}
+            _ => {
+                if let Some(mark) = mark(tag) {
+                    self.inline.open(id, Some(mark));
+                }
+            }
         }
     }
 
     fn enter_block(&mut self, id: u32, tag: Tag) {
         self.flush(Kind::Paragraph);
         match tag {
-            Tag::Ul | Tag::Ol | Tag::Menu | Tag::Dir => {
-                let start = (tag == Tag::Ol).then(|| {
-                    let start = self.page.dom.attr(id, &local_name!("start"));
-                    start.and_then(|s| s.trim().parse::<i64>().ok()).unwrap_or(1).clamp(0, 1_000_000_000)
-                });
-                let gap = if self.lists.is_empty() { Gap::Blank } else { Gap::Line };
-                self.lists.push(List { id, next: start, begun: false });
-                self.want(gap);
-            }
+            Tag::Ul | Tag::Ol | Tag::Menu | Tag::Dir => self.enter_list(id, tag),
             Tag::Li => self.enter_item(id),
-            Tag::Dd => self.prefix(id, ": ", "  "),
             Tag::Blockquote => {
                 self.want(Gap::Blank);
                 self.prefix(id, "> ", "> ");
@@ -188,26 +220,32 @@ impl Walk<'_> {
                 self.want(Gap::Blank);
                 self.table = Some((id, Table::default()));
             }
-            Tag::Dt | Tag::Tr | Tag::Td | Tag::Th => self.want(Gap::Line),
-            _ if tag.heading_level().is_some() => self.gap = self.gap.max(self.block_gap(tag)),
+            Tag::Hr => self.rule(),
+            Tag::Dt => {
+                self.want(Gap::Blank);
+                self.term = Some(id);
+            }
+            Tag::Dd => {
+                self.want(Gap::Blank);
+                self.definitions += 1;
+            }
+            Tag::Tr | Tag::Td | Tag::Th => self.want(Gap::Line),
+            _ if tag.heading_level().is_some() => {
+                self.heading = Some(id);
+                self.gap = self.gap.max(self.block_gap(tag));
+            }
             _ => self.want(self.block_gap(tag)),
         }
     }
 
-    fn enter_item(&mut self, id: u32) {
-        let mut marker = "- ".to_owned();
-        if let Some(list) = self.lists.last_mut() {
-            // Items follow each other closely, however many blocks the last one had.
-            if std::mem::replace(&mut list.begun, true) {
-                self.gap = Gap::Line;
-            }
-            if let Some(number) = &mut list.next {
-                marker = format!("{number}. ");
-                *number += 1;
-            }
+    /// A change of topic without a heading. In plain text nothing stands for it.
+    fn rule(&mut self) {
+        self.want(Gap::Blank);
+        let repeated = self.pieces.last().is_none_or(|last| last.text == RULE);
+        if self.style.markdown && !repeated && self.prefixes.is_empty() && self.table.is_none() {
+            self.put(Kind::Paragraph, RULE.to_owned());
+            self.want(Gap::Blank);
         }
-        let rest = " ".repeat(marker.len());
-        self.prefix(id, &marker, &rest);
     }
 
     fn block_gap(&self, tag: Tag) -> Gap {
@@ -239,16 +277,15 @@ impl Walk<'_> {
         }
         match tag {
             Tag::A => self.leave_link(id),
-            Tag::Strong | Tag::B => self.wrap(id, "**"),
-            Tag::Em | Tag::I => self.wrap(id, "*"),
-            Tag::Del | Tag::S | Tag::Strike => self.wrap(id, "~~"),
             Tag::Code | Tag::Kbd | Tag::Samp | Tag::Tt => self.leave_code(id),
+            Tag::Rt if !self.inline.text.is_empty() => self.inline.text.push(')'),
             Tag::Td | Tag::Th | Tag::Tr | Tag::Table | Tag::Caption if self.table.is_some() => {
                 self.leave_cell(id, tag);
             }
             _ if self.table.is_some() => {}
             Tag::Pre => self.leave_pre(id),
             _ if tag.is_block() => self.leave_block(id, tag),
+            _ if mark(tag).is_some() => self.leave_mark(id),
             _ => {}
         }
     }
@@ -260,13 +297,12 @@ impl Walk<'_> {
             _ => Kind::Paragraph,
         };
         self.flush(kind);
-        if matches!(tag, Tag::Ul | Tag::Ol | Tag::Menu | Tag::Dir)
-            && self.lists.last().is_some_and(|list| list.id == id)
-        {
-            self.lists.pop();
-            let gap = if self.lists.is_empty() { Gap::Blank } else { Gap::Line };
-            self.want(gap);
-        } else {
+        self.heading = self.heading.filter(|open| *open != id);
+        self.term = self.term.filter(|open| *open != id);
+        if tag == Tag::Dd {
+            self.definitions = self.definitions.saturating_sub(1);
+        }
+        if !self.leave_list(id) {
             let inside = matches!(tag, Tag::Li | Tag::Dt | Tag::Dd | Tag::Tr | Tag::Td | Tag::Th);
             let gap = if inside { Gap::Line } else { self.block_gap(tag) };
             self.want(gap);
@@ -276,13 +312,25 @@ impl Walk<'_> {
         }
     }
 
-    fn wrap(&mut self, id: u32, mark: &str) {
-        let Some(range) = self.inline.close(id) else { return };
-        if self.style.markdown
-            && range.len() <= MAX_MARKED
-            && !self.inline.text[range.clone()].starts_with(mark)
-        {
-            self.inline.wrap(range, mark, mark);
+    fn leave_mark(&mut self, id: u32) {
+        let Some((range, Some(mark))) = self.inline.close(id) else { return };
+        if self.style.markdown && range.len() <= MAX_MARKED && self.is_marked(&mark, &range) {
+            self.inline.mark(range, mark);
+        }
+    }
+
+    /// An ordinal's letters (1st) and signs like that of a trademark read the same without their height.
+    fn is_marked(&self, mark: &Mark, range: &Range<usize>) -> bool {
+        let text = &self.inline.text;
+        let before = text[..range.start].chars().next_back();
+        match mark {
+            Mark::Sup => {
+                let inner = &text[range.clone()];
+                let ordinal =
+                    before.is_some_and(|c| c.is_ascii_digit()) && inner.chars().all(char::is_alphabetic);
+                !ordinal && inner.contains(char::is_alphanumeric)
+            }
+            _ => true,
         }
     }
 
@@ -291,26 +339,39 @@ impl Walk<'_> {
         if self.table.is_some() {
             return;
         }
-        let mut text = trimmed(std::mem::take(&mut self.inline.text));
-        if text.is_empty() {
-            // An inline element that goes on in the next block has no text of its own here.
-            self.inline.marks.iter_mut().for_each(|mark| mark.start = 0);
+        let spans = self.inline.end_block();
+        let mut text = std::mem::take(&mut self.inline.text);
+        if text.trim_matches([' ', '\n']).is_empty() {
             return;
         }
-        if self.style.markdown {
-            match kind {
-                Kind::Heading(level) => {
-                    text = format!(
-                        "{} {}",
-                        "#".repeat(level as usize),
-                        crate::text::fold(&text.replace("**", ""))
-                    );
-                }
-                Kind::Paragraph => escape_start(&mut text),
-                _ => {}
+        let in_item = self.prefixes.last().is_some_and(|prefix| prefix.first != "> ")
+            || self.term.is_some()
+            || self.definitions > 0;
+        let first = self.prefixes.last().is_some_and(|prefix| !prefix.used && prefix.first != "> ");
+        let level = match kind {
+            Kind::Heading(level)
+                if !self.style.markdown || !self.prefixes.iter().any(|p| p.first != "> ") =>
+            {
+                Some(level)
             }
+            _ => None,
+        };
+        if self.style.markdown {
+            let bold = self.term.is_some() || level.is_none() && matches!(kind, Kind::Heading(_));
+            let place = Place {
+                heading: level.is_some(),
+                cell: false,
+                item: first,
+                bold,
+                numbers: self.style.links == LinkStyle::Reference,
+            };
+            text = markdown::write(&text, &spans, place);
+            if let Some(level) = level {
+                text.insert_str(0, &format!("{} ", "#".repeat(level as usize)));
+            }
+        } else {
+            text = trimmed(text);
         }
-        let in_item = matches!(self.prefixes.last(), Some(prefix) if prefix.first != "> ");
         let kind = if kind == Kind::Paragraph && in_item { Kind::Item } else { kind };
         self.put(kind, text);
         if matches!(kind, Kind::Heading(_)) {
@@ -349,9 +410,14 @@ impl Walk<'_> {
             .collect::<String>()
             .trim_end()
             .to_owned();
+        // Without a blank line, what begins no item would go on with the paragraph above.
+        let begins = self.prefixes.last().is_some_and(|prefix| !prefix.used && prefix.first != "> ");
+        if self.style.markdown && !begins {
+            self.gap = Gap::Blank;
+        }
         // Most blocks stand in no list and no quote; a copy of a large one would be felt.
         let text = if self.prefixes.is_empty() { text } else { self.with_marks(&text) };
-        let inline = std::mem::take(&mut self.inline);
+        let inline = self.inline.take();
         let gap = std::mem::replace(&mut self.gap, Gap::Line);
         self.pieces.push(Piece {
             kind,
@@ -371,4 +437,17 @@ fn trimmed(mut text: String) -> String {
     let start = text.len() - text.trim_start_matches([' ', '\n']).len();
     text.drain(..start);
     text
+}
+
+/// The mark of an inline element, if it has one in Markdown.
+const fn mark(tag: Tag) -> Option<Mark> {
+    match tag {
+        Tag::Strong | Tag::B => Some(Mark::Strong),
+        Tag::Em | Tag::I => Some(Mark::Em),
+        Tag::Del | Tag::S | Tag::Strike => Some(Mark::Del),
+        Tag::Code | Tag::Kbd | Tag::Samp | Tag::Tt => Some(Mark::Code),
+        Tag::Sup => Some(Mark::Sup),
+        Tag::Sub => Some(Mark::Sub),
+        _ => None,
+    }
 }

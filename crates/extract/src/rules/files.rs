@@ -363,6 +363,33 @@ pub(crate) struct Extraction {
     pub(crate) prune: Prune,
     pub(crate) embedded: Embedded,
     pub(crate) last_pass: LastPass,
+    pub(crate) markdown: Markdown,
+}
+
+/// Names that rendering reads.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Markdown {
+    pub(crate) gutters: Vec<String>,
+    pub(crate) language_prefixes: Vec<String>,
+    pub(crate) language_attributes: Vec<String>,
+    pub(crate) languages: Vec<String>,
+    pub(crate) formulas: Vec<String>,
+    pub(crate) formula_attributes: Vec<String>,
+    pub(crate) formula_images: Vec<String>,
+    pub(crate) formula_scripts: Vec<String>,
+    pub(crate) notes: Vec<String>,
+    pub(crate) players: Vec<Player>,
+    pub(crate) image_sources: Vec<String>,
+    pub(crate) image_candidates: Vec<String>,
+}
+
+/// A player of media in a frame.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Player {
+    pub(crate) embed: String,
+    pub(crate) page: String,
 }
 
 /// What goes after site cleaning.

@@ -8,7 +8,8 @@ mod source;
 mod tokens;
 
 pub(crate) use files::{
-    Boilerplate, Consent, Extraction as ExtractionRules, Frameworks, LastPass, Platforms, Score,
+    Boilerplate, Consent, Extraction as ExtractionRules, Frameworks, LastPass, Markdown as MarkdownRules,
+    Platforms, Score,
 };
 pub use lists::ListReport;
 pub(crate) use lists::{FilterLists, OnHost};

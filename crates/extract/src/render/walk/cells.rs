@@ -1,46 +1,39 @@
 //! Tables of data: their text goes into cells.
 
 use super::{
-    super::{Gap, Kind, inline::Inline},
+    super::{
+        Gap, Kind,
+        markdown::{self, Place},
+    },
     Walk,
 };
-use crate::{dom::Tag, text};
+use crate::{dom::Tag, options::LinkStyle, text};
 
 impl Walk<'_> {
     pub(super) fn leave_cell(&mut self, id: u32, tag: Tag) {
         let Some((owner, table)) = &mut self.table else { return };
         match tag {
-            Tag::Tr => {
-                if table.rows.last().is_some_and(|row| row.iter().all(String::is_empty)) {
-                    table.rows.pop();
-                }
-                table.rows.push(Vec::new());
-            }
+            Tag::Tr => table.end_row(),
             Tag::Table if *owner == id => {
-                let Some((_, mut table)) = self.table.take() else { return };
-                table.rows.retain(|row| !row.is_empty());
+                let Some((_, table)) = self.table.take() else { return };
                 self.inline.text.clear();
-                if !table.rows.is_empty() && self.style.tables {
+                self.inline.spans.clear();
+                if !table.is_empty() && self.style.tables {
                     let text = table.write(self.style.markdown);
                     self.put(Kind::Table, text);
                 }
-                self.inline = Inline::default();
+                self.inline.take();
                 self.want(Gap::Blank);
             }
             Tag::Td | Tag::Th => {
-                let text = text::fold(&self.inline.text);
-                self.inline.text.clear();
-                self.inline.marks.clear();
-                if table.rows.is_empty() {
-                    table.rows.push(Vec::new());
-                }
-                if let Some(row) = table.rows.last_mut() {
-                    row.push(text);
+                let text = self.cell();
+                if let Some((_, table)) = &mut self.table {
+                    table.push(self.page, id, text);
                 }
             }
             _ => {
                 // A caption stands before its table.
-                let text = text::fold(&self.inline.text);
+                let text = self.cell();
                 let nodes = std::mem::take(&mut self.inline.nodes);
                 if !text.is_empty() {
                     self.put(Kind::Paragraph, text);
@@ -49,8 +42,19 @@ impl Walk<'_> {
                     }
                     self.want(Gap::Blank);
                 }
-                self.inline = Inline::default();
+                self.inline.take();
             }
         }
+    }
+
+    /// The text since the last cell, as one line.
+    fn cell(&mut self) -> String {
+        let spans = self.inline.end_block();
+        let text = std::mem::take(&mut self.inline.text);
+        if !self.style.markdown {
+            return text::fold(&text);
+        }
+        let numbers = self.style.links == LinkStyle::Reference;
+        text::fold(&markdown::write(&text, &spans, Place { cell: true, numbers, ..Place::default() }))
     }
 }

@@ -1,0 +1,227 @@
+//! Characters of prose that Markdown would read as marks. Only what would be read otherwise is escaped: a backslash costs
+//! every reader of the text.
+
+/// What the escapes of one paragraph depend on.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Paragraph {
+    stars: bool,
+    underscores: bool,
+    tildes: bool,
+    dollars: bool,
+    /// `[1]` refers to an address below the text.
+    numbers: bool,
+}
+
+impl Paragraph {
+    /// Reads the prose of a paragraph. `marked`: marks are put around parts of it; `formula`: a formula stands in it.
+    pub(super) fn of(prose: &str, marked: bool, formula: bool, numbers: bool) -> Self {
+        let several = |mark: u8| memchr::memchr_iter(mark, prose.as_bytes()).take(2).count() > 1;
+        let any = |mark: u8| memchr::memchr(mark, prose.as_bytes()).is_some();
+        Self {
+            stars: several(b'*') || marked && any(b'*'),
+            underscores: several(b'_') || marked && any(b'_'),
+            tildes: several(b'~') || marked && any(b'~'),
+            dollars: formula && any(b'$') || encloses(prose),
+            numbers,
+        }
+    }
+}
+
+/// Two dollar signs that a reader of Markdown takes for the marks of a formula.
+fn encloses(prose: &str) -> bool {
+    let bytes = prose.as_bytes();
+    let is_gap = |byte: Option<&u8>| byte.is_none_or(u8::is_ascii_whitespace);
+    let mut opened = false;
+    for at in memchr::memchr_iter(b'$', bytes) {
+        let before = at.checked_sub(1).and_then(|at| bytes.get(at));
+        let after = bytes.get(at + 1);
+        if opened && !is_gap(before) && !after.is_some_and(u8::is_ascii_digit) {
+            return true;
+        }
+        opened |= !is_gap(after);
+    }
+    false
+}
+
+/// Where a run of prose stands.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Around {
+    /// The character of the output behind the run.
+    pub(super) next: Option<char>,
+    /// The run stands in the text of a link.
+    pub(super) in_link: bool,
+    /// In front of it stands a reference to a footnote.
+    pub(super) behind_note: bool,
+}
+
+const fn may_be_mark(c: char) -> bool {
+    matches!(c, '\\' | '`' | '*' | '_' | '~' | '[' | ']' | '!' | '<' | '&' | '$')
+}
+
+/// Adds a run of prose with the escapes that it needs.
+pub(super) fn push(out: &mut String, prose: &str, around: Around, paragraph: Paragraph) {
+    if around.behind_note && prose.starts_with(['(', ':', '[']) {
+        out.push('\\');
+    }
+    let mut rest = prose;
+    let mut prev = out.chars().next_back();
+    while let Some(at) = rest.find(may_be_mark) {
+        let run = &rest[..at];
+        out.push_str(run);
+        prev = run.chars().next_back().or(prev);
+        let mut chars = rest[at..].chars();
+        let Some(mark) = chars.next() else { break };
+        rest = chars.as_str();
+        let next = rest.chars().next().or(around.next);
+        let already = at == 0 && around.behind_note && mark == '[' && rest.len() + 1 == prose.len();
+        if !already && is_read(mark, prev, next, rest, around, paragraph) {
+            out.push('\\');
+        }
+        out.push(mark);
+        prev = Some(mark);
+    }
+    out.push_str(rest);
+}
+
+/// Returns true if a character is read as a mark where it stands.
+fn is_read(
+    mark: char,
+    prev: Option<char>,
+    next: Option<char>,
+    rest: &str,
+    around: Around,
+    paragraph: Paragraph,
+) -> bool {
+    let is_gap = |c: Option<char>| c.is_none_or(char::is_whitespace);
+    let alone = is_gap(prev) && is_gap(next);
+    match mark {
+        '\\' => next.is_none_or(|c| c.is_ascii_punctuation() || c == '\n'),
+        '`' => true,
+        '*' => paragraph.stars && !alone,
+        '_' => {
+            let is_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+            paragraph.underscores && !alone && !(is_word(prev) && is_word(next))
+        }
+        '~' => paragraph.tildes && !alone,
+        '[' => {
+            around.in_link
+                || next == Some('^')
+                || paragraph.numbers && next.is_some_and(|c| c.is_ascii_digit())
+        }
+        ']' => around.in_link || matches!(next, Some('(' | '[')),
+        '!' => rest.is_empty() && next == Some('['),
+        '<' => next.is_some_and(|c| c.is_ascii_alphabetic() || matches!(c, '/' | '!' | '?')),
+        '&' => is_entity(rest),
+        '$' => paragraph.dollars,
+        _ => false,
+    }
+}
+
+/// What stands behind an ampersand makes a character reference of it.
+fn is_entity(rest: &str) -> bool {
+    let Some((name, _)) = rest.split_once(';') else { return false };
+    let digits = |text: &str, hex: bool| {
+        (1..=7).contains(&text.len())
+            && text.bytes().all(|b| b.is_ascii_digit() || hex && b.is_ascii_hexdigit())
+    };
+    match name.strip_prefix('#') {
+        Some(number) => match number.strip_prefix(['x', 'X']) {
+            Some(hex) => digits(hex, true),
+            None => digits(number, false),
+        },
+        None => (1..=31).contains(&name.len()) && name.bytes().all(|b| b.is_ascii_alphanumeric()),
+    }
+}
+
+/// Escapes what at the start of a line would be read as a heading, a list, a quotation, a rule, a fence, an address or the
+/// border of a table. `first`: the line begins a paragraph; `item`: that of an item of a list.
+pub(super) fn escape_start(line: &mut String, first: bool, item: bool) {
+    let bytes = line.as_bytes();
+    let ends = |at: usize| bytes.get(at).is_none_or(|b| *b == b' ');
+    let special = match bytes.first() {
+        Some(b'#') => bytes.iter().position(|b| *b != b'#').is_none_or(|at| at <= 6 && bytes[at] == b' '),
+        Some(b'-' | b'+' | b'*') if ends(1) => true,
+        Some(b'>') => true,
+        Some(b'~') => bytes.starts_with(b"~~~"),
+        Some(b'=') => !first && bytes.iter().all(|b| matches!(b, b'=' | b' ')),
+        Some(b'[') => {
+            line.find(']').is_some_and(|at| bytes.get(at + 1) == Some(&b':'))
+                || item && matches!(bytes, [b'[', b' ' | b'x' | b'X', b']', ..]) && ends(3)
+        }
+        _ => is_rule(bytes) || !first && is_border(bytes),
+    };
+    if special {
+        line.insert(0, '\\');
+        return;
+    }
+    let digits = bytes.iter().take_while(|b| b.is_ascii_digit()).count();
+    if (1..=9).contains(&digits) && matches!(bytes.get(digits), Some(b'.' | b')')) && ends(digits + 1) {
+        line.insert(digits, '\\');
+    }
+}
+
+/// Three and more of one mark, and nothing else.
+fn is_rule(bytes: &[u8]) -> bool {
+    let Some(mark @ (b'-' | b'_' | b'*')) = bytes.first() else { return false };
+    let marks = bytes.iter().filter(|b| *b == mark).count();
+    let only = bytes.iter().all(|b| b == mark || *b == b' ');
+    // Below text two hyphens make it a heading.
+    only && (marks > 2 || *mark == b'-')
+}
+
+/// The line below the head of a table.
+fn is_border(bytes: &[u8]) -> bool {
+    bytes.contains(&b'-') && bytes.iter().all(|b| matches!(b, b'|' | b':' | b'-' | b' '))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn escaped(prose: &str) -> String {
+        let mut out = String::new();
+        let around = Around { next: None, in_link: false, behind_note: false };
+        push(&mut out, prose, around, Paragraph::of(prose, false, false, false));
+        out
+    }
+
+    #[test]
+    fn escapes_only_what_would_be_read_otherwise() {
+        for (text, want) in [
+            ("# a", "\\# a"),
+            ("#a", "#a"),
+            ("- a", "\\- a"),
+            ("-a", "-a"),
+            ("1. a", "1\\. a"),
+            ("1.5 a", "1.5 a"),
+            ("> a", "\\> a"),
+            ("---", "\\---"),
+            ("[a]: b", "\\[a]: b"),
+            ("[a] b", "[a] b"),
+        ] {
+            let mut line = text.to_owned();
+            escape_start(&mut line, true, false);
+            assert_eq!(line, want);
+        }
+    }
+
+    #[test]
+    fn prose_keeps_its_characters() {
+        for (text, want) in [
+            ("*a* and **b**", "\\*a\\* and \\*\\*b\\*\\*"),
+            ("2 * 3 * 4", "2 * 3 * 4"),
+            ("a footnote*", "a footnote*"),
+            ("snake_case_name", "snake_case_name"),
+            ("_c_", "\\_c\\_"),
+            ("Vec<F> < 3", "Vec\\<F> < 3"),
+            ("[a](b) [c]", "[a\\](b) [c]"),
+            ("&copy; & Co; &", "\\&copy; & Co; &"),
+            ("$5 and $10", "$5 and $10"),
+            ("$a$", "\\$a\\$"),
+            ("C:\\dir\\*", "C:\\dir\\\\*"),
+            ("it`s", "it\\`s"),
+        ] {
+            assert_eq!(escaped(text), want, "{text}");
+        }
+    }
+}

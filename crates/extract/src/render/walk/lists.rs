@@ -1,0 +1,93 @@
+//! Lists: how their items are marked, and how far they stand apart.
+
+use super::{super::Gap, Walk};
+use crate::dom::Tag;
+use html5ever::local_name;
+
+/// A list that is open.
+#[derive(Debug)]
+pub(super) struct List {
+    /// Its element.
+    id: u32,
+    /// Number of the next item, where items are numbered.
+    next: Option<i64>,
+    /// What stands behind a number or for a bullet: another one than in the list right before.
+    mark: char,
+    /// An item has been seen.
+    begun: bool,
+}
+
+impl Walk<'_> {
+    pub(super) fn enter_list(&mut self, id: u32, tag: Tag) {
+        let number = |name| {
+            let value = self.page.dom.attr(id, &name)?;
+            value.trim().parse::<i64>().ok().filter(|number| (0..MAX_NUMBER).contains(number))
+        };
+        let ordered = tag == Tag::Ol;
+        let next = ordered.then(|| number(local_name!("start")).unwrap_or(1));
+        let gap = if self.lists.is_empty() { Gap::Blank } else { Gap::Line };
+        let [usual, other] = if ordered { ['.', ')'] } else { ['-', '*'] };
+        // Two lists with one kind of marks, and nothing between, would be one.
+        let follows = self.last_list.is_some_and(|(pieces, depth, mark)| {
+            pieces == self.pieces.len() && depth == self.lists.len() && mark == usual
+        });
+        let mark = if follows { other } else { usual };
+        self.lists.push(List { id, next, mark, begun: false });
+        self.want(gap);
+    }
+
+    pub(super) fn enter_item(&mut self, id: u32) {
+        let mut marker = "- ".to_owned();
+        if let Some(list) = self.lists.last_mut() {
+            // Items follow each other closely, however many blocks the last one had.
+            if std::mem::replace(&mut list.begun, true) {
+                self.gap = Gap::Line;
+            }
+            marker = format!("{} ", list.mark);
+            if let Some(number) = &mut list.next {
+                let value = self.page.dom.attr(id, &local_name!("value"));
+                let value = value.and_then(|value| value.trim().parse::<i64>().ok());
+                if let Some(value) = value.filter(|value| (0..MAX_NUMBER).contains(value)) {
+                    *number = value;
+                }
+                marker = format!("{number}{} ", list.mark);
+                *number += 1;
+            }
+        }
+        let rest = " ".repeat(marker.len());
+        self.prefix(id, &marker, &rest);
+    }
+
+    /// Ends a list; returns false if the element is none that is open.
+    pub(super) fn leave_list(&mut self, id: u32) -> bool {
+        if self.lists.last().is_none_or(|list| list.id != id) {
+            return false;
+        }
+        if let Some(list) = self.lists.pop().filter(|list| list.begun) {
+            self.last_list = Some((self.pieces.len(), self.lists.len(), list.mark));
+        }
+        let gap = if self.lists.is_empty() { Gap::Blank } else { Gap::Line };
+        self.want(gap);
+        true
+    }
+
+    /// A box that is ticked or not makes a task of the item that it begins.
+    pub(super) fn checkbox(&mut self, id: u32) {
+        let dom = &self.page.dom;
+        let is_box =
+            dom.attr(id, &local_name!("type")).is_some_and(|kind| kind.eq_ignore_ascii_case("checkbox"));
+        if !is_box || !self.inline.text.is_empty() || self.lists.is_empty() {
+            return;
+        }
+        let ticked = dom.attr(id, &local_name!("checked")).is_some();
+        if let Some(prefix) =
+            self.prefixes.last_mut().filter(|prefix| !prefix.used && dom.tag(prefix.owner) == Tag::Li)
+            && !prefix.first.ends_with("] ")
+        {
+            prefix.first.push_str(if ticked { "[x] " } else { "[ ] " });
+        }
+    }
+}
+
+/// The numbers that CommonMark takes for a list have nine digits at most.
+const MAX_NUMBER: i64 = 1_000_000_000;
