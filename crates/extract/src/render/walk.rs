@@ -4,7 +4,10 @@ mod cells;
 mod code;
 mod links;
 mod lists;
+mod mathml;
+mod maths;
 mod media;
+mod notes;
 
 use super::{
     Gap, Kind, Piece, Style,
@@ -16,6 +19,8 @@ use crate::{content::Selection, dom::Tag, options::LinkStyle, page::Page};
 use html5ever::local_name;
 use links::Links;
 use lists::List;
+use maths::Formulas;
+use notes::Notes;
 use std::ops::Range;
 
 /// Deeper lists and quotes are written as if they were at this depth: every line carries the marks of all of them.
@@ -56,6 +61,8 @@ struct Walk<'a> {
     definitions: u32,
     table: Option<(u32, Table)>,
     links: Links,
+    notes: Notes,
+    formulas: Formulas,
     /// The address of the image that was written last.
     last_image: Option<String>,
 }
@@ -78,6 +85,8 @@ pub(crate) fn pieces(page: &Page<'_>, selection: &Selection, style: Style) -> (V
         definitions: 0,
         table: None,
         links: Links::of(page, style),
+        formulas: if style.markdown { Formulas::of(page) } else { Formulas::default() },
+        notes: if style.markdown { Notes::of(page, selection) } else { Notes::default() },
         last_image: None,
     };
     for &root in &selection.roots {
@@ -103,6 +112,10 @@ impl Walk<'_> {
                 open.pop();
                 self.leave(last);
             }
+            if !drop[id as usize] && self.is_formula(id) {
+                id = dom.end(id);
+                continue;
+            }
             if drop[id as usize] || !self.page.is_visible(id) {
                 if !drop[id as usize] || dom.tag(id) == Tag::Img {
                     self.invisible(id);
@@ -110,7 +123,7 @@ impl Walk<'_> {
                 id = dom.end(id);
                 continue;
             }
-            if self.is_beside_code(id) {
+            if self.is_beside_code(id) || self.is_note(id) {
                 id = dom.end(id);
                 continue;
             }
@@ -125,6 +138,21 @@ impl Walk<'_> {
         while let Some(last) = open.pop() {
             self.leave(last);
         }
+    }
+
+    /// Writes a reference to a note; the way back from a note is no text.
+    fn is_note(&mut self, id: u32) -> bool {
+        if self.notes.references.is_empty() || self.pre_end > id {
+            return false;
+        }
+        if let Some(label) = self.notes.references.get(&id) {
+            let reference = format!("[^{label}]");
+            self.inline.push_raw(&reference);
+            let texts = (id..self.page.dom.end(id)).filter(|node| self.page.dom.tag(*node) == Tag::Text);
+            self.inline.nodes.extend(texts);
+            return true;
+        }
+        self.notes.skipped.contains(&id)
     }
 
     /// An element without text of its own that means something in Markdown.
@@ -151,8 +179,12 @@ impl Walk<'_> {
             self.inline.chars += text.chars().count() as u32;
             return;
         }
+        let text = &text[self.notes.numbers.get(&id).copied().unwrap_or(0)..];
         if self.joins_labels(id, text) {
             self.inline.space();
+        }
+        if text.contains(['\\', '$']) && self.text_with_formulas(text, in_link) {
+            return;
         }
         self.inline.push(text, in_link);
     }
@@ -205,6 +237,12 @@ impl Walk<'_> {
 
     fn enter_block(&mut self, id: u32, tag: Tag) {
         self.flush(Kind::Paragraph);
+        if let Some(label) = self.notes.bodies.get(&id) {
+            let first = format!("[^{label}]: ");
+            self.want(Gap::Blank);
+            self.prefix(id, &first, "    ");
+            return;
+        }
         match tag {
             Tag::Ul | Tag::Ol | Tag::Menu | Tag::Dir => self.enter_list(id, tag),
             Tag::Li => self.enter_item(id),
@@ -282,10 +320,10 @@ impl Walk<'_> {
             Tag::Td | Tag::Th | Tag::Tr | Tag::Table | Tag::Caption if self.table.is_some() => {
                 self.leave_cell(id, tag);
             }
+            _ if mark(tag).is_some() => self.leave_mark(id),
             _ if self.table.is_some() => {}
             Tag::Pre => self.leave_pre(id),
             _ if tag.is_block() => self.leave_block(id, tag),
-            _ if mark(tag).is_some() => self.leave_mark(id),
             _ => {}
         }
     }

@@ -1,0 +1,358 @@
+//! Footnotes: which links lead to a note of the page, and where the notes stand.
+
+use crate::{
+    content::Selection,
+    dom::{Dom, NONE, Tag},
+    page::Page,
+    text,
+};
+use html5ever::local_name;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// A longer text is no number of a note (characters).
+const MAX_MARKER: usize = 5;
+/// A longer text is not one note (characters).
+const MAX_NOTE: u32 = 6_000;
+/// Elements around a reference that a note may lead back to.
+const AROUND: usize = 3;
+
+/// The footnotes of a selection.
+#[derive(Debug, Default)]
+pub(super) struct Notes {
+    /// By the element of a reference: the label of its note.
+    pub(super) references: FxHashMap<u32, String>,
+    /// By the block of a note: its label.
+    pub(super) bodies: FxHashMap<u32, String>,
+    /// Links from a note back to where it is referred to, and the note's own number.
+    pub(super) skipped: FxHashSet<u32>,
+    /// By the first text of a note: bytes of its own number.
+    pub(super) numbers: FxHashMap<u32, usize>,
+}
+
+/// A reference and the note that it leads to.
+struct Found {
+    reference: u32,
+    body: u32,
+    /// The author's own label, where the note's name tells it.
+    label: Option<String>,
+    marker: String,
+}
+
+impl Notes {
+    pub(super) fn of(page: &Page<'_>, selection: &Selection) -> Self {
+        let mut finder = Finder { page, selection, targets: None };
+        let mut notes = Self::default();
+        let mut found: Vec<Found> = Vec::new();
+        for &root in &selection.roots {
+            let mut id = root;
+            while id < page.dom.end(root) && !page.budget.is_over() {
+                if selection.drop[id as usize] || !page.is_visible(id) {
+                    id = page.dom.end(id);
+                    continue;
+                }
+                match page.dom.tag(id) {
+                    Tag::A => found.extend(finder.by_link(id)),
+                    Tag::Pre => id = page.dom.end(id) - 1,
+                    _ => {}
+                }
+                id += 1;
+            }
+        }
+        if found.is_empty() {
+            found = by_number(page, selection);
+        }
+        notes.settle(page, found);
+        notes
+    }
+
+    /// Labels the notes, and finds what stands in them for the way back.
+    fn settle(&mut self, page: &Page<'_>, found: Vec<Found>) {
+        let mut taken: FxHashSet<String> = FxHashSet::default();
+        let mut back: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
+        let bodies: FxHashSet<u32> = found.iter().map(|one| one.body).collect();
+        for one in found {
+            // A note's own number that leads back is no reference.
+            if self.skipped.contains(&one.reference)
+                || page.dom.ancestors(one.reference).any(|up| up == one.body)
+                || bodies.contains(&one.reference)
+            {
+                continue;
+            }
+            let label = match self.bodies.get(&one.body) {
+                Some(label) => label.clone(),
+                None => {
+                    let mut label = one.label.clone().unwrap_or_else(|| one.marker.clone());
+                    let mut next = taken.len() + 1;
+                    while !taken.insert(label.clone()) {
+                        label = next.to_string();
+                        next += 1;
+                    }
+                    self.bodies.insert(one.body, label.clone());
+                    self.skip_number(page, one.body, &one.marker);
+                    label
+                }
+            };
+            back.entry(one.body).or_default().push(one.reference);
+            self.references.insert(one.reference, label);
+        }
+        for (body, references) in back {
+            self.skip_back(page, body, &references);
+        }
+    }
+
+    /// The note's own number at its start, as an element or as text.
+    fn skip_number(&mut self, page: &Page<'_>, body: u32, marker: &str) {
+        let dom = &page.dom;
+        let Some(first) = (body..dom.end(body)).find(|node| !dom.text(*node).trim().is_empty()) else {
+            return;
+        };
+        let written = dom.text(first);
+        let start = written.len()
+            - written.trim_start_matches(|c: char| c.is_whitespace() || c == '[' || c == '(').len();
+        let Some(rest) = written[start..].strip_prefix(marker) else { return };
+        let after =
+            rest.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '.' | ')' | ']' | ':'));
+        let alone = after.is_empty();
+        let element = dom.parent(first);
+        if alone && element != body && !dom.tag(element).is_block() {
+            let mut outer = element;
+            while dom.parent(outer) != body
+                && !dom.tag(dom.parent(outer)).is_block()
+                && marker_of(&dom.raw_text(dom.parent(outer))) == marker
+            {
+                outer = dom.parent(outer);
+            }
+            self.skipped.insert(outer);
+        } else if !alone && after.len() < rest.len() {
+            self.numbers.insert(first, written.len() - after.len());
+        }
+    }
+
+    /// Links in a note that lead to its references, with what is around them and says nothing else.
+    fn skip_back(&mut self, page: &Page<'_>, body: u32, references: &[u32]) {
+        let dom = &page.dom;
+        let mut names: FxHashSet<&str> = FxHashSet::default();
+        for &reference in references {
+            let around = dom.ancestors(reference).take(AROUND).take_while(|up| !dom.tag(*up).is_block());
+            let before = reference.checked_sub(1).into_iter().chain(reference.checked_sub(2));
+            let inside = reference..dom.end(reference);
+            for node in inside.chain(around).chain(before).filter(|node| dom.tag(*node) != Tag::Text) {
+                names.extend(names_of(dom, node));
+            }
+        }
+        for link in (body..dom.end(body)).filter(|node| dom.tag(*node) == Tag::A) {
+            let Some(href) = dom.attr(link, &local_name!("href")) else { continue };
+            let Some((_, name)) = href.rsplit_once('#') else { continue };
+            let text = dom.raw_text(link);
+            let arrow = text.contains(['↩', '↑', '⤴', '^', '⬆', '↵', '⏎', '↖'])
+                && !text.contains(char::is_alphabetic);
+            if names.contains(name) || arrow || name.contains("ref") && marker_of(&text).len() <= MAX_MARKER {
+                let mut outer = link;
+                while dom.parent(outer) != body
+                    && !dom.tag(dom.parent(outer)).is_block()
+                    && says_no_more(dom, dom.parent(outer))
+                {
+                    outer = dom.parent(outer);
+                }
+                self.skipped.insert(outer);
+            }
+        }
+    }
+}
+
+/// Beside links of a letter or a sign each, an element has signs alone.
+fn says_no_more(dom: &Dom, id: u32) -> bool {
+    let mut node = id;
+    while node < dom.end(id) {
+        if dom.tag(node) == Tag::A && marker_of(&dom.raw_text(node)).chars().count() <= MAX_MARKER {
+            node = dom.end(node);
+            continue;
+        }
+        if dom.text(node).contains(char::is_alphanumeric) {
+            return false;
+        }
+        node += 1;
+    }
+    true
+}
+
+fn names_of(dom: &Dom, id: u32) -> impl Iterator<Item = &str> {
+    [dom.attr(id, &local_name!("id")), dom.attr(id, &local_name!("name"))].into_iter().flatten()
+}
+
+/// A number without the brackets around it.
+fn marker_of(text: &str) -> String {
+    let folded = text::fold(text);
+    folded.trim_matches(|c: char| matches!(c, '[' | ']' | '(' | ')' | '.' | ' ' | '^')).to_owned()
+}
+
+fn is_marker(marker: &str, raised: bool) -> bool {
+    let count = marker.chars().count();
+    let number = marker.bytes().all(|b| b.is_ascii_digit());
+    let signs = marker.chars().all(|c| matches!(c, '*' | '†' | '‡' | '§' | '¶' | '※'));
+    (1..=MAX_MARKER).contains(&count)
+        && (number || signs || raised && marker.chars().all(char::is_alphanumeric))
+}
+
+struct Finder<'a, 'b> {
+    page: &'a Page<'b>,
+    selection: &'a Selection,
+    /// By id or name: its element.
+    targets: Option<FxHashMap<&'a str, u32>>,
+}
+
+impl<'a> Finder<'a, '_> {
+    fn by_link(&mut self, link: u32) -> Option<Found> {
+        let dom = &self.page.dom;
+        let href = dom.attr(link, &local_name!("href"))?.trim();
+        let (file, name) = href.split_once('#').filter(|(_, name)| !name.is_empty())?;
+        if !file.is_empty() && self.page.resolve(file)? != self.page.url?.as_str().split('#').next()? {
+            let own = self.page.url?.path().rsplit('/').next()?;
+            if own.is_empty() || file.rsplit('/').next() != Some(own) {
+                return None;
+            }
+        }
+        let raised =
+            std::iter::once(dom.parent(link)).chain(dom.children(link)).any(|node| dom.tag(node) == Tag::Sup);
+        let named = self.is_named(link) || self.is_named(dom.parent(link));
+        let marker = marker_of(&dom.raw_text(link));
+        if !is_marker(&marker, raised || named) {
+            return None;
+        }
+        let target = self.target(name)?;
+        let body = self.body(target).filter(|body| !(*body..dom.end(*body)).contains(&link))?;
+        let back = (body..dom.end(body)).filter(|node| dom.tag(*node) == Tag::A).any(|node| {
+            let href = dom.attr(node, &local_name!("href")).and_then(|href| href.rsplit_once('#'));
+            let Some((_, name)) = href else { return false };
+            let near = |id: u32| names_of(dom, id).any(|own| own == name);
+            near(link) || dom.ancestors(link).take(AROUND).any(near) || name.contains("ref")
+        });
+        let is_note =
+            back || self.is_note(body, name) && (raised || named || marker_starts(dom, body, &marker));
+        is_note.then(|| Found { reference: self.whole(link), body, label: label_of(name), marker })
+    }
+
+    /// The reference with the brackets and the height around it.
+    fn whole(&self, link: u32) -> u32 {
+        let dom = &self.page.dom;
+        let parent = dom.parent(link);
+        let alone = marker_of(&dom.raw_text(parent)) == marker_of(&dom.raw_text(link));
+        let inline = !dom.tag(parent).is_block() && dom.tag(parent) != Tag::Document;
+        if alone && inline { parent } else { link }
+    }
+
+    fn target(&mut self, name: &str) -> Option<u32> {
+        let dom = &self.page.dom;
+        let targets = self.targets.get_or_insert_with(|| {
+            let mut targets = FxHashMap::default();
+            for id in (0..dom.len()).filter(|id| dom.tag(*id) != Tag::Text) {
+                names_of(dom, id).for_each(|name| {
+                    targets.entry(name).or_insert(id);
+                });
+            }
+            targets
+        });
+        targets.get(name).copied().or_else(|| {
+            // Percent signs in the link, letters in the id.
+            let decoded = name.replace("%3A", ":").replace("%20", " ");
+            targets.get(decoded.as_str()).copied()
+        })
+    }
+
+    /// The block that a target names, if it is written: a paragraph, an item, or a box of some.
+    fn body(&self, target: u32) -> Option<u32> {
+        let dom = &self.page.dom;
+        let mut body = target;
+        while !dom.tag(body).is_block() {
+            body = dom.parent(body);
+            if body == NONE {
+                return None;
+            }
+        }
+        let item = dom.ancestors(body).take(2).find(|up| dom.tag(*up) == Tag::Li);
+        if let Some(item) = item.filter(|item| first_block(dom, *item) == body) {
+            body = item;
+        }
+        let fits = matches!(dom.tag(body), Tag::Li | Tag::P | Tag::Div | Tag::Aside | Tag::Dd | Tag::Section);
+        let amount = self.page.amount(body);
+        let written = dom.ancestors(body).chain([body]).all(|up| !self.selection.drop[up as usize]);
+        let inside = self.selection.roots.iter().any(|root| (*root..dom.end(*root)).contains(&body));
+        let heading = (body..dom.end(body)).any(|node| dom.tag(node).heading_level().is_some());
+        (fits && written && inside && !heading && (1..=MAX_NOTE).contains(&amount.chars)).then_some(body)
+    }
+
+    fn is_named(&self, id: u32) -> bool {
+        let names = &self.page.rules.extraction.markdown.notes;
+        self.page.dom.attrs(id).any(|(name, value)| {
+            let told = matches!(&**name, "class" | "role" | "id" | "epub:type" | "rel" | "data-type");
+            told && names.iter().any(|note| value.contains(note.as_str()))
+        })
+    }
+
+    /// The element, its name or what is around it is called a note.
+    fn is_note(&self, body: u32, name: &str) -> bool {
+        let names = &self.page.rules.extraction.markdown.notes;
+        names.iter().any(|note| name.contains(note.as_str()))
+            || self.is_named(body)
+            || self.page.dom.ancestors(body).take(AROUND).any(|up| self.is_named(up))
+            || name.starts_with("fn")
+    }
+}
+
+/// The label that an author of Markdown gave a note: what processors write behind `fn-` or `fn:`.
+fn label_of(name: &str) -> Option<String> {
+    let name = name.strip_prefix("user-content-").unwrap_or(name);
+    let label = name.strip_prefix("fn-").or_else(|| name.strip_prefix("fn:"))?;
+    let plain = label.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
+    (plain && (1..=MAX_LABEL).contains(&label.len())).then(|| label.to_owned())
+}
+
+/// A longer name is made by a machine (bytes).
+const MAX_LABEL: usize = 20;
+
+fn first_block(dom: &Dom, id: u32) -> u32 {
+    dom.children(id).find(|child| dom.tag(*child).is_block()).unwrap_or(id)
+}
+
+fn marker_starts(dom: &Dom, body: u32, marker: &str) -> bool {
+    let text = text::fold(&dom.raw_text(body));
+    let text = text.trim_start_matches(['[', '(']);
+    text.strip_prefix(marker).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
+}
+
+/// References without links: raised numbers in the text, and at its end paragraphs that begin with the same raised
+/// numbers, one after the other from 1 on.
+fn by_number(page: &Page<'_>, selection: &Selection) -> Vec<Found> {
+    let dom = &page.dom;
+    let mut raised: Vec<(u32, String)> = Vec::new();
+    for &root in &selection.roots {
+        let sups = (root..dom.end(root)).filter(|id| dom.tag(*id) == Tag::Sup && page.is_visible(*id));
+        raised.extend(sups.filter(|id| !selection.drop[*id as usize]).filter_map(|id| {
+            let marker = marker_of(&dom.raw_text(id));
+            (!marker.is_empty() && marker.len() <= 3 && marker.bytes().all(|b| b.is_ascii_digit()))
+                .then_some((id, marker))
+        }));
+    }
+    let starts = |id: u32| {
+        let parent = dom.parent(id);
+        let before = (parent + 1..id).all(|node| dom.text(node).trim().is_empty());
+        (before && matches!(dom.tag(parent), Tag::P | Tag::Li | Tag::Div)).then_some(parent)
+    };
+    let bodies: Vec<(u32, &String)> =
+        raised.iter().filter_map(|(id, marker)| Some((starts(*id)?, marker))).collect();
+    let in_order = bodies.iter().zip(1..).all(|((_, marker), number)| **marker == number.to_string());
+    if bodies.is_empty() || !in_order {
+        return Vec::new();
+    }
+    let Some(first) = bodies.first().map(|(id, _)| *id) else { return Vec::new() };
+    let references = raised.iter().filter(|(id, _)| *id < first);
+    let found: Vec<Found> = references
+        .filter_map(|(id, marker)| {
+            let (body, _) = bodies.iter().find(|(_, own)| *own == marker)?;
+            Some(Found { reference: *id, body: *body, label: None, marker: marker.clone() })
+        })
+        .collect();
+    // Each note is referred to, and powers of units are not all notes.
+    let all = bodies.iter().all(|(body, _)| found.iter().any(|one| one.body == *body));
+    if all { found } else { Vec::new() }
+}
