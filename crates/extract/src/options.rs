@@ -64,9 +64,11 @@ choice! {
 choice! {
     /// What becomes of links in Markdown.
     LinkStyle {
-        /// `[text](url)`.
+        /// `[text](url)` for each link, places in the page too.
         #[default]
         Keep = "keep",
+        /// `[text](url)` where an address stands for the first time, else the text alone, as for links to the page itself.
+        Once = "once",
         /// The text alone.
         Strip = "strip",
         /// `[text][1]`, with the addresses at the end.

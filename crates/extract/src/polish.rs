@@ -4,7 +4,7 @@ use crate::{
     edges,
     explain::Trace,
     metadata,
-    render::{Kind, Piece},
+    render::{self, Kind, Piece},
     rules::Rules,
     text, words,
 };
@@ -53,7 +53,8 @@ pub(crate) fn pieces(
         drop_asides_and_sections(&mut all, rules, genre);
     }
     // A page that has nothing but headings is about them.
-    let headings_only = pieces.iter().all(|piece| matches!(piece.kind, Kind::Heading(_)));
+    let headings_only =
+        pieces.iter().all(|piece| matches!(piece.kind, Kind::Heading(_)) || piece.text == render::RULE);
     while pieces.last().is_some_and(|piece| {
         is_edge_line(piece, rules) || matches!(piece.kind, Kind::Heading(_)) && !headings_only
     }) {

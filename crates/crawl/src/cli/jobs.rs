@@ -52,7 +52,7 @@ pub struct ExtractArgs {
     /// Trade: precision, recall, balanced
     #[arg(long, default_value = "balanced")]
     pub favor: crawl_extract::Favor,
-    /// Links in the text: keep, strip, reference
+    /// Links in the text: keep, once, strip, reference
     #[arg(long, default_value = "keep")]
     pub links: crawl_extract::LinkStyle,
     /// Keep images

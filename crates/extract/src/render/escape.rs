@@ -13,15 +13,16 @@ pub(super) struct Paragraph {
 }
 
 impl Paragraph {
-    /// Reads the prose of a paragraph. `marked`: marks are put around parts of it; `formula`: a formula stands in it.
-    pub(super) fn of(prose: &str, marked: bool, formula: bool, numbers: bool) -> Self {
+    /// Reads the prose of a paragraph, and the whole of it with a sign for each mark. `marked`: marks are put around parts of
+    /// it; `formula`: a formula stands in it.
+    pub(super) fn of(prose: &str, whole: &str, marked: bool, formula: bool, numbers: bool) -> Self {
         let several = |mark: u8| memchr::memchr_iter(mark, prose.as_bytes()).take(2).count() > 1;
         let any = |mark: u8| memchr::memchr(mark, prose.as_bytes()).is_some();
         Self {
             stars: several(b'*') || marked && any(b'*'),
             underscores: several(b'_') || marked && any(b'_'),
             tildes: several(b'~') || marked && any(b'~'),
-            dollars: formula && any(b'$') || encloses(prose),
+            dollars: any(b'$') && (formula || encloses(whole)),
             numbers,
         }
     }
@@ -108,7 +109,7 @@ fn is_read(
                 || next == Some('^')
                 || paragraph.numbers && next.is_some_and(|c| c.is_ascii_digit())
         }
-        ']' => around.in_link || matches!(next, Some('(' | '[')),
+        ']' => around.in_link || matches!(next, Some('(' | '[' | ':')),
         '!' => rest.is_empty() && next == Some('['),
         '<' => next.is_some_and(|c| c.is_ascii_alphabetic() || matches!(c, '/' | '!' | '?')),
         '&' => is_entity(rest),
@@ -144,10 +145,7 @@ pub(super) fn escape_start(line: &mut String, first: bool, item: bool) {
         Some(b'>') => true,
         Some(b'~') => bytes.starts_with(b"~~~"),
         Some(b'=') => !first && bytes.iter().all(|b| matches!(b, b'=' | b' ')),
-        Some(b'[') => {
-            line.find(']').is_some_and(|at| bytes.get(at + 1) == Some(&b':'))
-                || item && matches!(bytes, [b'[', b' ' | b'x' | b'X', b']', ..]) && ends(3)
-        }
+        Some(b'[') => item && matches!(bytes, [b'[', b' ' | b'x' | b'X', b']', ..]) && ends(3),
         _ => is_rule(bytes) || !first && is_border(bytes),
     };
     if special {
@@ -181,7 +179,7 @@ mod tests {
     fn escaped(prose: &str) -> String {
         let mut out = String::new();
         let around = Around { next: None, in_link: false, behind_note: false };
-        push(&mut out, prose, around, Paragraph::of(prose, false, false, false));
+        push(&mut out, prose, around, Paragraph::of(prose, prose, false, false, false));
         out
     }
 
@@ -196,8 +194,6 @@ mod tests {
             ("1.5 a", "1.5 a"),
             ("> a", "\\> a"),
             ("---", "\\---"),
-            ("[a]: b", "\\[a]: b"),
-            ("[a] b", "[a] b"),
         ] {
             let mut line = text.to_owned();
             escape_start(&mut line, true, false);
@@ -214,7 +210,7 @@ mod tests {
             ("snake_case_name", "snake_case_name"),
             ("_c_", "\\_c\\_"),
             ("Vec<F> < 3", "Vec\\<F> < 3"),
-            ("[a](b) [c]", "[a\\](b) [c]"),
+            ("[a](b) [c] [d]: e", "[a\\](b) [c] [d\\]: e"),
             ("&copy; & Co; &", "\\&copy; & Co; &"),
             ("$5 and $10", "$5 and $10"),
             ("$a$", "\\$a\\$"),

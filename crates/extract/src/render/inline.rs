@@ -131,19 +131,28 @@ impl Inline {
     /// Drops what stands behind a place.
     pub(super) fn truncate(&mut self, len: usize) {
         self.text.truncate(len);
-        self.spans.retain(|span| span.range.start < len);
-        self.spans.iter_mut().for_each(|span| span.range.end = span.range.end.min(len));
+        // Spans end in the order of the list.
+        while self.spans.pop_if(|span| span.range.start >= len).is_some() {}
+        for span in self.spans.iter_mut().rev().take_while(|span| span.range.end > len) {
+            span.range.end = len;
+        }
     }
 
     /// Starts the next block: elements that are still open go on in it. What is open has its mark on what was written, and a
     /// link is spelled in the first block that it holds.
     pub(super) fn end_block(&mut self) -> Vec<Span> {
         let empty = self.text.trim_matches([' ', '\n']).is_empty();
+        let mut seen: Vec<std::mem::Discriminant<Mark>> = Vec::new();
         for at in (0..self.open.len()).rev() {
             let range = self.trimmed(self.open[at].start);
             let open = &mut self.open[at];
             open.start = 0;
             if let (Some(range), Some(mark), false) = (range, &open.mark, empty) {
+                let kind = std::mem::discriminant(mark);
+                if seen.contains(&kind) {
+                    continue;
+                }
+                seen.push(kind);
                 let mark = mark.clone();
                 if matches!(mark, Mark::Link { .. }) {
                     open.mark = None;

@@ -4,7 +4,7 @@ use super::{
     escape::{self, Around, Paragraph},
     inline::{Mark, Span},
 };
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::{cmp::Reverse, ops::Range};
 
 /// What kind of block a text is written for.
@@ -42,10 +42,22 @@ enum Token<'a> {
 pub(super) fn write(text: &str, spans: &[Span], place: Place) -> String {
     let one_line = place.heading || place.cell;
     let mut out = String::with_capacity(text.len() + 16);
+    let mut parts: Vec<Part<'_>> = spans
+        .iter()
+        .enumerate()
+        .map(|(order, span)| Part { range: span.range.clone(), mark: &span.mark, order: 2 * order + 1 })
+        .collect();
+    parts.sort_by_key(|part| part.range.start);
+    let mut parts = parts.into_iter().peekable();
+    // Marks that go on in the next paragraph.
+    let mut open: Vec<Part<'_>> = Vec::new();
     let mut from = 0;
     loop {
         let end = if one_line { None } else { text[from..].find("\n\n") }.map_or(text.len(), |at| from + at);
-        let written = paragraph(text, spans, from..end, place);
+        let mut here = std::mem::take(&mut open);
+        here.extend(std::iter::from_fn(|| parts.next_if(|part| part.range.start < end)));
+        open.extend(here.iter().filter(|part| part.range.end > end).cloned());
+        let written = paragraph(text, here, from..end, place);
         if !written.is_empty() {
             if !out.is_empty() {
                 out.push_str("\n\n");
@@ -61,15 +73,27 @@ pub(super) fn write(text: &str, spans: &[Span], place: Place) -> String {
 
 const BOLD: Mark = Mark::Strong;
 
-fn paragraph(text: &str, spans: &[Span], range: Range<usize>, place: Place) -> String {
+fn paragraph(text: &str, parts: Vec<Part<'_>>, range: Range<usize>, place: Place) -> String {
     let Some(range) = trimmed(text, range) else { return String::new() };
-    let mut parts = clipped(text, spans, &range, place);
-    if place.bold && parts.iter().all(|part| *part.mark != Mark::Code || part.range != range) {
-        parts.push(Part { range: range.clone(), mark: &BOLD, order: 2 * spans.len() + 1 });
+    let mut parts = clipped(text, parts, &range);
+    // Code and links stand out by themselves.
+    let stands_out =
+        |part: &Part<'_>| part.range == range && matches!(part.mark, Mark::Code | Mark::Link { .. });
+    if place.bold && !parts.iter().any(stands_out) {
+        parts.push(Part { range: range.clone(), mark: &BOLD, order: usize::MAX });
+    }
+    if place.heading {
+        // A heading is bold as it is.
+        parts.retain(|part| *part.mark != Mark::Strong || part.range != range);
     }
     sort(&mut parts);
     let mut parts = nested(text, parts);
-    fit(text, &mut parts, &range);
+    // A mark that goes was the border of another one.
+    for _ in 0..MAX_FITS {
+        if !fit(text, &mut parts, &range) {
+            break;
+        }
+    }
     let tokens = tokens(text, &parts, range);
     let lines = emit(&tokens, place);
     starts(&lines, place)
@@ -82,14 +106,14 @@ fn trimmed(text: &str, range: Range<usize>) -> Option<Range<usize>> {
     (start < end).then_some(start..end)
 }
 
-fn clipped<'a>(text: &str, spans: &'a [Span], range: &Range<usize>, place: Place) -> Vec<Part<'a>> {
-    let all = spans.iter().enumerate().filter(|(_, span)| !(place.heading && span.mark == Mark::Strong));
-    all.filter_map(|(order, span)| {
-        let inside = span.range.start.max(range.start)..span.range.end.min(range.end);
-        let range = if span.mark == Mark::Raw { inside } else { trimmed(text, inside)? };
-        (range.start < range.end).then_some(Part { range, mark: &span.mark, order: 2 * order + 1 })
-    })
-    .collect()
+/// The parts as far as they stand in a paragraph.
+fn clipped<'a>(text: &str, parts: Vec<Part<'a>>, range: &Range<usize>) -> Vec<Part<'a>> {
+    let inside = parts.into_iter().filter_map(|part| {
+        let inside = part.range.start.max(range.start)..part.range.end.min(range.end);
+        let range = if *part.mark == Mark::Raw { inside } else { trimmed(text, inside)? };
+        (range.start < range.end).then_some(Part { range, ..part })
+    });
+    inside.collect()
 }
 
 /// Outer marks before inner ones.
@@ -120,7 +144,9 @@ fn nested<'a>(text: &str, parts: Vec<Part<'a>>) -> Vec<Part<'a>> {
             code.take().into_iter().for_each(|code| end_code(code, &mut out));
         }
         let same = |last: &Part<'_>| std::mem::discriminant(last.mark) == std::mem::discriminant(part.mark);
-        if open.iter().any(|last| same(last) || *last.mark == Mark::Raw) {
+        let within = open.iter().filter(|last| same(last)).count();
+        let accent = *part.mark == Mark::Em && within == 1 && is_apart(text, &part.range);
+        if within > 0 && !accent || open.iter().any(|last| *last.mark == Mark::Raw) {
             continue;
         }
         let links = matches!(part.mark, Mark::Link { .. } | Mark::Raw);
@@ -154,6 +180,12 @@ fn nested<'a>(text: &str, parts: Vec<Part<'a>>) -> Vec<Part<'a>> {
     out
 }
 
+/// No letter touches a range: there italics in italics can be marked.
+fn is_apart(text: &str, range: &Range<usize>) -> bool {
+    let outside = [text[..range.start].chars().next_back(), text[range.end..].chars().next()];
+    outside.into_iter().flatten().all(|c| !c.is_alphanumeric() && c != '_')
+}
+
 const fn is_emphasis(mark: &Mark) -> bool {
     matches!(mark, Mark::Strong | Mark::Em | Mark::Del)
 }
@@ -172,9 +204,10 @@ struct Borders {
 }
 
 impl Borders {
-    fn of(parts: &[Part<'_>]) -> Self {
+    /// The borders of the parts that are not left out.
+    fn of(parts: &[Part<'_>], left_out: &[&Mark]) -> Self {
         let mut borders = Self::default();
-        for part in parts.iter().filter(|part| !is_emphasis(part.mark)) {
+        for part in parts.iter().filter(|part| !left_out.contains(&part.mark)) {
             for (side, at) in [(&mut borders.starts, part.range.start), (&mut borders.ends, part.range.end)] {
                 let (least, most) = side.entry(at).or_insert((part.order, part.order));
                 *least = part.order.min(*least);
@@ -188,34 +221,51 @@ impl Borders {
     }
 }
 
+/// Marks that depend on each other deeper than this are left as they are.
+const MAX_FITS: usize = 8;
+
 /// Moves marks of emphasis off punctuation where they would not be read (`a**「b」**c`), and leaves out those that still
-/// would not.
-fn fit(text: &str, parts: &mut Vec<Part<'_>>, all: &Range<usize>) {
+/// would not. Returns true if a mark was moved or left out.
+fn fit(text: &str, parts: &mut Vec<Part<'_>>, all: &Range<usize>) -> bool {
     if !parts.iter().any(|part| is_emphasis(part.mark)) {
-        return;
+        return false;
     }
-    let borders = Borders::of(parts);
+    let mut changed = false;
+    // Some libraries look past waves at what stands behind them, others take them for punctuation.
+    let stars = [&[&Mark::Strong, &Mark::Em, &Mark::Del][..], &[&Mark::Strong, &Mark::Em]];
+    let stars = stars.map(|left_out| Borders::of(parts, left_out));
+    let waves = Borders::of(parts, &[&Mark::Del]);
     let before = |at: usize| text[all.start..at].chars().next_back();
     let after = |at: usize| text[at..all.end].chars().next();
     let is_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
     for part in parts.iter_mut().filter(|part| is_emphasis(part.mark)) {
         let order = part.order;
-        let inner = |side: &FxHashMap<usize, (usize, usize)>, at| {
-            side.get(&at).is_some_and(|(least, _)| *least < order)
-        };
-        let outer = |side: &FxHashMap<usize, (usize, usize)>, at| {
-            side.get(&at).is_some_and(|(_, most)| *most > order)
+        let is_del = *part.mark == Mark::Del;
+        let borders = if is_del { &waves } else { &stars[0] };
+        let stands = |borders: &Borders, at: usize, starts: bool| {
+            let (own, other) =
+                if starts { (&borders.starts, &borders.ends) } else { (&borders.ends, &borders.starts) };
+            let outer = own.get(&at).is_some_and(|(_, most)| *most > order);
+            let inner = own.get(&at).is_some_and(|(least, _)| *least < order);
+            (other.contains_key(&at) || outer, inner)
         };
         let Range { mut start, mut end } = part.range.clone();
         let mut stuck = false;
-        if is_word(before(start)) && !borders.ends.contains_key(&start) && !outer(&borders.starts, start) {
-            stuck |= inner(&borders.starts, start);
-            start += after(start).filter(|c| is_punctuation(*c)).map_or(0, char::len_utf8);
+        for (at, starts) in [(start, true), (end, false)] {
+            if !is_word(if starts { before(at) } else { after(at) }) {
+                continue;
+            }
+            let (beside, holds) = stands(borders, at, starts);
+            if !beside {
+                stuck |= holds;
+                let edge = if starts { after(at) } else { before(at) };
+                let moved = edge.filter(|c| is_punctuation(*c)).map_or(0, char::len_utf8);
+                if starts { start += moved } else { end -= moved }
+            }
+            let (beside, holds) = stands(&stars[1], at, starts);
+            stuck |= !is_del && !beside && holds;
         }
-        if is_word(after(end)) && !borders.starts.contains_key(&end) && !outer(&borders.ends, end) {
-            stuck |= inner(&borders.ends, end);
-            end -= before(end).filter(|c| is_punctuation(*c)).map_or(0, char::len_utf8);
-        }
+        changed |= stuck || (start, end) != (part.range.start, part.range.end);
         if stuck {
             match borders.links.get(&part.range) {
                 // Inside of the link's brackets the mark is read.
@@ -227,7 +277,31 @@ fn fit(text: &str, parts: &mut Vec<Part<'_>>, all: &Range<usize>) {
         }
     }
     parts.retain(|part| part.range.start < part.range.end);
+    let before = parts.len();
     sort(parts);
+    part_runs(text, parts);
+    changed || parts.len() < before
+}
+
+/// Leaves out italics that touch bold text and hold some, or touch it at punctuation: the stars of both would be one run,
+/// which is read otherwise.
+fn part_runs(text: &str, parts: &mut Vec<Part<'_>>) {
+    let bold: Vec<Range<usize>> =
+        parts.iter().filter(|part| *part.mark == Mark::Strong).map(|part| part.range.clone()).collect();
+    let starts: FxHashSet<usize> = bold.iter().map(|range| range.start).collect();
+    let ends: FxHashSet<usize> = bold.iter().map(|range| range.end).collect();
+    let is_plain = |at: usize| {
+        let sides = [text[..at].chars().next_back(), text[at..].chars().next()];
+        sides.into_iter().all(|side| side.is_some_and(char::is_alphanumeric))
+    };
+    parts.retain(|part| {
+        let Range { start, end } = part.range;
+        // The parts are in order.
+        let first = bold.partition_point(|range| range.start < start);
+        let holds = bold.get(first).is_some_and(|range| range.start < end);
+        let touches = |at: usize, side: &FxHashSet<usize>| side.contains(&at) && (holds || !is_plain(at));
+        *part.mark != Mark::Em || !touches(start, &ends) && !touches(end, &starts)
+    });
 }
 
 fn tokens<'a>(text: &'a str, parts: &[Part<'a>], range: Range<usize>) -> Vec<Token<'a>> {
@@ -285,35 +359,46 @@ impl<'a> Tokens<'a> {
 
 fn emit(tokens: &[Token<'_>], place: Place) -> String {
     let mut out = Writer { out: String::new(), place, ..Writer::default() };
-    let (mut raw, mut code) = (false, false);
-    let mut prose = String::new();
-    let (mut marked, mut formula) = (false, false);
-    for token in tokens {
-        match token {
-            Token::Open(mark) => {
-                raw |= **mark == Mark::Raw;
-                code |= **mark == Mark::Code;
-                marked |= is_emphasis(mark);
-            }
-            Token::Close(mark) => {
-                raw &= **mark != Mark::Raw;
-                code &= **mark != Mark::Code;
-            }
-            Token::Text(text) if raw => formula |= text.starts_with('$'),
-            Token::Text(text) if !code => prose.push_str(text),
-            Token::Text(_) => {}
-        }
-    }
-    out.paragraph = Paragraph::of(&prose, marked, formula, place.numbers);
+    out.paragraph = read(tokens, place);
     for (at, token) in tokens.iter().enumerate() {
         let next = tokens.get(at + 1).copied();
         match *token {
-            Token::Open(mark) => out.open(mark, next),
+            Token::Open(mark) => out.open(mark, &tokens[at + 1..]),
             Token::Close(mark) => out.close(mark),
             Token::Text(text) => out.text(text, next),
         }
     }
     out.out
+}
+
+/// Reads what the escapes of a paragraph depend on.
+fn read(tokens: &[Token<'_>], place: Place) -> Paragraph {
+    let (mut raw, mut code, mut marked, mut formula) = (false, false, false, false);
+    let mut prose = String::new();
+    // The paragraph as it is read by whoever looks for formulas first: inside of code, and with a sign for each mark.
+    let mut whole = String::new();
+    for token in tokens {
+        match token {
+            Token::Open(mark) | Token::Close(mark) => {
+                let open = matches!(token, Token::Open(_));
+                match mark {
+                    Mark::Raw => raw = open,
+                    Mark::Code => code = open,
+                    _ => {}
+                }
+                marked |= is_emphasis(mark);
+                whole.push('*');
+            }
+            Token::Text(text) => {
+                formula |= raw && text.starts_with('$');
+                whole.push_str(text);
+                if !raw && !code {
+                    prose.push_str(text);
+                }
+            }
+        }
+    }
+    Paragraph::of(&prose, &whole, marked, formula, place.numbers)
 }
 
 #[derive(Default)]
@@ -326,21 +411,30 @@ struct Writer {
     behind_note: bool,
     /// Where the code that is open began.
     code: Option<usize>,
-    /// The mark of the emphasis that is open.
-    em: char,
+    /// Bold text is open.
+    bold: bool,
+    /// The marks of the italics that are open.
+    em: Vec<char>,
 }
 
 impl Writer {
-    fn open(&mut self, mark: &Mark, next: Option<Token<'_>>) {
+    fn open(&mut self, mark: &Mark, next: &[Token<'_>]) {
         self.behind_note = false;
         match mark {
-            Mark::Strong => self.out.push_str("**"),
+            Mark::Strong => {
+                self.bold = true;
+                self.out.push_str("**");
+            }
             Mark::Del => self.out.push_str("~~"),
             Mark::Em => {
-                // Three stars are read as bold in italics.
-                let in_bold = self.out.ends_with("**") && !matches!(next, Some(Token::Open(Mark::Strong)));
-                self.em = if in_bold { '_' } else { '*' };
-                self.out.push(self.em);
+                let mark = match self.em.last() {
+                    Some('_') => '*',
+                    Some(_) => '_',
+                    None if self.meets_bold(next) => '_',
+                    None => '*',
+                };
+                self.em.push(mark);
+                self.out.push(mark);
             }
             Mark::Sup => self.out.push_str("<sup>"),
             Mark::Sub => self.out.push_str("<sub>"),
@@ -353,11 +447,41 @@ impl Writer {
         }
     }
 
+    /// Italics in bold text or around it: stars of both are read otherwise where they touch. Where a letter touches the
+    /// italics outside, only stars are read.
+    fn meets_bold(&self, next: &[Token<'_>]) -> bool {
+        let is_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+        let mut depth = 1;
+        let end = next.iter().position(|token| {
+            depth += match token {
+                Token::Open(Mark::Em) => 1,
+                Token::Close(Mark::Em) => -1,
+                _ => 0,
+            };
+            depth == 0
+        });
+        let end = end.unwrap_or(next.len());
+        let holds = next[..end].iter().any(|token| matches!(token, Token::Open(Mark::Strong)));
+        if !holds && !self.bold
+            || is_word(self.out.trim_end_matches(['*', '~', '_', '[']).chars().next_back())
+        {
+            return false;
+        }
+        let behind = next.iter().skip(end + 1).find_map(|token| match token {
+            Token::Text(text) => text.chars().next(),
+            Token::Open(mark) | Token::Close(mark) => (!is_emphasis(mark)).then_some('['),
+        });
+        !is_word(behind)
+    }
+
     fn close(&mut self, mark: &Mark) {
         match mark {
-            Mark::Strong => self.out.push_str("**"),
+            Mark::Strong => {
+                self.bold = false;
+                self.out.push_str("**");
+            }
             Mark::Del => self.out.push_str("~~"),
-            Mark::Em => self.out.push(self.em),
+            Mark::Em => self.out.push(self.em.pop().unwrap_or('*')),
             Mark::Sup => self.out.push_str("</sup>"),
             Mark::Sub => self.out.push_str("</sub>"),
             Mark::Code => self.close_code(),
@@ -444,6 +568,6 @@ fn starts(lines: &str, place: Place) -> String {
 pub(super) fn write_label(text: &str, place: Place) -> String {
     let mut out = String::with_capacity(text.len());
     let around = Around { next: Some(']'), in_link: true, behind_note: false };
-    escape::push(&mut out, text, around, Paragraph::of(text, false, false, place.numbers));
+    escape::push(&mut out, text, around, Paragraph::of(text, text, false, false, place.numbers));
     out
 }

@@ -13,6 +13,9 @@ use crate::{
 };
 pub(crate) use walk::pieces;
 
+/// A change of topic without a heading.
+pub(crate) const RULE: &str = "---";
+
 /// What a piece of text is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -122,6 +125,9 @@ fn used(text: &str, most: usize) -> Vec<usize> {
     numbers.dedup();
     numbers
 }
+
+#[cfg(test)]
+mod contract_tests;
 
 #[cfg(test)]
 mod tests {

@@ -11,12 +11,16 @@ pub(super) struct Table {
     spans: Vec<u32>,
     /// A row was ended.
     ended: bool,
+    /// The first row is in a head, be it empty.
+    head: bool,
+    /// A cell of the body is a head.
+    body_heads: bool,
 }
 
 /// Cells that span more rows or columns than this are counted as if they spanned so many.
 const MAX_SPAN: u32 = 50;
 /// A cell beyond this column spans no rows: its row would have to be filled up to it.
-const MAX_COLUMN: usize = 200;
+const MAX_COLUMN: usize = 50;
 
 impl Table {
     pub(super) fn is_empty(&self) -> bool {
@@ -37,6 +41,9 @@ impl Table {
             value.unwrap_or(1).clamp(1, MAX_SPAN)
         };
         if self.rows.is_empty() || std::mem::take(&mut self.ended) {
+            let head = page.dom.ancestors(id).take(2).any(|up| page.dom.tag(up) == Tag::Thead);
+            self.head |= head && self.rows.is_empty();
+            self.body_heads |= !head && page.dom.tag(id) == Tag::Th;
             self.rows.push(Vec::new());
         }
         let Some(row) = self.rows.last_mut() else { return };
@@ -111,7 +118,10 @@ impl Table {
     pub(super) fn write(&self, markdown: bool) -> String {
         let width = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let mut out = String::new();
-        let rows = self.rows.iter().filter(|row| !row.iter().all(String::is_empty));
+        let is_kept = |(at, row): &(usize, &Vec<String>)| {
+            markdown && self.head && !self.body_heads && *at == 0 || !row.iter().all(String::is_empty)
+        };
+        let rows = self.rows.iter().enumerate().filter(is_kept).map(|(_, row)| row);
         for (index, row) in rows.enumerate() {
             if index > 0 {
                 out.push('\n');

@@ -10,7 +10,7 @@ mod media;
 mod notes;
 
 use super::{
-    Gap, Kind, Piece, Style,
+    Gap, Kind, Piece, RULE, Style,
     inline::{Inline, Mark, is_invisible},
     markdown::{self, Place},
     table::{self, Table},
@@ -27,8 +27,6 @@ use std::ops::Range;
 const MAX_PREFIXES: usize = 12;
 /// Inline marks around longer text are left out: they would be moved again and again.
 const MAX_MARKED: usize = 4000;
-/// A thematic break.
-const RULE: &str = "---";
 
 /// Marks in front of the lines of a block: of a list item, a quote, a definition.
 #[derive(Debug)]
@@ -278,10 +276,12 @@ impl Walk<'_> {
 
     /// A change of topic without a heading. In plain text nothing stands for it.
     fn rule(&mut self) {
-        self.want(Gap::Blank);
+        self.want(self.block_gap(Tag::Hr));
         let repeated = self.pieces.last().is_none_or(|last| last.text == RULE);
-        if self.style.markdown && !repeated && self.prefixes.is_empty() && self.table.is_none() {
-            self.put(Kind::Paragraph, RULE.to_owned());
+        if self.style.markdown && !repeated && self.table.is_none() {
+            // Hyphens behind the mark of an item would be one rule with it.
+            let in_item = self.prefixes.iter().any(|prefix| prefix.first != "> ");
+            self.put(Kind::Paragraph, if in_item { "***" } else { RULE }.to_owned());
             self.want(Gap::Blank);
         }
     }

@@ -7,6 +7,8 @@ use super::{
 use crate::{dom::Tag, page::Page, rules::MarkdownRules};
 use html5ever::local_name;
 
+/// Numbers of lines have fewer nodes.
+const MAX_GUTTER: u32 = 20_000;
 /// A longer word is no name of a language (bytes).
 const MAX_LANGUAGE: usize = 20;
 
@@ -36,8 +38,8 @@ impl Walk<'_> {
             Tag::Td if is_gutter(self.page, id) => true,
             Tag::Span | Tag::A if !in_code => false,
             Tag::Span | Tag::A | Tag::Div | Tag::Td | Tag::Ol | Tag::Ul | Tag::Code | Tag::Pre => {
-                are_numbers(self.page, id)
-                    && has_class(self.page, id, &self.page.rules.extraction.markdown.gutters)
+                has_class(self.page, id, &self.page.rules.extraction.markdown.gutters)
+                    && are_numbers(self.page, id)
             }
             _ => false,
         }
@@ -90,8 +92,9 @@ fn has_class(page: &Page<'_>, id: u32, names: &[String]) -> bool {
 /// The text of an element is numbers and nothing else.
 fn are_numbers(page: &Page<'_>, id: u32) -> bool {
     let dom = &page.dom;
-    let texts = || (id..dom.end(id)).map(|node| dom.text(node));
-    texts().all(|text| text.chars().all(|c| c.is_ascii_digit() || c.is_whitespace()))
+    let mut texts = (id..dom.end(id)).map(|node| dom.text(node));
+    dom.end(id) - id <= MAX_GUTTER
+        && texts.all(|text| text.chars().all(|c| c.is_ascii_digit() || c.is_whitespace()))
 }
 
 /// A cell of numbers beside a cell of code.
@@ -99,10 +102,10 @@ fn is_gutter(page: &Page<'_>, id: u32) -> bool {
     let dom = &page.dom;
     let has_pre = |cell: u32| dom.find(cell..dom.end(cell), Tag::Pre).is_some();
     let cells = || dom.children(dom.parent(id)).filter(|cell| dom.tag(*cell) == Tag::Td);
-    cells().take(3).count() == 2
-        && cells().next() == Some(id)
-        && cells().nth(1).is_some_and(has_pre)
+    cells().next() == Some(id)
         && are_numbers(page, id)
+        && cells().take(3).count() == 2
+        && cells().nth(1).is_some_and(has_pre)
 }
 
 /// The language of a code block, from what highlighters write on it, its code element or its parents.

@@ -7,6 +7,9 @@ use super::{
 use crate::{options::LinkStyle, page::Page};
 use html5ever::local_name;
 use rustc_hash::{FxHashMap, FxHashSet};
+use serde::Deserialize;
+use std::sync::LazyLock;
+use url::Url;
 
 /// What is known of the links of a text.
 pub(super) struct Links {
@@ -55,6 +58,12 @@ impl Links {
             LinkStyle::Strip => None,
             LinkStyle::Reference => Some(format!("][{}]", self.number(url))),
             LinkStyle::Keep => Some(format!("]({})", destination(&url))),
+            LinkStyle::Once if self.own.as_ref() == Some(&url) || self.spelled.contains(&url) => None,
+            LinkStyle::Once => {
+                let after = format!("]({})", destination(&url));
+                self.spelled.insert(url);
+                Some(after)
+            }
         }
     }
 }
@@ -85,8 +94,15 @@ impl Walk<'_> {
     /// The mark of a link, if its address is spelled.
     pub(super) fn link(&mut self, id: u32) -> Option<Mark> {
         let href = self.page.dom.attr(id, &local_name!("href"))?.trim();
-        if self.links.style == LinkStyle::Strip || href.starts_with('#') {
+        if self.links.style == LinkStyle::Strip || self.page.amount(id).chars == 0 && !self.style.images {
             return None;
+        }
+        let keep = self.links.style == LinkStyle::Keep;
+        if href.starts_with('#') {
+            let named =
+                keep && href.len() > 1 && href.len() <= MAX_FRAGMENT && !href.contains(char::is_whitespace);
+            return named
+                .then(|| Mark::Link { after: format!("]({})", destination(href)), url: href.to_owned() });
         }
         if href.get(..7).is_some_and(|scheme| scheme.eq_ignore_ascii_case("mailto:")) {
             let address = href.split('?').next().unwrap_or(href);
@@ -94,9 +110,33 @@ impl Walk<'_> {
             return (url.contains('@') && url.len() <= MAX_MAILTO)
                 .then(|| Mark::Link { after: format!("]({})", destination(&url)), url });
         }
-        let url = self.page.resolve(href)?;
+        let mut url = without_tracking(self.page.resolve(href)?);
+        if self.links.style == LinkStyle::Once && self.is_control(id, &url) {
+            return None;
+        }
+        if let Some((_, fragment)) = href.split_once('#').filter(|_| keep)
+            && (1..=MAX_FRAGMENT).contains(&fragment.len())
+            && fragment.bytes().all(|b| b.is_ascii_graphic() && !matches!(b, b'<' | b'>' | b'\\'))
+        {
+            url.push('#');
+            url.push_str(fragment);
+        }
         let after = self.links.after(url.clone())?;
         Some(Mark::Link { after, url })
+    }
+
+    /// A link into the own site that the site itself vouches not for does something: it fills a basket, sorts, or answers.
+    fn is_control(&self, id: u32, url: &str) -> bool {
+        let dom = &self.page.dom;
+        let button = dom.attr(id, &local_name!("role")).is_some_and(|role| role == "button");
+        let nofollow = dom.attr(id, &local_name!("rel")).is_some_and(|rel| {
+            rel.split_ascii_whitespace().any(|word| word.eq_ignore_ascii_case("nofollow"))
+        });
+        let own = || {
+            let page = self.page.url?;
+            url.strip_prefix(&page[..url::Position::BeforePath])
+        };
+        (nofollow || button) && own().is_some()
     }
 
     pub(super) fn leave_link(&mut self, id: u32) {
@@ -109,11 +149,84 @@ impl Walk<'_> {
             self.inline.truncate(range.start);
             return;
         }
-        if let Some(mark) = mark.filter(|_| range.len() <= MAX_MARKED) {
-            self.inline.mark(range, mark);
+        let Some(mark) = mark.filter(|_| range.len() <= MAX_MARKED) else { return };
+        if let Mark::Link { url, .. } = &mark
+            && is_address(&self.inline.text[range.clone()], url)
+            && self.inline.spans.last().is_none_or(|span| span.range.end <= range.start)
+            && self.links.style != LinkStyle::Reference
+        {
+            let text = self.inline.text.split_off(range.start);
+            let text = text.trim_end_matches([' ', '\n']);
+            self.inline.push_raw(&format!("<{text}>"));
+            return;
         }
+        self.inline.mark(range, mark);
     }
 }
 
+/// The text of a link is its address, which CommonMark takes between angle brackets.
+fn is_address(text: &str, url: &str) -> bool {
+    if let Some(address) = url.strip_prefix("mailto:") {
+        return text == address;
+    }
+    let whole = text.starts_with("http://") || text.starts_with("https://");
+    if !whole || text.contains(|c: char| c.is_whitespace() || c.is_control() || matches!(c, '<' | '>')) {
+        return false;
+    }
+    text == url || Url::parse(text).is_ok_and(|text| text.as_str() == url)
+}
+
+/// The parameters that do not change what an address shows: names, and beginnings of names.
+#[derive(Default, Deserialize)]
+struct Tracking {
+    prefixes: Vec<String>,
+    names: FxHashSet<String>,
+}
+
+static TRACKING: LazyLock<Tracking> = LazyLock::new(|| {
+    toml::from_str(include_str!("../../../../../config/rules/tracking_params.toml")).unwrap_or_default()
+});
+
+/// An address without the parameters that only say where a reader came from.
+fn without_tracking(url: String) -> String {
+    let Some((path, query)) = url.split_once('?') else { return url };
+    let is_tracking = |pair: &&str| {
+        let name = pair.split('=').next().unwrap_or_default().to_ascii_lowercase();
+        TRACKING.names.contains(&name)
+            || TRACKING.prefixes.iter().any(|start| name.starts_with(start.as_str()))
+    };
+    if !query.split('&').any(|pair| is_tracking(&pair)) {
+        return url;
+    }
+    let left: Vec<&str> = query.split('&').filter(|pair| !is_tracking(pair)).collect();
+    if left.is_empty() { path.to_owned() } else { format!("{path}?{}", left.join("&")) }
+}
+
+/// A longer fragment is no name of a place (bytes).
+const MAX_FRAGMENT: usize = 200;
+
 /// A longer address is no address of one reader (bytes).
 const MAX_MAILTO: usize = 320;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_of_campaigns_go() {
+        for (url, want) in [
+            ("https://a.test/x?utm_source=y", "https://a.test/x"),
+            ("https://a.test/x?id=1&fbclid=2&page=3", "https://a.test/x?id=1&page=3"),
+            ("https://a.test/x?q=utm_source", "https://a.test/x?q=utm_source"),
+        ] {
+            assert_eq!(without_tracking(url.to_owned()), want);
+        }
+    }
+
+    #[test]
+    fn addresses_with_brackets_end_where_they_end() {
+        assert_eq!(destination("https://a.test/x_(y)"), "https://a.test/x_(y)");
+        assert_eq!(destination("https://a.test/x):"), "<https://a.test/x):>");
+        assert!(is_address("https://a.test", "https://a.test/") && !is_address("a.test", "https://a.test/"));
+    }
+}

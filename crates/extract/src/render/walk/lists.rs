@@ -15,6 +15,8 @@ pub(super) struct List {
     mark: char,
     /// An item has been seen.
     begun: bool,
+    /// Pieces in front of the list.
+    pieces: usize,
 }
 
 impl Walk<'_> {
@@ -32,7 +34,7 @@ impl Walk<'_> {
             pieces == self.pieces.len() && depth == self.lists.len() && mark == usual
         });
         let mark = if follows { other } else { usual };
-        self.lists.push(List { id, next, mark, begun: false });
+        self.lists.push(List { id, next, mark, begun: false, pieces: self.pieces.len() });
         self.want(gap);
     }
 
@@ -51,6 +53,10 @@ impl Walk<'_> {
                     *number = value;
                 }
                 marker = format!("{number}{} ", list.mark);
+                // Only a list from 1 on ends a paragraph without a blank line.
+                if *number != 1 && list.pieces == self.pieces.len() {
+                    self.gap = Gap::Blank;
+                }
                 *number += 1;
             }
         }

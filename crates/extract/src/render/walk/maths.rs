@@ -7,6 +7,9 @@ use html5ever::local_name;
 /// A longer formula is written as it stands (bytes).
 const MAX_FORMULA: usize = 20_000;
 
+/// More nodes are searched for no source.
+const MAX_NODES: usize = 5_000;
+
 /// A formula in TeX.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Formula {
@@ -43,10 +46,6 @@ impl Formulas {
                     all.any |= is_source(page, id);
                     let source = dom.attr(id, &local_name!("src")).unwrap_or_default();
                     all.dollars |= rules.formula_scripts.iter().any(|name| source.contains(name.as_str()));
-                }
-                Tag::Span | Tag::Div | Tag::Other => {
-                    let class = dom.attr(id, &local_name!("class")).unwrap_or_default();
-                    all.any |= !class.is_empty() && is_named(page, id);
                 }
                 _ => {}
             }
@@ -112,7 +111,7 @@ impl Walk<'_> {
         let class = dom.attr(id, &local_name!("class")).unwrap_or_default();
         let display = class.contains("isplay")
             || dom.attrs(id).any(|(name, value)| &**name == "display" && matches!(value, "true" | "block"));
-        let inside = || id..dom.end(id);
+        let inside = || (id..dom.end(id)).take(MAX_NODES);
         let attribute =
             dom.attrs(id).find(|(name, _)| rules.formula_attributes.iter().any(|own| **own == ***name));
         let math = inside().find(|node| dom.tag(*node) == Tag::Math);
@@ -197,7 +196,8 @@ impl Walk<'_> {
         }
         let mut rest = text;
         let mut any = false;
-        while let Some((start, end, formula)) = next_formula(rest, self.formulas.dollars) {
+        let mut marks = Marks { dollars: self.formulas.dollars, unclosed: [false; 3] };
+        while let Some((start, end, formula)) = next_formula(rest, &mut marks) {
             any = true;
             self.inline.push(&rest[..start], in_link);
             if let Some(formula) =
@@ -220,22 +220,35 @@ impl Walk<'_> {
     }
 }
 
+/// The marks of formulas in a text.
+struct Marks {
+    /// Dollar signs are marks.
+    dollars: bool,
+    /// No mark that would close one of each kind is left.
+    unclosed: [bool; 3],
+}
+
 /// The first formula of a text: where it begins and ends, and its source.
-fn next_formula(text: &str, dollars: bool) -> Option<(usize, usize, String)> {
+fn next_formula(text: &str, known: &mut Marks) -> Option<(usize, usize, String)> {
     let bytes = text.as_bytes();
     let mut from = 0;
     while let Some(at) = memchr::memchr2(b'\\', b'$', bytes.get(from..)?).map(|at| from + at) {
         let rest = &text[at..];
         let marks = [("\\(", "\\)"), ("\\[", "\\]"), ("$$", "$$")];
-        for (open, close) in marks.into_iter().filter(|(open, _)| dollars || *open != "$$") {
-            if let Some(inner) = rest.strip_prefix(open)
-                && let Some(end) = inner.find(close).filter(|end| !inner[..*end].trim().is_empty())
-            {
-                let whole = open.len() + end + close.len();
-                return Some((at, at + whole, inner[..end].to_owned()));
+        for (kind, (open, close)) in marks.into_iter().enumerate() {
+            let Some(inner) = rest.strip_prefix(open).filter(|_| !known.unclosed[kind]) else { continue };
+            if open == "$$" && !known.dollars {
+                continue;
+            }
+            let Some(end) = inner.find(close) else {
+                known.unclosed[kind] = true;
+                continue;
+            };
+            if !inner[..end].trim().is_empty() {
+                return Some((at, at + open.len() + end + close.len(), inner[..end].to_owned()));
             }
         }
-        if dollars
+        if known.dollars
             && bytes[at] == b'$'
             && let Some(end) = single(&rest[1..])
         {

@@ -7,6 +7,8 @@ use super::{
 use crate::{dom::Tag, text};
 use html5ever::local_name;
 
+/// Sources of one picture that are looked at.
+const MAX_SOURCES: usize = 20;
 /// A longer alternative text is no emoji (bytes).
 const MAX_EMOJI: usize = 40;
 
@@ -51,8 +53,10 @@ impl Walk<'_> {
             value.filter(|value| !value.is_empty() && !value.starts_with("data:"))
         };
         let picture = Some(dom.parent(id)).filter(|up| dom.tag(*up) == Tag::Picture);
-        let sources =
-            picture.into_iter().flat_map(|up| dom.children(up)).filter(|node| dom.tag(*node) == Tag::Source);
+        let sources = picture
+            .into_iter()
+            .flat_map(|up| dom.children(up).take(MAX_SOURCES))
+            .filter(|node| dom.tag(*node) == Tag::Source);
         let sets = std::iter::once(id).chain(sources).flat_map(|node| {
             rules.image_candidates.iter().filter_map(move |name| Some((node, attribute(node, name)?)))
         });

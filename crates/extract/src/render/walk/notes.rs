@@ -13,6 +13,12 @@ use rustc_hash::{FxHashMap, FxHashSet};
 const MAX_MARKER: usize = 5;
 /// A longer text is not one note (characters).
 const MAX_NOTE: u32 = 6_000;
+/// More nodes are not one note.
+const MAX_NODES: u32 = 500;
+/// A page with more links of a number each is no text with notes.
+const MAX_TRIES: usize = 5_000;
+/// More nodes around a link are more than its brackets.
+const MAX_AROUND: u32 = 50;
 /// Elements around a reference that a note may lead back to.
 const AROUND: usize = 3;
 
@@ -40,7 +46,7 @@ struct Found {
 
 impl Notes {
     pub(super) fn of(page: &Page<'_>, selection: &Selection) -> Self {
-        let mut finder = Finder { page, selection, targets: None };
+        let mut finder = Finder { page, selection, targets: None, links: None, tries: 0 };
         let mut notes = Self::default();
         let mut found: Vec<Found> = Vec::new();
         for &root in &selection.roots {
@@ -199,19 +205,16 @@ struct Finder<'a, 'b> {
     selection: &'a Selection,
     /// By id or name: its element.
     targets: Option<FxHashMap<&'a str, u32>>,
+    /// By the fragment of its address: the last link.
+    links: Option<FxHashMap<&'a str, u32>>,
+    /// Links that were looked at.
+    tries: usize,
 }
 
 impl<'a> Finder<'a, '_> {
     fn by_link(&mut self, link: u32) -> Option<Found> {
         let dom = &self.page.dom;
         let href = dom.attr(link, &local_name!("href"))?.trim();
-        let (file, name) = href.split_once('#').filter(|(_, name)| !name.is_empty())?;
-        if !file.is_empty() && self.page.resolve(file)? != self.page.url?.as_str().split('#').next()? {
-            let own = self.page.url?.path().rsplit('/').next()?;
-            if own.is_empty() || file.rsplit('/').next() != Some(own) {
-                return None;
-            }
-        }
         let raised =
             std::iter::once(dom.parent(link)).chain(dom.children(link)).any(|node| dom.tag(node) == Tag::Sup);
         let named = self.is_named(link) || self.is_named(dom.parent(link));
@@ -219,7 +222,11 @@ impl<'a> Finder<'a, '_> {
         if !is_marker(&marker, raised || named) {
             return None;
         }
-        let target = self.target(name)?;
+        self.tries += 1;
+        if self.tries > MAX_TRIES {
+            return None;
+        }
+        let (name, target) = self.led_to(link, href)?;
         let body = self.body(target).filter(|body| !(*body..dom.end(*body)).contains(&link))?;
         let back = (body..dom.end(body)).filter(|node| dom.tag(*node) == Tag::A).any(|node| {
             let href = dom.attr(node, &local_name!("href")).and_then(|href| href.rsplit_once('#'));
@@ -228,14 +235,52 @@ impl<'a> Finder<'a, '_> {
             near(link) || dom.ancestors(link).take(AROUND).any(near) || name.contains("ref")
         });
         let is_note =
-            back || self.is_note(body, name) && (raised || named || marker_starts(dom, body, &marker));
-        is_note.then(|| Found { reference: self.whole(link), body, label: label_of(name), marker })
+            back || self.is_note(body, &name) && (raised || named || marker_starts(dom, body, &marker));
+        is_note.then(|| Found { reference: self.whole(link), body, label: label_of(&name), marker })
+    }
+
+    /// The place of the page that a link leads to, and its name: by its address, else for a script by its own name, which is
+    /// that of the note with `ref` in it.
+    fn led_to(&mut self, link: u32, href: &str) -> Option<(String, u32)> {
+        let dom = &self.page.dom;
+        if let Some((file, name)) = href.split_once('#').filter(|(_, name)| !name.is_empty()) {
+            let own = || self.page.url?.path().rsplit('/').next().filter(|own| !own.is_empty());
+            if !file.is_empty() && file.rsplit('/').next() != own() {
+                return None;
+            }
+            let target = self.target(name).or_else(|| self.way_back(link, name))?;
+            return Some((name.to_owned(), target));
+        }
+        let own = names_of(dom, link).chain(names_of(dom, dom.parent(link)));
+        let names: Vec<String> =
+            own.filter(|own| own.contains("ref")).map(|own| own.replacen("ref", "", 1)).collect();
+        names.into_iter().find_map(|name| self.target(&name).map(|target| (name, target)))
+    }
+
+    /// A later link to the reference, where the note's own name was lost.
+    fn way_back(&mut self, link: u32, name: &str) -> Option<u32> {
+        let dom = &self.page.dom;
+        let number = name.trim_start_matches(|c: char| !c.is_ascii_digit());
+        if number.is_empty() || number.len() == name.len() {
+            return None;
+        }
+        let links = self.links.get_or_insert_with(|| {
+            let links = (0..dom.len()).filter(|node| dom.tag(*node) == Tag::A);
+            let fragment =
+                |link: u32| dom.attr(link, &local_name!("href"))?.rsplit_once('#').map(|(_, name)| name);
+            links.filter_map(|link| Some((fragment(link)?, link))).collect()
+        });
+        let back = format!("{}ref{number}", &name[..name.len() - number.len()]);
+        links.get(back.as_str()).copied().filter(|back| *back > link)
     }
 
     /// The reference with the brackets and the height around it.
     fn whole(&self, link: u32) -> u32 {
         let dom = &self.page.dom;
         let parent = dom.parent(link);
+        if dom.end(parent) - parent > MAX_AROUND {
+            return link;
+        }
         let alone = marker_of(&dom.raw_text(parent)) == marker_of(&dom.raw_text(link));
         let inline = !dom.tag(parent).is_block() && dom.tag(parent) != Tag::Document;
         if alone && inline { parent } else { link }
@@ -274,11 +319,14 @@ impl<'a> Finder<'a, '_> {
             body = item;
         }
         let fits = matches!(dom.tag(body), Tag::Li | Tag::P | Tag::Div | Tag::Aside | Tag::Dd | Tag::Section);
+        if !fits || dom.end(body) - body > MAX_NODES {
+            return None;
+        }
         let amount = self.page.amount(body);
         let written = dom.ancestors(body).chain([body]).all(|up| !self.selection.drop[up as usize]);
         let inside = self.selection.roots.iter().any(|root| (*root..dom.end(*root)).contains(&body));
         let heading = (body..dom.end(body)).any(|node| dom.tag(node).heading_level().is_some());
-        (fits && written && inside && !heading && (1..=MAX_NOTE).contains(&amount.chars)).then_some(body)
+        (written && inside && !heading && (1..=MAX_NOTE).contains(&amount.chars)).then_some(body)
     }
 
     fn is_named(&self, id: u32) -> bool {
@@ -335,11 +383,15 @@ fn by_number(page: &Page<'_>, selection: &Selection) -> Vec<Found> {
     }
     let starts = |id: u32| {
         let parent = dom.parent(id);
-        let before = (parent + 1..id).all(|node| dom.text(node).trim().is_empty());
+        let before =
+            id - parent <= MAX_AROUND && (parent + 1..id).all(|node| dom.text(node).trim().is_empty());
         (before && matches!(dom.tag(parent), Tag::P | Tag::Li | Tag::Div)).then_some(parent)
     };
-    let bodies: Vec<(u32, &String)> =
+    let mut bodies: Vec<(u32, &String)> =
         raised.iter().filter_map(|(id, marker)| Some((starts(*id)?, marker))).collect();
+    if bodies.is_empty() {
+        bodies = named_bodies(page, selection, &raised);
+    }
     let in_order = bodies.iter().zip(1..).all(|((_, marker), number)| **marker == number.to_string());
     if bodies.is_empty() || !in_order {
         return Vec::new();
@@ -355,4 +407,27 @@ fn by_number(page: &Page<'_>, selection: &Selection) -> Vec<Found> {
     // Each note is referred to, and powers of units are not all notes.
     let all = bodies.iter().all(|(body, _)| found.iter().any(|one| one.body == *body));
     if all { found } else { Vec::new() }
+}
+
+/// Items behind the references whose ids are a name of notes and the numbers in the text.
+fn named_bodies<'a>(
+    page: &Page<'_>,
+    selection: &Selection,
+    raised: &'a [(u32, String)],
+) -> Vec<(u32, &'a String)> {
+    let dom = &page.dom;
+    let Some((last, _)) = raised.last() else { return Vec::new() };
+    let names = &page.rules.extraction.markdown.notes;
+    let ends = selection.roots.iter().map(|root| dom.end(*root)).max().unwrap_or(0);
+    let markers: FxHashMap<&str, &String> =
+        raised.iter().map(|(_, marker)| (marker.as_str(), marker)).collect();
+    let items = (*last..ends).filter(|id| dom.tag(*id) == Tag::Li && !selection.drop[*id as usize]);
+    items
+        .filter_map(|id| {
+            let own = dom.attr(id, &local_name!("id"))?;
+            let number = own.trim_start_matches(|c: char| !c.is_ascii_digit());
+            let named = names.iter().any(|name| own.contains(name.as_str()));
+            markers.get(number).filter(|_| named).map(|marker| (id, *marker))
+        })
+        .collect()
 }
