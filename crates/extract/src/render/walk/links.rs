@@ -14,7 +14,7 @@ use url::Url;
 /// What is known of the links of a text.
 pub(super) struct Links {
     style: LinkStyle,
-    /// The page's own address, without what stands behind `#`.
+    /// The page's own address, as [`place`] gives it.
     own: Option<String>,
     /// Addresses that `[text][n]` refers to.
     list: Vec<String>,
@@ -26,11 +26,7 @@ pub(super) struct Links {
 
 impl Links {
     pub(super) fn of(page: &Page<'_>, style: Style) -> Self {
-        let own = page.url.map(|url| {
-            let mut url = url.clone();
-            url.set_fragment(None);
-            url.into()
-        });
+        let own = page.url.map(|url| place(url.as_str()).to_owned());
         Self {
             style: if style.markdown { style.links } else { LinkStyle::Strip },
             own,
@@ -58,7 +54,9 @@ impl Links {
             LinkStyle::Strip => None,
             LinkStyle::Reference => Some(format!("][{}]", self.number(url))),
             LinkStyle::Keep => Some(format!("]({})", destination(&url))),
-            LinkStyle::Once if self.own.as_ref() == Some(&url) || self.spelled.contains(&url) => None,
+            LinkStyle::Once if self.own.as_deref() == Some(place(&url)) || self.spelled.contains(&url) => {
+                None
+            }
             LinkStyle::Once => {
                 let after = format!("]({})", destination(&url));
                 self.spelled.insert(url);
@@ -66,6 +64,17 @@ impl Links {
             }
         }
     }
+}
+
+/// The part of an address that names a page: without scheme, fragment, the name of an index and the last slash. A page
+/// that answers at its folder and at the index of it links to itself by both.
+fn place(url: &str) -> &str {
+    let url = url.split('#').next().unwrap_or(url);
+    let url = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let (folder, file) = url.rsplit_once('/').unwrap_or((url, ""));
+    let is_index =
+        file.strip_prefix("index.").is_some_and(|kind| kind.bytes().all(|b| b.is_ascii_alphanumeric()));
+    if file.is_empty() || is_index { folder } else { url }
 }
 
 /// An address as CommonMark takes it: in angle brackets where its own brackets would end it.
@@ -221,6 +230,23 @@ mod tests {
         ] {
             assert_eq!(without_tracking(url.to_owned()), want);
         }
+    }
+
+    #[test]
+    fn a_page_is_named_by_its_folder_or_its_index() {
+        for url in
+            ["http://a.test/x/", "https://a.test/x/index.html", "https://a.test/x", "https://a.test/x/#y"]
+        {
+            assert_eq!(place(url), "a.test/x", "{url}");
+        }
+        for url in [
+            "https://a.test/x/indexes.html",
+            "https://a.test/x/?page=2",
+            "https://a.test/x/index.html?page=2",
+        ] {
+            assert_ne!(place(url), "a.test/x", "{url}");
+        }
+        assert_eq!(place("https://a.test/"), place("https://a.test/index.php"));
     }
 
     #[test]
