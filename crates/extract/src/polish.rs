@@ -24,6 +24,9 @@ pub(crate) enum Genre {
 /// A line longer than this is no line of boilerplate (bytes).
 const MAX_LINE: usize = 120;
 
+/// So many headings in a row are a list of what they name.
+const HEADING_LIST: usize = 3;
+
 /// How much of the last pass a content gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Polish {
@@ -47,17 +50,17 @@ pub(crate) fn pieces(
     if polish == Polish::Nothing {
         return pieces;
     }
+    let listed_before = is_heading_list(&pieces, rules);
     let mut all = Pieces { list: &mut pieces, trace };
     all.keep("a line that only says when the page was changed", |piece| !is_update_line(piece, rules));
-    if polish == Polish::Whole {
+    if polish == Polish::Whole && !listed_before {
         drop_asides_and_sections(&mut all, rules, genre);
     }
-    // A page that has nothing but headings is about them.
-    let headings_only =
-        pieces.iter().all(|piece| matches!(piece.kind, Kind::Heading(_)) || piece.text == render::RULE);
-    while pieces.last().is_some_and(|piece| {
-        is_edge_line(piece, rules) || matches!(piece.kind, Kind::Heading(_)) && !headings_only
-    }) {
+    let listed = is_heading_list(&pieces, rules);
+    while pieces
+        .last()
+        .is_some_and(|piece| is_edge_line(piece, rules) || matches!(piece.kind, Kind::Heading(_)) && !listed)
+    {
         pieces
             .pop()
             .inspect(|piece| trace.line(piece, "a line of boilerplate, or a bare heading, at the end"));
@@ -65,6 +68,15 @@ pub(crate) fn pieces(
     let lead = pieces.iter().take_while(|piece| is_edge_line(piece, rules)).count();
     pieces.drain(..lead).for_each(|piece| trace.line(&piece, "a line of boilerplate at the start"));
     pieces
+}
+
+/// A page with next to nothing but headings is about them.
+fn is_heading_list(pieces: &[Piece], rules: &Rules) -> bool {
+    let is_heading = |piece: &&Piece| matches!(piece.kind, Kind::Heading(_)) || piece.text == render::RULE;
+    let behind = pieces.iter().rev().take_while(is_heading).count();
+    let words =
+        || pieces.iter().rev().skip(behind).map(|piece| words::count_words(piece.bare())).sum::<u32>();
+    behind == pieces.len() || behind >= HEADING_LIST && words() < rules.extraction.words.trafilatura
 }
 
 /// Leaves out what leads away from the content, and sections that follow it.

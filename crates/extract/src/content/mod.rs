@@ -1,6 +1,7 @@
 //! Which part of the page is its content: candidates, and the choice between them (heuristics reference §4 and §5).
 
 mod anchor;
+mod begin;
 mod comments;
 mod density;
 mod lead;
@@ -9,6 +10,8 @@ mod platform;
 mod prune;
 mod readability;
 mod reference;
+mod relax;
+mod stamped;
 mod teasers;
 mod trafilatura;
 
@@ -55,6 +58,30 @@ pub(crate) struct How {
     declared: bool,
     /// Its data call it a recipe or the like: what is in lists is as much of it as the prose.
     listed: bool,
+    /// Its data call it a product.
+    product: bool,
+    /// It is so much like an article that the larger candidate may not consist of links.
+    guarded: bool,
+}
+
+impl How {
+    fn of(page: &Page<'_>, metadata: &PageMetadata, genre: Genre, likeness: i32, favor: Favor) -> Self {
+        let rules = &page.rules.extraction.choice;
+        Self {
+            favor,
+            article: genre != Genre::Other,
+            declared: genre == Genre::DeclaredArticle,
+            listed: has_type(metadata, &rules.listed_types),
+            product: has_type(metadata, &rules.product_types)
+                || metadata.og_type.as_deref().is_some_and(|t| t.starts_with("product")),
+            guarded: likeness >= rules.guarded_score,
+        }
+    }
+}
+
+/// The JSON-LD of the page has one of these types.
+fn has_type(metadata: &PageMetadata, types: &[String]) -> bool {
+    metadata.json_ld_types.iter().any(|t| types.contains(t))
 }
 
 /// The content, which candidate it came from, and why.
@@ -107,7 +134,13 @@ pub(crate) fn genre(page: &Page<'_>, metadata: &PageMetadata, likeness: i32) -> 
 
 /// Runs the cascade: what the page's own program names, else the better of two candidates, else the DOM heuristic. A
 /// third candidate, the whole body less its boilerplate, takes the place of a candidate that misses most of the page.
-pub(crate) fn choose(page: &Page<'_>, metadata: &PageMetadata, genre: Genre, options: &Options) -> Chosen {
+pub(crate) fn choose(
+    page: &Page<'_>,
+    metadata: &PageMetadata,
+    genre: Genre,
+    likeness: i32,
+    options: &Options,
+) -> Chosen {
     let limits = &page.rules.extraction;
     if let Some(chosen) =
         platform::forum(page, metadata, options.favor).or_else(|| platform::documentation(page))
@@ -115,12 +148,7 @@ pub(crate) fn choose(page: &Page<'_>, metadata: &PageMetadata, genre: Genre, opt
         page.trace.candidate(page, "platform", &chosen.selection);
         return chosen;
     }
-    let how = How {
-        favor: options.favor,
-        article: genre != Genre::Other,
-        declared: genre == Genre::DeclaredArticle,
-        listed: metadata.json_ld_types.iter().any(|t| limits.choice.listed_types.contains(t)),
-    };
+    let how = How::of(page, metadata, genre, likeness, options.favor);
     let mut mask = prune::boilerplate(page, options, how);
     if let Some(chosen) = reference::candidate(page, metadata, &mask) {
         return chosen;
@@ -129,6 +157,7 @@ pub(crate) fn choose(page: &Page<'_>, metadata: &PageMetadata, genre: Genre, opt
     teasers::mask(page, &mut mask, teaser_share(page, how));
     let outside = mask.clone();
     anchor::mask(page, &mut mask);
+    mask_other_news(page, metadata, &mut mask, how, options);
     let readable = readability::candidate(page, &mask, how).filter(|s| s.words >= limits.words.readability);
     let blocks = trafilatura::candidate(page, &mask, how)
         .inspect(|s| page.trace.candidate(page, "trafilatura", s))
@@ -155,6 +184,7 @@ pub(crate) fn choose(page: &Page<'_>, metadata: &PageMetadata, genre: Genre, opt
         (None, None) => density::choose(page, &mask, how),
     };
     let mut chosen = whole_if_better(page, chosen, &mask, how);
+    chosen = relax::choose(page, chosen, how);
     // What belongs to the content and stands beside its anchor is looked for by what it is.
     if how.article {
         prune::drop_forms(page, &mut chosen.selection);
@@ -164,6 +194,17 @@ pub(crate) fn choose(page: &Page<'_>, metadata: &PageMetadata, genre: Genre, opt
         comments::add(page, &mut chosen.selection, &outside);
     }
     Chosen { listed, ..chosen }
+}
+
+/// Masks what an article or a product has around it: news in front of the title, comments and reviews.
+fn mask_other_news(page: &Page<'_>, metadata: &PageMetadata, mask: &mut [bool], how: How, options: &Options) {
+    if how.article {
+        begin::mask(page, mask, metadata.title.as_deref());
+    }
+    let dated = has_type(metadata, &page.rules.extraction.choice.dated_types);
+    if (how.article || how.product) && !dated && !options.comments && !platform::is_thread(page, metadata) {
+        stamped::mask(page, mask, how);
+    }
 }
 
 /// The share of the page's words up to which teasers are left out of it.
@@ -183,19 +224,17 @@ fn better(page: &Page<'_>, readable: Selection, blocks: Selection, how: How) -> 
     let ratio = if how.listed { rules.listed_ratio } else { rules.trafilatura_ratio };
     let (r, b) = (readable.words, blocks.words);
     let larger = b as f32 >= r as f32 * ratio;
-    if larger
-        && (!how.declared
-            || how.listed
-            || is_text(
-                blocks.amount(page).minus(readable.amount(page)),
-                rules.article_prose,
-                rules.whole_links,
-            ))
-    {
+    let more = || blocks.amount(page).minus(readable.amount(page));
+    let text = match (how.listed, how.declared, how.guarded) {
+        (false, true, _) => is_text(more(), rules.article_prose, rules.whole_links),
+        (false, false, true) => is_text(more(), 0.0, rules.guarded_links),
+        _ => true,
+    };
+    if larger && text {
         let reason = format!("blocks have {b} words, the best container {r}: {ratio} times and more");
         return Chosen::new(blocks, Extractor::Trafilatura, reason);
     }
-    let why = if larger { "but not of prose" } else { "less than" };
+    let why = if larger { "but links or scraps" } else { "less than" };
     let reason = format!("the best container has {r} words, blocks {b}: {why} {ratio} times");
     Chosen::new(readable, Extractor::Readability, reason)
 }

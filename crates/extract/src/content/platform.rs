@@ -69,7 +69,7 @@ pub(super) fn documentation(page: &Page<'_>) -> Option<Chosen> {
 }
 
 /// The page's data or address call it a thread.
-fn is_thread(page: &Page<'_>, metadata: &PageMetadata) -> bool {
+pub(super) fn is_thread(page: &Page<'_>, metadata: &PageMetadata) -> bool {
     let rules = &page.rules.platforms;
     let by_type = metadata.json_ld_types.iter().any(|t| rules.thread_types.contains(t));
     by_type || address_has(page, &['/', '.', '-', '_'], &rules.thread_words)

@@ -442,6 +442,13 @@ pub(crate) struct Choice {
     pub(crate) article_score: i32,
     pub(crate) anchor_share: f32,
     pub(crate) anchor_words: u32,
+    pub(crate) product_types: Vec<String>,
+    pub(crate) dated_types: Vec<String>,
+    pub(crate) guarded_score: i32,
+    pub(crate) guarded_links: f32,
+    pub(crate) relaxed_few: f32,
+    pub(crate) relaxed_thin: f32,
+    pub(crate) relaxed_prose: f32,
 }
 
 /// What is cut out of the content.
@@ -458,4 +465,7 @@ pub(crate) struct Prune {
     pub(crate) caption_share: f32,
     pub(crate) link_chars: u32,
     pub(crate) article_link_chars: u32,
+    pub(crate) stamped_share: f32,
+    pub(crate) ago_starts: Vec<String>,
+    pub(crate) ago_ends: Vec<String>,
 }

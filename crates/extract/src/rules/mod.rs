@@ -9,7 +9,7 @@ mod tokens;
 
 pub(crate) use files::{
     Boilerplate, Consent, Extraction as ExtractionRules, Frameworks, LastPass, Markdown as MarkdownRules,
-    Platforms, Score,
+    Platforms, Prune as PruneRules, Score,
 };
 pub use lists::ListReport;
 pub(crate) use lists::{FilterLists, OnHost};

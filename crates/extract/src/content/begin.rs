@@ -1,0 +1,67 @@
+//! Where an article begins: at the heading with its title. News pages put lists of other news in front of it.
+
+use super::prune;
+use crate::{dom::Tag, page::Page, text};
+
+/// A shorter title may be the name of a section (characters).
+const MIN_TITLE: usize = 12;
+/// With less prose behind it the heading is not that of the article (characters).
+const MIN_PROSE: u32 = 200;
+
+/// Masks what stands in front of the heading with the title. A heading of the first level needs some prose behind it; another
+/// element needs more prose behind it than in front of it.
+pub(super) fn mask(page: &Page<'_>, mask: &mut [bool], title: Option<&str>) {
+    let Some(heading) = title.and_then(|title| heading(page, mask, title)) else { return };
+    let dom = &page.dom;
+    let before = if page.heading == Some(heading) { 0 } else { page.amount_in(page.body..heading).prose };
+    if page.amount_in(heading..dom.end(page.body)).prose < MIN_PROSE.max(before) {
+        return;
+    }
+    let mut id = page.body + 1;
+    while id < heading {
+        if dom.end(id) > heading {
+            id += 1;
+            continue;
+        }
+        if !mask[id as usize] && page.amount(id).words > 0 {
+            mask[id as usize] = true;
+            page.trace.mark(id, "in front of the heading of the article");
+        }
+        id = dom.end(id);
+    }
+}
+
+/// The heading of the first level if it says the title; on a page without one the first other element that says it alone.
+fn heading(page: &Page<'_>, mask: &[bool], title: &str) -> Option<u32> {
+    let title = text::fold_lower(title);
+    if title.chars().count() < MIN_TITLE {
+        return None;
+    }
+    let dom = &page.dom;
+    let says_title = |id: u32| text::fold_lower(&page.visible_text(id)) == title;
+    if let Some(heading) = page.heading {
+        return (says_title(heading) && !prune::is_masked(page, heading, mask)).then_some(heading);
+    }
+    let mut id = page.body + 1;
+    while id < dom.end(page.body) && !page.budget.is_over() {
+        if mask[id as usize] || !page.is_visible(id) {
+            id = dom.end(id);
+            continue;
+        }
+        let amount = page.amount(id);
+        if is_title_element(dom.tag(id))
+            && amount.link_chars == 0
+            && amount.chars as usize <= 2 * title.len()
+            && says_title(id)
+        {
+            return Some(id);
+        }
+        id += 1;
+    }
+    None
+}
+
+/// Elements that pages without a heading of the first level put a title into.
+const fn is_title_element(tag: Tag) -> bool {
+    tag.heading_level().is_some() || matches!(tag, Tag::P | Tag::Div | Tag::Span | Tag::Td | Tag::Strong)
+}

@@ -1,0 +1,173 @@
+//! Boxes side by side with a time each: comments of readers, reviews, lists of further news. An article has one date.
+
+use super::{How, prune, teasers};
+use crate::{dom::Tag, page::Page, rules::PruneRules};
+use html5ever::local_name;
+
+/// Fewer boxes are no list.
+const MIN_BOXES: usize = 3;
+/// A longer text says more than when (bytes).
+const MAX_STAMP: usize = 60;
+/// A box with fewer words is a line of a table of dates.
+const MIN_WORDS: u32 = 5;
+/// A box with more nodes is a part of the page, and looking at it costs time.
+const MAX_NODES: u32 = 400;
+/// Less prose outside of the boxes is no article (characters),
+const ARTICLE_PROSE: u32 = 250;
+/// and less is no description of a product.
+const PRODUCT_PROSE: u32 = 80;
+
+/// Masks such boxes, unless the page consists of them.
+pub(super) fn mask(page: &Page<'_>, mask: &mut [bool], how: How) {
+    let found = find(page, mask);
+    if found.is_empty() {
+        return;
+    }
+    let rules = &page.rules.extraction.prune;
+    let whole = prune::kept(page, page.body, mask);
+    let (mut prose, mut listed) = (0, 0);
+    for id in &found {
+        let kept = prune::kept(page, *id, mask);
+        prose += kept.prose;
+        if (*id..page.dom.end(*id)).any(|node| teasers::target(page, node).is_some()) {
+            listed += kept.words;
+        }
+    }
+    let least = if how.article { ARTICLE_PROSE } else { PRODUCT_PROSE };
+    if whole.prose.saturating_sub(prose) < least || listed as f32 > rules.stamped_share * whole.words as f32 {
+        return;
+    }
+    for id in found {
+        mask[id as usize] = true;
+        page.trace.mark(id, "one of several boxes with a time each");
+    }
+}
+
+/// The boxes of all lists of the page.
+fn find(page: &Page<'_>, mask: &[bool]) -> Vec<u32> {
+    let dom = &page.dom;
+    let mut found: Vec<u32> = Vec::new();
+    let mut id = page.body + 1;
+    while id < dom.end(page.body) && !page.budget.is_over() {
+        if mask[id as usize] || !page.is_visible(id) {
+            id = dom.end(id);
+            continue;
+        }
+        let boxes = boxes(page, id, mask);
+        if boxes.len() >= MIN_BOXES {
+            found.extend(boxes);
+            id = dom.end(id);
+        } else {
+            id += 1;
+        }
+    }
+    found
+}
+
+/// Children of an element with one tag and one class that have a time each, if they are most of its boxes.
+fn boxes(page: &Page<'_>, parent: u32, mask: &[bool]) -> Vec<u32> {
+    let dom = &page.dom;
+    let mut out: Vec<u32> = Vec::new();
+    let mut kind: Option<(Tag, &str)> = None;
+    let mut others = 0;
+    for child in dom.children(parent) {
+        let tag = dom.tag(child);
+        if mask[child as usize] || !is_box(tag) || !page.is_visible(child) {
+            continue;
+        }
+        let class = dom.attr(child, &local_name!("class")).unwrap_or_default();
+        let own = (tag, class.split_ascii_whitespace().next().unwrap_or_default());
+        if is_stamped(page, child) && *kind.get_or_insert(own) == own {
+            out.push(child);
+        } else {
+            others += 1;
+        }
+    }
+    if others > out.len() {
+        out.clear();
+    }
+    out
+}
+
+const fn is_box(tag: Tag) -> bool {
+    matches!(
+        tag,
+        Tag::Div | Tag::Li | Tag::Article | Tag::Section | Tag::Dd | Tag::P | Tag::Dl | Tag::Table | Tag::Tr
+    )
+}
+
+/// A box with a short text that holds a time, and other text beside it. A row of a table needs prose: timetables have none.
+fn is_stamped(page: &Page<'_>, id: u32) -> bool {
+    let dom = &page.dom;
+    let amount = page.amount(id);
+    let row = matches!(dom.tag(id), Tag::Table | Tag::Tr);
+    if amount.words < MIN_WORDS || dom.end(id) - id > MAX_NODES || row && amount.prose == 0 {
+        return false;
+    }
+    let (mut texts, mut stamped) = (0, false);
+    for node in (id..dom.end(id)).filter(|node| dom.tag(*node) == Tag::Text && page.is_visible(*node)) {
+        let text = dom.text(node).trim();
+        texts += u32::from(!text.is_empty());
+        stamped = stamped || text.len() <= MAX_STAMP && has_time(text, &page.rules.extraction.prune);
+    }
+    stamped && texts >= 2
+}
+
+/// The text holds a time of day (`19:23`) or a day in digits (`10.04.2013`, `2013-04-10`, `5/4/13`), or says how long ago something was.
+fn has_time(text: &str, rules: &PruneRules) -> bool {
+    if !text.bytes().any(|b| b.is_ascii_digit()) {
+        return false;
+    }
+    let lower = text.to_lowercase();
+    let runs = || text.split(|c: char| !c.is_ascii_digit() && !matches!(c, ':' | '.' | '-' | '/'));
+    rules.ago_ends.iter().any(|ago| lower.ends_with(ago.as_str()))
+        || rules.ago_starts.iter().any(|ago| lower.starts_with(ago.as_str()))
+        || runs().map(|run| run.trim_matches(|c: char| !c.is_ascii_digit())).any(is_time)
+}
+
+/// Digits with marks between them are a time of day or a day.
+fn is_time(run: &str) -> bool {
+    let parts = |mark: char| -> Vec<&str> { run.split(mark).collect() };
+    let below = |text: &str, end: u32| text.parse::<u32>().is_ok_and(|number| number < end);
+    let clock = match parts(':').as_slice() {
+        [hours, minutes] | [hours, minutes, _] => {
+            hours.len() <= 2 && below(hours, 24) && minutes.len() == 2 && below(minutes, 60)
+        }
+        _ => false,
+    };
+    let small = |text: &str| text.len() <= 2 && below(text, 32);
+    let year = |text: &str| text.len() == 4 && (text.starts_with("19") || text.starts_with("20"));
+    let day = |parts: &[&str]| match parts {
+        [first, month, last] => {
+            small(month) && (small(first) && (year(last) || last.len() == 2) || year(first) && small(last))
+        }
+        _ => false,
+    };
+    clock || ['.', '-', '/'].iter().any(|mark| day(&parts(*mark)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::Rules;
+
+    #[test]
+    fn times_are_told_from_other_numbers() {
+        let rules = Rules::embedded().unwrap();
+        let is = |text: &str| has_time(text, &rules.extraction.prune);
+        for time in [
+            "[2012-01-24 19:23]",
+            "26.11.2011",
+            "Сегодня, 7:37",
+            "5/4/13",
+            "5 months ago",
+            "vor 3 Tagen",
+            "3天前",
+        ] {
+            assert!(is(time), "{time}");
+        }
+        for other in ["3.2.25.1", "v1.2", "99:99", "25:10", "a year ago", "12-34", "555-12-3456", "no time"] {
+            assert!(!is(other), "{other}");
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Which part of a page is its content, on pages that names and ratios misread (heuristics reference §4).
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
+
+use crawl_extract::{Input, Options, PageExtractor};
+use crawl_model::Extraction;
+
+fn extract_with(html: &str, options: Options) -> Extraction {
+    let url = url::Url::parse("https://harbour.example/news/2026/05/ferry-timetable").unwrap();
+    let extractor = PageExtractor::new(options).unwrap();
+    extractor.extract(&Input { bytes: html.as_bytes(), url: Some(&url), content_type: Some("text/html") })
+}
+
+fn extract(html: &str) -> Extraction {
+    extract_with(html, Options::default())
+}
+
+const PROSE: &str = "<p>The ferry leaves at seven and at nine, and on Sundays not before ten; bring coins, since the machine \
+    takes no cards, and be there early, because the deck holds no more than forty people and their bicycles.</p>";
+
+/// Boxes with a time each, and text about bread.
+fn boxes(stamp: &str) -> String {
+    (0..4)
+        .map(|n| {
+            format!(
+                "<div class=box><b>Reader {n}</b> <i>{stamp}</i><p>Bread number {n} is baked with salt, \
+                with water and with patience, and it is eaten warm, with butter, before the first boat leaves.</p></div>"
+            )
+        })
+        .collect()
+}
+
+#[test]
+fn a_box_name_takes_no_short_text_in_chinese() {
+    let text = "渡轮每天早上七点和九点离开码头，星期天要到十点才开。请带硬币，因为售票机不收银行卡。甲板上只能容纳四十个人和他们的自行车，所以请早点到。";
+    let page = format!(
+        "<body><h1>渡轮的时刻表</h1><div class='entry share'><p>{text}</p><p>{text}</p></div><div><p>首页</p></div>"
+    );
+    assert!(extract(&page).content.contains("甲板上只能容纳四十个人"), "{}", extract(&page).content);
+}
+
+#[test]
+fn news_in_front_of_the_title_is_left_out_of_an_article() {
+    let news =
+        format!("<div><p>Elsewhere {}</p></div>", "a bridge was built, with stone, in a year. ".repeat(8))
+            .repeat(6);
+    for heading in ["h1", "h2", "span"] {
+        let page = format!(
+            "<title>The timetable of the ferry</title><meta property='og:type' content='article'><body>\
+            <div>{news}</div><div><{heading}>The timetable of the ferry</{heading}>{}</div>",
+            PROSE.repeat(12)
+        );
+        let content = extract(&page).content;
+        assert!(content.contains("bicycles") && !content.contains("bridge"), "{heading}: {content}");
+    }
+}
+
+#[test]
+fn boxes_with_a_time_each_are_left_out_of_an_article() {
+    for stamp in ["2026-05-14 19:23", "14.05.2026", "at 7:37", "3 days ago", "vor 3 Tagen"] {
+        let page = format!(
+            "<meta property='og:type' content='article'><body><div><h1>The timetable</h1>{}</div><div>{}</div>",
+            PROSE.repeat(3),
+            boxes(stamp)
+        );
+        let content = extract(&page).content;
+        assert!(content.contains("bicycles") && !content.contains("Bread"), "{stamp}: {content}");
+        let comments = extract_with(&page, Options { comments: true, ..Options::default() }).content;
+        assert!(comments.contains("Bread"), "{stamp}: {comments}");
+    }
+}
+
+#[test]
+fn reviews_are_left_out_of_a_product() {
+    let data = r#"<script type="application/ld+json">{"@type": "Product", "name": "Kettle"}</script>"#;
+    let page = format!(
+        "{data}<body><div><h1>Kettle</h1>{}</div><div>{}</div>",
+        PROSE.repeat(2),
+        boxes("3 days ago")
+    );
+    let content = extract(&page).content;
+    assert!(content.contains("bicycles") && !content.contains("Bread"), "{content}");
+}
+
+#[test]
+fn dated_entries_stay_where_the_page_consists_of_them() {
+    let live = r#"<script type="application/ld+json">{"@type": "LiveBlogPosting", "headline": "The storm"}</script>"#;
+    let lead = PROSE.repeat(3);
+    for (data, lead) in [(live, lead.as_str()), ("", "")] {
+        let page = format!("{data}<body><main><h1>The storm</h1>{lead}{}</main>", boxes("19:23"));
+        let content = extract(&page).content;
+        assert!(content.contains("Bread number 0") && content.contains("Bread number 3"), "{content}");
+    }
+}
+
+#[test]
+fn a_timetable_in_an_article_stays() {
+    let rows: String = (6..12)
+        .map(|hour| format!("<tr><td>{hour}:15</td><td>From the northern quay to the island</td></tr>"))
+        .collect();
+    let page = format!(
+        "<meta property='og:type' content='article'><body><article><h1>The timetable</h1>{}<table>{rows}</table>{PROSE}</article>",
+        PROSE.repeat(3)
+    );
+    let content = extract(&page).content;
+    assert!(content.contains("7:15") && content.contains("11:15"), "{content}");
+}
+
+#[test]
+fn lists_of_links_do_not_outweigh_the_container_of_a_likely_article() {
+    let links: String = (0..40)
+        .map(|n| format!("<div><a href=/n/{n}>Headline number {n} of another day of the week</a> and a few words beside it</div>"))
+        .collect();
+    let page = format!(
+        "<body><section><div><div><div><h1>The timetable</h1>{}</div></div></div></section><section><div><div>{links}</div></div></section>",
+        PROSE.repeat(4)
+    );
+    let content = extract(&page).content;
+    assert!(
+        content.contains("bicycles") && !content.contains("Headline"),
+        "{} {content}",
+        extract(&page).reason
+    );
+}
+
+#[test]
+fn a_second_try_keeps_what_names_would_take() {
+    let lines: String = (0..8).map(|n| format!("<p>A line about boat {n}.</p>")).collect();
+    let items: String =
+        (0..8).map(|n| format!("<li><a href=/m/{n}>Method</a> {n} of the workshop</li>")).collect();
+    let page = format!(
+        "<body><nav><a href=/>Home</a></nav><main><h1>Boats</h1>{lines}<ul class='nav flex-column'>{items}</ul></main>"
+    );
+    let found = extract(&page);
+    assert!(
+        found.content.contains("7 of the workshop") && !found.content.contains("Home"),
+        "{}",
+        found.content
+    );
+    assert!(found.reason.starts_with("the rules leave"), "{}", found.reason);
+}
+
+#[test]
+fn headings_in_a_row_are_a_list_where_they_are_the_page() {
+    let headings: String = (0..8).map(|n| format!("<h3>How to build boat number {n}</h3>")).collect();
+    let page = format!("<body><main><h1>Guides</h1><p>Guides for boats.</p>{headings}</main>");
+    let found = extract(&page);
+    assert!(found.content.contains("boat number 7"), "{}: {}", found.reason, found.content);
+    let page = format!("<body><main><h1>Guides</h1>{}{headings}</main>", PROSE.repeat(3));
+    assert!(!extract(&page).content.contains("boat number 7"));
+}
