@@ -25,7 +25,7 @@ impl Visit<'_> {
             return Ok(None);
         }
         let located = client.locate(&self.request.url).await;
-        if located.is_ok() && gate.begin_at_address(&host) {
+        if located.is_ok() && self.slot.as_mut().is_none_or(|slot| gate.begin_at_address(slot)) {
             return Ok(None);
         }
         match (located, self.slot.take()) {

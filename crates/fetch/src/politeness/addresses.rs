@@ -49,22 +49,37 @@ fn literal(host: &HostKey) -> Option<IpAddr> {
 
 /// The limits of addresses: one request a pause, counted from start to start, whichever host it is for.
 #[derive(Default)]
-pub(super) struct Addresses(FxHashMap<IpAddr, (Limiter, Instant)>);
+pub(super) struct Addresses(FxHashMap<IpAddr, Turn>);
+
+/// The last request to an address.
+struct Turn {
+    pause: Limiter,
+    /// The number of the slot that it was begun with.
+    begun_by: u64,
+    at: Instant,
+}
 
 impl Addresses {
     /// When the address may be asked; `None` for now.
     pub(super) fn ready_at(&self, address: IpAddr) -> Option<Instant> {
-        super::host::ready_at(&self.0.get(&address)?.0)
+        super::host::ready_at(&self.0.get(&address)?.pause)
     }
 
-    /// A request to the address begins.
-    pub(super) fn begin(&mut self, address: IpAddr, pause: Duration, now: Instant) {
-        if let Some(limiter) = limiter(pause) {
-            self.0.insert(address, (limiter, now));
+    /// A request to the address begins, with the slot of this number.
+    pub(super) fn begin(&mut self, address: IpAddr, pause: Duration, begun_by: u64, now: Instant) {
+        if let Some(pause) = limiter(pause) {
+            self.0.insert(address, Turn { pause, begun_by, at: now });
+        }
+    }
+
+    /// Returns the turn that a slot has taken, unless another one has begun since. It was only taken after the pause before it.
+    pub(super) fn give_back(&mut self, address: IpAddr, begun_by: u64) {
+        if self.0.get(&address).is_some_and(|turn| turn.begun_by == begun_by) {
+            self.0.remove(&address);
         }
     }
 
     pub(super) fn evict(&mut self, idle: Duration, now: Instant) {
-        self.0.retain(|_, (_, last_used)| now.duration_since(*last_used) < idle);
+        self.0.retain(|_, turn| now.duration_since(turn.at) < idle);
     }
 }

@@ -163,9 +163,15 @@ impl Gate {
             host.begin_pause(settings, *given);
         }
         if let Some(address) = address {
-            addresses.begin(address, address_pause, now);
+            addresses.begin(address, address_pause, *given, now);
         }
-        Ok(HostSlot { shared: Arc::clone(&self.0), key: Some(key.clone()), number: *given, started: now })
+        Ok(HostSlot {
+            shared: Arc::clone(&self.0),
+            key: Some(key.clone()),
+            number: *given,
+            address,
+            started: now,
+        })
     }
 
     /// Whether it has to be known where a host stands before it is asked, and is not: hosts share a limit there.
@@ -183,14 +189,16 @@ impl Gate {
     /// For the holder of a slot that was given before it was known where its host stands: whether the address may be asked now
     /// as well. If so the request counts there; if not, give the slot back and come again.
     #[must_use]
-    pub fn begin_at_address(&self, key: &HostKey) -> bool {
+    pub fn begin_at_address(&self, slot: &mut HostSlot) -> bool {
         let pause = self.0.settings.address_pause();
+        let Some(key) = &slot.key else { return true };
         let Some(address) = self.0.book.address_of(key).filter(|_| !pause.is_zero()) else { return true };
         let mut state = self.0.lock();
         if state.addresses.ready_at(address).is_some() {
             return false;
         }
-        state.addresses.begin(address, pause, Instant::now());
+        state.addresses.begin(address, pause, slot.number, Instant::now());
+        slot.address = Some(address);
         true
     }
 
@@ -356,6 +364,8 @@ pub struct HostSlot {
     /// `None` once finished.
     key: Option<HostKey>,
     number: u64,
+    /// The address whose turn was taken.
+    address: Option<IpAddr>,
     started: Instant,
 }
 
@@ -386,10 +396,13 @@ impl HostSlot {
             && state.hosts.get(key).is_some_and(|host| self.number <= host.outdated)
     }
 
-    /// Gives the slot back: no request was made, and the host need not be left alone for it.
+    /// Gives the slot back: no request was made, and neither the host nor its address need be left alone for it.
     pub fn give_back(mut self) {
         if let Some(key) = self.key.take() {
             let number = self.number;
+            if let Some(address) = self.address {
+                self.shared.lock().addresses.give_back(address, number);
+            }
             self.shared.release(&key, |host| {
                 // the pause was over when the slot was given; one that another request or an answer has begun since is not
                 if host.begun_by == number {

@@ -366,17 +366,38 @@ async fn hosts_on_one_address_share_a_limit() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_slot_given_back_returns_the_turn_of_its_address_and_no_other() {
+    let book = AddressBook::default();
+    let gate = Gate::with_addresses(exact(1_000), book.clone());
+    let mut early = gate.try_acquire(&key("c")).ok().unwrap();
+    for host in ["a", "b", "c"] {
+        book.note(&key(host), "192.0.2.1".parse().unwrap());
+    }
+    gate.try_acquire(&key("a")).ok().unwrap().give_back();
+    let other = gate.try_acquire(&key("b")).ok().unwrap();
+    advance(Duration::from_millis(250)).await;
+    let later = gate.try_acquire(&key("a")).ok().unwrap();
+    other.give_back();
+    assert_eq!(wait(&gate, "b"), Duration::from_millis(250), "the request to the other host has just begun");
+    later.give_back();
+    assert!(gate.begin_at_address(&mut early));
+    assert_eq!(wait(&gate, "b"), Duration::from_millis(250));
+    early.give_back();
+    assert!(gate.try_acquire(&key("b")).is_ok());
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_address_that_becomes_known_with_the_slot_in_hand_is_asked_too() {
     let book = AddressBook::default();
     let gate = Gate::with_addresses(exact(1_000), book.clone());
-    let (first, second) =
+    let (mut first, mut second) =
         (gate.try_acquire(&key("a")).ok().unwrap(), gate.try_acquire(&key("b")).ok().unwrap());
-    assert!(gate.wants_address(&key("a")) && gate.begin_at_address(&key("a")), "nothing is known");
+    assert!(gate.wants_address(&key("a")) && gate.begin_at_address(&mut first), "nothing is known");
     for host in ["a", "b"] {
         book.note(&key(host), "192.0.2.1".parse().unwrap());
     }
     assert!(!gate.wants_address(&key("a")));
-    assert!(gate.begin_at_address(&key("a")) && !gate.begin_at_address(&key("b")));
+    assert!(gate.begin_at_address(&mut first) && !gate.begin_at_address(&mut second));
     second.give_back();
     assert_eq!(wait(&gate, "b"), Duration::from_millis(250));
     drop(first);
