@@ -223,6 +223,24 @@ fn a_full_disk_under_the_archive_is_3_and_leaves_nothing_torn() {
     assert_eq!(url_counts(&replay(&sandbox, "warc", &["--no-dedup"])), crawled);
 }
 
+/// The disk under the state of a replay is full (here: no file may grow beyond 32 KiB): exit code 3, its database is named.
+#[test]
+fn a_full_disk_under_the_state_of_a_replay_is_3_and_names_the_database_and_the_way_out() {
+    let tree = Tree { filler: 400, ..Tree::of(40) };
+    let (server, sandbox) = (Server::start(0, tree.handler()).unwrap(), Sandbox::new());
+    let crawl = ["-O", "out.jsonl", "--warc", "warc", "--no-dedup"];
+    run(&mut sandbox.crawl(&[server.url("/")], &crawl)).expect(0);
+    let mut replay = sandbox.bare();
+    replay.args(["replay", "warc"]).env("TMPDIR", sandbox.path("."));
+    let full = run(&mut sandbox.shell("trap '' XFSZ; ulimit -f 64; exec \"$@\"", &replay)).expect(3);
+    for words in
+        ["crawl-replay-", "crawl.sqlite: ", "free disk space", "TMPDIR", "run the same command again"]
+    {
+        assert!(full.stderr.contains(words), "{words}: {}", full.stderr);
+    }
+    assert!(!files(&sandbox.path(".")).iter().any(|path| path.to_string_lossy().contains("crawl-replay-")));
+}
+
 /// A page that sends whoever comes to itself with a session id is known by its canonical URL, in whatever form it was read.
 #[test]
 fn a_page_that_hides_behind_session_ids_is_one_and_is_gone_as_one() {

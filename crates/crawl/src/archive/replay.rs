@@ -72,26 +72,23 @@ pub fn run(args: &ReplayArgs) -> Result<Exit, Failure> {
     let scratch = Scratch::new(&base, "crawl-replay-").map_err(|e| {
         Failure::new(Exit::Storage, format!("{}: no folder for the state of the replay: {e}", base.display()))
     })?;
-    let in_scratch = |error: Failure| {
-        let words = format!(
-            "{}: the state of the replay; TMPDIR names another folder for it",
-            scratch.path().display()
-        );
-        Failure { error: error.error.context(words), ..error }
-    };
+    let in_scratch =
+        |error: Failure| Failure { error: error.error.context(state_words(scratch.path())), ..error };
+    // a failure of an output or an archive names that
+    let in_store = |error: Failure| if error.error.is::<StoreError>() { in_scratch(error) } else { error };
     let store = SqliteStore::open(scratch.path()).map_err(|e| in_scratch(e.into()))?;
     store.begin_round().map_err(|e| in_scratch(e.into()))?;
     let records = output_of(&config, &stop)?;
     let (pages, damage) = (archive.pages.len(), archive.damage());
-    let context = Context { cancel: stop, ..run::context(config, Arc::new(store))? };
+    let context = Context { cancel: stop, ..run::context(config, Arc::new(store)).map_err(in_store)? };
     let context = Arc::new(context);
-    crate::duplicates::open(&context)?;
+    crate::duplicates::open(&context).map_err(|e| in_store(e.into()))?;
     // every host that is left when the last page has come is complete
     let _ = context.ending.set(Ending::Drained);
     match runtime.block_on(pipeline(Arc::clone(&context), archive, records)) {
         // the reader of standard output has stopped reading
         Ok(()) | Err(StageError::Abandoned) => {}
-        Err(error) => return Err(in_scratch(error.into())),
+        Err(error) => return Err(in_store(error.into())),
     }
     signals.abort();
     if context.cancel.is_cancelled() {
@@ -109,6 +106,15 @@ pub fn run(args: &ReplayArgs) -> Result<Exit, Failure> {
             format!("{}: {damage}; the output has what could be read", args.dir.display()),
         )),
     }
+}
+
+/// Names the database of a replay and the way out of a failure of it.
+fn state_words(folder: &Path) -> String {
+    format!(
+        "{}: the state of the replay cannot be read or written; free disk space, or name another folder with TMPDIR, then run the \
+         same command again",
+        folder.join("crawl.sqlite").display()
+    )
 }
 
 fn output_of(config: &Config, stop: &CancellationToken) -> Result<Box<dyn RecordOutput>, Failure> {
@@ -198,7 +204,7 @@ struct Index {
 
 impl Index {
     fn of(dir: &Path, most: usize) -> Result<Self, Failure> {
-        let fail = |e: io::Error| Failure::usage(format!("{}: {e}", dir.display()));
+        let fail = |e: io::Error| Failure::input(dir, &e);
         let (mut files, mut put_aside) = (Vec::new(), 0);
         for entry in std::fs::read_dir(dir).map_err(fail)? {
             let path = entry.map_err(fail)?.path();
@@ -220,7 +226,7 @@ impl Index {
                 unreadable += usize::from(is_damage);
                 tracing::warn!(file = %file.display(), "a record cannot be read: {error}");
             };
-            for (offset, record) in records(file, most, tell).map_err(fail)? {
+            for (offset, record) in records(file, most, tell).map_err(|e| Failure::input(file, &e))? {
                 let Some(id) = parse_record_id(record.header("WARC-Record-ID")) else { continue };
                 if matches!(record.record_type(), "response" | "resource" | "revisit") {
                     captures.insert(id, Place { file: number, offset, original: original_of(&record) });
@@ -242,7 +248,8 @@ impl Index {
             }
         }
         if pages.is_empty() {
-            let words = "no page in it: only archives that crawl has made with --warc can be replayed";
+            let words =
+                "no page in it: name the folder of a crawl with --warc; only such archives can be replayed";
             return Err(Failure::usage(format!("{}: {words}", dir.display())));
         }
         Ok(Self { files, captures, pages, canonicalizer, earlier_runs, most, unreadable, put_aside })

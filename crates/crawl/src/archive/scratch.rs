@@ -5,6 +5,7 @@ use std::{
     io,
     os::unix::fs::MetadataExt,
     path::Path,
+    time::Duration,
 };
 use tempfile::TempDir;
 
@@ -12,6 +13,9 @@ use tempfile::TempDir;
 const LOCK: &str = "owner.lock";
 /// Folders that are made until one is locked: another process may take a new one for a leftover.
 const TRIES: usize = 10;
+
+/// Age from which an empty folder is a leftover: between its making and its lock are microseconds.
+const UNLOCKED: Duration = Duration::from_secs(60);
 
 /// A folder that is removed when it is dropped.
 pub(super) struct Scratch {
@@ -64,8 +68,14 @@ fn remove_leftovers(base: &Path, prefix: &str) {
         if !(is_ours && entry.file_name().to_string_lossy().starts_with(prefix)) {
             continue;
         }
-        // a folder without a lock's file has only just been made
-        let Ok(lock) = File::open(path.join(LOCK)) else { continue };
+        let lock = match File::open(path.join(LOCK)) {
+            Ok(lock) => lock,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                remove_unlocked(&path);
+                continue;
+            }
+            Err(_) => continue,
+        };
         if lock.try_lock().is_ok()
             && let Err(error) = fs::remove_dir_all(&path)
         {
@@ -74,9 +84,41 @@ fn remove_leftovers(base: &Path, prefix: &str) {
     }
 }
 
+/// Removes a folder whose process was killed before it made the lock's file: an empty one, and not a new one, whose process may be
+/// about to lock it. A folder with a file in it is another program's.
+fn remove_unlocked(folder: &Path) {
+    let age = fs::symlink_metadata(folder).and_then(|meta| meta.modified()).map(|made| made.elapsed());
+    if matches!(age, Ok(Ok(age)) if age >= UNLOCKED)
+        && let Err(error) = fs::remove_dir(folder)
+        && error.kind() != io::ErrorKind::DirectoryNotEmpty
+    {
+        tracing::debug!(folder = %folder.display(), %error, "a leftover cannot be removed");
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_empty_folder_of_a_process_that_was_killed_before_its_lock_is_removed_once_it_is_old() {
+        let base = tempfile::tempdir().unwrap();
+        let folder = |name: &str| base.path().join(name);
+        let old = std::time::SystemTime::now() - 2 * UNLOCKED;
+        for name in ["crawl-test-new", "crawl-test-old", "crawl-test-foreign", "another"] {
+            fs::create_dir(folder(name)).unwrap();
+            if name == "crawl-test-foreign" {
+                fs::write(folder(name).join("data"), "").unwrap();
+            }
+            if name != "crawl-test-new" {
+                File::open(folder(name)).unwrap().set_modified(old).unwrap();
+            }
+        }
+        let scratch = Scratch::new(base.path(), "crawl-test-").unwrap();
+        assert!(!folder("crawl-test-old").exists());
+        assert!(["crawl-test-new", "crawl-test-foreign", "another"].iter().all(|name| folder(name).exists()));
+        drop(scratch);
+    }
 
     #[test]
     fn folders_of_killed_processes_are_removed_and_those_of_others_stay() {
