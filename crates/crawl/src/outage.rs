@@ -13,7 +13,9 @@ use std::{
 use tokio::time::Instant;
 
 /// The first pause, and the longest; each is twice the one before.
-const PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
+const PAUSES: (Duration, Duration) = (Duration::from_millis(500), LONGEST_PAUSE);
+/// The longest pause of all requests.
+pub const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// Least time between two warnings.
 const WARNING: Duration = Duration::from_secs(60);
 /// A trouble that was not met for so long after its pause is over.

@@ -15,7 +15,7 @@ use crate::{
     links::new_url,
     logging::{say, say_as, say_json},
     metrics::Metrics,
-    pipeline,
+    outage, pipeline,
     platform::Platform,
     progress::{self, Places},
     projects::Keeper,
@@ -30,6 +30,7 @@ use std::{
     io,
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -81,7 +82,8 @@ fn read_seeds(file: &Path) -> Result<Vec<Seed>, Failure> {
         } else {
             ""
         };
-        Failure::usage(format!("{}: {e}{hint}", file.display()))
+        let failure = Failure::input(file, &e);
+        Failure::new(failure.exit, format!("{}{hint}", failure.error))
     })?;
     for bad in &found.bad {
         say_as(Level::WARN, &format!("{}: {bad}; skipped", file.display()));
@@ -295,13 +297,17 @@ fn recall(context: &Context, state: &State) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Longest time for which a run puts a URL off. A `Retry-After` is kept for the host, which is not asked before, however early
+/// its URLs are due.
+fn longest_wait(config: &Config) -> Duration {
+    // pauses are spread over up to a quarter more than their time
+    let longest = config.fetch.max_backoff.max(config.recrawl.confirm_gone).max(outage::LONGEST_PAUSE);
+    longest.saturating_mul(5) / 4
+}
+
 /// Takes care that no URL waits longer than a run puts one off, though the clock may have been wrong when it was put off.
 fn bring_forward(context: &Context, state: &State) -> Result<(), Failure> {
-    let config = &context.config;
-    let waits = [config.fetch.max_backoff, config.politeness.max_retry_after, config.recrawl.confirm_gone];
-    // pauses are spread over more than their time
-    let longest = waits.into_iter().max().unwrap_or_default().saturating_mul(2);
-    let longest_ms = i64::try_from(longest.as_millis()).unwrap_or(i64::MAX);
+    let longest_ms = i64::try_from(longest_wait(&context.config).as_millis()).unwrap_or(i64::MAX);
     let now = crate::context::now_ms();
     let moved = state.store.bring_forward(now.saturating_add(longest_ms), now)?;
     if moved > 0 {
@@ -416,5 +422,23 @@ pub(crate) fn stop_on_signals(cancel: CancellationToken, quiet: bool) -> impl Fu
             }
             cancel.cancel();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A clock that was an hour ahead puts URLs off for longer than any pause, by the default settings too.
+    #[test]
+    fn the_longest_wait_of_a_url_is_its_longest_pause_whatever_hosts_may_ask_for() {
+        let mut config = config::load(None, std::iter::empty(), Vec::new()).unwrap();
+        assert!(longest_wait(&config) < Duration::from_secs(3_600), "{:?}", longest_wait(&config));
+        config.politeness.max_retry_after = Duration::from_secs(86_400);
+        (config.fetch.max_backoff, config.recrawl.confirm_gone) =
+            (Duration::from_secs(100), Duration::from_secs(10));
+        assert_eq!(longest_wait(&config), Duration::from_secs(125));
+        config.recrawl.confirm_gone = Duration::from_secs(86_400);
+        assert_eq!(longest_wait(&config), Duration::from_secs(108_000));
     }
 }
