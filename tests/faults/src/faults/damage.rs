@@ -17,6 +17,19 @@ use std::{
 /// Commands that read an output whole and found damage in it.
 const TOLD: [&str; 2] = ["replay of the archive: exit Some(7)", "check of the projects: exit Some(7)"];
 
+/// Words that a way out is told by.
+const WAYS_OUT: [&str; 9] = [
+    "--fresh",
+    "repair",
+    "remove",
+    "move",
+    "room",
+    "replace it with -o",
+    "name another",
+    "free ",
+    "name the folder",
+];
+
 pub(super) fn run(case: &mut Case<'_>) -> io::Result<()> {
     let job = *case.random.pick(&[Job::First, Job::First, Job::First, Job::Night, Job::Night, Job::Replay]);
     let scenario = Scenario::of(job, &mut case.random);
@@ -134,7 +147,7 @@ fn way_out(case: &mut Case<'_>, world: &World, ended: &Ended) -> io::Result<()> 
         return Ok(());
     }
     let words = ended.stderr.to_lowercase();
-    if !["--fresh", "repair", "remove", "move", "room"].iter().any(|word| words.contains(word)) {
+    if !WAYS_OUT.iter().any(|word| words.contains(word)) {
         case.verdict.fail(format!("the message names no way out: {}", last_line(&ended.stderr)));
     }
     if world.scenario().job == Job::First
