@@ -75,6 +75,21 @@ impl From<Ending> for Exit {
 /// Advice for an output or a state that cannot be written.
 pub const WAY_OUT: &str = "free disk space, or remove the file or folder that blocks the path, then run the same command again to resume";
 
+/// Advice for an input that the system cannot read now; none for an error that is not the system's.
+fn way_in(error: &io::Error) -> Option<&'static str> {
+    let code = error.raw_os_error()?;
+    let is = |number: rustix::io::Errno| number.raw_os_error() == code;
+    Some(if is(rustix::io::Errno::MFILE) || is(rustix::io::Errno::NFILE) {
+        "raise the limit of open files (ulimit -n)"
+    } else if error.kind() == io::ErrorKind::StorageFull || is(rustix::io::Errno::DQUOT) {
+        "free disk space"
+    } else if is(rustix::io::Errno::NOMEM) {
+        "free memory"
+    } else {
+        "check the disk, or move the file to another one"
+    })
+}
+
 /// An error of the whole program with the code it ends with.
 #[derive(Debug)]
 pub struct Failure {
@@ -117,7 +132,13 @@ impl Failure {
             _ if error.raw_os_error().is_some() => Exit::Storage,
             _ => Exit::Usage,
         };
-        Self::new(exit, format!("{}: {error}", path.display()))
+        let path = path.display();
+        match way_in(error).filter(|_| exit == Exit::Storage) {
+            Some(way_out) => {
+                Self::new(exit, format!("{path}: {error}; {way_out}, then run the same command again"))
+            }
+            None => Self::new(exit, format!("{path}: {error}")),
+        }
     }
 
     /// An error of this kind while doing something with a name.
@@ -159,6 +180,29 @@ impl From<StageError> for Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crawl_archive::ArchiveError;
+
+    #[test]
+    fn an_input_that_the_system_cannot_open_now_is_3_and_names_the_way_out() {
+        use rustix::io::Errno;
+        for (code, exit, words) in [
+            (Errno::IO, Exit::Storage, "check the disk, or move the file"),
+            (Errno::MFILE, Exit::Storage, "ulimit -n"),
+            (Errno::NOSPC, Exit::Storage, "free disk space"),
+            (Errno::NOENT, Exit::Usage, "No such file"),
+            (Errno::ACCESS, Exit::Usage, "denied"),
+            (Errno::ISDIR, Exit::Usage, "directory"),
+        ] {
+            let error = || io::Error::from(code);
+            let path = Path::new("in.jsonl");
+            let read = Failure::from(ArchiveError::Io { path: path.to_owned(), error: error() });
+            for failure in [Failure::input(path, &error()), read] {
+                let message = format!("{:#}", failure.error);
+                assert_eq!(failure.exit, exit, "{message}");
+                assert!(message.starts_with("in.jsonl: ") && message.contains(words), "{message}");
+            }
+        }
+    }
 
     #[test]
     fn a_failure_of_storage_says_what_the_user_can_do() {

@@ -3,6 +3,7 @@
 use crate::{config::QualitySection, exit::Failure};
 use crawl_model::{LanguageSource, Quality, declared_language};
 use crawl_quality::{Assessment, Checker, LineRules, QualityError};
+use std::path::Path;
 
 /// Judges texts in their languages.
 #[derive(Debug)]
@@ -24,10 +25,10 @@ impl Judge {
     pub fn new(section: &QualitySection) -> Result<Self, Failure> {
         let rules = match section.rules.as_str() {
             "" => LineRules::built_in()?,
-            path => std::fs::read_to_string(path)
-                .map_err(|e| e.to_string())
-                .and_then(|text| LineRules::with(&text).map_err(|e| e.to_string()))
-                .map_err(|problem| Failure::usage(format!("{path}: {problem}")))?,
+            path => {
+                let text = std::fs::read_to_string(path).map_err(|e| Failure::input(Path::new(path), &e))?;
+                LineRules::with(&text).map_err(|problem| Failure::usage(format!("{path}: {problem}")))?
+            }
         };
         let min_confidence = section.min_language_confidence;
         if !(0.0..=1.0).contains(&min_confidence) {

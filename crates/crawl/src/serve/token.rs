@@ -29,7 +29,7 @@ impl Token {
             ("", "") => made(&default_file()?),
             (token, "") => checked(token, "serve.token"),
             ("", file) => {
-                let text = fs::read_to_string(file).map_err(|e| Failure::usage(format!("{file}: {e}")))?;
+                let text = fs::read_to_string(file).map_err(|e| Failure::input(Path::new(file), &e))?;
                 checked(text.trim(), file)
             }
             _ => Err(Failure::usage("serve.token and serve.token_file are both set: name one token")),

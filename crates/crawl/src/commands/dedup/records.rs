@@ -66,8 +66,7 @@ impl<'p> Input<'p> {
     ) -> Result<(), Failure> {
         let lines: Box<dyn BufRead + '_> = match self {
             Self::File(path) => {
-                let file =
-                    File::open(path).map_err(|e| Failure::usage(format!("{}: {e}", path.display())))?;
+                let file = File::open(path).map_err(|e| Failure::input(path, &e))?;
                 Box::new(BufReader::with_capacity(READ, file))
             }
             Self::Kept(bytes) => Box::new(&bytes[..]),

@@ -113,7 +113,11 @@ impl From<CorpusError> for Failure {
 
 impl From<ArchiveError> for Failure {
     fn from(error: ArchiveError) -> Self {
-        let exit = if matches!(error, ArchiveError::Output(_)) { Exit::Storage } else { Exit::Usage };
+        let exit = match &error {
+            ArchiveError::Io { path, error } => return Self::input(path, error),
+            ArchiveError::Output(_) => Exit::Storage,
+            ArchiveError::NoFile(_) | ArchiveError::Pattern { .. } => Exit::Usage,
+        };
         Self { exit, error: error.into() }
     }
 }
