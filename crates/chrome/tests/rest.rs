@@ -111,6 +111,7 @@ fn working() -> Vec<(&'static str, String)> {
 }
 
 #[test]
+#[ignore = "needs Chromium"]
 fn what_is_under_way_is_waited_for_though_the_page_has_a_text() {
     let Some((renderer, _profiles)) = renderer(|_| {}) else { return };
     let late = [loading(), working()].concat();
@@ -123,6 +124,7 @@ fn what_is_under_way_is_waited_for_though_the_page_has_a_text() {
 }
 
 #[test]
+#[ignore = "needs Chromium"]
 fn where_a_page_leads_elsewhere_the_other_one_is_taken() {
     let Some((renderer, _profiles)) = renderer(|_| {}) else { return };
     let mut served = pages(&[
@@ -146,6 +148,7 @@ fn where_a_page_leads_elsewhere_the_other_one_is_taken() {
 }
 
 #[test]
+#[ignore = "needs Chromium"]
 fn what_never_comes_keeps_no_page() {
     let Some((renderer, _profiles)) = renderer(|settings| settings.budgets.settle = Duration::from_secs(20))
     else {
@@ -188,6 +191,7 @@ fn what_never_comes_keeps_no_page() {
 }
 
 #[test]
+#[ignore = "needs Chromium"]
 fn the_document_is_given_as_it_was_sent_where_that_is_wanted() {
     let Some((renderer, _profiles)) = renderer(|_| {}) else { return };
     let code = format!("app.textContent = '{TEXT}'");
@@ -216,6 +220,7 @@ fn the_document_is_given_as_it_was_sent_where_that_is_wanted() {
 }
 
 #[test]
+#[ignore = "needs Chromium"]
 fn a_page_with_nothing_under_way_is_at_rest_at_once() {
     let Some((renderer, _profiles)) = renderer(|_| {}) else { return };
     // the clock ticks in a frame, which is not followed: the page changes too often ever to be silent, and has nothing under way

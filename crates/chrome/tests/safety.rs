@@ -12,6 +12,7 @@ use support::{Server, block_on, pages, render, renderer, script};
 const TEXT: &str = "Words that only a script brings to the page.";
 
 #[test]
+#[ignore = "needs Chromium"]
 fn private_addresses_are_closed_to_the_browser() {
     let canary = Server::start("127.66.0.1", pages(&[("/canary", String::new())]));
     let Some((renderer, _profiles)) = renderer(|settings| {
@@ -102,6 +103,7 @@ fn what_is_blocked_by_setting_is_never_asked_for() {
 }
 
 #[test]
+#[ignore = "needs Chromium"]
 fn downloads_and_service_workers_come_to_nothing() {
     let Some((renderer, profiles)) = renderer(|_| {}) else { return };
     let code = format!(
@@ -130,6 +132,7 @@ fn downloads_and_service_workers_come_to_nothing() {
 }
 
 #[test]
+#[ignore = "needs Chromium"]
 fn a_certificate_of_nobody_is_trusted_by_its_key_only() {
     let made = rcgen::generate_simple_self_signed(vec!["127.0.0.1".into()]).unwrap();
     let key = rustls::pki_types::PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
@@ -157,6 +160,7 @@ fn a_certificate_of_nobody_is_trusted_by_its_key_only() {
 }
 
 #[test]
+#[ignore = "needs Chromium"]
 fn connections_go_through_the_other_proxy() {
     let site = Server::start("127.0.0.1", pages(&[("/page", String::new())]));
     // asked as a proxy, a server of ours is asked for the whole address
@@ -180,6 +184,7 @@ fn connections_go_through_the_other_proxy() {
 }
 
 #[test]
+#[ignore = "needs Chromium"]
 fn what_does_not_come_is_not_asked_for_again_by_the_browser_itself() {
     let Some((renderer, _profiles)) = renderer(|settings| settings.tabs = 2) else { return };
     // longer at rest than the second after which Chromium would try again

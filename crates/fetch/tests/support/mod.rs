@@ -190,14 +190,12 @@ pub fn request(url: Url) -> CrawlRequest {
     }
 }
 
-/// A third-party suite, if it lies beside the repository.
-pub fn suite(name: &str) -> Option<serde_json::Value> {
+/// A third-party suite that lies beside the repository.
+pub fn suite(name: &str) -> serde_json::Value {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/bench/protocol/");
-    let Ok(bytes) = std::fs::read(format!("{root}{name}")) else {
-        println!("skipped: {name} is not here");
-        return None;
-    };
-    Some(serde_json::from_slice(&bytes).unwrap())
+    let bytes = std::fs::read(format!("{root}{name}"));
+    assert!(bytes.is_ok(), "{name} is not here");
+    serde_json::from_slice(&bytes.unwrap()).unwrap()
 }
 
 /// RFC 4648 §4; suites hold their bytes so.
