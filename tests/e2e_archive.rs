@@ -317,6 +317,6 @@ fn only_an_archive_of_ours_is_replayed() {
     let sandbox = Sandbox::new();
     fs::create_dir(sandbox.path("warc")).unwrap();
     let refused = run(sandbox.bare().args(["replay", "warc"])).expect(2);
-    assert!(refused.stderr.contains("made with --warc"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("name the folder of a crawl with --warc"), "{}", refused.stderr);
     run(sandbox.bare().args(["replay", "nowhere"])).expect(2);
 }
