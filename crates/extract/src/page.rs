@@ -204,7 +204,10 @@ impl<'a> Page<'a> {
             self.rules.selectors.for_matches(&self.dom, id, |hit| match hit {
                 Hit::Consent(_) => consent = true,
                 Hit::Framework(index) => self.frameworks[index as usize] = true,
-                Hit::JsRoot => self.has_js_root = true,
+                Hit::JsRoot => {
+                    self.has_js_root = true;
+                    push_once(&mut self.places, id);
+                }
                 Hit::EmptyRoot => push_once(&mut self.places, id),
                 Hit::Overlay => push_once(&mut self.overlays, id),
                 Hit::Paywall => self.has_paywall |= gone == Gone::No && self.gone[at] == Gone::No,

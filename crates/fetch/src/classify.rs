@@ -16,6 +16,8 @@ use url::Url;
 const STATIC_WORDS: u32 = 150;
 /// §2: a body of so many words has something to say; below it a page of which extraction kept less counts as empty.
 const SOME_WORDS: u32 = 50;
+/// With fewer words than this nothing was extracted.
+const NO_WORDS: u32 = 10;
 /// The default of §3 for `threshold_words` of [`needs_js`], below which a root of a framework makes a shell.
 pub const THRESHOLD_WORDS: u32 = 100;
 /// §3, signal 3: more external scripts than this on fewer words than [`SOME_WORDS`].
@@ -102,13 +104,14 @@ fn decide(signals: &PageSignals, content_words: u32, extractor: Extractor) -> (C
     if signals.is_paywalled && content_words < TEASER_WORDS {
         return (R::Paywalled, "paywall, and only a teaser before it".into());
     }
-    if missing && signals.is_js_spa {
+    if missing && signals.is_js_spa && shows_shell(signals, content_words, body_words) {
         return shell(signals);
     }
     // a body that has words enough has no need of scripts, even if extraction made little of it
     if content_words < SOME_WORDS
         && body_words < STATIC_WORDS
         && let Some(why) = needs_js(signals, THRESHOLD_WORDS)
+        && (content_words < NO_WORDS || shows_place(signals))
     {
         return (R::NeedsJs, why.into());
     }
@@ -124,6 +127,21 @@ fn decide(signals: &PageSignals, content_words: u32, extractor: Extractor) -> (C
         _ => (R::AllElse, "hardly any text, and no sign of why"),
     };
     (rule, why.into())
+}
+
+/// The page has a root or an empty place for the text of a script, asks for scripts, or has text in their stead.
+const fn shows_place(signals: &PageSignals) -> bool {
+    signals.has_empty_root
+        || signals.has_js_root
+        || signals.asks_for_javascript
+        || signals.noscript_words > NOSCRIPT_WORDS
+}
+
+/// The page shows that a script adds its text: a place for it is empty, or next to nothing was extracted. Few words alone are a short
+/// page: one of a framework has its text in the document where the server has filled its root.
+const fn shows_shell(signals: &PageSignals, content_words: u32, body_words: u32) -> bool {
+    let few = !signals.frameworks_detected.is_empty() && body_words < SOME_WORDS;
+    signals.has_empty_root || signals.asks_for_javascript || content_words < NO_WORDS || few
 }
 
 /// The rows of the table for a page that scripts fill.
@@ -206,6 +224,24 @@ mod tests {
     }
 
     #[test]
+    fn a_short_page_is_no_shell_because_it_is_short() {
+        let scripts = PageSignals { external_scripts: 15, is_js_spa: true, ..body(9) };
+        assert_eq!(strategy(&scripts, 40, Extractor::Trafilatura), Strategy::StaticBestEffort);
+        assert_eq!(strategy(&scripts, 9, Extractor::Trafilatura), Strategy::Chrome);
+        let filled = PageSignals {
+            is_js_spa: true,
+            has_js_root: true,
+            frameworks_detected: vec!["Vue".into()],
+            ..body(79)
+        };
+        assert_eq!(strategy(&filled, 59, Extractor::PageType), Strategy::Static);
+        let empty = PageSignals { has_empty_root: true, ..filled.clone() };
+        assert_eq!(strategy(&empty, 59, Extractor::PageType), Strategy::Chrome);
+        let few = PageSignals { body_word_count: 49, ..filled };
+        assert_eq!(strategy(&few, 30, Extractor::PageType), Strategy::Chrome);
+    }
+
+    #[test]
     fn a_paywall_has_a_teaser_before_it_and_is_never_sent_to_a_browser() {
         let pay = PageSignals { is_paywalled: true, is_js_spa: true, ..body(500) };
         assert_eq!(decided(&pay, 399, Extractor::Readability).page_type, PageType::Paywalled);
@@ -250,8 +286,8 @@ mod tests {
             PageSignals { has_js_root: true, body_word_count: 20, visible_word_count: 120, ..body(0) };
         assert_eq!(needs_js(&template, THRESHOLD_WORDS), None);
         assert!(needs_js(&template, 121).is_some(), "the threshold can be chosen");
-        assert_eq!(decided(&template, 20, Extractor::BodyFallback).rule, ClassificationRule::AllElse);
+        assert_eq!(decided(&template, 9, Extractor::BodyFallback).rule, ClassificationRule::AllElse);
         let spa = PageSignals { is_js_spa: true, ..template };
-        assert_eq!(decided(&spa, 20, Extractor::BodyFallback).rule, ClassificationRule::SpaThin);
+        assert_eq!(decided(&spa, 9, Extractor::BodyFallback).rule, ClassificationRule::SpaThin);
     }
 }
