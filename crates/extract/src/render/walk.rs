@@ -384,7 +384,7 @@ impl Walk<'_> {
         }
         let in_item = self.prefixes.last().is_some_and(|prefix| prefix.first != "> ")
             || self.term.is_some()
-            || self.definitions > 0;
+            || self.style.markdown && self.definitions > 0;
         let first = self.prefixes.last().is_some_and(|prefix| !prefix.used && prefix.first != "> ");
         let level = match kind {
             Kind::Heading(level)
