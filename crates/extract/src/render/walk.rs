@@ -8,6 +8,7 @@ mod mathml;
 mod maths;
 mod media;
 mod notes;
+mod sidenotes;
 
 use super::{
     Gap, Kind, Piece, RULE, Style,
@@ -15,7 +16,7 @@ use super::{
     markdown::{self, Place},
     table::{self, Table},
 };
-use crate::{content::Selection, dom::Tag, options::LinkStyle, page::Page};
+use crate::{content::Selection, dom::Tag, options::LinkStyle, page::{Gone, Page}};
 use html5ever::local_name;
 use links::Links;
 use lists::List;
@@ -60,6 +61,8 @@ struct Walk<'a> {
     table: Option<(u32, Table)>,
     links: Links,
     notes: Notes,
+    /// The note that is written although it is hidden until a reader opens it.
+    opened: Range<u32>,
     formulas: Formulas,
     /// The address of the image that was written last.
     last_image: Option<String>,
@@ -86,6 +89,7 @@ pub(crate) fn pieces(page: &Page<'_>, selection: &Selection, style: Style) -> (V
         formulas: if style.markdown { Formulas::of(page) } else { Formulas::default() },
         notes: if style.markdown { Notes::of(page, selection) } else { Notes::default() },
         last_image: None,
+        opened: 0..0,
     };
     for &root in &selection.roots {
         walk.root(root, &selection.drop);
@@ -94,6 +98,7 @@ pub(crate) fn pieces(page: &Page<'_>, selection: &Selection, style: Style) -> (V
         walk.lists.clear();
         walk.want(Gap::Blank);
     }
+    walk.notes_apart();
     (walk.pieces, walk.links.into_list())
 }
 
@@ -114,7 +119,7 @@ impl Walk<'_> {
                 id = dom.end(id);
                 continue;
             }
-            if drop[id as usize] || !self.page.is_visible(id) {
+            if drop[id as usize] || !self.is_shown(id) {
                 if !drop[id as usize] || dom.tag(id) == Tag::Img {
                     self.invisible(id);
                 }
@@ -135,6 +140,32 @@ impl Walk<'_> {
         }
         while let Some(last) = open.pop() {
             self.leave(last);
+        }
+    }
+
+    /// Returns true if a reader sees a node, or opens it as a note.
+    fn is_shown(&self, id: u32) -> bool {
+        self.page.is_visible(id)
+            || self.opened.contains(&id) && self.page.gone[id as usize] == Gone::Hidden
+    }
+
+    /// Writes the notes that stand outside of the selection or inside of a paragraph.
+    fn notes_apart(&mut self) {
+        let kept = vec![false; if self.notes.apart.is_empty() { 0 } else { self.page.dom.len() as usize }];
+        for body in std::mem::take(&mut self.notes.apart) {
+            self.want(Gap::Blank);
+            if !self.page.dom.tag(body).is_block()
+                && let Some(label) = self.notes.bodies.get(&body)
+            {
+                let first = format!("[^{label}]: ");
+                self.prefix(body, &first, "    ");
+            }
+            self.opened = body..self.page.dom.end(body);
+            self.root(body, &kept);
+            self.flush(Kind::Paragraph);
+            self.prefixes.clear();
+            self.lists.clear();
+            self.want(Gap::Blank);
         }
     }
 

@@ -379,6 +379,7 @@ pub(crate) struct Markdown {
     pub(crate) formula_images: Vec<String>,
     pub(crate) formula_scripts: Vec<String>,
     pub(crate) notes: Vec<String>,
+    pub(crate) sidenotes: Vec<String>,
     pub(crate) players: Vec<Player>,
     pub(crate) image_sources: Vec<String>,
     pub(crate) image_candidates: Vec<String>,

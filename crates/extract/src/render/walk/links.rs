@@ -103,7 +103,8 @@ impl Walk<'_> {
     /// The mark of a link, if its address is spelled.
     pub(super) fn link(&mut self, id: u32) -> Option<Mark> {
         let href = self.page.dom.attr(id, &local_name!("href"))?.trim();
-        if self.links.style == LinkStyle::Strip || self.page.amount(id).chars == 0 && !self.style.images {
+        let is_empty = || self.page.amount(id).chars == 0 && !self.opened.contains(&id);
+        if self.links.style == LinkStyle::Strip || !self.style.images && is_empty() {
             return None;
         }
         let keep = self.links.style == LinkStyle::Keep;

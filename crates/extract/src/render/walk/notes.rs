@@ -1,5 +1,6 @@
 //! Footnotes: which links lead to a note of the page, and where the notes stand.
 
+use super::sidenotes;
 use crate::{
     content::Selection,
     dom::{Dom, NONE, Tag},
@@ -10,7 +11,7 @@ use html5ever::local_name;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A longer text is no number of a note (characters).
-const MAX_MARKER: usize = 5;
+pub(super) const MAX_MARKER: usize = 5;
 /// A longer text is not one note (characters).
 const MAX_NOTE: u32 = 6_000;
 /// More nodes are not one note.
@@ -33,6 +34,8 @@ pub(super) struct Notes {
     pub(super) skipped: FxHashSet<u32>,
     /// By the first text of a note: bytes of its own number.
     pub(super) numbers: FxHashMap<u32, usize>,
+    /// Notes that stand nowhere in the selection, or inside of a paragraph, in the order of their references.
+    pub(super) apart: Vec<u32>,
 }
 
 /// A reference and the note that it leads to.
@@ -67,12 +70,19 @@ impl Notes {
         if found.is_empty() {
             found = by_number(page, selection);
         }
-        notes.settle(page, found);
+        let beside = sidenotes::find(page, selection);
+        let mut number = 0;
+        found.extend(beside.iter().map(|(reference, body)| {
+            number += 1;
+            Found { reference: *reference, body: *body, label: None, marker: number.to_string() }
+        }));
+        found.sort_by_key(|one| one.reference);
+        notes.settle(page, selection, found);
         notes
     }
 
     /// Labels the notes, and finds what stands in them for the way back.
-    fn settle(&mut self, page: &Page<'_>, found: Vec<Found>) {
+    fn settle(&mut self, page: &Page<'_>, selection: &Selection, found: Vec<Found>) {
         let mut taken: FxHashSet<String> = FxHashSet::default();
         let mut back: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
         let bodies: FxHashSet<u32> = found.iter().map(|one| one.body).collect();
@@ -94,6 +104,10 @@ impl Notes {
                         next += 1;
                     }
                     self.bodies.insert(one.body, label.clone());
+                    let inside = (one.reference..page.dom.end(one.reference)).contains(&one.body);
+                    if inside || !is_written(page, selection, one.body) {
+                        self.apart.push(one.body);
+                    }
                     self.skip_number(page, one.body, &one.marker);
                     label
                 }
@@ -129,6 +143,12 @@ impl Notes {
                 outer = dom.parent(outer);
             }
             self.skipped.insert(outer);
+            // The point or bracket that ends the number.
+            let next = dom.end(outer);
+            if next < dom.end(body) && dom.text(next).starts_with(['.', ')', ']', ':']) {
+                let text = dom.text(next);
+                self.numbers.insert(next, text.len() - text[1..].trim_start().len());
+            }
         } else if !alone && after.len() < rest.len() {
             self.numbers.insert(first, written.len() - after.len());
         }
@@ -187,7 +207,7 @@ fn names_of(dom: &Dom, id: u32) -> impl Iterator<Item = &str> {
 }
 
 /// A number without the brackets around it.
-fn marker_of(text: &str) -> String {
+pub(super) fn marker_of(text: &str) -> String {
     let folded = text::fold(text);
     folded.trim_matches(|c: char| matches!(c, '[' | ']' | '(' | ')' | '.' | ' ' | '^')).to_owned()
 }
@@ -234,8 +254,12 @@ impl<'a> Finder<'a, '_> {
             let near = |id: u32| names_of(dom, id).any(|own| own == name);
             near(link) || dom.ancestors(link).take(AROUND).any(near) || name.contains("ref")
         });
-        let is_note =
-            back || self.is_note(body, &name) && (raised || named || marker_starts(dom, body, &marker));
+        let starts = marker_starts(dom, body, &marker);
+        let is_note = back || self.is_note(body, &name) && (raised || named || starts);
+        // Outside of the content stand lists of other things, too.
+        if !is_written(self.page, self.selection, body) && !(self.is_note(body, &name) && (raised || named)) {
+            return None;
+        }
         is_note.then(|| Found { reference: self.whole(link), body, label: label_of(&name), marker })
     }
 
@@ -245,11 +269,11 @@ impl<'a> Finder<'a, '_> {
         let dom = &self.page.dom;
         if let Some((file, name)) = href.split_once('#').filter(|(_, name)| !name.is_empty()) {
             let own = || self.page.url?.path().rsplit('/').next().filter(|own| !own.is_empty());
-            if !file.is_empty() && file.rsplit('/').next() != own() {
-                return None;
-            }
             let target = self.target(name).or_else(|| self.way_back(link, name))?;
-            return Some((name.to_owned(), target));
+            let is_own = file.is_empty() || file.rsplit('/').next() == own();
+            // A copy of a page has the addresses of the original.
+            let is_copy = || marker_starts(dom, target, &marker_of(&dom.raw_text(link)));
+            return (is_own || is_copy()).then(|| (name.to_owned(), target));
         }
         let own = names_of(dom, link).chain(names_of(dom, dom.parent(link)));
         let names: Vec<String> =
@@ -323,10 +347,8 @@ impl<'a> Finder<'a, '_> {
             return None;
         }
         let amount = self.page.amount(body);
-        let written = dom.ancestors(body).chain([body]).all(|up| !self.selection.drop[up as usize]);
-        let inside = self.selection.roots.iter().any(|root| (*root..dom.end(*root)).contains(&body));
         let heading = (body..dom.end(body)).any(|node| dom.tag(node).heading_level().is_some());
-        (written && inside && !heading && (1..=MAX_NOTE).contains(&amount.chars)).then_some(body)
+        (!heading && (1..=MAX_NOTE).contains(&amount.chars)).then_some(body)
     }
 
     fn is_named(&self, id: u32) -> bool {
@@ -368,6 +390,13 @@ fn marker_starts(dom: &Dom, body: u32, marker: &str) -> bool {
     text.strip_prefix(marker).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
 }
 
+/// Returns true if a note stands in the selection, and is not left out of it.
+fn is_written(page: &Page<'_>, selection: &Selection, body: u32) -> bool {
+    let dom = &page.dom;
+    let kept = dom.ancestors(body).chain([body]).all(|up| !selection.drop[up as usize]);
+    kept && selection.roots.iter().any(|root| (*root..dom.end(*root)).contains(&body))
+}
+
 /// References without links: raised numbers in the text, and at its end paragraphs that begin with the same raised
 /// numbers, one after the other from 1 on.
 fn by_number(page: &Page<'_>, selection: &Selection) -> Vec<Found> {
@@ -390,14 +419,17 @@ fn by_number(page: &Page<'_>, selection: &Selection) -> Vec<Found> {
     let mut bodies: Vec<(u32, &String)> =
         raised.iter().filter_map(|(id, marker)| Some((starts(*id)?, marker))).collect();
     if bodies.is_empty() {
-        bodies = named_bodies(page, selection, &raised);
+        bodies = named_bodies(page, &raised);
     }
     let in_order = bodies.iter().zip(1..).all(|((_, marker), number)| **marker == number.to_string());
     if bodies.is_empty() || !in_order {
         return Vec::new();
     }
     let Some(first) = bodies.first().map(|(id, _)| *id) else { return Vec::new() };
-    let references = raised.iter().filter(|(id, _)| *id < first);
+    let references = raised.iter().filter(|(id, marker)| {
+        let body = bodies.iter().find(|(_, own)| *own == marker);
+        body.is_some_and(|(body, _)| *id < *body) || *id < first
+    });
     let found: Vec<Found> = references
         .filter_map(|(id, marker)| {
             let (body, _) = bodies.iter().find(|(_, own)| *own == marker)?;
@@ -409,22 +441,35 @@ fn by_number(page: &Page<'_>, selection: &Selection) -> Vec<Found> {
     if all { found } else { Vec::new() }
 }
 
-/// Items behind the references whose ids are a name of notes and the numbers in the text.
+/// The number of an item in a numbered list.
+fn list_number(dom: &Dom, item: u32) -> Option<usize> {
+    let list = dom.parent(item);
+    if dom.tag(list) != Tag::Ol {
+        return None;
+    }
+    let start: usize = dom.attr(list, &local_name!("start")).map_or(Some(1), |start| start.trim().parse().ok())?;
+    let before = dom.children(list).take_while(|node| *node < item).filter(|node| dom.tag(*node) == Tag::Li);
+    Some(start + before.take(MAX_TRIES).count())
+}
+
+/// Items behind the references, in an element beside the text with the number in the list, or whose ids are a name of notes and the numbers in the text.
 fn named_bodies<'a>(
     page: &Page<'_>,
-    selection: &Selection,
     raised: &'a [(u32, String)],
 ) -> Vec<(u32, &'a String)> {
     let dom = &page.dom;
-    let Some((last, _)) = raised.last() else { return Vec::new() };
+    let Some((first, _)) = raised.first() else { return Vec::new() };
     let names = &page.rules.extraction.markdown.notes;
-    let ends = selection.roots.iter().map(|root| dom.end(*root)).max().unwrap_or(0);
     let markers: FxHashMap<&str, &String> =
         raised.iter().map(|(_, marker)| (marker.as_str(), marker)).collect();
-    let items = (*last..ends).filter(|id| dom.tag(*id) == Tag::Li && !selection.drop[*id as usize]);
+    let items = (*first..dom.len()).filter(|id| dom.tag(*id) == Tag::Li && page.is_visible(*id));
     items
         .filter_map(|id| {
-            let own = dom.attr(id, &local_name!("id"))?;
+            let aside = dom.ancestors(id).take(AROUND).any(|up| dom.tag(up) == Tag::Aside);
+            let Some(own) = dom.attr(id, &local_name!("id")).filter(|_| !aside) else {
+                let number = aside.then(|| list_number(dom, id))??;
+                return markers.get(number.to_string().as_str()).map(|marker| (id, *marker));
+            };
             let number = own.trim_start_matches(|c: char| !c.is_ascii_digit());
             let named = names.iter().any(|name| own.contains(name.as_str()));
             markers.get(number).filter(|_| named).map(|marker| (id, *marker))

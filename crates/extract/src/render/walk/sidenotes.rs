@@ -1,0 +1,90 @@
+//! Notes inside of a paragraph, which a style sets beside it or a script opens.
+
+use super::notes::{MAX_MARKER, marker_of};
+use crate::{
+    content::Selection,
+    dom::{NONE, Tag},
+    page::{Gone, Page},
+};
+use html5ever::local_name;
+
+/// Elements of one child each from a note's own to that of its text.
+const MAX_LEVELS: usize = 4;
+/// More nodes are not one note.
+const MAX_NODES: u32 = 500;
+/// More notes of this kind are left where they stand.
+const MAX_NOTES: usize = 1_000;
+
+/// The elements of notes inside of paragraphs, and of each the element of its text.
+pub(super) fn find(page: &Page<'_>, selection: &Selection) -> Vec<(u32, u32)> {
+    let dom = &page.dom;
+    let mut found = Vec::new();
+    for &root in &selection.roots {
+        let mut id = root;
+        while id < dom.end(root) && found.len() < MAX_NOTES && !page.budget.is_over() {
+            if selection.drop[id as usize] || !page.is_visible(id) || dom.tag(id) == Tag::Pre {
+                id = dom.end(id);
+            } else if let Some(body) = note(page, id) {
+                found.push((id, body));
+                id = dom.end(id);
+            } else {
+                id += 1;
+            }
+        }
+    }
+    found
+}
+
+/// The element of a note's text, if an element is a note: named as one, behind text of its paragraph, and of words.
+fn note(page: &Page<'_>, id: u32) -> Option<u32> {
+    let dom = &page.dom;
+    if !matches!(dom.tag(id), Tag::Span | Tag::Small | Tag::Other) || !is_named(page, id) {
+        return None;
+    }
+    let mut block = dom.parent(id);
+    while block != NONE && !dom.tag(block).is_block() {
+        block = dom.parent(block);
+    }
+    let is_text = |node: u32| !dom.text(node).trim().is_empty();
+    if block == NONE
+        || dom.end(id) - id > MAX_NODES
+        || !(block..id).rev().take(MAX_NODES as usize).any(is_text)
+    {
+        return None;
+    }
+    let mut body = id;
+    for _ in 0..MAX_LEVELS {
+        let Some(inner) = only_child(page, body) else { break };
+        body = inner;
+    }
+    let text = dom.raw_text(body);
+    let says = text.trim().chars().count() > MAX_MARKER && text.contains(char::is_alphabetic);
+    let is_block = |node: u32| dom.tag(node).is_block() && page.gone[node as usize] != Gone::Silent;
+    (says && !(id..dom.end(id)).any(is_block)).then_some(body)
+}
+
+/// The one child that is named as a note and has the words; beside it stands a number at most.
+fn only_child(page: &Page<'_>, id: u32) -> Option<u32> {
+    let dom = &page.dom;
+    let mut child = None;
+    for node in dom.children(id) {
+        let text = dom.raw_text(node);
+        if marker_of(&text).chars().count() <= MAX_MARKER {
+            continue;
+        }
+        if child.is_some() || dom.tag(node) == Tag::Text || !is_named(page, node) {
+            return None;
+        }
+        child = Some(node);
+    }
+    child
+}
+
+fn is_named(page: &Page<'_>, id: u32) -> bool {
+    let names = &page.rules.extraction.markdown.sidenotes;
+    page.dom.attr(id, &local_name!("class")).is_some_and(|class| {
+        class
+            .split_ascii_whitespace()
+            .any(|class| names.iter().any(|name| name.eq_ignore_ascii_case(class)))
+    })
+}
