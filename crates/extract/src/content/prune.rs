@@ -276,10 +276,21 @@ fn is_boilerplate(page: &Page<'_>, id: u32, options: &Options, unwanted: Roles) 
     // What is embedded from a social network is quoted in the text.
     let quoted = roles.has(Roles::SOCIAL) && (id..dom.end(id)).any(|down| dom.tag(down) == Tag::Blockquote);
     let unwanted = if quoted { unwanted.without(Roles::SOCIAL) } else { unwanted };
+    // A word that opens a note over the page is a word of its sentence.
+    let unwanted = if is_in_sentence(page, id) { unwanted.without(Roles::OVERLAY) } else { unwanted };
     if tag.is_block() || matches!(tag, Tag::Span | Tag::Other | Tag::Button) {
         return roles.has(unwanted) || roles.has(Roles::HEADER) && !has_heading(page, id);
     }
     false
+}
+
+/// A span with more text beside it in a paragraph than in it.
+fn is_in_sentence(page: &Page<'_>, id: u32) -> bool {
+    let dom = &page.dom;
+    let parent = dom.parent(id);
+    dom.tag(id) == Tag::Span
+        && dom.tag(parent) == Tag::P
+        && page.amount(parent).chars > 2 * page.amount(id).chars
 }
 
 fn in_content(page: &Page<'_>, id: u32) -> bool {
