@@ -19,13 +19,14 @@ pub fn record(page: CleanPage) -> Record {
         request,
         final_url,
         classification,
-        extraction,
+        mut extraction,
         strategy,
         outgoing,
         ai_opt_out,
         attempts,
         ..
     } = page;
+    let media = std::mem::take(&mut extraction.media);
     let (content, warnings, mut metadata) = described(extraction, words, content_hash);
     metadata.source_url = first_url(&request);
     metadata.status_code = page.status;
@@ -58,6 +59,7 @@ pub fn record(page: CleanPage) -> Record {
         quality,
         warnings,
         links: outgoing,
+        media,
     }
 }
 
@@ -92,19 +94,21 @@ pub fn known_record(end: &KnownEnd) -> Record {
         quality: None,
         warnings: Vec::new(),
         links: Vec::new(),
+        media: Vec::new(),
     }
 }
 
 /// The record of a page that came from a file, with its text after the last pass: nothing was fetched, and its site is
 /// not known.
 #[must_use]
-pub fn page_record(extraction: Extraction, text: String, url: Option<&Url>) -> Record {
+pub fn page_record(mut extraction: Extraction, text: String, url: Option<&Url>) -> Record {
     let links = extraction.links.iter().map(|link| link.url.clone()).collect();
     let page_url = url.cloned().unwrap_or_else(no_url);
     let classification =
         crawl_fetch::classify(&extraction.signals, &page_url, extraction.word_count, extraction.extractor);
     let words = if text == extraction.content { extraction.word_count } else { count_words(&text) };
     let hash = ContentHash::of(&extraction.content);
+    let media = std::mem::take(&mut extraction.media);
     let (content, warnings, mut metadata) = described(extraction, words, hash);
     metadata.page_type = classification.page_type;
     metadata.domain = url.and_then(HostKey::of).map_or_else(String::new, |host| host.to_string());
@@ -120,6 +124,7 @@ pub fn page_record(extraction: Extraction, text: String, url: Option<&Url>) -> R
         quality: None,
         warnings,
         links,
+        media,
         url,
     }
 }

@@ -7,7 +7,7 @@ use crate::{
     content::{self, Chosen},
     dom, embedded,
     explain::{Explanation, Trace},
-    last_pass, links,
+    last_pass, links, media,
     metadata::{self, JsonLd},
     options::Options,
     page::{Page, Reveal},
@@ -17,7 +17,7 @@ use crate::{
     rules::{Rules, RulesError},
     score, signals, text, words,
 };
-use crawl_model::{Directives, Extraction, Extractor, PageMetadata, PageSignals, Warning};
+use crawl_model::{Directives, Extraction, Extractor, Media, PageMetadata, PageSignals, Warning};
 use std::{borrow::Cow, path::Path, sync::Arc};
 use url::Url;
 
@@ -234,6 +234,7 @@ impl PageExtractor {
             warnings.push(Warning::AllBoilerplate);
         }
         extraction.content = written.content;
+        extraction.media = written.media;
         extraction.extractor = written.extractor;
         extraction.reason = written.reason;
         Some(())
@@ -246,10 +247,12 @@ impl PageExtractor {
         let (pieces, references) = render::pieces(page, &selection, render::Style::of(&self.options));
         let mut pieces = polish::pieces(pieces, &self.rules, polish, genre, &page.trace);
         let mut content = render::join(&pieces, &references);
+        let mut media = media::collect(page, &selection);
         if selection.words < self.rules.extraction.words.readability
             && let Some(text) = self.embedded(page, json, 2 * selection.words)
         {
             pieces.clear();
+            media.clear();
             content = text;
             extractor = Extractor::EmbeddedData;
             reason = format!("the page itself has {} words; its data for scripts has more", selection.words);
@@ -262,13 +265,14 @@ impl PageExtractor {
         for node in pieces.iter().flat_map(|piece| &piece.nodes) {
             in_content[*node as usize] = true;
         }
-        Written { content, extractor, reason, in_content }
+        Written { content, media, extractor, reason, in_content }
     }
 }
 
 /// The content as text.
 struct Written {
     content: String,
+    media: Vec<Media>,
     extractor: Extractor,
     reason: String,
     /// By node: its text went into the content.
@@ -301,6 +305,7 @@ fn without_content() -> Extraction {
         blocks: Vec::new(),
         metadata: PageMetadata::default(),
         links: Vec::new(),
+        media: Vec::new(),
         feeds: Vec::new(),
         directives: Directives::default(),
         signals: PageSignals::default(),

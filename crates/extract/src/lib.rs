@@ -21,6 +21,7 @@ mod explain;
 mod extractor;
 mod last_pass;
 mod links;
+mod media;
 mod metadata;
 mod options;
 mod page;

@@ -194,6 +194,44 @@ pub struct PageMetadata {
     pub json_ld_types: Vec<String>,
 }
 
+/// Kind of an image, a video or the like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MediaKind {
+    /// A picture.
+    Image,
+    /// A video file.
+    Video,
+    /// A sound file.
+    Audio,
+    /// A player of another site in a frame.
+    Embed,
+}
+
+/// An image, a video, a sound or a player of the content.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Media {
+    /// Kind.
+    pub kind: MediaKind,
+    /// Absolute URL: of the largest candidate of an image, of the page on which a player's media stand.
+    pub src: String,
+    /// Alternative text, or the title of a video, a sound or a player.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub alt: Option<String>,
+    /// Text of the caption.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub caption: Option<String>,
+    /// Width in pixels, as the page declares it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub width: Option<u32>,
+    /// Height in pixels, as the page declares it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub height: Option<u32>,
+    /// URL of the picture that stands for a video until it plays.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub poster: Option<String>,
+}
+
 /// What `extract` makes of the bytes of one page.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Extraction {
@@ -205,6 +243,9 @@ pub struct Extraction {
     pub metadata: PageMetadata,
     /// Links, each URL once, in document order.
     pub links: Vec<Link>,
+    /// Images, videos, sounds and players of the content, each URL once, in document order.
+    #[serde(default)]
+    pub media: Vec<Media>,
     /// Absolute URLs of the feeds (RSS, Atom) that the page names as its own, each once; no links of the page.
     #[serde(default)]
     pub feeds: Vec<String>,

@@ -351,6 +351,9 @@ pub struct Record {
     pub warnings: Vec<Warning>,
     /// Outgoing links, canonical, each once.
     pub links: Vec<String>,
+    /// Images, videos, sounds and players of the content, each URL once, in document order.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub media: Vec<crate::Media>,
 }
 
 /// Where in the flow a page failed.

@@ -4,8 +4,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
 use crawl_model::{
-    Attempt, BoilerplateInfo, BoilerplateStatus, Change, Extractor, LanguageSource, PageType, Quality,
-    Record, RecordMetadata, RemovalReason, RemovedSpan, SCHEMA_VERSION, Strategy, Warning,
+    Attempt, BoilerplateInfo, BoilerplateStatus, Change, Extractor, LanguageSource, Media, MediaKind,
+    PageType, Quality, Record, RecordMetadata, RemovalReason, RemovedSpan, SCHEMA_VERSION, Strategy, Warning,
 };
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -113,6 +113,15 @@ fn record(full: bool) -> Record {
         quality: Some(quality(full)),
         warnings: Vec::new(),
         links: list(),
+        media: vec![Media {
+            kind: MediaKind::Video,
+            src: String::new(),
+            alt: text(),
+            caption: text(),
+            width: full.then_some(1),
+            height: full.then_some(1),
+            poster: text(),
+        }],
     }
 }
 

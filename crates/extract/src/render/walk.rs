@@ -16,7 +16,12 @@ use super::{
     markdown::{self, Place},
     table::{self, Table},
 };
-use crate::{content::Selection, dom::Tag, options::LinkStyle, page::{Gone, Page}};
+use crate::{
+    content::Selection,
+    dom::Tag,
+    options::LinkStyle,
+    page::{Gone, Page},
+};
 use html5ever::local_name;
 use links::Links;
 use lists::List;
@@ -126,7 +131,7 @@ impl Walk<'_> {
                 id = dom.end(id);
                 continue;
             }
-            if self.is_beside_code(id) || self.is_note(id) {
+            if self.is_beside_code(id) || id != root && self.is_note(id) {
                 id = dom.end(id);
                 continue;
             }
@@ -145,8 +150,7 @@ impl Walk<'_> {
 
     /// Returns true if a reader sees a node, or opens it as a note.
     fn is_shown(&self, id: u32) -> bool {
-        self.page.is_visible(id)
-            || self.opened.contains(&id) && self.page.gone[id as usize] == Gone::Hidden
+        self.page.is_visible(id) || self.opened.contains(&id) && self.page.gone[id as usize] == Gone::Hidden
     }
 
     /// Writes the notes that stand outside of the selection or inside of a paragraph.

@@ -88,9 +88,10 @@ impl Notes {
         let bodies: FxHashSet<u32> = found.iter().map(|one| one.body).collect();
         for one in found {
             // A note's own number that leads back is no reference.
+            let own_number = page.dom.ancestors(one.reference).any(|up| up == one.body);
             if self.skipped.contains(&one.reference)
-                || page.dom.ancestors(one.reference).any(|up| up == one.body)
-                || bodies.contains(&one.reference)
+                || own_number
+                || one.reference != one.body && bodies.contains(&one.reference)
             {
                 continue;
             }
@@ -447,16 +448,14 @@ fn list_number(dom: &Dom, item: u32) -> Option<usize> {
     if dom.tag(list) != Tag::Ol {
         return None;
     }
-    let start: usize = dom.attr(list, &local_name!("start")).map_or(Some(1), |start| start.trim().parse().ok())?;
+    let start: usize =
+        dom.attr(list, &local_name!("start")).map_or(Some(1), |start| start.trim().parse().ok())?;
     let before = dom.children(list).take_while(|node| *node < item).filter(|node| dom.tag(*node) == Tag::Li);
     Some(start + before.take(MAX_TRIES).count())
 }
 
 /// Items behind the references, in an element beside the text with the number in the list, or whose ids are a name of notes and the numbers in the text.
-fn named_bodies<'a>(
-    page: &Page<'_>,
-    raised: &'a [(u32, String)],
-) -> Vec<(u32, &'a String)> {
+fn named_bodies<'a>(page: &Page<'_>, raised: &'a [(u32, String)]) -> Vec<(u32, &'a String)> {
     let dom = &page.dom;
     let Some((first, _)) = raised.first() else { return Vec::new() };
     let names = &page.rules.extraction.markdown.notes;

@@ -83,8 +83,6 @@ fn only_child(page: &Page<'_>, id: u32) -> Option<u32> {
 fn is_named(page: &Page<'_>, id: u32) -> bool {
     let names = &page.rules.extraction.markdown.sidenotes;
     page.dom.attr(id, &local_name!("class")).is_some_and(|class| {
-        class
-            .split_ascii_whitespace()
-            .any(|class| names.iter().any(|name| name.eq_ignore_ascii_case(class)))
+        class.split_ascii_whitespace().any(|class| names.iter().any(|name| name.eq_ignore_ascii_case(class)))
     })
 }

@@ -1,0 +1,226 @@
+//! Images, videos, sounds and players: the addresses that a reader would get, and what the page says of them.
+
+use crate::{
+    content::Selection,
+    dom::{NONE, Tag},
+    page::{Gone, Page},
+    rules::Roles,
+    text,
+};
+use crawl_model::{Media, MediaKind};
+use html5ever::local_name;
+use rustc_hash::FxHashSet;
+
+/// More media are not listed.
+const MAX_MEDIA: usize = 200;
+/// Sources of one picture or video that are looked at.
+const MAX_SOURCES: usize = 20;
+/// An image with no longer side is an icon (pixels, as declared).
+const MAX_ICON: u32 = 32;
+/// Elements around an image in which its figure is looked for.
+const FIGURE_WITHIN: usize = 6;
+/// A longer text is no alternative text or caption (bytes).
+const MAX_TEXT: usize = 2_000;
+/// A longer address is none of a file (bytes).
+const MAX_ADDRESS: usize = 4_096;
+/// Sides that are declared longer are no pixels.
+const MAX_SIDE: u32 = 100_000;
+/// What the path of an image ends with.
+const ENDINGS: [&str; 7] = [".jpg", ".jpeg", ".png", ".webp", ".gif", ".avif", ".svg"];
+
+/// The media of a selection, each address once. Icons, images that only count readers and frames of unknown players are none.
+pub(crate) fn collect(page: &Page<'_>, selection: &Selection) -> Vec<Media> {
+    let dom = &page.dom;
+    let mut found: Vec<Media> = Vec::new();
+    let mut seen: FxHashSet<String> = FxHashSet::default();
+    for &root in &selection.roots {
+        let mut id = root;
+        while id < dom.end(root) && found.len() < MAX_MEDIA && !page.budget.is_over() {
+            let tag = dom.tag(id);
+            let dropped = selection.drop[id as usize];
+            let media = match tag {
+                Tag::Img if dropped || page.gone[id as usize] == Gone::No || in_noscript(page, id) => {
+                    image(page, id)
+                }
+                Tag::Iframe | Tag::Video | Tag::Audio | Tag::Embed if !dropped => player(page, id),
+                _ => None,
+            };
+            if let Some(mut media) = media.filter(|media| media.src.len() <= MAX_ADDRESS && !is_icon(media))
+                && seen.insert(media.src.clone())
+            {
+                media.caption = caption(page, id);
+                found.push(media);
+            }
+            let hidden = page.gone[id as usize] != Gone::No && tag != Tag::Noscript && !in_noscript(page, id);
+            let skipped = dropped || hidden || matches!(tag, Tag::Video | Tag::Audio | Tag::Iframe);
+            id = if skipped { dom.end(id) } else { id + 1 };
+        }
+    }
+    found
+}
+
+/// Returns true for an image that stands in for one that a script loads.
+fn in_noscript(page: &Page<'_>, id: u32) -> bool {
+    page.dom.ancestors(id).take(FIGURE_WITHIN).any(|up| page.dom.tag(up) == Tag::Noscript)
+}
+
+fn is_icon(media: &Media) -> bool {
+    let small = |side: Option<u32>| side.is_some_and(|side| side <= MAX_ICON);
+    media.kind == MediaKind::Image && small(media.width) && small(media.height)
+}
+
+/// The image of an `img` element, unless it is there to be asked for and not to be seen.
+pub(crate) fn image(page: &Page<'_>, id: u32) -> Option<Media> {
+    let (width, height) = sides(page, id);
+    if width.is_some_and(|width| width <= 1) || height.is_some_and(|height| height <= 1) {
+        return None;
+    }
+    let src = image_address(page, id)?;
+    let alt = said(page.dom.attr(id, &local_name!("alt")));
+    Some(Media { kind: MediaKind::Image, src, alt, caption: None, width, height, poster: None })
+}
+
+/// A video, a sound, or a known player in a frame.
+pub(crate) fn player(page: &Page<'_>, id: u32) -> Option<Media> {
+    let dom = &page.dom;
+    let source = |node: u32| ["data-src", "src"].into_iter().find_map(|name| attribute(page, node, name));
+    let inner =
+        || dom.children(id).filter(|node| dom.tag(*node) == Tag::Source).take(MAX_SOURCES).find_map(source);
+    let url = page.resolve(source(id).or_else(inner)?)?;
+    let (kind, src) = match dom.tag(id) {
+        Tag::Video => (MediaKind::Video, url),
+        Tag::Audio => (MediaKind::Audio, url),
+        _ => (MediaKind::Embed, watched(page, &url)?),
+    };
+    let (width, height) = sides(page, id);
+    let alt = said(dom.attr(id, &local_name!("title")));
+    let poster = attribute(page, id, "poster").and_then(|poster| page.resolve(poster));
+    Some(Media { kind, src, alt, caption: None, width, height, poster })
+}
+
+/// The page of a player's media.
+fn watched(page: &Page<'_>, url: &str) -> Option<String> {
+    page.rules.extraction.markdown.players.iter().find_map(|player| {
+        let (_, rest) = url.split_once(player.embed.as_str())?;
+        let name = rest.split(['?', '&', '#']).next().filter(|name| !name.is_empty())?;
+        Some(player.page.replace("{}", name))
+    })
+}
+
+fn attribute<'a>(page: &'a Page<'_>, id: u32, name: &str) -> Option<&'a str> {
+    let value = page.dom.attrs(id).find(|(own, _)| &***own == name).map(|(_, value)| value.trim());
+    value.filter(|value| !value.is_empty() && !value.starts_with("data:"))
+}
+
+fn said(text: Option<&str>) -> Option<String> {
+    text.map(text::fold).filter(|text| !text.is_empty() && text.len() <= MAX_TEXT)
+}
+
+/// Width and height, as the attributes declare them.
+fn sides(page: &Page<'_>, id: u32) -> (Option<u32>, Option<u32>) {
+    let side = |name| {
+        let side = page.dom.attr(id, name)?.trim().trim_end_matches("px").trim_end();
+        side.parse().ok().filter(|side| *side <= MAX_SIDE)
+    };
+    (side(&local_name!("width")), side(&local_name!("height")))
+}
+
+/// The text below an image: the caption of its figure, or an element named a caption behind it.
+fn caption(page: &Page<'_>, id: u32) -> Option<String> {
+    let dom = &page.dom;
+    let figure = dom.ancestors(id).take(FIGURE_WITHIN).find(|up| dom.tag(*up) == Tag::Figure);
+    let inside = |figure: u32| (figure..dom.end(figure)).find(|node| dom.tag(*node) == Tag::Figcaption);
+    let behind = || {
+        std::iter::once(id).chain(dom.ancestors(id)).take(3).find_map(|node| {
+            let parent = dom.parent(node);
+            if parent == NONE {
+                return None;
+            }
+            let mut next = dom.end(node);
+            if next < dom.end(parent) && dom.tag(next) == Tag::Text && dom.text(next).trim().is_empty() {
+                next += 1;
+            }
+            (next < dom.end(parent) && page.roles[next as usize].has(Roles::CAPTION)).then_some(next)
+        })
+    };
+    let caption = figure.and_then(inside).or_else(behind)?;
+    said(Some(&page.visible_text(caption)))
+}
+
+/// The address of the largest candidate, in the element or the sources beside it; of those that a script sets before the one
+/// that stands there until then.
+fn image_address(page: &Page<'_>, id: u32) -> Option<String> {
+    let dom = &page.dom;
+    let rules = &page.rules.extraction.markdown;
+    let picture = Some(dom.parent(id)).filter(|up| *up != NONE && dom.tag(*up) == Tag::Picture);
+    let sources = picture
+        .into_iter()
+        .flat_map(|up| dom.children(up).take(MAX_SOURCES))
+        .filter(|node| dom.tag(*node) == Tag::Source);
+    let sets = std::iter::once(id)
+        .chain(sources)
+        .flat_map(|node| rules.image_candidates.iter().filter_map(move |name| attribute(page, node, name)));
+    let mut best: Option<(f32, &str)> = None;
+    for set in sets {
+        for (size, url) in candidates(set) {
+            if best.is_none_or(|(most, _)| size > most) {
+                best = Some((size, url));
+            }
+        }
+        if best.is_some() {
+            break;
+        }
+    }
+    let single = || rules.image_sources.iter().find_map(|name| attribute(page, id, name));
+    let address = best.map(|(_, url)| url).or_else(single).or_else(|| own_attribute(page, id))?;
+    page.resolve(address)
+}
+
+/// The address of an image in an attribute of a script's own, where none stands in those that are known.
+fn own_attribute<'a>(page: &'a Page<'_>, id: u32) -> Option<&'a str> {
+    page.dom.attrs(id).filter(|(name, _)| name.starts_with("data-")).map(|(_, value)| value.trim()).find(
+        |value| {
+            let path = value.split(['?', '#']).next().unwrap_or_default().to_ascii_lowercase();
+            let begins = ["https://", "http://", "/"].iter().any(|start| path.starts_with(start));
+            begins && !path.contains(char::is_whitespace) && ENDINGS.iter().any(|end| path.ends_with(end))
+        },
+    )
+}
+
+/// The candidates of a `srcset`, with their widths or densities. A comma is part of an address unless a gap follows.
+fn candidates(set: &str) -> impl Iterator<Item = (f32, &str)> {
+    let mut rest = set;
+    std::iter::from_fn(move || {
+        rest = rest.trim_start_matches(|c: char| c.is_ascii_whitespace() || c == ',');
+        if rest.is_empty() {
+            return None;
+        }
+        let end = rest.find(|c: char| c.is_ascii_whitespace()).unwrap_or(rest.len());
+        let address = &rest[..end];
+        rest = &rest[end..];
+        if let Some(single) = address.strip_suffix(',') {
+            return Some((1.0, single));
+        }
+        let end = rest.find(',').unwrap_or(rest.len());
+        let size = rest[..end].trim().trim_end_matches(['w', 'x', 'h']);
+        rest = &rest[end..];
+        Some((size.parse().unwrap_or(1.0), address))
+    })
+    .filter(|(_, address)| !address.is_empty() && !address.starts_with("data:"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn candidates_are_read_with_their_sizes() {
+        let set = "/a,b.png 300w, /c.png 2.5x,/d.png";
+        assert_eq!(
+            candidates(set).collect::<Vec<_>>(),
+            [(300.0, "/a,b.png"), (2.5, "/c.png"), (1.0, "/d.png")]
+        );
+        assert_eq!(candidates("/one.png, /two.png 2x").count(), 2);
+        assert_eq!(candidates(" data:image/gif;base64,R0 1w").count(), 0);
+    }
+}

@@ -1,0 +1,109 @@
+//! Images, videos, sounds and players are data beside the text.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
+
+use crawl_extract::{Input, LinkStyle, Options, PageExtractor};
+use crawl_model::{Extraction, MediaKind};
+
+const PROSE: &str = "<p>The old crane on the quay has lifted stone, herring and once a locomotive, and it is to be \
+    painted again this summer, in the green that it had when it was built for the harbour.</p>";
+
+fn extract(inside: &str) -> Extraction {
+    let html = format!(
+        "<html lang=en><head><title>The crane</title></head><body><nav><img src=/logo.png alt=Logo></nav>\
+         <article><h1>The crane</h1>{PROSE}{inside}{PROSE}</article></body></html>"
+    );
+    let url = url::Url::parse("https://harbour.example/crane/").unwrap();
+    let input =
+        Input { bytes: html.as_bytes(), url: Some(&url), content_type: Some("text/html; charset=utf-8") };
+    let options = Options { links: LinkStyle::Keep, ..Options::default() };
+    PageExtractor::new(options).unwrap().extract(&input)
+}
+
+fn addresses(inside: &str) -> Vec<String> {
+    extract(inside).media.into_iter().map(|media| media.src).collect()
+}
+
+#[test]
+fn an_image_has_its_caption_its_size_and_its_largest_candidate() {
+    let media = extract(
+        "<figure><a href=/big><img src=/s.jpg srcset='/m.jpg 800w, /l.jpg 1600w' alt='The  crane' width=800 \
+         height='600px'></a><figcaption>The crane in <i>1911</i></figcaption></figure>",
+    )
+    .media;
+    let [image] = media.as_slice() else { panic!("{media:?}") };
+    assert_eq!(image.kind, MediaKind::Image);
+    assert_eq!(image.src, "https://harbour.example/l.jpg");
+    assert_eq!(
+        (image.alt.as_deref(), image.caption.as_deref()),
+        (Some("The crane"), Some("The crane in 1911"))
+    );
+    assert_eq!((image.width, image.height), (Some(800), Some(600)));
+}
+
+#[test]
+fn an_address_that_a_script_sets_goes_before_its_placeholder() {
+    for lazy in [
+        "<img src='data:image/gif;base64,R0' data-src=/a.jpg>",
+        "<img src='data:image/svg+xml,%3Csvg/%3E' data-image-loader='https://harbour.example/a.jpg'>",
+        "<img data-lazy-srcset='/b.jpg 1x, /a.jpg 2x'>",
+        "<img src='data:image/gif;base64,R0'><noscript><img src=/a.jpg></noscript>",
+        "<picture><source srcset='/a.jpg 900w'><img src='data:image/gif;base64,R0'></picture>",
+    ] {
+        assert_eq!(addresses(&format!("<p>{lazy}</p>")), ["https://harbour.example/a.jpg"], "{lazy}");
+    }
+}
+
+#[test]
+fn a_video_has_its_poster_and_a_player_the_page_of_its_video() {
+    let media = extract(
+        "<video poster=/p.jpg title='Lifting'><source src=/v.mp4></video><audio src=/a.mp3></audio>\
+         <iframe src='https://www.youtube-nocookie.com/embed/abc?rel=0' width=560 title='The film'></iframe>\
+         <iframe src='https://ads.example/frame'></iframe>",
+    )
+    .media;
+    let said: Vec<(MediaKind, &str)> = media.iter().map(|media| (media.kind, media.src.as_str())).collect();
+    assert_eq!(
+        said,
+        [
+            (MediaKind::Video, "https://harbour.example/v.mp4"),
+            (MediaKind::Audio, "https://harbour.example/a.mp3"),
+            (MediaKind::Embed, "https://www.youtube.com/watch?v=abc"),
+        ]
+    );
+    assert_eq!(media[0].poster.as_deref(), Some("https://harbour.example/p.jpg"));
+    assert_eq!((media[2].alt.as_deref(), media[2].width), (Some("The film"), Some(560)));
+}
+
+#[test]
+fn icons_pixels_and_what_stands_twice_are_no_media() {
+    let inside = "<p><img src=/icon.png width=16 height=16><img src=/pixel.gif width=1 height=1><img src=/a.jpg>\
+                  <img src=/a.jpg></p>";
+    assert_eq!(addresses(inside), ["https://harbour.example/a.jpg"]);
+}
+
+#[test]
+fn notes_beside_a_paragraph_are_footnotes() {
+    for note in [
+        "<label for=sn class='margin-toggle sidenote-number'></label><input type=checkbox id=sn class=margin-toggle>\
+         <span class=sidenote>It was sold in 1950.</span>",
+        "<span class=inline-footnote>1<span class=footnoteContent style='display:none'>It was sold in 1950.</span></span>",
+    ] {
+        let content = extract(&format!("<p>It lifted nine tons.{note} Then it stood still.</p>")).content;
+        assert!(content.contains("It lifted nine tons.[^1] Then"), "{content}");
+        assert!(content.contains("\n[^1]: It was sold in 1950."), "{content}");
+        assert_eq!(content.matches("1950").count(), 1, "{content}");
+    }
+}
+
+#[test]
+fn notes_that_stand_outside_of_the_content_are_written_with_it() {
+    let html = format!(
+        "<body><article><h1>The crane</h1>{PROSE}<p>It lifted nine tons<sup>1</sup>.</p>{PROSE}</article>\
+         <footer><ol><li id=footnote-1>It was sold in 1950.</li></ol></footer></body>"
+    );
+    let input = Input { bytes: html.as_bytes(), url: None, content_type: Some("text/html") };
+    let content = PageExtractor::new(Options::default()).unwrap().extract(&input).content;
+    assert!(content.contains("nine tons[^1]."), "{content}");
+    assert!(content.ends_with("[^1]: It was sold in 1950."), "{content}");
+}
