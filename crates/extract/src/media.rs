@@ -19,6 +19,8 @@ const MAX_SOURCES: usize = 20;
 const MAX_ICON: u32 = 32;
 /// Elements around an image in which its figure is looked for.
 const FIGURE_WITHIN: usize = 6;
+/// Elements around an image in which its link is looked for.
+const LINK_WITHIN: usize = 3;
 /// A longer text is no alternative text or caption (bytes).
 const MAX_TEXT: usize = 2_000;
 /// A longer address is none of a file (bytes).
@@ -75,9 +77,21 @@ pub(crate) fn image(page: &Page<'_>, id: u32) -> Option<Media> {
     if width.is_some_and(|width| width <= 1) || height.is_some_and(|height| height <= 1) {
         return None;
     }
-    let src = image_address(page, id)?;
+    let src = linked_file(page, id).or_else(|| image_address(page, id))?;
     let alt = said(page.dom.attr(id, &local_name!("alt")));
     Some(Media { kind: MediaKind::Image, src, alt, caption: None, width, height, poster: None })
+}
+
+/// The file that a click on an image shows, which is a larger one of it.
+fn linked_file(page: &Page<'_>, id: u32) -> Option<String> {
+    let dom = &page.dom;
+    let link = dom.ancestors(id).take(LINK_WITHIN).find(|up| dom.tag(*up) == Tag::A)?;
+    let href = dom.attr(link, &local_name!("href"))?;
+    let path = href.split(['?', '#']).next().unwrap_or_default().to_ascii_lowercase();
+    let name = path.rsplit('/').next().unwrap_or_default();
+    // Wikis call the page about a file by its name.
+    let is_file = ENDINGS.iter().any(|end| name.ends_with(end)) && !name.contains([':', '%', '=']);
+    if is_file { page.resolve(href) } else { None }
 }
 
 /// A video, a sound, or a known player in a frame.

@@ -107,3 +107,17 @@ fn notes_that_stand_outside_of_the_content_are_written_with_it() {
     assert!(content.contains("nine tons[^1]."), "{content}");
     assert!(content.ends_with("[^1]: It was sold in 1950."), "{content}");
 }
+
+#[test]
+fn a_label_that_leads_to_several_places_is_text_where_links_are_spelled_once() {
+    let row = |place: &str| {
+        format!("<p><a href='/{place}'>{place} crane</a> <a href='/{place}/last'>Last post</a></p>")
+    };
+    let html =
+        format!("<body><article>{PROSE}{}{}{}{PROSE}</article></body>", row("old"), row("new"), row("tall"));
+    let url = url::Url::parse("https://harbour.example/crane/").unwrap();
+    let input = Input { bytes: html.as_bytes(), url: Some(&url), content_type: Some("text/html") };
+    let options = Options { links: LinkStyle::Once, ..Options::default() };
+    let content = PageExtractor::new(options).unwrap().extract(&input).content;
+    assert!(content.contains("[tall crane](https://harbour.example/tall) Last post"), "{content}");
+}

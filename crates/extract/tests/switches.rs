@@ -31,6 +31,30 @@ fn content(options: Options) -> String {
 }
 
 #[test]
+fn numbers_of_lines_and_bars_of_code_boxes_go() {
+    let row = |number: u32, code: &str| {
+        format!("<div class=row><span class=n>{number}</span><div>{code}</div></div>")
+    };
+    for (inside, expected) in [
+        ("<span class=x> 1</span>let a = 1;\n<span class=x> 2</span>let b = 2;\n".to_owned(), "```\nlet a = 1;\nlet b = 2;\n```"),
+        (row(1, "src/") + &row(2, "docs/") + &row(3, "README"), "```\nsrc/\ndocs/\nREADME\n```"),
+        ("<code class=language-bash><div class=top><span>bash</span><button>Copy</button></div>npm test\n</code>".to_owned(), "```bash\nnpm test\n```"),
+        // Numbers that are the code.
+        ("<span class=x>1</span>\n<span class=x>2</span>\n<span class=x>3</span>\n".to_owned(), "```\n1\n2\n3\n```"),
+        ("[<span class=x>1</span>, <span class=x>2</span>]\n".to_owned(), "```\n[1, 2]\n```"),
+    ] {
+        let html = page().replace("<table>", &format!("<pre>{inside}</pre><table>"));
+        let content = extract(&html, Options::default()).content;
+        assert!(content.contains(expected), "{inside}: {content}");
+    }
+    let figure = "<figure class='highlight cpp'><table><tr><td class=gutter><pre>1</pre></td><td class=code>\
+                  <pre>int x = 1;</pre></td></tr></table></figure>";
+    let content =
+        extract(&page().replace("<table>", &format!("{figure}<table>")), Options::default()).content;
+    assert!(content.contains("```cpp\nint x = 1;\n```"), "{content}");
+}
+
+#[test]
 fn lines_of_highlighted_code_are_lines() {
     let code = "<span class=line><i>npm</i> create</span><span class=line>cd project</span>";
     for (lines, expected) in [

@@ -27,6 +27,7 @@ use links::Links;
 use lists::List;
 use maths::Formulas;
 use notes::Notes;
+use rustc_hash::FxHashSet;
 use std::ops::Range;
 
 /// Deeper lists and quotes are written as if they were at this depth: every line carries the marks of all of them.
@@ -56,6 +57,8 @@ struct Walk<'a> {
     gap: Gap,
     /// End of the `pre` that is open.
     pre_end: u32,
+    /// Elements in it that number its lines.
+    line_numbers: FxHashSet<u32>,
     link_end: u32,
     /// The heading that is open, and the element that its last text ended in.
     heading: Option<u32>,
@@ -85,6 +88,7 @@ pub(crate) fn pieces(page: &Page<'_>, selection: &Selection, style: Style) -> (V
         last_list: None,
         gap: Gap::Line,
         pre_end: 0,
+        line_numbers: FxHashSet::default(),
         link_end: 0,
         heading: None,
         term: None,
@@ -286,6 +290,7 @@ impl Walk<'_> {
             Tag::Pre => {
                 self.want(Gap::Blank);
                 self.pre_end = self.page.dom.end(id);
+                self.line_numbers = code::line_numbers(self.page, id);
             }
             Tag::Table if table::is_data(self.page, id) => {
                 self.want(Gap::Blank);

@@ -374,6 +374,7 @@ pub(crate) struct Markdown {
     pub(crate) language_prefixes: Vec<String>,
     pub(crate) language_attributes: Vec<String>,
     pub(crate) languages: Vec<String>,
+    pub(crate) highlighters: Vec<String>,
     pub(crate) formulas: Vec<String>,
     pub(crate) formula_attributes: Vec<String>,
     pub(crate) formula_images: Vec<String>,

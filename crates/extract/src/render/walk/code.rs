@@ -6,11 +6,23 @@ use super::{
 };
 use crate::{dom::Tag, page::Page, rules::MarkdownRules};
 use html5ever::local_name;
+use rustc_hash::FxHashSet;
 
 /// Numbers of lines have fewer nodes.
 const MAX_GUTTER: u32 = 20_000;
 /// A longer word is no name of a language (bytes).
 const MAX_LANGUAGE: usize = 20;
+
+/// Fewer numbers are no numbers of lines.
+const MIN_LINES: usize = 2;
+/// A line with a button that is longer says something (characters).
+const MAX_BAR: u32 = 40;
+/// More nodes are no line with a button.
+const MAX_BAR_NODES: u32 = 40;
+/// Boxes around a code block in which its language is looked for: those of a table with numbers of lines, and of it.
+const BOXES: usize = 8;
+/// A longer text beside a code block is no title of it (characters).
+const MAX_TITLE: u32 = 100;
 
 impl Walk<'_> {
     pub(super) fn leave_code(&mut self, id: u32) {
@@ -33,8 +45,12 @@ impl Walk<'_> {
     pub(super) fn is_beside_code(&self, id: u32) -> bool {
         let dom = &self.page.dom;
         let in_code = id < self.pre_end;
+        if in_code && self.line_numbers.contains(&id) {
+            return true;
+        }
         match dom.tag(id) {
             Tag::Button => in_code,
+            Tag::Div | Tag::Span if in_code && is_bar(self.page, id) => true,
             Tag::Td if is_gutter(self.page, id) => true,
             Tag::Span | Tag::A if !in_code => false,
             Tag::Span | Tag::A | Tag::Div | Tag::Td | Tag::Ol | Tag::Ul | Tag::Code | Tag::Pre => {
@@ -84,6 +100,54 @@ impl Walk<'_> {
     }
 }
 
+/// A line in a box of code with a button, which names the language or copies the code.
+fn is_bar(page: &Page<'_>, id: u32) -> bool {
+    let dom = &page.dom;
+    let short = dom.end(id) - id <= MAX_BAR_NODES && page.amount(id).chars <= MAX_BAR;
+    short && dom.find(id..dom.end(id), Tag::Button).is_some() && !dom.raw_text(id).trim().contains('\n')
+}
+
+/// Elements of a code block that number its lines, whatever they are called: alike, each at the start of a line, each one more
+/// than the one before, and code behind some of them.
+pub(super) fn line_numbers(page: &Page<'_>, pre: u32) -> FxHashSet<u32> {
+    let dom = &page.dom;
+    let end = dom.end(pre).min(pre.saturating_add(MAX_GUTTER));
+    let class =
+        |id: u32| (dom.tag(id), dom.attr(id, &local_name!("class")), dom.attr(id, &local_name!("style")));
+    let mut found: Vec<(u32, u64)> = Vec::new();
+    let mut line_start = true;
+    let mut before_code = 0;
+    for id in pre + 1..end {
+        let tag = dom.tag(id);
+        if tag != Tag::Text {
+            // A box beside the number in its row.
+            let beside = found.last().is_some_and(|(last, _)| dom.parent(*last) == dom.parent(id));
+            line_start |= tag == Tag::Br || tag.is_block() && (!beside || dom.parent(id) == pre);
+            continue;
+        }
+        let text = dom.text(id);
+        let own = dom.parent(id);
+        let number =
+            text.trim().parse().ok().filter(|_| own + 1 == id && dom.end(own) == id + 1 && own != pre);
+        if let Some(number) = number.filter(|_| line_start) {
+            let follows =
+                found.last().is_none_or(|(last, before)| class(*last) == class(own) && before + 1 == number);
+            if !follows {
+                return FxHashSet::default();
+            }
+            found.push((own, number));
+            line_start = false;
+        } else if found.is_empty() && !text.trim().is_empty() {
+            return FxHashSet::default();
+        } else {
+            before_code += usize::from(!line_start && !text.trim().is_empty());
+            line_start = line_start && text.trim().is_empty() || text.ends_with('\n');
+        }
+    }
+    let sure = found.len() >= MIN_LINES && before_code > 0;
+    if sure { found.into_iter().map(|(id, _)| id).collect() } else { FxHashSet::default() }
+}
+
 fn has_class(page: &Page<'_>, id: u32, names: &[String]) -> bool {
     let Some(classes) = page.dom.attr(id, &local_name!("class")) else { return false };
     classes.split_ascii_whitespace().any(|class| names.iter().any(|name| name == class))
@@ -114,7 +178,10 @@ fn code_language(page: &Page<'_>, pre: u32) -> Option<String> {
     let rules = &page.rules.extraction.markdown;
     let code = dom.children(pre).find(|child| dom.tag(*child) == Tag::Code);
     let own = code.into_iter().chain([pre]);
-    let around = dom.ancestors(pre).take(3);
+    // Boxes that hold no more than the code, its numbers and a title.
+    let most = 2 * page.amount(pre).chars + MAX_TITLE;
+    let around: Vec<u32> =
+        dom.ancestors(pre).take(BOXES).take_while(|up| page.amount(*up).chars <= most).collect();
     let attribute = |id| {
         let of = |name: &String| dom.attrs(id).find(|(own, _)| &***own == name.as_str());
         let (_, value) = rules.language_attributes.iter().find_map(of)?;
@@ -125,7 +192,13 @@ fn code_language(page: &Page<'_>, pre: u32) -> Option<String> {
         language_of(class, rules, bare)
     };
     let exact = |id| class(id, false).or_else(|| attribute(id));
-    own.clone().chain(around).find_map(exact).or_else(|| own.clone().find_map(|id| class(id, true)))
+    let highlighter = |id: &u32| {
+        let class = dom.attr(*id, &local_name!("class")).unwrap_or_default();
+        class.split_ascii_whitespace().any(|word| rules.highlighters.iter().any(|name| name == word))
+    };
+    own.clone().chain(around.iter().copied()).find_map(exact).or_else(|| {
+        own.clone().chain(around.iter().copied().filter(highlighter)).find_map(|id| class(id, true))
+    })
 }
 
 /// The language in a class: behind a known beginning, or if `bare`, as a word by itself.

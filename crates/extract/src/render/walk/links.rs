@@ -4,7 +4,7 @@ use super::{
     super::{Style, inline::Mark},
     MAX_MARKED, Walk,
 };
-use crate::{options::LinkStyle, page::Page};
+use crate::{dom::Tag, options::LinkStyle, page::Page, text};
 use html5ever::local_name;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Deserialize;
@@ -22,14 +22,18 @@ pub(super) struct Links {
     numbers: FxHashMap<String, usize>,
     /// Addresses that were spelled.
     spelled: FxHashSet<String>,
+    /// Texts of links to several places: labels of controls.
+    labels: FxHashSet<String>,
 }
 
 impl Links {
     pub(super) fn of(page: &Page<'_>, style: Style) -> Self {
         let own = page.url.map(|url| place(url.as_str()).to_owned());
+        let style = if style.markdown { style.links } else { LinkStyle::Strip };
         Self {
-            style: if style.markdown { style.links } else { LinkStyle::Strip },
+            style,
             own,
+            labels: if style == LinkStyle::Once { labels(page) } else { FxHashSet::default() },
             list: Vec::new(),
             numbers: FxHashMap::default(),
             spelled: FxHashSet::default(),
@@ -64,6 +68,24 @@ impl Links {
             }
         }
     }
+}
+
+/// Texts that lead to several places: "Read more" names none of them.
+fn labels(page: &Page<'_>) -> FxHashSet<String> {
+    let dom = &page.dom;
+    let mut places: FxHashMap<String, FxHashSet<&str>> = FxHashMap::default();
+    for id in (page.body..dom.end(page.body)).filter(|id| dom.tag(*id) == Tag::A) {
+        if !(1..=MAX_LABEL).contains(&page.amount(id).chars) || dom.end(id) - id > MAX_LABEL_NODES {
+            continue;
+        }
+        let Some(href) = dom.attr(id, &local_name!("href")) else { continue };
+        let hrefs = places.entry(text::fold(&dom.raw_text(id))).or_default();
+        if hrefs.len() < LABEL_PLACES {
+            hrefs.insert(href.split('#').next().unwrap_or(href));
+        }
+    }
+    let several = places.into_iter().filter(|(_, hrefs)| hrefs.len() >= LABEL_PLACES);
+    several.map(|(label, _)| label).collect()
 }
 
 /// The part of an address that names a page: without scheme, fragment, the name of an index and the last slash. A page
@@ -135,9 +157,16 @@ impl Walk<'_> {
         Some(Mark::Link { after, url })
     }
 
-    /// A link into the own site that the site itself vouches not for does something: it fills a basket, sorts, or answers.
+    /// A link whose text leads to several places is a control; so is one into the own site that the site itself vouches not
+    /// for: it fills a basket, sorts, or answers.
     fn is_control(&self, id: u32, url: &str) -> bool {
         let dom = &self.page.dom;
+        if !self.links.labels.is_empty()
+            && self.page.amount(id).chars <= MAX_LABEL
+            && self.links.labels.contains(&text::fold(&dom.raw_text(id)))
+        {
+            return true;
+        }
         let button = dom.attr(id, &local_name!("role")).is_some_and(|role| role == "button");
         let nofollow = dom.attr(id, &local_name!("rel")).is_some_and(|rel| {
             rel.split_ascii_whitespace().any(|word| word.eq_ignore_ascii_case("nofollow"))
@@ -211,6 +240,15 @@ fn without_tracking(url: String) -> String {
     let left: Vec<&str> = query.split('&').filter(|pair| !is_tracking(pair)).collect();
     if left.is_empty() { path.to_owned() } else { format!("{path}?{}", left.join("&")) }
 }
+
+/// A text that leads to so many places names none of them.
+const LABEL_PLACES: usize = 3;
+
+/// A longer text is no label (characters).
+const MAX_LABEL: u32 = 40;
+
+/// An element of more nodes is no label.
+const MAX_LABEL_NODES: u32 = 20;
 
 /// A longer fragment is no name of a place (bytes).
 const MAX_FRAGMENT: usize = 200;
