@@ -1,5 +1,6 @@
 //! One walk over the chosen nodes, without recursion.
 
+mod blocks;
 mod cells;
 mod code;
 mod links;
@@ -13,15 +14,9 @@ mod sidenotes;
 use super::{
     Gap, Kind, Piece, RULE, Style,
     inline::{Inline, Mark, is_invisible},
-    markdown::{self, Place},
     table::{self, Table},
 };
-use crate::{
-    content::Selection,
-    dom::Tag,
-    options::LinkStyle,
-    page::{Gone, Page},
-};
+use crate::{content::Selection, dom::Tag, page::Page};
 use html5ever::local_name;
 use links::Links;
 use lists::List;
@@ -150,46 +145,6 @@ impl Walk<'_> {
         while let Some(last) = open.pop() {
             self.leave(last);
         }
-    }
-
-    /// Returns true if a reader sees a node, or opens it as a note.
-    fn is_shown(&self, id: u32) -> bool {
-        self.page.is_visible(id) || self.opened.contains(&id) && self.page.gone[id as usize] == Gone::Hidden
-    }
-
-    /// Writes the notes that stand outside of the selection or inside of a paragraph.
-    fn notes_apart(&mut self) {
-        let kept = vec![false; if self.notes.apart.is_empty() { 0 } else { self.page.dom.len() as usize }];
-        for body in std::mem::take(&mut self.notes.apart) {
-            self.want(Gap::Blank);
-            if !self.page.dom.tag(body).is_block()
-                && let Some(label) = self.notes.bodies.get(&body)
-            {
-                let first = format!("[^{label}]: ");
-                self.prefix(body, &first, "    ");
-            }
-            self.opened = body..self.page.dom.end(body);
-            self.root(body, &kept);
-            self.flush(Kind::Paragraph);
-            self.prefixes.clear();
-            self.lists.clear();
-            self.want(Gap::Blank);
-        }
-    }
-
-    /// Writes a reference to a note; the way back from a note is no text.
-    fn is_note(&mut self, id: u32) -> bool {
-        if self.notes.references.is_empty() || self.pre_end > id {
-            return false;
-        }
-        if let Some(label) = self.notes.references.get(&id) {
-            let reference = format!("[^{label}]");
-            self.inline.push_raw(&reference);
-            let texts = (id..self.page.dom.end(id)).filter(|node| self.page.dom.tag(*node) == Tag::Text);
-            self.inline.nodes.extend(texts);
-            return true;
-        }
-        self.notes.skipped.contains(&id)
     }
 
     /// An element without text of its own that means something in Markdown.
@@ -411,110 +366,6 @@ impl Walk<'_> {
             _ => true,
         }
     }
-
-    /// Ends the block that is being put together.
-    fn flush(&mut self, kind: Kind) {
-        if self.table.is_some() {
-            return;
-        }
-        let spans = self.inline.end_block();
-        let mut text = std::mem::take(&mut self.inline.text);
-        if text.trim_matches([' ', '\n']).is_empty() {
-            return;
-        }
-        let in_item = self.prefixes.last().is_some_and(|prefix| prefix.first != "> ")
-            || self.term.is_some()
-            || self.style.markdown && self.definitions > 0;
-        let first = self.prefixes.last().is_some_and(|prefix| !prefix.used && prefix.first != "> ");
-        let level = match kind {
-            Kind::Heading(level)
-                if !self.style.markdown || !self.prefixes.iter().any(|p| p.first != "> ") =>
-            {
-                Some(level)
-            }
-            _ => None,
-        };
-        if self.style.markdown {
-            let bold = self.term.is_some() || level.is_none() && matches!(kind, Kind::Heading(_));
-            let place = Place {
-                heading: level.is_some(),
-                cell: false,
-                item: first,
-                bold,
-                numbers: self.style.links == LinkStyle::Reference,
-            };
-            text = markdown::write(&text, &spans, place);
-            if let Some(level) = level {
-                text.insert_str(0, &format!("{} ", "#".repeat(level as usize)));
-            }
-        } else {
-            text = trimmed(text);
-        }
-        let kind = if kind == Kind::Paragraph && in_item { Kind::Item } else { kind };
-        self.put(kind, text);
-        if matches!(kind, Kind::Heading(_)) {
-            self.gap = Gap::Blank;
-        }
-    }
-
-    /// The text with the marks in front of its lines.
-    fn with_marks(&mut self, text: &str) -> String {
-        let mut lines = String::with_capacity(text.len() + 8);
-        for (index, line) in text.split('\n').enumerate() {
-            if index > 0 {
-                lines.push('\n');
-            }
-            let start = lines.len();
-            for prefix in &mut self.prefixes {
-                lines.push_str(if prefix.used { &prefix.rest } else { &prefix.first });
-                prefix.used = true;
-            }
-            if line.is_empty() {
-                let len = lines[start..].trim_end().len();
-                lines.truncate(start + len);
-            }
-            lines.push_str(line);
-        }
-        lines
-    }
-
-    /// Adds a piece with the marks in front of its lines.
-    fn put(&mut self, kind: Kind, text: String) {
-        let blank: String = self
-            .prefixes
-            .iter()
-            .filter(|p| p.used)
-            .map(|p| p.rest.as_str())
-            .collect::<String>()
-            .trim_end()
-            .to_owned();
-        // Without a blank line, what begins no item would go on with the paragraph above.
-        let begins = self.prefixes.last().is_some_and(|prefix| !prefix.used && prefix.first != "> ");
-        if self.style.markdown && !begins {
-            self.gap = Gap::Blank;
-        }
-        // Most blocks stand in no list and no quote; a copy of a large one would be felt.
-        let text = if self.prefixes.is_empty() { text } else { self.with_marks(&text) };
-        let inline = self.inline.take();
-        let gap = std::mem::replace(&mut self.gap, Gap::Line);
-        self.pieces.push(Piece {
-            kind,
-            text,
-            gap,
-            blank,
-            chars: inline.chars,
-            link_chars: inline.link_chars,
-            nodes: inline.nodes,
-        });
-    }
-}
-
-/// A text without spaces and line ends around it, in its own memory.
-fn trimmed(mut text: String) -> String {
-    text.truncate(text.trim_end_matches([' ', '\n']).len());
-    let start = text.len() - text.trim_start_matches([' ', '\n']).len();
-    text.drain(..start);
-    text
 }
 
 /// The mark of an inline element, if it has one in Markdown.

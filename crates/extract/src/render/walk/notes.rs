@@ -1,5 +1,7 @@
 //! Footnotes: which links lead to a note of the page, and where the notes stand.
 
+mod numbered;
+
 use super::sidenotes;
 use crate::{
     content::Selection,
@@ -68,7 +70,7 @@ impl Notes {
             }
         }
         if found.is_empty() {
-            found = by_number(page, selection);
+            found = numbered::find(page, selection);
         }
         let beside = sidenotes::find(page, selection);
         let mut number = 0;
@@ -396,82 +398,4 @@ fn is_written(page: &Page<'_>, selection: &Selection, body: u32) -> bool {
     let dom = &page.dom;
     let kept = dom.ancestors(body).chain([body]).all(|up| !selection.drop[up as usize]);
     kept && selection.roots.iter().any(|root| (*root..dom.end(*root)).contains(&body))
-}
-
-/// References without links: raised numbers in the text, and at its end paragraphs that begin with the same raised
-/// numbers, one after the other from 1 on.
-fn by_number(page: &Page<'_>, selection: &Selection) -> Vec<Found> {
-    let dom = &page.dom;
-    let mut raised: Vec<(u32, String)> = Vec::new();
-    for &root in &selection.roots {
-        let sups = (root..dom.end(root)).filter(|id| dom.tag(*id) == Tag::Sup && page.is_visible(*id));
-        raised.extend(sups.filter(|id| !selection.drop[*id as usize]).filter_map(|id| {
-            let marker = marker_of(&dom.raw_text(id));
-            (!marker.is_empty() && marker.len() <= 3 && marker.bytes().all(|b| b.is_ascii_digit()))
-                .then_some((id, marker))
-        }));
-    }
-    let starts = |id: u32| {
-        let parent = dom.parent(id);
-        let before =
-            id - parent <= MAX_AROUND && (parent + 1..id).all(|node| dom.text(node).trim().is_empty());
-        (before && matches!(dom.tag(parent), Tag::P | Tag::Li | Tag::Div)).then_some(parent)
-    };
-    let mut bodies: Vec<(u32, &String)> =
-        raised.iter().filter_map(|(id, marker)| Some((starts(*id)?, marker))).collect();
-    if bodies.is_empty() {
-        bodies = named_bodies(page, &raised);
-    }
-    let in_order = bodies.iter().zip(1..).all(|((_, marker), number)| **marker == number.to_string());
-    if bodies.is_empty() || !in_order {
-        return Vec::new();
-    }
-    let Some(first) = bodies.first().map(|(id, _)| *id) else { return Vec::new() };
-    let references = raised.iter().filter(|(id, marker)| {
-        let body = bodies.iter().find(|(_, own)| *own == marker);
-        body.is_some_and(|(body, _)| *id < *body) || *id < first
-    });
-    let found: Vec<Found> = references
-        .filter_map(|(id, marker)| {
-            let (body, _) = bodies.iter().find(|(_, own)| *own == marker)?;
-            Some(Found { reference: *id, body: *body, label: None, marker: marker.clone() })
-        })
-        .collect();
-    // Each note is referred to, and powers of units are not all notes.
-    let all = bodies.iter().all(|(body, _)| found.iter().any(|one| one.body == *body));
-    if all { found } else { Vec::new() }
-}
-
-/// The number of an item in a numbered list.
-fn list_number(dom: &Dom, item: u32) -> Option<usize> {
-    let list = dom.parent(item);
-    if dom.tag(list) != Tag::Ol {
-        return None;
-    }
-    let start: usize =
-        dom.attr(list, &local_name!("start")).map_or(Some(1), |start| start.trim().parse().ok())?;
-    let before = dom.children(list).take_while(|node| *node < item).filter(|node| dom.tag(*node) == Tag::Li);
-    Some(start + before.take(MAX_TRIES).count())
-}
-
-/// Items behind the references, in an element beside the text with the number in the list, or whose ids are a name of notes and the numbers in the text.
-fn named_bodies<'a>(page: &Page<'_>, raised: &'a [(u32, String)]) -> Vec<(u32, &'a String)> {
-    let dom = &page.dom;
-    let Some((first, _)) = raised.first() else { return Vec::new() };
-    let names = &page.rules.extraction.markdown.notes;
-    let markers: FxHashMap<&str, &String> =
-        raised.iter().map(|(_, marker)| (marker.as_str(), marker)).collect();
-    let items = (*first..dom.len()).filter(|id| dom.tag(*id) == Tag::Li && page.is_visible(*id));
-    items
-        .filter_map(|id| {
-            let aside = dom.ancestors(id).take(AROUND).any(|up| dom.tag(up) == Tag::Aside);
-            let Some(own) = dom.attr(id, &local_name!("id")).filter(|_| !aside) else {
-                let number = aside.then(|| list_number(dom, id))??;
-                return markers.get(number.to_string().as_str()).map(|marker| (id, *marker));
-            };
-            let number = own.trim_start_matches(|c: char| !c.is_ascii_digit());
-            let named = names.iter().any(|name| own.contains(name.as_str()));
-            markers.get(number).filter(|_| named).map(|marker| (id, *marker))
-        })
-        .collect()
 }

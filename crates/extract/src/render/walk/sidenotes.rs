@@ -1,6 +1,9 @@
 //! Notes inside of a paragraph, which a style sets beside it or a script opens.
 
-use super::notes::{MAX_MARKER, marker_of};
+use super::{
+    Gap, Kind, Walk,
+    notes::{MAX_MARKER, marker_of},
+};
 use crate::{
     content::Selection,
     dom::{NONE, Tag},
@@ -14,6 +17,48 @@ const MAX_LEVELS: usize = 4;
 const MAX_NODES: u32 = 500;
 /// More notes of this kind are left where they stand.
 const MAX_NOTES: usize = 1_000;
+
+impl Walk<'_> {
+    /// Returns true if a reader sees a node, or opens it as a note.
+    pub(super) fn is_shown(&self, id: u32) -> bool {
+        self.page.is_visible(id) || self.opened.contains(&id) && self.page.gone[id as usize] == Gone::Hidden
+    }
+
+    /// Writes the notes that stand outside of the selection or inside of a paragraph.
+    pub(super) fn notes_apart(&mut self) {
+        let kept = vec![false; if self.notes.apart.is_empty() { 0 } else { self.page.dom.len() as usize }];
+        for body in std::mem::take(&mut self.notes.apart) {
+            self.want(Gap::Blank);
+            if !self.page.dom.tag(body).is_block()
+                && let Some(label) = self.notes.bodies.get(&body)
+            {
+                let first = format!("[^{label}]: ");
+                self.prefix(body, &first, "    ");
+            }
+            self.opened = body..self.page.dom.end(body);
+            self.root(body, &kept);
+            self.flush(Kind::Paragraph);
+            self.prefixes.clear();
+            self.lists.clear();
+            self.want(Gap::Blank);
+        }
+    }
+
+    /// Writes a reference to a note; the way back from a note is no text.
+    pub(super) fn is_note(&mut self, id: u32) -> bool {
+        if self.notes.references.is_empty() || self.pre_end > id {
+            return false;
+        }
+        if let Some(label) = self.notes.references.get(&id) {
+            let reference = format!("[^{label}]");
+            self.inline.push_raw(&reference);
+            let texts = (id..self.page.dom.end(id)).filter(|node| self.page.dom.tag(*node) == Tag::Text);
+            self.inline.nodes.extend(texts);
+            return true;
+        }
+        self.notes.skipped.contains(&id)
+    }
+}
 
 /// The elements of notes inside of paragraphs, and of each the element of its text.
 pub(super) fn find(page: &Page<'_>, selection: &Selection) -> Vec<(u32, u32)> {

@@ -1,0 +1,182 @@
+//! Marks that Markdown cannot nest, or would not read where they stand.
+
+use super::{Part, is_emphasis, sort, trimmed};
+use crate::render::inline::Mark;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::ops::Range;
+
+/// Takes marks apart that Markdown cannot nest: a mark in one of its own kind goes, code holds no marks, and is cut where a
+/// link begins or ends.
+pub(super) fn nested<'a>(text: &str, parts: Vec<Part<'a>>) -> Vec<Part<'a>> {
+    let mut out: Vec<Part<'a>> = Vec::with_capacity(parts.len());
+    let mut open: Vec<Part<'a>> = Vec::new();
+    let mut code: Option<Part<'a>> = None;
+    let mut cut = false;
+    let end_code = |code: Part<'a>, out: &mut Vec<Part<'a>>| {
+        if let Some(range) = trimmed(text, code.range.clone()) {
+            out.push(Part { range, ..code });
+        }
+    };
+    for mut part in parts {
+        while open.last().is_some_and(|last| last.range.end <= part.range.start) {
+            open.pop();
+        }
+        if let Some(last) = open.last() {
+            part.range.end = part.range.end.min(last.range.end);
+        }
+        if code.as_ref().is_some_and(|code| code.range.end <= part.range.start) {
+            code.take().into_iter().for_each(|code| end_code(code, &mut out));
+        }
+        let same = |last: &Part<'_>| std::mem::discriminant(last.mark) == std::mem::discriminant(part.mark);
+        let within = open.iter().filter(|last| same(last)).count();
+        let accent = *part.mark == Mark::Em && within == 1 && is_apart(text, &part.range);
+        if within > 0 && !accent || open.iter().any(|last| *last.mark == Mark::Raw) {
+            continue;
+        }
+        let links = matches!(part.mark, Mark::Link { .. } | Mark::Raw);
+        if let Some(whole) = &mut code {
+            if !links {
+                continue;
+            }
+            let rest = part.range.end.max(whole.range.start)..whole.range.end;
+            let before = Part { range: whole.range.start..part.range.start, ..whole.clone() };
+            // Now the link encloses the code.
+            let within = Part { range: part.range.clone(), order: part.order, mark: whole.mark };
+            part.order = whole.order;
+            whole.range = rest;
+            cut = true;
+            end_code(before, &mut out);
+            if *part.mark != Mark::Raw {
+                end_code(within, &mut out);
+            }
+        } else if *part.mark == Mark::Code {
+            code = Some(part);
+            continue;
+        }
+        open.push(part.clone());
+        out.push(part);
+    }
+    code.into_iter().for_each(|code| end_code(code, &mut out));
+    out.retain(|part| part.range.start < part.range.end);
+    if cut || !out.is_sorted_by_key(|part| part.range.start) {
+        sort(&mut out);
+    }
+    out
+}
+
+/// No letter touches a range: there italics in italics can be marked.
+fn is_apart(text: &str, range: &Range<usize>) -> bool {
+    let outside = [text[..range.start].chars().next_back(), text[range.end..].chars().next()];
+    outside.into_iter().flatten().all(|c| !c.is_alphanumeric() && c != '_')
+}
+
+/// Neither a letter, a digit nor a gap: what CommonMark calls punctuation, which decides if a mark opens or closes.
+fn is_punctuation(c: char) -> bool {
+    !c.is_alphanumeric() && !c.is_whitespace()
+}
+
+/// Where marks that are punctuation themselves begin and end, by the order in which they were set.
+#[derive(Default)]
+struct Borders {
+    starts: FxHashMap<usize, (usize, usize)>,
+    ends: FxHashMap<usize, (usize, usize)>,
+    links: FxHashMap<Range<usize>, usize>,
+}
+
+impl Borders {
+    /// The borders of the parts that are not left out.
+    fn of(parts: &[Part<'_>], left_out: &[&Mark]) -> Self {
+        let mut borders = Self::default();
+        for part in parts.iter().filter(|part| !left_out.contains(&part.mark)) {
+            for (side, at) in [(&mut borders.starts, part.range.start), (&mut borders.ends, part.range.end)] {
+                let (least, most) = side.entry(at).or_insert((part.order, part.order));
+                *least = part.order.min(*least);
+                *most = part.order.max(*most);
+            }
+            if matches!(part.mark, Mark::Link { .. }) {
+                borders.links.insert(part.range.clone(), part.order);
+            }
+        }
+        borders
+    }
+}
+
+/// Moves marks of emphasis off punctuation where they would not be read (`a**「b」**c`), and leaves out those that still
+/// would not. Returns true if a mark was moved or left out.
+pub(super) fn fit(text: &str, parts: &mut Vec<Part<'_>>, all: &Range<usize>) -> bool {
+    if !parts.iter().any(|part| is_emphasis(part.mark)) {
+        return false;
+    }
+    let mut changed = false;
+    // Some libraries look past waves at what stands behind them, others take them for punctuation.
+    let stars = [&[&Mark::Strong, &Mark::Em, &Mark::Del][..], &[&Mark::Strong, &Mark::Em]];
+    let stars = stars.map(|left_out| Borders::of(parts, left_out));
+    let waves = Borders::of(parts, &[&Mark::Del]);
+    let before = |at: usize| text[all.start..at].chars().next_back();
+    let after = |at: usize| text[at..all.end].chars().next();
+    let is_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+    for part in parts.iter_mut().filter(|part| is_emphasis(part.mark)) {
+        let order = part.order;
+        let is_del = *part.mark == Mark::Del;
+        let borders = if is_del { &waves } else { &stars[0] };
+        let stands = |borders: &Borders, at: usize, starts: bool| {
+            let (own, other) =
+                if starts { (&borders.starts, &borders.ends) } else { (&borders.ends, &borders.starts) };
+            let outer = own.get(&at).is_some_and(|(_, most)| *most > order);
+            let inner = own.get(&at).is_some_and(|(least, _)| *least < order);
+            (other.contains_key(&at) || outer, inner)
+        };
+        let Range { mut start, mut end } = part.range.clone();
+        let mut stuck = false;
+        for (at, starts) in [(start, true), (end, false)] {
+            if !is_word(if starts { before(at) } else { after(at) }) {
+                continue;
+            }
+            let (beside, holds) = stands(borders, at, starts);
+            if !beside {
+                stuck |= holds;
+                let edge = if starts { after(at) } else { before(at) };
+                let moved = edge.filter(|c| is_punctuation(*c)).map_or(0, char::len_utf8);
+                if starts { start += moved } else { end -= moved }
+            }
+            let (beside, holds) = stands(&stars[1], at, starts);
+            stuck |= !is_del && !beside && holds;
+        }
+        changed |= stuck || (start, end) != (part.range.start, part.range.end);
+        if stuck {
+            match borders.links.get(&part.range) {
+                // Inside of the link's brackets the mark is read.
+                Some(link) => part.order = link - 1,
+                None => part.range = start..start,
+            }
+        } else {
+            part.range = trimmed(text, start..end.max(start)).unwrap_or(start..start);
+        }
+    }
+    parts.retain(|part| part.range.start < part.range.end);
+    let before = parts.len();
+    sort(parts);
+    part_runs(text, parts);
+    changed || parts.len() < before
+}
+
+/// Leaves out italics that touch bold text and hold some, or touch it at punctuation: the stars of both would be one run,
+/// which is read otherwise.
+fn part_runs(text: &str, parts: &mut Vec<Part<'_>>) {
+    let bold: Vec<Range<usize>> =
+        parts.iter().filter(|part| *part.mark == Mark::Strong).map(|part| part.range.clone()).collect();
+    let starts: FxHashSet<usize> = bold.iter().map(|range| range.start).collect();
+    let ends: FxHashSet<usize> = bold.iter().map(|range| range.end).collect();
+    let is_plain = |at: usize| {
+        let sides = [text[..at].chars().next_back(), text[at..].chars().next()];
+        sides.into_iter().all(|side| side.is_some_and(char::is_alphanumeric))
+    };
+    parts.retain(|part| {
+        let Range { start, end } = part.range;
+        // The parts are in order.
+        let first = bold.partition_point(|range| range.start < start);
+        let holds = bold.get(first).is_some_and(|range| range.start < end);
+        let touches = |at: usize, side: &FxHashSet<usize>| side.contains(&at) && (holds || !is_plain(at));
+        *part.mark != Mark::Em || !touches(start, &ends) && !touches(end, &starts)
+    });
+}

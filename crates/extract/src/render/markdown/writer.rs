@@ -1,0 +1,251 @@
+//! A paragraph cut at its marks, and written mark by mark.
+
+use super::{Part, Place, is_emphasis};
+use crate::render::{
+    escape::{self, Around, Paragraph},
+    inline::Mark,
+};
+use std::ops::Range;
+
+/// A paragraph cut at its marks.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Token<'a> {
+    Open(&'a Mark),
+    Close(&'a Mark),
+    Text(&'a str),
+}
+
+pub(super) fn tokens<'a>(text: &'a str, parts: &[Part<'a>], range: Range<usize>) -> Vec<Token<'a>> {
+    let mut out = Tokens { text, at: range.start, list: Vec::with_capacity(2 * parts.len() + 1) };
+    let mut open: Vec<(usize, &Mark)> = Vec::new();
+    for part in parts {
+        while let Some((end, mark)) = open.pop_if(|(end, _)| *end <= part.range.start) {
+            out.close(end, mark);
+        }
+        let end = open.last().map_or(part.range.end, |(end, _)| part.range.end.min(*end));
+        out.open(part.range.start, part.mark);
+        open.push((end, part.mark));
+    }
+    while let Some((end, mark)) = open.pop() {
+        out.close(end, mark);
+    }
+    out.text_to(range.end);
+    out.list
+}
+
+struct Tokens<'a> {
+    text: &'a str,
+    at: usize,
+    list: Vec<Token<'a>>,
+}
+
+impl<'a> Tokens<'a> {
+    fn text_to(&mut self, at: usize) {
+        if self.at < at {
+            self.list.push(Token::Text(&self.text[self.at..at]));
+            self.at = at;
+        }
+    }
+
+    /// Neighbours of one kind become one: their marks would be read as others.
+    fn open(&mut self, at: usize, mark: &'a Mark) {
+        self.text_to(at);
+        let merges = is_emphasis(mark) || *mark == Mark::Code;
+        if merges && matches!(self.list.last(), Some(Token::Close(last)) if *last == mark) {
+            self.list.pop();
+        } else {
+            self.list.push(Token::Open(mark));
+        }
+    }
+
+    fn close(&mut self, at: usize, mark: &'a Mark) {
+        self.text_to(at);
+        if matches!(self.list.last(), Some(Token::Open(last)) if *last == mark) {
+            self.list.pop();
+        } else {
+            self.list.push(Token::Close(mark));
+        }
+    }
+}
+
+pub(super) fn emit(tokens: &[Token<'_>], place: Place) -> String {
+    let mut out = Writer { out: String::new(), place, ..Writer::default() };
+    out.paragraph = read(tokens, place);
+    for (at, token) in tokens.iter().enumerate() {
+        let next = tokens.get(at + 1).copied();
+        match *token {
+            Token::Open(mark) => out.open(mark, &tokens[at + 1..]),
+            Token::Close(mark) => out.close(mark),
+            Token::Text(text) => out.text(text, next),
+        }
+    }
+    out.out
+}
+
+/// Reads what the escapes of a paragraph depend on.
+fn read(tokens: &[Token<'_>], place: Place) -> Paragraph {
+    let (mut raw, mut code, mut marked, mut formula) = (false, false, false, false);
+    let mut prose = String::new();
+    // The paragraph as it is read by whoever looks for formulas first: inside of code, and with a sign for each mark.
+    let mut whole = String::new();
+    for token in tokens {
+        match token {
+            Token::Open(mark) | Token::Close(mark) => {
+                let open = matches!(token, Token::Open(_));
+                match mark {
+                    Mark::Raw => raw = open,
+                    Mark::Code => code = open,
+                    _ => {}
+                }
+                marked |= is_emphasis(mark);
+                whole.push('*');
+            }
+            Token::Text(text) => {
+                formula |= raw && text.starts_with('$');
+                whole.push_str(text);
+                if !raw && !code {
+                    prose.push_str(text);
+                }
+            }
+        }
+    }
+    Paragraph::of(&prose, &whole, marked, formula, place.numbers)
+}
+
+#[derive(Default)]
+struct Writer {
+    out: String,
+    place: Place,
+    paragraph: Paragraph,
+    in_link: bool,
+    in_raw: bool,
+    behind_note: bool,
+    /// Where the code that is open began.
+    code: Option<usize>,
+    /// Bold text is open.
+    bold: bool,
+    /// The marks of the italics that are open.
+    em: Vec<char>,
+}
+
+impl Writer {
+    fn open(&mut self, mark: &Mark, next: &[Token<'_>]) {
+        self.behind_note = false;
+        match mark {
+            Mark::Strong => {
+                self.bold = true;
+                self.out.push_str("**");
+            }
+            Mark::Del => self.out.push_str("~~"),
+            Mark::Em => {
+                let mark = match self.em.last() {
+                    Some('_') => '*',
+                    Some(_) => '_',
+                    None if self.meets_bold(next) => '_',
+                    None => '*',
+                };
+                self.em.push(mark);
+                self.out.push(mark);
+            }
+            Mark::Sup => self.out.push_str("<sup>"),
+            Mark::Sub => self.out.push_str("<sub>"),
+            Mark::Code => self.code = Some(self.out.len()),
+            Mark::Link { .. } => {
+                self.in_link = true;
+                self.out.push('[');
+            }
+            Mark::Raw => self.in_raw = true,
+        }
+    }
+
+    /// Italics in bold text or around it: stars of both are read otherwise where they touch. Where a letter touches the
+    /// italics outside, only stars are read.
+    fn meets_bold(&self, next: &[Token<'_>]) -> bool {
+        let is_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+        let mut depth = 1;
+        let end = next.iter().position(|token| {
+            depth += match token {
+                Token::Open(Mark::Em) => 1,
+                Token::Close(Mark::Em) => -1,
+                _ => 0,
+            };
+            depth == 0
+        });
+        let end = end.unwrap_or(next.len());
+        let holds = next[..end].iter().any(|token| matches!(token, Token::Open(Mark::Strong)));
+        if !holds && !self.bold
+            || is_word(self.out.trim_end_matches(['*', '~', '_', '[']).chars().next_back())
+        {
+            return false;
+        }
+        let behind = next.iter().skip(end + 1).find_map(|token| match token {
+            Token::Text(text) => text.chars().next(),
+            Token::Open(mark) | Token::Close(mark) => (!is_emphasis(mark)).then_some('['),
+        });
+        !is_word(behind)
+    }
+
+    fn close(&mut self, mark: &Mark) {
+        match mark {
+            Mark::Strong => {
+                self.bold = false;
+                self.out.push_str("**");
+            }
+            Mark::Del => self.out.push_str("~~"),
+            Mark::Em => self.out.push(self.em.pop().unwrap_or('*')),
+            Mark::Sup => self.out.push_str("</sup>"),
+            Mark::Sub => self.out.push_str("</sub>"),
+            Mark::Code => self.close_code(),
+            Mark::Link { after, .. } => {
+                self.in_link = false;
+                self.out.push_str(after);
+            }
+            Mark::Raw => {
+                self.in_raw = false;
+                self.behind_note = self.out.ends_with(']');
+            }
+        }
+    }
+
+    fn close_code(&mut self) {
+        let Some(start) = self.code.take() else { return };
+        let inner = &self.out[start..];
+        let mut runs: Vec<usize> = inner.split(|c| c != '`').map(str::len).filter(|len| *len > 0).collect();
+        runs.sort_unstable();
+        runs.dedup();
+        // The shortest run of marks that does not stand in the code.
+        let length = runs.iter().zip(1..).take_while(|(run, length)| *run == length).count() + 1;
+        let fence = "`".repeat(length);
+        let pad = if inner.starts_with('`') || inner.ends_with('`') { " " } else { "" };
+        self.out.insert_str(start, &format!("{fence}{pad}"));
+        self.out.push_str(pad);
+        self.out.push_str(&fence);
+    }
+
+    fn text(&mut self, text: &str, next: Option<Token<'_>>) {
+        if self.in_raw {
+            self.out.push_str(text);
+            return;
+        }
+        if self.code.is_some() {
+            self.out.push_str(&text.replace('\n', " "));
+            return;
+        }
+        let next = match next {
+            Some(Token::Text(text)) => text.chars().next(),
+            Some(Token::Open(Mark::Link { .. })) => Some('['),
+            Some(Token::Open(Mark::Code)) => Some('`'),
+            Some(Token::Open(Mark::Raw)) => Some('!'),
+            Some(Token::Open(_) | Token::Close(_)) => Some('*'),
+            None => None,
+        };
+        let around =
+            Around { next, in_link: self.in_link, behind_note: std::mem::take(&mut self.behind_note) };
+        if self.place.heading || self.place.cell {
+            let line = text.replace("\n\n", " ").replace('\n', " ");
+            escape::push(&mut self.out, &line, around, self.paragraph);
+        } else {
+            escape::push(&mut self.out, text, around, self.paragraph);
+        }
+    }
+}
