@@ -212,7 +212,9 @@ fn is_address(text: &str, url: &str) -> bool {
     if !whole || text.contains(|c: char| c.is_whitespace() || c.is_control() || matches!(c, '<' | '>')) {
         return false;
     }
-    text == url || Url::parse(text).is_ok_and(|text| text.as_str() == url)
+    // Behind the host a backslash stays in the text, and is encoded in the address.
+    let encoded = |url: &str| url.replace('\\', "%5C");
+    text == url || Url::parse(text).is_ok_and(|text| encoded(text.as_str()) == encoded(url))
 }
 
 /// The parameters that do not change what an address shows: names, and beginnings of names.
@@ -292,6 +294,7 @@ mod tests {
     fn addresses_with_brackets_end_where_they_end() {
         assert_eq!(destination("https://a.test/x_(y)"), "https://a.test/x_(y)");
         assert_eq!(destination("https://a.test/x):"), "<https://a.test/x):>");
+        assert!(is_address("https://a.test?x=\\*", "https://a.test/?x=%5C*"));
         assert!(is_address("https://a.test", "https://a.test/") && !is_address("a.test", "https://a.test/"));
     }
 }
