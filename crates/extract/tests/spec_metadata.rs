@@ -43,3 +43,57 @@ fn a_language_that_is_not_declared_is_not_guessed() {
     // what the text is written in stands in a field of its own
     assert_eq!(page.language_detected.as_deref(), Some("en"));
 }
+
+fn title(url: &str, html: &str) -> Option<String> {
+    let extractor = PageExtractor::new(Options::default()).unwrap();
+    let url = url::Url::parse(url).unwrap();
+    let input = Input { bytes: html.as_bytes(), url: Some(&url), content_type: Some("text/html") };
+    extractor.extract(&input).metadata.title
+}
+
+#[test]
+fn a_heading_with_the_name_of_the_site_is_not_the_title_of_its_pages() {
+    let page = |title_of: &str, site: &str, own: &str| {
+        title(
+            "http://holm.example/a/b.html",
+            &format!(
+                "<title>{title_of}</title><body><h1>{site}</h1><h2>{own}</h2><p>The ferry leaves at noon."
+            ),
+        )
+    };
+    let own = Some("The ferry in winter".to_owned());
+    assert_eq!(page("The ferry in winter | Harbour notes", "Harbour notes", "The ferry in winter"), own);
+    assert_eq!(
+        page("Harbour notes » Archive » The ferry in winter", "Harbour notes", "The ferry in winter"),
+        own
+    );
+}
+
+#[test]
+fn a_link_to_the_start_page_names_the_site_in_a_title() {
+    let html = "<title>Harbour notes - Timetables of the old ferry</title><body><a href='/notes/index.html'>Harbour notes</a><p>The ferry leaves at noon.";
+    let found = title("http://holm.example/notes/timetables/1.html", html);
+    assert_eq!(found.as_deref(), Some("Timetables of the old ferry"));
+}
+
+#[test]
+fn an_ending_of_the_declared_title_is_kept_where_the_site_has_another_name() {
+    let html = "<title>The dignity of life – a project | Large questions</title><meta property=og:site_name content='Large questions'>\
+        <meta property=og:title content='The dignity of life – a project'><body><p>The ferry leaves at noon.";
+    let found = title("http://holm.example/a", html);
+    assert_eq!(found.as_deref(), Some("The dignity of life – a project"));
+}
+
+#[test]
+fn a_page_without_a_title_is_called_by_its_first_heading() {
+    let html = "<title></title><body><h1></h1><h2># Why ferries?</h2><p>The ferry leaves at noon.";
+    assert_eq!(title("http://holm.example/a", html).as_deref(), Some("Why ferries?"));
+}
+
+#[test]
+fn the_value_of_a_meta_element_counts_where_it_has_no_content() {
+    let html = "<title>x</title><meta name=og:title value='The ferry in winter'><meta name=author value='Ada Holm'><body><p>The ferry.";
+    let page = metadata(html);
+    assert_eq!(page.title.as_deref(), Some("The ferry in winter"));
+    assert_eq!(page.authors, ["Ada Holm"]);
+}

@@ -29,8 +29,9 @@ impl<'a> Metas<'a> {
         let dom = &page.dom;
         let mut list = Vec::new();
         for id in (0..dom.len()).filter(|id| dom.tag(*id) == Tag::Meta) {
-            let Some(content) =
-                dom.attr(id, &local_name!("content")).map(str::trim).filter(|c| !c.is_empty())
+            // Some programs write the content into `value`.
+            let attribute = |name| dom.attr(id, &name).map(str::trim).filter(|c| !c.is_empty());
+            let Some(content) = attribute(local_name!("content")).or_else(|| attribute(local_name!("value")))
             else {
                 continue;
             };

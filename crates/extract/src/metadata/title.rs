@@ -2,10 +2,17 @@
 
 use super::{Sources, jsonld, non_empty};
 use crate::{dom::Tag, text};
+use html5ever::local_name;
 
 /// What stands between a title and the site's name.
 const SEPARATORS: [&str; 12] =
     [" | ", " - ", " – ", " — ", " :: ", " » ", " « ", " · ", " • ", " / ", " > ", " ~ "];
+
+/// What may stand between a title and a name that is known to be the site's.
+const SITE_SEPARATORS: [&str; 16] = [
+    " | ", " - ", " – ", " — ", " :: ", " » ", " « ", " · ", " • ", " / ", " > ", " ~ ", " : ", ": ", " _ ",
+    "｜",
+];
 
 /// Longer headings are no titles (bytes).
 const MAX_HEADING: usize = 250;
@@ -24,14 +31,24 @@ pub(super) fn find(s: &Sources<'_>, site: Option<&str>) -> Option<String> {
     ]);
     let headline = s.main.and_then(|main| main.get("headline").and_then(jsonld::text));
     let element = title_element(s);
-    let named: Vec<String> =
+    let mut named: Vec<String> =
         headline.into_iter().chain(declared).chain(element.as_deref()).filter_map(plain).collect();
+    let known: Vec<String> = site.map(str::to_owned).into_iter().collect();
+    let mut sites = known.clone();
+    let seen = seen(s);
+    sites.extend(element.as_deref().and_then(|element| site_in_title(s, element, &named, &seen, &known)));
+    let sites = sites.as_slice();
+    // A name that is no more than the site's says nothing, as long as another one is there.
+    let says_more = |name: &String| !is_site(name, sites, s);
+    if named.iter().any(says_more) {
+        named.retain(says_more);
+    }
     let data = match (headline, declared) {
         (Some(_), _) => "JSON-LD headline",
         (None, Some(_)) => "meta elements",
         (None, None) => "the title element",
     };
-    let headings = headings(s, site);
+    let headings = headings(s, &seen, sites);
     let agreeing = headings
         .iter()
         .map(|heading| (named.iter().map(|name| shared(heading, name)).fold(0.0, f32::max), heading))
@@ -45,18 +62,107 @@ pub(super) fn find(s: &Sources<'_>, site: Option<&str>) -> Option<String> {
     if let Some((_, heading)) = agreeing {
         return told(heading.clone(), "the heading that agrees with the page's data");
     }
-    let full = named.first().map(|full| without_site(full, site, s));
+    // Only the title element names the site by custom; other data does so where it repeats the element.
+    let may_hold_site = |full: &str| sites.is_empty() || element.as_deref() == Some(full);
+    let full = named.first().map(|full| without_site(full, sites, s, may_hold_site(full)));
     match (full, headings.as_slice()) {
         (None, [first, ..]) => told(first.clone(), "the first heading, as the page's data has no title"),
         // The data calls the page by its site's name; its one heading says more.
         (Some(full), [only])
-            if is_site(&full, site, s) || shared(only, &full) > 0.55 && words(only).count() > 2 =>
+            if is_site(&full, sites, s) || shared(only, &full) > 0.55 && words(only).count() > 2 =>
         {
             told(only.clone(), "the only heading, as the page's data names no more than the site")
         }
         (Some(full), _) => told(full, data),
-        (None, []) => None,
+        (None, []) => {
+            let first = seen.iter().find(|heading| !is_site(&heading.text, sites, s))?;
+            told(first.text.clone(), "the first heading of a lower level, as the page's data has no title")
+        }
     }
+}
+
+/// The part of the title element that names the site, as the page shows it: one end of the title is a name of the page in its
+/// data or a heading, or the other end
+/// is the text of a link to a start page above it.
+fn site_in_title(
+    s: &Sources<'_>,
+    element: &str,
+    named: &[String],
+    seen: &[Heading],
+    known: &[String],
+) -> Option<String> {
+    let element = plain(element)?;
+    // A colon stands within titles too: it counts where the data calls the page by what stands behind it.
+    let in_data_of = |element: &str, sep: &str| {
+        element
+            .split_once(sep)
+            .is_some_and(|(_, tail)| named.iter().any(|name| letters(name) == letters(tail)))
+    };
+    let cuts: Vec<(usize, usize)> = SITE_SEPARATORS
+        .iter()
+        .filter(|sep| !sep.contains(':') || in_data_of(&element, sep))
+        .flat_map(|sep| element.match_indices(sep))
+        .map(|(at, sep)| (at, sep.len()))
+        .collect();
+    let cuts = || cuts.iter().take(MAX_CUTS).map(|(at, len)| (&element[..*at], &element[at + len..]));
+    let same = |a: &str, b: &str| letters(a) == letters(b);
+    let is_first_level = |part: &str| seen.iter().any(|h| h.level == 1 && same(&h.text, part));
+    let in_data = |part: &str| named.iter().any(|name| same(name, part));
+    let is_lower = |part: &str| seen.iter().any(|h| h.level > 1 && same(&h.text, part));
+    let ends = || cuts().flat_map(|(head, tail)| [(head, tail, false), (tail, head, true)]);
+    // In front the site's name is one only if it is the page's first heading: a lower heading may well repeat the site's name.
+    let is_beside = |page: &str, site: &str, in_front: bool| {
+        let evident = in_data(page)
+            || !in_front && is_first_level(page)
+            || is_lower(page) && (!in_front || is_first_level(site));
+        evident && !in_data(site) && !is_lower(site) && !letters(site).is_empty()
+    };
+    let named_beside =
+        ends().find(|(page, site, in_front)| is_beside(page, site, *in_front) && !is_site(page, known, s));
+    let linked = || {
+        let links = links_above(s, &element);
+        ends().find(|(page, site, _)| links.contains(&letters(site)) && !links.contains(&letters(page)))
+    };
+    named_beside.or_else(linked).map(|(_, site, _)| site.trim().to_owned())
+}
+
+/// Places at which a title is cut to look for the site's name.
+const MAX_CUTS: usize = 8;
+/// Links of a page that are looked at for the site's name.
+const MAX_LINKS: usize = 400;
+
+/// The letters of the texts of links to the start pages of the folders the page stands in, as far as they stand in the title.
+fn links_above(s: &Sources<'_>, title: &str) -> Vec<String> {
+    let (page, dom) = (s.page, &s.page.dom);
+    let title = letters(title);
+    let Some(own) = page.url else { return Vec::new() };
+    let is_above = |target: &str| {
+        let Ok(target) = url::Url::parse(target) else { return false };
+        let (folder, file) = target.path().rsplit_once('/').unwrap_or_default();
+        let is_start = file.is_empty() || file.starts_with("index.");
+        let below =
+            own.path().strip_prefix(folder).is_some_and(|rest| rest.starts_with('/') && rest.len() > 1);
+        target.host_str() == own.host_str()
+            && target.query().is_none()
+            && is_start
+            && below
+            && target.path() != own.path()
+    };
+    let links = (page.body..dom.end(page.body)).filter(|id| dom.tag(*id) == Tag::A).take(MAX_LINKS);
+    let named = links.filter_map(|id| {
+        let target = page.resolve(dom.attr(id, &local_name!("href"))?)?;
+        let short = (1..=MAX_SITE).contains(&page.amount(id).chars);
+        let text = short.then(|| letters(&page.visible_text(id)))?;
+        (!text.is_empty() && title.contains(&text) && is_above(&target)).then_some(text)
+    });
+    named.collect()
+}
+
+/// A longer text of a link does not name a site (characters).
+const MAX_SITE: u32 = 60;
+
+fn letters(text: &str) -> String {
+    text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
 /// A heading agrees with a name of the page if this share of its words stands in it.
@@ -98,40 +204,67 @@ fn title_element(s: &Sources<'_>) -> Option<String> {
     non_empty(&dom.raw_text(id))
 }
 
-/// Visible headings of the first level that are not the site's name.
-fn headings(s: &Sources<'_>, site: Option<&str>) -> Vec<String> {
+/// A visible heading of the first levels.
+struct Heading {
+    level: u8,
+    text: String,
+}
+
+/// The visible headings of the first three levels, those of the first before the others.
+fn seen(s: &Sources<'_>) -> Vec<Heading> {
     let dom = &s.page.dom;
+    let mut out: Vec<Heading> = Vec::new();
+    for (level, tag) in [(1, Tag::H1), (2, Tag::H2), (3, Tag::H3)] {
+        let all =
+            (s.page.body..dom.end(s.page.body)).filter(|id| dom.tag(*id) == tag && s.page.is_visible(*id));
+        for heading in all.take(MAX_HEADINGS).filter_map(|id| non_empty(&s.page.visible_text(id))) {
+            let text = heading.trim_start_matches("# ").trim_end_matches(['¶', '#', ' ']).to_owned();
+            if text.len() <= MAX_HEADING && !text.is_empty() {
+                out.push(Heading { level, text });
+            }
+        }
+    }
+    out
+}
+
+/// The headings of the first level that are not the site's name.
+fn headings(s: &Sources<'_>, seen: &[Heading], sites: &[String]) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
-    let all =
-        (s.page.body..dom.end(s.page.body)).filter(|id| dom.tag(*id) == Tag::H1 && s.page.is_visible(*id));
-    for heading in all.take(MAX_HEADINGS).filter_map(|id| non_empty(&s.page.visible_text(id))) {
-        let heading = heading.trim_end_matches(['¶', '#', ' ']).to_owned();
-        if heading.len() <= MAX_HEADING
-            && !heading.is_empty()
-            && !is_site(&heading, site, s)
-            && !out.contains(&heading)
-        {
-            out.push(heading);
+    for heading in seen.iter().filter(|heading| heading.level == 1) {
+        if !is_site(&heading.text, sites, s) && !out.contains(&heading.text) {
+            out.push(heading.text.clone());
         }
     }
     out
 }
 
 /// The text is the site's name, or its host's.
-fn is_site(part: &str, site: Option<&str>, s: &Sources<'_>) -> bool {
-    let letters =
-        |t: &str| t.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect::<String>();
+fn is_site(part: &str, sites: &[String], s: &Sources<'_>) -> bool {
     let host = s.page.url.and_then(|url| url.host_str()).unwrap_or_default();
     let part = letters(part);
     let host = letters(host.trim_start_matches("www."));
-    !part.is_empty()
-        && (site.is_some_and(|site| letters(site) == part || letters(site).contains(&part) && part.len() > 3)
-            || host.starts_with(&part) && part.len() > 2)
+    let is = |site: &String| {
+        let site = letters(site);
+        site == part || site.contains(&part) && part.len() > 3
+    };
+    !part.is_empty() && (sites.iter().any(is) || host.starts_with(&part) && part.len() > 2)
 }
 
 /// Cuts the site's name off a title, at either end.
-fn without_site(title: &str, site: Option<&str>, s: &Sources<'_>) -> String {
-    let is_site = |part: &str| is_site(part, site, s);
+fn without_site(title: &str, sites: &[String], s: &Sources<'_>, guess: bool) -> String {
+    let is_site = |part: &str| is_site(part, sites, s);
+    let is_whole = |part: &str| sites.iter().any(|site| letters(site) == letters(part));
+    for sep in SITE_SEPARATORS {
+        for (at, sep) in title.match_indices(sep).take(MAX_CUTS) {
+            let (head, tail) = (title[..at].trim(), title[at + sep.len()..].trim());
+            if !head.is_empty() && is_whole(tail) {
+                return head.to_owned();
+            }
+            if !tail.is_empty() && is_whole(head) {
+                return tail.to_owned();
+            }
+        }
+    }
     let split = SEPARATORS.iter().filter_map(|sep| title.rfind(sep).map(|at| (at, sep.len()))).max();
     let Some((at, len)) = split else { return title.to_owned() };
     let (head, tail) = (&title[..at], &title[at + len..]);
@@ -145,7 +278,7 @@ fn without_site(title: &str, site: Option<&str>, s: &Sources<'_>) -> String {
     }
     // A short tail behind a longer head is the site or a section of it.
     let count = |t: &str| t.split_whitespace().count();
-    if is_site(tail) || count(tail) <= 3 && count(head) >= 3 {
+    if is_site(tail) || guess && count(tail) <= 3 && count(head) >= 3 {
         return head.trim().to_owned();
     }
     title.to_owned()
