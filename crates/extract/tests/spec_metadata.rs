@@ -97,3 +97,62 @@ fn the_value_of_a_meta_element_counts_where_it_has_no_content() {
     assert_eq!(page.title.as_deref(), Some("The ferry in winter"));
     assert_eq!(page.authors, ["Ada Holm"]);
 }
+
+fn authors(json: &str, body: &str) -> Vec<String> {
+    metadata(&format!(
+        r#"<script type=application/ld+json>{{"@type":"NewsArticle","author":{json}}}</script><body><h1>The ferry in winter</h1>{body}<p>The ferry leaves at noon."#
+    ))
+    .authors
+}
+
+#[test]
+fn the_name_of_a_month_may_be_a_first_name() {
+    assert_eq!(authors(r#"{"name":"Jan Koch"}"#, ""), ["Jan Koch"]);
+    assert_eq!(authors(r#"["April Ho","Marco Rossi"]"#, ""), ["April Ho", "Marco Rossi"]);
+    assert!(authors(r#""March 5""#, "").is_empty());
+}
+
+#[test]
+fn an_author_has_a_given_and_a_family_name() {
+    let json = r#"{"@type":"Person","givenName":"Ada","familyName":"Holm"}"#;
+    assert_eq!(authors(json, ""), ["Ada Holm"]);
+}
+
+#[test]
+fn a_byline_says_more_than_an_organization_in_the_data() {
+    let json = r#"{"@type":"Organization","name":"Harbour Press"}"#;
+    assert_eq!(authors(json, "<p class=byline>By Ada Holm</p>"), ["Ada Holm"]);
+    assert_eq!(authors(json, ""), ["Harbour Press"]);
+}
+
+#[test]
+fn a_character_reference_does_not_part_a_name() {
+    assert_eq!(authors(r#""Ren&eacute; Holm""#, ""), ["René Holm"]);
+}
+
+#[test]
+fn a_time_of_day_or_a_placeholder_is_no_author() {
+    for junk in ["2016: 3:42 PM ET", "Lesedauer", "No Author"] {
+        assert!(authors(&format!("{junk:?}"), "").is_empty(), "{junk}");
+    }
+}
+
+#[test]
+fn a_version_is_no_date() {
+    let published =
+        |line: &str| metadata(&format!("<body><h1>Notes</h1><p>{line}</p><p>The ferry.")).published;
+    for version in ["Version 3.2.25", "Release 1.10.3.24", "Holm 2.0.13"] {
+        assert_eq!(published(version), None, "{version}");
+    }
+    assert_eq!(published("03.02.25").as_deref(), Some("2025-02-03"));
+    assert_eq!(published("1 May 2064"), None);
+}
+
+#[test]
+fn a_page_that_was_changed_on_its_day_of_publication_keeps_that_day() {
+    let page = metadata(
+        r#"<script type=application/ld+json>{"@type":"NewsArticle","datePublished":"2020-01-02T06:14:00+01:00","dateModified":"2020-01-02T06:14:29+01:00"}</script>
+        <body><h1>The ferry in winter</h1><p>1 January 2020</p><p>The ferry leaves at noon."#,
+    );
+    assert_eq!(page.published.as_deref(), Some("2020-01-02T06:14:00+01:00"));
+}

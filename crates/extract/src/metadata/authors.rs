@@ -54,16 +54,31 @@ pub(super) fn find(s: &Sources<'_>) -> Vec<String> {
         clean(s, named).map(|name| vec![name])
     };
     let line = || s.near().iter().find_map(|line| byline(s, line)).map(|name| vec![name]);
+    // The name of the site, or of an organization that is not the one of a person, stands back behind a byline.
+    let person = |names: Vec<String>| names.iter().any(|name| !is_publisher(s, name)).then_some(names);
+    // A single word beside an organization is as likely a place or an account.
+    let full = |names: Vec<String>| names.iter().all(|name| is_full(name)).then(|| person(names)).flatten();
+    let json = from_json(s);
+    let marked = || visible(s);
     let names = s
         .first(
             "authors",
             &[
-                ("JSON-LD", &|| some(from_json(s))),
-                ("meta elements", &in_metas),
+                ("JSON-LD", &|| {
+                    let names = |list: &[(String, bool)]| list.iter().map(|(name, _)| name.clone()).collect();
+                    json.iter().any(|(_, org)| !org).then(|| person(names(&json))).flatten()
+                }),
+                ("the byline, instead of an organization in JSON-LD", &|| {
+                    let byline = || full(marked()).or_else(|| line().and_then(full));
+                    (!json.is_empty()).then(|| in_metas().and_then(full).or_else(byline)).flatten()
+                }),
+                ("an organization in JSON-LD", &|| some(json.iter().map(|(n, _)| n.clone()).collect())),
+                ("meta elements", &|| in_metas().and_then(person)),
                 ("twitter:data1", &label),
                 ("the first post of the thread", &|| posted(s).map(|name| vec![name])),
-                ("an element marked as the author", &|| some(visible(s))),
+                ("an element marked as the author", &|| some(marked())),
                 ("a byline near the heading", &line),
+                ("meta elements that name the publisher", &in_metas),
                 ("twitter:creator", &|| creator(s).map(|name| vec![name])),
             ],
         )
@@ -127,7 +142,29 @@ fn byline(s: &Sources<'_>, line: &str) -> Option<String> {
     fine.then(|| clean(s, name)).flatten()
 }
 
-fn from_json(s: &Sources<'_>) -> Vec<String> {
+/// Two to four words with capitals: a first and a last name.
+fn is_full(name: &str) -> bool {
+    let mut words = name.split_whitespace();
+    (2..=4).contains(&name.split_whitespace().count())
+        && !name.contains(|c: char| c.is_ascii_digit())
+        && words.all(|word| !word.starts_with(char::is_lowercase))
+}
+
+/// The name is the site's, the publisher's or the host's.
+fn is_publisher(s: &Sources<'_>, name: &str) -> bool {
+    let letters = |text: &str| -> String {
+        text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+    };
+    let name = letters(name);
+    let host = s.page.url.and_then(|url| url.host_str()).unwrap_or_default();
+    let host = letters(host.trim_start_matches("www."));
+    super::site_name(s).is_some_and(|site| letters(&site) == name)
+        || s.metas.get("copyright").is_some_and(|owner| letters(owner).contains(&name))
+        || name.chars().count() > 3 && (host.starts_with(&name) || host == name)
+}
+
+/// The names in JSON-LD, each with whether it is an organization's.
+fn from_json(s: &Sources<'_>) -> Vec<(String, bool)> {
     let Some(author) = s.main.and_then(|main| main.get("author").or_else(|| main.get("creator"))) else {
         return Vec::new();
     };
@@ -139,14 +176,27 @@ fn from_json(s: &Sources<'_>) -> Vec<String> {
     // Each may have to be looked for among all objects.
     for value in list.into_iter().take(MAX_LISTED) {
         let value = s.json.by_id(&s.nodes, value).unwrap_or(value);
+        let org = jsonld::types(value).iter().any(|kind| kind.ends_with("Organization"));
         let name = match value {
-            Value::String(text) => Some(text.as_str()),
-            Value::Object(map) => map.get("name").and_then(jsonld::text),
+            Value::String(text) => Some(text.clone()),
+            Value::Object(map) => {
+                map.get("name").and_then(jsonld::text).map(str::to_owned).or_else(|| full_name(map))
+            }
             _ => None,
         };
-        names.extend(name.into_iter().flat_map(split).filter_map(|n| clean(s, &n)));
+        names.extend(
+            name.iter().flat_map(|name| split(name)).filter_map(|n| clean(s, &n)).map(|name| (name, org)),
+        );
     }
     names
+}
+
+/// The given and the family name of a person, as one name.
+fn full_name(person: &serde_json::Map<String, Value>) -> Option<String> {
+    let part = |key: &str| person.get(key).and_then(jsonld::text);
+    let names: Vec<&str> =
+        ["givenName", "additionalName", "familyName"].into_iter().filter_map(part).collect();
+    (!names.is_empty()).then(|| names.join(" "))
 }
 
 /// Several names in one string.
@@ -155,8 +205,16 @@ fn split(text: &str) -> Vec<String> {
     if text.contains("://") {
         return Vec::new();
     }
-    text.split([';', '|', '\n', '·', '•', '/'])
+    // A character reference ends with the sign that stands between names.
+    let plain = super::title::plain(text).unwrap_or_default();
+    plain
+        .split([';', '|', '\n', '·', '•', '/'])
         .flat_map(|part| part.split(" and "))
+        .flat_map(|part| match part.split_once(" und ") {
+            // "Institute of Forest und Wood" is one name.
+            Some((one, other)) if is_full(one) && is_full(other) => vec![one, other],
+            _ => vec![part],
+        })
         .flat_map(|part| part.split(" & "))
         .flat_map(|part| part.split(", "))
         .filter_map(non_empty)
@@ -178,15 +236,20 @@ fn clean(s: &Sources<'_>, name: &str) -> Option<String> {
     let name = name.split(" on ").next().unwrap_or(name);
     let name = match name.find(|c: char| c.is_ascii_digit()) {
         // Digits alone at the end belong to a user's name.
+        // "2016: 3:42 PM" is a time.
+        Some(0) if name.contains(':') => return None,
         Some(at) if at > 3 && !name[at..].bytes().all(|b| b.is_ascii_alphanumeric()) => &name[..at],
         _ => name,
     };
     let name = name
         .trim_matches(|c: char| matches!(c, ',' | '.' | ':' | '-' | '–' | '|' | '@' | '"' | ' ' | '(' | ')'))
         .to_owned();
-    let month =
-        name.split([' ', '.']).next().is_some_and(|word| s.page.rules.dates.is_month(&word.to_lowercase()));
-    if month && name.split(' ').count() < 3 {
+    // "Jan Koch", "April Ho": the name of a month alone, or with digits behind it, is a date.
+    let mut parts = name.split([' ', '.']).filter(|part| !part.is_empty());
+    let month = parts.next().is_some_and(|word| s.page.rules.dates.is_month(&word.to_lowercase()));
+    let is_name =
+        |word: &str| word.chars().all(|c| !c.is_ascii_digit()) && word.starts_with(char::is_uppercase);
+    if month && !parts.next().is_some_and(is_name) {
         return None;
     }
     let words = name.split(' ').count();
@@ -224,6 +287,12 @@ fn clean(s: &Sources<'_>, name: &str) -> Option<String> {
                 | "read more"
                 | "follow"
                 | "share"
+                | "no author"
+                | "lesedauer"
+                | "autor"
+                | "autorin"
+                | "artikel von"
+                | "human"
         );
     (!bad).then_some(name)
 }
@@ -267,8 +336,11 @@ fn visible(s: &Sources<'_>) -> Vec<String> {
         });
         let names: Vec<String> =
             split(&page.visible_text(named.unwrap_or(id))).iter().filter_map(|n| clean(s, n)).collect();
-        if let Some(first) = names.into_iter().next() {
-            best = Some((rank, vec![first]));
+        // Several full names are several authors; behind one name that is none, anything may stand.
+        let full = names.iter().all(|name| is_full(name));
+        let names: Vec<String> = if full { names } else { names.into_iter().take(1).collect() };
+        if !names.is_empty() {
+            best = Some((rank, names));
         }
     }
     best.map(|(_, names)| names).unwrap_or_default()

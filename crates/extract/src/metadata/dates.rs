@@ -82,7 +82,7 @@ pub(crate) enum Order {
 }
 
 /// Years before are not dates of web pages; the year after the last is not checked against a clock, since there is none.
-const YEARS: std::ops::RangeInclusive<i16> = 1990..=2099;
+const YEARS: std::ops::RangeInclusive<i16> = 1990..=2039;
 /// Longer texts are not looked through for a date.
 const MAX_TEXT: usize = 400;
 
@@ -94,8 +94,24 @@ pub(crate) fn parse(rules: &DateRules, text: &str, order: Order) -> Option<Strin
     }
     iso(text).or_else(|| {
         let tokens = tokens(text);
-        (0..tokens.len()).find_map(|at| from_tokens(rules, &tokens[at..], order)).map(|date| date.to_string())
+        let dates = (0..tokens.len()).filter(|at| !is_version(&tokens, *at));
+        dates.filter_map(|at| from_tokens(rules, &tokens[at..], order)).next().map(|date| date.to_string())
     })
+}
+
+/// Numbers with dots between them that are no date as people write it: "3.2.25" after "version", "v" or a name, "1.10.3.2".
+/// A day or a month with dots and a year of two digits is written with two digits each: 03.02.25.
+fn is_version(tokens: &[Token], at: usize) -> bool {
+    let dotted = matches!(tokens.get(at + 1), Some(Token::Sign('.')))
+        && matches!(tokens.get(at + 3), Some(Token::Sign('.')));
+    let [Some(Token::Number(_, first)), Some(Token::Number(_, second)), Some(Token::Number(_, third))] =
+        [tokens.get(at), tokens.get(at + 2), tokens.get(at + 4)]
+    else {
+        return false;
+    };
+    // One more number, before or behind, makes four: that is no date.
+    let before = at >= 2 && tokens[at - 1] == Token::Sign('.') && matches!(tokens[at - 2], Token::Number(..));
+    dotted && *first < 4 && *third < 4 && (before || *first < 2 || *second < 2)
 }
 
 /// A line that says no more than a date: at most a weekday, a time of day and a word such as "published" besides.

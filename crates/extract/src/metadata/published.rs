@@ -58,13 +58,24 @@ pub(super) fn published(s: &Sources<'_>, order: Order) -> Option<String> {
 /// Where a program stamps publication and change with the day on which it built the page, and the page itself shows
 /// an earlier day beside its heading: that day.
 fn before_build(s: &Sources<'_>, stamped: &str, order: Order) -> Option<String> {
-    let day = |date: &str| text::head(date, "2026-01-01".len()).to_owned();
-    if day(&modified_in_data(s, order)?.1) != day(stamped) {
+    let day = |date: &str| text::head(date, DAY).to_owned();
+    let modified = modified_in_data(s, order)?.1;
+    if day(&modified) != day(stamped) {
         return None;
     }
+    // Built in one go, both have one time; an article that was changed later on the day was published on it. A time in UTC
+    // may fall on the day after the one that the page shows.
+    let in_one_go = modified.len().min(stamped.len()) == DAY || modified == stamped;
     let shown = s.near().iter().find_map(|line| dated_line(s, line, order))?;
-    (day(&shown) < day(stamped)).then_some(shown)
+    let day_before = || {
+        let date = |text: &str| day(text).parse::<jiff::civil::Date>().ok();
+        stamped.ends_with('Z') && date(&shown).and_then(|shown| shown.tomorrow().ok()) == date(stamped)
+    };
+    (day(&shown) < day(stamped) && (in_one_go || day_before())).then_some(shown)
 }
+
+/// The length of a date without a time of day.
+const DAY: usize = "2026-01-01".len();
 
 /// The date of the last change, which the page shows or has in its data: this text is not older than that. A review says nothing
 /// about the age of what was reviewed.

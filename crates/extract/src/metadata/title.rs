@@ -92,11 +92,13 @@ fn site_in_title(
     known: &[String],
 ) -> Option<String> {
     let element = plain(element)?;
-    // A colon stands within titles too: it counts where the data calls the page by what stands behind it.
+    // A colon stands within titles too: it counts where what stands behind it is a name in the data or the first heading.
     let in_data_of = |element: &str, sep: &str| {
-        element
-            .split_once(sep)
-            .is_some_and(|(_, tail)| named.iter().any(|name| letters(name) == letters(tail)))
+        element.split_once(sep).is_some_and(|(_, tail)| {
+            let tail = letters(tail);
+            named.iter().any(|name| letters(name) == tail)
+                || seen.iter().any(|h| h.level == 1 && letters(&h.text) == tail)
+        })
     };
     let cuts: Vec<(usize, usize)> = SITE_SEPARATORS
         .iter()
@@ -107,6 +109,8 @@ fn site_in_title(
     let cuts = || cuts.iter().take(MAX_CUTS).map(|(at, len)| (&element[..*at], &element[at + len..]));
     let same = |a: &str, b: &str| letters(a) == letters(b);
     let is_first_level = |part: &str| seen.iter().any(|h| h.level == 1 && same(&h.text, part));
+    let starts_with_first =
+        |part: &str| seen.iter().any(|h| h.level == 1 && letters(part).starts_with(&letters(&h.text)));
     let in_data = |part: &str| named.iter().any(|name| same(name, part));
     let is_lower = |part: &str| seen.iter().any(|h| h.level > 1 && same(&h.text, part));
     let ends = || cuts().flat_map(|(head, tail)| [(head, tail, false), (tail, head, true)]);
@@ -114,7 +118,7 @@ fn site_in_title(
     let is_beside = |page: &str, site: &str, in_front: bool| {
         let evident = in_data(page)
             || !in_front && is_first_level(page)
-            || is_lower(page) && (!in_front || is_first_level(site));
+            || is_lower(page) && (!in_front || starts_with_first(site));
         evident && !in_data(site) && !is_lower(site) && !letters(site).is_empty()
     };
     let named_beside =
@@ -190,7 +194,7 @@ fn words(text: &str) -> impl Iterator<Item = String> {
 }
 
 /// Text of an attribute or of JSON that may hold character references a second time.
-fn plain(text: &str) -> Option<String> {
+pub(super) fn plain(text: &str) -> Option<String> {
     if text.contains('&') && text.contains(';') {
         let dom = crate::dom::parse(&text.replace('<', "&lt;"), &crate::dom::Limits::default()).dom;
         return non_empty(&dom.raw_text(0));
