@@ -116,18 +116,21 @@ fn site_in_title(
     let ends = || cuts().flat_map(|(head, tail)| [(head, tail, false), (tail, head, true)]);
     // In front the site's name is one only if it is the page's first heading: a lower heading may well repeat the site's name.
     let is_beside = |page: &str, site: &str, in_front: bool| {
-        let evident = in_data(page)
-            || !in_front && is_first_level(page)
-            || is_lower(page) && (!in_front || starts_with_first(site));
+        let evident = in_data(page) || is_lower(page) && (!in_front || starts_with_first(site));
         evident && !in_data(site) && !is_lower(site) && !letters(site).is_empty()
     };
     let named_beside =
         ends().find(|(page, site, in_front)| is_beside(page, site, *in_front) && !is_site(page, known, s));
+    let first_level = || {
+        ends().find(|(page, site, in_front)| {
+            !in_front && is_first_level(page) && !in_data(site) && !is_lower(site) && !is_site(page, known, s)
+        })
+    };
     let linked = || {
         let links = links_above(s, &element);
         ends().find(|(page, site, _)| links.contains(&letters(site)) && !links.contains(&letters(page)))
     };
-    named_beside.or_else(linked).map(|(_, site, _)| site.trim().to_owned())
+    named_beside.or_else(first_level).or_else(linked).map(|(_, site, _)| site.trim().to_owned())
 }
 
 /// Places at which a title is cut to look for the site's name.
