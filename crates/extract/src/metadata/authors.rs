@@ -221,6 +221,40 @@ fn split(text: &str) -> Vec<String> {
         .collect()
 }
 
+/// Words of bylines and templates that are no names, in lower case.
+const NO_NAMES: [&str; 30] = [
+    "admin",
+    "administrator",
+    "editor",
+    "staff",
+    "author",
+    "unknown",
+    "anonymous",
+    "guest",
+    "root",
+    "webmaster",
+    "user",
+    "null",
+    "undefined",
+    "by",
+    "von",
+    "par",
+    "written",
+    "written by",
+    "posted",
+    "posted by",
+    "view more posts",
+    "read more",
+    "follow",
+    "share",
+    "no author",
+    "lesedauer",
+    "autor",
+    "autorin",
+    "artikel von",
+    "human",
+];
+
 /// A name as it should stand in a record, or nothing if it is none.
 fn clean(s: &Sources<'_>, name: &str) -> Option<String> {
     let folded = text::fold(name);
@@ -261,39 +295,7 @@ fn clean(s: &Sources<'_>, name: &str) -> Option<String> {
         || name.contains('@')
         || name.contains('.') && !name.contains(' ') && name.matches('.').count() > 1
         || !name.chars().any(char::is_alphabetic)
-        || matches!(
-            name.to_lowercase().as_str(),
-            "admin"
-                | "administrator"
-                | "editor"
-                | "staff"
-                | "author"
-                | "unknown"
-                | "anonymous"
-                | "guest"
-                | "root"
-                | "webmaster"
-                | "user"
-                | "null"
-                | "undefined"
-                | "by"
-                | "von"
-                | "par"
-                | "written"
-                | "written by"
-                | "posted"
-                | "posted by"
-                | "view more posts"
-                | "read more"
-                | "follow"
-                | "share"
-                | "no author"
-                | "lesedauer"
-                | "autor"
-                | "autorin"
-                | "artikel von"
-                | "human"
-        );
+        || NO_NAMES.contains(&name.to_lowercase().as_str());
     (!bad).then_some(name)
 }
 
