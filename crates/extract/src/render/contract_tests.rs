@@ -12,7 +12,7 @@ use crate::{
     page::Page,
     rules::Rules,
 };
-use proptest::prelude::*;
+use proptest::{prelude::*, test_runner::RngSeed};
 use std::sync::LazyLock;
 use tree::{Leaf, blocks, calm, hostile_spans, page_of, rendered, tidy};
 use url::Url;
@@ -45,8 +45,15 @@ fn text_of(leaves: &[Leaf]) -> Vec<(String, String)> {
     out
 }
 
+/// The same trees in each run, so that a fault of one tree in 30,000 fails no unrelated change; `PROPTEST_RNG_SEED` plays others.
+fn config() -> ProptestConfig {
+    let config = ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() };
+    let seed = if config.rng_seed == RngSeed::Random { RngSeed::Fixed(15) } else { config.rng_seed };
+    ProptestConfig { rng_seed: seed, ..config }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(config())]
 
     #[test]
     fn a_rendered_page_has_the_structure_and_the_marks_of_its_tree(blocks in blocks(calm).prop_map(tidy)) {
@@ -73,6 +80,7 @@ fn blocks_have_the_forms_of_the_contract() {
         ("<ol><li>x<li value=5>y</ol>", "1. x\n5. y"),
         ("<ul><li>a</ul><ul><li>b</ul><ol><li>c</ol><ol><li>d</ol>", "- a\n\n* b\n\n1. c\n\n1) d"),
         ("Intro:<br><ul><li>one</ul>", "Intro:\n\n- one"),
+        ("<p>first<ol start=2><li><ul><li><p><br></p><li>x</ul></ol>", "first\n\n2. - x"),
         (
             "<ul><li><input type=checkbox checked> done<li><input type=checkbox> open</ul>",
             "- [x] done\n- [ ] open",

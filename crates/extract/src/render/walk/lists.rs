@@ -41,8 +41,9 @@ impl Walk<'_> {
     pub(super) fn enter_item(&mut self, id: u32) {
         let mut marker = "- ".to_owned();
         if let Some(list) = self.lists.last_mut() {
-            // Items follow each other closely, however many blocks the last one had.
-            if std::mem::replace(&mut list.begun, true) {
+            // Items follow each other closely, however many blocks the last one had. In front of the first that is written stands what the
+            // list needs.
+            if std::mem::replace(&mut list.begun, true) && list.pieces < self.pieces.len() {
                 self.gap = Gap::Line;
             }
             marker = format!("{} ", list.mark);
