@@ -141,3 +141,36 @@ fn a_crawl_extracts_as_its_flags_say() {
     assert!(!text.contains("412") && !text.contains("High water"), "{text}");
     assert_eq!(switched["metadata"]["isArticle"], true);
 }
+
+#[test]
+fn an_explanation_as_html_shows_the_page_with_its_fate_and_runs_nothing_of_it() {
+    let sandbox = Sandbox::new();
+    let hostile = "<nav onclick='steal()'>Harbour &lt;script&gt;alert(1)&lt;/script&gt; news</nav>\
+        <img src='http://far.example/x.png' onerror='steal()'><script src='http://far.example/s.js'>steal()</script>\
+        <style>@import 'http://far.example/s.css'</style><iframe src='http://far.example/'></iframe><article>";
+    let page = sandbox.write("page.html", &PAGE.replace("<article>", hostile));
+    let explain = |more: &[&str]| {
+        let mut command = sandbox.bare();
+        command
+            .args(["extract", "--explain=html", "--url", "https://near.example/a/b"])
+            .args(more)
+            .arg(&page);
+        run(&mut command)
+    };
+    let html = explain(&[]).expect(0).stdout;
+    assert!(html.starts_with("<!doctype html>") && html.contains("default-src 'none'"), "{html}");
+    for never in
+        ["<script", "onclick", "onerror", "far.example", "<img", "<iframe", "steal()", "src=", "href="]
+    {
+        assert!(!html.contains(never), "{never} in {html}");
+    }
+    assert!(html.contains("&lt;script&gt;alert(1)"), "{html}");
+    assert!(html.contains("<div class=\"b k p\""), "kept: {html}");
+    assert!(html.contains("the element nav</span>"), "dropped with its reason: {html}");
+    assert!(html.contains("<span class=\"badge\">taken</span>") && html.contains("Decided by:"), "{html}");
+    assert!(html.contains("an author") || html.contains("exactly one h1"), "{html}");
+    assert!(explain(&["--format", "json"]).expect(2).stderr.contains("--explain=html"));
+    let mut text = sandbox.bare();
+    let text = run(text.args(["extract", "--explain"]).arg(&page)).expect(0).stdout;
+    assert!(text.contains("article score") && !text.contains("<div"), "{text}");
+}

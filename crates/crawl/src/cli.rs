@@ -12,7 +12,7 @@ use crate::config::Override;
 use clap::{Args, Parser, Subcommand};
 pub use duplicates::DuplicatesArgs;
 pub use jobs::{
-    CheckArgs, CheckWhat, ClassifyArgs, DedupArgs, DedupMode, ExtractArgs, RulesArgs, TextFormat,
+    CheckArgs, CheckWhat, ClassifyArgs, DedupArgs, DedupMode, ExplainForm, ExtractArgs, RulesArgs, TextFormat,
 };
 pub use operate::{ReportArgs, RetryArgs, StateArgs, StateJob, StateJobArgs, StatusArgs};
 pub use projects::{AnalyzeArgs, DatabaseArgs, McpArgs, ProjectsArgs, ProjectsWhat, ServeArgs};

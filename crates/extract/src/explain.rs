@@ -3,6 +3,8 @@
 //! Steps write down what they did in a [`Trace`], which does nothing unless an explanation was asked for; what can be
 //! seen from the page afterwards (consent banners, names that are boilerplate) is worked out here.
 
+mod shown;
+
 use crate::{
     content::Selection,
     dom::{NONE, Tag},
@@ -14,6 +16,7 @@ use crate::{
 use html5ever::local_name;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
+pub use shown::{Shown, Span};
 use std::cell::RefCell;
 
 /// Why a page came out as it did. Which extractor was taken, and why, stands in the extraction itself.
@@ -32,6 +35,9 @@ pub struct Explanation {
     pub dropped: Vec<Removal>,
     /// Where title, authors and dates come from.
     pub metadata: Vec<Source>,
+    /// The source page's blocks in order, each with what became of it. Not among the fields for programs: it is as long as the page.
+    #[serde(skip)]
+    pub page: Vec<Shown>,
 }
 
 /// A part of the article score.
@@ -63,6 +69,8 @@ pub struct Candidate {
     pub marks: u32,
     /// Points that its way of looking gave it, where it gives any.
     pub score: Option<f32>,
+    /// The content comes from it.
+    pub taken: bool,
 }
 
 /// Something that was taken out.
@@ -103,6 +111,8 @@ struct Notes {
     explanation: Explanation,
     /// By node: the pass that left it out of one of the candidates.
     marks: FxHashMap<u32, &'static str>,
+    /// By text node: the pass that dropped the line it stands in.
+    lines: FxHashMap<u32, &'static str>,
 }
 
 impl Trace {
@@ -156,6 +166,7 @@ impl Trace {
     /// A pass leaves a line out of the content.
     pub(crate) fn line(&self, piece: &Piece, pass: &'static str) {
         self.note(|notes| {
+            notes.lines.extend(piece.nodes.iter().map(|node| (*node, pass)));
             if notes.explanation.dropped.len() < MAX_REMOVALS {
                 notes.explanation.dropped.push(Removal {
                     rule: pass.to_owned(),
@@ -177,6 +188,19 @@ impl Trace {
         self.note(|notes| {
             let found = left_out(page, selection, &notes.marks);
             notes.explanation.dropped.extend(found);
+            let elements = elements(page, selection);
+            let near = notes.explanation.candidates.iter_mut().rev().filter(|c| c.elements == elements);
+            if let Some(taken) = near.min_by_key(|c| c.words.abs_diff(selection.words)) {
+                taken.taken = true;
+            }
+        });
+    }
+
+    /// What became of each block of the page. To be called when the text is written.
+    pub(crate) fn written(&self, page: &Page<'_>, selection: &Selection, in_content: &[bool]) {
+        self.note(|notes| {
+            let fates = shown::Fates { marks: &notes.marks, lines: &notes.lines };
+            notes.explanation.page = shown::blocks(page, selection, in_content, &fates);
         });
     }
 
@@ -191,34 +215,54 @@ fn candidate(page: &Page<'_>, name: &str, selection: &Selection) -> Candidate {
     let amount = selection.amount(page);
     Candidate {
         name: name.to_owned(),
-        elements: selection.roots.iter().take(MAX_ELEMENTS).map(|root| described(page, *root)).collect(),
+        elements: elements(page, selection),
         words: selection.words,
         characters: amount.chars,
         prose: amount.prose as f32 / amount.chars.max(1) as f32,
         link_density: amount.link_density(),
         marks: amount.marks,
         score: None,
+        taken: false,
     }
+}
+
+fn elements(page: &Page<'_>, selection: &Selection) -> Vec<String> {
+    selection.roots.iter().take(MAX_ELEMENTS).map(|root| described(page, *root)).collect()
 }
 
 /// The outermost subtrees that the selection leaves out.
 fn left_out(page: &Page<'_>, selection: &Selection, marks: &FxHashMap<u32, &'static str>) -> Vec<Removal> {
     let mut out = Vec::new();
+    left_out_each(page, selection, marks, |id, rule| {
+        out.push(removal(page, id, rule, page.amount(id).words, &page.visible_text(id)));
+        out.len() < MAX_REMOVALS
+    });
+    out
+}
+
+/// Tells each outermost subtree with text that the selection leaves out, with its rule, until `tell` says no.
+fn left_out_each(
+    page: &Page<'_>,
+    selection: &Selection,
+    marks: &FxHashMap<u32, &'static str>,
+    mut tell: impl FnMut(u32, String) -> bool,
+) {
     for &root in &selection.roots {
         let mut id = root;
-        while id < page.dom.end(root) && out.len() < MAX_REMOVALS {
+        while id < page.dom.end(root) {
             if !selection.drop[id as usize] {
                 id += 1;
                 continue;
             }
             if page.is_visible(id) && page.amount(id).chars > 0 {
                 let rule = marks.get(&id).map_or_else(|| names(page, id), |pass| (*pass).to_owned());
-                out.push(removal(page, id, rule, page.amount(id).words, &page.visible_text(id)));
+                if !tell(id, rule) {
+                    return;
+                }
             }
             id = page.dom.end(id);
         }
     }
-    out
 }
 
 /// What the element's tag, role and names say.

@@ -266,6 +266,8 @@ impl PageExtractor {
             in_content[*node as usize] = true;
         }
         Written { content, media, extractor, reason, in_content }
+        page.trace.written(page, &selection, &in_content);
+        Written { content, extractor, reason, in_content }
     }
 }
 

@@ -34,7 +34,7 @@ mod signals;
 mod text;
 mod words;
 
-pub use explain::{Candidate, Explanation, MAX_ELEMENTS, Points, Removal, Source};
+pub use explain::{Candidate, Explanation, MAX_ELEMENTS, Points, Removal, Shown, Source, Span};
 pub use extractor::{Input, PageExtractor, is_html};
 pub use options::{Favor, Format, Limits, LinkStyle, Options, ParseOptionError};
 pub use rules::{ConsentBanners, ListReport, Rules, RulesError};

@@ -67,3 +67,24 @@ fn plain_text_has_nothing_to_explain() {
     let input = Input { bytes: b"Only text.", url: None, content_type: Some("text/plain") };
     assert_eq!(extractor.explain(&input).1, Explanation::default());
 }
+
+#[test]
+fn every_block_of_the_source_is_shown_with_its_fate() {
+    let (_, told) = explain(
+        &article().replace("<body>", "<body><nav>Home Boats</nav><script>x()</script><p hidden>Secret</p>"),
+    );
+    let fate = |part: &str| {
+        let mut spans = told.page.iter().flat_map(|block| &block.spans);
+        let found = spans.find(|span| span.text.contains(part));
+        found.unwrap_or_else(|| panic!("{part} is not shown")).dropped.as_deref()
+    };
+    assert_eq!(fate("The wall of the outer"), None);
+    assert_eq!(fate("Secret"), Some("hidden by attribute or style"));
+    assert_eq!(fate("Home Boats"), Some("the element nav"));
+    assert_eq!(fate("We use cookies to"), Some("consent banner: OneTrust: #onetrust-consent-sdk"));
+    assert_eq!(fate("More about boats"), Some("the element div; names of related"));
+    assert!(fate("Last updated").is_some());
+    assert!(told.page.iter().all(|block| block.spans.iter().all(|span| !span.text.contains("x()"))));
+    let taken: Vec<&str> = told.candidates.iter().filter(|c| c.taken).map(|c| c.name.as_str()).collect();
+    assert_eq!(taken.len(), 1, "{:?}", told.candidates);
+}

@@ -14,6 +14,15 @@ pub enum TextFormat {
     Text,
 }
 
+/// What an explanation of a page is written as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ExplainForm {
+    /// Lines of text, or with `--format json` one JSON object.
+    Text,
+    /// One page for a browser, which shows the source page with what was kept and dropped.
+    Html,
+}
+
 /// Rules beside the built-in ones.
 #[derive(Debug, Args)]
 pub struct RulesArgs {
@@ -43,9 +52,10 @@ pub struct ExtractArgs {
     /// is; with --explain text is the default and json is for programs
     #[arg(long, value_enum)]
     pub format: Option<TextFormat>,
-    /// Say why the page came out so: candidates, choice, what was removed and by which rule, sources of the metadata
-    #[arg(long)]
-    pub explain: bool,
+    /// Say why the page came out so: candidates, choice, what was removed and by which rule, sources of the metadata;
+    /// as =html one page for a browser, which shows the source page with dropped parts greyed
+    #[arg(long, value_enum, value_name = "FORM", num_args = 0..=1, require_equals = true, default_missing_value = "text")]
+    pub explain: Option<ExplainForm>,
     /// Whose rules decide
     #[command(flatten)]
     pub rules: RulesArgs,

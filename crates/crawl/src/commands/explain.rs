@@ -1,8 +1,10 @@
 //! `crawl extract --explain`: why a page came out as it did.
 
+mod html;
+
 use super::{jsonl, open, read_all, write_out};
 use crate::{
-    cli::{ExtractArgs, TextFormat},
+    cli::{ExplainForm, ExtractArgs, TextFormat},
     exit::{Exit, Failure},
 };
 use crawl_extract::{Candidate, Explanation, Input, PageExtractor, Removal};
@@ -28,10 +30,16 @@ struct Explained {
     explanation: Explanation,
     /// The fields that the explanation names sources of.
     values: Value,
+    /// All of the metadata.
+    #[serde(skip)]
+    metadata: Value,
 }
 
 /// Explains one page, or with `--jsonl` a line for each.
-pub fn run(args: &ExtractArgs, extractor: &PageExtractor) -> Result<Exit, Failure> {
+pub fn run(args: &ExtractArgs, form: ExplainForm, extractor: &PageExtractor) -> Result<Exit, Failure> {
+    if form == ExplainForm::Html && (args.jsonl || args.format.is_some()) {
+        return Err(Failure::usage("--explain=html writes one page as HTML: leave --jsonl and --format out"));
+    }
     if args.jsonl {
         return jsonl::each(open(args.file.as_deref())?, |page| {
             let content_type = page.content_type.as_deref();
@@ -43,6 +51,9 @@ pub fn run(args: &ExtractArgs, extractor: &PageExtractor) -> Result<Exit, Failur
     let input = Input { bytes: &bytes, url: args.url.as_ref(), content_type: args.content_type.as_deref() };
     let explained = explain(extractor, Value::Null, &input);
     let mut out = match args.format {
+        _ if form == ExplainForm::Html => {
+            html::page(&explained, extractor.article_threshold(), args.url.as_ref())
+        }
         Some(TextFormat::Json) => serde_json::to_string_pretty(&explained)
             .map_err(|error| Failure::new(Exit::Internal, error.to_string()))?,
         _ => explained.text(extractor.article_threshold()),
@@ -74,6 +85,7 @@ fn explain(extractor: &PageExtractor, id: Value, input: &Input<'_>) -> Explained
             "published": metadata.published,
             "modified": metadata.modified,
         }),
+        metadata: serde_json::to_value(&metadata).unwrap_or_default(),
     }
 }
 

@@ -34,8 +34,8 @@ pub fn run(args: &ExtractArgs) -> Result<Exit, Failure> {
         ..Options::default()
     };
     let extractor = PageExtractor::from_rules(rules(&args.rules)?, options);
-    if args.explain {
-        return explain::run(args, &extractor);
+    if let Some(form) = args.explain {
+        return explain::run(args, form, &extractor);
     }
     if args.jsonl {
         return jsonl::each(open(args.file.as_deref())?, |page| line(&extractor, page));
