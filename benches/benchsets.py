@@ -56,6 +56,10 @@ def rows(sets, name, extract, tmp):
     gold, data = gold_of(sets, name), os.path.join(sets, name)
     told, table = os.path.join(tmp, f'{name}.out'), os.path.join(tmp, f'{name}.tsv')
     found = {page: {'id': page, 'site': site(page, g), 'lang': g.get('lang')} for page, g in gold.items()}
+    if len({row['site'] for row in found.values()}) == 1:
+        # addresses that were made up: every page is a site of its own
+        for row in found.values():
+            row['site'] = row['id']
     with open(told, 'w') as f:
         for row in extract(pages_of(sets, name, tmp), any('markdown' in g for g in gold.values())):
             f.write(json.dumps(row) + '\n')
@@ -86,7 +90,7 @@ def read(table, found, text=True):
         for row in csv.DictReader(f, delimiter='\t', quoting=csv.QUOTE_NONE):
             to = found[row['id']]
             value = next((row[key] for key in ('f1c', 'f1', 'with') if row.get(key)), None)
-            if text and value is not None:
+            if text and value is not None and not row.get('struct'):
                 to['text'] = float(value)
             if row.get('struct'):
                 to['structure'] = float(row['struct'])

@@ -13,6 +13,7 @@ use crate::{
     rules::Hit,
     text,
 };
+use crawl_model::Extractor;
 use html5ever::local_name;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
@@ -184,13 +185,15 @@ impl Trace {
     }
 
     /// What the chosen part has been cut down by. To be called before lines are dropped, so that the order is kept.
-    pub(crate) fn chosen(&self, page: &Page<'_>, selection: &Selection) {
+    pub(crate) fn chosen(&self, page: &Page<'_>, selection: &Selection, extractor: Extractor) {
         self.note(|notes| {
             let found = left_out(page, selection, &notes.marks);
             notes.explanation.dropped.extend(found);
             let elements = elements(page, selection);
-            let near = notes.explanation.candidates.iter_mut().rev().filter(|c| c.elements == elements);
-            if let Some(taken) = near.min_by_key(|c| c.words.abs_diff(selection.words)) {
+            let same = notes.explanation.candidates.iter_mut().rev().filter(|c| c.elements == elements);
+            // Two ways of looking may find the same elements: then the extractor's name tells them apart.
+            let other = |c: &Candidate| !called(extractor).contains(&c.name.as_str());
+            if let Some(taken) = same.min_by_key(|c| (other(c), c.words.abs_diff(selection.words))) {
                 taken.taken = true;
             }
         });
@@ -223,6 +226,18 @@ fn candidate(page: &Page<'_>, name: &str, selection: &Selection) -> Candidate {
         marks: amount.marks,
         score: None,
         taken: false,
+    }
+}
+
+/// The names of the candidates that an extractor takes its content from.
+const fn called(extractor: Extractor) -> &'static [&'static str] {
+    match extractor {
+        Extractor::Readability => &["readability"],
+        Extractor::Trafilatura => &["trafilatura"],
+        Extractor::BodyFallback => &["whole body", "second try"],
+        Extractor::PageType => &["platform", "documentation"],
+        Extractor::PrioritySelector | Extractor::DomDensity => &["dom heuristic"],
+        _ => &[],
     }
 }
 

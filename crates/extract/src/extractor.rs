@@ -243,7 +243,7 @@ impl PageExtractor {
     /// Writes the chosen part of a page, or its embedded data where that part is next to nothing.
     fn write(&self, page: &Page<'_>, json: &JsonLd, chosen: Chosen, genre: Genre) -> Written {
         let Chosen { selection, mut extractor, mut reason, polish, .. } = chosen;
-        page.trace.chosen(page, &selection);
+        page.trace.chosen(page, &selection, extractor);
         let (pieces, references) = render::pieces(page, &selection, render::Style::of(&self.options));
         let mut pieces = polish::pieces(pieces, &self.rules, polish, genre, &page.trace);
         let mut content = render::join(&pieces, &references);

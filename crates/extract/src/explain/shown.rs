@@ -57,7 +57,8 @@ pub(super) fn blocks(
             if tag == Tag::A {
                 // Links that touch are words of their own, parted by style.
                 if id == link_end
-                    && let Some(span) = out.last_mut().filter(|_| last != NONE).and_then(|b| b.spans.last_mut())
+                    && let Some(span) =
+                        out.last_mut().filter(|_| last != NONE).and_then(|b| b.spans.last_mut())
                 {
                     span.text.push(' ');
                 }
