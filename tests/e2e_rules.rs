@@ -148,7 +148,7 @@ fn an_explanation_as_html_shows_the_page_with_its_fate_and_runs_nothing_of_it() 
     let hostile = "<nav onclick='steal()'>Harbour &lt;script&gt;alert(1)&lt;/script&gt; news</nav>\
         <img src='http://far.example/x.png' onerror='steal()'><script src='http://far.example/s.js'>steal()</script>\
         <style>@import 'http://far.example/s.css'</style><iframe src='http://far.example/'></iframe><article>";
-    let page = sandbox.write("page.html", &PAGE.replace("<article>", hostile));
+    let page = sandbox.write("page.html", PAGE.replace("<article>", hostile));
     let explain = |more: &[&str]| {
         let mut command = sandbox.bare();
         command

@@ -265,9 +265,8 @@ impl PageExtractor {
         for node in pieces.iter().flat_map(|piece| &piece.nodes) {
             in_content[*node as usize] = true;
         }
-        Written { content, media, extractor, reason, in_content }
         page.trace.written(page, &selection, &in_content);
-        Written { content, extractor, reason, in_content }
+        Written { content, media, extractor, reason, in_content }
     }
 }
 
