@@ -320,3 +320,12 @@ fn only_an_archive_of_ours_is_replayed() {
     assert!(refused.stderr.contains("name the folder of a crawl with --warc"), "{}", refused.stderr);
     run(sandbox.bare().args(["replay", "nowhere"])).expect(2);
 }
+
+#[test]
+fn an_archive_without_a_readable_page_is_damaged() {
+    let sandbox = Sandbox::new();
+    fs::create_dir(sandbox.path("warc")).unwrap();
+    fs::write(sandbox.path("warc/crawl-1.warc.gz"), [0u8; 400]).unwrap();
+    let told = run(sandbox.bare().args(["replay", "warc"])).expect(7);
+    assert!(told.stderr.contains("damaged") && told.stderr.contains("crawl the sites again"), "{}", told.stderr);
+}

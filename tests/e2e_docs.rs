@@ -189,6 +189,11 @@ fn duplicates_and_quality() {
     works("docs/quality.md", &CRAWLED);
 }
 
+#[test]
+fn rules() {
+    works("docs/rules.md", &[]);
+}
+
 /// A document whose commands nobody runs is one that nobody has tried.
 #[test]
 fn every_document_with_commands_is_run() {

@@ -247,6 +247,10 @@ impl Index {
                 }
             }
         }
+        if pages.is_empty() && unreadable + put_aside > 0 {
+            let words = "no page can be read, the archive is damaged: restore it from a copy, or crawl the sites again";
+            return Err(Failure::new(Exit::Damaged, format!("{}: {words}", dir.display())));
+        }
         if pages.is_empty() {
             let words =
                 "no page in it: name the folder of a crawl with --warc; only such archives can be replayed";

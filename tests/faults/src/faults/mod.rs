@@ -272,7 +272,10 @@ impl Case<'_> {
 
     /// Nothing temporary is left.
     fn check_left(&mut self, world: &World) {
-        let mut left = names(&world.case().join("tmp"));
+        // An empty folder of a replay that was killed before its lock goes with the next replay a minute later (docs/failures.md).
+        let tmp = world.case().join("tmp");
+        let mut left = names(&tmp);
+        left.retain(|name| !(name.starts_with("crawl-replay-") && names(&tmp.join(name)).is_empty()));
         let temporary = |name: &String| {
             let name = name.as_str();
             name.starts_with('.') || [".new", ".tmp", ".open"].iter().any(|ending| name.ends_with(ending))
