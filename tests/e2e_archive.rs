@@ -327,5 +327,9 @@ fn an_archive_without_a_readable_page_is_damaged() {
     fs::create_dir(sandbox.path("warc")).unwrap();
     fs::write(sandbox.path("warc/crawl-1.warc.gz"), [0u8; 400]).unwrap();
     let told = run(sandbox.bare().args(["replay", "warc"])).expect(7);
-    assert!(told.stderr.contains("damaged") && told.stderr.contains("crawl the sites again"), "{}", told.stderr);
+    assert!(
+        told.stderr.contains("damaged") && told.stderr.contains("crawl the sites again"),
+        "{}",
+        told.stderr
+    );
 }

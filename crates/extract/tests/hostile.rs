@@ -142,3 +142,30 @@ fn empty_and_binary_input() {
         let _ = extract(bytes);
     }
 }
+
+#[test]
+fn formulas_in_formulas_end_in_time() {
+    for name in ["mover", "munder", "msup", "mfrac"] {
+        let deep = format!(
+            "{}<mi>x</mi>{}",
+            format!("<{name}>").repeat(60),
+            format!("<mo>^</mo></{name}>").repeat(60)
+        );
+        let page = format!(
+            "<body><article><p>{}</p><p><math>{deep}</math></p></article>",
+            "A sentence of the text. ".repeat(40)
+        );
+        assert!(extract(page.as_bytes()).content.contains("A sentence"), "{name}");
+    }
+}
+
+#[test]
+fn numbers_of_lists_and_lines_do_not_overflow() {
+    let most = u64::MAX;
+    let text = "A sentence of the text. ".repeat(40);
+    let page = format!(
+        "<body><article><p>{text}<sup>1</sup></p><aside><ol start={most}><li>a<li>b</ol></aside><ol start=999999999><li>c<li>d</ol>\
+         <pre><span class=n>{most}</span>one\n<span class=n>1</span>two</pre></article>"
+    );
+    assert!(extract(page.as_bytes()).content.contains("A sentence"));
+}

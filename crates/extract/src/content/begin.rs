@@ -5,6 +5,8 @@ use crate::{dom::Tag, page::Page, text};
 
 /// A shorter title may be the name of a section (characters).
 const MIN_TITLE: usize = 12;
+/// An element with more nodes holds more than a title, and reading it costs time.
+const MAX_NODES: u32 = 50;
 /// With less prose behind it the heading is not that of the article (characters).
 const MIN_PROSE: u32 = 200;
 
@@ -50,7 +52,9 @@ fn heading(page: &Page<'_>, mask: &[bool], title: &str) -> Option<u32> {
         }
         let amount = page.amount(id);
         if is_title_element(dom.tag(id))
+            && dom.end(id) - id <= MAX_NODES
             && amount.link_chars == 0
+            && amount.chars > 0
             && amount.chars as usize <= 2 * title.len()
             && says_title(id)
         {

@@ -47,7 +47,7 @@ pub(super) fn mask(page: &Page<'_>, mask: &mut [bool], how: How) {
 fn find(page: &Page<'_>, mask: &[bool]) -> Vec<u32> {
     let dom = &page.dom;
     let mut found: Vec<u32> = Vec::new();
-    let mut id = page.body + 1;
+    let mut id = page.body;
     while id < dom.end(page.body) && !page.budget.is_over() {
         if mask[id as usize] || !page.is_visible(id) {
             id = dom.end(id);
@@ -137,13 +137,15 @@ fn is_time(run: &str) -> bool {
     };
     let small = |text: &str| text.len() <= 2 && below(text, 32);
     let year = |text: &str| text.len() == 4 && (text.starts_with("19") || text.starts_with("20"));
-    let day = |parts: &[&str]| match parts {
-        [first, month, last] => {
-            small(month) && (small(first) && (year(last) || last.len() == 2) || year(first) && small(last))
+    let day = |mark: char, parts: &[&str]| match parts {
+        // With points and one digit it is a version (3.2.25).
+        [first, month, last] if small(first) && last.len() == 2 => {
+            small(month) && (mark != '.' || first.len() == 2 && month.len() == 2)
         }
+        [first, month, last] => small(month) && (small(first) && year(last) || year(first) && small(last)),
         _ => false,
     };
-    clock || ['.', '-', '/'].iter().any(|mark| day(&parts(*mark)))
+    clock || ['.', '-', '/'].iter().any(|mark| day(*mark, &parts(*mark)))
 }
 
 #[cfg(test)]
@@ -166,7 +168,18 @@ mod tests {
         ] {
             assert!(is(time), "{time}");
         }
-        for other in ["3.2.25.1", "v1.2", "99:99", "25:10", "a year ago", "12-34", "555-12-3456", "no time"] {
+        for other in [
+            "3.2.25.1",
+            "v1.2",
+            "99:99",
+            "25:10",
+            "a year ago",
+            "12-34",
+            "1.2.11",
+            "3.2.25",
+            "555-12-3456",
+            "no time",
+        ] {
             assert!(!is(other), "{other}");
         }
     }

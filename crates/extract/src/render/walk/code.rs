@@ -130,8 +130,9 @@ pub(super) fn line_numbers(page: &Page<'_>, pre: u32) -> FxHashSet<u32> {
         let number =
             text.trim().parse().ok().filter(|_| own + 1 == id && dom.end(own) == id + 1 && own != pre);
         if let Some(number) = number.filter(|_| line_start) {
-            let follows =
-                found.last().is_none_or(|(last, before)| class(*last) == class(own) && before + 1 == number);
+            let follows = found.last().is_none_or(|(last, before)| {
+                class(*last) == class(own) && before.checked_add(1) == Some(number)
+            });
             if !follows {
                 return FxHashSet::default();
             }

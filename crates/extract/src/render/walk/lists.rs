@@ -58,7 +58,7 @@ impl Walk<'_> {
                 if *number != 1 && list.pieces == self.pieces.len() {
                     self.gap = Gap::Blank;
                 }
-                *number += 1;
+                *number = (*number + 1).min(MAX_NUMBER - 1);
             }
         }
         let rest = " ".repeat(marker.len());

@@ -17,6 +17,9 @@ fn children(dom: &Dom, id: u32) -> Vec<u32> {
 fn row(dom: &Dom, id: u32, depth: usize) -> String {
     let mut out = String::new();
     for child in children(dom, id) {
+        if out.len() > super::maths::MAX_FORMULA {
+            break;
+        }
         add(&mut out, &node(dom, child, depth + 1));
     }
     out
@@ -40,7 +43,11 @@ fn group(dom: &Dom, id: Option<&u32>, depth: usize) -> String {
 }
 
 fn base(dom: &Dom, id: Option<&u32>, depth: usize) -> String {
-    let inner = id.map(|id| node(dom, *id, depth)).unwrap_or_default();
+    braced(id.map(|id| node(dom, *id, depth)).unwrap_or_default())
+}
+
+/// A formula as one argument, with braces where it needs them.
+fn braced(inner: String) -> String {
     let single = inner.chars().count() <= 1
         || inner.starts_with('\\') && inner[1..].bytes().all(|b| b.is_ascii_alphabetic());
     if single { inner } else { format!("{{{inner}}}") }
@@ -71,8 +78,11 @@ fn node(dom: &Dom, id: u32, depth: usize) -> String {
             let index = arg(1);
             format!("\\sqrt[{}]{}", index.trim_matches(['{', '}']), arg(0))
         }
-        "mover" => over(&node_of(dom, at(1), depth), &arg(0), &body(0), "^"),
-        "munder" => over(&node_of(dom, at(1), depth), &arg(0), &body(0), "_"),
+        // The inner part is written once: twice a level would be exponential.
+        "mover" | "munder" => {
+            let inner = node_of(dom, at(0), depth);
+            over(&node_of(dom, at(1), depth), &inner, if name == "mover" { "^" } else { "_" })
+        }
         "mtable" => table(dom, id, depth),
         "mfenced" => {
             let attribute =
@@ -95,7 +105,7 @@ fn node_of(dom: &Dom, id: Option<&u32>, depth: usize) -> String {
 }
 
 /// An accent, or what stands above or below.
-fn over(mark: &str, whole: &str, base: &str, script: &str) -> String {
+fn over(mark: &str, inner: &str, script: &str) -> String {
     let accent = match (mark, script) {
         ("^" | "ˆ", "^") => "\\hat",
         ("~" | "˜" | "∼", "^") => "\\tilde",
@@ -106,9 +116,9 @@ fn over(mark: &str, whole: &str, base: &str, script: &str) -> String {
         ("⏞", "^") => "\\overbrace",
         ("⏟", "_") => "\\underbrace",
         ("_" | "¯" | "‾", "_") => "\\underline",
-        _ => return format!("{base}{script}{{{}}}", mark.trim()),
+        _ => return format!("{}{script}{{{}}}", braced(inner.to_owned()), mark.trim()),
     };
-    format!("{accent}{whole}")
+    format!("{accent}{{{}}}", inner.trim())
 }
 
 fn table(dom: &Dom, id: u32, depth: usize) -> String {

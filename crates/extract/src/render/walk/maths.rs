@@ -5,7 +5,7 @@ use crate::{dom::Tag, page::Page, text};
 use html5ever::local_name;
 
 /// A longer formula is written as it stands (bytes).
-const MAX_FORMULA: usize = 20_000;
+pub(super) const MAX_FORMULA: usize = 20_000;
 
 /// More nodes are searched for no source.
 const MAX_NODES: usize = 5_000;
@@ -170,7 +170,7 @@ impl Walk<'_> {
         }
         // Alone in its block, it is set in a line of its own.
         let parent = dom.parent(id);
-        let alone = dom.tag(parent).is_block() && dom.raw_text(parent).trim().is_empty();
+        let alone = dom.tag(parent).is_block() && self.page.amount(parent).chars == 0;
         clean(alt, class.contains("display") || alone && !class.contains("inline"))
     }
 
@@ -210,6 +210,8 @@ impl Walk<'_> {
                     display: alone && self.inline.text.trim().is_empty(),
                     ..formula
                 });
+            } else {
+                self.inline.push(&rest[start..end], in_link);
             }
             rest = &rest[end..];
         }

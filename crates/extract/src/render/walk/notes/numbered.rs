@@ -1,6 +1,6 @@
 //! Notes that are referred to by raised numbers without links.
 
-use super::{AROUND, Found, MAX_AROUND, MAX_TRIES, marker_of};
+use super::{AROUND, Found, MAX_AROUND, MAX_NODES, MAX_TRIES, marker_of};
 use crate::{
     content::Selection,
     dom::{Dom, Tag},
@@ -26,7 +26,8 @@ pub(super) fn find(page: &Page<'_>, selection: &Selection) -> Vec<Found> {
         let parent = dom.parent(id);
         let before =
             id - parent <= MAX_AROUND && (parent + 1..id).all(|node| dom.text(node).trim().is_empty());
-        (before && matches!(dom.tag(parent), Tag::P | Tag::Li | Tag::Div)).then_some(parent)
+        let fits = dom.end(parent) - parent <= MAX_NODES;
+        (before && fits && matches!(dom.tag(parent), Tag::P | Tag::Li | Tag::Div)).then_some(parent)
     };
     let mut bodies: Vec<(u32, &String)> =
         raised.iter().filter_map(|(id, marker)| Some((starts(*id)?, marker))).collect();
@@ -61,8 +62,13 @@ fn list_number(dom: &Dom, item: u32) -> Option<usize> {
     }
     let start: usize =
         dom.attr(list, &local_name!("start")).map_or(Some(1), |start| start.trim().parse().ok())?;
-    let before = dom.children(list).take_while(|node| *node < item).filter(|node| dom.tag(*node) == Tag::Li);
-    Some(start + before.take(MAX_TRIES).count())
+    let before = dom
+        .children(list)
+        .take(MAX_TRIES)
+        .take_while(|node| *node < item)
+        .filter(|node| dom.tag(*node) == Tag::Li);
+    let before = before.count();
+    start.checked_add(before)
 }
 
 /// Items behind the references, in an element beside the text with the number in the list, or whose ids are a name of notes and the numbers in the text.
@@ -72,7 +78,8 @@ fn named_bodies<'a>(page: &Page<'_>, raised: &'a [(u32, String)]) -> Vec<(u32, &
     let names = &page.rules.extraction.markdown.notes;
     let markers: FxHashMap<&str, &String> =
         raised.iter().map(|(_, marker)| (marker.as_str(), marker)).collect();
-    let items = (*first..dom.len()).filter(|id| dom.tag(*id) == Tag::Li && page.is_visible(*id));
+    let items = (*first..dom.len())
+        .filter(|id| dom.tag(*id) == Tag::Li && dom.end(*id) - *id <= MAX_NODES && page.is_visible(*id));
     items
         .filter_map(|id| {
             let aside = dom.ancestors(id).take(AROUND).any(|up| dom.tag(up) == Tag::Aside);
