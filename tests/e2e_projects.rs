@@ -334,3 +334,11 @@ fn a_killed_analysis_leaves_the_old_result_or_the_new_one() {
         "killed in {killed} of 6 rounds, {kept_old} before the commit had ended"
     );
 }
+
+#[test]
+fn a_database_that_is_not_there_is_no_healthy_one() {
+    let sandbox = Sandbox::new();
+    let told = run(sandbox.bare().args(["projects", "check", "--database", "nowhere.sqlite"])).expect(2);
+    assert!(told.stderr.contains("nowhere.sqlite") && told.stderr.contains("--database"), "{}", told.stderr);
+    assert!(!sandbox.path("nowhere.sqlite").exists());
+}

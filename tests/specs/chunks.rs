@@ -24,7 +24,7 @@ fn labelled() -> (String, Value) {
 }
 
 #[test]
-#[ignore = "needs python3"]
+#[ignore = "needs Python"]
 fn chunks_lose_their_boilerplate() {
     let sandbox = Sandbox::new();
     let (pages, labels) = labelled();

@@ -199,7 +199,7 @@ impl Trace {
         });
     }
 
-    /// What became of each block of the page. To be called when the text is written.
+    /// Notes for each block of the page if it was kept, or why it was dropped. Call it when the text is written.
     pub(crate) fn written(&self, page: &Page<'_>, selection: &Selection, in_content: &[bool]) {
         self.note(|notes| {
             let fates = shown::Fates { marks: &notes.marks, lines: &notes.lines };

@@ -27,7 +27,7 @@ const MAX_TEXT: usize = 2_000;
 const MAX_ADDRESS: usize = 4_096;
 /// Sides that are declared longer are no pixels.
 const MAX_SIDE: u32 = 100_000;
-/// What the path of an image ends with.
+/// Endings of the paths of images.
 const ENDINGS: [&str; 7] = [".jpg", ".jpeg", ".png", ".webp", ".gif", ".avif", ".svg"];
 
 /// The media of a selection, each address once. Icons, images that only count readers and frames of unknown players are none.

@@ -1,5 +1,7 @@
 //! A parsed page with what every later step asks: what each element is, what can be seen, how much text is where.
 
+mod ids;
+
 use crate::{
     budget::Budget,
     dom::{Dom, NONE, Tag},
@@ -191,9 +193,9 @@ impl<'a> Page<'a> {
                 }
                 self.roles[at] = slot.1;
             }
-            if !own_id.is_empty() && !is_slug(own_id) {
+            if !own_id.is_empty() && !ids::is_slug(own_id) {
                 let roles = self.rules.tokens.roles(own_id);
-                if roles != Roles::NONE && !names_topic(&self.dom, id, own_id) {
+                if roles != Roles::NONE && !ids::names_topic(&self.dom, id, own_id) {
                     self.roles[at] = self.roles[at].and(roles);
                 }
             }
@@ -446,48 +448,6 @@ fn controlled(dom: &Dom) -> HashSet<&str> {
         .flat_map(str::split_ascii_whitespace)
         .collect()
 }
-
-/// An id of many words is made from the heading that it stands for ("sharing-with-a-friend"): it names no part of the page.
-fn is_slug(id: &str) -> bool {
-    id.split(['-', '_'])
-        .filter(|word| word.bytes().all(|b| b.is_ascii_alphabetic()))
-        .nth(SLUG_WORDS - 1)
-        .is_some()
-}
-
-/// Returns true if an id is an anchor of what the element says: that of a heading or a section with the same words, or of a
-/// paragraph of prose. A section with fields to fill in is a form, whatever its heading.
-fn names_topic(dom: &Dom, id: u32, own_id: &str) -> bool {
-    let is_heading = |node: u32| dom.tag(node).heading_level().is_some();
-    let inside = || id + 1..dom.end(id);
-    let heading = match dom.tag(id) {
-        Tag::P => return dom.raw_text(id).trim().len() >= MIN_PROSE as usize,
-        Tag::Section | Tag::Div | Tag::Article => {
-            inside().take(HEADING_WITHIN).find(|node| is_heading(*node))
-        }
-        _ => Some(id).filter(|node| is_heading(*node)),
-    };
-    let Some(heading) = heading else { return false };
-    let words = |text: &str| -> Vec<String> {
-        let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-        words.map(str::to_lowercase).collect()
-    };
-    if words(own_id) != words(&dom.raw_text(heading)) {
-        return false;
-    }
-    let is_field = |tag| matches!(tag, Tag::Form | Tag::Input | Tag::Textarea | Tag::Button | Tag::Select);
-    let is_named = |node: u32| {
-        let class = dom.attr(node, &local_name!("class"));
-        class.is_some_and(|class| class.contains(own_id))
-    };
-    !inside().any(|node| is_field(dom.tag(node)) || dom.tag(node) != Tag::Text && is_named(node))
-}
-
-/// Nodes from the start of a section within which its heading begins.
-const HEADING_WITHIN: usize = 6;
-
-/// Words that make an id a slug.
-const SLUG_WORDS: usize = 5;
 
 /// A declarative shadow root is a template whose contents are shown.
 pub(crate) fn is_shadow(dom: &Dom, id: u32) -> bool {

@@ -14,7 +14,7 @@ pub enum TextFormat {
     Text,
 }
 
-/// What an explanation of a page is written as.
+/// The form of an explanation of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ExplainForm {
     /// Lines of text, or with `--format json` one JSON object.

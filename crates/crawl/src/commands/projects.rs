@@ -20,6 +20,11 @@ pub fn run(args: &ProjectsArgs) -> Result<Exit, Failure> {
     let settings =
         config::load(args.database.config.as_deref(), config::environment()?, args.database.overrides())?;
     crate::logging::start(&settings.log)?;
+    let database = projects::database(&settings)?;
+    if matches!(args.what, ProjectsWhat::Check) && !database.exists() {
+        let words = "there is no such database; name it with --database";
+        return Err(Failure::usage(format!("{}: {words}", database.display())));
+    }
     let (store, path) = projects::open(&settings)?;
     if matches!(args.what, ProjectsWhat::Check) {
         // needs no rules of extraction, unlike the others

@@ -8,7 +8,7 @@ mod types;
 
 pub use analysis::{Analysis, Progress};
 pub use keeper::{KeepError, Keeper, source_of};
-pub use place::{default_database, failure, open};
+pub use place::{database, default_database, failure, open};
 pub use types::*;
 
 use crate::{

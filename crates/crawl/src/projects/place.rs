@@ -26,12 +26,20 @@ pub fn default_database() -> Result<PathBuf, Failure> {
 /// # Errors
 /// When it cannot be used, with the exit code of storage.
 pub fn open(config: &Config) -> Result<(SqliteProjects, PathBuf), Failure> {
-    let path = match config.projects.database.as_str() {
-        "" => default_database()?,
-        path => PathBuf::from(path),
-    };
+    let path = database(config)?;
     let store = SqliteProjects::open(&path).map_err(|error| failure(&path, &error))?;
     Ok((store, path))
+}
+
+/// The path of the database, which need not exist.
+///
+/// # Errors
+/// When no setting names it and there is no home directory.
+pub fn database(config: &Config) -> Result<PathBuf, Failure> {
+    match config.projects.database.as_str() {
+        "" => default_database(),
+        path => Ok(PathBuf::from(path)),
+    }
 }
 
 /// An error of the database at a path, with the way out.

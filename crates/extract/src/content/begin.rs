@@ -1,4 +1,4 @@
-//! Where an article begins: at the heading with its title. News pages put lists of other news in front of it.
+//! The beginning of an article: the heading with its title. News pages put lists of other news in front of it.
 
 use super::prune;
 use crate::{dom::Tag, page::Page, text};

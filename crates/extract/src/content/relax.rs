@@ -8,8 +8,8 @@ use html5ever::local_name;
 /// Names that frame a page, believed where the page has no main element.
 const FRAME: Roles = Roles::NAVIGATION.and(Roles::FOOTER).and(Roles::SIDEBAR).and(Roles::OVERLAY);
 
-/// Takes the main element, or the body, less what frames it by tag and role, where the choice has few words and that has
-/// many times as many.
+/// Selects the main element or the body, without its frame, if the chosen part has few words and this selection has several times
+/// as many.
 pub(super) fn choose(page: &Page<'_>, chosen: Chosen, how: How) -> Chosen {
     let rules = &page.rules.extraction;
     let words = chosen.selection.words;

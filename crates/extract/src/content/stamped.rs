@@ -3,6 +3,7 @@
 use super::{How, prune, teasers};
 use crate::{dom::Tag, page::Page, rules::PruneRules};
 use html5ever::local_name;
+use std::ops::Range;
 
 /// Fewer boxes are no list.
 const MIN_BOXES: usize = 3;
@@ -10,11 +11,11 @@ const MIN_BOXES: usize = 3;
 const MAX_STAMP: usize = 60;
 /// A box with fewer words is a line of a table of dates.
 const MIN_WORDS: u32 = 5;
-/// A box with more nodes is a part of the page, and looking at it costs time.
+/// A box with more nodes is a part of the page.
 const MAX_NODES: u32 = 400;
-/// Less prose outside of the boxes is no article (characters),
+/// Less prose outside of the boxes is no article (characters).
 const ARTICLE_PROSE: u32 = 250;
-/// and less is no description of a product.
+/// Less prose outside of the boxes is no description of a product (characters).
 const PRODUCT_PROSE: u32 = 80;
 
 /// Masks such boxes, unless the page consists of them.
@@ -46,14 +47,15 @@ pub(super) fn mask(page: &Page<'_>, mask: &mut [bool], how: How) {
 /// The boxes of all lists of the page.
 fn find(page: &Page<'_>, mask: &[bool]) -> Vec<u32> {
     let dom = &page.dom;
+    let stamps = Stamps::of(page);
     let mut found: Vec<u32> = Vec::new();
     let mut id = page.body;
-    while id < dom.end(page.body) && !page.budget.is_over() {
+    while stamps.any && id < dom.end(page.body) && !page.budget.is_over() {
         if mask[id as usize] || !page.is_visible(id) {
             id = dom.end(id);
             continue;
         }
-        let boxes = boxes(page, id, mask);
+        let boxes = boxes(page, id, mask, &stamps);
         if boxes.len() >= MIN_BOXES {
             found.extend(boxes);
             id = dom.end(id);
@@ -64,8 +66,42 @@ fn find(page: &Page<'_>, mask: &[bool]) -> Vec<u32> {
     found
 }
 
+/// Visible texts and times up to each node, so that a box is looked at in one step however many boxes stand around it.
+struct Stamps {
+    texts: Vec<u32>,
+    times: Vec<u32>,
+    any: bool,
+}
+
+impl Stamps {
+    fn of(page: &Page<'_>) -> Self {
+        let (dom, rules) = (&page.dom, &page.rules.extraction.prune);
+        let size = dom.len() as usize + 1;
+        let (mut texts, mut times) = (Vec::with_capacity(size), Vec::with_capacity(size));
+        let (mut text_count, mut time_count) = (0, 0);
+        for node in 0..dom.len() {
+            texts.push(text_count);
+            times.push(time_count);
+            if dom.tag(node) == Tag::Text && page.is_visible(node) && !page.budget.is_over() {
+                let text = dom.text(node).trim();
+                text_count += u32::from(!text.is_empty());
+                time_count += u32::from(text.len() <= MAX_STAMP && has_time(text, rules));
+            }
+        }
+        texts.push(text_count);
+        times.push(time_count);
+        Self { texts, times, any: time_count as usize >= MIN_BOXES }
+    }
+
+    /// The box has a short text that holds a time, and other text beside it.
+    fn has(&self, nodes: Range<u32>) -> bool {
+        let count = |sums: &[u32]| sums[nodes.end as usize] - sums[nodes.start as usize];
+        count(&self.times) > 0 && count(&self.texts) >= 2
+    }
+}
+
 /// Children of an element with one tag and one class that have a time each, if they are most of its boxes.
-fn boxes(page: &Page<'_>, parent: u32, mask: &[bool]) -> Vec<u32> {
+fn boxes(page: &Page<'_>, parent: u32, mask: &[bool], stamps: &Stamps) -> Vec<u32> {
     let dom = &page.dom;
     let mut out: Vec<u32> = Vec::new();
     let mut kind: Option<(Tag, &str)> = None;
@@ -77,7 +113,7 @@ fn boxes(page: &Page<'_>, parent: u32, mask: &[bool]) -> Vec<u32> {
         }
         let class = dom.attr(child, &local_name!("class")).unwrap_or_default();
         let own = (tag, class.split_ascii_whitespace().next().unwrap_or_default());
-        if is_stamped(page, child) && *kind.get_or_insert(own) == own {
+        if is_stamped(page, child, stamps) && *kind.get_or_insert(own) == own {
             out.push(child);
         } else {
             others += 1;
@@ -96,21 +132,12 @@ const fn is_box(tag: Tag) -> bool {
     )
 }
 
-/// A box with a short text that holds a time, and other text beside it. A row of a table needs prose: timetables have none.
-fn is_stamped(page: &Page<'_>, id: u32) -> bool {
-    let dom = &page.dom;
+/// A box with a time and other text. A row of a table needs prose: timetables have none.
+fn is_stamped(page: &Page<'_>, id: u32, stamps: &Stamps) -> bool {
+    let end = page.dom.end(id);
     let amount = page.amount(id);
-    let row = matches!(dom.tag(id), Tag::Table | Tag::Tr);
-    if amount.words < MIN_WORDS || dom.end(id) - id > MAX_NODES || row && amount.prose == 0 {
-        return false;
-    }
-    let (mut texts, mut stamped) = (0, false);
-    for node in (id..dom.end(id)).filter(|node| dom.tag(*node) == Tag::Text && page.is_visible(*node)) {
-        let text = dom.text(node).trim();
-        texts += u32::from(!text.is_empty());
-        stamped = stamped || text.len() <= MAX_STAMP && has_time(text, &page.rules.extraction.prune);
-    }
-    stamped && texts >= 2
+    let row = matches!(page.dom.tag(id), Tag::Table | Tag::Tr);
+    amount.words >= MIN_WORDS && end - id <= MAX_NODES && !(row && amount.prose == 0) && stamps.has(id..end)
 }
 
 /// The text holds a time of day (`19:23`) or a day in digits (`10.04.2013`, `2013-04-10`, `5/4/13`), or says how long ago something was.

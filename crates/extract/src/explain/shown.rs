@@ -30,7 +30,7 @@ pub struct Span {
     pub dropped: Option<String>,
 }
 
-/// What became of each node, as far as the steps have told.
+/// The nodes that the steps have dropped, with the step.
 pub(super) struct Fates<'a> {
     /// By node: the pass that left it out of a candidate.
     pub(super) marks: &'a FxHashMap<u32, &'static str>,
@@ -157,7 +157,7 @@ impl<'p, 'a> Reasons<'p, 'a> {
             if let Some(rule) = self.left_out.get(&at) {
                 return rule.clone();
             }
-            inside |= self.roots.contains(&at);
+            inside |= self.roots.binary_search(&at).is_ok();
             if !inside && let Some(pass) = self.fates.marks.get(&at) {
                 outermost = Some((*pass).to_owned());
             }

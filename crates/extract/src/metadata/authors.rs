@@ -1,6 +1,6 @@
 //! Who wrote a page.
 
-use super::{Sources, jsonld, near, non_empty};
+use super::{Sources, jsonld, near, non_empty, title::letters};
 use crate::{dom::Tag, page::Page, rules::Part, text};
 use html5ever::{LocalName, local_name};
 use serde_json::Value;
@@ -72,7 +72,7 @@ pub(super) fn find(s: &Sources<'_>) -> Vec<String> {
                     let byline = || full(marked()).or_else(|| line().and_then(full));
                     (!json.is_empty()).then(|| in_metas().and_then(full).or_else(byline)).flatten()
                 }),
-                ("an organization in JSON-LD", &|| some(json.iter().map(|(n, _)| n.clone()).collect())),
+                ("JSON-LD, organizations included", &|| some(json.iter().map(|(n, _)| n.clone()).collect())),
                 ("meta elements", &|| in_metas().and_then(person)),
                 ("twitter:data1", &label),
                 ("the first post of the thread", &|| posted(s).map(|name| vec![name])),
@@ -152,18 +152,15 @@ fn is_full(name: &str) -> bool {
 
 /// The name is the site's, the publisher's or the host's.
 fn is_publisher(s: &Sources<'_>, name: &str) -> bool {
-    let letters = |text: &str| -> String {
-        text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
-    };
     let name = letters(name);
     let host = s.page.url.and_then(|url| url.host_str()).unwrap_or_default();
     let host = letters(host.trim_start_matches("www."));
     super::site_name(s).is_some_and(|site| letters(&site) == name)
         || s.metas.get("copyright").is_some_and(|owner| letters(owner).contains(&name))
-        || name.chars().count() > 3 && (host.starts_with(&name) || host == name)
+        || name.chars().count() > 3 && host.starts_with(&name)
 }
 
-/// The names in JSON-LD, each with whether it is an organization's.
+/// The names in JSON-LD; true marks the name of an organization.
 fn from_json(s: &Sources<'_>) -> Vec<(String, bool)> {
     let Some(author) = s.main.and_then(|main| main.get("author").or_else(|| main.get("creator"))) else {
         return Vec::new();
@@ -221,40 +218,6 @@ fn split(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Words of bylines and templates that are no names, in lower case.
-const NO_NAMES: [&str; 30] = [
-    "admin",
-    "administrator",
-    "editor",
-    "staff",
-    "author",
-    "unknown",
-    "anonymous",
-    "guest",
-    "root",
-    "webmaster",
-    "user",
-    "null",
-    "undefined",
-    "by",
-    "von",
-    "par",
-    "written",
-    "written by",
-    "posted",
-    "posted by",
-    "view more posts",
-    "read more",
-    "follow",
-    "share",
-    "no author",
-    "lesedauer",
-    "autor",
-    "autorin",
-    "artikel von",
-    "human",
-];
-
 /// A name as it should stand in a record, or nothing if it is none.
 fn clean(s: &Sources<'_>, name: &str) -> Option<String> {
     let folded = text::fold(name);
@@ -295,7 +258,7 @@ fn clean(s: &Sources<'_>, name: &str) -> Option<String> {
         || name.contains('@')
         || name.contains('.') && !name.contains(' ') && name.matches('.').count() > 1
         || !name.chars().any(char::is_alphabetic)
-        || NO_NAMES.contains(&name.to_lowercase().as_str());
+        || s.page.rules.boilerplate.no_names.contains(&name.to_lowercase());
     (!bad).then_some(name)
 }
 

@@ -8,11 +8,12 @@ use html5ever::local_name;
 const SEPARATORS: [&str; 12] =
     [" | ", " - ", " – ", " — ", " :: ", " » ", " « ", " · ", " • ", " / ", " > ", " ~ "];
 
-/// What may stand between a title and a name that is known to be the site's.
-const SITE_SEPARATORS: [&str; 16] = [
-    " | ", " - ", " – ", " — ", " :: ", " » ", " « ", " · ", " • ", " / ", " > ", " ~ ", " : ", ": ", " _ ",
-    "｜",
-];
+/// Further separators in front of a name that is known to be the site's; they also stand within titles.
+const MORE_SEPARATORS: [&str; 4] = [" : ", ": ", " _ ", "｜"];
+
+fn site_separators() -> impl Iterator<Item = &'static str> {
+    SEPARATORS.into_iter().chain(MORE_SEPARATORS)
+}
 
 /// Longer headings are no titles (bytes).
 const MAX_HEADING: usize = 250;
@@ -38,7 +39,7 @@ pub(super) fn find(s: &Sources<'_>, site: Option<&str>) -> Option<String> {
     let seen = seen(s);
     sites.extend(element.as_deref().and_then(|element| site_in_title(s, element, &named, &seen, &known)));
     let sites = sites.as_slice();
-    // A name that is no more than the site's says nothing, as long as another one is there.
+    // A name of the page that equals the site's is left out if there is another one.
     let says_more = |name: &String| !is_site(name, sites, s);
     if named.iter().any(says_more) {
         named.retain(says_more);
@@ -100,8 +101,7 @@ fn site_in_title(
                 || seen.iter().any(|h| h.level == 1 && letters(&h.text) == tail)
         })
     };
-    let cuts: Vec<(usize, usize)> = SITE_SEPARATORS
-        .iter()
+    let cuts: Vec<(usize, usize)> = site_separators()
         .filter(|sep| !sep.contains(':') || in_data_of(&element, sep))
         .flat_map(|sep| element.match_indices(sep))
         .map(|(at, sep)| (at, sep.len()))
@@ -157,10 +157,11 @@ fn links_above(s: &Sources<'_>, title: &str) -> Vec<String> {
     };
     let links = (page.body..dom.end(page.body)).filter(|id| dom.tag(*id) == Tag::A).take(MAX_LINKS);
     let named = links.filter_map(|id| {
-        let target = page.resolve(dom.attr(id, &local_name!("href"))?)?;
         let short = (1..=MAX_SITE).contains(&page.amount(id).chars);
         let text = short.then(|| letters(&page.visible_text(id)))?;
-        (!text.is_empty() && title.contains(&text) && is_above(&target)).then_some(text)
+        let in_title = !text.is_empty() && title.contains(&text);
+        let target = in_title.then(|| page.resolve(dom.attr(id, &local_name!("href"))?))??;
+        is_above(&target).then_some(text)
     });
     named.collect()
 }
@@ -168,7 +169,8 @@ fn links_above(s: &Sources<'_>, title: &str) -> Vec<String> {
 /// A longer text of a link does not name a site (characters).
 const MAX_SITE: u32 = 60;
 
-fn letters(text: &str) -> String {
+/// The letters and digits of a text, in lower case.
+pub(super) fn letters(text: &str) -> String {
     text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
@@ -261,7 +263,7 @@ fn is_site(part: &str, sites: &[String], s: &Sources<'_>) -> bool {
 fn without_site(title: &str, sites: &[String], s: &Sources<'_>, guess: bool) -> String {
     let is_site = |part: &str| is_site(part, sites, s);
     let is_whole = |part: &str| sites.iter().any(|site| letters(site) == letters(part));
-    for sep in SITE_SEPARATORS {
+    for sep in site_separators() {
         for (at, sep) in title.match_indices(sep).take(MAX_CUTS) {
             let (head, tail) = (title[..at].trim(), title[at + sep.len()..].trim());
             if !head.is_empty() && is_whole(tail) {

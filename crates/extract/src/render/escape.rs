@@ -1,7 +1,7 @@
 //! Characters of prose that Markdown would read as marks. Only what would be read otherwise is escaped: a backslash costs
 //! every reader of the text.
 
-/// What the escapes of one paragraph depend on.
+/// Marks that a paragraph holds, which decide its escapes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Paragraph {
     stars: bool,
@@ -44,7 +44,7 @@ fn encloses(prose: &str) -> bool {
     false
 }
 
-/// Where a run of prose stands.
+/// The surroundings of a run of prose.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Around {
     /// The character of the output behind the run.
@@ -118,7 +118,7 @@ fn is_read(
     }
 }
 
-/// What stands behind an ampersand makes a character reference of it.
+/// Returns true if the text behind an ampersand makes it a character reference.
 fn is_entity(rest: &str) -> bool {
     let Some((name, _)) = rest.split_once(';') else { return false };
     let digits = |text: &str, hex: bool| {

@@ -9,7 +9,7 @@ use super::{
 };
 use std::{cmp::Reverse, ops::Range};
 
-/// What kind of block a text is written for.
+/// The kind of block that a text is written for.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Place {
     /// A heading: one line, without bold.

@@ -119,7 +119,7 @@ impl Walk<'_> {
                 open.pop();
                 self.leave(last);
             }
-            if !drop[id as usize] && self.is_formula(id) {
+            if !drop[id as usize] && self.write_formula_element(id) {
                 id = dom.end(id);
                 continue;
             }
@@ -130,7 +130,7 @@ impl Walk<'_> {
                 id = dom.end(id);
                 continue;
             }
-            if self.is_beside_code(id) || id != root && self.is_note(id) {
+            if self.is_beside_code(id) || id != root && self.write_note_reference(id) {
                 id = dom.end(id);
                 continue;
             }

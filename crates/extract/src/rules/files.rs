@@ -312,6 +312,7 @@ pub(crate) struct Boilerplate {
     pub(crate) leads: Vec<String>,
     pub(crate) update_starts: Vec<String>,
     pub(crate) date_starts: Vec<String>,
+    pub(crate) no_names: Vec<String>,
     pub(crate) byline_starts: Vec<String>,
     pub(crate) reading_time: Vec<String>,
     pub(crate) call_starts: Vec<String>,

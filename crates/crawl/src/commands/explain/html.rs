@@ -48,7 +48,7 @@ fn body(
     Ok(())
 }
 
-/// What a reader wants first: the outcome and the rule that decided.
+/// Writes the head of the page: the outcome and the rule that decided.
 fn top(out: &mut String, explained: &Explained, title: &str, url: Option<&Url>) -> std::fmt::Result {
     let (mut kept, mut dropped) = (0, 0);
     for span in explained.explanation.page.iter().flat_map(|block| &block.spans) {

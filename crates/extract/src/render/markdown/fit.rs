@@ -75,7 +75,7 @@ fn is_punctuation(c: char) -> bool {
     !c.is_alphanumeric() && !c.is_whitespace()
 }
 
-/// Where marks that are punctuation themselves begin and end, by the order in which they were set.
+/// Starts and ends of the marks that are punctuation themselves, by the order in which they were set.
 #[derive(Default)]
 struct Borders {
     starts: FxHashMap<usize, (usize, usize)>,

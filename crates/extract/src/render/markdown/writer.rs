@@ -120,7 +120,7 @@ struct Writer {
     in_link: bool,
     in_raw: bool,
     behind_note: bool,
-    /// Where the code that is open began.
+    /// The start of the code that is open.
     code: Option<usize>,
     /// Bold text is open.
     bold: bool,

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use std::sync::LazyLock;
 use url::Url;
 
-/// What is known of the links of a text.
+/// The links of a text that have been written.
 pub(super) struct Links {
     style: LinkStyle,
     /// The page's own address, as [`place`] gives it.

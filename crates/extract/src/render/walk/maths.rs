@@ -73,7 +73,7 @@ fn is_tex(alt: &str) -> bool {
 
 impl Walk<'_> {
     /// Writes the formula that an element is; returns false if it is none.
-    pub(super) fn is_formula(&mut self, id: u32) -> bool {
+    pub(super) fn write_formula_element(&mut self, id: u32) -> bool {
         if !self.formulas.any || id < self.pre_end {
             return false;
         }

@@ -189,7 +189,7 @@ impl Notes {
     }
 }
 
-/// Beside links of a letter or a sign each, an element has signs alone.
+/// Returns true if an element holds only signs and links of up to [`MAX_MARKER`] characters.
 fn says_no_more(dom: &Dom, id: u32) -> bool {
     let mut node = id;
     while node < dom.end(id) {
@@ -380,6 +380,8 @@ fn label_of(name: &str) -> Option<String> {
     (plain && (1..=MAX_LABEL).contains(&label.len())).then(|| label.to_owned())
 }
 
+/// More of a text node is not read for a marker (bytes).
+const MAX_START: usize = 200;
 /// A longer name is made by a machine (bytes).
 const MAX_LABEL: usize = 20;
 
@@ -388,7 +390,16 @@ fn first_block(dom: &Dom, id: u32) -> u32 {
 }
 
 fn marker_starts(dom: &Dom, body: u32, marker: &str) -> bool {
-    let text = text::fold(&dom.raw_text(body));
+    // A target may be the whole page: only its first words are read.
+    let end = dom.end(body).min(body + MAX_NODES);
+    let mut start = String::new();
+    for node in body..end {
+        if start.len() > MAX_LABEL + marker.len() {
+            break;
+        }
+        start.push_str(text::head(dom.text(node), MAX_START).trim_start());
+    }
+    let text = text::fold(&start);
     let text = text.trim_start_matches(['[', '(']);
     text.strip_prefix(marker).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
 }

@@ -44,8 +44,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Writes a reference to a note; the way back from a note is no text.
-    pub(super) fn is_note(&mut self, id: u32) -> bool {
+    /// Writes the reference to a note that an element is; returns false if it is no reference and no way back from a note.
+    pub(super) fn write_note_reference(&mut self, id: u32) -> bool {
         if self.notes.references.is_empty() || self.pre_end > id {
             return false;
         }
