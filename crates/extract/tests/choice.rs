@@ -124,25 +124,6 @@ fn lists_of_links_do_not_outweigh_the_container_of_a_likely_article() {
 }
 
 #[test]
-fn teasers_of_prose_do_not_outweigh_an_article_that_is_whole() {
-    let teasers = "<div><div><div><div><div><div><p>A man who was looking for his dog found a bell in the mud of the river, and nobody knows, \
-        so far, where it came from or who had lost it.</p></div></div></div></div></div></div>"
-        .repeat(5);
-    let page = format!(
-        "<body><section><div><div><div><h1>The timetable</h1>{}</div></div></div></section><section><div>{teasers}</div></section>",
-        PROSE.repeat(5)
-    );
-    let found = extract(&page);
-    let content = found.content;
-    assert!(
-        content.contains("bicycles") && !content.contains("bell"),
-        "{} {} {content}",
-        found.reason,
-        found.article_score
-    );
-}
-
-#[test]
 fn a_second_try_keeps_what_names_would_take() {
     let lines: String = (0..8).map(|n| format!("<p>A line about boat {n}.</p>")).collect();
     let items: String =

@@ -227,9 +227,7 @@ fn better(page: &Page<'_>, readable: Selection, blocks: Selection, how: How) -> 
     let more = || blocks.amount(page).minus(readable.amount(page));
     let text = match (how.listed, how.declared, how.guarded) {
         (false, true, _) => is_text(more(), rules.article_prose, rules.whole_links),
-        (false, false, true) => {
-            is_text(more(), 0.0, rules.guarded_links) && !(how.article && is_whole(page, &readable))
-        }
+        (false, false, true) => is_text(more(), 0.0, rules.guarded_links),
         _ => true,
     };
     if larger && text {
@@ -240,23 +238,6 @@ fn better(page: &Page<'_>, readable: Selection, blocks: Selection, how: How) -> 
     let reason = format!("the best container has {r} words, blocks {b}: {why} {ratio} times");
     Chosen::new(readable, Extractor::Readability, reason)
 }
-
-/// A container that is an article by itself: enough words, most of them prose, with the heading of the page in it or right in front.
-fn is_whole(page: &Page<'_>, readable: &Selection) -> bool {
-    let rules = &page.rules.extraction.choice;
-    let amount = readable.amount(page);
-    let is_near = |heading: u32, root: u32| {
-        let end = page.dom.end(heading);
-        root <= heading && heading < page.dom.end(root)
-            || end <= root && page.amount_in(end..root).words <= MAX_BEFORE_TEXT
-    };
-    amount.words >= rules.whole_words
-        && amount.prose as f32 >= amount.chars as f32 * rules.whole_prose_share
-        && page.heading.is_none_or(|heading| readable.roots.iter().any(|root| is_near(heading, *root)))
-}
-
-/// Words of bylines, dates and buttons between a heading and its text.
-const MAX_BEFORE_TEXT: u32 = 60;
 
 /// The blocks come from a container that is marked as the article and shares nothing with the best container.
 fn elsewhere(page: &Page<'_>, readable: &Selection, blocks: &Selection) -> bool {

@@ -449,8 +449,6 @@ pub(crate) struct Choice {
     pub(crate) dated_types: Vec<String>,
     pub(crate) guarded_score: i32,
     pub(crate) guarded_links: f32,
-    pub(crate) whole_words: u32,
-    pub(crate) whole_prose_share: f32,
     pub(crate) relaxed_few: f32,
     pub(crate) relaxed_thin: f32,
     pub(crate) relaxed_prose: f32,
