@@ -152,6 +152,7 @@ impl State {
             forget(dir)?;
         }
         require_database(dir)?;
+        warn_of_damaged_log(dir);
         let store = SqliteStore::open(dir)?;
         store.set_project(project, source_group)?;
         store.expire_leases(i64::MAX)?;
@@ -205,6 +206,22 @@ pub fn require_database(dir: &Path) -> Result<(), Failure> {
             dir.display()
         ),
     ))
+}
+
+/// Warns if the write-ahead log of a killed run is damaged: SQLite takes the state back to the damage without an error.
+pub fn warn_of_damaged_log(dir: &Path) {
+    let log = SqliteStore::log(dir);
+    match SqliteStore::damage_of_log(dir) {
+        Ok(None) => {}
+        Ok(Some(offset)) => tracing::warn!(
+            file = %log.display(),
+            offset,
+            "the write-ahead log is damaged: changes of the state behind the damage are lost, and their pages are fetched again"
+        ),
+        Err(error) => {
+            tracing::warn!(file = %log.display(), %error, "the write-ahead log was not checked for damage")
+        }
+    }
 }
 
 /// Notes that ends of rounds are noted, from `first` on, and that this round, if it had ended, goes on.

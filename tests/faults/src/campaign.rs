@@ -34,6 +34,7 @@ pub struct Expected {
 pub struct Campaign {
     binary: PathBuf,
     parent: PathBuf,
+    keep: bool,
     known: Mutex<HashMap<Scenario, Arc<Expected>>>,
 }
 
@@ -57,7 +58,14 @@ impl Campaign {
         let memory = Path::new("/dev/shm");
         let writable = tempfile::tempdir_in(memory).is_ok();
         let parent = if writable { memory.to_owned() } else { env::temp_dir() };
-        Self { binary: binary.to_owned(), parent, known: Mutex::default() }
+        Self { binary: binary.to_owned(), parent, keep: false, known: Mutex::default() }
+    }
+
+    /// Leaves the folders of all worlds there, for a look at one case.
+    #[must_use]
+    pub fn keep(mut self, keep: bool) -> Self {
+        self.keep = keep;
+        self
     }
 
     /// The binary `crawl` beside the running program, or the one that `CRAWL_BINARY` names.
@@ -87,7 +95,7 @@ impl Campaign {
     /// # Errors
     /// When it cannot be made.
     pub fn world(&self, scenario: Scenario) -> io::Result<World> {
-        World::new(scenario, &self.binary, &self.parent)
+        World::new(scenario, &self.binary, &self.parent, self.keep)
     }
 
     /// Result of an undisturbed run of a scenario; run at its first use.

@@ -12,7 +12,7 @@ use std::{
 };
 
 const USAGE: &str = "faults [--binary PATH] [--seed N] [--only kills,syscalls,power,damage,disk,clock,network] [--scale X] \
-                     [--threads N] [--case KIND:SEED]… [--verbose]";
+                     [--threads N] [--case KIND:SEED]… [--keep] [--verbose]";
 
 struct Options {
     binary: Option<PathBuf>,
@@ -21,6 +21,7 @@ struct Options {
     scale: f64,
     threads: usize,
     cases: Vec<(Kind, u64)>,
+    keep: bool,
     verbose: bool,
 }
 
@@ -33,6 +34,7 @@ fn options() -> Result<Options, Box<dyn Error>> {
         scale: 1.0,
         threads: 2,
         cases: Vec::new(),
+        keep: false,
         verbose: false,
     };
     let kind = |name: &str| Kind::of(name).ok_or_else(|| format!("no kind of fault: {name}"));
@@ -50,6 +52,7 @@ fn options() -> Result<Options, Box<dyn Error>> {
                 let (name, seed) = value.split_once(':').ok_or(USAGE)?;
                 out.cases.push((kind(name)?, seed.parse()?));
             }
+            "--keep" => out.keep = true,
             "--verbose" => out.verbose = true,
             _ => return Err(USAGE.into()),
         }
@@ -81,7 +84,7 @@ fn campaign() -> Result<bool, Box<dyn Error>> {
     let binary = options.binary.clone().map_or_else(Campaign::binary, Ok)?;
     let cases = cases(&options);
     println!("seed {}, {} cases over {}", options.seed, cases.len(), binary.display());
-    let (campaign, started) = (Campaign::new(&binary), Instant::now());
+    let (campaign, started) = (Campaign::new(&binary).keep(options.keep), Instant::now());
     let alone = !options.cases.is_empty();
     let done = campaign.run(&cases, options.threads, |case| {
         if !case.verdict.is_good() {

@@ -76,12 +76,13 @@ pub struct With<'a> {
 }
 
 impl World {
-    /// Makes a world in a folder of `parent`.
+    /// Makes a world in a folder of `parent`; `keep` leaves the folder there.
     ///
     /// # Errors
     /// When folder or servers cannot be made.
-    pub fn new(scenario: Scenario, binary: &Path, parent: &Path) -> io::Result<Self> {
-        let base = tempfile::Builder::new().prefix("crawl-faults-").tempdir_in(parent)?;
+    pub fn new(scenario: Scenario, binary: &Path, parent: &Path, keep: bool) -> io::Result<Self> {
+        let base =
+            tempfile::Builder::new().prefix("crawl-faults-").disable_cleanup(keep).tempdir_in(parent)?;
         let clock = Arc::new(Clock {
             file: base.path().join("clock"),
             at_request: AtomicU64::new(0),

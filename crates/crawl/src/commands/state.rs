@@ -48,6 +48,7 @@ fn check(dir: &Path) -> Result<Exit, Failure> {
         return Err(Failure::new(Exit::Held, format!("{} is in use: {holder}", dir.display())));
     }
     state::require_database(dir)?;
+    state::warn_of_damaged_log(dir);
     let report = SqliteStore::check(dir).map_err(usage).map_err(|e| e.in_state(dir))?;
     write_out(findings(dir, &report).as_bytes())?;
     if report.findings.is_empty() {

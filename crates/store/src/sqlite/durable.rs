@@ -1,11 +1,12 @@
 //! Syncs that make commits survive a loss of power, and the check that the database file is still there.
 
-use super::{Inner, error::sql};
+use super::{BUSY, Inner, error::sql};
 use crawl_model::StoreError;
 use std::{
     fs, io,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 /// Name in the store of a value that is written for the sake of its commit.
@@ -39,20 +40,19 @@ impl OpenFile {
 }
 
 impl Inner {
-    /// Copies the write-ahead log into the database, which syncs both. Another process that reads may be in the way of
-    /// that; then a commit that is synced takes all earlier ones with it.
+    /// Copies the write-ahead log into the database, which syncs both, and empties it. SQLite ends a log at its first damaged
+    /// frame; older frames in front of that one would hide newer pages of the database. Another process that reads may be in
+    /// the way of that; then a commit that is synced takes all earlier ones with it.
     pub(super) fn sync(&mut self) -> Result<(), StoreError> {
         self.commit()?;
         if self.conn.is_readonly("main").map_err(sql)? {
             return Ok(());
         }
-        let (busy, in_log, copied): (i64, i64, i64) = self
-            .conn
-            .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| {
-                Ok((row.get(0)?, row.get(1)?, row.get(2)?))
-            })
-            .map_err(sql)?;
-        if busy == 0 && in_log == copied {
+        self.conn.busy_timeout(Duration::ZERO).map_err(sql)?;
+        let emptied = self.conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, bool>(0));
+        self.conn.busy_timeout(BUSY).map_err(sql)?;
+        let busy = emptied.map_err(sql)?;
+        if !busy {
             return Ok(());
         }
         let before: i64 = self.conn.pragma_query_value(None, "synchronous", |row| row.get(0)).map_err(sql)?;
@@ -92,6 +92,29 @@ mod tests {
         assert_eq!(survived.get("b").unwrap(), None, "the simulation takes back what was not synced");
         store.sync().unwrap();
         assert_eq!(after_power_loss(dir.path()).entries("b").unwrap(), [("b".into(), "2".into())]);
+    }
+
+    #[test]
+    fn what_was_synced_is_not_hidden_by_a_damaged_log() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(dir.path()).unwrap();
+        for number in 0..5 {
+            store.put("a", &number.to_string()).unwrap();
+            assert_eq!(store.entries("a").unwrap().len(), 1);
+        }
+        store.sync().unwrap();
+        let log = fs::read(dir.path().join("crawl.sqlite-wal")).unwrap();
+        for at in (100..log.len().max(101)).step_by(500) {
+            let copy = tempfile::tempdir_in(dir.path()).unwrap();
+            fs::copy(dir.path().join("crawl.sqlite"), copy.path().join("crawl.sqlite")).unwrap();
+            let mut damaged = log.clone();
+            if let Some(byte) = damaged.get_mut(at) {
+                *byte ^= 4;
+            }
+            fs::write(copy.path().join("crawl.sqlite-wal"), damaged).unwrap();
+            let found = SqliteStore::open(copy.path()).unwrap().get("a").unwrap();
+            assert_eq!(found.as_deref(), Some("4"), "byte {at}");
+        }
     }
 
     #[test]

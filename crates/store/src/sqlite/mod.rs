@@ -16,6 +16,7 @@ mod enqueue;
 mod error;
 mod frontier;
 mod known;
+mod log_check;
 mod memory;
 mod migrate;
 mod operate;
