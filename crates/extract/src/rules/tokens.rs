@@ -1,6 +1,6 @@
 //! Words of class and id attributes, and what they say about an element.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 /// What an element's names say about it: a set of bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -94,17 +94,16 @@ impl Roles {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TokenTable {
     words: FxHashMap<String, Entry>,
-    /// Beginnings of words, by their first byte.
-    prefixes: FxHashMap<u8, Vec<(String, Roles)>>,
+    prefixes: Index<Roles>,
     compounds: Compounds,
-    /// Words after which the rest of a name says nothing about the element.
-    qualifiers: FxHashSet<String>,
 }
 
 /// What a word says by itself, and what it begins.
 #[derive(Clone, Debug, Default)]
 struct Entry {
     roles: Roles,
+    /// The rest of a name behind the word says nothing about the element.
+    is_qualifier: bool,
     /// The words that have to follow.
     phrases: Vec<(Vec<String>, Roles)>,
 }
@@ -117,8 +116,8 @@ impl TokenTable {
         let rest: Vec<String> = words.collect();
         if let Some(prefix) = first.strip_suffix('*') {
             // A star alone begins every word, which no entry means.
-            if let Some(byte) = prefix.bytes().next() {
-                self.prefixes.entry(byte).or_default().push((prefix.to_owned(), roles));
+            if !prefix.is_empty() {
+                self.prefixes.add(prefix, roles);
             }
         } else if rest.is_empty() {
             let entry = self.words.entry(first).or_default();
@@ -136,70 +135,128 @@ impl TokenTable {
 
     /// Adds a word after which the rest of a name says nothing about the element: `no-sidebar`, `has-sidebar`.
     pub(crate) fn add_qualifier(&mut self, word: &str) {
-        self.qualifiers.insert(word.to_lowercase());
+        self.words.entry(word.to_lowercase()).or_default().is_qualifier = true;
     }
 
     /// The roles of a class or id attribute.
     pub(crate) fn roles(&self, names: &str) -> Roles {
-        let mut lower = String::with_capacity(names.len() + 8);
-        for name in names.split_whitespace() {
-            self.write_words(name, &mut lower);
+        let mut split = Split { text: String::with_capacity(names.len()), ends: Vec::with_capacity(8) };
+        let mut words: Vec<Word<'_>> = Vec::with_capacity(8);
+        for name in names.split_ascii_whitespace() {
+            split.name(name);
+        }
+        let mut compound = Vec::new();
+        let mut qualified = None;
+        for (text, name) in split.words() {
+            if qualified == Some(name) {
+                continue;
+            }
+            let word = self.word(text);
+            if word.entry.is_some_and(|entry| entry.is_qualifier) {
+                qualified = Some(name);
+            } else if word.is_known() || !self.compounds.split(text, &mut compound) {
+                words.push(word);
+            } else {
+                words.extend(compound.iter().map(|part| self.word(part)));
+            }
         }
         let mut roles = Roles::NONE;
-        let mut rest = lower.as_str();
-        while !rest.is_empty() {
-            let (word, after) = rest.split_once(' ').unwrap_or((rest, ""));
-            if let Some(entry) = self.words.get(word) {
-                roles = roles.and(entry.roles);
-                for (tail, found) in &entry.phrases {
-                    let mut words = after.split(' ');
-                    if tail.iter().all(|t| words.next() == Some(t)) {
-                        roles = roles.and(*found);
-                    }
+        for (at, word) in words.iter().enumerate() {
+            roles = roles.and(word.begun);
+            let Some(entry) = word.entry else { continue };
+            roles = roles.and(entry.roles);
+            for (tail, found) in &entry.phrases {
+                let mut after = words[at + 1..].iter();
+                if tail.iter().all(|word| after.next().is_some_and(|next| next.text == word)) {
+                    roles = roles.and(*found);
                 }
             }
-            roles = roles.and(self.begun(word));
-            rest = after;
         }
         roles
     }
 
-    /// The roles of the entries with a star that begin the word.
-    fn begun(&self, word: &str) -> Roles {
-        let first = word.as_bytes().first().and_then(|byte| self.prefixes.get(byte));
-        let begin = first.into_iter().flatten().filter(|(prefix, _)| word.starts_with(prefix.as_str()));
-        begin.fold(Roles::NONE, |all, (_, roles)| all.and(*roles))
+    fn word<'a>(&'a self, text: &'a str) -> Word<'a> {
+        Word { text, entry: self.words.get(text), begun: self.begun(text) }
     }
 
-    /// Writes the words of a name up to a qualifier, a space in front of each; compounds as the words that they consist of.
-    fn write_words(&self, name: &str, out: &mut String) {
-        let start = out.len();
-        split_words(name, out);
-        let mut at = start;
-        while at < out.len() {
-            let end = out[at..].find(' ').map_or(out.len(), |space| at + space);
-            let word = &out[at..end];
-            if self.qualifiers.contains(word) {
-                out.truncate(at.saturating_sub(1).max(start));
-                return;
-            }
-            let known = self.words.contains_key(word) || self.begun(word) != Roles::NONE;
-            match if known { None } else { self.compounds.split(word) } {
-                Some(parts) => {
-                    out.replace_range(at..end, &parts);
-                    at += parts.len() + 1;
+    /// The roles of the entries with a star that begin the word.
+    fn begun(&self, word: &str) -> Roles {
+        self.prefixes.beginning(word).fold(Roles::NONE, |all, (_, roles)| all.and(*roles))
+    }
+}
+
+/// A word of a name, as the table knows it.
+struct Word<'a> {
+    text: &'a str,
+    entry: Option<&'a Entry>,
+    /// The roles of the entries with a star that begin it.
+    begun: Roles,
+}
+
+impl Word<'_> {
+    fn is_known(&self) -> bool {
+        self.entry.is_some() || self.begun != Roles::NONE
+    }
+}
+
+/// Names in lower case, split into words.
+struct Split {
+    text: String,
+    /// The start of its name, start and end of each word.
+    ends: Vec<(u32, u32, u32)>,
+}
+
+impl Split {
+    /// Adds the words of a name: split at what is no letter or digit, and before a capital that follows a small letter.
+    fn name(&mut self, name: &str) {
+        let first = self.text.len();
+        let (mut start, mut last_lower) = (first, false);
+        if name.is_ascii() {
+            self.text.push_str(name);
+            self.text[first..].make_ascii_lowercase();
+            for (at, byte) in (first..).zip(name.bytes()) {
+                let splits = !byte.is_ascii_alphanumeric();
+                if splits || last_lower && byte.is_ascii_uppercase() {
+                    self.word(first, start, at);
+                    start = at + usize::from(splits);
                 }
-                None => at = end + 1,
+                last_lower = byte.is_ascii_lowercase();
+            }
+        } else {
+            for c in name.chars() {
+                let splits = !c.is_alphanumeric();
+                if splits || last_lower && c.is_uppercase() {
+                    self.word(first, start, self.text.len());
+                    start = self.text.len();
+                }
+                if !splits {
+                    self.text.extend(c.to_lowercase());
+                }
+                last_lower = c.is_lowercase();
             }
         }
+        self.word(first, start, self.text.len());
+    }
+
+    /// Adds a word unless it is empty. Attributes are far shorter than 4 GiB.
+    fn word(&mut self, name: usize, start: usize, end: usize) {
+        if start < end
+            && let [Ok(name), Ok(start), Ok(end)] = [name, start, end].map(u32::try_from)
+        {
+            self.ends.push((name, start, end));
+        }
+    }
+
+    /// The words, each with the start of its name.
+    fn words(&self) -> impl Iterator<Item = (&str, u32)> {
+        self.ends.iter().map(|(name, start, end)| (&self.text[*start as usize..*end as usize], *name))
     }
 }
 
 /// Words that compounds are split into: `mainfooter` is `main` and `footer`.
 #[derive(Clone, Debug, Default)]
 struct Compounds {
-    /// By their first two bytes, longest first.
-    words: FxHashMap<[u8; 2], Vec<String>>,
+    words: Index<()>,
 }
 
 /// Bytes of a compound: a shorter name is a word by itself, a longer one is generated.
@@ -207,30 +264,25 @@ const COMPOUND: std::ops::RangeInclusive<usize> = 5..=40;
 
 impl Compounds {
     fn of<'a>(all: impl Iterator<Item = &'a String>) -> Self {
-        let mut words: FxHashMap<[u8; 2], Vec<String>> = FxHashMap::default();
-        for word in all.filter(|word| word.is_ascii()) {
-            if let [first, second, ..] = *word.as_bytes() {
-                words.entry([first, second]).or_default().push(word.to_lowercase());
-            }
-        }
-        for list in words.values_mut() {
-            list.sort_unstable_by(|a, b| b.len().cmp(&a.len()).then(a.cmp(b)));
-            list.dedup();
-        }
-        Self { words }
+        let mut words: Vec<String> =
+            all.filter(|word| word.is_ascii() && word.len() > 1).map(|word| word.to_lowercase()).collect();
+        words.sort_unstable_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+        words.dedup();
+        let mut index = Index::default();
+        words.iter().for_each(|word| index.add(word, ()));
+        Self { words: index }
     }
 
-    /// The words that a name consists of, separated by spaces: the whole name, longest words first. Digits may stand behind
-    /// a word. `None` if part of the name is no known word, or if there are not two words.
-    fn split(&self, name: &str) -> Option<String> {
+    /// Returns true if a name consists of two known words or more; `parts` then holds them, longest words first. Digits may
+    /// stand behind a word.
+    fn split<'a>(&'a self, name: &'a str, parts: &mut Vec<&'a str>) -> bool {
         if !COMPOUND.contains(&name.len()) || !name.is_ascii() {
-            return None;
+            return false;
         }
-        let mut dead = 0u64;
-        let mut parts = Vec::new();
-        let whole = self.parts(name, 0, &mut dead, &mut parts);
+        parts.clear();
+        let whole = self.parts(name, 0, &mut 0, parts);
         let words = parts.iter().filter(|part| !part.starts_with(|c: char| c.is_ascii_digit())).count();
-        (whole && words > 1).then(|| parts.join(" "))
+        whole && words > 1
     }
 
     /// Splits the rest of a name from a byte on. `dead` holds the bytes from which that fails.
@@ -250,44 +302,59 @@ impl Compounds {
             }
             parts.pop();
         }
-        if let [first, second, ..] = *rest.as_bytes() {
-            for word in
-                self.words.get(&[first, second]).into_iter().flatten().filter(|word| rest.starts_with(*word))
-            {
-                parts.push(word);
-                if self.parts(name, at + word.len(), dead, parts) {
-                    return true;
-                }
-                parts.pop();
+        for (word, ()) in self.words.beginning(rest) {
+            parts.push(word);
+            if self.parts(name, at + word.len(), dead, parts) {
+                return true;
             }
+            parts.pop();
         }
         *dead |= 1 << at;
         false
     }
 }
 
-/// Adds words in lower case, a space in front of each but the first of all: split at what is no letter or digit, and before
-/// a capital that follows a small letter.
-fn split_words(name: &str, out: &mut String) {
-    let mut last_lower = false;
-    let mut gap = !out.is_empty();
-    for c in name.chars() {
-        if !c.is_alphanumeric() {
-            gap = !out.is_empty();
-            last_lower = false;
-            continue;
-        }
-        if gap || last_lower && c.is_uppercase() {
-            out.push(' ');
-            gap = false;
-        }
-        last_lower = c.is_lowercase();
-        if c.is_ascii() {
-            out.push(c.to_ascii_lowercase());
-        } else {
-            out.extend(c.to_lowercase());
-        }
+/// Words with values, to be found by the texts that they begin. Words of one first byte keep their order.
+#[derive(Clone, Debug, Default)]
+struct Index<T> {
+    /// By first byte.
+    lists: FxHashMap<u8, Vec<Indexed<T>>>,
+}
+
+#[derive(Clone, Debug)]
+struct Indexed<T> {
+    /// The first eight bytes, which nearly all texts fail at.
+    head: u64,
+    mask: u64,
+    word: String,
+    value: T,
+}
+
+impl<T> Index<T> {
+    fn add(&mut self, word: &str, value: T) {
+        let Some(first) = word.bytes().next() else { return };
+        let mask = u64::MAX.checked_shr(64 - 8 * word.len().min(8) as u32).unwrap_or(0);
+        let indexed = Indexed { head: head(word), mask, word: word.to_owned(), value };
+        self.lists.entry(first).or_default().push(indexed);
     }
+
+    /// The words that begin a text.
+    fn beginning<'a>(&'a self, text: &'a str) -> impl Iterator<Item = (&'a str, &'a T)> {
+        let first = head(text);
+        let list = text.as_bytes().first().and_then(|byte| self.lists.get(byte)).into_iter().flatten();
+        list.filter(move |it| {
+            first & it.mask == it.head && (it.word.len() <= 8 || text.starts_with(&*it.word))
+        })
+        .map(|it| (&*it.word, &it.value))
+    }
+}
+
+/// The first eight bytes of a text, the first one lowest; zeros behind a shorter one.
+fn head(text: &str) -> u64 {
+    let mut bytes = [0; 8];
+    let length = text.len().min(8);
+    bytes[..length].copy_from_slice(&text.as_bytes()[..length]);
+    u64::from_le_bytes(bytes)
 }
 
 #[cfg(test)]
