@@ -38,6 +38,7 @@ pub(super) fn find(s: &Sources<'_>, site: Option<&str>) -> Option<String> {
     let mut sites = known.clone();
     let seen = seen(s);
     sites.extend(element.as_deref().and_then(|element| site_in_title(s, element, &named, &seen, &known)));
+    sites.extend(seen.iter().filter(|heading| heading.names_site).map(|heading| heading.text.clone()));
     let sites = sites.as_slice();
     // A name of the page that equals the site's is left out if there is another one.
     let says_more = |name: &String| !is_site(name, sites, s);
@@ -61,7 +62,12 @@ pub(super) fn find(s: &Sources<'_>, site: Option<&str>) -> Option<String> {
         Some(title)
     };
     if let Some((_, heading)) = agreeing {
-        return told(heading.clone(), "the heading that agrees with the page's data");
+        let within = seen.iter().find(|h| h.text == *heading).and_then(|h| part_of(s, h, &named, sites));
+        let source = match within {
+            Some(_) => "the part of the heading that the page's data names",
+            None => "the heading that agrees with the page's data",
+        };
+        return told(within.unwrap_or_else(|| heading.clone()), source);
     }
     // Only the title element names the site by custom; other data does so where it repeats the element.
     let may_hold_site = |full: &str| sites.is_empty() || element.as_deref() == Some(full);
@@ -81,6 +87,31 @@ pub(super) fn find(s: &Sources<'_>, site: Option<&str>) -> Option<String> {
         }
     }
 }
+
+/// A name of the page in its data that an element of the heading ends with or begins behind: what else stands in the heading is a
+/// kicker, a date or a subtitle.
+fn part_of(s: &Sources<'_>, heading: &Heading, named: &[String], sites: &[String]) -> Option<String> {
+    let (page, dom) = (s.page, &s.page.dom);
+    let whole = letters(&heading.text);
+    let is_shorter = |name: &String| {
+        let name = letters(name);
+        name.len() < whole.len() && name.len() >= MIN_PART && (whole.starts_with(&name) || whole.ends_with(&name))
+    };
+    let name = named.iter().map(|name| without_site(name, sites, s, true)).find(is_shorter)?;
+    let part = letters(&name);
+    // Texts of one element each, in which the name has to begin or to end.
+    let mut texts = (heading.id..dom.end(heading.id)).filter(|id| dom.tag(*id) == Tag::Text && page.is_visible(*id));
+    let mut before = String::new();
+    let ends = texts.any(|id| {
+        let starts = whole.ends_with(&part) && before.len() == whole.len() - part.len() && !before.is_empty();
+        before.push_str(&letters(dom.text(id)));
+        starts || whole.starts_with(&part) && before.len() == part.len()
+    });
+    ends.then_some(name)
+}
+
+/// A shorter part of a heading is not taken for the title (bytes).
+const MIN_PART: usize = 8;
 
 /// The part of the title element that names the site, as the page shows it: one end of the title is a name of the page in its
 /// data or a heading, or the other end
@@ -108,16 +139,24 @@ fn site_in_title(
         .collect();
     let cuts = || cuts.iter().take(MAX_CUTS).map(|(at, len)| (&element[..*at], &element[at + len..]));
     let same = |a: &str, b: &str| letters(a) == letters(b);
-    let is_first_level = |part: &str| seen.iter().any(|h| h.level == 1 && same(&h.text, part));
+    let is_first_level = |part: &str| seen.iter().any(|h| h.level == 1 && !h.names_site && same(&h.text, part));
     let starts_with_first =
         |part: &str| seen.iter().any(|h| h.level == 1 && letters(part).starts_with(&letters(&h.text)));
     let in_data = |part: &str| named.iter().any(|name| same(name, part));
     let is_lower = |part: &str| seen.iter().any(|h| h.level > 1 && same(&h.text, part));
+    // A heading of the first level says more than the rest of the title: that is a section then.
+    let holds_more = |site: &str, page: &str| {
+        let (site, page) = (letters(site), letters(page));
+        seen.iter().filter(|h| h.level == 1 && !h.names_site).any(|h| {
+            let heading = letters(&h.text);
+            heading.len() > page.len() && site.contains(&heading) && site != heading
+        })
+    };
     let ends = || cuts().flat_map(|(head, tail)| [(head, tail, false), (tail, head, true)]);
     // In front the site's name is one only if it is the page's first heading: a lower heading may well repeat the site's name.
     let is_beside = |page: &str, site: &str, in_front: bool| {
         let evident = in_data(page) || is_lower(page) && (!in_front || starts_with_first(site));
-        evident && !in_data(site) && !is_lower(site) && !letters(site).is_empty()
+        evident && !in_data(site) && !is_lower(site) && !letters(site).is_empty() && !holds_more(site, page)
     };
     let named_beside =
         ends().find(|(page, site, in_front)| is_beside(page, site, *in_front) && !is_site(page, known, s));
@@ -143,27 +182,40 @@ fn links_above(s: &Sources<'_>, title: &str) -> Vec<String> {
     let (page, dom) = (s.page, &s.page.dom);
     let title = letters(title);
     let Some(own) = page.url else { return Vec::new() };
-    let is_above = |target: &str| {
-        let Ok(target) = url::Url::parse(target) else { return false };
-        let (folder, file) = target.path().rsplit_once('/').unwrap_or_default();
-        let is_start = file.is_empty() || file.starts_with("index.");
-        let below =
-            own.path().strip_prefix(folder).is_some_and(|rest| rest.starts_with('/') && rest.len() > 1);
-        target.host_str() == own.host_str()
-            && target.query().is_none()
-            && is_start
-            && below
-            && target.path() != own.path()
-    };
     let links = (page.body..dom.end(page.body)).filter(|id| dom.tag(*id) == Tag::A).take(MAX_LINKS);
     let named = links.filter_map(|id| {
         let short = (1..=MAX_SITE).contains(&page.amount(id).chars);
         let text = short.then(|| letters(&page.visible_text(id)))?;
         let in_title = !text.is_empty() && title.contains(&text);
         let target = in_title.then(|| page.resolve(dom.attr(id, &local_name!("href"))?))??;
-        is_above(&target).then_some(text)
+        is_above(&target, own).then_some(text)
     });
     named.collect()
+}
+
+/// The address is that of a start page of a folder above the page.
+fn is_above(target: &str, own: &url::Url) -> bool {
+    let Ok(target) = url::Url::parse(target) else { return false };
+    let (folder, file) = target.path().rsplit_once('/').unwrap_or_default();
+    let is_start = file.is_empty() || file.starts_with("index.");
+    let below = own.path().strip_prefix(folder).is_some_and(|rest| rest.starts_with('/') && rest.len() > 1);
+    target.host_str() == own.host_str()
+        && target.query().is_none()
+        && is_start
+        && if target.path() == own.path() { own.query().is_some() } else { below }
+}
+
+/// The whole heading is a link to a start page above the page: it names the site or the manual, not the page.
+fn leads_up(s: &Sources<'_>, heading: u32) -> bool {
+    let (page, dom) = (s.page, &s.page.dom);
+    let Some(own) = page.url else { return false };
+    let whole = page.amount(heading).chars;
+    let around = dom.ancestors(heading).take(1);
+    let mut links = (heading + 1..dom.end(heading)).chain(around).filter(|id| dom.tag(*id) == Tag::A);
+    links.any(|id| {
+        let target = dom.attr(id, &local_name!("href")).and_then(|href| page.resolve(href));
+        page.amount(id).chars >= whole && target.is_some_and(|target| is_above(&target, own))
+    })
 }
 
 /// A longer text of a link does not name a site (characters).
@@ -215,8 +267,10 @@ fn title_element(s: &Sources<'_>) -> Option<String> {
 
 /// A visible heading of the first levels.
 struct Heading {
+    id: u32,
     level: u8,
     text: String,
+    names_site: bool,
 }
 
 /// The visible headings of the first three levels, those of the first before the others.
@@ -226,10 +280,12 @@ fn seen(s: &Sources<'_>) -> Vec<Heading> {
     for (level, tag) in [(1, Tag::H1), (2, Tag::H2), (3, Tag::H3)] {
         let all =
             (s.page.body..dom.end(s.page.body)).filter(|id| dom.tag(*id) == tag && s.page.is_visible(*id));
-        for heading in all.take(MAX_HEADINGS).filter_map(|id| non_empty(&s.page.visible_text(id))) {
+        for (id, heading) in
+            all.take(MAX_HEADINGS).filter_map(|id| Some((id, non_empty(&s.page.visible_text(id))?)))
+        {
             let text = heading.trim_start_matches("# ").trim_end_matches(['¶', '#', ' ']).to_owned();
             if text.len() <= MAX_HEADING && !text.is_empty() {
-                out.push(Heading { level, text });
+                out.push(Heading { id, level, text, names_site: leads_up(s, id) });
             }
         }
     }
@@ -239,7 +295,7 @@ fn seen(s: &Sources<'_>) -> Vec<Heading> {
 /// The headings of the first level that are not the site's name.
 fn headings(s: &Sources<'_>, seen: &[Heading], sites: &[String]) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
-    for heading in seen.iter().filter(|heading| heading.level == 1) {
+    for heading in seen.iter().filter(|heading| heading.level == 1 && !heading.names_site) {
         if !is_site(&heading.text, sites, s) && !out.contains(&heading.text) {
             out.push(heading.text.clone());
         }
