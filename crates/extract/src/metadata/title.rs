@@ -45,6 +45,11 @@ pub(super) fn find(s: &Sources<'_>, site: Option<&str>) -> Option<String> {
     if named.iter().any(says_more) {
         named.retain(says_more);
     }
+    // In "| Example" the name of the page was left empty.
+    let is_filled = |name: &String| !name.starts_with(['|', '–', '—', '»', '·', '•']);
+    if !seen.is_empty() {
+        named.retain(is_filled);
+    }
     let data = match (headline, declared) {
         (Some(_), _) => "JSON-LD headline",
         (None, Some(_)) => "meta elements",
@@ -56,7 +61,7 @@ pub(super) fn find(s: &Sources<'_>, site: Option<&str>) -> Option<String> {
         .map(|heading| (named.iter().map(|name| shared(heading, name)).fold(0.0, f32::max), heading))
         .filter(|(share, _)| *share >= AGREES)
         // Among those that agree as much, the longest says most; among equals the first.
-        .reduce(|best, next| if (next.0, next.1.len()) > (best.0, best.1.len()) { next } else { best });
+        .reduce(|best, next| if both(&named, next.1) > both(&named, best.1) { next } else { best });
     let told = |title: String, source: &'static str| {
         s.page.trace.source("title", source);
         Some(title)
@@ -95,12 +100,15 @@ fn part_of(s: &Sources<'_>, heading: &Heading, named: &[String], sites: &[String
     let whole = letters(&heading.text);
     let is_shorter = |name: &String| {
         let name = letters(name);
-        name.len() < whole.len() && name.len() >= MIN_PART && (whole.starts_with(&name) || whole.ends_with(&name))
+        name.len() < whole.len()
+            && name.len() >= MIN_PART
+            && (whole.starts_with(&name) || whole.ends_with(&name))
     };
     let name = named.iter().map(|name| without_site(name, sites, s, true)).find(is_shorter)?;
     let part = letters(&name);
     // Texts of one element each, in which the name has to begin or to end.
-    let mut texts = (heading.id..dom.end(heading.id)).filter(|id| dom.tag(*id) == Tag::Text && page.is_visible(*id));
+    let mut texts =
+        (heading.id..dom.end(heading.id)).filter(|id| dom.tag(*id) == Tag::Text && page.is_visible(*id));
     let mut before = String::new();
     let ends = texts.any(|id| {
         let starts = whole.ends_with(&part) && before.len() == whole.len() - part.len() && !before.is_empty();
@@ -139,7 +147,8 @@ fn site_in_title(
         .collect();
     let cuts = || cuts.iter().take(MAX_CUTS).map(|(at, len)| (&element[..*at], &element[at + len..]));
     let same = |a: &str, b: &str| letters(a) == letters(b);
-    let is_first_level = |part: &str| seen.iter().any(|h| h.level == 1 && !h.names_site && same(&h.text, part));
+    let is_first_level =
+        |part: &str| seen.iter().any(|h| h.level == 1 && !h.names_site && same(&h.text, part));
     let starts_with_first =
         |part: &str| seen.iter().any(|h| h.level == 1 && letters(part).starts_with(&letters(&h.text)));
     let in_data = |part: &str| named.iter().any(|name| same(name, part));
@@ -162,12 +171,20 @@ fn site_in_title(
         ends().find(|(page, site, in_front)| is_beside(page, site, *in_front) && !is_site(page, known, s));
     let first_level = || {
         ends().find(|(page, site, in_front)| {
-            !in_front && is_first_level(page) && !in_data(site) && !is_lower(site) && !is_site(page, known, s)
+            !in_front
+                && is_first_level(page)
+                && !in_data(site)
+                && !is_lower(site)
+                && !is_site(page, known, s)
+                && !holds_more(site, page)
         })
     };
     let linked = || {
         let links = links_above(s, &element);
-        ends().find(|(page, site, _)| links.contains(&letters(site)) && !links.contains(&letters(page)))
+        ends().find(|(page, site, _)| {
+            let is_page = in_data(site) || is_first_level(site) || is_site(page, known, s);
+            links.contains(&letters(site)) && !links.contains(&letters(page)) && !is_page
+        })
     };
     named_beside.or_else(first_level).or_else(linked).map(|(_, site, _)| site.trim().to_owned())
 }
@@ -232,6 +249,11 @@ const AGREES: f32 = 0.5;
 /// What is looked at of a name (bytes): every word of a heading is looked for in it.
 const MAX_NAME: usize = 4 * MAX_HEADING;
 
+/// How much a heading and the name nearest to it share, both ways.
+fn both(named: &[String], heading: &str) -> f32 {
+    named.iter().map(|name| shared(heading, name) * shared(name, heading)).fold(0.0, f32::max)
+}
+
 /// Share of the heading's words that stand in the name.
 fn shared(heading: &str, name: &str) -> f32 {
     let name: Vec<String> = words(text::head(name, MAX_NAME)).collect();
@@ -285,7 +307,7 @@ fn seen(s: &Sources<'_>) -> Vec<Heading> {
         {
             let text = heading.trim_start_matches("# ").trim_end_matches(['¶', '#', ' ']).to_owned();
             if text.len() <= MAX_HEADING && !text.is_empty() {
-                out.push(Heading { id, level, text, names_site: leads_up(s, id) });
+                out.push(Heading { id, level, text, names_site: level == 1 && leads_up(s, id) });
             }
         }
     }
@@ -307,12 +329,16 @@ fn headings(s: &Sources<'_>, seen: &[Heading], sites: &[String]) -> Vec<String> 
 fn is_site(part: &str, sites: &[String], s: &Sources<'_>) -> bool {
     let host = s.page.url.and_then(|url| url.host_str()).unwrap_or_default();
     let part = letters(part);
+    let domain = host;
     let host = letters(host.trim_start_matches("www."));
     let is = |site: &String| {
         let site = letters(site);
         site == part || site.contains(&part) && part.len() > 3
     };
-    !part.is_empty() && (sites.iter().any(is) || host.starts_with(&part) && part.len() > 2)
+    let is_start = s.page.url.is_some_and(|url| url.path() == "/");
+    let is_domain = || !is_start && domain.rsplit('.').nth(1) == Some(part.as_str());
+    let is_host = || host.starts_with(&part) || is_domain();
+    !part.is_empty() && (sites.iter().any(is) || part.len() > 2 && is_host())
 }
 
 /// Cuts the site's name off a title, at either end.
@@ -322,7 +348,9 @@ fn without_site(title: &str, sites: &[String], s: &Sources<'_>, guess: bool) -> 
     for sep in site_separators() {
         for (at, sep) in title.match_indices(sep).take(MAX_CUTS) {
             let (head, tail) = (title[..at].trim(), title[at + sep.len()..].trim());
-            if !head.is_empty() && is_whole(tail) {
+            // Behind the site's name there may be its slogan.
+            let next = site_separators().filter_map(|sep| tail.find(sep)).min().unwrap_or(tail.len());
+            if !head.is_empty() && (is_whole(tail) || is_whole(&tail[..next])) {
                 return head.to_owned();
             }
             if !tail.is_empty() && is_whole(head) {
