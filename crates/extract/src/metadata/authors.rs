@@ -6,7 +6,7 @@ use html5ever::{LocalName, local_name};
 use serde_json::Value;
 
 /// Meta names that hold an author, best first.
-const METAS: [&str; 11] = [
+const METAS: [&str; 14] = [
     "author",
     "article:author",
     "byl",
@@ -18,6 +18,9 @@ const METAS: [&str; 11] = [
     "sailthru.author",
     "article:author_name",
     "og:article:author",
+    "cxenseparse:author",
+    "article_author",
+    "byline",
 ];
 /// What stands in front of a name in a byline.
 const BY: [&str; 12] = [
@@ -75,14 +78,16 @@ pub(super) fn find(s: &Sources<'_>) -> Vec<String> {
                 ("JSON-LD, organizations included", &|| some(json.iter().map(|(n, _)| n.clone()).collect())),
                 ("meta elements", &|| in_metas().and_then(person)),
                 ("twitter:data1", &label),
-                ("the first post of the thread", &|| posted(s).map(|name| vec![name])),
+                ("the first post of the thread", &|| posted(s, true).map(|name| vec![name])),
                 ("an element marked as the author", &|| some(marked())),
                 ("a byline near the heading", &line),
+                ("the first author of a post", &|| posted(s, false).map(|name| vec![name])),
                 ("meta elements that name the publisher", &in_metas),
                 ("twitter:creator", &|| creator(s).map(|name| vec![name])),
             ],
         )
         .unwrap_or_default();
+    let names = more_of(names, &[&marked, &|| line().unwrap_or_default()]);
     let mut out: Vec<String> = Vec::new();
     for name in names {
         if !out.iter().any(|n| n.eq_ignore_ascii_case(&name)) && out.len() < MAX_AUTHORS {
@@ -90,6 +95,29 @@ pub(super) fn find(s: &Sources<'_>) -> Vec<String> {
         }
     }
     out
+}
+
+/// The names that the page shows, where they hold all of those found, and say more: further names, the family name, or the name of a person
+/// for an account.
+fn more_of(found: Vec<String>, shown: &[&dyn Fn() -> Vec<String>]) -> Vec<String> {
+    if found.is_empty() {
+        return found;
+    }
+    let says_more = |shown: &Vec<String>| {
+        let holds = |name: &String| {
+            let folded = letters(name);
+            shown.iter().any(|other| letters(other) == folded || name.len() > 1 && is_short_for(name, other))
+        };
+        shown.iter().all(|name| is_full(name)) && found.iter().all(holds) && *shown != found
+    };
+    shown.iter().map(|names| names()).find(|names| !names.is_empty() && says_more(names)).unwrap_or(found)
+}
+
+/// "Ada" for "Ada Holm", and the account "ada.holm".
+fn is_short_for(name: &str, full: &str) -> bool {
+    let first = full.split(' ').next().unwrap_or_default();
+    let is_account = !name.contains(' ') && name.contains(['.', '-', '_']) && letters(name) == letters(full);
+    is_account || !name.contains(' ') && letters(first) == letters(name)
 }
 
 /// Who `twitter:creator` names: a handle as it stands (`@jane`), or a name. The account of the site is no author.
@@ -120,11 +148,11 @@ const PLACEHOLDERS: [&str; 5] = ["handle", "username", "yourhandle", "youruserna
 /// Longer names are no handles (bytes).
 const MAX_HANDLE: usize = 15;
 
-/// Who wrote the first post of a thread.
-fn posted(s: &Sources<'_>) -> Option<String> {
-    let authors = s.page.parts.iter().filter(|(part, ..)| *part == Part::PostAuthor);
+/// Who wrote the first post of a thread, or of comments.
+fn posted(s: &Sources<'_>, thread: bool) -> Option<String> {
+    let authors = near::in_posts(s, Part::PostAuthor, thread);
     // The post may stand in a noscript, so it need not be visible; an avatar's initial is no name.
-    let mut names = authors.map(|(_, _, id)| text::fold(&s.page.dom.raw_text(*id)));
+    let mut names = authors.map(|id| text::fold(&s.page.dom.raw_text(id)));
     clean(s, &names.find(|name| name.chars().count() > 1)?)
 }
 
@@ -238,8 +266,18 @@ fn clean(s: &Sources<'_>, name: &str) -> Option<String> {
         Some(at) if at > 3 && !name[at..].bytes().all(|b| b.is_ascii_alphanumeric()) => &name[..at],
         _ => name,
     };
+    let mut name = name.trim();
+    // "Ada Holm am", "Ada Holm March": the date that stood behind was cut off.
+    while let Some((head, last)) = name.rsplit_once(' ')
+        && name.len() < folded.len()
+        && (DATE_WORDS.contains(&last) || s.page.rules.dates.is_month(&last.to_lowercase()))
+    {
+        name = head.trim_end();
+    }
     let name = name
-        .trim_matches(|c: char| matches!(c, ',' | '.' | ':' | '-' | '–' | '|' | '@' | '"' | ' ' | '(' | ')'))
+        .trim_matches(|c: char| {
+            matches!(c, ',' | '.' | ':' | '-' | '–' | '|' | '●' | '@' | '"' | ' ' | '(' | ')')
+        })
         .to_owned();
     // "Jan Koch", "April Ho": the name of a month alone, or with digits behind it, is a date.
     let mut parts = name.split([' ', '.']).filter(|part| !part.is_empty());
@@ -262,6 +300,9 @@ fn clean(s: &Sources<'_>, name: &str) -> Option<String> {
     (!bad).then_some(name)
 }
 
+/// Words between a name and a date.
+const DATE_WORDS: [&str; 12] = ["am", "on", "at", "le", "el", "il", "op", "um", "vom", "den", "em", "dnia"];
+
 /// How well an element's attributes say that it names the author, best first.
 fn author_rank(page: &Page<'_>, id: u32) -> Option<u8> {
     let is = |word: &str, names: &[&str]| names.iter().any(|name| word.eq_ignore_ascii_case(name));
@@ -271,19 +312,37 @@ fn author_rank(page: &Page<'_>, id: u32) -> Option<u8> {
         }
         local_name!("rel") => value.split_ascii_whitespace().any(|word| is(word, &["author"])).then_some(1),
         local_name!("class") => {
-            let mut words = value.split(|c: char| !c.is_alphanumeric());
-            words.any(|word| is(word, &["byline", "author", "authors"])).then_some(2)
+            let mut words = value.split(|c: char| !c.is_alphanumeric()).map(end_of_camel_case);
+            words.any(|word| is(word, &["byline", "author", "authors", "authorname"])).then_some(2)
         }
+        local_name!("href") => is_profile(page, value).then_some(3),
         _ => None,
     };
     page.dom.attrs(id).filter_map(ranked).min()
 }
 
-/// `rel=author`, `itemprop=author`, and classes that say byline or author.
+/// The last word of a name such as `documentAuthor`; of `postAuthorName` the last two.
+fn end_of_camel_case(name: &str) -> &str {
+    let starts = |(at, c): &(usize, char)| c.is_uppercase() && name[..*at].ends_with(char::is_lowercase);
+    let last = |name: &str| name.char_indices().filter(starts).last().map_or(0, |(at, _)| at);
+    let at = last(name);
+    if name[at..].eq_ignore_ascii_case("name") { &name[last(&name[..at])..] } else { &name[at..] }
+}
+
+/// The address of a link is that of an author's page: `/author/jane-holm`.
+fn is_profile(page: &Page<'_>, href: &str) -> bool {
+    let path = href.split(['?', '#']).next().unwrap_or_default();
+    let words = &page.rules.boilerplate.author_paths;
+    let mut segments =
+        path.split('/').skip_while(|part| !words.iter().any(|word| part.eq_ignore_ascii_case(word)));
+    segments.next().is_some() && segments.next().is_some_and(|name| !name.is_empty())
+}
+
+/// `rel=author`, `itemprop=author`, classes that say byline or author, and links to an author's page.
 fn visible(s: &Sources<'_>) -> Vec<String> {
     let page = s.page;
     let dom = &page.dom;
-    let mut best: Option<(u8, Vec<String>)> = None;
+    let mut best: Option<(u8, u32, Vec<String>)> = None;
     for id in page.body..dom.end(page.body) {
         if page.budget.is_over() {
             break;
@@ -292,21 +351,75 @@ fn visible(s: &Sources<'_>) -> Vec<String> {
             continue;
         }
         let Some(rank) = author_rank(page, id) else { continue };
-        let taken = best.as_ref().is_some_and(|(r, _)| *r <= rank);
-        if taken || page.amount(id).chars > 100 || near::is_elsewhere(page, id) {
+        let goes_on = matches!(&best, Some((r, first, _)) if *r == rank && are_close(page, *first, id));
+        let taken = best.as_ref().is_some_and(|(r, ..)| *r <= rank);
+        if taken && !goes_on || page.amount(id).chars > 100 || near::is_elsewhere(page, id) {
             continue;
         }
-        let named = (id..dom.end(id)).find(|down| {
-            dom.attr(*down, &local_name!("itemprop")) == Some("name") && page.amount(*down).chars > 0
-        });
-        let names: Vec<String> =
-            split(&page.visible_text(named.unwrap_or(id))).iter().filter_map(|n| clean(s, n)).collect();
-        // Several full names are several authors; behind one name that is none, anything may stand.
-        let full = names.iter().all(|name| is_full(name));
-        let names: Vec<String> = if full { names } else { names.into_iter().take(1).collect() };
-        if !names.is_empty() {
-            best = Some((rank, names));
+        let names = names_in(s, id);
+        match &mut best {
+            Some((_, _, list)) if goes_on => {
+                if list.iter().chain(&names).all(|name| is_full(name)) {
+                    list.extend(names);
+                }
+            }
+            _ if !names.is_empty() => best = Some((rank, id, names)),
+            _ => {}
         }
     }
-    best.map(|(_, names)| names).unwrap_or_default()
+    best.map(|(.., names)| names).unwrap_or_default()
+}
+
+/// Two elements that stand in one short element name the authors of one text.
+fn are_close(page: &Page<'_>, first: u32, next: u32) -> bool {
+    let around = page.dom.ancestors(first).find(|up| page.dom.end(*up) > next);
+    let class = |id: u32| page.dom.attr(id, &local_name!("class"));
+    let is_like = page.dom.tag(first) == page.dom.tag(next) && class(first) == class(next);
+    is_like && around.is_some_and(|up| next >= page.dom.end(first) && page.amount(up).chars <= MAX_LIST)
+}
+
+/// A longer element holds more than a list of authors (characters).
+const MAX_LIST: u32 = 160;
+
+/// The names in an element that is marked as the author's.
+fn names_in(s: &Sources<'_>, id: u32) -> Vec<String> {
+    let (page, dom) = (s.page, &s.page.dom);
+    let named = (id..dom.end(id)).find(|down| {
+        dom.attr(*down, &local_name!("itemprop")) == Some("name") && page.amount(*down).chars > 0
+    });
+    let mut names: Vec<String> = Vec::new();
+    let mut goes_on = true;
+    for phrase in phrases(page, named.unwrap_or(id)) {
+        // Behind a name there may be an office or a date; a sign or a word between two names leads to the next one.
+        if names.is_empty() || goes_on || is_between(phrase.split(' ').next().unwrap_or_default()) {
+            names.extend(split(&phrase).iter().filter_map(|name| clean(s, name)));
+            goes_on = is_between(phrase.rsplit(' ').next().unwrap_or_default());
+        } else {
+            break;
+        }
+    }
+    // Several full names are several authors; behind one name that is none, anything may stand.
+    let full = names.iter().all(|name| is_full(name));
+    if full { names } else { names.into_iter().take(1).collect() }
+}
+
+/// What stands between two names of a list.
+fn is_between(word: &str) -> bool {
+    word.ends_with([',', '&', '/', '|'])
+        || matches!(word, "and" | "und" | "et" | "y" | "e" | "en" | "og" | "och" | "i")
+}
+
+/// The texts of an element, parted where two elements meet without a space between them: "Ada Holm" and "2 March" in two blocks or spans.
+fn phrases(page: &Page<'_>, id: u32) -> Vec<String> {
+    let dom = &page.dom;
+    let texts = (id..dom.end(id)).filter(|down| dom.tag(*down) == Tag::Text && page.is_visible(*down));
+    let mut out: Vec<String> = Vec::new();
+    for text in texts.map(|down| dom.text(down)) {
+        let meets = !text.starts_with(char::is_whitespace);
+        match out.last_mut() {
+            Some(last) if !meets || last.ends_with(char::is_whitespace) => last.push_str(text),
+            _ => out.push(text.to_owned()),
+        }
+    }
+    out.iter().filter_map(|text| non_empty(text)).collect()
 }

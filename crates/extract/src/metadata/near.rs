@@ -1,6 +1,12 @@
 //! Short lines around the heading of a page: where bylines and dates stand that nothing marks as such.
 
-use crate::{dom::Tag, page::Page, rules::Roles, text};
+use super::{Sources, types};
+use crate::{
+    dom::Tag,
+    page::Page,
+    rules::{Part, Roles},
+    text,
+};
 
 /// Lines looked at in front of the heading and behind it.
 const BEFORE: usize = 12;
@@ -40,6 +46,17 @@ pub(super) fn is_elsewhere(page: &Page<'_>, id: u32) -> bool {
                 || page.roles[up as usize].has(ELSEWHERE)
         },
     )
+}
+
+/// Elements of a part of forum programs. In a thread: those of programs whose names no others use, and of the others if the page's data calls
+/// it a thread.
+pub(super) fn in_posts<'a>(s: &'a Sources<'_>, wanted: Part, thread: bool) -> impl Iterator<Item = u32> + 'a {
+    let platforms = &s.page.rules.platforms;
+    let is_thread = |kind: &&str| platforms.thread_types.iter().any(|t| t == kind);
+    let by_type = s.nodes.iter().any(|node| types(node).iter().any(is_thread));
+    let counts = move |index: u16| !thread || by_type || !platforms.forum[index as usize].generic;
+    let parts = s.page.parts.iter().filter(move |(part, index, _)| *part == wanted && counts(*index));
+    parts.map(|(.., id)| *id)
 }
 
 /// The short lines, nearest to the heading first: those behind it, then those in front.
