@@ -1,6 +1,6 @@
 //! Who wrote a page.
 
-use super::{Sources, jsonld, near, non_empty, title::letters};
+use super::{Sources, bylines, jsonld, near, non_empty, title::letters};
 use crate::{dom::Tag, page::Page, rules::Part, text};
 use html5ever::{LocalName, local_name};
 use serde_json::Value;
@@ -22,21 +22,6 @@ const METAS: [&str; 14] = [
     "article_author",
     "byline",
 ];
-/// What stands in front of a name in a byline.
-const BY: [&str; 12] = [
-    "by ",
-    "by:",
-    "written by ",
-    "posted by ",
-    "author: ",
-    "author ",
-    "von ",
-    "par ",
-    "por ",
-    "di ",
-    "door ",
-    "автор: ",
-];
 const MAX_AUTHORS: usize = 20;
 /// Authors of a list in JSON-LD that are looked at.
 const MAX_LISTED: usize = 5 * MAX_AUTHORS;
@@ -56,7 +41,11 @@ pub(super) fn find(s: &Sources<'_>) -> Vec<String> {
             text::fold_lower(label).starts_with("written by").then(|| s.metas.get("twitter:data1"))??;
         clean(s, named).map(|name| vec![name])
     };
-    let line = || s.near().iter().find_map(|line| byline(s, line)).map(|name| vec![name]);
+    let line = || some(s.near().iter().map(|line| bylines::names(s, line)).find(|names| !names.is_empty())?);
+    let beside_date =
+        || s.near().iter().find_map(|line| bylines::beside_date(s, line)).map(|name| vec![name]);
+    let labelled = || some(bylines::labelled(s));
+    let signature = || bylines::signature(s).map(|name| vec![name]);
     // The name of the site, or of an organization that is not the one of a person, stands back behind a byline.
     let person = |names: Vec<String>| names.iter().any(|name| !is_publisher(s, name)).then_some(names);
     // A single word beside an organization is as likely a place or an account.
@@ -72,7 +61,8 @@ pub(super) fn find(s: &Sources<'_>) -> Vec<String> {
                     json.iter().any(|(_, org)| !org).then(|| person(names(&json))).flatten()
                 }),
                 ("the byline, instead of an organization in JSON-LD", &|| {
-                    let byline = || full(marked()).or_else(|| line().and_then(full));
+                    let signed = || signature().and_then(full);
+                    let byline = || full(marked()).or_else(|| line().and_then(full)).or_else(signed);
                     (!json.is_empty()).then(|| in_metas().and_then(full).or_else(byline)).flatten()
                 }),
                 ("JSON-LD, organizations included", &|| some(json.iter().map(|(n, _)| n.clone()).collect())),
@@ -81,7 +71,10 @@ pub(super) fn find(s: &Sources<'_>) -> Vec<String> {
                 ("the first post of the thread", &|| posted(s, true).map(|name| vec![name])),
                 ("an element marked as the author", &|| some(marked())),
                 ("a byline near the heading", &line),
+                ("a name beside the date", &beside_date),
+                ("a line that calls itself the author's", &labelled),
                 ("the first author of a post", &|| posted(s, false).map(|name| vec![name])),
+                ("the signature of the text", &signature),
                 ("meta elements that name the publisher", &in_metas),
                 ("twitter:creator", &|| creator(s).map(|name| vec![name])),
             ],
@@ -156,25 +149,11 @@ fn posted(s: &Sources<'_>, thread: bool) -> Option<String> {
     clean(s, &names.find(|name| name.chars().count() > 1)?)
 }
 
-/// The name in a line that begins with "by".
-fn byline(s: &Sources<'_>, line: &str) -> Option<String> {
-    let rest = BY.iter().find_map(|by| {
-        let head = line.get(..by.len())?;
-        head.eq_ignore_ascii_case(by).then(|| line[by.len()..].trim_start_matches([':', ' ']))
-    })?;
-    let name = rest.split(['|', '·', '•', ',', '–', '—', '(']).next()?.split(" on ").next()?;
-    let capital = |word: &str| word.chars().next().is_some_and(|c| c.is_uppercase() || !c.is_lowercase());
-    let words: Vec<&str> = name.split_whitespace().collect();
-    let fine =
-        (1..=5).contains(&words.len()) && words.iter().filter(|w| capital(w)).count() * 2 >= words.len();
-    fine.then(|| clean(s, name)).flatten()
-}
-
 /// Two to four words with capitals: a first and a last name.
-fn is_full(name: &str) -> bool {
+pub(super) fn is_full(name: &str) -> bool {
     let mut words = name.split_whitespace();
     (2..=4).contains(&name.split_whitespace().count())
-        && !name.contains(|c: char| c.is_ascii_digit())
+        && !name.contains(|c: char| c.is_ascii_digit() || c == ':')
         && words.all(|word| !word.starts_with(char::is_lowercase))
 }
 
@@ -247,14 +226,14 @@ fn split(text: &str) -> Vec<String> {
 }
 
 /// A name as it should stand in a record, or nothing if it is none.
-fn clean(s: &Sources<'_>, name: &str) -> Option<String> {
+pub(super) fn clean(s: &Sources<'_>, name: &str) -> Option<String> {
     let folded = text::fold(name);
     let mut name = folded.as_str();
-    for prefix in BY {
+    for prefix in &s.page.rules.boilerplate.author_words {
         if let Some(head) = name.get(..prefix.len())
-            && head.eq_ignore_ascii_case(prefix)
+            && head.to_lowercase() == *prefix
         {
-            name = name[prefix.len()..].trim_start_matches([':', ' ']);
+            name = name[prefix.len()..].trim_start_matches([':', '：', ' ']);
         }
     }
     // "Name on 5 March", "Name5/3/2024": the name ends where the date begins.
@@ -353,7 +332,11 @@ fn visible(s: &Sources<'_>) -> Vec<String> {
         let Some(rank) = author_rank(page, id) else { continue };
         let goes_on = matches!(&best, Some((r, first, _)) if *r == rank && are_close(page, *first, id));
         let taken = best.as_ref().is_some_and(|(r, ..)| *r <= rank);
-        if taken && !goes_on || page.amount(id).chars > 100 || near::is_elsewhere(page, id) {
+        if taken && !goes_on
+            || page.amount(id).chars > 100
+            || near::is_elsewhere(page, id)
+            || is_caption(page, id)
+        {
             continue;
         }
         let names = names_in(s, id);
@@ -368,6 +351,11 @@ fn visible(s: &Sources<'_>) -> Vec<String> {
         }
     }
     best.map(|(.., names)| names).unwrap_or_default()
+}
+
+/// A byline in a figure or its caption names who made the picture.
+fn is_caption(page: &Page<'_>, id: u32) -> bool {
+    page.dom.ancestors(id).any(|up| matches!(page.dom.tag(up), Tag::Figure | Tag::Figcaption))
 }
 
 /// Two elements that stand in one short element name the authors of one text.

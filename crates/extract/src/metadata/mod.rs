@@ -1,6 +1,7 @@
 //! What a page says about itself.
 
 mod authors;
+mod bylines;
 mod dates;
 mod jsonld;
 mod near;

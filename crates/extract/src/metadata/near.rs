@@ -48,6 +48,14 @@ pub(super) fn is_elsewhere(page: &Page<'_>, id: u32) -> bool {
     )
 }
 
+/// The element stands in one with one of the roles, other than the page itself.
+pub(super) fn stands_in(page: &Page<'_>, id: u32, roles: Roles) -> bool {
+    let most = page.amount(page.body).words / 2;
+    let mut around =
+        page.dom.ancestors(id).take_while(|up| *up > page.body && page.amount(*up).words <= most);
+    around.any(|up| page.dom.tag(up) == Tag::Nav || page.roles[up as usize].has(roles))
+}
+
 /// Elements of a part of forum programs. In a thread: those of programs whose names no others use, and of the others if the page's data calls
 /// it a thread.
 pub(super) fn in_posts<'a>(s: &'a Sources<'_>, wanted: Part, thread: bool) -> impl Iterator<Item = u32> + 'a {

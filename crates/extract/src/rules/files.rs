@@ -314,6 +314,8 @@ pub(crate) struct Boilerplate {
     pub(crate) date_starts: Vec<String>,
     pub(crate) no_names: Vec<String>,
     #[serde(default)]
+    pub(crate) author_words: Vec<String>,
+    #[serde(default)]
     pub(crate) author_paths: Vec<String>,
     pub(crate) byline_starts: Vec<String>,
     pub(crate) reading_time: Vec<String>,

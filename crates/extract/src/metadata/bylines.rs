@@ -1,0 +1,201 @@
+//! Lines and signatures that say who wrote a page, where nothing marks them as such.
+
+use super::{
+    Sources,
+    authors::{clean, is_full},
+    dates, near,
+};
+use crate::{dom::Tag, page::Page, rules::Roles, text};
+use html5ever::local_name;
+
+/// The authors that a line names: "By Ada Holm and Ivo Rask on 2 March".
+pub(super) fn names(s: &Sources<'_>, line: &str) -> Vec<String> {
+    pieces(line).map(|piece| after_word(s, piece, false)).find(|names| !names.is_empty()).unwrap_or_default()
+}
+
+fn pieces(line: &str) -> impl Iterator<Item = &str> {
+    line.split(['|', '·', '•', '–', '—', '/']).map(str::trim).filter(|piece| !piece.is_empty())
+}
+
+/// The names behind a word such as "by"; `strong` leaves out prepositions, which begin other lines as well.
+fn after_word(s: &Sources<'_>, line: &str, strong: bool) -> Vec<String> {
+    let words = &s.page.rules.boilerplate.author_words;
+    let is_strong = |word: &&String| !strong || word.ends_with(':') || word.trim_end().contains(' ');
+    let rest = words.iter().filter(is_strong).find_map(|word| {
+        let head = line.get(..word.len())?;
+        (head.to_lowercase() == **word).then(|| line[word.len()..].trim_start_matches([':', '：', ' ']))
+    });
+    rest.map(|rest| list(s, rest)).unwrap_or_default()
+}
+
+/// The names of a list, up to the first part that is none.
+fn list(s: &Sources<'_>, text: &str) -> Vec<String> {
+    let Some(text) = text.split(['(', '|']).next() else { return Vec::new() };
+    let parts = text.split([',', ';', '&']).flat_map(|part| BETWEEN.iter().fold(vec![part], split_all));
+    let mut names: Vec<String> = Vec::new();
+    for part in parts.map(str::trim).filter(|part| !part.is_empty()) {
+        let name = may_be_name(part).then(|| clean(s, part)).flatten();
+        match name {
+            Some(name) if names.is_empty() || is_full(&name) && names.iter().all(|name| is_full(name)) => {
+                names.push(name);
+            }
+            _ => break,
+        }
+    }
+    names
+}
+
+fn split_all<'a>(parts: Vec<&'a str>, word: &&'static str) -> Vec<&'a str> {
+    parts.into_iter().flat_map(|part| part.split(*word)).collect()
+}
+
+/// Words between the names of a list.
+const BETWEEN: [&str; 6] = [" and ", " und ", " et ", " y ", " og ", " och "];
+
+/// At most five words, of which half have a capital or are in a script without capitals.
+fn may_be_name(text: &str) -> bool {
+    let name = text.split(" on ").next().unwrap_or_default();
+    // The date behind a name counts no words.
+    let name =
+        name.split(|c: char| c.is_ascii_digit()).next().filter(|name| !name.is_empty()).unwrap_or(name);
+    let capital = |word: &&str| word.chars().next().is_some_and(|c| c.is_uppercase() || !c.is_lowercase());
+    let words: Vec<&str> = name.split_whitespace().collect();
+    (1..=5).contains(&words.len()) && words.iter().filter(|word| capital(word)).count() * 2 >= words.len()
+}
+
+/// The full name in a line that has a date and no more than a few parts: "21 Jan 2022 // Ada Holm".
+pub(super) fn beside_date(s: &Sources<'_>, line: &str) -> Option<String> {
+    let rules = &s.page.rules.dates;
+    let is_date = |piece: &str| dates::is_bare_date(rules, &piece.to_lowercase());
+    if pieces(line).count() > MAX_PARTS || !pieces(line).any(is_date) {
+        return None;
+    }
+    let first = pieces(line).find(|piece| !is_date(piece) && !piece.contains(|c: char| c.is_ascii_digit()));
+    clean(s, first?).filter(|name| is_name(s, name))
+}
+
+/// A full name, as far as its words tell: no sign of a heading, and no phrase of templates.
+fn is_name(s: &Sources<'_>, name: &str) -> bool {
+    let lower = name.to_lowercase();
+    let rules = &s.page.rules.boilerplate;
+    let mut phrases = rules.call_starts.iter().chain(&rules.end_headings);
+    is_full(name) && !name.contains(NO_NAME) && !phrases.any(|phrase| lower.starts_with(phrase.as_str()))
+}
+
+/// Parts of a line with a date and a name.
+const MAX_PARTS: usize = 5;
+/// Signs that stand in headings and not in names.
+const NO_NAME: [char; 6] = [':', '?', '!', ',', '&', '+'];
+
+/// Places in which a line names the author of something else.
+const ELSEWHERE: Roles = Roles::COMMENTS
+    .and(Roles::RELATED)
+    .and(Roles::SIDEBAR)
+    .and(Roles::NAVIGATION)
+    .and(Roles::OVERLAY)
+    .and(Roles::ADVERTISEMENT);
+
+/// The names in a short line anywhere that begins with a label ("Author:", "written by"), or in the text behind such a label.
+pub(super) fn labelled(s: &Sources<'_>) -> Vec<String> {
+    let (page, dom) = (s.page, &s.page.dom);
+    let words = &page.rules.boilerplate.author_words;
+    let mut starts = [false; 256];
+    for byte in words.iter().filter_map(|word| word.bytes().next()) {
+        starts[usize::from(byte)] = true;
+        starts[usize::from(byte.to_ascii_uppercase())] = true;
+    }
+    // Capitals of other scripts differ in their last byte only, or in both.
+    starts[0xd0] = true;
+    let may_begin = |id: &u32| {
+        dom.tag(*id) == Tag::Text
+            && (MIN_LABEL..=MAX_LINE).contains(&page.amount(*id).chars)
+            && dom.text(*id).trim_start().bytes().next().is_some_and(|byte| starts[usize::from(byte)])
+    };
+    let lines = (page.body..dom.end(page.body)).take_while(|_| !page.budget.is_over()).filter(may_begin);
+    let mut found = lines.filter(|id| page.is_visible(*id)).filter_map(|id| {
+        let names = after_word(s, &line_of(page, id), true);
+        (!names.is_empty() && !near::stands_in(page, id, ELSEWHERE)).then_some(names)
+    });
+    found.next().unwrap_or_default()
+}
+
+/// Shorter texts are no label (characters).
+const MIN_LABEL: u32 = 4;
+/// A longer line says more than who wrote the page (characters).
+const MAX_LINE: u32 = 100;
+
+/// The text of the block around a text, if it is short; with the next text behind it if the block is no more than a label.
+fn line_of(page: &Page<'_>, id: u32) -> String {
+    let dom = &page.dom;
+    let block = dom.ancestors(id).find(|up| dom.tag(*up).is_block());
+    // The line begins with the label, so what stands in front of it in the block is left out.
+    let end = block.filter(|up| page.amount(*up).chars <= MAX_LINE).map_or(id + 1, |up| dom.end(up));
+    let is_text = |id: &u32| dom.tag(*id) == Tag::Text && page.is_visible(*id);
+    let mut line = String::new();
+    for id in id..end {
+        if dom.tag(id) == Tag::Br && !is_label(&line) {
+            break;
+        }
+        if is_text(&id) {
+            line.push_str(dom.text(id));
+        }
+    }
+    if is_label(&line) {
+        let mut behind =
+            (end..dom.end(page.body).min(end + MAX_STEPS)).filter(is_text).map(|id| dom.text(id));
+        line.push_str(behind.find(|text| !text.trim().is_empty()).unwrap_or_default());
+    }
+    text::fold(&line)
+}
+
+fn is_label(line: &str) -> bool {
+    line.trim_end().ends_with([':', '：'])
+}
+
+/// Nodes behind a label in which its value is looked for.
+const MAX_STEPS: u32 = 12;
+
+/// A full name alone in the last paragraph of a text, set apart by its type or place: how blogs and agencies sign.
+pub(super) fn signature(s: &Sources<'_>) -> Option<String> {
+    let (page, dom) = (s.page, &s.page.dom);
+    let is_prose = |id: u32| dom.tag(id) == Tag::P && page.amount(id).chars >= MIN_PROSE;
+    let signs = |id: &u32| {
+        let amount = page.amount(*id);
+        dom.tag(*id) == Tag::P
+            && (MIN_NAME..=MAX_NAME).contains(&amount.chars)
+            && (2..=4).contains(&amount.words)
+            && is_set_apart(page, *id)
+            && page.is_visible(*id)
+    };
+    let mut paragraphs = (page.body..dom.end(page.body)).filter(signs);
+    paragraphs.find_map(|id| {
+        let siblings: Vec<u32> =
+            dom.children(dom.parent(id)).filter(|id| dom.tag(*id) != Tag::Text).collect();
+        let at = siblings.iter().position(|sibling| *sibling == id)?;
+        let closes =
+            at > 0 && is_prose(siblings[at - 1]) && !siblings[at + 1..].iter().any(|id| is_prose(*id));
+        let name = closes.then(|| clean(s, &page.visible_text(id)))??;
+        (is_name(s, &name) && !near::stands_in(page, id, ELSEWHERE)).then_some(name)
+    })
+}
+
+/// A paragraph that is shorter is no text in front of a signature (characters).
+const MIN_PROSE: u32 = 80;
+const MIN_NAME: u32 = 6;
+/// Longer text is no name (characters).
+const MAX_NAME: u32 = 40;
+
+/// All text of the paragraph is emphasized or in brackets, or the paragraph stands at the right.
+fn is_set_apart(page: &Page<'_>, id: u32) -> bool {
+    let dom = &page.dom;
+    let is_emphasis = |down: u32| {
+        matches!(dom.tag(down), Tag::Strong | Tag::B | Tag::Em | Tag::I)
+            && page.amount(down).chars >= page.amount(id).chars
+    };
+    let at_right =
+        |name| dom.attr(id, &name).is_some_and(|value: &str| value.to_ascii_lowercase().contains("right"));
+    (id + 1..dom.end(id)).any(is_emphasis)
+        || at_right(local_name!("style"))
+        || at_right(local_name!("align"))
+        || dom.raw_text(id).trim().starts_with('(')
+}
