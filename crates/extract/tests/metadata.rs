@@ -77,3 +77,120 @@ fn of_two_headings_the_one_nearest_to_the_title_is_taken() {
         "<h1>Winter crossings on the ferry in Holm and the South Isles</h1><h1>Winter crossings in Holm</h1>";
     assert_eq!(title(head, body), "Winter crossings on the ferry in Holm and the South Isles");
 }
+
+const TEXT: &str = "<p>The ferry leaves at noon from the old harbour, and it comes back in the evening with the mail of the islands.</p>";
+
+/// The authors of a page with a heading, `before` in front of its text and `behind` behind it.
+fn authors(head: &str, before: &str, behind: &str) -> Vec<String> {
+    let html = format!(
+        "<head><title>Ferry in winter</title>{head}</head><body><article><h1>Ferry in winter</h1>{before}{TEXT}{TEXT}{behind}</article></body>"
+    );
+    metadata("http://holm.example/notes/ferry", &html).authors
+}
+
+#[test]
+fn what_meets_a_name_without_a_space_is_no_part_of_it() {
+    for byline in [
+        "<div class=author><span>Ada Holm</span><span>Head of the harbour</span></div>",
+        "<div class=byline><p>Ada Holm</p><small>March 5, 2024</small></div>",
+        "<div class=author-info><span>Author</span><a>Ada Holm</a></div>",
+        "<p class=byline>Ada Holm March 5, 2024</p>",
+        "<p class=author>Ada Holm am 5. März</p>",
+        "<div class=author>5 min read</div><div class=byline>Ada Holm</div>",
+    ] {
+        assert_eq!(authors("", byline, ""), ["Ada Holm"], "{byline}");
+    }
+}
+
+#[test]
+fn names_of_components_and_links_mark_an_author() {
+    for byline in [
+        "<a class=_authorName_1r0t6_51 href=/x>Ada Holm</a>",
+        "<span class=documentAuthor>Ada Holm</span>",
+        "<p>From the archive <a href=/blog/author/ada-holm>Ada Holm</a></p>",
+        "<a href=/autoren/holm>Ada Holm</a>",
+    ] {
+        assert_eq!(authors("", byline, ""), ["Ada Holm"], "{byline}");
+    }
+    assert!(authors("", "<a href=/author/>Our authors</a>", "").is_empty());
+}
+
+#[test]
+fn a_byline_that_holds_the_names_of_the_data_says_more() {
+    let json = |name: &str| {
+        format!(
+            r#"<script type=application/ld+json>{{"@type":"Article","author":{{"@type":"Person","name":"{name}"}}}}</script>"#
+        )
+    };
+    let both = "<div class=byline>By <a rel=author>Ada Holm</a> and <a rel=author>Ivo Rask</a></div>";
+    assert_eq!(authors(&json("Ada Holm"), both, ""), ["Ada Holm", "Ivo Rask"]);
+    let one = "<div class=byline>By Ada Holm</div>";
+    assert_eq!(authors(&json("Ada"), one, ""), ["Ada Holm"]);
+    assert_eq!(authors(&json("ada.holm"), one, ""), ["Ada Holm"]);
+    assert_eq!(authors(&json("Nils Berg"), one, ""), ["Nils Berg"]);
+}
+
+#[test]
+fn bylines_of_other_languages_name_all_authors() {
+    for (line, want) in [
+        ("Von Ada Holm und Ivo Rask", vec!["Ada Holm", "Ivo Rask"]),
+        ("Erstellt von Ada Holm am 5. März 2024", vec!["Ada Holm"]),
+        ("5. März 2024 | Autorin: Ada Holm", vec!["Ada Holm"]),
+        ("Rédigé par Ada Holm le 5 mars 2024", vec!["Ada Holm"]),
+        ("Escrito por Ada Holm", vec!["Ada Holm"]),
+        ("Scritto da Ada Holm", vec!["Ada Holm"]),
+        ("Geschreven door Ada Holm", vec!["Ada Holm"]),
+        ("Автор: Ада Холм", vec!["Ада Холм"]),
+        ("21 Jan 2022 / Ada Holm", vec!["Ada Holm"]),
+        ("By Ada Holm, Ivo Rask and Nils Berg", vec!["Ada Holm", "Ivo Rask", "Nils Berg"]),
+    ] {
+        assert_eq!(authors("", &format!("<p>{line}</p>"), ""), want, "{line}");
+    }
+    assert!(authors("", "<p>Von 500 auf 20 herunterrechnen</p>", "").is_empty());
+}
+
+#[test]
+fn a_label_names_the_author_anywhere() {
+    for behind in [
+        "<div><div>Auteur : Ada Holm</div></div>",
+        "<dl><dt>Author:</dt><dd>Ada Holm</dd></dl>",
+        "<div><b>Autor:</b> Ada Holm<br>Quelle: Hafenblatt</div>",
+    ] {
+        let behind = format!("{TEXT}{TEXT}{}{behind}", "<p>More of the ferry.</p>".repeat(30));
+        assert_eq!(authors("", "", &behind), ["Ada Holm"], "{behind}");
+    }
+}
+
+#[test]
+fn a_name_set_apart_at_the_end_signs_the_text() {
+    for behind in
+        ["<p><em>Ada Holm</em></p>", "<p style='text-align:right'>Ada Holm</p>", "<p>(Ada Holm)</p>"]
+    {
+        assert_eq!(authors("", "", behind), ["Ada Holm"], "{behind}");
+    }
+    assert!(
+        authors("", "", &format!("<p><em>Ada Holm</em></p>{TEXT}")).is_empty(),
+        "a heading of its own kind"
+    );
+    assert!(authors("", "", "<p>Ada Holm</p>").is_empty());
+}
+
+#[test]
+fn a_byline_in_a_caption_names_who_made_the_picture() {
+    let figure =
+        "<figure><img src=a.png><figcaption><span class=byline>Ivo Rask</span></figcaption></figure>";
+    assert!(authors("", figure, "").is_empty());
+}
+
+#[test]
+fn the_author_of_a_comment_is_not_that_of_the_page() {
+    let comments = "<div class=comments><div class=Comment><div class=Author><a>Ivo Rask</a></div><div class=Message>A good ferry it is, and a good harbour.</div></div></div>";
+    assert_eq!(authors("", "<p>By Ada Holm</p>", comments), ["Ada Holm"]);
+}
+
+#[test]
+fn a_name_that_begins_with_that_of_the_domain_is_the_publisher() {
+    let head = "<meta name=author content='Holm – the magazine of ferries'>";
+    let html = format!("<head>{head}</head><body><h1>Ferry in winter</h1><p>By Ada Berg</p>{TEXT}");
+    assert_eq!(metadata("http://www.holm.example/notes/ferry", &html).authors, ["Ada Berg"]);
+}

@@ -69,18 +69,19 @@ pub(super) fn find(s: &Sources<'_>) -> Vec<String> {
                 ("meta elements", &|| in_metas().and_then(person)),
                 ("twitter:data1", &label),
                 ("the first post of the thread", &|| posted(s, true).map(|name| vec![name])),
-                ("an element marked as the author", &|| some(marked())),
+                ("an element marked as the author", &|| person(marked())),
                 ("a byline near the heading", &line),
                 ("a name beside the date", &beside_date),
                 ("a line that calls itself the author's", &labelled),
                 ("the first author of a post", &|| posted(s, false).map(|name| vec![name])),
                 ("the signature of the text", &signature),
+                ("an element marked as the author, with the publisher's name", &|| some(marked())),
                 ("meta elements that name the publisher", &in_metas),
                 ("twitter:creator", &|| creator(s).map(|name| vec![name])),
             ],
         )
         .unwrap_or_default();
-    let names = more_of(names, &[&marked, &|| line().unwrap_or_default()]);
+    let names = more_of(names, &[&marked, &|| line().unwrap_or_default(), &|| label().unwrap_or_default()]);
     let mut out: Vec<String> = Vec::new();
     for name in names {
         if !out.iter().any(|n| n.eq_ignore_ascii_case(&name)) && out.len() < MAX_AUTHORS {
@@ -109,9 +110,13 @@ fn more_of(found: Vec<String>, shown: &[&dyn Fn() -> Vec<String>]) -> Vec<String
 /// "Ada" for "Ada Holm", and the account "ada.holm".
 fn is_short_for(name: &str, full: &str) -> bool {
     let first = full.split(' ').next().unwrap_or_default();
-    let is_account = !name.contains(' ') && name.contains(['.', '-', '_']) && letters(name) == letters(full);
-    is_account || !name.contains(' ') && letters(first) == letters(name)
+    let account = letters(name);
+    let is_account = || letters(full).len() > MIN_ACCOUNT && account.contains(&letters(full));
+    !name.contains(' ') && (letters(first) == account || is_account())
 }
+
+/// A shorter name may stand in an account by chance (bytes).
+const MIN_ACCOUNT: usize = 6;
 
 /// Who `twitter:creator` names: a handle as it stands (`@jane`), or a name. The account of the site is no author.
 fn creator(s: &Sources<'_>) -> Option<String> {
@@ -161,10 +166,12 @@ pub(super) fn is_full(name: &str) -> bool {
 fn is_publisher(s: &Sources<'_>, name: &str) -> bool {
     let name = letters(name);
     let host = s.page.url.and_then(|url| url.host_str()).unwrap_or_default();
+    let domain = host.rsplit('.').nth(1).map(letters);
     let host = letters(host.trim_start_matches("www."));
     super::site_name(s).is_some_and(|site| letters(&site) == name)
         || s.metas.get("copyright").is_some_and(|owner| letters(owner).contains(&name))
         || name.chars().count() > 3 && host.starts_with(&name)
+        || domain.is_some_and(|label| label.len() >= MIN_LABEL && name.starts_with(&label))
 }
 
 /// The names in JSON-LD; true marks the name of an organization.
@@ -212,7 +219,14 @@ fn split(text: &str) -> Vec<String> {
     // A character reference ends with the sign that stands between names.
     let plain = super::title::plain(text).unwrap_or_default();
     plain
-        .split([';', '|', '\n', '·', '•', '/'])
+        .split([';', '|', '\n', '·', '•'])
+        .flat_map(|part| match part.split_once('/') {
+            // "dpa/kern" is one agency.
+            Some((one, other)) if one.ends_with(' ') || is_full(one.trim()) && is_full(other.trim()) => {
+                part.split('/').collect()
+            }
+            _ => vec![part],
+        })
         .flat_map(|part| part.split(" and "))
         .flat_map(|part| match part.split_once(" und ") {
             // "Institute of Forest und Wood" is one name.
@@ -238,18 +252,28 @@ pub(super) fn clean(s: &Sources<'_>, name: &str) -> Option<String> {
     }
     // "Name on 5 March", "Name5/3/2024": the name ends where the date begins.
     let name = name.split(" on ").next().unwrap_or(name);
+    let is_date_word =
+        |word: &str| DATE_WORDS.contains(&word) || s.page.rules.dates.is_month(&word.to_lowercase());
+    let ends_in_date_word =
+        |text: &str| text.trim_end().rsplit_once(' ').is_some_and(|(_, last)| is_date_word(last));
     let name = match name.find(|c: char| c.is_ascii_digit()) {
         // Digits alone at the end belong to a user's name.
         // "2016: 3:42 PM" is a time.
-        Some(0) if name.contains(':') => return None,
-        Some(at) if at > 3 && !name[at..].bytes().all(|b| b.is_ascii_alphanumeric()) => &name[..at],
+        Some(0) if name.contains(':') || counts(s, name) => return None,
+        Some(at)
+            if at > 3
+                && (ends_in_date_word(&name[..at])
+                    || !name[at..].bytes().all(|b| b.is_ascii_alphanumeric())) =>
+        {
+            &name[..at]
+        }
         _ => name,
     };
     let mut name = name.trim();
     // "Ada Holm am", "Ada Holm March": the date that stood behind was cut off.
     while let Some((head, last)) = name.rsplit_once(' ')
         && name.len() < folded.len()
-        && (DATE_WORDS.contains(&last) || s.page.rules.dates.is_month(&last.to_lowercase()))
+        && is_date_word(last)
     {
         name = head.trim_end();
     }
@@ -267,7 +291,10 @@ pub(super) fn clean(s: &Sources<'_>, name: &str) -> Option<String> {
         return None;
     }
     let words = name.split(' ').count();
+    let lower = name.to_lowercase();
+    let words_alone = &s.page.rules.boilerplate.author_words;
     let bad = name.is_empty()
+        || words_alone.iter().any(|word| word.trim_end_matches([':', ' ']) == lower)
         || name.chars().count() > 60
         || words > 6
         || name.contains("://")
@@ -275,8 +302,18 @@ pub(super) fn clean(s: &Sources<'_>, name: &str) -> Option<String> {
         || name.contains('@')
         || name.contains('.') && !name.contains(' ') && name.matches('.').count() > 1
         || !name.chars().any(char::is_alphabetic)
-        || s.page.rules.boilerplate.no_names.contains(&name.to_lowercase());
+        || s.page.rules.boilerplate.no_names.contains(&lower);
     (!bad).then_some(name)
+}
+
+/// "5 min read", "20 Dec" and "1 silver badge" count something; "98 Buck Social" is a name.
+fn counts(s: &Sources<'_>, name: &str) -> bool {
+    name.split_once(' ').is_some_and(|(number, rest)| {
+        let word = rest.split(' ').next().unwrap_or_default();
+        let is_unit = word.starts_with(char::is_lowercase) && word != "by";
+        number.bytes().all(|b| b.is_ascii_digit())
+            && (is_unit || s.page.rules.dates.is_month(&word.to_lowercase()))
+    })
 }
 
 /// Words between a name and a date.
@@ -387,7 +424,8 @@ fn names_in(s: &Sources<'_>, id: u32) -> Vec<String> {
         }
     }
     // Several full names are several authors; behind one name that is none, anything may stand.
-    let full = names.iter().all(|name| is_full(name));
+    let is_code = |name: &String| !name.contains(' ') && name.starts_with(char::is_lowercase);
+    let full = names.iter().all(|name| is_full(name)) || names.iter().all(is_code);
     if full { names } else { names.into_iter().take(1).collect() }
 }
 

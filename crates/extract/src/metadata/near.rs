@@ -56,15 +56,27 @@ pub(super) fn stands_in(page: &Page<'_>, id: u32, roles: Roles) -> bool {
     around.any(|up| page.dom.tag(up) == Tag::Nav || page.roles[up as usize].has(roles))
 }
 
-/// Elements of a part of forum programs. In a thread: those of programs whose names no others use, and of the others if the page's data calls
-/// it a thread.
+/// Elements of a part of forum programs. In a thread: those that stand in a post of a program whose names no others use, and all of them if the
+/// page's data or address calls it a thread.
 pub(super) fn in_posts<'a>(s: &'a Sources<'_>, wanted: Part, thread: bool) -> impl Iterator<Item = u32> + 'a {
-    let platforms = &s.page.rules.platforms;
+    let page = s.page;
+    let platforms = &page.rules.platforms;
     let is_thread = |kind: &&str| platforms.thread_types.iter().any(|t| t == kind);
-    let by_type = s.nodes.iter().any(|node| types(node).iter().any(is_thread));
-    let counts = move |index: u16| !thread || by_type || !platforms.forum[index as usize].generic;
-    let parts = s.page.parts.iter().filter(move |(part, index, _)| *part == wanted && counts(*index));
-    parts.map(|(.., id)| *id)
+    let is_called_thread = !thread
+        || s.nodes.iter().any(|node| types(node).iter().any(is_thread))
+        || page.url.is_some_and(|url| {
+            let parts =
+                url.host_str().unwrap_or_default().split('.').chain(url.path().split(['/', '.', '-', '_']));
+            parts
+                .into_iter()
+                .any(|part| platforms.thread_words.iter().any(|word| word.eq_ignore_ascii_case(part)))
+        });
+    let in_post = move |index: u16, id: u32| {
+        let is_post = |up: u32| page.parts.contains(&(Part::Post, index, up));
+        !platforms.forum[index as usize].generic && page.dom.ancestors(id).any(is_post)
+    };
+    let parts = page.parts.iter().filter(move |(part, ..)| *part == wanted);
+    parts.filter(move |(_, index, id)| is_called_thread || in_post(*index, *id)).map(|(.., id)| *id)
 }
 
 /// The short lines, nearest to the heading first: those behind it, then those in front.
