@@ -16,6 +16,8 @@ pub(crate) struct DateFile {
     published_words: Vec<String>,
     modified_words: Vec<String>,
     reviewed_words: Vec<String>,
+    #[serde(default)]
+    published_sentences: Vec<String>,
 }
 
 /// The same, compiled.
@@ -32,6 +34,8 @@ pub(crate) struct DateRules {
     pub(crate) published_words: Vec<String>,
     pub(crate) modified_words: Vec<String>,
     pub(crate) reviewed_words: Vec<String>,
+    /// Starts of sentences.
+    pub(crate) published_sentences: Vec<String>,
 }
 
 impl DateRules {
@@ -56,6 +60,7 @@ impl DateRules {
             published_words: file.published_words,
             modified_words: file.modified_words,
             reviewed_words: file.reviewed_words,
+            published_sentences: file.published_sentences,
         })
     }
 }
@@ -98,6 +103,21 @@ pub(crate) fn parse(rules: &DateRules, text: &str, order: Order) -> Option<Strin
         dates.filter_map(|at| from_tokens(rules, &tokens[at..], order)).next().map(|date| date.to_string())
     })
 }
+
+/// The date that a text begins with, behind a weekday at most.
+pub(crate) fn leading(rules: &DateRules, text: &str, order: Order) -> Option<String> {
+    let tokens = tokens(crate::text::head(text.trim(), MAX_LEADING));
+    let is_weekday = |token: &Token| match token {
+        Token::Word(word) => rules.is_weekday(word),
+        Token::Sign(sign) => *sign == ',',
+        Token::Number(..) => false,
+    };
+    let at = tokens.iter().position(|token| !is_weekday(token))?;
+    (!is_version(&tokens, at)).then(|| from_tokens(rules, &tokens[at..], order))?.map(|date| date.to_string())
+}
+
+/// A date at the start of a text ends before this (bytes).
+const MAX_LEADING: usize = 40;
 
 /// Numbers with dots between them that are no date as people write it: "3.2.25" after "version", "v" or a name, "1.10.3.2".
 /// A day or a month with dots and a year of two digits is written with two digits each: 03.02.25.

@@ -21,9 +21,13 @@ impl JsonLd {
         let dom = &page.dom;
         let roots = (0..dom.len())
             .filter(|id| dom.tag(*id) == Tag::Script)
-            .filter(|id| {
-                dom.attr(*id, &local_name!("type"))
-                    .is_some_and(|t| t.trim().to_ascii_lowercase().starts_with("application/ld+json"))
+            .filter(|id| match dom.attr(*id, &local_name!("type")) {
+                Some(kind) => kind.trim().to_ascii_lowercase().starts_with("application/ld+json"),
+                // Some pages leave out the type; a script of theirs that is one object says so itself.
+                None => {
+                    let mut children = dom.children(*id);
+                    children.next().is_some_and(|text| is_context(dom.text(text)))
+                }
             })
             .filter_map(|id| parse(&dom.raw_text(id)))
             .collect();
@@ -62,6 +66,12 @@ impl JsonLd {
                 && node.as_object().is_some_and(|map| map.len() > 1)
         })
     }
+}
+
+/// The script begins with the context of an object of JSON-LD.
+fn is_context(script: &str) -> bool {
+    let start = crate::text::head(script.trim_start(), 80);
+    start.starts_with('{') && start.contains("\"@context\"") && start.contains("schema.org")
 }
 
 /// The `@type`s of an object, without namespaces.

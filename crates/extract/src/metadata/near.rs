@@ -82,7 +82,8 @@ pub(super) fn in_posts<'a>(s: &'a Sources<'_>, wanted: Part, thread: bool) -> im
 /// The short lines, nearest to the heading first: those behind it, then those in front.
 pub(super) fn lines(page: &Page<'_>) -> Vec<String> {
     let dom = &page.dom;
-    let Some(heading) = page.heading.or_else(|| dom.find(page.body..dom.end(page.body), Tag::H2)) else {
+    let lower = |tag| dom.find(page.body..dom.end(page.body), tag);
+    let Some(heading) = page.heading.or_else(|| lower(Tag::H2)).or_else(|| lower(Tag::H3)) else {
         return Vec::new();
     };
     let mut out = Vec::new();

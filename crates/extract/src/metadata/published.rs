@@ -43,13 +43,17 @@ pub(super) fn published(s: &Sources<'_>, order: Order) -> Option<String> {
             }),
             ("JSON-LD", &in_json),
             ("meta elements", &in_meta),
-            ("the first post of the thread", &|| posted(s, order)),
+            ("an RDFa property", &|| in_rdfa(s, order)),
+            ("the first post of the thread", &|| posted(s, true, order)),
             ("a time element, or an element named like a date", &|| visible(s, order)),
             ("the URL", &|| s.page.url.and_then(|url| dates::from_path(url.path()))),
             ("a line near the heading", &|| s.near().iter().find_map(|line| dated_line(s, line, order))),
+            ("the start of a paragraph below the heading", &|| dateline(s, order)),
             ("a line that calls itself a date of publication", &|| {
                 labelled(s, &rules.published_words, &|_| true, order)
             }),
+            ("a sentence on the page's publication", &|| sentence(s, order)),
+            ("the first date of a post", &|| posted(s, false, order)),
             ("the only date there is, of the last change", &|| changed(s, order)),
         ],
     )
@@ -101,14 +105,77 @@ fn labelled(
         let named = words.iter().any(|word| lower.starts_with(word.as_str()));
         (named && accept(line)).then(|| dates::parse(&page.rules.dates, line, order))?
     };
+    // "Published", and the date in the next cell or element.
+    let behind_label = |id: u32| {
+        let from = id.saturating_sub(LABEL_STEPS).max(page.body);
+        let is_text =
+            |id: &u32| dom.tag(*id) == Tag::Text && page.is_visible(*id) && page.amount(*id).chars > 0;
+        let label = text::fold(dom.text((from..id).rev().find(is_text)?)).to_lowercase();
+        let bare = label.trim_end_matches([':', '：', ' ']);
+        let is_label = |word: &String| word.trim_end_matches(':') == bare;
+        let line = format!("{label} {}", text::fold(dom.text(id)));
+        words.iter().any(is_label).then(|| dated(&line))?
+    };
     s.numbered().iter().find_map(|&id| {
         let whole = || {
             let block = dom.ancestors(id).find(|up| dom.tag(*up).is_block())?;
             let is_line = page.amount(block).chars <= MAX_LABELLED;
             is_line.then(|| dated(&text::fold(&page.visible_text(block))))?
         };
-        let found = dated(&text::fold(dom.text(id))).or_else(whole)?;
+        let found = dated(&text::fold(dom.text(id))).or_else(whole).or_else(|| behind_label(id))?;
         (!near::is_elsewhere(page, id)).then_some(found)
+    })
+}
+
+/// Nodes in front of a date in which its label is looked for.
+const LABEL_STEPS: u32 = 10;
+
+/// The date that one of the first paragraphs behind the heading begins with: "5 March 2024. The ferry …".
+fn dateline(s: &Sources<'_>, order: Order) -> Option<String> {
+    let (page, dom) = (s.page, &s.page.dom);
+    let behind = dom.end(page.heading?)..dom.end(page.body);
+    let is_text = |id: &u32| dom.tag(*id) == Tag::P && page.amount(*id).chars > 0 && page.is_visible(*id);
+    let mut paragraphs = behind.filter(is_text).take(DATELINES);
+    paragraphs.find_map(|id| {
+        let date = dates::leading(&page.rules.dates, &text::fold(&page.visible_text(id)), order)?;
+        (!near::is_elsewhere(page, id)).then_some(date)
+    })
+}
+
+/// Paragraphs that may begin with the date.
+const DATELINES: usize = 3;
+
+/// The date in a sentence such as "This entry was posted on Monday, March 4th, 2024", which blogs put behind a text.
+fn sentence(s: &Sources<'_>, order: Order) -> Option<String> {
+    let (page, dom) = (s.page, &s.page.dom);
+    let rules = &page.rules.dates;
+    let may_hold = |id: &u32| {
+        dom.tag(*id) == Tag::Text
+            && (MIN_SENTENCE..=MAX_STAMP).contains(&page.amount(*id).chars)
+            && dom.text(*id).bytes().any(|byte| byte.is_ascii_digit())
+    };
+    (page.body..dom.end(page.body)).filter(may_hold).find_map(|id| {
+        let line = text::fold(dom.text(id));
+        let lower = line.to_lowercase();
+        let begins = rules.published_sentences.iter().any(|start| lower.starts_with(start.as_str()));
+        (begins && page.is_visible(id)).then(|| dates::parse(rules, &line, order))?
+    })
+}
+
+/// A shorter text is no sentence (characters).
+const MIN_SENTENCE: u32 = 24;
+
+/// A date of publication in an RDFa property of any element.
+fn in_rdfa(s: &Sources<'_>, order: Order) -> Option<String> {
+    let dom = &s.page.dom;
+    let is_date = |name: &str| {
+        let name = name.rsplit(':').next().unwrap_or(name);
+        ["datePublished", "dateCreated", "created", "issued"].contains(&name)
+    };
+    (s.page.body..dom.end(s.page.body)).find_map(|id| {
+        let names = dom.attr(id, &local_name!("property"))?;
+        let content = dom.attr(id, &local_name!("content"))?;
+        names.split(' ').any(is_date).then(|| dates::parse(&s.page.rules.dates, content, order))?
     })
 }
 
@@ -199,9 +266,9 @@ fn modified_in_data(s: &Sources<'_>, order: Order) -> Option<(&'static str, Stri
     in_json.map(|date| ("JSON-LD", date)).or_else(|| Some(("meta elements", in_meta()?)))
 }
 
-/// The date of a thread's first post.
-fn posted(s: &Sources<'_>, order: Order) -> Option<String> {
-    let (_, _, id) = s.page.parts.iter().find(|(part, ..)| *part == Part::PostDate)?;
+/// The date of a thread's first post, or of a comment's.
+fn posted(s: &Sources<'_>, thread: bool, order: Order) -> Option<String> {
+    let id = &near::in_posts(s, Part::PostDate, thread).next()?;
     let dom = &s.page.dom;
     let stamp = dom
         .attr(*id, &local_name!("datetime"))
