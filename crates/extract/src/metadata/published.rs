@@ -41,6 +41,9 @@ pub(super) fn published(s: &Sources<'_>, order: Order) -> Option<String> {
             ("a line near the heading, before the day on which the page was built", &|| {
                 before_build(s, &in_json().or_else(in_meta)?, order)
             }),
+            ("a line on the publication, before the day of the last change in the data", &|| {
+                before_change(s, &in_json().or_else(in_meta)?, order)
+            }),
             ("JSON-LD", &in_json),
             ("meta elements", &in_meta),
             ("an RDFa property", &|| in_rdfa(s, order)),
@@ -50,10 +53,14 @@ pub(super) fn published(s: &Sources<'_>, order: Order) -> Option<String> {
             ("a line near the heading", &|| s.near().iter().find_map(|line| dated_line(s, line, order))),
             ("the start of a paragraph below the heading", &|| dateline(s, order)),
             ("a line that calls itself a date of publication", &|| {
-                labelled(s, &rules.published_words, &|_| true, order)
+                labelled(s, &rules.published_words, &|_| true, &near::is_elsewhere, order)
             }),
             ("a sentence on the page's publication", &|| sentence(s, order)),
             ("the first date of a post", &|| posted(s, false, order)),
+            ("a line beside the text that calls itself a date of publication", &|| {
+                labelled(s, &rules.published_words, &|_| true, &is_of_others, order)
+            }),
+            ("the only day in the page's time elements", &|| only_time(s, order)),
             ("the only date there is, of the last change", &|| changed(s, order)),
         ],
     )
@@ -96,6 +103,7 @@ fn labelled(
     s: &Sources<'_>,
     words: &[String],
     accept: &dyn Fn(&str) -> bool,
+    is_elsewhere: &dyn Fn(&Page<'_>, u32) -> bool,
     order: Order,
 ) -> Option<String> {
     let page = s.page;
@@ -123,9 +131,47 @@ fn labelled(
             is_line.then(|| dated(&text::fold(&page.visible_text(block))))?
         };
         let found = dated(&text::fold(dom.text(id))).or_else(whole).or_else(|| behind_label(id))?;
-        (!near::is_elsewhere(page, id)).then_some(found)
+        (!is_elsewhere(page, id)).then_some(found)
     })
 }
+
+/// The element stands among comments, teasers of other pages or menus; what stands beside the text may speak of it.
+fn is_of_others(page: &Page<'_>, id: u32) -> bool {
+    near::stands_in(
+        page,
+        id,
+        Roles::COMMENTS.and(Roles::RELATED).and(Roles::NAVIGATION).and(Roles::ADVERTISEMENT),
+    )
+}
+
+/// The day that all visible `time` elements of the page name, if it is one.
+fn only_time(s: &Sources<'_>, order: Order) -> Option<String> {
+    let (page, dom) = (s.page, &s.page.dom);
+    let is_time = |id: &u32| dom.tag(*id) == Tag::Time && page.is_visible(*id);
+    let times = (page.body..dom.end(page.body)).filter(is_time).take(MAX_TIMES);
+    let mut dates = times.filter_map(|id| Some((id, stamp(s, id, order)?)));
+    let (first, date) = dates.next()?;
+    let is_own = !is_of_others(page, first) && change_line(page, first).is_none();
+    (is_own && dates.all(|(_, other)| text::head(&other, DAY) == text::head(&date, DAY))).then_some(date)
+}
+
+/// A page with more `time` elements is a list of other pages.
+const MAX_TIMES: usize = 20;
+
+/// Where the data gives the day of the last change as that of publication too, and a line says that the page was published
+/// earlier: the day of the line.
+fn before_change(s: &Sources<'_>, stamped: &str, order: Order) -> Option<String> {
+    let modified = modified_in_data(s, order)?.1;
+    let day = |date: &str| text::head(date, DAY).to_owned();
+    let is_late = day(stamped) >= day(&modified);
+    let words: Vec<String> =
+        s.page.rules.dates.published_words.iter().filter(|word| word.len() > MIN_WORD).cloned().collect();
+    let found = || labelled(s, &words, &|_| true, &near::is_elsewhere, order);
+    is_late.then(found)?.filter(|found| day(found) < day(stamped))
+}
+
+/// Shorter words stand in front of other dates as well (bytes): "date", "post".
+const MIN_WORD: usize = 8;
 
 /// Nodes in front of a date in which its label is looked for.
 const LABEL_STEPS: u32 = 10;
@@ -220,7 +266,7 @@ fn shown_change(s: &Sources<'_>, order: Order, accept: &dyn Fn(&str) -> bool) ->
             && accept(line)
     };
     let near = || s.near().iter().filter(is_line).find_map(|line| dates::parse(rules, line, order));
-    let labelled = || labelled(s, &rules.modified_words, accept, order);
+    let labelled = || labelled(s, &rules.modified_words, accept, &near::is_elsewhere, order);
     times.find_map(|id| stamp(s, id, order)).or_else(labelled).or_else(near)
 }
 
@@ -268,16 +314,25 @@ fn modified_in_data(s: &Sources<'_>, order: Order) -> Option<(&'static str, Stri
 
 /// The date of a thread's first post, or of a comment's.
 fn posted(s: &Sources<'_>, thread: bool, order: Order) -> Option<String> {
-    let id = &near::in_posts(s, Part::PostDate, thread).next()?;
-    let dom = &s.page.dom;
-    let stamp = dom
-        .attr(*id, &local_name!("datetime"))
-        .or_else(|| dom.attrs(*id).find(|(name, _)| &***name == "ts").map(|(_, value)| value));
-    let rules = &s.page.rules.dates;
-    stamp
-        .and_then(|stamp| dates::parse(rules, stamp, order))
-        .or_else(|| dates::parse(rules, &text::fold(&s.page.visible_text(*id)), order))
+    let (page, dom, rules) = (s.page, &s.page.dom, &s.page.rules.dates);
+    let parse = |id: u32| dates::parse(rules, &text::fold(&page.visible_text(id)), order);
+    let stamped = |id: u32| {
+        let stamp = dom
+            .attr(id, &local_name!("datetime"))
+            .or_else(|| dom.attrs(id).find(|(name, _)| &***name == "ts").map(|(_, value)| value));
+        stamp.and_then(|stamp| dates::parse(rules, stamp, order)).or_else(|| parse(id))
+    };
+    // Some programs write the date behind the name: "by Ada » 5 March 2024".
+    let beside_author = || {
+        let author = near::in_posts(s, Part::PostAuthor, thread).next()?;
+        let line = dom.ancestors(author).find(|up| dom.tag(*up).is_block())?;
+        [author, line].into_iter().filter(|id| page.amount(*id).chars <= MAX_AUTHOR_LINE).find_map(parse)
+    };
+    near::in_posts(s, Part::PostDate, thread).next().and_then(stamped).or_else(beside_author)
 }
+
+/// A longer line beside a name says more than when the post was written: since when the author is a member (characters).
+const MAX_AUTHOR_LINE: u32 = 80;
 
 /// The date in a line near the heading, unless the line speaks of a change.
 fn dated_line(s: &Sources<'_>, line: &str, order: Order) -> Option<String> {
