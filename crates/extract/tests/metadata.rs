@@ -194,3 +194,93 @@ fn a_name_that_begins_with_that_of_the_domain_is_the_publisher() {
     let html = format!("<head>{head}</head><body><h1>Ferry in winter</h1><p>By Ada Berg</p>{TEXT}");
     assert_eq!(metadata("http://www.holm.example/notes/ferry", &html).authors, ["Ada Berg"]);
 }
+
+/// The date of publication of a page with a heading, `before` in front of its text and `behind` behind it.
+fn published(head: &str, before: &str, behind: &str) -> String {
+    let html = format!(
+        "<html lang=de><head><title>Ferry in winter</title>{head}</head><body><div><h1>Ferry in winter</h1>{before}{TEXT}{TEXT}{behind}</div></body>"
+    );
+    metadata("http://holm.example/notes/ferry", &html).published.unwrap_or_default()
+}
+
+#[test]
+fn a_date_stands_in_the_element_behind_its_label() {
+    for behind in [
+        "<table><tr><td>Mise en ligne</td><td>5. März 2024</td></tr></table>",
+        "<dl><dt>Veröffentlicht</dt><dd>05.03.2024</dd></dl>",
+        "<div><h4>Published</h4><div>March 5, 2024</div></div>",
+    ] {
+        let behind = format!("{}{behind}", TEXT.repeat(20));
+        assert_eq!(published("", "", &behind), "2024-03-05", "{behind}");
+    }
+}
+
+#[test]
+fn the_sentence_that_blogs_put_behind_a_text_dates_it() {
+    for line in [
+        "This entry was posted on Tuesday, March 5th, 2024 at 11:51 and is filed under ferries.",
+        "Dieser Beitrag wurde am Dienstag, 5. März 2024 um 11:51 Uhr veröffentlicht.",
+    ] {
+        let behind = format!("{}<p class=postmetadata><small>{line}</small></p>", TEXT.repeat(20));
+        assert_eq!(published("", "", &behind), "2024-03-05", "{line}");
+    }
+}
+
+#[test]
+fn a_dateline_begins_the_first_paragraph() {
+    let before = "<p>5. März 2024. Die Fähre nach Holm fährt im Winter nur einmal am Tag, und an den Feiertagen fährt sie überhaupt nicht, wie der Hafen mitteilt.</p>";
+    assert_eq!(published("", before, ""), "2024-03-05");
+    let within = before.replace("5. März 2024. Die", "Am 5. März 2024 beschloss der Rat: die");
+    assert_eq!(published("", &within, ""), "");
+}
+
+#[test]
+fn rdfa_and_scripts_without_a_type_hold_dates() {
+    let rdfa = "<span property=schema:dateCreated content=2024-03-05T11:51:00+01:00 hidden></span>";
+    assert_eq!(published("", rdfa, ""), "2024-03-05T11:51:00+01:00");
+    let script = r#"<script>{"@context": "https://schema.org", "@type": "NewsArticle", "datePublished": "2024-03-05"}</script>"#;
+    assert_eq!(published(script, "", ""), "2024-03-05");
+}
+
+#[test]
+fn a_date_far_behind_the_heading_is_not_near_it() {
+    let teaser = "<div class=x><p>6. August 2020 // Tipps</p></div>";
+    assert_eq!(
+        published("", "<p>21. Januar 2022 // Ada Holm</p>", &format!("{}{teaser}", TEXT.repeat(30))),
+        "2022-01-21"
+    );
+    assert_eq!(published("", "", &format!("{}{teaser}", TEXT.repeat(30))), "");
+}
+
+#[test]
+fn a_line_on_the_publication_is_older_than_the_day_of_the_build() {
+    let json = r#"<script type=application/ld+json>{"@type":"Article","datePublished":"2025-08-21","dateModified":"2025-08-20"}</script>"#;
+    let line = format!("{}<div>Published <span>Apr 26, 2023</span></div>", TEXT.repeat(20));
+    assert_eq!(published(json, "", &line), "2023-04-26");
+    let fixed = json.replace("2025-08-20", "2025-09-01");
+    assert_eq!(published(&fixed, "", &line), "2025-08-21");
+}
+
+#[test]
+fn the_line_of_an_author_dates_the_first_post() {
+    let post = |name: &str, day: &str| {
+        format!(
+            "<div class=post id=p1><p class=author>by <strong><a class=username>{name}</a></strong> » Tue {day}, 2024 1:47 am</p><div class=content>{TEXT}</div></div>"
+        )
+    };
+    let html = format!(
+        "<title>Ferry in winter</title><body><h2>Ferry in winter</h2><div id=page-body>{}{}</div><p>It is now 6 June 2024.</p>",
+        post("ada", "Mar 5"),
+        post("ivo", "Mar 7")
+    );
+    let found = metadata("http://holm.example/forum/viewtopic.php?t=7", &html).published;
+    assert_eq!(found.as_deref(), Some("2024-03-05"));
+}
+
+#[test]
+fn the_only_day_in_the_time_elements_is_that_of_the_page() {
+    let aside = "<div class=sidebar><p><time datetime=2022-01-28>28. Januar 2022</time></p><p>The ferry of Holm and its timetable for the winter.</p></div>";
+    assert_eq!(published("", "", &format!("{}{aside}", TEXT.repeat(20))), "2022-01-28");
+    let more = "<div class=sidebar><p><time datetime=2022-01-28>28. Januar</time></p><p><time datetime=2022-01-29>29. Januar</time></p></div>";
+    assert_eq!(published("", "", &format!("{}{more}", TEXT.repeat(20))), "");
+}

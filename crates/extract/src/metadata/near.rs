@@ -14,6 +14,9 @@ const AFTER: usize = 24;
 /// A longer line is text of the page (characters).
 const MAX_CHARS: u32 = 120;
 
+/// What stands behind more text of the page is not near the heading (characters of long paragraphs).
+const MAX_PROSE: u32 = 1500;
+
 /// A footer or an aside close to the heading that is not longer says who wrote the page and when (characters).
 const MAX_BESIDE: u32 = 200;
 
@@ -88,7 +91,11 @@ pub(super) fn lines(page: &Page<'_>) -> Vec<String> {
     };
     let mut out = Vec::new();
     let mut id = dom.end(heading);
-    while id < dom.end(page.body) && out.len() < AFTER {
+    let mut prose = 0;
+    while id < dom.end(page.body) && out.len() < AFTER && prose <= MAX_PROSE {
+        if dom.tag(id) == Tag::P && page.is_visible(id) && page.amount(id).chars > MAX_CHARS {
+            prose += page.amount(id).chars;
+        }
         id = take(page, id, &mut out);
     }
     let mut before = Vec::new();
