@@ -4,6 +4,7 @@ use super::{Sources, bylines, jsonld, near, non_empty, title::letters};
 use crate::{dom::Tag, page::Page, rules::Part, text};
 use html5ever::{LocalName, local_name};
 use serde_json::Value;
+use std::{cell::OnceCell, ops::Range};
 
 /// Meta names that hold an author, best first.
 const METAS: [&str; 14] = [
@@ -22,6 +23,8 @@ const METAS: [&str; 14] = [
     "article_author",
     "byline",
 ];
+/// Nodes in front of the heading and behind it in which a byline that says more than the data is looked for.
+const BESIDE: u32 = 250;
 const MAX_AUTHORS: usize = 20;
 /// Authors of a list in JSON-LD that are looked at.
 const MAX_LISTED: usize = 5 * MAX_AUTHORS;
@@ -51,7 +54,13 @@ pub(super) fn find(s: &Sources<'_>) -> Vec<String> {
     // A single word beside an organization is as likely a place or an account.
     let full = |names: Vec<String>| names.iter().all(|name| is_full(name)).then(|| person(names)).flatten();
     let json = from_json(s);
-    let marked = || visible(s);
+    let everywhere = OnceCell::new();
+    let marked = || everywhere.get_or_init(|| visible(s, s.page.body..s.page.dom.end(s.page.body))).clone();
+    let beside_heading = || {
+        let at = s.page.heading.unwrap_or(s.page.body);
+        let to = s.page.dom.end(at).saturating_add(BESIDE).min(s.page.dom.end(s.page.body));
+        visible(s, at.saturating_sub(BESIDE).max(s.page.body)..to)
+    };
     let names = s
         .first(
             "authors",
@@ -81,7 +90,10 @@ pub(super) fn find(s: &Sources<'_>) -> Vec<String> {
             ],
         )
         .unwrap_or_default();
-    let names = more_of(names, &[&marked, &|| line().unwrap_or_default(), &|| label().unwrap_or_default()]);
+    let is_whole = names.iter().all(|name| is_full(name));
+    // The lines are dear, and say more than a full name only seldom.
+    let in_lines = || if is_whole { Vec::new() } else { line().or_else(label).unwrap_or_default() };
+    let names = more_of(names, &[&beside_heading, &in_lines]);
     let mut out: Vec<String> = Vec::new();
     for name in names {
         if !out.iter().any(|n| n.eq_ignore_ascii_case(&name)) && out.len() < MAX_AUTHORS {
@@ -327,7 +339,7 @@ fn author_rank(page: &Page<'_>, id: u32) -> Option<u8> {
             value.split_ascii_whitespace().any(|word| is(word, &["author"])).then_some(0)
         }
         local_name!("rel") => value.split_ascii_whitespace().any(|word| is(word, &["author"])).then_some(1),
-        local_name!("class") => {
+        local_name!("class") if may_name_author(value) => {
             let mut words = value.split(|c: char| !c.is_alphanumeric()).map(end_of_camel_case);
             words.any(|word| is(word, &["byline", "author", "authors", "authorname"])).then_some(2)
         }
@@ -335,6 +347,15 @@ fn author_rank(page: &Page<'_>, id: u32) -> Option<u8> {
         _ => None,
     };
     page.dom.attrs(id).filter_map(ranked).min()
+}
+
+/// The letters of "author" or "byline" are in the value, but for the first, in any case.
+fn may_name_author(value: &str) -> bool {
+    value.as_bytes().windows("uthor".len()).any(|part| match part[0] | 0x20 {
+        b'u' => part.eq_ignore_ascii_case(b"uthor"),
+        b'y' => part.eq_ignore_ascii_case(b"yline"),
+        _ => false,
+    })
 }
 
 /// The last word of a name such as `documentAuthor`; of `postAuthorName` the last two.
@@ -355,18 +376,18 @@ fn is_profile(page: &Page<'_>, href: &str) -> bool {
 }
 
 /// `rel=author`, `itemprop=author`, classes that say byline or author, and links to an author's page.
-fn visible(s: &Sources<'_>) -> Vec<String> {
+fn visible(s: &Sources<'_>, range: Range<u32>) -> Vec<String> {
     let page = s.page;
     let dom = &page.dom;
     let mut best: Option<(u8, u32, Vec<String>)> = None;
-    for id in page.body..dom.end(page.body) {
+    for id in range {
         if page.budget.is_over() {
             break;
         }
-        if dom.tag(id) == Tag::Text || !page.is_visible(id) {
+        if dom.tag(id) == Tag::Text || page.amount(id).chars > 100 {
             continue;
         }
-        let Some(rank) = author_rank(page, id) else { continue };
+        let Some(rank) = author_rank(page, id).filter(|_| page.is_visible(id)) else { continue };
         let goes_on = matches!(&best, Some((r, first, _)) if *r == rank && are_close(page, *first, id));
         let taken = best.as_ref().is_some_and(|(r, ..)| *r <= rank);
         if taken && !goes_on

@@ -20,12 +20,16 @@ fn pieces(line: &str) -> impl Iterator<Item = &str> {
 /// The names behind a word such as "by"; `strong` leaves out prepositions, which begin other lines as well.
 fn after_word(s: &Sources<'_>, line: &str, strong: bool) -> Vec<String> {
     let words = &s.page.rules.boilerplate.author_words;
-    let is_strong = |word: &&String| !strong || word.ends_with(':') || word.trim_end().contains(' ');
-    let rest = words.iter().filter(is_strong).find_map(|word| {
+    let rest = words.iter().filter(|word| !strong || is_strong(word)).find_map(|word| {
         let head = line.get(..word.len())?;
         (head.to_lowercase() == **word).then(|| line[word.len()..].trim_start_matches([':', '：', ' ']))
     });
     rest.map(|rest| list(s, rest)).unwrap_or_default()
+}
+
+/// The word is a label or a phrase; a preposition begins other lines as well.
+fn is_strong(word: &str) -> bool {
+    word.ends_with(':') || word.trim_end().contains(' ')
 }
 
 /// The names of a list, up to the first part that is none.
@@ -98,18 +102,27 @@ const ELSEWHERE: Roles = Roles::COMMENTS
 /// The names in a short line anywhere that begins with a label ("Author:", "written by"), or in the text behind such a label.
 pub(super) fn labelled(s: &Sources<'_>) -> Vec<String> {
     let (page, dom) = (s.page, &s.page.dom);
-    let words = &page.rules.boilerplate.author_words;
-    let mut starts = [false; 256];
-    for byte in words.iter().filter_map(|word| word.bytes().next()) {
-        starts[usize::from(byte)] = true;
-        starts[usize::from(byte.to_ascii_uppercase())] = true;
+    // The strong words by their first byte: few texts begin with one.
+    let mut words: Vec<Vec<&str>> = vec![Vec::new(); 256];
+    for word in page.rules.boilerplate.author_words.iter().filter(|word| is_strong(word)) {
+        let first = word.bytes().next().unwrap_or_default();
+        words[usize::from(first)].push(word.trim_end());
+        if first.is_ascii_lowercase() {
+            words[usize::from(first.to_ascii_uppercase())].push(word.trim_end());
+        }
     }
-    // Capitals of other scripts differ in their last byte only, or in both.
-    starts[0xd0] = true;
+    let begins = |text: &str, word: &str| {
+        text.get(..word.len()).is_some_and(|head| {
+            head.eq_ignore_ascii_case(word) || !head.is_ascii() && head.to_lowercase() == word
+        })
+    };
     let may_begin = |id: &u32| {
-        dom.tag(*id) == Tag::Text
-            && (MIN_LABEL..=MAX_LINE).contains(&page.amount(*id).chars)
-            && dom.text(*id).trim_start().bytes().next().is_some_and(|byte| starts[usize::from(byte)])
+        let is_line = dom.tag(*id) == Tag::Text && (MIN_LABEL..=MAX_LINE).contains(&page.amount(*id).chars);
+        is_line && {
+            let text = dom.text(*id).trim_start();
+            let first = text.bytes().next().unwrap_or_default();
+            words[usize::from(first)].iter().any(|word| begins(text, word))
+        }
     };
     let lines = (page.body..dom.end(page.body)).take_while(|_| !page.budget.is_over()).filter(may_begin);
     let mut found = lines.filter(|id| page.is_visible(*id)).filter_map(|id| {

@@ -115,10 +115,14 @@ fn labelled(
     };
     // "Published", and the date in the next cell or element.
     let behind_label = |id: u32| {
+        if page.amount(id).chars > MAX_DATE {
+            return None;
+        }
         let from = id.saturating_sub(LABEL_STEPS).max(page.body);
         let is_text =
             |id: &u32| dom.tag(*id) == Tag::Text && page.is_visible(*id) && page.amount(*id).chars > 0;
-        let label = text::fold(dom.text((from..id).rev().find(is_text)?)).to_lowercase();
+        let label = (from..id).rev().find(is_text).filter(|label| page.amount(*label).chars <= MAX_DATE)?;
+        let label = text::fold(dom.text(label)).to_lowercase();
         let bare = label.trim_end_matches([':', '：', ' ']);
         let is_label = |word: &String| word.trim_end_matches(':') == bare;
         let line = format!("{label} {}", text::fold(dom.text(id)));
@@ -164,14 +168,46 @@ fn before_change(s: &Sources<'_>, stamped: &str, order: Order) -> Option<String>
     let modified = modified_in_data(s, order)?.1;
     let day = |date: &str| text::head(date, DAY).to_owned();
     let is_late = day(stamped) >= day(&modified);
-    let words: Vec<String> =
-        s.page.rules.dates.published_words.iter().filter(|word| word.len() > MIN_WORD).cloned().collect();
-    let found = || labelled(s, &words, &|_| true, &near::is_elsewhere, order);
-    is_late.then(found)?.filter(|found| day(found) < day(stamped))
+    is_late.then(|| line_on_publication(s, order))?.filter(|found| day(found) < day(stamped))
+}
+
+/// The date of the first short line that begins with a long word for publication.
+fn line_on_publication(s: &Sources<'_>, order: Order) -> Option<String> {
+    let (page, dom, rules) = (s.page, &s.page.dom, &s.page.rules.dates);
+    let words: Vec<&String> = rules.published_words.iter().filter(|word| word.len() > MIN_WORD).collect();
+    let begins = |word: &&String, text: &str| {
+        let is_word =
+            |head: &str| head.eq_ignore_ascii_case(word) || !head.is_ascii() && head.to_lowercase() == **word;
+        text.get(..word.len()).is_some_and(is_word)
+    };
+    let may_begin = |id: &u32| {
+        dom.tag(*id) == Tag::Text && (MIN_WORD as u32..=MAX_LABELLED).contains(&page.amount(*id).chars) && {
+            let text = dom.text(*id).trim_start();
+            words.iter().any(|word| begins(word, text))
+        }
+    };
+    (page.body..dom.end(page.body)).filter(may_begin).filter(|id| page.is_visible(*id)).find_map(|id| {
+        let parse = |text: &str| dates::parse(rules, &text::fold(text), order);
+        let block = || {
+            let block = dom.ancestors(id).find(|up| dom.tag(*up).is_block())?;
+            (page.amount(block).chars <= MAX_LABELLED).then(|| parse(&page.visible_text(block)))?
+        };
+        let next = || {
+            let mut texts =
+                (id + 1..dom.end(page.body).min(id + LABEL_STEPS)).filter(|id| dom.tag(*id) == Tag::Text);
+            let text = texts.find(|id| page.is_visible(*id) && page.amount(*id).chars > 0)?;
+            (page.amount(text).chars <= MAX_DATE).then(|| parse(dom.text(text)))?
+        };
+        let found = parse(dom.text(id)).or_else(block).or_else(next)?;
+        (!near::is_elsewhere(page, id)).then_some(found)
+    })
 }
 
 /// Shorter words stand in front of other dates as well (bytes): "date", "post".
 const MIN_WORD: usize = 8;
+
+/// A longer text is no bare date, and no label of one (characters).
+const MAX_DATE: u32 = 40;
 
 /// Nodes in front of a date in which its label is looked for.
 const LABEL_STEPS: u32 = 10;
@@ -195,8 +231,17 @@ const DATELINES: usize = 3;
 fn sentence(s: &Sources<'_>, order: Order) -> Option<String> {
     let (page, dom) = (s.page, &s.page.dom);
     let rules = &page.rules.dates;
+    let mut starts = [false; 256];
+    for byte in rules.published_sentences.iter().filter_map(|start| start.bytes().next()) {
+        starts[usize::from(byte)] = true;
+        starts[usize::from(byte.to_ascii_uppercase())] = true;
+    }
+    // Capitals of other scripts may differ in this byte.
+    (0x80..256).for_each(|byte| starts[byte] = true);
+    let first = |id: u32| dom.text(id).trim_start().bytes().next().unwrap_or_default();
     let may_hold = |id: &u32| {
         dom.tag(*id) == Tag::Text
+            && starts[usize::from(first(*id))]
             && (MIN_SENTENCE..=MAX_STAMP).contains(&page.amount(*id).chars)
             && dom.text(*id).bytes().any(|byte| byte.is_ascii_digit())
     };
