@@ -256,10 +256,8 @@ pub(super) fn clean(s: &Sources<'_>, name: &str) -> Option<String> {
     let folded = text::fold(name);
     let mut name = folded.as_str();
     for prefix in &s.page.rules.boilerplate.author_words {
-        if let Some(head) = name.get(..prefix.len())
-            && head.to_lowercase() == *prefix
-        {
-            name = name[prefix.len()..].trim_start_matches([':', '：', ' ']);
+        if let Some(rest) = bylines::behind(name, prefix) {
+            name = rest.trim_start_matches([':', '：', ' ']);
         }
     }
     // "Name on 5 March", "Name5/3/2024": the name ends where the date begins.

@@ -20,11 +20,18 @@ fn pieces(line: &str) -> impl Iterator<Item = &str> {
 /// The names behind a word such as "by"; `strong` leaves out prepositions, which begin other lines as well.
 fn after_word(s: &Sources<'_>, line: &str, strong: bool) -> Vec<String> {
     let words = &s.page.rules.boilerplate.author_words;
-    let rest = words.iter().filter(|word| !strong || is_strong(word)).find_map(|word| {
-        let head = line.get(..word.len())?;
-        (head.to_lowercase() == **word).then(|| line[word.len()..].trim_start_matches([':', '：', ' ']))
-    });
+    let mut words = words.iter().filter(|word| !strong || is_strong(word));
+    let rest = words.find_map(|word| Some(behind(line, word)?.trim_start_matches([':', '：', ' '])));
     rest.map(|rest| list(s, rest)).unwrap_or_default()
+}
+
+/// The text behind a word in lower case that it begins with in any case.
+pub(super) fn behind<'a>(text: &'a str, word: &str) -> Option<&'a str> {
+    let head = text.get(..word.len())?;
+    // Most texts differ in the first byte; a text in another script needs a copy.
+    let is_word = head.eq_ignore_ascii_case(word)
+        || !head.is_ascii() && !word.is_ascii() && head.to_lowercase() == word;
+    is_word.then(|| &text[word.len()..])
 }
 
 /// The word is a label or a phrase; a preposition begins other lines as well.
@@ -111,17 +118,12 @@ pub(super) fn labelled(s: &Sources<'_>) -> Vec<String> {
             words[usize::from(first.to_ascii_uppercase())].push(word.trim_end());
         }
     }
-    let begins = |text: &str, word: &str| {
-        text.get(..word.len()).is_some_and(|head| {
-            head.eq_ignore_ascii_case(word) || !head.is_ascii() && head.to_lowercase() == word
-        })
-    };
     let may_begin = |id: &u32| {
         let is_line = dom.tag(*id) == Tag::Text && (MIN_LABEL..=MAX_LINE).contains(&page.amount(*id).chars);
         is_line && {
             let text = dom.text(*id).trim_start();
             let first = text.bytes().next().unwrap_or_default();
-            words[usize::from(first)].iter().any(|word| begins(text, word))
+            words[usize::from(first)].iter().any(|word| behind(text, word).is_some())
         }
     };
     let lines = (page.body..dom.end(page.body)).take_while(|_| !page.budget.is_over()).filter(may_begin);

@@ -1,6 +1,6 @@
 //! When a page was published and last changed.
 
-use super::{Order, Sources, dates, jsonld, near};
+use super::{Order, Sources, bylines, dates, jsonld, near};
 use crate::{
     dom::Tag,
     page::Page,
@@ -53,13 +53,10 @@ pub(super) fn published(s: &Sources<'_>, order: Order) -> Option<String> {
             ("a line near the heading", &|| s.near().iter().find_map(|line| dated_line(s, line, order))),
             ("the start of a paragraph below the heading", &|| dateline(s, order)),
             ("a line that calls itself a date of publication", &|| {
-                labelled(s, &rules.published_words, &|_| true, &near::is_elsewhere, order)
+                labelled(s, &rules.published_words, &|_| true, true, order)
             }),
             ("a sentence on the page's publication", &|| sentence(s, order)),
             ("the first date of a post", &|| posted(s, false, order)),
-            ("a line beside the text that calls itself a date of publication", &|| {
-                labelled(s, &rules.published_words, &|_| true, &is_of_others, order)
-            }),
             ("the only day in the page's time elements", &|| only_time(s, order)),
             ("the only date there is, of the last change", &|| changed(s, order)),
         ],
@@ -98,12 +95,13 @@ fn changed(s: &Sources<'_>, order: Order) -> Option<String> {
     shown_change(s, order, &is_newer).or_else(near).or_else(|| Some(modified_in_data(s, order)?.1))
 }
 
-/// A short line anywhere, or a part of one, that begins with one of the words, is accepted and holds a date.
+/// A short line anywhere, or a part of one, that begins with one of the words, is accepted and holds a date; last, if wanted, one beside the
+/// text.
 fn labelled(
     s: &Sources<'_>,
     words: &[String],
     accept: &dyn Fn(&str) -> bool,
-    is_elsewhere: &dyn Fn(&Page<'_>, u32) -> bool,
+    beside: bool,
     order: Order,
 ) -> Option<String> {
     let page = s.page;
@@ -128,15 +126,23 @@ fn labelled(
         let line = format!("{label} {}", text::fold(dom.text(id)));
         words.iter().any(is_label).then(|| dated(&line))?
     };
-    s.numbered().iter().find_map(|&id| {
+    let mut other = None;
+    let found = s.numbered().iter().find_map(|&id| {
         let whole = || {
             let block = dom.ancestors(id).find(|up| dom.tag(*up).is_block())?;
             let is_line = page.amount(block).chars <= MAX_LABELLED;
             is_line.then(|| dated(&text::fold(&page.visible_text(block))))?
         };
         let found = dated(&text::fold(dom.text(id))).or_else(whole).or_else(|| behind_label(id))?;
-        (!is_elsewhere(page, id)).then_some(found)
-    })
+        if !near::is_elsewhere(page, id) {
+            return Some(found);
+        }
+        if beside && other.is_none() && !is_of_others(page, id) {
+            other = Some(found);
+        }
+        None
+    });
+    found.or(other)
 }
 
 /// The element stands among comments, teasers of other pages or menus; what stands beside the text may speak of it.
@@ -175,15 +181,10 @@ fn before_change(s: &Sources<'_>, stamped: &str, order: Order) -> Option<String>
 fn line_on_publication(s: &Sources<'_>, order: Order) -> Option<String> {
     let (page, dom, rules) = (s.page, &s.page.dom, &s.page.rules.dates);
     let words: Vec<&String> = rules.published_words.iter().filter(|word| word.len() > MIN_WORD).collect();
-    let begins = |word: &&String, text: &str| {
-        let is_word =
-            |head: &str| head.eq_ignore_ascii_case(word) || !head.is_ascii() && head.to_lowercase() == **word;
-        text.get(..word.len()).is_some_and(is_word)
-    };
     let may_begin = |id: &u32| {
         dom.tag(*id) == Tag::Text && (MIN_WORD as u32..=MAX_LABELLED).contains(&page.amount(*id).chars) && {
             let text = dom.text(*id).trim_start();
-            words.iter().any(|word| begins(word, text))
+            words.iter().any(|word| bylines::behind(text, word).is_some())
         }
     };
     (page.body..dom.end(page.body)).filter(may_begin).filter(|id| page.is_visible(*id)).find_map(|id| {
@@ -311,7 +312,7 @@ fn shown_change(s: &Sources<'_>, order: Order, accept: &dyn Fn(&str) -> bool) ->
             && accept(line)
     };
     let near = || s.near().iter().filter(is_line).find_map(|line| dates::parse(rules, line, order));
-    let labelled = || labelled(s, &rules.modified_words, accept, &near::is_elsewhere, order);
+    let labelled = || labelled(s, &rules.modified_words, accept, false, order);
     times.find_map(|id| stamp(s, id, order)).or_else(labelled).or_else(near)
 }
 
