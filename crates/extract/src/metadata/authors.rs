@@ -366,11 +366,11 @@ fn end_of_camel_case(name: &str) -> &str {
 
 /// The address of a link is that of an author's page: `/author/jane-holm`.
 fn is_profile(page: &Page<'_>, href: &str) -> bool {
-    let path = href.split(['?', '#']).next().unwrap_or_default();
+    let end = href.bytes().position(|byte| matches!(byte, b'?' | b'#')).unwrap_or(href.len());
+    let mut segments = href[..end].trim_end_matches('/').rsplit('/');
     let words = &page.rules.boilerplate.author_paths;
-    let mut segments =
-        path.split('/').skip_while(|part| !words.iter().any(|word| part.eq_ignore_ascii_case(word)));
-    segments.next().is_some() && segments.next().is_some_and(|name| !name.is_empty())
+    let is_word = |part: &str| words.iter().any(|word| part.eq_ignore_ascii_case(word));
+    segments.next().is_some_and(|name| !name.is_empty()) && segments.take(2).any(is_word)
 }
 
 /// `rel=author`, `itemprop=author`, classes that say byline or author, and links to an author's page.

@@ -120,11 +120,12 @@ fn labelled(
         let is_text =
             |id: &u32| dom.tag(*id) == Tag::Text && page.is_visible(*id) && page.amount(*id).chars > 0;
         let label = (from..id).rev().find(is_text).filter(|label| page.amount(*label).chars <= MAX_DATE)?;
-        let label = text::fold(dom.text(label)).to_lowercase();
-        let bare = label.trim_end_matches([':', '：', ' ']);
-        let is_label = |word: &String| word.trim_end_matches(':') == bare;
-        let line = format!("{label} {}", text::fold(dom.text(id)));
-        words.iter().any(is_label).then(|| dated(&line))?
+        let label = dom.text(label).trim();
+        let is_label = |word: &String| {
+            let rest = bylines::behind(label, word.trim_end_matches(':'));
+            rest.is_some_and(|rest| rest.trim_matches([':', '：', ' ']).is_empty())
+        };
+        words.iter().any(is_label).then(|| dated(&text::fold(&format!("{label} {}", dom.text(id)))))?
     };
     let mut other = None;
     let found = s.numbered().iter().find_map(|&id| {
@@ -181,11 +182,16 @@ fn before_change(s: &Sources<'_>, stamped: &str, order: Order) -> Option<String>
 fn line_on_publication(s: &Sources<'_>, order: Order) -> Option<String> {
     let (page, dom, rules) = (s.page, &s.page.dom, &s.page.rules.dates);
     let words: Vec<&String> = rules.published_words.iter().filter(|word| word.len() > MIN_WORD).collect();
+    let starts = starts(words.iter().copied());
+    let first = |id: u32| dom.text(id).trim_start().bytes().next().unwrap_or_default();
     let may_begin = |id: &u32| {
-        dom.tag(*id) == Tag::Text && (MIN_WORD as u32..=MAX_LABELLED).contains(&page.amount(*id).chars) && {
-            let text = dom.text(*id).trim_start();
-            words.iter().any(|word| bylines::behind(text, word).is_some())
-        }
+        dom.tag(*id) == Tag::Text
+            && starts[usize::from(first(*id))]
+            && (MIN_WORD as u32..=MAX_LABELLED).contains(&page.amount(*id).chars)
+            && {
+                let text = dom.text(*id).trim_start();
+                words.iter().any(|word| bylines::behind(text, word).is_some())
+            }
     };
     (page.body..dom.end(page.body)).filter(may_begin).filter(|id| page.is_visible(*id)).find_map(|id| {
         let parse = |text: &str| dates::parse(rules, &text::fold(text), order);
@@ -232,13 +238,7 @@ const DATELINES: usize = 3;
 fn sentence(s: &Sources<'_>, order: Order) -> Option<String> {
     let (page, dom) = (s.page, &s.page.dom);
     let rules = &page.rules.dates;
-    let mut starts = [false; 256];
-    for byte in rules.published_sentences.iter().filter_map(|start| start.bytes().next()) {
-        starts[usize::from(byte)] = true;
-        starts[usize::from(byte.to_ascii_uppercase())] = true;
-    }
-    // Capitals of other scripts may differ in this byte.
-    (0x80..256).for_each(|byte| starts[byte] = true);
+    let starts = starts(&rules.published_sentences);
     let first = |id: u32| dom.text(id).trim_start().bytes().next().unwrap_or_default();
     let may_hold = |id: &u32| {
         dom.tag(*id) == Tag::Text
@@ -252,6 +252,18 @@ fn sentence(s: &Sources<'_>, order: Order) -> Option<String> {
         let begins = rules.published_sentences.iter().any(|start| lower.starts_with(start.as_str()));
         (begins && page.is_visible(id)).then(|| dates::parse(rules, &line, order))?
     })
+}
+
+/// By first byte: one of the words may begin with it, in any case.
+fn starts<'a>(words: impl IntoIterator<Item = &'a String>) -> [bool; 256] {
+    let mut starts = [false; 256];
+    for byte in words.into_iter().filter_map(|word| word.bytes().next()) {
+        starts[usize::from(byte)] = true;
+        starts[usize::from(byte.to_ascii_uppercase())] = true;
+    }
+    // Capitals of other scripts may differ in this byte.
+    starts[0x80..].fill(true);
+    starts
 }
 
 /// A shorter text is no sentence (characters).
