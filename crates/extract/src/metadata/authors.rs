@@ -38,12 +38,7 @@ pub(super) fn find(s: &Sources<'_>) -> Vec<String> {
             |name: &&str| some(s.metas.all(name).flat_map(split).filter_map(|n| clean(s, &n)).collect());
         METAS.iter().find_map(named)
     };
-    let label = || {
-        let label = s.metas.get("twitter:label1")?;
-        let named =
-            text::fold_lower(label).starts_with("written by").then(|| s.metas.get("twitter:data1"))??;
-        clean(s, named).map(|name| vec![name])
-    };
+    let label = || written_by(s);
     let line = || some(s.near().iter().map(|line| bylines::names(s, line)).find(|names| !names.is_empty())?);
     let beside_date =
         || s.near().iter().find_map(|line| bylines::beside_date(s, line)).map(|name| vec![name]);
@@ -94,6 +89,18 @@ pub(super) fn find(s: &Sources<'_>) -> Vec<String> {
     // The lines are dear, and say more than a full name only seldom.
     let in_lines = || if is_whole { Vec::new() } else { line().or_else(label).unwrap_or_default() };
     let names = more_of(names, &[&beside_heading, &in_lines]);
+    distinct(names)
+}
+
+/// The author that previews of the page show.
+fn written_by(s: &Sources<'_>) -> Option<Vec<String>> {
+    let label = s.metas.get("twitter:label1")?;
+    let named = text::fold_lower(label).starts_with("written by").then(|| s.metas.get("twitter:data1"))??;
+    clean(s, named).map(|name| vec![name])
+}
+
+/// Each name once, and no more than [`MAX_AUTHORS`].
+fn distinct(names: Vec<String>) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     for name in names {
         if !out.iter().any(|n| n.eq_ignore_ascii_case(&name)) && out.len() < MAX_AUTHORS {
@@ -359,7 +366,7 @@ fn may_name_author(value: &str) -> bool {
 /// The last word of a name such as `documentAuthor`; of `postAuthorName` the last two.
 fn end_of_camel_case(name: &str) -> &str {
     let starts = |(at, c): &(usize, char)| c.is_uppercase() && name[..*at].ends_with(char::is_lowercase);
-    let last = |name: &str| name.char_indices().filter(starts).last().map_or(0, |(at, _)| at);
+    let last = |name: &str| name.char_indices().rfind(starts).map_or(0, |(at, _)| at);
     let at = last(name);
     if name[at..].eq_ignore_ascii_case("name") { &name[last(&name[..at])..] } else { &name[at..] }
 }
@@ -397,12 +404,10 @@ fn visible(s: &Sources<'_>, range: Range<u32>) -> Vec<String> {
         }
         let names = names_in(s, id);
         match &mut best {
-            Some((_, _, list)) if goes_on => {
-                if list.iter().chain(&names).all(|name| is_full(name)) {
-                    list.extend(names);
-                }
+            Some((_, _, list)) if goes_on && list.iter().chain(&names).all(|name| is_full(name)) => {
+                list.extend(names);
             }
-            _ if !names.is_empty() => best = Some((rank, id, names)),
+            _ if !goes_on && !names.is_empty() => best = Some((rank, id, names)),
             _ => {}
         }
     }

@@ -56,17 +56,12 @@ pub(super) fn find(s: &Sources<'_>, site: Option<&str>) -> Option<String> {
         (None, None) => "the title element",
     };
     let headings = headings(s, &seen, sites);
-    let agreeing = headings
-        .iter()
-        .map(|heading| (named.iter().map(|name| shared(heading, name)).fold(0.0, f32::max), heading))
-        .filter(|(share, _)| *share >= AGREES)
-        // Among those that agree as much, the longest says most; among equals the first.
-        .reduce(|best, next| if both(&named, next.1) > both(&named, best.1) { next } else { best });
+    let agreeing = agreeing(&headings, &named);
     let told = |title: String, source: &'static str| {
         s.page.trace.source("title", source);
         Some(title)
     };
-    if let Some((_, heading)) = agreeing {
+    if let Some(heading) = agreeing {
         let within = seen.iter().find(|h| h.text == *heading).and_then(|h| part_of(s, h, &named, sites));
         let source = match within {
             Some(_) => "the part of the heading that the page's data names",
@@ -91,6 +86,16 @@ pub(super) fn find(s: &Sources<'_>, site: Option<&str>) -> Option<String> {
             told(first.text.clone(), "the first heading of a lower level, as the page's data has no title")
         }
     }
+}
+
+/// The heading that agrees with a name of the page, and of several the one nearest to one.
+fn agreeing<'a>(headings: &'a [String], named: &[String]) -> Option<&'a String> {
+    let share = |heading: &str| named.iter().map(|name| shared(heading, name)).fold(0.0, f32::max);
+    headings
+        .iter()
+        .filter(|heading| share(heading) >= AGREES)
+        // Among equals the first.
+        .reduce(|best, next| if both(named, next) > both(named, best) { next } else { best })
 }
 
 /// A name of the page in its data that an element of the heading ends with or begins behind: what else stands in the heading is a
