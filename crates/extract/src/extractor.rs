@@ -207,7 +207,8 @@ impl PageExtractor {
         budget.go_on()?;
         let words = extraction.signals.body_word_count;
         let (outbound, outbound_distinct) = (links.outbound, links.outbound_distinct);
-        let counted = score::Counted { dated: collected.dated, outbound, outbound_distinct, words };
+        let (dated, credited) = (collected.dated, collected.credited);
+        let counted = score::Counted { dated, credited, outbound, outbound_distinct, words };
         let score = score::score(page, &extraction.metadata, counted);
         extraction.article_score = score;
         let likeness = score::likeness(page, &extraction.metadata, score, counted);

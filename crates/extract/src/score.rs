@@ -10,6 +10,8 @@ use url::Url;
 pub(crate) struct Counted {
     /// A meta element holds a date, or `datePublished` in JSON-LD does.
     pub(crate) dated: bool,
+    /// The data, a mark or a byline names an author.
+    pub(crate) credited: bool,
     /// Link elements to other hosts.
     pub(crate) outbound: usize,
     /// The same, each URL once.
@@ -95,7 +97,7 @@ fn is_author_listing(path: &str) -> bool {
 }
 
 fn content_score(page: &Page<'_>, metadata: &PageMetadata, counted: Counted, sum: &mut Sum<'_>) {
-    let Counted { dated, outbound, words, .. } = counted;
+    let Counted { dated, credited, outbound, words, .. } = counted;
     let rules = &page.rules.score.content;
     let dom = &page.dom;
     let many = words > rules.words_many;
@@ -104,7 +106,7 @@ fn content_score(page: &Page<'_>, metadata: &PageMetadata, counted: Counted, sum
     sum.add(words < rules.words_few, rules.words_few_points, "few words");
     let all = || page.body..dom.end(page.body);
     sum.add(all().filter(|id| dom.tag(*id) == Tag::H1).count() == 1, rules.one_h1, "exactly one h1");
-    sum.add(!metadata.authors.is_empty(), rules.author, "an author");
+    sum.add(credited, rules.author, "an author");
     sum.add(dated, rules.published, "a date in a meta element, or datePublished in JSON-LD");
     let typed = metadata.json_ld_types.iter().any(|t| rules.json_ld_types.contains(t));
     sum.add(typed, rules.json_ld, "a JSON-LD type of articles");

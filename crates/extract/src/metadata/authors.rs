@@ -42,7 +42,7 @@ pub(super) fn find(s: &Sources<'_>) -> Vec<String> {
     let line = || some(s.near().iter().map(|line| bylines::names(s, line)).find(|names| !names.is_empty())?);
     let beside_date =
         || s.near().iter().find_map(|line| bylines::beside_date(s, line)).map(|name| vec![name]);
-    let labelled = || some(bylines::labelled(s));
+    let labelled = || some(bylines::labelled(s)).inspect(|_| s.by_label.set(true));
     let signature = || bylines::signature(s).map(|name| vec![name]);
     // The name of the site, or of an organization that is not the one of a person, stands back behind a byline.
     let person = |names: Vec<String>| names.iter().any(|name| !is_publisher(s, name)).then_some(names);

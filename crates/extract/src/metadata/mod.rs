@@ -15,7 +15,7 @@ use crate::{dom::Tag, links::tokens, page::Page, text};
 use crawl_model::{Hreflang, PageMetadata};
 use html5ever::local_name;
 use serde_json::Value;
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 
 /// Lists of keywords, breadcrumbs and the like are cut here.
 const MAX_LIST: usize = 64;
@@ -71,6 +71,8 @@ pub(crate) struct Collected {
     pub(crate) metadata: PageMetadata,
     /// A meta element holds a date, or `datePublished` of the page's JSON-LD does.
     pub(crate) dated: bool,
+    /// The data, a mark or a byline names an author; a label somewhere on the page says less about its kind.
+    pub(crate) credited: bool,
     /// The page says that it is free to read, or that it is not.
     pub(crate) accessible: Option<bool>,
 }
@@ -84,6 +86,8 @@ pub(crate) struct Sources<'a> {
     /// The object that describes the page: an article before a product, a product before a web page.
     pub(crate) main: Option<&'a Value>,
     near: OnceCell<Vec<String>>,
+    /// The authors come from a label somewhere on the page.
+    by_label: Cell<bool>,
     numbered: OnceCell<Vec<u32>>,
 }
 
@@ -158,7 +162,16 @@ pub(crate) fn collect(page: &Page<'_>, json: &JsonLd) -> Collected {
         .iter()
         .find_map(|group| nodes.iter().copied().find(|node| types(node).iter().any(|t| group.contains(t))));
     let (near, numbered) = (OnceCell::new(), OnceCell::new());
-    let sources = Sources { page, metas: Metas::of(page), json, nodes, main, near, numbered };
+    let sources = Sources {
+        page,
+        metas: Metas::of(page),
+        json,
+        nodes,
+        main,
+        near,
+        by_label: Cell::new(false),
+        numbered,
+    };
     let s = &sources;
     let site_name = site_name(s);
     let language = language(s);
@@ -196,7 +209,8 @@ pub(crate) fn collect(page: &Page<'_>, json: &JsonLd) -> Collected {
         Value::String(text) => Some(!text.trim().to_ascii_lowercase().ends_with("false")),
         _ => None,
     });
-    Collected { metadata, dated: published::is_declared(s, order), accessible }
+    let credited = !metadata.authors.is_empty() && !s.by_label.get();
+    Collected { metadata, dated: published::is_declared(s, order), credited, accessible }
 }
 
 fn non_empty(text: &str) -> Option<String> {
