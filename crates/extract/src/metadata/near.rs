@@ -75,12 +75,19 @@ pub(super) fn in_posts<'a>(s: &'a Sources<'_>, wanted: Part, thread: bool) -> im
                 .any(|part| platforms.thread_words.iter().any(|word| word.eq_ignore_ascii_case(part)))
         });
     let in_post = move |index: u16, id: u32| {
-        let is_post = |up: u32| page.parts.contains(&(Part::Post, index, up));
+        // The parts stand in document order.
+        let of = |up: u32| page.parts[page.parts.partition_point(|(.., at)| *at < up)..].iter();
+        let is_post = |up: u32| {
+            of(up).take_while(|(.., at)| *at == up).any(|(part, of, _)| *part == Part::Post && *of == index)
+        };
         !platforms.forum[index as usize].generic && page.dom.ancestors(id).any(is_post)
     };
-    let parts = page.parts.iter().filter(move |(part, ..)| *part == wanted);
+    let parts = page.parts.iter().filter(move |(part, ..)| *part == wanted).take(MAX_PARTS);
     parts.filter(move |(_, index, id)| is_called_thread || in_post(*index, *id)).map(|(.., id)| *id)
 }
+
+/// Authors or dates of posts that are looked at.
+const MAX_PARTS: usize = 200;
 
 /// The short lines, nearest to the heading first: those behind it, then those in front.
 pub(super) fn lines(page: &Page<'_>) -> Vec<String> {
