@@ -6,12 +6,11 @@ use crate::{
     budget::Budget,
     dom::{Dom, NONE, Tag},
     explain::Trace,
-    rules::{Hit, OnHost, Part, Roles, Rules},
+    rules::{Hit, KnownNames, OnHost, Part, Roles, Rules, SeenClasses},
     text,
 };
 use html5ever::local_name;
-use rustc_hash::FxHasher;
-use std::{collections::HashSet, hash::Hasher, ops::Range};
+use std::{collections::HashSet, ops::Range};
 use url::Url;
 
 /// Why a node is not part of what a reader sees.
@@ -172,8 +171,9 @@ impl<'a> Page<'a> {
 
     /// Roles, matches of selectors, and what is gone with everything below it.
     fn look_at_elements(&mut self) {
-        // Class attributes repeat, ids do not. One slot a hash: colliding classes are looked up again, no more.
-        let mut seen: [(&str, Roles); 256] = [("", Roles::NONE); 256];
+        // Class attributes repeat, ids do not.
+        let mut seen = KnownNames::default();
+        let mut classes = SeenClasses::default();
         let (controlled, lists, budget) = (controlled(&self.dom), self.lists(), self.budget);
         for id in (1..self.dom.len()).take_while(|_| !budget.is_over()) {
             let at = id as usize;
@@ -187,11 +187,7 @@ impl<'a> Page<'a> {
             }
             let (mut gone, class, own_id) = by_attributes(&self.dom, id);
             if !class.is_empty() {
-                let slot = &mut seen[slot_of(class)];
-                if slot.0 != class {
-                    *slot = (class, self.rules.tokens.roles(class));
-                }
-                self.roles[at] = slot.1;
+                self.roles[at] = seen.roles(&self.rules.tokens, class);
             }
             if !own_id.is_empty() && !ids::is_slug(own_id) {
                 let roles = self.rules.tokens.roles(own_id);
@@ -203,7 +199,7 @@ impl<'a> Page<'a> {
                 gone = Gone::No;
             }
             let mut consent = false;
-            self.rules.selectors.for_matches(&self.dom, id, |hit| match hit {
+            self.rules.selectors.for_matches_in_order(&self.dom, id, &mut classes, |hit| match hit {
                 Hit::Consent(_) => consent = true,
                 Hit::Framework(index) => self.frameworks[index as usize] = true,
                 Hit::JsRoot => {
@@ -452,13 +448,6 @@ fn controlled(dom: &Dom) -> HashSet<&str> {
 /// A declarative shadow root is a template whose contents are shown.
 pub(crate) fn is_shadow(dom: &Dom, id: u32) -> bool {
     dom.tag(id) == Tag::Template && dom.attrs(id).any(|(name, _)| &**name == "shadowrootmode")
-}
-
-/// Where the roles of a class attribute are remembered.
-fn slot_of(class: &str) -> usize {
-    let mut hasher = FxHasher::default();
-    hasher.write(class.as_bytes());
-    (hasher.finish() % 256) as usize
 }
 
 fn hides(style: &str) -> bool {

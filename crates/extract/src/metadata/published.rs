@@ -4,7 +4,7 @@ use super::{Order, Sources, bylines, dates, jsonld, near};
 use crate::{
     dom::Tag,
     page::Page,
-    rules::{Part, Roles},
+    rules::{KnownNames, Part, Roles},
     text,
 };
 use html5ever::{LocalName, local_name};
@@ -409,8 +409,11 @@ fn speaks_of_change(rules: &dates::DateRules, line: &str) -> bool {
 
 /// The line, in lower case, has one of the words, at the start of a word: "date" is not found in "updated".
 fn has_word(words: &[String], line: &str) -> bool {
-    let starts = |at: usize| !line[..at].chars().next_back().is_some_and(char::is_alphabetic);
-    words.iter().any(|word| line.match_indices(word.as_str()).any(|(at, _)| starts(at)))
+    let mut in_word = false;
+    line.char_indices().any(|(at, c)| {
+        let starts = !std::mem::replace(&mut in_word, c.is_alphabetic());
+        starts && words.iter().any(|word| line[at..].starts_with(word.as_str()))
+    })
 }
 
 /// A date that a reader sees.
@@ -418,7 +421,7 @@ fn visible(s: &Sources<'_>, order: Order) -> Option<String> {
     let page = s.page;
     let dom = &page.dom;
     let rules = &page.rules.dates;
-    let mut fallback = None;
+    let (mut fallback, mut known) = (None, KnownNames::default());
     for id in page.body..dom.end(page.body) {
         if page.budget.is_over() {
             break;
@@ -429,7 +432,7 @@ fn visible(s: &Sources<'_>, order: Order) -> Option<String> {
         }
         let itemprop = dom.attr(id, &local_name!("itemprop")).unwrap_or_default();
         let is_time = tag == Tag::Time || itemprop.eq_ignore_ascii_case("datePublished");
-        let is_named = fallback.is_none() && is_named_as_date(page, id);
+        let is_named = fallback.is_none() && is_named_as_date(page, id, &mut known);
         // Last, since it is dear: all that stands above the element is looked at.
         if !is_time && !is_named || near::is_elsewhere(page, id) {
             continue;
@@ -451,10 +454,10 @@ fn visible(s: &Sources<'_>, order: Order) -> Option<String> {
 }
 
 /// A short element whose class or id speaks of a date.
-fn is_named_as_date(page: &Page<'_>, id: u32) -> bool {
-    let named = |name: LocalName| {
+fn is_named_as_date<'a>(page: &'a Page<'_>, id: u32, known: &mut KnownNames<'a>) -> bool {
+    let mut named = |name: LocalName| {
         let names = page.dom.attr(id, &name).filter(|names| !names.is_empty());
-        names.is_some_and(|names| page.rules.dates.names.roles(names).has(Roles::META))
+        names.is_some_and(|names| known.roles(&page.rules.dates.names, names).has(Roles::META))
     };
     (1..=MAX_NAMED).contains(&page.amount(id).chars)
         && (named(local_name!("class")) || named(local_name!("id")))

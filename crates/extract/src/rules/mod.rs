@@ -14,8 +14,8 @@ pub(crate) use files::{
 pub use lists::ListReport;
 pub(crate) use lists::{FilterLists, OnHost};
 pub(crate) use phrases::SignalPhrases;
-pub(crate) use selector::SelectorSet;
-pub(crate) use tokens::{Roles, TokenTable};
+pub(crate) use selector::{SeenClasses, SelectorSet};
+pub(crate) use tokens::{KnownNames, Roles, TokenTable};
 
 use aho_corasick::AhoCorasick;
 use files::Files;

@@ -105,6 +105,10 @@ pub(crate) struct Selector {
 #[derive(Clone, Debug)]
 pub(crate) struct SelectorSet<T> {
     selectors: Vec<(Selector, T)>,
+    /// By selector: the bit of a class that an element above has.
+    needs: Vec<Option<u8>>,
+    /// Classes with a bit.
+    bits: FxHashMap<String, u8>,
     by_id: FxHashMap<String, Vec<u32>>,
     by_class: FxHashMap<String, Vec<u32>>,
     by_attr: FxHashMap<LocalName, Vec<u32>>,
@@ -112,10 +116,22 @@ pub(crate) struct SelectorSet<T> {
     by_name: FxHashMap<String, Vec<u32>>,
 }
 
+/// The classes of a page's elements so far that selectors ask for above an element. A selector whose class was not seen
+/// matches nothing yet.
+pub(crate) struct SeenClasses([bool; 256]);
+
+impl Default for SeenClasses {
+    fn default() -> Self {
+        Self([false; 256])
+    }
+}
+
 impl<T> Default for SelectorSet<T> {
     fn default() -> Self {
         Self {
             selectors: Vec::new(),
+            needs: Vec::new(),
+            bits: FxHashMap::default(),
             by_id: FxHashMap::default(),
             by_class: FxHashMap::default(),
             by_attr: FxHashMap::default(),
@@ -152,17 +168,54 @@ impl<T: Copy> SelectorSet<T> {
             return Err(Refusal::Unsupported(format!("the selector \"{text}\" would match everything")));
         };
         list.push(index);
+        let above = selector.ancestors.iter().flatten().find_map(|compound| compound.classes.first());
+        let bit = above.and_then(|class| self.bit_of(class));
+        self.needs.push(bit);
         self.selectors.push((selector, payload));
         Ok(())
     }
 
+    /// The bit of a class; `None` for more classes than there are bits.
+    fn bit_of(&mut self, class: &str) -> Option<u8> {
+        let next = u8::try_from(self.bits.len()).ok();
+        self.bits.get(class).copied().or_else(|| {
+            self.bits.insert(class.to_owned(), next?);
+            next
+        })
+    }
+
     /// Hands out the payload of every selector that matches the element.
-    pub(crate) fn for_matches(&self, dom: &Dom, element: u32, mut found: impl FnMut(T)) {
-        // With the value that the selector was looked up by, if that is an attribute's: most fail there.
+    pub(crate) fn for_matches(&self, dom: &Dom, element: u32, found: impl FnMut(T)) {
+        self.check(dom, element, None, found);
+    }
+
+    /// The same, for a caller that asks for each element in document order, with one `seen` for all.
+    pub(crate) fn for_matches_in_order(
+        &self,
+        dom: &Dom,
+        element: u32,
+        seen: &mut SeenClasses,
+        found: impl FnMut(T),
+    ) {
+        if let Some(classes) = dom.attr(element, &html5ever::local_name!("class")) {
+            let bits = classes.split_ascii_whitespace().filter_map(|class| self.bits.get(class));
+            bits.for_each(|bit| seen.0[usize::from(*bit)] = true);
+        }
+        self.check(dom, element, Some(seen), found);
+    }
+
+    fn check(&self, dom: &Dom, element: u32, seen: Option<&SeenClasses>, mut found: impl FnMut(T)) {
+        // What costs least comes first: a class that was not seen, then the value that the selector was looked up by.
+        let may_match = |index: u32| match (seen, self.needs[index as usize]) {
+            (Some(seen), Some(bit)) => seen.0[usize::from(bit)],
+            _ => true,
+        };
         let mut check = |list: Option<&Vec<u32>>, value: Option<&str>| {
-            for index in list.into_iter().flatten() {
+            for index in list.into_iter().flatten().filter(|index| may_match(**index)) {
                 let (selector, payload) = &self.selectors[*index as usize];
-                if value.is_none_or(|value| selector.holds_first(value)) && selector.matches(dom, element) {
+                if value.is_none_or(|value| selector.holds_first(dom, element, value))
+                    && selector.matches(dom, element)
+                {
                     found(*payload);
                 }
             }
@@ -219,9 +272,12 @@ impl Selector {
         }
     }
 
-    /// Whether the value is one that the first attribute in the subject asks for.
-    fn holds_first(&self, value: &str) -> bool {
-        self.subject.first().and_then(|one| one.attrs.first()).is_none_or(|(_, test)| test.holds(value))
+    /// Returns true if the element has the name that the subject asks for, and the value is one that its first attribute does.
+    fn holds_first(&self, dom: &Dom, element: u32, value: &str) -> bool {
+        self.subject.first().is_none_or(|one| {
+            one.tag.as_ref().is_none_or(|tag| tag.is_of(dom, element))
+                && one.attrs.first().is_none_or(|(_, test)| test.holds(value))
+        })
     }
 
     /// Whether the selector matches the element.

@@ -1,6 +1,7 @@
 //! Words of class and id attributes, and what they say about an element.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHasher};
+use std::hash::Hasher;
 
 /// What an element's names say about it: a set of bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -182,6 +183,28 @@ impl TokenTable {
     /// The roles of the entries with a star that begin the word.
     fn begun(&self, word: &str) -> Roles {
         self.prefixes.beginning(word).fold(Roles::NONE, |all, (_, roles)| all.and(*roles))
+    }
+}
+
+/// The roles of attributes of a page that were asked for. One slot a hash: colliding attributes are looked up again, no more.
+pub(crate) struct KnownNames<'a>([(&'a str, Roles); 256]);
+
+impl Default for KnownNames<'_> {
+    fn default() -> Self {
+        Self([("", Roles::NONE); 256])
+    }
+}
+
+impl<'a> KnownNames<'a> {
+    /// [`TokenTable::roles`] of the one table that is asked.
+    pub(crate) fn roles(&mut self, table: &TokenTable, names: &'a str) -> Roles {
+        let mut hasher = FxHasher::default();
+        hasher.write(names.as_bytes());
+        let slot = &mut self.0[(hasher.finish() % 256) as usize];
+        if slot.0 != names {
+            *slot = (names, table.roles(names));
+        }
+        slot.1
     }
 }
 
