@@ -219,7 +219,7 @@ pub fn warn_of_damaged_log(dir: &Path) {
             "the write-ahead log is damaged: changes of the state behind the damage are lost, and their pages are fetched again"
         ),
         Err(error) => {
-            tracing::warn!(file = %log.display(), %error, "the write-ahead log was not checked for damage")
+            tracing::warn!(file = %log.display(), %error, "the write-ahead log was not checked for damage");
         }
     }
 }
