@@ -5,8 +5,8 @@ use crawl_extract::{count_words, reading_time_minutes};
 use crawl_fetch::OptOut;
 use crawl_model::{
     BoilerplateInfo, BoilerplateStatus, Change, CleanPage, ContentHash, CrawlRequest, ExtractedPage,
-    Extraction, Extractor, HostKey, Outcome, PageType, Record, RecordMetadata, SCHEMA_VERSION, Strategy,
-    UrlKey, Warning,
+    Extraction, Extractor, HostKey, MetadataSources, Outcome, PageType, Record, RecordMetadata,
+    SCHEMA_VERSION, Strategy, UrlKey, Warning,
 };
 use url::Url;
 
@@ -176,6 +176,11 @@ fn described(
         language_detected: metadata.language_detected,
         licence: metadata.licence,
         breadcrumbs: metadata.breadcrumbs,
+        sources: metadata.sources,
+        author_urls: metadata.author_urls,
+        section: metadata.section,
+        is_accessible_for_free: metadata.is_accessible_for_free,
+        structured: metadata.structured,
         ai_opt_out: ai_opt_out.into_iter().collect(),
         ..nothing_known(content_hash.to_string())
     };
@@ -220,6 +225,11 @@ fn nothing_known(content_hash: String) -> RecordMetadata {
         depth: 0,
         licence: None,
         breadcrumbs: Vec::new(),
+        sources: MetadataSources::default(),
+        author_urls: Vec::new(),
+        section: None,
+        is_accessible_for_free: None,
+        structured: None,
         ai_opt_out: Vec::new(),
         project: None,
         source_group: None,

@@ -284,3 +284,61 @@ fn the_only_day_in_the_time_elements_is_that_of_the_page() {
     let more = "<div class=sidebar><p><time datetime=2022-01-28>28. Januar</time></p><p><time datetime=2022-01-29>29. Januar</time></p></div>";
     assert_eq!(published("", "", &format!("{}{more}", TEXT.repeat(20))), "");
 }
+
+#[test]
+fn the_places_of_title_authors_and_dates_are_named() {
+    let html = "<head><title>Ferry in winter</title><meta name=author content='Ada Holm'>\
+        <meta property='article:published_time' content='2026-03-04'></head><body><h1>Ferry in winter</h1>\
+        <p>Last updated: 5 March 2026</p><p>The ferry leaves at noon from the old harbour.</p></body>";
+    let sources = metadata("https://holm.example/a", html).sources;
+    assert_eq!(sources.title.as_deref(), Some("heading"));
+    assert_eq!(sources.authors.as_deref(), Some("meta"));
+    assert_eq!(sources.published.as_deref(), Some("meta"));
+    assert_eq!(sources.modified.as_deref(), Some("text"));
+    let bare = metadata("https://holm.example/2026/03/04/a", "<body><p>The ferry leaves at noon.</p></body>")
+        .sources;
+    assert_eq!(bare.published.as_deref(), Some("url"));
+    assert_eq!((bare.authors, bare.modified), (None, None));
+}
+
+#[test]
+fn section_access_and_pages_of_authors_are_passed_on() {
+    let html = r#"<head><meta property="article:section" content="Harbour"><script type="application/ld+json">
+        {"@context": "https://schema.org", "@type": "NewsArticle", "headline": "Ferry", "isAccessibleForFree": "False",
+         "author": [{"@type": "Person", "name": "Ada Holm", "url": "/staff/ada"}, {"@type": "Person", "name": "Bo Lind"}]}
+        </script></head><body><h1>Ferry</h1><a rel="author" href="https://lind.example/">Bo Lind</a><p>It leaves at noon.</p></body>"#;
+    let found = metadata("https://holm.example/a", html);
+    assert_eq!(found.section.as_deref(), Some("Harbour"));
+    assert_eq!(found.is_accessible_for_free, Some(false));
+    let urls: Vec<_> = found.author_urls.iter().map(|author| (&*author.name, &*author.url)).collect();
+    assert_eq!(urls, [("Ada Holm", "https://holm.example/staff/ada"), ("Bo Lind", "https://lind.example/")]);
+}
+
+#[test]
+fn recipes_and_products_are_passed_on_as_json() {
+    let page = |data: &str| {
+        let html = format!(
+            "<head><script type='application/ld+json'>{data}</script></head><body><h1>A</h1><p>B.</p></body>"
+        );
+        metadata("https://holm.example/a", &html).structured
+    };
+    let recipe = page(
+        r#"{"@graph": [{"@type": "WebPage"}, {"@type": "Recipe", "name": "Fish soup", "description": "Long", "image": "x.jpg",
+            "recipeIngredient": ["1 cod", " "], "aggregateRating": {"ratingValue": 4.5, "ratingCount": 12}, "review": [{}]}]}"#,
+    );
+    let recipe: serde_json::Value = serde_json::from_str(&recipe.unwrap()).unwrap();
+    let wanted = serde_json::json!({
+        "@type": "Recipe", "name": "Fish soup", "recipeIngredient": ["1 cod"],
+        "aggregateRating": {"ratingValue": 4.5, "ratingCount": 12},
+    });
+    assert_eq!(recipe, wanted);
+    assert_eq!(page(r#"{"@type": "NewsArticle", "headline": "Ferry"}"#), None);
+    let long = format!(r#"{{"@type": "Product", "name": "{}"}}"#, "a".repeat(40_000));
+    assert_eq!(page(&long), None, "an object that is too long");
+    let html = "<head><meta property='product:price:amount' content='12.50'>\
+        <meta property='product:price:currency' content='EUR'></head><body><h1>Rope</h1></body>";
+    let product: serde_json::Value =
+        serde_json::from_str(&metadata("https://holm.example/a", html).structured.unwrap()).unwrap();
+    let offer = serde_json::json!({"@type": "Offer", "price": "12.50", "priceCurrency": "EUR"});
+    assert_eq!(product, serde_json::json!({"@type": "Product", "offers": offer}));
+}

@@ -192,6 +192,52 @@ pub struct PageMetadata {
     pub og_type: Option<String>,
     /// `@type`s of the page's JSON-LD.
     pub json_ld_types: Vec<String>,
+    /// Rules that gave title, authors and dates.
+    pub sources: MetadataSources,
+    /// Pages about the authors.
+    pub author_urls: Vec<AuthorUrl>,
+    /// Section of the site.
+    pub section: Option<String>,
+    /// The page says if it can be read without payment (`isAccessibleForFree`).
+    pub is_accessible_for_free: Option<bool>,
+    /// Object of a recipe, a product or the like, as JSON.
+    pub structured: Option<String>,
+}
+
+/// The place that gave each field of the metadata: `json_ld`, `meta`, `twitter`, `rdfa`, `title_element`, `heading`, `element`, `post`, `text`,
+/// `url`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct MetadataSources {
+    /// Place of the title.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// Place of the authors.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub authors: Option<String>,
+    /// Place of the date of publication.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub published: Option<String>,
+    /// Place of the date of the last change.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub modified: Option<String>,
+}
+
+impl MetadataSources {
+    /// Returns true if no field was found.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.title.is_none() && self.authors.is_none() && self.published.is_none() && self.modified.is_none()
+    }
+}
+
+/// The page about an author.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AuthorUrl {
+    /// Name, as in the list of authors.
+    pub name: String,
+    /// Absolute URL.
+    pub url: String,
 }
 
 /// Kind of an image, a video or the like.

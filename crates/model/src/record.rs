@@ -264,6 +264,21 @@ pub struct RecordMetadata {
     /// Breadcrumb trail.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub breadcrumbs: Vec<String>,
+    /// Place that gave title, authors and dates.
+    #[serde(skip_serializing_if = "crate::MetadataSources::is_empty", default)]
+    pub sources: crate::MetadataSources,
+    /// Pages about the authors.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub author_urls: Vec<crate::AuthorUrl>,
+    /// Section of the site that the page calls its own.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub section: Option<String>,
+    /// The page says if it can be read without payment.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub is_accessible_for_free: Option<bool>,
+    /// Object of a recipe, a product or the like, as one text of JSON.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub structured: Option<String>,
     /// Where the site has opted out of mining and machine learning: `noai`, `tdm_header`, `tdm_file`, `ai_txt`.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub ai_opt_out: Vec<String>,

@@ -4,8 +4,9 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
 use crawl_model::{
-    Attempt, BoilerplateInfo, BoilerplateStatus, Change, Extractor, LanguageSource, Media, MediaKind,
-    PageType, Quality, Record, RecordMetadata, RemovalReason, RemovedSpan, SCHEMA_VERSION, Strategy, Warning,
+    Attempt, AuthorUrl, BoilerplateInfo, BoilerplateStatus, Change, Extractor, LanguageSource, Media,
+    MediaKind, MetadataSources, PageType, Quality, Record, RecordMetadata, RemovalReason, RemovedSpan,
+    SCHEMA_VERSION, Strategy, Warning,
 };
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -71,10 +72,10 @@ fn media(full: bool) -> Media {
     }
 }
 
-fn record(full: bool) -> Record {
+fn metadata(full: bool) -> RecordMetadata {
     let text = || full.then(|| "text".to_owned());
     let list = || text().into_iter().collect::<Vec<_>>();
-    let metadata = RecordMetadata {
+    RecordMetadata {
         source_url: String::new(),
         canonical: text(),
         title: text(),
@@ -110,10 +111,23 @@ fn record(full: bool) -> Record {
         depth: 0,
         licence: text(),
         breadcrumbs: list(),
+        sources: MetadataSources { title: text(), authors: text(), published: text(), modified: text() },
+        author_urls: if full {
+            vec![AuthorUrl { name: String::new(), url: String::new() }]
+        } else {
+            Vec::new()
+        },
+        section: text(),
+        is_accessible_for_free: full.then_some(true),
+        structured: text(),
         ai_opt_out: list(),
         project: text(),
         source_group: text(),
-    };
+    }
+}
+
+fn record(full: bool) -> Record {
+    let metadata = metadata(full);
     let boilerplate = boilerplate(full);
     Record {
         schema_version: SCHEMA_VERSION,
@@ -125,7 +139,7 @@ fn record(full: bool) -> Record {
         boilerplate,
         quality: Some(quality(full)),
         warnings: Vec::new(),
-        links: list(),
+        links: full.then(|| "text".to_owned()).into_iter().collect(),
         media: vec![media(full)],
     }
 }

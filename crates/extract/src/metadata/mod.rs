@@ -3,19 +3,21 @@
 mod authors;
 mod bylines;
 mod dates;
+mod facts;
 mod jsonld;
 mod near;
 mod published;
+mod sources;
 mod title;
 
 pub(crate) use dates::{DateFile, DateRules, Order, is_bare_date, is_date_line};
 pub(crate) use jsonld::{JsonLd, types};
 
 use crate::{dom::Tag, links::tokens, page::Page, text};
-use crawl_model::{Hreflang, PageMetadata};
+use crawl_model::{Hreflang, MetadataSources, PageMetadata};
 use html5ever::local_name;
 use serde_json::Value;
-use std::cell::{Cell, OnceCell};
+use std::cell::{Cell, OnceCell, RefCell};
 
 /// Lists of keywords, breadcrumbs and the like are cut here.
 const MAX_LIST: usize = 64;
@@ -88,6 +90,7 @@ pub(crate) struct Sources<'a> {
     near: OnceCell<Vec<String>>,
     /// The authors come from a label somewhere on the page.
     by_label: Cell<bool>,
+    noted: RefCell<MetadataSources>,
     numbered: OnceCell<Vec<u32>>,
 }
 
@@ -106,7 +109,7 @@ impl Sources<'_> {
     fn first<T>(&self, field: &'static str, sources: &[(&'static str, Source<'_, T>)]) -> Option<T> {
         sources.iter().find_map(|(name, source)| {
             let found = source()?;
-            self.page.trace.source(field, name);
+            self.note(field, name);
             Some(found)
         })
     }
@@ -170,6 +173,7 @@ pub(crate) fn collect(page: &Page<'_>, json: &JsonLd) -> Collected {
         main,
         near,
         by_label: Cell::new(false),
+        noted: RefCell::default(),
         numbered,
     };
     let s = &sources;
@@ -210,6 +214,11 @@ pub(crate) fn collect(page: &Page<'_>, json: &JsonLd) -> Collected {
         _ => None,
     });
     let credited = !metadata.authors.is_empty() && !s.by_label.get();
+    metadata.section = facts::section(s);
+    metadata.author_urls = facts::author_urls(s, &metadata.authors);
+    metadata.structured = facts::structured(s);
+    metadata.is_accessible_for_free = accessible;
+    metadata.sources = s.noted.take();
     Collected { metadata, dated: published::is_declared(s, order), credited, accessible }
 }
 

@@ -302,7 +302,7 @@ const MAX_LABELLED: u32 = 60;
 pub(super) fn modified(s: &Sources<'_>, order: Order) -> Option<String> {
     let shown = || Some(("a date that calls itself one of a change", shown_change(s, order, &|_| true)?));
     let (source, date) = modified_in_data(s, order).or_else(shown)?;
-    s.page.trace.source("modified", source);
+    s.note("modified", source);
     Some(date)
 }
 

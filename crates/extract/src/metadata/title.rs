@@ -58,7 +58,7 @@ pub(super) fn find(s: &Sources<'_>, site: Option<&str>) -> Option<String> {
     let headings = headings(s, &seen, sites);
     let agreeing = agreeing(&headings, &named);
     let told = |title: String, source: &'static str| {
-        s.page.trace.source("title", source);
+        s.note("title", source);
         Some(title)
     };
     if let Some(heading) = agreeing {

@@ -1,0 +1,136 @@
+//! Section, access, addresses of authors, and the object of a recipe, a product or the like.
+
+use super::{Sources, jsonld, non_empty, types};
+use crate::dom::Tag;
+use crawl_model::AuthorUrl;
+use html5ever::local_name;
+use serde_json::{Map, Value, json};
+
+/// Types of objects that a record passes on: <https://schema.org/docs/full.html>.
+const PASSED_ON: [&str; 12] = [
+    "Recipe",
+    "Product",
+    "ProductGroup",
+    "Event",
+    "JobPosting",
+    "VideoObject",
+    "Course",
+    "Book",
+    "Movie",
+    "SoftwareApplication",
+    "HowTo",
+    "Review",
+];
+
+/// Properties of an object that repeat the page's text, or that speak of other pages.
+const LEFT_OUT: [&str; 13] = [
+    "@context",
+    "@id",
+    "articleBody",
+    "breadcrumb",
+    "comment",
+    "description",
+    "image",
+    "isPartOf",
+    "isRelatedTo",
+    "mainEntityOfPage",
+    "potentialAction",
+    "review",
+    "reviewBody",
+];
+
+/// Objects in objects below this depth are left out.
+const MAX_DEPTH: usize = 6;
+/// Entries of a list beyond this many are left out.
+const MAX_ENTRIES: usize = 100;
+/// A longer object is not passed on (bytes of JSON).
+const MAX_BYTES: usize = 32 << 10;
+
+/// The section of the site that the page calls its own.
+pub(super) fn section(s: &Sources<'_>) -> Option<String> {
+    let in_json = || jsonld::text(s.main?.get("articleSection")?);
+    s.metas.first(&["article:section"]).or_else(in_json).and_then(non_empty)
+}
+
+/// The addresses of the pages about authors: of JSON-LD, then of links with `rel=author` that say their name.
+pub(super) fn author_urls(s: &Sources<'_>, authors: &[String]) -> Vec<AuthorUrl> {
+    if authors.is_empty() {
+        return Vec::new();
+    }
+    let objects = s.main.and_then(|main| main.get("author")).map_or(&[][..], |author| match author {
+        Value::Array(list) => list.as_slice(),
+        one => std::slice::from_ref(one),
+    });
+    let in_json = |author: &String| {
+        let objects = objects.iter().map(|object| s.json.by_id(&s.nodes, object).unwrap_or(object));
+        let mut same = objects.filter(|object| object.get("name").and_then(jsonld::text) == Some(author));
+        same.find_map(|object| s.page.resolve(address_of(object)?))
+    };
+    let dom = &s.page.dom;
+    let is_author = |id: &u32| {
+        let rel = dom.attr(*id, &local_name!("rel")).unwrap_or_default();
+        dom.tag(*id) == Tag::A && rel.split_ascii_whitespace().any(|word| word.eq_ignore_ascii_case("author"))
+    };
+    let links: Vec<u32> = (s.page.body..dom.end(s.page.body)).filter(is_author).take(MAX_ENTRIES).collect();
+    let in_links = |author: &String| {
+        let mut same =
+            links.iter().filter(|id| non_empty(&s.page.visible_text(**id)).as_ref() == Some(author));
+        same.find_map(|id| s.page.resolve(dom.attr(*id, &local_name!("href"))?))
+    };
+    let found = authors.iter().filter_map(|author| {
+        let url = in_json(author).or_else(|| in_links(author))?;
+        Some(AuthorUrl { name: author.clone(), url })
+    });
+    found.collect()
+}
+
+/// The address of a person's page.
+fn address_of(person: &Value) -> Option<&str> {
+    jsonld::text(person.get("url").or_else(|| person.get("sameAs"))?)
+}
+
+/// The first object of a passed-on type in JSON-LD, as JSON; else price and availability of a product from meta elements.
+pub(super) fn structured(s: &Sources<'_>) -> Option<String> {
+    let is_passed_on = |node: &&Value| types(node).iter().any(|kind| PASSED_ON.contains(kind));
+    let object = s.nodes.iter().copied().find(is_passed_on).and_then(|node| trimmed(node, 0));
+    let text = object.or_else(|| product(s))?.to_string();
+    (text.len() <= MAX_BYTES).then_some(text)
+}
+
+/// The value without properties that are left out and without empty ones; texts with single spaces.
+fn trimmed(value: &Value, depth: usize) -> Option<Value> {
+    match value {
+        Value::Object(map) => {
+            let kept = map.iter().filter(|(key, _)| !LEFT_OUT.contains(&key.as_str()));
+            let kept: Map<String, Value> =
+                kept.filter_map(|(key, value)| Some((key.clone(), nested(value, depth)?))).collect();
+            (!kept.is_empty()).then_some(Value::Object(kept))
+        }
+        Value::Array(list) => {
+            let list: Vec<Value> =
+                list.iter().filter_map(|value| nested(value, depth)).take(MAX_ENTRIES).collect();
+            (!list.is_empty()).then_some(Value::Array(list))
+        }
+        Value::String(text) => non_empty(text).map(Value::String),
+        Value::Null => None,
+        Value::Bool(_) | Value::Number(_) => Some(value.clone()),
+    }
+}
+
+fn nested(value: &Value, depth: usize) -> Option<Value> {
+    if depth >= MAX_DEPTH { None } else { trimmed(value, depth + 1) }
+}
+
+/// The product that OpenGraph's elements describe.
+fn product(s: &Sources<'_>) -> Option<Value> {
+    let meta = |names: &[&str]| s.metas.first(names).and_then(non_empty);
+    let price = meta(&["product:price:amount", "og:price:amount"])?;
+    let mut offer = json!({ "@type": "Offer", "price": price });
+    if let Some(currency) = meta(&["product:price:currency", "og:price:currency"]) {
+        offer["priceCurrency"] = Value::String(currency);
+    }
+    if let Some(availability) = meta(&["product:availability", "og:availability"]) {
+        offer["availability"] = Value::String(availability);
+    }
+    Some(json!({ "@type": "Product", "offers": offer }))
+}
