@@ -333,6 +333,9 @@ fn recipes_and_products_are_passed_on_as_json() {
     });
     assert_eq!(recipe, wanted);
     assert_eq!(page(r#"{"@type": "NewsArticle", "headline": "Ferry"}"#), None);
+    let with_video =
+        page(r#"[{"@type": "VideoObject", "name": "Clip"}, {"@type": "Product", "name": "Rope"}]"#);
+    assert_eq!(with_video.as_deref(), Some(r#"{"@type":"Product","name":"Rope"}"#));
     let long = format!(r#"{{"@type": "Product", "name": "{}"}}"#, "a".repeat(40_000));
     assert_eq!(page(&long), None, "an object that is too long");
     let html = "<head><meta property='product:price:amount' content='12.50'>\

@@ -6,19 +6,19 @@ use crawl_model::AuthorUrl;
 use html5ever::local_name;
 use serde_json::{Map, Value, json};
 
-/// Types of objects that a record passes on: <https://schema.org/docs/full.html>.
+/// Types of objects that a record passes on, best first: <https://schema.org/docs/full.html>.
 const PASSED_ON: [&str; 12] = [
     "Recipe",
     "Product",
     "ProductGroup",
     "Event",
     "JobPosting",
-    "VideoObject",
     "Course",
     "Book",
     "Movie",
     "SoftwareApplication",
     "HowTo",
+    "VideoObject",
     "Review",
 ];
 
@@ -89,10 +89,10 @@ fn address_of(person: &Value) -> Option<&str> {
     jsonld::text(person.get("url").or_else(|| person.get("sameAs"))?)
 }
 
-/// The first object of a passed-on type in JSON-LD, as JSON; else price and availability of a product from meta elements.
+/// The object of the best passed-on type in JSON-LD, as JSON; else price and availability of a product from meta elements.
 pub(super) fn structured(s: &Sources<'_>) -> Option<String> {
-    let is_passed_on = |node: &&Value| types(node).iter().any(|kind| PASSED_ON.contains(kind));
-    let object = s.nodes.iter().copied().find(is_passed_on).and_then(|node| trimmed(node, 0));
+    let of = |kind: &&str| s.nodes.iter().copied().find(|node| types(node).contains(kind));
+    let object = PASSED_ON.iter().find_map(of).and_then(|node| trimmed(node, 0));
     let text = object.or_else(|| product(s))?.to_string();
     (text.len() <= MAX_BYTES).then_some(text)
 }
