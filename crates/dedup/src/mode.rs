@@ -79,7 +79,7 @@ impl Fingerprint {
     /// The section whose template a page may have; `None` where sections have no say.
     pub(crate) fn section(&self, page: &PageText<'_>, read: &ReadPage) -> Option<u64> {
         match read {
-            ReadPage::Site(read) if !page.extracted => Some(read.section()),
+            ReadPage::Site(read) if !page.extracted => read.section(),
             _ => None,
         }
     }
@@ -115,7 +115,7 @@ impl Fingerprint {
         // a table of hashes has up to twice the room that its entries take
         match self {
             Self::Exact(host) => host.counts.map.capacity() * 17,
-            Self::Site(host) => host.table.pieces.capacity() * 17 + host.table.sections.capacity() * 9,
+            Self::Site(host) => host.table.pieces.capacity() * 25 + host.table.groups.capacity() * 9,
         }
     }
 

@@ -2,20 +2,22 @@
 //!
 //! Two letters for the mode (`HF` exact, `SF` site), the version, a byte that is 1 when settled; then as LEB128 numbers
 //! `min_block_chars`, the pages and the undercount. In the mode `exact` the number of counts, and the counts, ascending by hash: eight
-//! bytes of hash (big endian) and a LEB128 count. In the mode `site` the sum that names the state; the number of sections, and of each
-//! four bytes of name and its pages; the number of pieces, and of each eight bytes of hash, its pages and its section. At last the
-//! first eight bytes of the SHA-256 of all that.
+//! bytes of hash (big endian) and a LEB128 count. In the mode `site` the sum that names the state; the number of groups of pages, and of
+//! each four bytes of name and its pages; the number of pieces, and of each eight bytes of hash, its pages and its two groups. At last
+//! the first eight bytes of the SHA-256 of all that.
 
 use crate::{
     FingerprintSettings, HostFingerprint, HostState,
-    site::{ALGORITHM, Piece, SiteFingerprint},
+    site::{ALGORITHM, GROUPINGS, NO_GROUP, Piece, SiteFingerprint},
 };
 use rustc_hash::FxHashMap;
 use sha2::{Digest, Sha256};
 use std::hash::Hash;
 
-const EXACT: Kind = Kind { magic: b"HF", version: 1 };
-const SITE: Kind = Kind { magic: b"SF", version: ALGORITHM };
+const EXACT: Kind = Kind { magic: b"HF", version: 1, oldest: 1 };
+const SITE: Kind = Kind { magic: b"SF", version: ALGORITHM, oldest: SECTIONS_ONLY };
+/// The version of the mode `site` whose pieces have a section and no other group.
+const SECTIONS_ONLY: u8 = 3;
 const CHECK: usize = 8;
 
 /// Which state, and the version of it that is written.
@@ -23,6 +25,8 @@ const CHECK: usize = 8;
 struct Kind {
     magic: &'static [u8; 2],
     version: u8,
+    /// The earliest version that is read.
+    oldest: u8,
 }
 
 /// Why saved bytes are not a state that can be gone on with.
@@ -76,10 +80,10 @@ impl HostFingerprint {
     /// The state that [`to_bytes`](Self::to_bytes) gave. `threshold_pct` and `min_pages` may have changed since.
     ///
     /// # Errors
-    /// When the bytes are damaged, of another mode or version, or counted with another `min_block_chars`.
+    /// When the bytes are damaged, of another mode or an unknown version, or counted with another `min_block_chars`.
     pub fn from_bytes(bytes: &[u8], settings: FingerprintSettings) -> Result<Self, StateError> {
         let mut host = Self::new(settings);
-        let mut reader = read(EXACT, bytes, &mut host.state)?;
+        let (_, mut reader) = read(EXACT, bytes, &mut host.state)?;
         host.counts.undercount = host.state.undercount;
         host.counts.map = reader.map(|reader| Ok((u64::from_be_bytes(reader.bytes()?), reader.count()?)))?;
         reader.end()?;
@@ -99,13 +103,13 @@ impl SiteFingerprint {
 
     /// [`to_bytes`](Self::to_bytes) behind other bytes.
     pub fn append_to(&self, out: &mut Vec<u8>) {
-        let mut sections: Vec<(u32, u32)> = self.table.sections.iter().map(|(&name, &n)| (name, n)).collect();
-        sections.sort_unstable();
+        let mut groups: Vec<(u32, u32)> = self.table.groups.iter().map(|(&name, &n)| (name, n)).collect();
+        groups.sort_unstable();
         let pieces = &self.table.pieces;
-        let start = begin(out, SITE, &self.state, sections.len() * 6 + pieces.len() * 14);
+        let start = begin(out, SITE, &self.state, groups.len() * 6 + pieces.len() * 18);
         put_number(out, self.sum);
-        put_number(out, sections.len() as u64);
-        for (name, pages) in sections {
+        put_number(out, groups.len() as u64);
+        for (name, pages) in groups {
             out.extend(name.to_be_bytes());
             put_number(out, u64::from(pages));
         }
@@ -113,25 +117,31 @@ impl SiteFingerprint {
         for_each_in_order(pieces, |key, piece| {
             out.extend(key.to_be_bytes());
             put_number(out, u64::from(piece.pages));
-            out.extend(piece.section.to_be_bytes());
+            piece.groups.iter().for_each(|group| out.extend(group.to_be_bytes()));
         });
         sign(out, start);
     }
 
-    /// The state that [`to_bytes`](Self::to_bytes) gave. `threshold_pct` and `min_pages` may have changed since.
+    /// The state that [`to_bytes`](Self::to_bytes) gave. `threshold_pct` and `min_pages` may have changed since. In a state of version
+    /// 3 nothing is counted by the first lines of pages; counting them begins with the next page.
     ///
     /// # Errors
     /// As [`HostFingerprint::from_bytes`].
     pub fn from_bytes(bytes: &[u8], settings: FingerprintSettings) -> Result<Self, StateError> {
         let mut host = Self::new(settings);
-        let mut reader = read(SITE, bytes, &mut host.state)?;
+        let (version, mut reader) = read(SITE, bytes, &mut host.state)?;
         host.sum = reader.number()?;
         host.table.undercount = host.state.undercount;
-        host.table.sections =
+        host.table.groups =
             reader.map(|reader| Ok((u32::from_be_bytes(reader.bytes()?), reader.count()?)))?;
         host.table.pieces = reader.map(|reader| {
             let (key, pages) = (u64::from_be_bytes(reader.bytes()?), reader.count()?);
-            Ok((key, Piece { pages, section: u32::from_be_bytes(reader.bytes()?) }))
+            let mut groups = [NO_GROUP; GROUPINGS];
+            let saved = if version == SECTIONS_ONLY { 1 } else { GROUPINGS };
+            for group in groups.iter_mut().take(saved) {
+                *group = u32::from_be_bytes(reader.bytes()?);
+            }
+            Ok((key, Piece { pages, groups }))
         })?;
         reader.end()?;
         Ok(host)
@@ -170,8 +180,8 @@ fn for_each_in_order<V: Copy>(table: &FxHashMap<u64, V>, mut each: impl FnMut(u6
 }
 
 /// Fills a new state, whose settings say what is wanted, with what every state begins with; the rest is still to be read. After
-/// an error the state is of no use.
-fn read<'a>(kind: Kind, bytes: &'a [u8], state: &mut HostState) -> Result<Reader<'a>, StateError> {
+/// an error the state is of no use. Returns the version that the bytes have.
+fn read<'a>(kind: Kind, bytes: &'a [u8], state: &mut HostState) -> Result<(u8, Reader<'a>), StateError> {
     let (body, check) = bytes.split_at_checked(bytes.len().wrapping_sub(CHECK)).ok_or(StateError::Damaged)?;
     if Sha256::digest(body)[..CHECK] != *check {
         return Err(StateError::Damaged);
@@ -183,7 +193,7 @@ fn read<'a>(kind: Kind, bytes: &'a [u8], state: &mut HostState) -> Result<Reader
     }
     let mut reader = Reader(rest);
     let [found, settled] = reader.bytes()?;
-    if found != kind.version {
+    if !(kind.oldest..=kind.version).contains(&found) {
         return Err(StateError::Version { found, known: kind.version });
     }
     state.settled = match settled {
@@ -195,7 +205,7 @@ fn read<'a>(kind: Kind, bytes: &'a [u8], state: &mut HostState) -> Result<Reader
     state.pages = reader.number()?;
     state.undercount = reader.number()?;
     let wanted = state.settings.min_block_chars() as u64;
-    if saved == wanted { Ok(reader) } else { Err(StateError::BlockChars { saved, wanted }) }
+    if saved == wanted { Ok((found, reader)) } else { Err(StateError::BlockChars { saved, wanted }) }
 }
 
 fn put_number(out: &mut Vec<u8>, mut number: u64) {

@@ -78,6 +78,8 @@ pub enum RemovalReason {
     Titles,
     /// It stands in that run between two blocks that stand around something else on many pages.
     Slot,
+    /// It is a label between blocks of the frame, or between the frame at the head and the line that names the page.
+    Enclosed,
     /// The page begins with it and says it again at once.
     SaidTwice,
     /// It stands near the head and was removed from the foot.

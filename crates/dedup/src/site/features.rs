@@ -5,6 +5,7 @@ use super::{
     read::{Block, SitePage},
     words::{Scratch, Word, mix, words},
 };
+use rustc_hash::FxHashSet;
 
 /// The margin that a run of blocks begins at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +57,11 @@ pub(super) const fn placed(key: u64, place: Place) -> u64 {
     mix(key, 7 + place as u64)
 }
 
+/// A whole block that a page has more than once.
+pub(super) const fn again(key: u64) -> u64 {
+    mix(key, 11)
+}
+
 /// The place of a block, of which a run at a margin may know the side.
 pub(super) fn place(read: &SitePage, at: usize, zone: Option<Zone>) -> Place {
     let nearer = if at * 2 < read.blocks.len() { Zone::Head } else { Zone::Foot };
@@ -82,12 +88,16 @@ pub(super) fn of(page: &PageText<'_>, read: &SitePage, min_block_chars: usize) -
     let n = read.blocks.len();
     let mut out = Features::default();
     let mut scratch = Scratch::default();
+    let mut once = FxHashSet::default();
     for (i, this) in read.blocks.iter().enumerate() {
         if this.chars >= min_block_chars {
             out.both.push(block(this.key));
         }
         if this.chars >= min_block_chars || read.names_page(i) {
             out.host.push(placed(this.key, place(read, i, None)));
+        }
+        if this.chars >= min_block_chars && !once.insert(this.key) {
+            out.host.push(again(this.key));
         }
         if i >= RUN && i + RUN < n {
             continue;

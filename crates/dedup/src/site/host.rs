@@ -1,10 +1,10 @@
 //! The state of one host in the mode `site`.
 
 use super::{
-    AT_HOME, PageText, SECTION_WEIGHT, SitePage,
+    AT_HOME, GROUP_BLOCK_WEIGHT, GROUP_WEIGHT, PageText, SitePage,
     features::{self, Features, Place},
     judge,
-    table::{NO_SECTION, Table},
+    table::{GROUPINGS, GroupHashes, GroupNames, NO_GROUP, Table},
     words::mix,
 };
 use crate::{Cleaned, FingerprintSettings, HostState};
@@ -12,7 +12,7 @@ use crate::{Cleaned, FingerprintSettings, HostState};
 /// Distinct pieces of evidence that are counted of a host at a time: what a hash table of 2^20 slots takes, 18 MB.
 pub const MAX_FEATURES: usize = 7 << 17;
 /// Of the way evidence is counted and judged; part of the fingerprint's name and of the saved state.
-pub(crate) const ALGORITHM: u8 = 3;
+pub(crate) const ALGORITHM: u8 = 4;
 
 /// Counts what the pages of one host have in common and judges pages by it; see the [module](super).
 ///
@@ -56,21 +56,21 @@ impl SiteFingerprint {
     /// Counts a page that has been read.
     pub fn observe(&mut self, page: &PageText<'_>, read: &SitePage) {
         self.state.pages += 1;
-        let section = if page.extracted { NO_SECTION } else { self.table.page(read.section) };
+        let groups = self.table.page(read.groups);
         let Features { both, host } = features::of(page, read, self.state.settings.min_block_chars());
         for feature in both {
-            self.count(feature, section);
+            self.count(feature, groups);
         }
         for feature in host {
-            self.count(feature, NO_SECTION);
+            self.count(feature, [NO_GROUP; GROUPINGS]);
         }
-        self.sum = self.sum.wrapping_add(mix(u64::from(section), u64::from(ALGORITHM)));
+        self.sum = self.sum.wrapping_add(mix(sum_of(groups), u64::from(ALGORITHM)));
         self.state.undercount = self.table.undercount;
     }
 
-    fn count(&mut self, feature: u64, section: u32) {
-        self.table.add(feature, section);
-        self.sum = self.sum.wrapping_add(mix(feature, u64::from(section) ^ u64::from(ALGORITHM)));
+    fn count(&mut self, feature: u64, groups: GroupNames) {
+        self.table.add(feature, groups);
+        self.sum = self.sum.wrapping_add(mix(feature, sum_of(groups) ^ u64::from(ALGORITHM)));
     }
 
     /// Judges a page that has been read and counted. Below `min_pages` nothing is judged. A page of which nothing but
@@ -89,26 +89,31 @@ impl SiteFingerprint {
         format!("{:016x}", mix(self.sum, self.state.pages))
     }
 
-    /// What speaks for a feature, on the host and in a section of it.
-    pub(super) fn evidence(&self, feature: u64, section: Option<u64>) -> Evidence {
-        let (pages, within) = self.table.get(feature, section);
-        let host = self.enough(pages, self.share(pages));
-        let Some(section) = section.filter(|_| within > 0) else { return host };
-        let within = self.enough(within, self.share_within(pages, within, section));
-        if within.share > host.share { within } else { host }
+    /// What speaks for a feature: on the host, or in a group of its pages, whichever says most.
+    pub(super) fn evidence(&self, feature: u64, groups: GroupHashes) -> Evidence {
+        let (pages, within) = self.table.get_within(feature, groups);
+        let mut most = self.enough(pages, self.share(pages));
+        for (group, within) in groups.into_iter().zip(within) {
+            let Some(group) = group.filter(|_| within > 0) else { continue };
+            let in_group = self.enough(within, self.share_within(pages, within, group, GROUP_WEIGHT));
+            if in_group.share > most.share {
+                most = in_group;
+            }
+        }
+        most
     }
 
     fn share(&self, pages: u64) -> f64 {
         pages as f64 / self.state.pages as f64
     }
 
-    /// The share of a section's pages is drawn towards that of the host as if `min_pages` more of its pages were known, which are as the
+    /// The share of a group's pages is drawn towards that of the host as if `min_pages` more of its pages were known, which are as the
     /// host's are on average (the m-estimate of Cestnik 1990): what stands on five of eight pages is not yet a template, and what is
-    /// said of a section changes less with its next pages.
-    fn share_within(&self, pages: u64, within: u64, section: u64) -> f64 {
+    /// said of a group changes less with its next pages.
+    fn share_within(&self, pages: u64, within: u64, group: u64, weight: f64) -> f64 {
         let imagined = self.state.settings.min_pages() as f64;
-        let of = self.table.pages_of(section) as f64;
-        SECTION_WEIGHT * (within as f64 + imagined * self.share(pages)) / (of + imagined)
+        let of = self.table.pages_of(group) as f64;
+        weight * (within as f64 + imagined * self.share(pages)) / (of + imagined)
     }
 
     /// Below `min_pages` a count says nothing.
@@ -124,25 +129,40 @@ impl SiteFingerprint {
         self.table.pages_of(section)
     }
 
+    /// Pages that have a block, if a third of them, `min_pages` at least, have it more than once: the signature under an
+    /// author's posts, the button under each offer.
+    pub(super) fn said_again(&self, key: u64) -> Option<u64> {
+        let pages = |feature| self.table.get(feature);
+        let (all, again) = (pages(features::block(key)), pages(features::again(key)));
+        (again >= self.state.settings.min_pages() as u64 && again as f64 >= AT_HOME * all as f64)
+            .then_some(all)
+    }
+
+    /// Pages that have this line.
+    pub(super) fn pages_with_line(&self, key: u64) -> u64 {
+        self.table.get(features::line(key))
+    }
+
     /// Pages that have this title or line at their head.
     pub(super) fn titled(&self, hash: u64) -> u64 {
-        self.table.get(features::title(hash), None).0
+        self.table.get(features::title(hash))
     }
 
     /// Pages that have this block, if those are as many as the settings ask for, of the host or of a section.
     pub(super) fn block(&self, key: u64, section: Option<u64>) -> Option<u64> {
-        let (pages, within) = self.table.get(features::block(key), section);
+        let (pages, [within, ..]) = self.table.get_within(features::block(key), [section, None]);
         if pages >= self.state.settings.threshold(self.state.pages) {
             return Some(pages);
         }
-        let within = self.enough(within, self.share_within(pages, within, section?));
+        let share = self.share_within(pages, within, section?, GROUP_BLOCK_WEIGHT);
+        let within = self.enough(within, share);
         (within.share >= self.state.settings.threshold_pct()).then_some(within.pages)
     }
 
     /// Whether a block is one that stands at this place: a third of the pages that have it have it there. One that few pages have
     /// may stand anywhere.
     pub(super) fn stands_at(&self, key: u64, place: Place) -> bool {
-        let pages = |feature| self.table.get(feature, None).0;
+        let pages = |feature| self.table.get(feature);
         // what names a page is one line, and may be short
         let all = pages(if place == Place::Name { features::line(key) } else { features::block(key) });
         all < self.state.settings.min_pages() as u64
@@ -159,4 +179,9 @@ impl SiteFingerprint {
     pub const fn settle(&mut self) {
         self.state.settled = true;
     }
+}
+
+/// The names of a page's groups as one number.
+fn sum_of(groups: GroupNames) -> u64 {
+    groups.iter().fold(0, |all, &group| all << 32 | u64::from(group))
 }

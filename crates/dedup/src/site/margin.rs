@@ -3,13 +3,13 @@
 use super::{
     TITLE_WORDS,
     features::{Zone, line as line_feature, may_be_pattern, pair},
-    judge::{Judge, Verdict},
+    judge::{Judge, Level, Verdict},
     words::{Scratch, Word, mix, words},
 };
 use crawl_model::RemovalReason;
 
 /// Share of a block's words that has to be covered, by lines or by pairs of words.
-const COVERED: f64 = 0.6;
+const COVERED: f64 = 0.5;
 /// Share of the lines, where a block is a list of at least [`LIST_LINES`].
 const LIST_COVERED: f64 = 0.75;
 const LIST_LINES: usize = 4;
@@ -18,8 +18,10 @@ const PATTERN_WORDS: usize = 4;
 /// Share of the words, where titles of other pages are among what covers them.
 const TITLES_COVERED: f64 = 0.8;
 const TITLES_LINES: usize = 3;
-/// A line that stands more often on one page is part of how its body is built.
+/// A line that stands more often on one page is part of how its body is built, unless all stand close to each other.
 const MOST_ON_A_PAGE: u32 = 2;
+/// Part of the page's blocks, as a divisor, over which such lines have to be spread.
+const SPREAD: usize = 3;
 
 pub(super) struct Margin<'j, 'a> {
     pub(super) judge: &'j Judge<'a>,
@@ -32,11 +34,12 @@ pub(super) struct Margin<'j, 'a> {
 
 impl Margin<'_, '_> {
     pub(super) fn verdict(&self) -> Option<Verdict> {
-        self.by_lines().or_else(|| self.by_words())
+        self.by_lines().or_else(|| self.by_words().filter(|_| self.judge.level == Level::Full))
     }
 
     fn repeated_here(&self, key: u64) -> bool {
-        self.judge.times(key) > MOST_ON_A_PAGE
+        let times = self.judge.times(key);
+        times.lines > MOST_ON_A_PAGE && (times.last - times.first) * SPREAD > self.judge.read.blocks.len()
     }
 
     fn by_lines(&self) -> Option<Verdict> {
@@ -60,7 +63,7 @@ impl Margin<'_, '_> {
     fn by_words(&self) -> Option<Verdict> {
         let read = self.judge.read;
         let lines = read.lines_of(self.at);
-        if !may_be_pattern(read, self.at) {
+        if !may_be_pattern(read, self.at) || (self.zone == Zone::Head && read.names_page(self.at)) {
             return None;
         }
         let repeated_here = || lines.iter().any(|line| self.repeated_here(line.key));

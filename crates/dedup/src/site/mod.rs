@@ -3,7 +3,8 @@
 //! What a template puts on pages stands at their margins: a run of blocks from the first one on, and one that ends with the
 //! last. Inside the content the same words may be a trait's documentation or a licence, and are the page's own. So a block in
 //! such a run needs little evidence ([`MARGIN`] of the threshold), a paragraph there more ([`PROSE`]), and a block between
-//! the runs all that the specification asks for. A run ends at the first block that has none.
+//! the runs all that the specification asks for. A run ends at the first block that has none; the one at the foot goes on beyond labels
+//! where what all pages have outweighs them, and the one at the head to the line that names the page.
 //!
 //! What changes in a template is found in three ways: digits of short lines are masked; the words of a block are compared in pairs with
 //! those of other pages' margins (`Reference for unit 'x'`, `Home > Docs > Topic`); and a block between two others which stand
@@ -16,11 +17,12 @@
 //!
 //! All evidence is one kind of thing, a hash counted once a page, so one table of bounded size holds a host's state, pages may
 //! come in any order, and what is said of a page depends on the page and the counts alone. Each piece of evidence is
-//! counted for the host and for the section of it (see `section`): a section may have a template of its own.
+//! counted for the host and for two groups of its pages, which may have a template of their own: the section (see `section`), and the
+//! pages that begin with the same lines.
 //!
 //! Of a text that extraction has chosen already the margins are the content's. There a run needs all that the specification asks
 //! for: `threshold_pct` of the pages, and `min_block_chars` characters, which its blocks may have together; slots and
-//! titles are not looked for, and sections have no say.
+//! titles are not looked for, and groups have no say.
 
 mod features;
 mod host;
@@ -29,12 +31,13 @@ mod margin;
 mod read;
 mod section;
 mod table;
+mod walk;
 mod words;
 
 pub(crate) use host::ALGORITHM;
 pub use host::{MAX_FEATURES, SiteFingerprint};
 pub use read::SitePage;
-pub(crate) use table::Piece;
+pub(crate) use table::{GROUPINGS, NO_GROUP, Piece};
 
 /// A page as text, and what is known of it beside.
 #[derive(Clone, Copy, Debug, Default)]
@@ -59,15 +62,17 @@ impl PageText<'_> {
     }
 }
 
-/// Share of `threshold_pct` that a short block at the margin needs: 21 % of the pages by default.
-pub const MARGIN: f64 = 0.3;
-/// Share of `threshold_pct` that a paragraph at the margin needs: 49 % of the pages by default.
-pub const PROSE: f64 = 0.7;
+/// Share of `threshold_pct` that a short block at the margin needs: 35 % of the pages by default.
+pub const MARGIN: f64 = 0.5;
+/// Share of `threshold_pct` that a paragraph at the margin needs: 70 % of the pages by default.
+pub const PROSE: f64 = 1.0;
 /// Share of the pages with a block that must have it at the same place: what is a notice at the foot of other pages is the content of the
 /// page that has it under its title.
 pub const AT_HOME: f64 = 1.0 / 3.0;
-/// What a share of a section's pages counts beside one of the host's: sections are many and small, and chance is larger.
-const SECTION_WEIGHT: f64 = 0.8;
+/// What a share of a group's pages counts beside one of the host's, at a margin: groups are many and small, and chance is larger.
+const GROUP_WEIGHT: f64 = 0.6;
+/// The same of a block that is as long as `min_block_chars`.
+const GROUP_BLOCK_WEIGHT: f64 = 0.8;
 /// Words of the longest line that may be a pattern: a longer one is a sentence, and what changes in it is what it says.
 const LABEL_WORDS: u32 = 16;
 /// Words in a line that make a paragraph of it, unless they are links.

@@ -3,6 +3,7 @@
 use super::{
     PROSE_WORDS, PageText,
     section::{file_name, section},
+    table::GroupHashes,
     words::*,
 };
 use crate::blocks::{parts, strip};
@@ -11,12 +12,18 @@ use std::ops::Range;
 /// Letters of a word in the file's name that says what the page is about.
 const NAME_LETTERS: usize = 4;
 
+/// Lines at the head that tell templates apart. One or two may be content that pages share (`NAME` in a manual).
+const OPENING_LINES: usize = 3;
+
 /// A page as it is counted and judged. Reading one is linear in its length.
 #[derive(Clone, Debug, Default)]
 pub struct SitePage {
     pub(super) blocks: Vec<Block>,
     pub(super) lines: Vec<Line>,
-    pub(super) section: u64,
+    /// The groups of pages that it is counted with: its section, and the pages that begin with the same [`OPENING_LINES`] lines. An
+    /// extracted text has none: the pages of a folder share its name, which is a template's only where the whole page is
+    /// looked at, and the first pages of a host come from few folders.
+    pub(super) groups: GroupHashes,
     /// What may be its title, ascending; of a whole page only.
     pub(super) titles: Vec<u64>,
     /// Which of the first blocks name the page, a bit each.
@@ -51,7 +58,7 @@ impl SitePage {
     /// Reads a page.
     #[must_use]
     pub fn of(page: &PageText<'_>) -> Self {
-        let mut out = Self { section: section(page.url), ..Self::default() };
+        let mut out = Self::default();
         let mut scratch = Scratch::default();
         let mut in_fence = false;
         for part in parts(page.content) {
@@ -66,6 +73,7 @@ impl SitePage {
         }
         if !page.extracted {
             out.titles = out.titles_of(page, &mut scratch);
+            out.groups = [Some(section(page.url)), out.lines.get(..OPENING_LINES).map(opening)];
         }
         out.names = out.names_of(page, &mut scratch);
         out
@@ -79,22 +87,32 @@ impl SitePage {
     /// Of the first blocks, those lines that have most of their words in the page's title or the file's name, half of them at least; or that
     /// are a heading of the first order.
     fn names_of(&self, page: &PageText<'_>, scratch: &mut Scratch) -> u8 {
-        let mut known = words(page.title.unwrap_or_default(), scratch);
-        known.extend(words(file_name(page.url), scratch));
-        let share = |at: usize, scratch: &mut Scratch| {
-            let line = self.text_of(at, page);
-            if self.lines_of(at).len() != 1 || self.blocks[at].prose {
-                return 0.0;
-            }
-            let words = words(line, scratch);
-            let named =
-                words.iter().filter(|word| known.iter().any(|known| known.plain == word.plain)).count();
-            if line.starts_with("# ") { 1.0 } else { named as f64 / words.len().max(1) as f64 }
-        };
+        let known = naming_words(page, scratch);
         let first = self.blocks.len().min(super::TITLE_BLOCKS);
-        let shares: Vec<f64> = (0..first).map(|at| share(at, scratch)).collect();
+        let shares: Vec<f64> = (0..first).map(|at| self.naming_share(at, page, &known, scratch)).collect();
         let most = shares.iter().copied().fold(0.5, f64::max);
         shares.iter().rev().fold(0, |all, &share| all << 1 | u8::from(share >= most))
+    }
+
+    /// Share of a block's words that are among the `known` [`naming_words`]; 1 for a heading of the first order, 0 for a
+    /// paragraph and for more than one line.
+    pub(super) fn naming_share(
+        &self,
+        at: usize,
+        page: &PageText<'_>,
+        known: &[u64],
+        scratch: &mut Scratch,
+    ) -> f64 {
+        let line = self.text_of(at, page);
+        if self.lines_of(at).len() != 1 || self.blocks[at].prose {
+            return 0.0;
+        }
+        if line.starts_with("# ") {
+            return 1.0;
+        }
+        let words = words(line, scratch);
+        let named = words.iter().filter(|word| known.contains(&word.plain)).count();
+        named as f64 / words.len().max(1) as f64
     }
 
     /// Whether a block has one of these words.
@@ -148,8 +166,8 @@ impl SitePage {
         });
     }
 
-    pub(crate) const fn section(&self) -> u64 {
-        self.section
+    pub(crate) const fn section(&self) -> Option<u64> {
+        self.groups[0]
     }
 
     pub(super) fn lines_of(&self, block: usize) -> &[Line] {
@@ -175,6 +193,17 @@ impl SitePage {
     fn title_of(&self, block: usize, page: &PageText<'_>, scratch: &mut Scratch) -> Option<u64> {
         title_hash(self.text_of(block, page).lines().next()?, scratch)
     }
+}
+
+/// The words of the page's title and of its file's name.
+pub(super) fn naming_words(page: &PageText<'_>, scratch: &mut Scratch) -> Vec<u64> {
+    let mut known = words(page.title.unwrap_or_default(), scratch);
+    known.extend(words(file_name(page.url), scratch));
+    known.into_iter().map(|word| word.plain).collect()
+}
+
+fn opening(lines: &[Line]) -> u64 {
+    lines.iter().fold(0, |all, line| mix(all, line.key))
 }
 
 /// The words of the file's name, which often say what the page is about.

@@ -2,24 +2,31 @@
 
 use rustc_hash::FxHashMap;
 
-/// Sections that are told apart; pages of more are counted for the host alone.
-const MAX_SECTIONS: usize = 1 << 16;
-/// In place of a section's name: the piece stands in more than one, and each has a count of its own.
+/// Groups that are told apart; pages of more are counted for the host alone.
+const MAX_GROUPS: usize = 1 << 16;
+/// In place of a group's name: the piece stands in more than one, and each has a count of its own.
 const SEVERAL: u32 = u32::MAX;
-/// The pages of which no section is known.
-pub(super) const NO_SECTION: u32 = 0;
+/// In place of a group's name: no group is known.
+pub(crate) const NO_GROUP: u32 = 0;
+/// Ways in which pages are grouped: by section, and by their first lines.
+pub(crate) const GROUPINGS: usize = 2;
 
-/// Counts pieces of evidence exactly up to a bound on the distinct ones, for the host and for each section that has them.
+/// A page's groups as hashes, one of each grouping.
+pub(super) type GroupHashes = [Option<u64>; GROUPINGS];
+/// The names of a page's groups in the table, [`NO_GROUP`] where there is none.
+pub(crate) type GroupNames = [u32; GROUPINGS];
+
+/// Counts pieces of evidence exactly up to a bound on the distinct ones, for the host and for each group of pages that has them.
 ///
-/// Most pieces stand on one page, or in one section: such a one has one entry, with the name of the section. Its second section
+/// Most pieces stand on one page, or in one group: such a one has one entry, with the name of the group. Its second group
 /// gives each its own count. Where there are more entries than the bound, the median count is subtracted from every count and what
 /// is not above zero is forgotten, as [`Counts`](crate::counts::Counts) does; no count is ever too high, and none too low by more than
 /// `undercount`. Up to the bound the order of the pages does not matter.
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
     pub(crate) pieces: FxHashMap<u64, Piece>,
-    /// Pages of each section.
-    pub(crate) sections: FxHashMap<u32, u32>,
+    /// Pages of each group.
+    pub(crate) groups: FxHashMap<u32, u32>,
     max: usize,
     pub(crate) undercount: u64,
 }
@@ -27,67 +34,86 @@ pub(crate) struct Table {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Piece {
     pub(crate) pages: u32,
-    /// The one section that it stands in, or [`SEVERAL`].
-    pub(crate) section: u32,
+    /// Of each grouping the one group that it stands in, or [`SEVERAL`].
+    pub(crate) groups: GroupNames,
 }
 
 impl Table {
     pub(super) fn new(max: usize) -> Self {
-        Self { pieces: FxHashMap::default(), sections: FxHashMap::default(), max: max.max(4), undercount: 0 }
+        Self { pieces: FxHashMap::default(), groups: FxHashMap::default(), max: max.max(8), undercount: 0 }
     }
 
-    /// Counts a page of a section; returns the name by which its pieces are to be counted.
-    pub(super) fn page(&mut self, section: u64) -> u32 {
-        let name = name(section);
-        if self.sections.len() >= MAX_SECTIONS && !self.sections.contains_key(&name) {
-            return NO_SECTION;
+    /// Counts a page of some groups; returns the names by which its pieces are to be counted.
+    pub(super) fn page(&mut self, groups: GroupHashes) -> GroupNames {
+        groups.map(|group| group.map_or(NO_GROUP, |group| self.page_of(group)))
+    }
+
+    fn page_of(&mut self, group: u64) -> u32 {
+        let name = name(group);
+        if self.groups.len() >= MAX_GROUPS && !self.groups.contains_key(&name) {
+            return NO_GROUP;
         }
-        let pages = self.sections.entry(name).or_default();
+        let pages = self.groups.entry(name).or_default();
         *pages = pages.saturating_add(1);
         name
     }
 
-    /// Counts a piece that a page of a section has.
-    pub(super) fn add(&mut self, key: u64, section: u32) {
-        // one that becomes common to two sections takes two entries more
-        if self.pieces.len() + 2 >= self.max && !self.pieces.contains_key(&key) {
+    /// Counts a piece that a page of some groups has.
+    pub(super) fn add(&mut self, key: u64, groups: GroupNames) {
+        // one that becomes common to two groups takes two entries more
+        if self.pieces.len() + 2 * GROUPINGS >= self.max && !self.pieces.contains_key(&key) {
             self.forget();
         }
-        let piece = self.pieces.entry(key).or_insert(Piece { pages: 0, section });
+        let piece = self.pieces.entry(key).or_insert(Piece { pages: 0, groups });
         let before = *piece;
         piece.pages = piece.pages.saturating_add(1);
-        if before.section == section {
-            return;
-        }
-        piece.section = SEVERAL;
-        if before.section != SEVERAL && before.section != NO_SECTION {
-            self.within(key, before.section, before.pages);
-        }
-        if section != NO_SECTION {
-            self.within(key, section, 1);
+        for (grouping, &group) in groups.iter().enumerate() {
+            let known = before.groups[grouping];
+            if known == group {
+                continue;
+            }
+            if let Some(piece) = self.pieces.get_mut(&key) {
+                piece.groups[grouping] = SEVERAL;
+            }
+            if known != SEVERAL && known != NO_GROUP {
+                self.add_within(key, known, before.pages);
+            }
+            if group != NO_GROUP {
+                self.add_within(key, group, 1);
+            }
         }
     }
 
-    fn within(&mut self, key: u64, section: u32, pages: u32) {
-        let piece =
-            self.pieces.entry(in_section(key, section)).or_insert(Piece { pages: 0, section: NO_SECTION });
+    fn add_within(&mut self, key: u64, group: u32, pages: u32) {
+        let none = Piece { pages: 0, groups: [NO_GROUP; GROUPINGS] };
+        let piece = self.pieces.entry(in_group(key, group)).or_insert(none);
         piece.pages = piece.pages.saturating_add(pages);
     }
 
-    /// Pages of the host that have a piece, and those of a section.
-    pub(super) fn get(&self, key: u64, section: Option<u64>) -> (u64, u64) {
-        let Some(piece) = self.pieces.get(&key) else { return (0, 0) };
-        let within = section.map(name).map_or(0, |name| match piece.section {
-            SEVERAL => self.pieces.get(&in_section(key, name)).map_or(0, |piece| piece.pages),
-            only if only == name => piece.pages,
-            _ => 0,
-        });
-        (u64::from(piece.pages), u64::from(within))
+    /// Pages of the host that have a piece.
+    pub(super) fn get(&self, key: u64) -> u64 {
+        self.pieces.get(&key).map_or(0, |piece| u64::from(piece.pages))
     }
 
-    /// Pages of a section.
-    pub(super) fn pages_of(&self, section: u64) -> u64 {
-        self.sections.get(&name(section)).copied().map_or(0, u64::from)
+    /// Pages of the host that have a piece, and those of each group.
+    pub(super) fn get_within(&self, key: u64, groups: GroupHashes) -> (u64, [u64; GROUPINGS]) {
+        let Some(piece) = self.pieces.get(&key) else { return (0, [0; GROUPINGS]) };
+        let mut within = [0; GROUPINGS];
+        for (grouping, group) in groups.iter().enumerate() {
+            let Some(name) = group.map(name) else { continue };
+            let pages = match piece.groups[grouping] {
+                SEVERAL => self.pieces.get(&in_group(key, name)).map_or(0, |piece| piece.pages),
+                only if only == name => piece.pages,
+                _ => 0,
+            };
+            within[grouping] = u64::from(pages);
+        }
+        (u64::from(piece.pages), within)
+    }
+
+    /// Pages of a group.
+    pub(super) fn pages_of(&self, group: u64) -> u64 {
+        self.groups.get(&name(group)).copied().map_or(0, u64::from)
     }
 
     /// Clears at least half of the table.
@@ -103,16 +129,16 @@ impl Table {
     }
 }
 
-/// The name of a section in the table: 32 bits of its hash.
-const fn name(section: u64) -> u32 {
-    match section as u32 {
-        NO_SECTION | SEVERAL => 1,
+/// The name of a group in the table: 32 bits of its hash.
+const fn name(group: u64) -> u32 {
+    match group as u32 {
+        NO_GROUP | SEVERAL => 1,
         name => name,
     }
 }
 
-const fn in_section(key: u64, section: u32) -> u64 {
-    super::words::mix(key, section as u64)
+const fn in_group(key: u64, group: u32) -> u64 {
+    super::words::mix(key, group as u64)
 }
 
 #[cfg(test)]
@@ -120,44 +146,45 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_piece_is_counted_for_each_section_that_has_it() {
+    fn a_piece_is_counted_for_each_group_that_has_it() {
         let orders: [[u64; 6]; 3] = [[7, 7, 8, 9, 8, 7], [8, 7, 9, 7, 8, 7], [9, 8, 8, 7, 7, 7]];
         for order in orders {
             let mut table = Table::new(100);
             for section in order {
-                let name = table.page(section);
-                table.add(1, name);
+                // pages of odd sections begin alike
+                let names = table.page([Some(section), Some(100 + section % 2)]);
+                table.add(1, names);
             }
-            assert_eq!(
-                [7, 8, 9, 6].map(|section| table.get(1, Some(section))),
-                [(6, 3), (6, 2), (6, 1), (6, 0)]
-            );
-            assert_eq!(table.get(1, None), (6, 0));
-            assert_eq!([7, 6].map(|section| table.pages_of(section)), [3, 0]);
+            let within = |section| table.get_within(1, [Some(section), None]);
+            assert_eq!([7, 8, 9, 6].map(within), [(6, [3, 0]), (6, [2, 0]), (6, [1, 0]), (6, [0, 0])]);
+            assert_eq!(table.get_within(1, [Some(7), Some(101)]), (6, [3, 4]));
+            assert_eq!(table.get(1), 6);
+            assert_eq!([7, 101, 6].map(|group| table.pages_of(group)), [3, 4, 0]);
         }
     }
 
     #[test]
-    fn pages_without_a_section_count_for_the_host() {
+    fn pages_without_a_group_count_for_the_host() {
         let mut table = Table::new(100);
-        table.add(1, NO_SECTION);
+        table.add(1, [NO_GROUP; GROUPINGS]);
         assert_eq!(table.pieces.len(), 1);
-        let name = table.page(7);
-        table.add(1, name);
-        table.add(1, NO_SECTION);
-        assert_eq!(table.get(1, Some(7)), (3, 1));
+        let names = table.page([Some(7), None]);
+        table.add(1, names);
+        table.add(1, [NO_GROUP; GROUPINGS]);
+        assert_eq!(table.get_within(1, [Some(7), None]), (3, [1, 0]));
     }
 
     #[test]
     fn no_more_than_the_bound_is_kept_and_no_count_is_too_high() {
         let mut table = Table::new(64);
         for page in 0..2_000_u64 {
-            let name = table.page(page % 3);
-            table.add(1, name);
-            (0..20).for_each(|n| table.add(100 + page * 20 + n, name));
+            let groups = [Some(page % 3), Some(50 + page % 2)];
+            let names = table.page(groups);
+            table.add(1, names);
+            (0..20).for_each(|n| table.add(100 + page * 20 + n, names));
             assert!(table.pieces.len() <= 64);
-            let (pages, within) = table.get(1, Some(page % 3));
-            assert!(pages <= page + 1 && within <= table.pages_of(page % 3));
+            let (pages, within) = table.get_within(1, groups);
+            assert!(pages <= page + 1 && within[0] <= table.pages_of(page % 3));
             assert!(pages + table.undercount > page);
         }
         assert!(table.undercount <= 2 * 2_000 * 21 / 64 * 2);

@@ -2,6 +2,7 @@
 
 use crate::blocks::fold;
 use memchr::memmem;
+use std::ops::RangeInclusive;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Words of the longest block that is compared by its words, and its bytes.
@@ -10,6 +11,11 @@ const MAX_BYTES: usize = 1_200;
 
 /// Words from which on a line's digits are what it says: pages may differ in nothing else.
 const MASKED_WORDS: usize = 12;
+
+/// Letters of a word in scripts that part no words by spaces: most Chinese and Japanese words have two.
+const UNSPACED_LETTERS: usize = 2;
+/// First bytes in UTF-8 of U+3000 to U+DFFF: kana, Han and Hangul.
+const UNSPACED_LEADS: RangeInclusive<u8> = 0xe3..=0xed;
 
 /// Two hashes as one; the order counts. The 128 bits of a product, folded.
 pub(super) const fn mix(a: u64, b: u64) -> u64 {
@@ -56,7 +62,8 @@ pub(super) fn line_key(line: &str, links: bool, scratch: &mut Scratch) -> LineKe
     if spaces < MASKED_WORDS {
         mask(&mut scratch.folded);
     }
-    let words = if scratch.folded.is_empty() { 0 } else { spaces + 1 };
+    let words =
+        if scratch.folded.is_empty() { 0 } else { spaces + 1 + unspaced(&scratch.folded) / UNSPACED_LETTERS };
     LineKey { key: xxh3_64(&scratch.folded), words: words.try_into().unwrap_or(u32::MAX), shown, linked }
 }
 
@@ -64,6 +71,14 @@ pub(super) fn line_key(line: &str, links: bool, scratch: &mut Scratch) -> LineKe
 fn spaces(folded: &[u8]) -> usize {
     let of = |bytes: &[u8]| usize::from(bytes.iter().map(|&byte| u8::from(byte == b' ')).sum::<u8>());
     folded.chunks(usize::from(u8::MAX)).map(of).sum()
+}
+
+/// Letters of scripts that part no words by spaces.
+fn unspaced(folded: &[u8]) -> usize {
+    if folded.is_ascii() {
+        return 0;
+    }
+    folded.iter().filter(|byte| UNSPACED_LEADS.contains(byte)).count()
 }
 
 fn chars(text: &str) -> usize {

@@ -1,0 +1,197 @@
+//! The walk over a page: from its margins inwards, beyond gaps, and between the runs.
+
+use super::{
+    RUN,
+    features::{Zone, place},
+    judge::{Judge, Verdict},
+    read::naming_words,
+    words::Scratch,
+};
+use crawl_model::RemovalReason;
+use rustc_hash::FxHashMap;
+use std::ops::Range;
+
+/// A block near the head is compared with what was removed from the foot among so many.
+const TWIN_BLOCKS: usize = 8;
+/// Share of a line's words in the page's title or file name, for the line that a menu above it ends at.
+const NAMED: f64 = 0.6;
+/// Words of the longest menu between a run at the head and the line that names the page.
+const MENU_WORDS: u32 = 200;
+/// Words that a block beyond a gap weighs at most, and what it weighs beside its words.
+const WEIGHED_WORDS: u32 = 16;
+const WEIGHED_BLOCK: i64 = 3;
+
+impl Judge<'_> {
+    pub(super) fn walk(&mut self) {
+        if self.head() < self.read.blocks.len() {
+            self.foot();
+        }
+        self.inside();
+    }
+
+    /// Walks from the first block on; returns how many blocks it passed.
+    fn head(&mut self) -> usize {
+        let n = self.read.blocks.len();
+        let mut at = 0;
+        if !self.page.extracted && self.begins_twice() {
+            self.gone[0] = Some((RemovalReason::SaidTwice, 1));
+            at = 1;
+        }
+        // a run may pass over the page's own title once; beyond it a gap is taken for content
+        let mut passed_title = false;
+        while at < n.min(RUN) {
+            let next = |judge: &Self| (at + 1 < n).then(|| judge.template(at + 1, Zone::Head)).flatten();
+            if let Some(verdict) =
+                self.template(at, Zone::Head).filter(|_| !(passed_title && self.heading(at)))
+            {
+                self.gone[at] = Some(verdict);
+            } else if !passed_title && self.is_own_title(at) {
+                self.title = Some(at);
+                if next(self).is_none() || self.heading(at + 1) {
+                    break;
+                }
+                passed_title = true;
+            } else if let Some(verdict) = self.slot(at).filter(|_| !passed_title && next(self).is_some()) {
+                self.gone[at] = Some(verdict);
+            } else {
+                break;
+            }
+            at += 1;
+        }
+        self.give_back_headings(at);
+        self.give_back_short(0..at);
+        if self.is_full() && self.title.is_none() && at > 1 { self.menu_above_title(at) } else { at }
+    }
+
+    /// Labels between the run at the head and the line that names the page are a menu of the page's section, which few pages
+    /// may share. Returns how many blocks were passed.
+    fn menu_above_title(&mut self, from: usize) -> usize {
+        let scratch = &mut Scratch::default();
+        let known = naming_words(&self.page, scratch);
+        let (mut at, mut words) = (from, 0);
+        while let Some(block) = self.read.blocks.get(at).filter(|_| at < RUN) {
+            if block.heading || self.read.naming_share(at, &self.page, &known, scratch) >= NAMED {
+                self.gone[from..at].fill(Some((RemovalReason::Enclosed, 1)));
+                return at;
+            }
+            words += block.words;
+            if block.prose || block.fenced || words > MENU_WORDS {
+                break;
+            }
+            at += 1;
+        }
+        from
+    }
+
+    /// Walks from the last block on.
+    fn foot(&mut self) {
+        let n = self.read.blocks.len();
+        let mut at = n;
+        while at > n.saturating_sub(RUN) {
+            let this = at - 1;
+            if self.gone[this].is_some() || self.title == Some(this) {
+                break;
+            }
+            let verdict = self.template(this, Zone::Foot).or_else(|| {
+                let next = this.checked_sub(1)?;
+                self.slot(this).filter(|_| at < n && self.template(next, Zone::Foot).is_some())
+            });
+            if verdict.is_none() {
+                break;
+            }
+            self.gone[this] = verdict;
+            at = this;
+        }
+        self.give_back_short(at..n);
+        if self.is_full() {
+            self.foot_beyond_gaps(at);
+        }
+    }
+
+    /// Goes on from the run at the foot beyond labels without evidence, to the block up to which what all pages have outweighs
+    /// them most (a maximum-sum suffix). Prose, code, headings and the page's name end it.
+    fn foot_beyond_gaps(&mut self, from: usize) {
+        let least = self.host.state().settings().threshold_pct();
+        let (mut sum, mut most, mut end) = (0, 0, from);
+        let mut found: Vec<Option<Verdict>> = Vec::new();
+        for at in (self.read.blocks.len().saturating_sub(RUN)..from).rev() {
+            let block = &self.read.blocks[at];
+            let is_own = self.title == Some(at) || self.read.names_page(at);
+            if self.gone[at].is_some() || block.fenced || is_own {
+                break;
+            }
+            let by_lines = |verdict: &Verdict| verdict.0 == RemovalReason::Margin;
+            let verdict = self.template_by(at, Zone::Foot, least).filter(by_lines);
+            match verdict {
+                Some(_) => sum += i64::from(block.words.min(WEIGHED_WORDS)) + WEIGHED_BLOCK,
+                None if block.prose || block.heading => break,
+                None => sum -= i64::from(block.words) + 1,
+            }
+            found.push(verdict);
+            if verdict.is_some() && sum > most {
+                (most, end) = (sum, at);
+            }
+        }
+        for (at, verdict) in (end..from).rev().zip(found) {
+            self.gone[at] = verdict.or(Some((RemovalReason::Enclosed, 1)));
+        }
+    }
+
+    /// Between the runs: what stands near the head and went from the foot, and what the whole site has.
+    fn inside(&mut self) {
+        let n = self.read.blocks.len();
+        let at_foot = self.removed_from_foot();
+        for (i, block) in self.read.blocks.iter().enumerate() {
+            if self.gone[i].is_some() || block.fenced {
+                continue;
+            }
+            let twin = (i < TWIN_BLOCKS.min(n / 2)).then(|| at_foot.get(&block.key)).flatten();
+            let verdict = if let Some(&(_, pages)) = twin {
+                Some((RemovalReason::Twin, pages))
+            } else if block.chars >= self.host.state().settings().min_block_chars() {
+                self.block(block.key)
+            } else {
+                None
+            };
+            self.gone[i] = verdict.filter(|_| self.host.stands_at(block.key, place(self.read, i, None)));
+        }
+    }
+
+    /// Blocks in the lower half that went for what other pages say.
+    fn removed_from_foot(&self) -> FxHashMap<u64, Verdict> {
+        let n = self.read.blocks.len();
+        let counted = |reason| !matches!(reason, RemovalReason::Slot | RemovalReason::Enclosed);
+        let blocks = (n / 2..n).filter(|&i| self.read.blocks[i].words > 1);
+        let gone = blocks.filter_map(|i| Some((self.read.blocks[i].key, self.gone[i]?)));
+        gone.filter(|(_, (reason, _))| counted(*reason)).collect()
+    }
+
+    /// A block that stands on as many pages as the settings ask for, or that pages say again and again.
+    fn block(&self, key: u64) -> Option<Verdict> {
+        let again = || self.host.said_again(key).filter(|_| self.is_full());
+        let pages = self.host.block(key, self.read.section()).or_else(again)?;
+        Some((RemovalReason::Block, pages))
+    }
+
+    /// Of an extracted text a run has to be as long as any block that is judged; else it is let be.
+    fn give_back_short(&mut self, run: Range<usize>) {
+        if !self.page.extracted {
+            return;
+        }
+        let blocks = self.read.blocks[run.clone()].iter().zip(&self.gone[run.clone()]);
+        let chars: usize = blocks.filter(|(_, gone)| gone.is_some()).map(|(block, _)| block.chars).sum();
+        if chars < self.host.state().settings().min_block_chars() {
+            self.gone[run].fill(None);
+        }
+    }
+
+    /// Headings at the end of the run at the head belong to what follows.
+    fn give_back_headings(&mut self, end: usize) {
+        for at in (0..end).rev() {
+            if self.gone[at].is_some() && !self.heading(at) {
+                return;
+            }
+            self.gone[at] = None;
+        }
+    }
+}

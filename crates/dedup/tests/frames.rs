@@ -1,0 +1,165 @@
+//! Frames in the mode `site` that repeat, have gaps, belong to one template, or are in a script without spaces.
+
+use crawl_dedup::{Cleaned, FingerprintSettings, PageText, batch::clean_site};
+use crawl_model::RemovalReason;
+
+/// A number in letters, since digits are masked.
+fn name(n: usize) -> String {
+    n.to_string().bytes().map(|digit| char::from(digit - b'0' + b'q')).collect()
+}
+
+/// A paragraph that no other page has.
+fn own(n: usize) -> String {
+    let n = name(n);
+    format!(
+        "The keeper{n} wrote on the first leaf{n} and then told at length{n}, over many words{n}, how the old house{n} came to stand \
+         where{n} nobody had expected it, what was paid{n} for it, and who carried{n} it home again."
+    )
+}
+
+fn clean(pages: &[(String, String)]) -> Vec<Cleaned> {
+    let texts: Vec<PageText<'_>> =
+        pages.iter().map(|(url, content)| PageText { content, url, ..PageText::default() }).collect();
+    clean_site("h.example", &texts, &FingerprintSettings::default()).0
+}
+
+/// Cleans pages of one folder whose URLs say nothing.
+fn clean_texts(texts: impl IntoIterator<Item = String>) -> Vec<String> {
+    let numbered = texts.into_iter().enumerate();
+    let pages: Vec<_> = numbered.map(|(n, text)| (format!("https://h.example/x/{n}"), text)).collect();
+    clean(&pages).into_iter().map(|page| page.text).collect()
+}
+
+#[test]
+fn a_line_without_spaces_weighs_by_its_letters() {
+    let page = |n: usize| {
+        let (own, name) = (own(n), name(n));
+        format!(
+            "{own}\n\n{own}z\n\n当社の許可なく記事や写真を転載することを固く禁じます。お問い合わせは本社広報部まで。\n{name}"
+        )
+    };
+    for (n, text) in clean_texts((0..20).map(page)).iter().enumerate() {
+        assert_eq!(text, &format!("{0}\n\n{0}z", own(n)));
+    }
+}
+
+#[test]
+fn a_label_that_repeats_within_the_frame_belongs_to_it() {
+    let slides = "Enrol for autumn\n\nApply now\n\n".repeat(6);
+    let text = |n: usize| (0..30).map(|at| own(n * 50 + at)).collect::<Vec<_>>().join("\n\n");
+    let page = |n: usize| format!("{slides}{}", text(n));
+    for text in clean_texts((0..20).map(page)) {
+        assert!(!text.contains("Apply now") && text.starts_with("The keeper"), "{text}");
+    }
+    // the same words all over a page are how its body is built
+    let body = |n: usize| {
+        (0..8).map(|at| format!("Returns\n\n{}", own(n * 20 + at))).collect::<Vec<_>>().join("\n\n")
+    };
+    for text in clean_texts((0..20).map(body)) {
+        assert_eq!(text.matches("Returns").count(), 8, "{text}");
+    }
+}
+
+#[test]
+fn a_foot_goes_on_beyond_labels_of_the_page() {
+    let page = |n: usize| {
+        let name = name(n);
+        format!(
+            "{}\n\nShare this page with the harbour office\n\nWrite to the harbour office on working days\n\nCopyright of the harbour office\n\n\
+             Lamp{name}\n\nStory{name}\n\nBack to the top",
+            own(n)
+        )
+    };
+    for (n, text) in clean_texts((0..20).map(page)).iter().enumerate() {
+        assert_eq!(text, &own(n));
+    }
+    // what outweighs the frame beyond it stays
+    let page = |n: usize| {
+        let name = name(n);
+        let list: Vec<String> = (0..9).map(|at| format!("Lamp{name}{at} of{name} glass{at}")).collect();
+        format!("{}\n\nShare this\n\n{}\n\nBack to the top", own(n), list.join("\n\n"))
+    };
+    for (n, text) in clean_texts((0..20).map(page)).iter().enumerate() {
+        assert!(text.contains(&format!("Lamp{}8", name(n))) && text.contains("Share this"), "{text}");
+    }
+}
+
+#[test]
+fn a_menu_between_the_frame_and_the_title_goes() {
+    let page = |n: usize| {
+        let name = name(n);
+        let menu: Vec<String> = (0..5).map(|at| format!("Entry{name}{at}")).collect();
+        let text = format!(
+            "Harbour\n\nAlmanac\n\nTables\n\n{}\n\nLamp{name} glass{name}\n\n{}",
+            menu.join("\n"),
+            own(n)
+        );
+        (format!("https://h.example/x/lamp{name}-glass{name}.html"), text)
+    };
+    let pages: Vec<_> = (0..20).map(page).collect();
+    for (n, page) in clean(&pages).iter().enumerate() {
+        let name = name(n);
+        assert_eq!(page.text, format!("Lamp{name} glass{name}\n\n{}", own(n)));
+        assert!(page.removed.iter().any(|span| span.reason == RemovalReason::Enclosed), "{:?}", page.removed);
+    }
+}
+
+#[test]
+fn a_title_between_lines_of_the_frame_stays() {
+    let page =
+        |n: usize| format!("Harbour\n\nAlmanac\n\nWhy the {}lamp burns\n\nShare this\n\n{}", name(n), own(n));
+    for (n, text) in clean_texts((0..20).map(page)).iter().enumerate() {
+        assert!(text.contains(&format!("Why the {}lamp burns", name(n))), "{text}");
+    }
+}
+
+#[test]
+fn what_pages_say_again_and_again_goes_from_inside() {
+    let signature = "Jo of the harbour\nVisit my page about lamps and glass, it is worth it";
+    let page = |n: usize| {
+        let posts: Vec<String> = (0..4)
+            .map(|at| match (n, at) {
+                // nobody else signs on most pages, and on page 19 only one post is hers
+                (0..8, 1 | 3) | (19, 1) => format!("{}\n\n{signature}", own(n * 10 + at)),
+                _ => own(n * 10 + at),
+            })
+            .collect();
+        posts.join("\n\n")
+    };
+    for (n, text) in clean_texts((0..20).map(page)).iter().enumerate() {
+        assert!(!text.contains("Visit my page"), "page {n}: {text}");
+    }
+}
+
+#[test]
+fn a_page_of_nothing_but_frame_loses_what_is_certain() {
+    // each list stands on two fifths of the pages, the menu on all
+    let list = |n: usize| format!("Lamp offer{0}\nGlass offer{0}\nWick offer{0}\nOil offer{0}", name(n % 2));
+    let page = |n: usize| match n {
+        0..16 => format!("Harbour Almanac Menu\n\n{}\n\nBack to the top", list(n)),
+        _ => format!("Harbour Almanac Menu\n\n{}\n\nBack to the top", own(n)),
+    };
+    for (n, text) in clean_texts((0..20).map(page)).iter().enumerate() {
+        assert_eq!(text, &if n < 16 { list(n) } else { own(n) });
+    }
+}
+
+#[test]
+fn pages_that_begin_alike_have_a_frame_of_their_own() {
+    let page = |n: usize| {
+        let text = if n.is_multiple_of(8) {
+            format!(
+                "Springen\n\nHandbuch\n\nInhalt\n\nErste Schritte\n\nFehler melden\n\n{}\n\nZuletzt bearbeitet",
+                own(n)
+            )
+        } else {
+            format!("Skip\n\nManual\n\nContents\n\nReport a fault\n\n{}\n\nLast edited", own(n))
+        };
+        // no two pages are in one folder
+        (format!("https://h.example/{}/p", name(n)), text)
+    };
+    let pages: Vec<_> = (0..80).map(page).collect();
+    for (n, page) in clean(&pages).iter().enumerate() {
+        assert_eq!(page.text, own(n));
+    }
+}
