@@ -5,8 +5,8 @@ use crawl_extract::{count_words, reading_time_minutes};
 use crawl_fetch::OptOut;
 use crawl_model::{
     BoilerplateInfo, BoilerplateStatus, Change, CleanPage, ContentHash, CrawlRequest, ExtractedPage,
-    Extraction, Extractor, HostKey, MetadataSources, Outcome, PageType, Record, RecordMetadata,
-    SCHEMA_VERSION, Strategy, UrlKey, Warning,
+    Extraction, Extractor, HostKey, MetadataConfidence, MetadataSources, Outcome, PageType, Record,
+    RecordMetadata, SCHEMA_VERSION, Strategy, UrlKey, Warning,
 };
 use url::Url;
 
@@ -177,10 +177,13 @@ fn described(
         licence: metadata.licence,
         breadcrumbs: metadata.breadcrumbs,
         sources: metadata.sources,
+        confidence: metadata.confidence,
         author_urls: metadata.author_urls,
         section: metadata.section,
         is_accessible_for_free: metadata.is_accessible_for_free,
         structured: metadata.structured,
+        json_ld: metadata.json_ld,
+        open_graph: metadata.open_graph,
         ai_opt_out: ai_opt_out.into_iter().collect(),
         ..nothing_known(content_hash.to_string())
     };
@@ -226,10 +229,13 @@ fn nothing_known(content_hash: String) -> RecordMetadata {
         licence: None,
         breadcrumbs: Vec::new(),
         sources: MetadataSources::default(),
+        confidence: MetadataConfidence::default(),
         author_urls: Vec::new(),
         section: None,
         is_accessible_for_free: None,
         structured: None,
+        json_ld: None,
+        open_graph: None,
         ai_opt_out: Vec::new(),
         project: None,
         source_group: None,

@@ -104,6 +104,10 @@ fn reading(config: &Config) -> u32 {
     }
     let how = (extract.favor, extract.links, extract.images, extract.tables, extract.comments);
     add(format!("{how:?}").as_bytes());
+    // off, the number is that of the versions that did not have it
+    if extract.raw_metadata {
+        add(b"raw_metadata");
+    }
     let cleaning = (dedup.enabled, dedup.mode, dedup.threshold_pct, dedup.min_pages, dedup.min_block_chars);
     add(format!("{cleaning:?} {}", dedup.settle_pages).as_bytes());
     parts.number()

@@ -197,8 +197,11 @@ impl PageExtractor {
         extraction.directives = links::directives(page, &self.options.product_token);
         budget.go_on()?;
         let json = JsonLd::of(page);
-        let collected = metadata::collect(page, &json);
+        let collected = metadata::collect(page, &json, self.options.raw_metadata);
         extraction.metadata = collected.metadata;
+        if collected.is_cut {
+            warnings.push(Warning::MetadataCapped);
+        }
         budget.go_on()?;
         extraction.signals = signals::compute(page, collected.accessible);
         extraction.feeds = links::feeds(page);

@@ -91,6 +91,8 @@ pub struct Options {
     pub tables: bool,
     /// Keep readers' comments below an article.
     pub comments: bool,
+    /// Pass on all JSON-LD and OpenGraph ([`crawl_model::PageMetadata::json_ld`]).
+    pub raw_metadata: bool,
     /// Cut the whole page into blocks and hash them ([`crawl_model::Extraction::blocks`]), for whoever looks at more of a
     /// site than its content. Costs about a twentieth of the extraction.
     pub blocks: bool,
@@ -112,6 +114,7 @@ impl Default for Options {
             images: false,
             tables: true,
             comments: false,
+            raw_metadata: false,
             blocks: false,
             product_token: "crawl".to_owned(),
             limits: Limits::default(),

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test that uses them")]
 
 use crawl_extract::{Input, Options, PageExtractor};
-use crawl_model::PageMetadata;
+use crawl_model::{Confidence, MetadataConfidence, PageMetadata, Warning};
 
 fn metadata(url: &str, html: &str) -> PageMetadata {
     let extractor = PageExtractor::new(Options::default()).unwrap();
@@ -344,4 +344,120 @@ fn recipes_and_products_are_passed_on_as_json() {
         serde_json::from_str(&metadata("https://holm.example/a", html).structured.unwrap()).unwrap();
     let offer = serde_json::json!({"@type": "Offer", "price": "12.50", "priceCurrency": "EUR"});
     assert_eq!(product, serde_json::json!({"@type": "Product", "offers": offer}));
+}
+
+fn confidence(html: &str) -> [Option<Confidence>; 4] {
+    let MetadataConfidence { title, authors, published, modified } =
+        metadata("http://holm.example/2026/ferry", html).confidence;
+    [title, authors, published, modified]
+}
+
+#[test]
+fn what_two_places_say_is_certain_and_what_may_be_something_else_is_not() {
+    use Confidence::{High, Low, Medium};
+    let text = "<p>The ferry leaves at noon from the old harbour, and comes back in the evening.</p>";
+    let json = "<script type=application/ld+json>{\"@type\":\"NewsArticle\",\"headline\":\"Ferry in winter\",\"author\":{\"@type\":\"Person\",\"name\":\"Ada Holm\"},\"datePublished\":\"2026-01-05\"}</script>";
+    let metas = "<meta name=author content='Ada Holm'><meta property=article:published_time content=2026-01-05T08:00:00Z>";
+    let both = format!("<head>{json}{metas}</head><body><h1>Ferry in winter</h1>{text}");
+    assert_eq!(confidence(&both), [Some(High), Some(High), Some(High), None]);
+    let one = format!("<head>{json}</head><body><h1>Ferry in winter stops today</h1>{text}");
+    assert_eq!(confidence(&one), [Some(Medium), Some(Medium), Some(Medium), None]);
+    let weak = format!(
+        "<head><title>Ferry in winter</title><meta name=twitter:creator content='@ada_k'>\
+         <meta property=article:modified_time content=2026-01-05></head><body>{text}"
+    );
+    assert_eq!(confidence(&weak), [Some(Low), Some(Low), Some(Low), Some(Medium)]);
+    assert_eq!(confidence(text), [None; 4]);
+}
+
+#[test]
+fn the_place_of_a_byline_that_replaces_an_organization_is_named() {
+    let json = "<script type=application/ld+json>{\"@type\":\"NewsArticle\",\"author\":{\"@type\":\"Organization\",\"name\":\"Holm Press\"}}</script>";
+    let source = |head: &str, byline: &str| {
+        let html = format!(
+            "<head>{json}{head}</head><body><h1>Ferry in winter</h1>{byline}<p>The ferry leaves at noon.</p>"
+        );
+        metadata("http://holm.example/a", &html).sources.authors.unwrap_or_default()
+    };
+    assert_eq!(source("<meta name=author content='Ada Holm'>", ""), "meta");
+    assert_eq!(source("", "<span class=author>Ada Holm</span>"), "element");
+    assert_eq!(source("", "<p>By Ada Holm</p>"), "text");
+}
+
+#[test]
+fn a_part_of_the_page_that_is_not_free_is_told() {
+    let html = "<script type=application/ld+json>{\"@type\":\"NewsArticle\",\"hasPart\":[{\"@type\":\"WebPageElement\",\"isAccessibleForFree\":\"False\"},{\"isAccessibleForFree\":true}]}</script><p>Noon.";
+    assert_eq!(metadata("http://holm.example/", html).is_accessible_for_free, Some(false));
+}
+
+#[test]
+fn authors_have_the_pages_that_links_and_data_give() {
+    let url = |html: &str| {
+        let found = metadata("http://holm.example/a/b", html).author_urls;
+        found.first().map(|author| (author.name.clone(), author.url.clone()))
+    };
+    let expected = |path: &str| Some(("Ada Holm".to_owned(), format!("http://holm.example{path}")));
+    let text = "<p>The ferry leaves at noon.</p>";
+    assert_eq!(
+        url(&format!("<h1>Ferry</h1><p class=byline>By <a href=/people/7>Ada Holm</a></p>{text}")),
+        expected("/people/7")
+    );
+    assert_eq!(
+        url(&format!("<h1>Ferry</h1><a href=/author/ada>by Ada Holm</a>{text}")),
+        expected("/author/ada")
+    );
+    let json = "{\"@type\":\"Article\",\"author\":{\"@type\":\"Person\",\"@id\":\"http://holm.example/ada\",\"name\":\"By Ada Holm\"}}";
+    assert_eq!(url(&format!("<script type=application/ld+json>{json}</script>{text}")), expected("/ada"));
+    let other = "<h1>Ferry</h1><p class=byline>By Ada Holm</p><a href=/author/jon>Jon Ek</a>";
+    assert_eq!(url(&format!("{other}{text}")), None);
+}
+
+#[test]
+fn tags_of_a_page_without_keywords_are_its_links_to_them() {
+    let links = "<a rel='category tag' href=/c/news>News</a><a rel=tag href=/t/ice>Ice</a> <a rel=tag href=/t/ferry>Ferry</a>";
+    let text = "<p>The ferry leaves at noon.</p>";
+    let keywords = |head: &str| {
+        metadata("http://holm.example/", &format!("<head>{head}</head><body>{links}{text}")).keywords
+    };
+    assert_eq!(keywords(""), ["Ice", "Ferry"]);
+    assert_eq!(keywords("<meta name=keywords content=boats>"), ["boats"]);
+}
+
+#[test]
+fn a_product_in_microdata_is_passed_on_as_json() {
+    let html = "<div itemscope itemtype='https://schema.org/Product'><h1 itemprop=name>Lamp</h1><img itemprop=image src=/lamp.png>\
+        <div itemprop=offers itemscope itemtype=http://schema.org/Offer><span itemprop=price content=12.50>12,50</span>\
+        <meta itemprop=priceCurrency content=EUR><link itemprop=availability href=https://schema.org/InStock></div>\
+        <div itemprop=aggregateRating itemscope itemtype=http://schema.org/AggregateRating><span itemprop=ratingValue>4.5</span></div>\
+        <span itemprop=color>red</span><span itemprop=color>blue</span></div>";
+    let found = metadata("http://holm.example/", html).structured.unwrap();
+    let found: serde_json::Value = serde_json::from_str(&found).unwrap();
+    assert_eq!(
+        found,
+        serde_json::json!({
+            "@type": "Product", "name": "Lamp", "color": ["red", "blue"],
+            "offers": {"@type": "Offer", "price": "12.50", "priceCurrency": "EUR", "availability": "https://schema.org/InStock"},
+            "aggregateRating": {"@type": "AggregateRating", "ratingValue": "4.5"},
+        })
+    );
+}
+
+#[test]
+fn all_data_is_passed_on_where_it_is_asked_for() {
+    let long = "x".repeat(300 << 10);
+    let html = format!(
+        "<head><script type=application/ld+json>{{\"@type\":\"Thing\"}}</script><script type=application/ld+json>[\"{long}\"]</script>\
+         <meta property=og:image content=a.png><meta property=og:image content=b.png><meta name=viewport content=wide></head><p>Noon."
+    );
+    let extracted = |raw_metadata: bool| {
+        let extractor = PageExtractor::new(Options { raw_metadata, ..Options::default() }).unwrap();
+        extractor.extract(&Input { bytes: html.as_bytes(), url: None, content_type: Some("text/html") })
+    };
+    let page = extracted(true);
+    assert_eq!(page.metadata.json_ld.as_deref(), Some("[{\"@type\":\"Thing\"}]"));
+    assert_eq!(page.metadata.open_graph.as_deref(), Some("{\"og:image\":[\"a.png\",\"b.png\"]}"));
+    assert!(page.warnings.contains(&Warning::MetadataCapped));
+    let page = extracted(false);
+    assert_eq!((page.metadata.json_ld, page.metadata.open_graph), (None, None));
+    assert!(!page.warnings.contains(&Warning::MetadataCapped));
 }

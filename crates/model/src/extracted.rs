@@ -56,6 +56,8 @@ pub enum Warning {
     SoftNotFound,
     /// Extraction was ended by its deadline: there is no content, and links may be missing.
     DeadlineExceeded,
+    /// JSON-LD or OpenGraph of more than 256 KiB was left out.
+    MetadataCapped,
     /// Links were left out: resolved, they would have been many times as long as the page.
     AddressesCapped,
     /// A file that may opt out of mining could not be had: whether the page is reserved is not known.
@@ -194,6 +196,8 @@ pub struct PageMetadata {
     pub json_ld_types: Vec<String>,
     /// Rules that gave title, authors and dates.
     pub sources: MetadataSources,
+    /// Certainty of title, authors and dates.
+    pub confidence: MetadataConfidence,
     /// Pages about the authors.
     pub author_urls: Vec<AuthorUrl>,
     /// Section of the site.
@@ -202,6 +206,11 @@ pub struct PageMetadata {
     pub is_accessible_for_free: Option<bool>,
     /// Object of a recipe, a product or the like, as JSON.
     pub structured: Option<String>,
+    /// All JSON-LD of the page, as one JSON list with the object or list of each script; where it was asked for.
+    pub json_ld: Option<String>,
+    /// OpenGraph's meta elements and those beside them, as one JSON object with a list of contents for each name; where it was
+    /// asked for.
+    pub open_graph: Option<String>,
 }
 
 /// The place that gave each field of the metadata: `json_ld`, `meta`, `twitter`, `rdfa`, `title_element`, `heading`, `element`, `post`, `text`,
@@ -224,6 +233,44 @@ pub struct MetadataSources {
 }
 
 impl MetadataSources {
+    /// Returns true if no field was found.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.title.is_none() && self.authors.is_none() && self.published.is_none() && self.modified.is_none()
+    }
+}
+
+/// Certainty of a field of the metadata; docs/record.md says how often each level is right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Confidence {
+    /// The place may hold a name or a date of something else.
+    Low,
+    /// One place of the page says so.
+    Medium,
+    /// Two places of the page say the same.
+    High,
+}
+
+/// Certainty of title, authors and dates.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct MetadataConfidence {
+    /// Certainty of the title.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<Confidence>,
+    /// Certainty of the authors.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub authors: Option<Confidence>,
+    /// Certainty of the date of publication.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub published: Option<Confidence>,
+    /// Certainty of the date of the last change.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub modified: Option<Confidence>,
+}
+
+impl MetadataConfidence {
     /// Returns true if no field was found.
     #[must_use]
     pub const fn is_empty(&self) -> bool {

@@ -269,6 +269,9 @@ pub struct RecordMetadata {
     /// Place that gave title, authors and dates.
     #[serde(skip_serializing_if = "crate::MetadataSources::is_empty", default)]
     pub sources: crate::MetadataSources,
+    /// Certainty of title, authors and dates.
+    #[serde(skip_serializing_if = "crate::MetadataConfidence::is_empty", default)]
+    pub confidence: crate::MetadataConfidence,
     /// Pages about the authors.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub author_urls: Vec<crate::AuthorUrl>,
@@ -281,6 +284,12 @@ pub struct RecordMetadata {
     /// Object of a recipe, a product or the like, as one text of JSON.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub structured: Option<String>,
+    /// All JSON-LD of the page, as one text of JSON, where `extract.raw_metadata` asks for it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub json_ld: Option<String>,
+    /// OpenGraph's meta elements, as one text of JSON, where `extract.raw_metadata` asks for it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub open_graph: Option<String>,
     /// Where the site has opted out of mining and machine learning: `noai`, `tdm_header`, `tdm_file`, `ai_txt`.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub ai_opt_out: Vec<String>,

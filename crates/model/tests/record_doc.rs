@@ -4,9 +4,9 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
 use crawl_model::{
-    Attempt, AuthorUrl, BoilerplateInfo, BoilerplateStatus, Change, Extractor, LanguageSource, Media,
-    MediaKind, MetadataSources, PageType, Quality, Record, RecordMetadata, RemovalReason, RemovedSpan,
-    SCHEMA_VERSION, Strategy, Warning,
+    Attempt, AuthorUrl, BoilerplateInfo, BoilerplateStatus, Change, Confidence, Extractor, LanguageSource,
+    Media, MediaKind, MetadataConfidence, MetadataSources, PageType, Quality, Record, RecordMetadata,
+    RemovalReason, RemovedSpan, SCHEMA_VERSION, Strategy, Warning,
 };
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -112,6 +112,12 @@ fn metadata(full: bool) -> RecordMetadata {
         licence: text(),
         breadcrumbs: list(),
         sources: MetadataSources { title: text(), authors: text(), published: text(), modified: text() },
+        confidence: MetadataConfidence {
+            title: full.then_some(Confidence::High),
+            authors: full.then_some(Confidence::Medium),
+            published: full.then_some(Confidence::Low),
+            modified: full.then_some(Confidence::Low),
+        },
         author_urls: if full {
             vec![AuthorUrl { name: String::new(), url: String::new() }]
         } else {
@@ -120,6 +126,8 @@ fn metadata(full: bool) -> RecordMetadata {
         section: text(),
         is_accessible_for_free: full.then_some(true),
         structured: text(),
+        json_ld: text(),
+        open_graph: text(),
         ai_opt_out: list(),
         project: text(),
         source_group: text(),

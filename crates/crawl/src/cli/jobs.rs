@@ -74,6 +74,9 @@ pub struct ExtractArgs {
     /// Keep the comments below an article
     #[arg(long)]
     pub comments: bool,
+    /// Pass on all JSON-LD and OpenGraph
+    #[arg(long)]
+    pub raw_metadata: bool,
 }
 
 /// `crawl classify`

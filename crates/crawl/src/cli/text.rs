@@ -31,6 +31,9 @@ pub struct TextArgs {
     /// Keep the comments below an article
     #[arg(long)]
     pub comments: bool,
+    /// Pass on all JSON-LD and OpenGraph
+    #[arg(long)]
+    pub raw_metadata: bool,
     /// Whose rules decide
     #[command(flatten)]
     pub rules: RulesArgs,
@@ -46,6 +49,7 @@ impl TextArgs {
         out.switch("--images", "extract.images", self.images, true);
         out.switch("--no-tables", "extract.tables", self.no_tables, false);
         out.switch("--comments", "extract.comments", self.comments, true);
+        out.switch("--raw-metadata", "extract.raw_metadata", self.raw_metadata, true);
         out.path("--rules", "extract.rules", self.rules.rules.as_ref());
         let lists = self.rules.consent_list.iter().map(|path| path.to_string_lossy().into_owned());
         out.list("--consent-list", "extract.consent_lists", &lists.collect::<Vec<_>>());

@@ -31,6 +31,7 @@ pub fn run(args: &ExtractArgs) -> Result<Exit, Failure> {
         images: args.images,
         tables: !args.no_tables,
         comments: args.comments,
+        raw_metadata: args.raw_metadata,
         ..Options::default()
     };
     let extractor = PageExtractor::from_rules(rules(&args.rules)?, options);

@@ -287,6 +287,7 @@ pub struct ExtractSection {
     pub images: bool,
     pub tables: bool,
     pub comments: bool,
+    pub raw_metadata: bool,
     pub rules: String,
     pub consent_lists: Vec<PathBuf>,
 }

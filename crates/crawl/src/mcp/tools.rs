@@ -66,6 +66,7 @@ impl Tools {
                 images: extract.images,
                 tables: extract.tables,
                 comments: extract.comments,
+                raw_metadata: extract.raw_metadata,
                 deadline: Some(extract.deadline),
                 ..Options::default()
             };

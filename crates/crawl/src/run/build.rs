@@ -125,6 +125,7 @@ fn extraction(settings: &ExtractSection, product_token: &str) -> Options {
         images: settings.images,
         tables: settings.tables,
         comments: settings.comments,
+        raw_metadata: settings.raw_metadata,
         product_token: product_token.to_owned(),
         deadline: Some(settings.deadline),
         ..Options::default()

@@ -1,6 +1,10 @@
 //! Who wrote a page.
 
-use super::{Sources, bylines, jsonld, near, non_empty, title::letters};
+use super::{
+    Sources, bylines, jsonld, near, non_empty,
+    sources::{Field, Rule},
+    title::letters,
+};
 use crate::{dom::Tag, page::Page, rules::Part, text};
 use html5ever::{LocalName, local_name};
 use serde_json::Value;
@@ -49,6 +53,9 @@ pub(super) fn find(s: &Sources<'_>) -> Vec<String> {
     // A single word beside an organization is as likely a place or an account.
     let full = |names: Vec<String>| names.iter().all(|name| is_full(name)).then(|| person(names)).flatten();
     let json = from_json(s);
+    let if_listed = |names: &dyn Fn() -> Option<Vec<String>>| {
+        if json.is_empty() { None } else { names().and_then(full) }
+    };
     let everywhere = OnceCell::new();
     let marked = || everywhere.get_or_init(|| visible(s, s.page.body..s.page.dom.end(s.page.body))).clone();
     let beside_heading = || {
@@ -56,40 +63,47 @@ pub(super) fn find(s: &Sources<'_>) -> Vec<String> {
         let to = s.page.dom.end(at).saturating_add(BESIDE).min(s.page.dom.end(s.page.body));
         visible(s, at.saturating_sub(BESIDE).max(s.page.body)..to)
     };
-    let names = s
-        .first(
-            "authors",
-            &[
-                ("JSON-LD", &|| {
-                    let names = |list: &[(String, bool)]| list.iter().map(|(name, _)| name.clone()).collect();
-                    json.iter().any(|(_, org)| !org).then(|| person(names(&json))).flatten()
-                }),
-                ("the byline, instead of an organization in JSON-LD", &|| {
-                    let signed = || signature().and_then(full);
-                    let byline = || full(marked()).or_else(|| line().and_then(full)).or_else(signed);
-                    (!json.is_empty()).then(|| in_metas().and_then(full).or_else(byline)).flatten()
-                }),
-                ("JSON-LD, organizations included", &|| some(json.iter().map(|(n, _)| n.clone()).collect())),
-                ("meta elements", &|| in_metas().and_then(person)),
-                ("twitter:data1", &label),
-                ("the first post of the thread", &|| posted(s, true).map(|name| vec![name])),
-                ("an element marked as the author", &|| person(marked())),
-                ("a byline near the heading", &line),
-                ("a name beside the date", &beside_date),
-                ("a line that calls itself the author's", &labelled),
-                ("the first author of a post", &|| posted(s, false).map(|name| vec![name])),
-                ("the signature of the text", &signature),
-                ("an element marked as the author, with the publisher's name", &|| some(marked())),
-                ("meta elements that name the publisher", &in_metas),
-                ("twitter:creator", &|| creator(s).map(|name| vec![name])),
-            ],
-        )
-        .unwrap_or_default();
+    let found = super::first(&[
+        (Rule::JsonLd, &|| {
+            let names = |list: &[(String, bool)]| list.iter().map(|(name, _)| name.clone()).collect();
+            json.iter().any(|(_, org)| !org).then(|| person(names(&json))).flatten()
+        }),
+        (Rule::MetaForOrganization, &|| if_listed(&|| in_metas())),
+        (Rule::MarkedForOrganization, &|| if_listed(&|| Some(marked()))),
+        (Rule::BylineForOrganization, &|| {
+            let byline = || line().and_then(full).or_else(|| signature().and_then(full));
+            if json.is_empty() { None } else { byline() }
+        }),
+        (Rule::Organization, &|| some(json.iter().map(|(n, _)| n.clone()).collect())),
+        (Rule::Meta, &|| in_metas().and_then(person)),
+        (Rule::TwitterLabel, &label),
+        (Rule::ThreadAuthor, &|| posted(s, true).map(|name| vec![name])),
+        (Rule::MarkedAuthor, &|| person(marked())),
+        (Rule::Byline, &line),
+        (Rule::BesideDate, &beside_date),
+        (Rule::LabelledAuthor, &labelled),
+        (Rule::PostAuthor, &|| posted(s, false).map(|name| vec![name])),
+        (Rule::Signature, &signature),
+        (Rule::MarkedPublisher, &|| some(marked())),
+        (Rule::MetaPublisher, &in_metas),
+        (Rule::TwitterCreator, &|| creator(s).map(|name| vec![name])),
+    ]);
+    let Some((rule, names)) = found else { return Vec::new() };
     let is_whole = names.iter().all(|name| is_full(name));
     // The lines are dear, and say more than a full name only seldom.
     let in_lines = || if is_whole { Vec::new() } else { line().or_else(label).unwrap_or_default() };
-    let names = more_of(names, &[&beside_heading, &in_lines]);
+    let shown = beside_heading();
+    let data = [json.iter().map(|(name, _)| name.clone()).collect(), in_metas().unwrap_or_default()];
+    let places =
+        data.iter().chain([&shown]).filter(|place| place.iter().any(|name| holds(&names, name))).count();
+    s.note(Field::Authors, rule, places > 1 || (places == 1 && rule.is_of_text()));
+    let names = more_of(names, &[&|| shown.clone(), &in_lines]);
     distinct(names)
+}
+
+/// Whether a list has a name, but for case and marks.
+fn holds(names: &[String], name: &str) -> bool {
+    names.iter().any(|other| letters(other) == letters(name))
 }
 
 /// The author that previews of the page show.
@@ -352,6 +366,15 @@ fn author_rank(page: &Page<'_>, id: u32) -> Option<u8> {
         _ => None,
     };
     page.dom.attrs(id).filter_map(ranked).min()
+}
+
+/// Elements above a link that may say that it names the author.
+const MARKED_ABOVE: usize = 2;
+
+/// Whether a link, or an element close above it, says that it names the author.
+pub(super) fn is_marked_link(s: &Sources<'_>, id: u32) -> bool {
+    let marked = |id: &u32| author_rank(s.page, *id).is_some();
+    marked(&id) || s.page.dom.ancestors(id).take(MARKED_ABOVE).any(|up| marked(&up))
 }
 
 /// The letters of "author" or "byline" are in the value, but for the first, in any case.

@@ -1,10 +1,11 @@
 //! Section, access, addresses of authors, and the object of a recipe, a product or the like.
 
-use super::{Sources, jsonld, non_empty, types};
+use super::{Sources, authors::is_marked_link, jsonld, microdata, non_empty, title::letters, types};
 use crate::dom::Tag;
 use crawl_model::AuthorUrl;
 use html5ever::local_name;
 use serde_json::{Map, Value, json};
+use std::cell::OnceCell;
 
 /// Types of objects that a record passes on, best first: <https://schema.org/docs/full.html>.
 const PASSED_ON: [&str; 12] = [
@@ -52,7 +53,23 @@ pub(super) fn section(s: &Sources<'_>) -> Option<String> {
     s.metas.first(&["article:section"]).or_else(in_json).and_then(non_empty)
 }
 
-/// The addresses of the pages about authors: of JSON-LD, then of links with `rel=author` that say their name.
+/// The page's data says if it is free to read: of itself, else of a part of it (`hasPart`).
+pub(super) fn accessible(s: &Sources<'_>) -> Option<bool> {
+    let told = |node: &Value| match node.get("isAccessibleForFree")? {
+        Value::Bool(free) => Some(*free),
+        Value::String(text) => Some(!text.trim().to_ascii_lowercase().ends_with("false")),
+        _ => None,
+    };
+    let parts = |node: &&Value| match node.get("hasPart") {
+        Some(Value::Array(list)) => list.iter().filter_map(told).min(),
+        Some(part) => told(part),
+        None => None,
+    };
+    s.nodes.iter().find_map(|node| told(node)).or_else(|| s.nodes.iter().find_map(parts))
+}
+
+/// The addresses of the pages about authors: of JSON-LD, then of links that say their name and have `rel=author`, or stand in an element
+/// that is marked as the author or lead to an author's page.
 pub(super) fn author_urls(s: &Sources<'_>, authors: &[String]) -> Vec<AuthorUrl> {
     if authors.is_empty() {
         return Vec::new();
@@ -63,19 +80,21 @@ pub(super) fn author_urls(s: &Sources<'_>, authors: &[String]) -> Vec<AuthorUrl>
     });
     let in_json = |author: &String| {
         let objects = objects.iter().map(|object| s.json.by_id(&s.nodes, object).unwrap_or(object));
-        let mut same = objects.filter(|object| object.get("name").and_then(jsonld::text) == Some(author));
+        let mut same = objects.filter(|object| is_name(object.get("name").and_then(jsonld::text), author));
         same.find_map(|object| s.page.resolve(address_of(object)?))
     };
     let dom = &s.page.dom;
-    let is_author = |id: &u32| {
-        let rel = dom.attr(*id, &local_name!("rel")).unwrap_or_default();
-        dom.tag(*id) == Tag::A && rel.split_ascii_whitespace().any(|word| word.eq_ignore_ascii_case("author"))
+    let is_author = |id: &u32| dom.tag(*id) == Tag::A && is_marked_link(s, *id);
+    let links = OnceCell::new();
+    let links = || {
+        links.get_or_init(|| {
+            let links = (s.page.body..dom.end(s.page.body)).filter(is_author).take(MAX_ENTRIES);
+            links.map(|id| (id, s.page.visible_text(id))).collect::<Vec<(u32, String)>>()
+        })
     };
-    let links: Vec<u32> = (s.page.body..dom.end(s.page.body)).filter(is_author).take(MAX_ENTRIES).collect();
     let in_links = |author: &String| {
-        let mut same =
-            links.iter().filter(|id| non_empty(&s.page.visible_text(**id)).as_ref() == Some(author));
-        same.find_map(|id| s.page.resolve(dom.attr(*id, &local_name!("href"))?))
+        let mut same = links().iter().filter(|(_, text)| is_name(Some(text), author));
+        same.find_map(|(id, _)| s.page.resolve(dom.attr(*id, &local_name!("href"))?))
     };
     let found = authors.iter().filter_map(|author| {
         let url = in_json(author).or_else(|| in_links(author))?;
@@ -84,16 +103,29 @@ pub(super) fn author_urls(s: &Sources<'_>, authors: &[String]) -> Vec<AuthorUrl>
     found.collect()
 }
 
-/// The address of a person's page.
-fn address_of(person: &Value) -> Option<&str> {
-    jsonld::text(person.get("url").or_else(|| person.get("sameAs"))?)
+/// Whether a text is a name, but for case, marks and what stands around it ("By Ada Holm").
+fn is_name(text: Option<&str>, name: &str) -> bool {
+    let (text, name) = (text.map(letters).unwrap_or_default(), letters(name));
+    !name.is_empty() && text.contains(&name) && text.len() <= name.len() + MAX_AROUND
 }
 
-/// The object of the best passed-on type in JSON-LD, as JSON; else price and availability of a product from meta elements.
+/// More letters around a name than this say something else (bytes).
+const MAX_AROUND: usize = 24;
+
+/// The address of a person's page. An `@id` may be one as well.
+fn address_of(person: &Value) -> Option<&str> {
+    let of = |key: &str| person.get(key).and_then(jsonld::text);
+    let page = |id: &&str| id.starts_with("http") && !id.contains('#');
+    of("url").or_else(|| of("sameAs")).or_else(|| of("@id").filter(page))
+}
+
+/// The object of the best passed-on type in JSON-LD, as JSON; else the one in microdata; else price and availability of a product from
+/// meta elements.
 pub(super) fn structured(s: &Sources<'_>) -> Option<String> {
     let of = |kind: &&str| s.nodes.iter().copied().find(|node| types(node).contains(kind));
     let object = PASSED_ON.iter().find_map(of).and_then(|node| trimmed(node, 0));
-    let text = object.or_else(|| product(s))?.to_string();
+    let in_attributes = || trimmed(&microdata::object(s, &PASSED_ON)?, 0);
+    let text = object.or_else(in_attributes).or_else(|| product(s))?.to_string();
     (text.len() <= MAX_BYTES).then_some(text)
 }
 

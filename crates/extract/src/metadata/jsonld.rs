@@ -34,6 +34,11 @@ impl JsonLd {
         Self { roots }
     }
 
+    /// What each script holds.
+    pub(super) fn roots(&self) -> &[Value] {
+        &self.roots
+    }
+
     /// Every object that stands for itself: at the top, in a list, in a graph, or the main entity of another.
     pub(crate) fn nodes(&self) -> Vec<&Value> {
         let mut out = Vec::new();

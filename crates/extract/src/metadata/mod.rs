@@ -5,18 +5,23 @@ mod bylines;
 mod dates;
 mod facts;
 mod jsonld;
+mod language;
+mod microdata;
 mod near;
 mod published;
+mod raw;
+mod relations;
 mod sources;
 mod title;
 
 pub(crate) use dates::{DateFile, DateRules, Order, is_bare_date, is_date_line};
 pub(crate) use jsonld::{JsonLd, types};
 
-use crate::{dom::Tag, links::tokens, page::Page, text};
-use crawl_model::{Hreflang, MetadataSources, PageMetadata};
+use crate::{dom::Tag, page::Page, text};
+use crawl_model::PageMetadata;
 use html5ever::local_name;
 use serde_json::Value;
+use sources::{Noted, Rule};
 use std::cell::{Cell, OnceCell, RefCell};
 
 /// Lists of keywords, breadcrumbs and the like are cut here.
@@ -77,6 +82,8 @@ pub(crate) struct Collected {
     pub(crate) credited: bool,
     /// The page says that it is free to read, or that it is not.
     pub(crate) accessible: Option<bool>,
+    /// JSON-LD or OpenGraph was too long to be passed on.
+    pub(crate) is_cut: bool,
 }
 
 /// What the collectors look at.
@@ -90,7 +97,7 @@ pub(crate) struct Sources<'a> {
     near: OnceCell<Vec<String>>,
     /// The authors come from a label somewhere on the page.
     by_label: Cell<bool>,
-    noted: RefCell<MetadataSources>,
+    noted: RefCell<Noted>,
     numbered: OnceCell<Vec<u32>>,
 }
 
@@ -104,19 +111,15 @@ impl Sources<'_> {
     fn numbered(&self) -> &[u32] {
         self.numbered.get_or_init(|| published::numbered(self.page))
     }
+}
 
-    /// What the first source that has a value says; the explanation names it.
-    fn first<T>(&self, field: &'static str, sources: &[(&'static str, Source<'_, T>)]) -> Option<T> {
-        sources.iter().find_map(|(name, source)| {
-            let found = source()?;
-            self.note(field, name);
-            Some(found)
-        })
-    }
+/// What the first lookup that has a value says, and its rule.
+fn first<T>(lookups: &[(Rule, Lookup<'_, T>)]) -> Option<(Rule, T)> {
+    lookups.iter().find_map(|&(rule, lookup)| Some((rule, lookup()?)))
 }
 
 /// Somewhere to look for a value.
-type Source<'a, T> = &'a dyn Fn() -> Option<T>;
+type Lookup<'a, T> = &'a dyn Fn() -> Option<T>;
 
 /// Types of objects that describe a page, best first.
 const MAIN_TYPES: [&[&str]; 4] = [
@@ -158,8 +161,8 @@ const MAIN_TYPES: [&[&str]; 4] = [
     &["WebPage"],
 ];
 
-/// Collects the metadata of a page.
-pub(crate) fn collect(page: &Page<'_>, json: &JsonLd) -> Collected {
+/// Collects the metadata of a page; `raw`: with all JSON-LD and OpenGraph.
+pub(crate) fn collect(page: &Page<'_>, json: &JsonLd, raw: bool) -> Collected {
     let nodes = json.nodes();
     let main = MAIN_TYPES
         .iter()
@@ -178,7 +181,7 @@ pub(crate) fn collect(page: &Page<'_>, json: &JsonLd) -> Collected {
     };
     let s = &sources;
     let site_name = site_name(s);
-    let language = language(s);
+    let language = language::declared(s);
     let order = published::order_of(language.as_deref());
     let mut metadata = PageMetadata {
         title: title::find(s, site_name.as_deref()),
@@ -201,25 +204,25 @@ pub(crate) fn collect(page: &Page<'_>, json: &JsonLd) -> Collected {
             }
         }
     }
-    link_elements(page, &mut metadata);
+    relations::read(page, &mut metadata);
     metadata.licence = metadata.licence.or_else(|| {
         let named = s.main.and_then(|main| jsonld::text(main.get("license")?));
         named
             .or_else(|| s.metas.first(&["dcterms.license", "dc.rights.license", "license"]))
             .map(str::to_owned)
     });
-    let accessible = s.nodes.iter().find_map(|node| match node.get("isAccessibleForFree")? {
-        Value::Bool(free) => Some(*free),
-        Value::String(text) => Some(!text.trim().to_ascii_lowercase().ends_with("false")),
-        _ => None,
-    });
+    let accessible = facts::accessible(s);
     let credited = !metadata.authors.is_empty() && !s.by_label.get();
     metadata.section = facts::section(s);
     metadata.author_urls = facts::author_urls(s, &metadata.authors);
     metadata.structured = facts::structured(s);
     metadata.is_accessible_for_free = accessible;
-    metadata.sources = s.noted.take();
-    Collected { metadata, dated: published::is_declared(s, order), credited, accessible }
+    let noted = s.noted.take();
+    (metadata.sources, metadata.confidence) = (noted.sources, noted.confidence);
+    let raw = if raw { raw::find(s) } else { raw::Raw::default() };
+    (metadata.json_ld, metadata.open_graph) = (raw.json_ld, raw.open_graph);
+    let dated = published::is_declared(s, order);
+    Collected { metadata, dated, credited, accessible, is_cut: raw.is_cut }
 }
 
 fn non_empty(text: &str) -> Option<String> {
@@ -298,111 +301,4 @@ fn breadcrumbs(s: &Sources<'_>) -> Vec<String> {
     }
     trail.sort_by_key(|(position, _)| *position);
     trail.into_iter().map(|(_, name)| name).collect()
-}
-
-/// Declared language (heuristics reference §8): the html element, `og:locale`, JSON-LD, meta elements; else none.
-fn language(s: &Sources<'_>) -> Option<String> {
-    let dom = &s.page.dom;
-    let html = dom.find(0..dom.len().min(16), Tag::Html);
-    let attribute = html.and_then(|id| {
-        dom.attr(id, &local_name!("lang")).or_else(|| {
-            dom.attrs(id).find(|(name, _)| matches!(&***name, "xml:lang" | "lang")).map(|(_, value)| value)
-        })
-    });
-    let in_json = || s.nodes.iter().find_map(|node| jsonld::text(node.get("inLanguage")?));
-    attribute
-        .and_then(tag_of)
-        .or_else(|| s.metas.get("og:locale").and_then(primary_of))
-        .or_else(|| in_json().and_then(tag_of))
-        .or_else(|| {
-            s.metas
-                .first(&["content-language", "language", "dc.language", "dcterms.language"])
-                .and_then(tag_of)
-        })
-}
-
-/// `en_US` becomes `en` (§8, step 2).
-fn primary_of(locale: &str) -> Option<String> {
-    tag_of(locale.split(['_', '-']).next()?)
-}
-
-/// A language tag with hyphens, in the case that BCP 47 recommends; the first of a list. Nothing that is no tag.
-fn tag_of(text: &str) -> Option<String> {
-    let tag = text
-        .split([',', ';', ' '])
-        .map(str::trim)
-        .find(|t| !t.is_empty())?
-        .to_ascii_lowercase()
-        .replace('_', "-");
-    let primary = tag.split('-').next()?;
-    let fine = (2..=3).contains(&primary.len())
-        && primary.bytes().all(|b| b.is_ascii_lowercase())
-        && tag.len() <= 35
-        && tag.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
-    fine.then(|| in_case(&tag))
-}
-
-/// A tag in the case of RFC 5646 §2.1.1: regions in capitals (`en-US`), scripts with one (`zh-Hant`), all else in lower case.
-fn in_case(tag: &str) -> String {
-    let mut out = String::with_capacity(tag.len());
-    let mut lower = false;
-    for (at, part) in tag.split('-').enumerate() {
-        if at > 0 {
-            out.push('-');
-        }
-        let start = out.len();
-        out.push_str(part);
-        out[start..].make_ascii_lowercase();
-        match part.len() {
-            // Behind a singleton (`x`, `u`) nothing is a region or a script.
-            1 => lower = true,
-            2 if at > 0 && !lower => out[start..].make_ascii_uppercase(),
-            4 if at > 0 && !lower => {
-                let first = out[start..].chars().next().map_or(1, char::len_utf8);
-                out[start..start + first].make_ascii_uppercase();
-            }
-            _ => {}
-        }
-    }
-    out
-}
-
-/// `link` elements, and the licence that an anchor names.
-fn link_elements(page: &Page<'_>, metadata: &mut PageMetadata) {
-    let dom = &page.dom;
-    for id in 0..dom.len() {
-        let tag = dom.tag(id);
-        if !matches!(tag, Tag::Link | Tag::A) {
-            continue;
-        }
-        let Some(rel) = dom.attr(id, &local_name!("rel")) else { continue };
-        let Some(url) = dom.attr(id, &local_name!("href")).and_then(|href| page.resolve(href)) else {
-            continue;
-        };
-        for rel in tokens(rel).take(MAX_LIST) {
-            match rel.as_str() {
-                "canonical" if tag == Tag::Link && metadata.canonical.is_none() => {
-                    metadata.canonical = Some(url.clone());
-                }
-                "license" if metadata.licence.is_none() => metadata.licence = Some(url.clone()),
-                "alternate" if tag == Tag::Link => alternate(page, id, url.clone(), metadata),
-                _ => {}
-            }
-        }
-    }
-}
-
-fn alternate(page: &Page<'_>, id: u32, url: String, metadata: &mut PageMetadata) {
-    let lang =
-        page.dom.attr(id, &local_name!("hreflang")).map(|lang| in_case(&lang.trim().replace('_', "-")));
-    let media = page.dom.attr(id, &local_name!("type")).unwrap_or_default().trim().to_ascii_lowercase();
-    let is_feed =
-        matches!(media.as_str(), "application/rss+xml" | "application/atom+xml" | "application/feed+json");
-    if is_feed && metadata.feeds.len() < MAX_LIST {
-        metadata.feeds.push(url);
-    } else if let Some(lang) = lang.filter(|lang| !lang.is_empty())
-        && metadata.hreflang.len() < 4 * MAX_LIST
-    {
-        metadata.hreflang.push(Hreflang { lang, url });
-    }
 }

@@ -1,6 +1,9 @@
 //! When a page was published and last changed.
 
-use super::{Order, Sources, bylines, dates, jsonld, near};
+use super::{
+    Order, Sources, bylines, dates, jsonld, near,
+    sources::{Field, Rule},
+};
 use crate::{
     dom::Tag,
     page::Page,
@@ -35,32 +38,30 @@ pub(super) fn published(s: &Sources<'_>, order: Order) -> Option<String> {
         s.main.and_then(|main| keys.iter().find_map(|key| jsonld::text(main.get(*key)?).and_then(parse)))
     };
     let in_meta = || rules.published.iter().find_map(|name| s.metas.all(name).find_map(parse));
-    s.first(
-        "published",
-        &[
-            ("a line near the heading, before the day on which the page was built", &|| {
-                before_build(s, &in_json().or_else(in_meta)?, order)
-            }),
-            ("a line on the publication, before the day of the last change in the data", &|| {
-                before_change(s, &in_json().or_else(in_meta)?, order)
-            }),
-            ("JSON-LD", &in_json),
-            ("meta elements", &in_meta),
-            ("an RDFa property", &|| in_rdfa(s, order)),
-            ("the first post of the thread", &|| posted(s, true, order)),
-            ("a time element, or an element named like a date", &|| visible(s, order)),
-            ("the URL", &|| s.page.url.and_then(|url| dates::from_path(url.path()))),
-            ("a line near the heading", &|| s.near().iter().find_map(|line| dated_line(s, line, order))),
-            ("the start of a paragraph below the heading", &|| dateline(s, order)),
-            ("a line that calls itself a date of publication", &|| {
-                labelled(s, &rules.published_words, &|_| true, true, order)
-            }),
-            ("a sentence on the page's publication", &|| sentence(s, order)),
-            ("the first date of a post", &|| posted(s, false, order)),
-            ("the only day in the page's time elements", &|| only_time(s, order)),
-            ("the only date there is, of the last change", &|| changed(s, order)),
-        ],
-    )
+    let in_url = || s.page.url.and_then(|url| dates::from_path(url.path()));
+    let (rule, found) = super::first(&[
+        (Rule::BeforeBuild, &|| before_build(s, &in_json().or_else(in_meta)?, order)),
+        (Rule::BeforeChange, &|| before_change(s, &in_json().or_else(in_meta)?, order)),
+        (Rule::JsonLd, &in_json),
+        (Rule::Meta, &in_meta),
+        (Rule::Rdfa, &|| in_rdfa(s, order)),
+        (Rule::ThreadDate, &|| posted(s, true, order)),
+        (Rule::MarkedDate, &|| visible(s, order)),
+        (Rule::Url, &in_url),
+        (Rule::DateLine, &|| s.near().iter().find_map(|line| dated_line(s, line, order))),
+        (Rule::Dateline, &|| dateline(s, order)),
+        (Rule::LabelledDate, &|| labelled(s, &rules.published_words, &|_| true, true, order)),
+        (Rule::DateSentence, &|| sentence(s, order)),
+        (Rule::PostDate, &|| posted(s, false, order)),
+        (Rule::OnlyTime, &|| only_time(s, order)),
+        (Rule::OnlyChange, &|| changed(s, order)),
+    ])?;
+    let places = [in_json(), in_meta(), in_url()];
+    let same =
+        places.iter().flatten().filter(|date| text::head(date, DAY) == text::head(&found, DAY)).count();
+    let is_of_data = matches!(rule, Rule::JsonLd | Rule::Meta | Rule::Url);
+    s.note(Field::Published, rule, same > usize::from(is_of_data));
+    Some(found)
 }
 
 /// Where a program stamps publication and change with the day on which it built the page, and the page itself shows
@@ -300,9 +301,9 @@ const MAX_LABELLED: u32 = 60;
 
 /// The date of the last change: JSON-LD, meta elements, then what the page shows with a word for a change.
 pub(super) fn modified(s: &Sources<'_>, order: Order) -> Option<String> {
-    let shown = || Some(("a date that calls itself one of a change", shown_change(s, order, &|_| true)?));
-    let (source, date) = modified_in_data(s, order).or_else(shown)?;
-    s.note("modified", source);
+    let shown = || Some((Rule::ShownChange, shown_change(s, order, &|_| true)?));
+    let (rule, date) = modified_in_data(s, order).or_else(shown)?;
+    s.note(Field::Modified, rule, false);
     Some(date)
 }
 
@@ -362,12 +363,12 @@ fn stamp(s: &Sources<'_>, id: u32, order: Order) -> Option<String> {
 }
 
 /// The same, with where it stands.
-fn modified_in_data(s: &Sources<'_>, order: Order) -> Option<(&'static str, String)> {
+fn modified_in_data(s: &Sources<'_>, order: Order) -> Option<(Rule, String)> {
     let rules = &s.page.rules.dates;
     let parse = |text: &str| dates::parse(rules, text, order);
     let in_json = s.main.and_then(|main| jsonld::text(main.get("dateModified")?).and_then(parse));
     let in_meta = || rules.modified.iter().find_map(|name| s.metas.all(name).find_map(parse));
-    in_json.map(|date| ("JSON-LD", date)).or_else(|| Some(("meta elements", in_meta()?)))
+    in_json.map(|date| (Rule::JsonLd, date)).or_else(|| Some((Rule::Meta, in_meta()?)))
 }
 
 /// The date of a thread's first post, or of a comment's.

@@ -1,44 +1,198 @@
-//! Stable names of the rules that give the fields of the metadata.
+//! The rules that give the fields of the metadata, with their names.
 
 use super::Sources;
-use crawl_model::MetadataSources;
+use crawl_model::{Confidence, MetadataConfidence, MetadataSources};
 
-impl Sources<'_> {
-    /// Notes the rule that gave a field, for the explanation and for the record.
-    pub(super) fn note(&self, field: &'static str, rule: &'static str) {
-        self.page.trace.source(field, rule);
-        let mut noted = self.noted.borrow_mut();
-        let MetadataSources { title, authors, published, modified } = &mut *noted;
-        let place = match field {
-            "title" => title,
-            "authors" => authors,
-            "published" => published,
-            _ => modified,
-        };
-        *place = Some(name_of(rule).to_owned());
+/// A rule that gives a title, authors or a date.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rule {
+    Headline,
+    DeclaredTitle,
+    TitleElement,
+    AgreeingHeading,
+    PartOfHeading,
+    OnlyHeading,
+    FirstHeading,
+    LowerHeading,
+    JsonLd,
+    Meta,
+    MetaForOrganization,
+    MarkedForOrganization,
+    BylineForOrganization,
+    Organization,
+    TwitterLabel,
+    ThreadAuthor,
+    MarkedAuthor,
+    Byline,
+    BesideDate,
+    LabelledAuthor,
+    PostAuthor,
+    Signature,
+    MarkedPublisher,
+    MetaPublisher,
+    TwitterCreator,
+    BeforeBuild,
+    BeforeChange,
+    Rdfa,
+    ThreadDate,
+    MarkedDate,
+    Url,
+    DateLine,
+    Dateline,
+    LabelledDate,
+    DateSentence,
+    PostDate,
+    OnlyTime,
+    OnlyChange,
+    ShownChange,
+}
+
+impl Rule {
+    /// What an explanation calls the rule, and the name in a record of the place that it looks at.
+    const fn names(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Headline => ("JSON-LD headline", "json_ld"),
+            Self::DeclaredTitle => ("meta elements", "meta"),
+            Self::TitleElement => ("the title element", "title_element"),
+            Self::AgreeingHeading => ("the heading that agrees with the page's data", "heading"),
+            Self::PartOfHeading => ("the part of the heading that the page's data names", "heading"),
+            Self::OnlyHeading => {
+                ("the only heading, as the page's data names no more than the site", "heading")
+            }
+            Self::FirstHeading => ("the first heading, as the page's data has no title", "heading"),
+            Self::LowerHeading => {
+                ("the first heading of a lower level, as the page's data has no title", "heading")
+            }
+            Self::JsonLd => ("JSON-LD", "json_ld"),
+            Self::Meta => ("meta elements", "meta"),
+            Self::MetaForOrganization => ("meta elements, instead of an organization in JSON-LD", "meta"),
+            Self::MarkedForOrganization => {
+                ("an element marked as the author, instead of an organization in JSON-LD", "element")
+            }
+            Self::BylineForOrganization => ("the byline, instead of an organization in JSON-LD", "text"),
+            Self::Organization => ("JSON-LD, organizations included", "json_ld"),
+            Self::TwitterLabel => ("twitter:data1", "twitter"),
+            Self::ThreadAuthor => ("the first post of the thread", "post"),
+            Self::MarkedAuthor => ("an element marked as the author", "element"),
+            Self::Byline => ("a byline near the heading", "text"),
+            Self::BesideDate => ("a name beside the date", "text"),
+            Self::LabelledAuthor => ("a line that calls itself the author's", "text"),
+            Self::PostAuthor => ("the first author of a post", "post"),
+            Self::Signature => ("the signature of the text", "text"),
+            Self::MarkedPublisher => {
+                ("an element marked as the author, with the publisher's name", "element")
+            }
+            Self::MetaPublisher => ("meta elements that name the publisher", "meta"),
+            Self::TwitterCreator => ("twitter:creator", "twitter"),
+            Self::BeforeBuild => {
+                ("a line near the heading, before the day on which the page was built", "text")
+            }
+            Self::BeforeChange => {
+                ("a line on the publication, before the day of the last change in the data", "text")
+            }
+            Self::Rdfa => ("an RDFa property", "rdfa"),
+            Self::ThreadDate => ("the first post of the thread", "post"),
+            Self::MarkedDate => ("a time element, or an element named like a date", "element"),
+            Self::Url => ("the URL", "url"),
+            Self::DateLine => ("a line near the heading", "text"),
+            Self::Dateline => ("the start of a paragraph below the heading", "text"),
+            Self::LabelledDate => ("a line that calls itself a date of publication", "text"),
+            Self::DateSentence => ("a sentence on the page's publication", "text"),
+            Self::PostDate => ("the first date of a post", "post"),
+            Self::OnlyTime => ("the only day in the page's time elements", "element"),
+            Self::OnlyChange => ("the only date there is, of the last change", "text"),
+            Self::ShownChange => ("a date that calls itself one of a change", "text"),
+        }
+    }
+
+    /// Rules whose place is neither JSON-LD nor a meta element nor an element marked as the author.
+    pub(super) const fn is_of_text(self) -> bool {
+        matches!(
+            self,
+            Self::Byline
+                | Self::BesideDate
+                | Self::LabelledAuthor
+                | Self::Signature
+                | Self::ThreadAuthor
+                | Self::TwitterLabel
+        )
+    }
+
+    const fn strength(self) -> Strength {
+        match self {
+            Self::Headline | Self::DeclaredTitle | Self::TitleElement => Strength::Unseen,
+            Self::LowerHeading
+            | Self::Organization
+            | Self::BylineForOrganization
+            | Self::MarkedPublisher
+            | Self::MetaPublisher
+            | Self::TwitterCreator
+            | Self::PostAuthor
+            | Self::PostDate
+            | Self::BeforeChange
+            | Self::OnlyChange => Strength::Weak,
+            _ => Strength::Plain,
+        }
     }
 }
 
-/// The name of a rule in a record, by its words in an explanation. Several rules that look at one place share a name.
-fn name_of(rule: &str) -> &'static str {
-    match rule {
-        "JSON-LD" | "JSON-LD headline" | "JSON-LD, organizations included" => "json_ld",
-        "meta elements" | "meta elements that name the publisher" => "meta",
-        "twitter:data1" | "twitter:creator" => "twitter",
-        "the title element" => "title_element",
-        "an RDFa property" => "rdfa",
-        "the URL" => "url",
-        "the first post of the thread" | "the first author of a post" | "the first date of a post" => "post",
-        "an element marked as the author"
-        | "an element marked as the author, with the publisher's name"
-        | "a time element, or an element named like a date"
-        | "the only day in the page's time elements" => "element",
-        _ if rule.contains("heading")
-            && !rule.contains("near the heading")
-            && !rule.contains("below the") =>
-        {
-            "heading"
+/// What a rule is worth by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Strength {
+    Plain,
+    /// Data on a title that no heading of the page repeats.
+    Unseen,
+    /// The place may hold a name or a date of something else.
+    Weak,
+}
+
+impl Sources<'_> {
+    /// Notes the rule that gave a field, for the explanation and for the record, and how sure the field is. `confirmed`: another
+    /// place of the page says the same.
+    pub(super) fn note(&self, field: Field, rule: Rule, confirmed: bool) {
+        let (words, place) = rule.names();
+        self.page.trace.source(field.name(), words);
+        let confidence = match (rule.strength(), confirmed) {
+            (Strength::Weak, _) | (Strength::Unseen, false) => Confidence::Low,
+            (Strength::Unseen, true) | (Strength::Plain, false) => Confidence::Medium,
+            (Strength::Plain, true) => Confidence::High,
+        };
+        let mut noted = self.noted.borrow_mut();
+        let Noted { sources, confidence: known } = &mut *noted;
+        let (source, sure) = match field {
+            Field::Title => (&mut sources.title, &mut known.title),
+            Field::Authors => (&mut sources.authors, &mut known.authors),
+            Field::Published => (&mut sources.published, &mut known.published),
+            Field::Modified => (&mut sources.modified, &mut known.modified),
+        };
+        *source = Some(place.to_owned());
+        *sure = Some(confidence);
+    }
+}
+
+/// What is known of the fields' origins.
+#[derive(Default)]
+pub(super) struct Noted {
+    pub(super) sources: MetadataSources,
+    pub(super) confidence: MetadataConfidence,
+}
+
+/// A field whose rule is noted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Field {
+    Title,
+    Authors,
+    Published,
+    Modified,
+}
+
+impl Field {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Title => "title",
+            Self::Authors => "authors",
+            Self::Published => "published",
+            Self::Modified => "modified",
         }
-        _ => "text",
     }
 }

@@ -1,6 +1,9 @@
 //! The title of a page, without the name of its site.
 
-use super::{Sources, jsonld, non_empty};
+use super::{
+    Sources, jsonld, non_empty,
+    sources::{Field, Rule},
+};
 use crate::{dom::Tag, text};
 use html5ever::local_name;
 
@@ -20,16 +23,13 @@ const MAX_HEADING: usize = 250;
 /// More headings of the first level than this are not looked at.
 const MAX_HEADINGS: usize = 12;
 
+/// Meta names that hold a title, best first.
+const DECLARED: [&str; 6] =
+    ["og:title", "twitter:title", "dc.title", "citation_title", "parsely-title", "sailthru.title"];
+
 /// The title: the heading that the page's own data agrees with, else what the data calls the page.
 pub(super) fn find(s: &Sources<'_>, site: Option<&str>) -> Option<String> {
-    let declared = s.metas.first(&[
-        "og:title",
-        "twitter:title",
-        "dc.title",
-        "citation_title",
-        "parsely-title",
-        "sailthru.title",
-    ]);
+    let declared = s.metas.first(&DECLARED);
     let headline = s.main.and_then(|main| main.get("headline").and_then(jsonld::text));
     let element = title_element(s);
     let mut named: Vec<String> =
@@ -51,21 +51,18 @@ pub(super) fn find(s: &Sources<'_>, site: Option<&str>) -> Option<String> {
         named.retain(is_filled);
     }
     let data = match (headline, declared) {
-        (Some(_), _) => "JSON-LD headline",
-        (None, Some(_)) => "meta elements",
-        (None, None) => "the title element",
+        (Some(_), _) => Rule::Headline,
+        (None, Some(_)) => Rule::DeclaredTitle,
+        (None, None) => Rule::TitleElement,
     };
     let headings = headings(s, &seen, sites);
     let agreeing = agreeing(&headings, &named);
-    let told = |title: String, source: &'static str| {
-        s.note("title", source);
-        Some(title)
-    };
+    let told = |title: String, rule: Rule| Some(noted(s, title, rule, &named));
     if let Some(heading) = agreeing {
         let within = seen.iter().find(|h| h.text == *heading).and_then(|h| part_of(s, h, &named, sites));
         let source = match within {
-            Some(_) => "the part of the heading that the page's data names",
-            None => "the heading that agrees with the page's data",
+            Some(_) => Rule::PartOfHeading,
+            None => Rule::AgreeingHeading,
         };
         return told(within.unwrap_or_else(|| heading.clone()), source);
     }
@@ -73,19 +70,27 @@ pub(super) fn find(s: &Sources<'_>, site: Option<&str>) -> Option<String> {
     let may_hold_site = |full: &str| sites.is_empty() || element.as_deref() == Some(full);
     let full = named.first().map(|full| without_site(full, sites, s, may_hold_site(full)));
     match (full, headings.as_slice()) {
-        (None, [first, ..]) => told(first.clone(), "the first heading, as the page's data has no title"),
+        (None, [first, ..]) => told(first.clone(), Rule::FirstHeading),
         // The data calls the page by its site's name; its one heading says more.
         (Some(full), [only])
             if is_site(&full, sites, s) || shared(only, &full) > 0.55 && words(only).count() > 2 =>
         {
-            told(only.clone(), "the only heading, as the page's data names no more than the site")
+            told(only.clone(), Rule::OnlyHeading)
         }
         (Some(full), _) => told(full, data),
         (None, []) => {
             let first = seen.iter().find(|heading| !is_site(&heading.text, sites, s))?;
-            told(first.text.clone(), "the first heading of a lower level, as the page's data has no title")
+            told(first.text.clone(), Rule::LowerHeading)
         }
     }
+}
+
+/// The title, after its rule was noted. A heading is confirmed by a name in the data that is the same, such a name by another one.
+fn noted(s: &Sources<'_>, title: String, rule: Rule, named: &[String]) -> String {
+    let same = named.iter().filter(|name| letters(name) == letters(&title)).count();
+    let is_name = matches!(rule, Rule::Headline | Rule::DeclaredTitle | Rule::TitleElement);
+    s.note(Field::Title, rule, same > usize::from(is_name));
+    title
 }
 
 /// The heading that agrees with a name of the page, and of several the one nearest to one.

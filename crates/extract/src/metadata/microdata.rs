@@ -1,0 +1,77 @@
+//! Microdata: objects in attributes of elements (HTML standard, §5 "Microdata"). `itemref` is not followed.
+
+use super::{Sources, non_empty};
+use crate::dom::Tag;
+use html5ever::{LocalName, local_name};
+use serde_json::{Map, Value};
+
+/// Objects in objects below this depth are left out.
+const MAX_DEPTH: usize = 6;
+
+/// The first object of the first type in the list that the page has, as JSON-LD would say it.
+pub(super) fn object(s: &Sources<'_>, kinds: &[&str]) -> Option<Value> {
+    let dom = &s.page.dom;
+    let scopes =
+        (s.page.body..dom.end(s.page.body)).filter(|id| dom.attr(*id, &local_name!("itemscope")).is_some());
+    let rank = |id: u32| Some((kinds.iter().position(|kind| type_of(s, id) == Some(kind))?, id));
+    let (_, id) = scopes.filter_map(rank).min()?;
+    Some(read(s, id, 0))
+}
+
+/// The type of an object, without its namespace.
+fn type_of<'a>(s: &'a Sources<'_>, id: u32) -> Option<&'a str> {
+    let named = s.page.dom.attr(id, &local_name!("itemtype"))?.split_ascii_whitespace().next()?;
+    named.rsplit(['/', '#', ':']).next()
+}
+
+fn read(s: &Sources<'_>, item: u32, depth: usize) -> Value {
+    let dom = &s.page.dom;
+    let mut out = Map::new();
+    if let Some(kind) = type_of(s, item) {
+        out.insert("@type".to_owned(), Value::String(kind.to_owned()));
+    }
+    let mut at = item + 1;
+    while at < dom.end(item) {
+        let is_item = dom.attr(at, &local_name!("itemscope")).is_some();
+        if let Some(names) = dom.attr(at, &local_name!("itemprop")) {
+            let value = match is_item {
+                true if depth < MAX_DEPTH => Some(read(s, at, depth + 1)),
+                true => None,
+                false => value(s, at).map(Value::String),
+            };
+            for name in names.split_ascii_whitespace() {
+                value.iter().for_each(|value| add(&mut out, name, value.clone()));
+            }
+        }
+        // what stands in another object is its own
+        at = if is_item { dom.end(at) } else { at + 1 };
+    }
+    Value::Object(out)
+}
+
+/// Adds a value to a property; a property with several has a list.
+fn add(object: &mut Map<String, Value>, name: &str, value: Value) {
+    match object.get_mut(name) {
+        None => {
+            object.insert(name.to_owned(), value);
+        }
+        Some(Value::Array(list)) => list.push(value),
+        Some(one) => *one = Value::Array(vec![one.take(), value]),
+    }
+}
+
+/// The value of a property that is no object: an attribute or the text, by the element.
+fn value(s: &Sources<'_>, id: u32) -> Option<String> {
+    let dom = &s.page.dom;
+    let attribute = |name: LocalName| dom.attr(id, &name).and_then(non_empty);
+    let address = |name| attribute(name).and_then(|address| s.page.resolve(&address));
+    let text = || non_empty(&dom.raw_text(id));
+    match dom.tag(id) {
+        Tag::Meta => attribute(local_name!("content")),
+        Tag::A | Tag::Link => address(local_name!("href")),
+        Tag::Img | Tag::Video | Tag::Audio | Tag::Iframe | Tag::Source => address(local_name!("src")),
+        Tag::Time => attribute(local_name!("datetime")).or_else(text),
+        // `data`, `meter`, and shops that write `content` on any element
+        _ => attribute(local_name!("content")).or_else(|| attribute(local_name!("value"))).or_else(text),
+    }
+}

@@ -1,0 +1,66 @@
+//! JSON-LD and OpenGraph of a page, passed on as they are.
+
+use super::Sources;
+use serde_json::{Map, Value};
+
+/// More JSON than this is left out, of each of the two (bytes).
+pub(crate) const MAX_RAW: usize = 256 << 10;
+
+/// Prefixes of the names of OpenGraph's properties (<https://ogp.me>), and of those of X and Facebook, which stand beside them.
+const PREFIXES: [&str; 11] = [
+    "og:",
+    "article:",
+    "book:",
+    "business:",
+    "fb:",
+    "music:",
+    "place:",
+    "product:",
+    "profile:",
+    "twitter:",
+    "video:",
+];
+
+/// A page's data as JSON.
+#[derive(Default)]
+pub(super) struct Raw {
+    /// A list of the objects of all scripts.
+    pub(super) json_ld: Option<String>,
+    /// An object with a list of contents for each name, in the order of the page.
+    pub(super) open_graph: Option<String>,
+    /// Something was longer than [`MAX_RAW`] and left out.
+    pub(super) is_cut: bool,
+}
+
+/// All JSON-LD and OpenGraph of a page.
+pub(super) fn find(s: &Sources<'_>) -> Raw {
+    let mut out = Raw::default();
+    let mut left = MAX_RAW;
+    let mut fits = |json: &String, is_cut: &mut bool| {
+        let fits = json.len() < left;
+        left -= if fits { json.len() } else { 0 };
+        *is_cut |= !fits;
+        fits
+    };
+    let roots: Vec<String> = s.json.roots().iter().map(Value::to_string).collect();
+    let roots: Vec<String> = roots.into_iter().filter(|json| fits(json, &mut out.is_cut)).collect();
+    out.json_ld = (!roots.is_empty()).then(|| format!("[{}]", roots.join(",")));
+    let mut named: Map<String, Value> = Map::new();
+    let mut left = MAX_RAW;
+    for (name, content) in
+        s.metas.list.iter().filter(|(name, _)| PREFIXES.iter().any(|p| name.starts_with(p)))
+    {
+        let length = name.len() + content.len();
+        if length > left {
+            out.is_cut = true;
+            continue;
+        }
+        left -= length;
+        let contents = named.entry(name.as_str()).or_insert_with(|| Value::Array(Vec::new()));
+        if let Value::Array(contents) = contents {
+            contents.push(Value::String((*content).to_owned()));
+        }
+    }
+    out.open_graph = (!named.is_empty()).then(|| Value::Object(named).to_string());
+    out
+}
