@@ -461,3 +461,14 @@ fn all_data_is_passed_on_where_it_is_asked_for() {
     assert_eq!((page.metadata.json_ld, page.metadata.open_graph), (None, None));
     assert!(!page.warnings.contains(&Warning::MetadataCapped));
 }
+
+#[test]
+fn an_account_keeps_its_digits_and_a_date_behind_a_name_goes() {
+    let author = |line: &str| {
+        let html = format!("<h1>Ferry</h1><p class=author>{line}</p><p>The ferry leaves at noon.</p>");
+        metadata("http://holm.example/", &html).authors
+    };
+    assert_eq!(author("Ferryman13 Member"), ["Ferryman13"]);
+    assert_eq!(author("Ada Holm5 March 2024"), ["Ada Holm"]);
+    assert_eq!(author("Ada Holm5/3/2024"), ["Ada Holm"]);
+}

@@ -296,7 +296,7 @@ pub(super) fn clean(s: &Sources<'_>, name: &str) -> Option<String> {
                 && (ends_in_date_word(&name[..at])
                     || !name[at..].bytes().all(|b| b.is_ascii_alphanumeric())) =>
         {
-            &name[..at]
+            &name[..end_of_account(s, name, at).unwrap_or(at)]
         }
         _ => name,
     };
@@ -335,6 +335,16 @@ pub(super) fn clean(s: &Sources<'_>, name: &str) -> Option<String> {
         || !name.chars().any(char::is_alphabetic)
         || s.page.rules.boilerplate.no_names.contains(&lower);
     (!bad).then_some(name)
+}
+
+/// The end of the digits at a place of a name, if they are the last part of an account in front of something else: "Holm13 Member", but not
+/// "Holm5/3/2024" nor "Holm5 March".
+fn end_of_account(s: &Sources<'_>, name: &str, at: usize) -> Option<usize> {
+    let digits = name[at..].bytes().take_while(u8::is_ascii_digit).count();
+    let behind = name[at + digits..].strip_prefix(' ')?;
+    let next = behind.split(' ').next().unwrap_or_default().to_lowercase();
+    let is_date = s.page.rules.dates.is_month(&next) || next.starts_with(|c: char| c.is_ascii_digit());
+    (name[..at].ends_with(char::is_alphabetic) && !is_date).then_some(at + digits)
 }
 
 /// "5 min read", "20 Dec" and "1 silver badge" count something; "98 Buck Social" is a name.
