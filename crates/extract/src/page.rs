@@ -61,6 +61,11 @@ impl Amount {
         }
     }
 
+    /// The amount with more characters, all of them inside links.
+    pub(crate) const fn with_links(self, chars: u32) -> Self {
+        Self { chars: self.chars + chars, link_chars: self.link_chars + chars, ..self }
+    }
+
     /// Adds another amount.
     pub(crate) const fn add(&mut self, other: Self) {
         self.chars += other.chars;

@@ -120,7 +120,7 @@ impl Pieces<'_> {
 /// A line that stands over links to other pages ("Related articles") without being a heading.
 fn is_bare_lead(piece: &Piece, rules: &Rules) -> bool {
     matches!(piece.kind, Kind::Paragraph | Kind::Item)
-        && key(piece).is_some_and(|key| rules.boilerplate.end_headings.contains(&key))
+        && key(piece).is_some_and(|key| rules.boilerplate.ends_content(&key))
 }
 
 /// A credit of a picture, or a line that leads to another page.
@@ -218,7 +218,7 @@ fn cut_end_sections(pieces: &mut Pieces<'_>, rules: &Rules) {
             }
             let ends = here * 2 >= total
                 && !with_code[at - 1]
-                && key(piece).is_some_and(|key| rules.boilerplate.end_headings.contains(&key));
+                && key(piece).is_some_and(|key| rules.boilerplate.ends_content(&key));
             if ends && cut_level.is_none() {
                 cut_level = Some(level);
             }

@@ -1,9 +1,11 @@
 //! Which part of the page is its content: candidates, and the choice between them (heuristics reference §4 and §5).
 
 mod anchor;
+mod asides;
 mod begin;
 mod comments;
 mod density;
+mod imprint;
 mod lead;
 mod listing;
 mod platform;
@@ -157,7 +159,7 @@ pub(crate) fn choose(
     teasers::mask(page, &mut mask, teaser_share(page, how));
     let outside = mask.clone();
     anchor::mask(page, &mut mask);
-    mask_other_news(page, metadata, &mut mask, how, options);
+    let asides = mask_other_news(page, metadata, &mut mask, how, options);
     let readable = readability::candidate(page, &mask, how).filter(|s| s.words >= limits.words.readability);
     let blocks = trafilatura::candidate(page, &mask, how)
         .inspect(|s| page.trace.candidate(page, "trafilatura", s))
@@ -172,7 +174,7 @@ pub(crate) fn choose(
                 format!("the article's own container has {b} words, the best one, with {r}, is elsewhere");
             Chosen::new(blocks, Extractor::Trafilatura, reason)
         }
-        (Some(readable), Some(blocks)) => better(page, readable, blocks, how),
+        (Some(readable), Some(blocks)) => better(page, readable, blocks, &asides, how),
         (Some(s), None) => {
             let reason = format!("the best container has {} words, blocks too few", s.words);
             Chosen::new(s, Extractor::Readability, reason)
@@ -196,15 +198,28 @@ pub(crate) fn choose(
     Chosen { listed, ..chosen }
 }
 
-/// Masks what an article or a product has around it: news in front of the title, comments and reviews.
-fn mask_other_news(page: &Page<'_>, metadata: &PageMetadata, mask: &mut [bool], how: How, options: &Options) {
+/// Masks what an article or a product has around it: news in front of the title, comments and
+/// reviews, boxes with titles that lead away. Returns these boxes.
+fn mask_other_news(
+    page: &Page<'_>,
+    metadata: &PageMetadata,
+    mask: &mut [bool],
+    how: How,
+    options: &Options,
+) -> Vec<u32> {
     if how.article {
         begin::mask(page, mask, metadata.title.as_deref());
+    }
+    let mut asides = Vec::new();
+    if how.article || how.guarded {
+        asides = asides::mask(page, mask, options.comments);
+        asides.extend(imprint::mask(page, mask));
     }
     let dated = has_type(metadata, &page.rules.extraction.choice.dated_types);
     if (how.article || how.product) && !dated && !options.comments && !platform::is_thread(page, metadata) {
         stamped::mask(page, mask, how);
     }
+    asides
 }
 
 /// The share of the page's words up to which teasers are left out of it.
@@ -219,7 +234,7 @@ fn teaser_share(page: &Page<'_>, how: How) -> f32 {
 
 /// Best of two (§4): the blocks if they have many times the words of the best container. On an article's page what they
 /// have more has to be prose as well, or it is more of the site than of the article.
-fn better(page: &Page<'_>, readable: Selection, blocks: Selection, how: How) -> Chosen {
+fn better(page: &Page<'_>, readable: Selection, blocks: Selection, asides: &[u32], how: How) -> Chosen {
     let rules = &page.rules.extraction.choice;
     let ratio = if how.listed { rules.listed_ratio } else { rules.trafilatura_ratio };
     let (r, b) = (readable.words, blocks.words);
@@ -227,7 +242,9 @@ fn better(page: &Page<'_>, readable: Selection, blocks: Selection, how: How) -> 
     let more = || blocks.amount(page).minus(readable.amount(page));
     let text = match (how.listed, how.declared, how.guarded) {
         (false, true, _) => is_text(more(), rules.article_prose, rules.whole_links),
-        (false, false, true) => is_text(more(), 0.0, rules.guarded_links),
+        (false, false, true) => {
+            is_text(more().with_links(beyond(page, asides, &blocks, &readable)), 0.0, rules.guarded_links)
+        }
         _ => true,
     };
     if larger && text {
@@ -237,6 +254,18 @@ fn better(page: &Page<'_>, readable: Selection, blocks: Selection, how: How) -> 
     let why = if larger { "but links or scraps" } else { "less than" };
     let reason = format!("the best container has {r} words, blocks {b}: {why} {ratio} times");
     Chosen::new(readable, Extractor::Readability, reason)
+}
+
+/// Characters of the boxes beside the text that stand within the blocks and not within the best container.
+fn beyond(page: &Page<'_>, asides: &[u32], blocks: &Selection, readable: &Selection) -> u32 {
+    let within = |id: u32, selection: &Selection| {
+        selection.roots.iter().any(|root| (*root..page.dom.end(*root)).contains(&id))
+    };
+    asides
+        .iter()
+        .filter(|id| within(**id, blocks) && !within(**id, readable))
+        .map(|id| page.amount(*id).chars)
+        .sum()
 }
 
 /// The blocks come from a container that is marked as the article and shares nothing with the best container.

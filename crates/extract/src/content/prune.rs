@@ -8,6 +8,7 @@ use crate::{
     rules::Roles,
 };
 use html5ever::local_name;
+use std::ops::Range;
 
 /// Names that are boilerplate wherever they stand.
 const UNWANTED: Roles = Roles::NAVIGATION
@@ -307,13 +308,17 @@ fn has_heading(page: &Page<'_>, id: u32) -> bool {
 
 /// Visible text of a subtree without what is dropped.
 pub(super) fn kept(page: &Page<'_>, root: u32, drop: &[bool]) -> Amount {
-    let dom = &page.dom;
-    let mut left = page.amount(root);
-    let mut id = root;
-    while id < dom.end(root) {
+    kept_in(page, root..page.dom.end(root), drop)
+}
+
+/// The same of a range of nodes.
+pub(super) fn kept_in(page: &Page<'_>, nodes: Range<u32>, drop: &[bool]) -> Amount {
+    let mut left = page.amount_in(nodes.clone());
+    let mut id = nodes.start;
+    while id < nodes.end {
         if drop[id as usize] {
             left = left.minus(page.amount(id));
-            id = dom.end(id);
+            id = page.dom.end(id);
         } else {
             id += 1;
         }
@@ -354,7 +359,8 @@ pub(super) fn drop_link_lists(page: &Page<'_>, roots: &[u32], drop: &mut [bool],
         return;
     }
     let whole: u32 = roots.iter().map(|root| kept(page, *root, drop).chars).sum();
-    if listed as f32 <= whole as f32 * rules.list_share {
+    let share = if how.article { rules.article_list_share } else { rules.list_share };
+    if listed as f32 <= whole as f32 * share {
         for id in lists {
             drop[id as usize] = true;
             page.trace.mark(id, "a block of links");

@@ -5,7 +5,7 @@ use super::{
     tokens::{Roles, TokenTable},
 };
 use serde::{Deserialize, de::DeserializeOwned};
-use std::path::Path;
+use std::{collections::HashSet, path::Path};
 
 macro_rules! file {
     ($name:literal) => {
@@ -307,6 +307,13 @@ pub(crate) struct Boilerplate {
     qualifiers: Vec<String>,
     pub(crate) lines: Vec<String>,
     pub(crate) end_headings: Vec<String>,
+    #[serde(default)]
+    pub(crate) aside_titles: HashSet<String>,
+    #[serde(default)]
+    pub(crate) comment_titles: HashSet<String>,
+    /// First and last letters of these titles.
+    #[serde(skip)]
+    title_ends: HashSet<(char, char)>,
     pub(crate) line_starts: Vec<String>,
     pub(crate) credits: Vec<String>,
     pub(crate) leads: Vec<String>,
@@ -324,6 +331,25 @@ pub(crate) struct Boilerplate {
 }
 
 impl Boilerplate {
+    /// A text with this first and this last letter may be a title of [`Boilerplate::aside_titles`] or [`Boilerplate::comment_titles`].
+    pub(crate) fn may_be_title(&self, first: char, last: char) -> bool {
+        let lower = |c: char| c.to_lowercase().next().unwrap_or(c);
+        self.title_ends.contains(&(lower(first), lower(last)))
+    }
+
+    /// A line in lower case, without marks at the ends, stands over what follows the content.
+    pub(crate) fn ends_content(&self, line: &str) -> bool {
+        self.aside_titles.contains(line)
+            || self.comment_titles.contains(line)
+            || self.end_headings.iter().any(|heading| heading == line)
+    }
+
+    /// Fills what is made of the lists.
+    pub(super) fn index_titles(&mut self) {
+        let ends = |title: &String| Some((title.chars().next()?, title.chars().next_back()?));
+        self.title_ends = self.aside_titles.iter().chain(&self.comment_titles).filter_map(ends).collect();
+    }
+
     pub(super) fn token_table(&self) -> TokenTable {
         let mut table = TokenTable::default();
         for (list, roles) in [
@@ -466,6 +492,7 @@ pub(crate) struct Prune {
     pub(crate) prose_share: f32,
     pub(crate) link_density: f32,
     pub(crate) list_share: f32,
+    pub(crate) article_list_share: f32,
     pub(crate) teaser_share: f32,
     pub(crate) article_teaser_share: f32,
     pub(crate) declared_teaser_share: f32,

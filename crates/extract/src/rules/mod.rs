@@ -153,7 +153,9 @@ impl Rules {
         let mut selectors = SelectorSet::default();
         add_selectors(&files, &mut selectors, problems);
         let Files { consent, frameworks, score, boilerplate, extraction, dates, platforms } = files;
-        let mut tokens = boilerplate.rules.token_table();
+        let mut boilerplate = boilerplate.rules;
+        boilerplate.index_titles();
+        let mut tokens = boilerplate.token_table();
         for token in &consent.rules.sweep.tokens {
             tokens.add(token, Roles::CONSENT);
         }
@@ -167,7 +169,7 @@ impl Rules {
             score: score.rules,
             frameworks: frameworks.rules,
             consent: consent.rules,
-            boilerplate: boilerplate.rules,
+            boilerplate,
             dates,
             platforms: platforms.rules,
             selectors,

@@ -1,0 +1,218 @@
+//! Boxes that a title of their own tells from the article: links to other news, requests to share, readers' comments. Names of classes
+//! differ from site to site; the titles that readers see are few in each language.
+
+use super::prune;
+use crate::{
+    dom::{NONE, Tag},
+    page::Page,
+    rules::Boilerplate,
+};
+use html5ever::local_name;
+use std::ops::{Range, RangeInclusive};
+use url::Url;
+
+/// Length of a title (characters).
+const TITLE: RangeInclusive<u32> = 2..=50;
+/// An element with no more than this beside its title is the title alone (characters).
+const MAX_BESIDE: u32 = 8;
+/// A box with a larger share of the page's prose is the article.
+const MAX_SHARE: f32 = 0.5;
+/// The same of readers' comments, which may well be longer than the article.
+const MAX_COMMENTS: f32 = 0.8;
+/// So much prose must be left (characters).
+const MIN_LEFT: u32 = 250;
+/// What follows a title leads elsewhere if this share of it stands inside links.
+const LINKED: f32 = 0.5;
+/// A text of this length that leads nowhere says something of its own (characters).
+const RUNNING: u32 = 60;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Leads to other pages, or asks to share.
+    Aside,
+    /// Stands over what readers wrote.
+    Comments,
+}
+
+/// Masks such boxes and returns them.
+pub(super) fn mask(page: &Page<'_>, mask: &mut [bool], comments: bool) -> Vec<u32> {
+    let dom = &page.dom;
+    let mut found = Vec::new();
+    let mut whole = None;
+    let mut link_end = 0;
+    let mut buffer = String::new();
+    let mut id = page.body + 1;
+    while id < dom.end(page.body) && !page.budget.is_over() {
+        if mask[id as usize] || !page.is_visible(id) {
+            id = dom.end(id);
+            continue;
+        }
+        let tag = dom.tag(id);
+        if tag == Tag::A {
+            link_end = dom.end(id);
+        } else if tag == Tag::Text
+            && id >= link_end
+            && TITLE.contains(&page.amount(id).chars)
+            && let Some(kind) = kind(dom.text(id), &page.rules.boilerplate, &mut buffer)
+            && (kind == Kind::Aside || !comments)
+        {
+            let whole = *whole.get_or_insert_with(|| prune::kept(page, page.body, mask).prose);
+            for id in boxes(page, mask, id, kind, whole) {
+                mask[id as usize] = true;
+                page.trace.mark(id, "a box whose title leads away from the article");
+                found.push(id);
+            }
+        }
+        id += 1;
+    }
+    found
+}
+
+/// The kind of box that has this title. The buffer is kept to be used again.
+fn kind(text: &str, rules: &Boilerplate, buffer: &mut String) -> Option<Kind> {
+    let text = text.trim_matches(|c: char| !c.is_alphabetic());
+    // Few texts begin and end as a title does.
+    if !rules.may_be_title(text.chars().next()?, text.chars().next_back()?) {
+        return None;
+    }
+    buffer.clear();
+    for word in text.split_whitespace() {
+        if !buffer.is_empty() {
+            buffer.push(' ');
+        }
+        buffer.extend(word.chars().flat_map(char::to_lowercase));
+    }
+    if rules.aside_titles.contains(buffer.as_str()) {
+        return Some(Kind::Aside);
+    }
+    rules.comment_titles.contains(buffer.as_str()).then_some(Kind::Comments)
+}
+
+/// The box that begins with a title, and what belongs to it behind it.
+fn boxes(page: &Page<'_>, mask: &[bool], text: u32, kind: Kind, whole: u32) -> Vec<u32> {
+    let dom = &page.dom;
+    let share = if kind == Kind::Comments { MAX_COMMENTS } else { MAX_SHARE };
+    let most = ((whole as f32 * share) as u32).min(whole.saturating_sub(MIN_LEFT));
+    let (found, prose) = largest(page, mask, text, kind, most);
+    let is_section = kind == Kind::Comments && is_one_of_many(page, text);
+    if is_section || !dom.tag(found).is_block() && !is_set_off(page, found) {
+        return Vec::new();
+    }
+    let mut boxes = vec![found];
+    if page.amount(found).chars <= page.amount(text).chars + MAX_BESIDE {
+        add_siblings(page, mask, &mut boxes, kind, most.saturating_sub(prose));
+        // A title without a box is left to the last pass, which knows what stands below it.
+        if boxes.len() == 1 {
+            return Vec::new();
+        }
+    }
+    let nodes = found..boxes.last().map_or(found, |last| dom.end(*last));
+    let leads_out =
+        kind == Kind::Aside && page.amount_in(nodes.clone()).links > 0 && !leads_within(page, nodes);
+    if leads_out { Vec::new() } else { boxes }
+}
+
+/// The largest element whose first text is the title, and its prose.
+fn largest(page: &Page<'_>, mask: &[bool], text: u32, kind: Kind, most: u32) -> (u32, u32) {
+    let dom = &page.dom;
+    let (mut found, mut found_prose) = (text, 0);
+    let mut up = dom.parent(text);
+    while up != NONE && up > page.body {
+        let is_content = matches!(dom.tag(up), Tag::Main | Tag::Article | Tag::H1);
+        if is_content || page.amount_in(up..text).chars > 0 || holds_heading(page, up) {
+            break;
+        }
+        let prose = prune::kept(page, up, mask).prose;
+        let says_more =
+            kind == Kind::Aside && (runs_on(page, up, text) || !leads_elsewhere(page, text + 1..dom.end(up)));
+        if prose > most || says_more {
+            break;
+        }
+        (found, found_prose) = (up, prose);
+        up = dom.parent(up);
+    }
+    (found, found_prose)
+}
+
+/// Adds what stands behind the title, up to a heading or to what is no part of the box.
+fn add_siblings(page: &Page<'_>, mask: &[bool], boxes: &mut Vec<u32>, kind: Kind, mut most: u32) {
+    let dom = &page.dom;
+    let Some(&title) = boxes.first() else { return };
+    for next in siblings_behind(page, title) {
+        if mask[next as usize] || !page.is_visible(next) {
+            continue;
+        }
+        let says_more =
+            kind == Kind::Aside && page.amount(next).chars > 0 && !leads_elsewhere(page, next..dom.end(next));
+        let prose = prune::kept(page, next, mask).prose;
+        if dom.tag(next).heading_level().is_some() || holds_heading(page, next) || says_more || prose > most {
+            break;
+        }
+        most -= prose;
+        boxes.push(next);
+    }
+}
+
+fn holds_heading(page: &Page<'_>, id: u32) -> bool {
+    page.heading.is_some_and(|heading| (id..page.dom.end(id)).contains(&heading))
+}
+
+/// An inline element that stands in a line of its own, or in front of a link.
+fn is_set_off(page: &Page<'_>, id: u32) -> bool {
+    let dom = &page.dom;
+    let is_border = |node: u32| dom.tag(node) == Tag::Br || dom.tag(node).is_block();
+    let says = |node: &u32| page.amount(*node).chars > 0 || is_border(*node);
+    let before = dom.children(dom.parent(id)).take_while(|child| *child < id).filter(says).last();
+    let behind = siblings_behind(page, id).find(says);
+    before.is_none_or(is_border)
+        && behind.is_none_or(|next| is_border(next) || page.amount(next).link_density() > LINKED)
+}
+
+/// A line that goes on behind the title, with more than links.
+fn runs_on(page: &Page<'_>, id: u32, title: u32) -> bool {
+    let amount = page.amount(id);
+    let has_block = (id + 1..page.dom.end(id)).any(|down| page.dom.tag(down).is_block());
+    !has_block && amount.chars > amount.link_chars + page.amount(title).chars + RUNNING
+}
+
+/// The nodes lead to other pages: they begin with a link, or are made of links, or say next to nothing.
+fn leads_elsewhere(page: &Page<'_>, nodes: Range<u32>) -> bool {
+    let amount = page.amount_in(nodes.clone());
+    if amount.links == 0 {
+        return amount.prose == 0 && amount.chars < RUNNING;
+    }
+    let begins_with_link = || {
+        let is_text = |node: &u32| page.dom.tag(*node) == Tag::Text && page.amount(*node).words > 0;
+        nodes.clone().find(is_text).is_some_and(|first| page.amount(first).link_chars > 0)
+    };
+    amount.link_density() >= LINKED || begins_with_link()
+}
+
+/// One of the links leads to another page of the site. Links to other sites below such a title are references of the text.
+fn leads_within(page: &Page<'_>, nodes: Range<u32>) -> bool {
+    let Some(own) = page.url.and_then(Url::host_str) else { return true };
+    let mut links = nodes.filter(|node| page.dom.tag(*node) == Tag::A && page.amount(*node).chars > 0);
+    links.any(|link| {
+        let address = page.dom.attr(link, &local_name!("href")).and_then(|href| page.resolve(href));
+        let host = address.as_deref().and_then(|address| address.split('/').nth(2));
+        host.is_some_and(|host| site(host) == site(own))
+    })
+}
+
+/// The last two labels of a host.
+fn site(host: &str) -> &str {
+    host.rmatch_indices('.').nth(1).map_or(host, |(at, _)| &host[at + 1..])
+}
+
+/// The title is a heading, and behind it stand others of its level: it is one section of the text.
+fn is_one_of_many(page: &Page<'_>, text: u32) -> bool {
+    let dom = &page.dom;
+    let heading = dom.ancestors(text).take(3).find(|up| dom.tag(*up).heading_level().is_some());
+    heading
+        .is_some_and(|heading| siblings_behind(page, heading).any(|next| dom.tag(next) == dom.tag(heading)))
+}
+
+/// The nodes behind an element in its parent.
+fn siblings_behind<'a>(page: &'a Page<'_>, id: u32) -> impl Iterator<Item = u32> + 'a {
+    page.dom.children(page.dom.parent(id)).filter(move |child| *child > id)
+}

@@ -1,0 +1,73 @@
+//! The imprint of a site, told by its copyright sign: who owns the page, and what others may do with it. On a page of short paragraphs it is
+//! the best prose there is.
+
+use super::prune;
+use crate::{
+    dom::{NONE, Tag},
+    page::Page,
+};
+use memchr::memmem;
+
+/// A longer box holds more than an imprint (characters).
+const MAX_BOX: u32 = 2000;
+/// A longer text is no imprint (bytes).
+const MAX_TEXT: usize = 2000;
+/// An imprint stands behind this share of the page's text or prose.
+const BEHIND: f32 = 0.6;
+/// An element with this share of the page's prose holds the text.
+const HOLDS_TEXT: f32 = 0.5;
+
+/// Masks the boxes that begin with an imprint behind an article.
+pub(super) fn mask(page: &Page<'_>, mask: &mut [bool]) -> Vec<u32> {
+    let dom = &page.dom;
+    let sign = memmem::Finder::new("©");
+    let mut found = Vec::new();
+    let mut id = page.body + 1;
+    while id < dom.end(page.body) && !page.budget.is_over() {
+        if mask[id as usize] || !page.is_visible(id) {
+            id = dom.end(id);
+            continue;
+        }
+        let text = if dom.tag(id) == Tag::Text { dom.text(id) } else { "" };
+        if (1..=MAX_TEXT).contains(&text.len())
+            && sign.find(text.as_bytes()).is_some()
+            && let Some(imprint) = around(page, mask, id)
+        {
+            mask[imprint as usize] = true;
+            page.trace.mark(imprint, "an imprint behind the article");
+            found.push(imprint);
+            id = dom.end(imprint).max(id);
+        }
+        id += 1;
+    }
+    found
+}
+
+/// The largest box that begins with the block around this text, if it stands behind the article.
+fn around(page: &Page<'_>, mask: &[bool], text: u32) -> Option<u32> {
+    let dom = &page.dom;
+    let block = dom.ancestors(text).find(|up| dom.tag(*up).is_block())?;
+    let whole = prune::kept(page, page.body, mask);
+    let before = whole.minus(prune::kept_in(page, text..dom.end(page.body), mask));
+    let is_late = |before: u32, whole: u32| before as f32 >= whole as f32 * BEHIND;
+    let is_small = |id: u32| {
+        let holds_heading = page.heading.is_some_and(|heading| (id..dom.end(id)).contains(&heading));
+        id > page.body
+            && page.amount(id).chars <= MAX_BOX
+            && !matches!(dom.tag(id), Tag::Main | Tag::Article | Tag::H1)
+            && !holds_heading
+    };
+    if !is_small(block) || !is_late(before.chars, whole.chars) && !is_late(before.prose, whole.prose) {
+        return None;
+    }
+    let mut found = block;
+    let mut up = dom.parent(block);
+    while up != NONE && is_small(up) && page.amount_in(up..block).chars == 0 {
+        found = up;
+        up = dom.parent(up);
+    }
+    // A paragraph beside those of the text is the text's own note on its rights.
+    let beside_text = dom.tag(found) == Tag::P
+        && prune::kept(page, dom.parent(found), mask).prose as f32 > whole.prose as f32 * HOLDS_TEXT;
+    (!beside_text).then_some(found)
+}

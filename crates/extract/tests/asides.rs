@@ -1,0 +1,148 @@
+//! Boxes around an article that a reader knows by their titles: other news, comments, imprints.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
+
+use crawl_extract::{Input, Options, PageExtractor};
+
+fn extract_with(html: &str, options: Options) -> String {
+    let url = url::Url::parse("https://harbour.example/news/2026/05/ferry-timetable").unwrap();
+    let extractor = PageExtractor::new(options).unwrap();
+    let input = Input { bytes: html.as_bytes(), url: Some(&url), content_type: Some("text/html") };
+    extractor.extract(&input).content
+}
+
+fn extract(html: &str) -> String {
+    extract_with(html, Options::default())
+}
+
+/// Paragraphs of which none repeats another.
+fn prose(from: u32, to: u32) -> String {
+    let paragraph = |n: u32| {
+        format!(
+            "<p>Ferry {n} leaves at seven and at nine, and on Sundays not before ten; bring coins, since the machine takes no \
+            cards, and be there early, because deck {n} holds no more than forty people and their bicycles.</p>"
+        )
+    };
+    (from..to).map(paragraph).collect()
+}
+
+/// Links to other news, each with a line of text.
+fn news() -> String {
+    (0..4)
+        .map(|n| {
+            format!(
+                "<div><a href=/n/{n}>Bread number {n} is sold out</a><p>Bread number {n} was baked with salt, with water and \
+                with patience, and it was eaten before the first boat left the quay.</p></div>"
+            )
+        })
+        .collect()
+}
+
+fn article(behind: &str) -> String {
+    format!(
+        "<meta property='og:type' content='article'><body><div class=x><h1>The timetable</h1>{}{behind}</div>",
+        prose(0, 5)
+    )
+}
+
+#[test]
+fn a_box_of_other_news_is_known_by_its_title_in_any_language() {
+    let titles = [
+        "Read also",
+        "Lesen Sie auch:",
+        "Другие новости",
+        "Czytaj też",
+        "Διαβάστε επίσης",
+        "関連ニュース",
+        "관련 기사",
+        "相关新闻",
+        "اقرأ أيضا",
+        "קראו גם",
+    ];
+    for title in titles {
+        let news = news();
+        for behind in [
+            format!("<div><div class=t>{title}</div>{news}</div>"),
+            format!("<h3>{title}</h3>{news}"),
+            format!("<div><b>{title}</b><br>{news}</div>"),
+        ] {
+            let content = extract(&article(&behind));
+            assert!(content.contains("bicycles") && !content.contains("Bread"), "{title}: {content}");
+        }
+    }
+}
+
+#[test]
+fn text_behind_a_box_of_other_news_stays() {
+    let page = article(&format!(
+        "<p><b>Read also:</b> <a href=/n/1>Bread is sold out</a></p><p>The last boat comes back at ten in the evening, \
+        with lights, with music and with those who missed the one before it.</p>{}",
+        prose(5, 6)
+    ));
+    let content = extract(&page);
+    assert!(content.contains("last boat") && !content.contains("Bread"), "{content}");
+}
+
+#[test]
+fn a_title_in_a_sentence_or_over_references_hides_nothing() {
+    for behind in [
+        "<p><b>Trending</b> now is the bread of the island, which is baked with salt, with water and with patience.</p>",
+        "<div><h3>Related links</h3><ul><li><a href=https://bread.example/a>Bread of the islands, a study in three parts</a></ul></div>",
+    ] {
+        let content = extract(&article(&format!("{behind}{}", prose(5, 14))));
+        assert!(content.to_lowercase().contains("bread"), "{behind}: {content}");
+    }
+}
+
+#[test]
+fn comments_are_known_by_their_title() {
+    let comments: String = (0..9)
+        .map(|n| {
+            format!(
+                "<div class=z{n}><b>Reader {n}</b><p>Bread is baked with salt, with water and with patience, and it is eaten warm, \
+                with butter, before the first boat leaves the quay of the island.</p></div>"
+            )
+        })
+        .collect();
+    for title in ["Комментарии (9)", "Komentarze", "Kommentare", "댓글"] {
+        let page = article(&format!("<div class=k><div>{title}</div>{comments}</div>"));
+        let content = extract(&page);
+        assert!(content.contains("bicycles") && !content.contains("Bread"), "{title}: {content}");
+        let asked = extract_with(&page, Options { comments: true, ..Options::default() });
+        assert!(asked.contains("Bread"), "{title}: {asked}");
+    }
+}
+
+#[test]
+fn an_imprint_is_not_the_text_of_a_page_of_short_paragraphs() {
+    let short: String =
+        (0..9).map(|n| format!("<p>Boat {n} leaves the quay at {n} and comes back at ten.</p>")).collect();
+    let imprint = "<div class=y><p>© Harbour Press, 2026. Register of the harbour, number 77, of the fifth of May.</p><p>Address of the \
+        editors: 4 Quay Street, by the northern gate, second floor, behind the bakery.</p><p>The editors do not answer for what is \
+        said in advertisements, in letters and in comments of readers, and send nothing back.</p></div>";
+    let page = format!(
+        "<meta property='og:type' content='article'><body><div class=x><h1>The timetable</h1>{short}{short}</div>{imprint}"
+    );
+    let content = extract(&page);
+    assert!(content.contains("Boat 8") && !content.contains("editors"), "{content}");
+}
+
+#[test]
+fn a_note_on_rights_below_the_text_stays() {
+    let page = article(
+        "<p>Words and pictures © 2026 Harbour Press. This text may be copied by schools, as a whole and with this note.</p>",
+    );
+    assert!(extract(&page).contains("copied by schools"));
+}
+
+#[test]
+fn an_article_between_longer_lists_of_links_loses_the_lists() {
+    let links: String =
+        (0..24).map(|n| format!("<li><a href=/n/{n}>Bread number {n} of the week is sold out</a>")).collect();
+    let page = format!(
+        "<meta property='og:type' content='article'><body><table><tr><td><ul>{links}</ul><h1>The timetable</h1>{}</table>",
+        prose(0, 4)
+    );
+    let content = extract(&page);
+    assert!(content.contains("bicycles") && !content.contains("Bread"), "{content}");
+}
