@@ -75,7 +75,7 @@ fn mask(page: &Page<'_>, options: &Options, unwanted: Roles) -> (Vec<bool>, Vec<
             id += 1;
             continue;
         }
-        if !matches!(tag, Tag::Nav | Tag::Footer | Tag::Aside) {
+        if !matches!(tag, Tag::Nav | Tag::Footer | Tag::Aside) && !is_behind_text(page, id) {
             let prose = page.amount(id).prose;
             let named = taken.iter_mut().filter(|(role, _)| page.roles[id as usize].has(*role));
             named.for_each(|(_, sum)| *sum += prose);
@@ -182,11 +182,21 @@ fn is_wrapper(page: &Page<'_>, id: u32, tag: Tag, whole: Amount) -> bool {
     if amount.link_density() > rules.link_density {
         return false;
     }
+    if is_behind_text(page, id) {
+        return false;
+    }
     let by_tag = matches!(tag, Tag::Nav | Tag::Footer | Tag::Aside);
     let strong = by_tag || page.roles[id as usize].has(Roles::COMMENTS);
     let share = if strong { rules.wrapper_share } else { rules.prose_share };
     let by_prose = amount.prose as f32 > (whole.prose as f32 * share).max(WRAPPER_PROSE);
     by_prose || !by_tag && amount.words as f32 > whole.words as f32 * rules.wrapper_share
+}
+
+/// A footer by name with more prose in front of it than in it and behind it: it may well be longer than much of a short text.
+fn is_behind_text(page: &Page<'_>, id: u32) -> bool {
+    let prose = |nodes: Range<u32>| page.amount_in(nodes).prose;
+    page.roles[id as usize].has(Roles::FOOTER)
+        && prose(page.body..id) > prose(id..page.dom.end(page.body))
 }
 
 /// Leaves forms that ask for something out of an article's content; elsewhere a form may frame what is for sale, or a whole page. Forms
