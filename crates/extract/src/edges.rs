@@ -40,8 +40,8 @@ fn is_byline(piece: &Piece, rules: &Rules) -> bool {
     }
     let line = text::fold_lower(piece.bare());
     let boilerplate = &rules.boilerplate;
-    boilerplate.byline_starts.iter().any(|start| line.starts_with(start.as_str()))
-        || boilerplate.reading_time.iter().any(|words| line.contains(words.as_str()))
+    boilerplate.byline_starts.begin(&line)
+        || boilerplate.reading_time.are_in(&line)
         || metadata::is_date_line(&rules.dates, &line)
 }
 
@@ -78,7 +78,7 @@ fn is_call(piece: &Piece, rules: &Rules) -> bool {
     }
     let line = text::fold_lower(piece.bare());
     let line = line.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '(' && c != '¡');
-    rules.boilerplate.call_starts.iter().any(|start| line.starts_with(start.as_str()))
-        || rules.boilerplate.calls.iter().any(|words| line.contains(words.as_str()))
+    rules.boilerplate.call_starts.begin(line)
+        || rules.boilerplate.calls.are_in(line)
         || metadata::is_date_line(&rules.dates, line)
 }

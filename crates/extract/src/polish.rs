@@ -129,9 +129,8 @@ fn is_aside(piece: &Piece, rules: &Rules) -> bool {
         return false;
     }
     let text = text::fold_lower(piece.bare());
-    let begins = |list: &[String]| list.iter().any(|start| text.starts_with(start.as_str()));
-    text.len() <= MAX_CREDIT && begins(&rules.boilerplate.credits)
-        || piece.link_density() >= LEAD && begins(&rules.boilerplate.leads)
+    text.len() <= MAX_CREDIT && rules.boilerplate.credits.begin(&text)
+        || piece.link_density() >= LEAD && rules.boilerplate.leads.begin(&text)
 }
 
 /// A credit longer than this says something (bytes).
@@ -258,8 +257,8 @@ fn is_edge_line(piece: &Piece, rules: &Rules) -> bool {
     key.is_empty()
         || is_date(&key)
         || rules.boilerplate.lines.contains(&key)
-        || rules.boilerplate.leads.iter().any(|start| key.starts_with(start.as_str()))
-        || rules.boilerplate.line_starts.iter().any(|start| key.starts_with(start.trim()))
+        || rules.boilerplate.leads.begin(&key)
+        || rules.boilerplate.line_starts.begin(&key)
 }
 
 /// Numbers and signs alone: a date, a time, a counter.
@@ -275,23 +274,18 @@ fn is_update_line(piece: &Piece, rules: &Rules) -> bool {
     }
     let Some(key) = key(piece) else { return false };
     is_dated(&key, rules)
-        || rules.boilerplate.update_starts.iter().any(|start| {
-            key.strip_prefix(start.as_str()).is_some_and(|rest| {
-                let rest = rest.trim_start_matches(|c: char| !c.is_alphanumeric());
-                let words = rest.split_whitespace().count();
-                rest.bytes().any(|b| b.is_ascii_digit()) && words <= 8
-                    || rest.is_empty() && key.len() == start.len()
-            })
+        || rules.boilerplate.update_starts.rests(&key).any(|(_, rest)| {
+            let date = rest.trim_start_matches(|c: char| !c.is_alphanumeric());
+            let words = date.split_whitespace().count();
+            date.bytes().any(|b| b.is_ascii_digit()) && words <= 8 || rest.is_empty()
         })
 }
 
 /// "Updated: April 10, 2025": a start that is a common word, then a date, and nothing else.
 fn is_dated(key: &str, rules: &Rules) -> bool {
-    rules.boilerplate.date_starts.iter().any(|start| {
-        key.strip_prefix(start.as_str()).is_some_and(|rest| {
-            let date = rest.trim_start_matches(|c: char| !c.is_alphanumeric());
-            let apart = date.len() < rest.len() || start.chars().next_back().is_some_and(|c| !c.is_ascii());
-            apart && metadata::is_bare_date(&rules.dates, date)
-        })
+    rules.boilerplate.date_starts.rests(key).any(|(start, rest)| {
+        let date = rest.trim_start_matches(|c: char| !c.is_alphanumeric());
+        let apart = date.len() < rest.len() || start.chars().next_back().is_some_and(|c| !c.is_ascii());
+        apart && metadata::is_bare_date(&rules.dates, date)
     })
 }

@@ -146,3 +146,67 @@ fn an_article_between_longer_lists_of_links_loses_the_lists() {
     let content = extract(&page);
     assert!(content.contains("bicycles") && !content.contains("Bread"), "{content}");
 }
+
+#[test]
+fn a_footer_longer_than_half_of_a_short_text_is_left_out() {
+    let imprint =
+        "Reprints name the source, carry a link to it and stand no lower than the second paragraph. "
+            .repeat(9);
+    for footer in ["<div class=foot><div>", "<div id=footer><div>", "<div class='page-footer'><div>"] {
+        let page = format!("{}{footer}<p>{imprint}</p></div></div>", article(""));
+        let content = extract(&page);
+        assert!(content.contains("bicycles") && !content.contains("Reprints"), "{footer}: {content}");
+    }
+}
+
+#[test]
+fn a_wrapper_that_is_called_a_footer_stays_where_it_holds_the_text() {
+    let page = format!(
+        "<meta property='og:type' content='article'><body><div class=foot><h1>The timetable</h1>{}</div>",
+        prose(0, 9)
+    );
+    assert!(extract(&page).contains("bicycles"));
+}
+
+#[test]
+fn lines_around_an_article_are_known_in_many_languages() {
+    let before = [
+        "Дата публикации: 17.01.2012",
+        "Dodano: 2012-01-17",
+        "Δημοσίευση: 17.01.2012",
+        "发布时间：2012-01-17",
+    ];
+    let behind = [
+        "Источник: Ведомости острова",
+        "Нашли опечатку? Выделите ее и нажмите Ctrl+Enter",
+        "Źródło: Gazeta Wyspy",
+        "Zapisz się do newslettera",
+        "Πηγή: Νέα του νησιού",
+        "Følg oss på øya",
+        "Sledujte nás na ostrově",
+        "来源：海岛日报",
+    ];
+    let credits = ["fot. Jan Kowalski", "Фото: Иван Петров", "写真：山田太郎", "صورة: أحمد"];
+    for line in before {
+        let page = format!(
+            "<meta property='og:type' content='article'><body><div class=x><h1>The timetable</h1><p>{line}</p>{}</div>",
+            prose(0, 5)
+        );
+        assert!(!extract(&page).contains(line), "{line}");
+    }
+    for line in behind {
+        assert!(!extract(&article(&format!("<p>{line}</p>"))).contains(line), "{line}");
+    }
+    for line in credits {
+        assert!(!extract(&article(&format!("<p>{line}</p>{}", prose(5, 8)))).contains(line), "{line}");
+    }
+}
+
+#[test]
+fn a_short_paragraph_between_others_stays_in_any_language() {
+    for line in ["Источник силы — терпение, говорит капитан.", "Więcej nie powiedział.", "Data jest znana."]
+    {
+        let page = article(&format!("<p>{line}</p>{}", prose(5, 9)));
+        assert!(extract(&page).contains(line), "{line}");
+    }
+}

@@ -22,6 +22,9 @@ const UNWANTED: Roles = Roles::NAVIGATION
     .and(Roles::OVERLAY)
     .and(Roles::FORM);
 
+/// Names of what stands behind an article's text or beside it. Elsewhere what is related may be content.
+const BEHIND_ARTICLE: Roles = Roles::FOOTER.and(Roles::SIDEBAR).and(Roles::RELATED);
+
 /// Less prose than this makes no wrapper, however little the rest of the page holds (characters).
 const WRAPPER_PROSE: f32 = 300.0;
 
@@ -38,7 +41,7 @@ const MAX_META: u32 = 200;
 pub(super) fn boilerplate(page: &Page<'_>, options: &Options, how: How) -> Vec<bool> {
     let mut unwanted = if how.article { UNWANTED.and(Roles::CALL) } else { UNWANTED };
     loop {
-        let (mut mask, taken) = mask(page, options, unwanted);
+        let (mut mask, taken) = mask(page, options, unwanted, how);
         let whole = page.amount(page.body).prose as f32;
         let limit = (whole * page.rules.extraction.prune.prose_share).max(WRAPPER_PROSE);
         let believed = taken.iter().filter(|(_, prose)| *prose as f32 <= limit);
@@ -54,7 +57,7 @@ pub(super) fn boilerplate(page: &Page<'_>, options: &Options, how: How) -> Vec<b
 }
 
 /// The mask by tags and these names, and how much prose each name takes.
-fn mask(page: &Page<'_>, options: &Options, unwanted: Roles) -> (Vec<bool>, Vec<(Roles, u32)>) {
+fn mask(page: &Page<'_>, options: &Options, unwanted: Roles, how: How) -> (Vec<bool>, Vec<(Roles, u32)>) {
     let dom = &page.dom;
     let mut mask = vec![false; dom.len() as usize];
     let mut taken: Vec<(Roles, u32)> = unwanted.each().map(|role| (role, 0)).collect();
@@ -70,12 +73,12 @@ fn mask(page: &Page<'_>, options: &Options, unwanted: Roles) -> (Vec<bool>, Vec<
         let found = tag != Tag::Text
             && page.is_visible(id)
             && is_boilerplate(page, id, options, unwanted)
-            && !is_wrapper(page, id, tag, whole);
+            && !is_wrapper(page, id, tag, whole, how);
         if !found {
             id += 1;
             continue;
         }
-        if !matches!(tag, Tag::Nav | Tag::Footer | Tag::Aside) && !is_behind_text(page, id) {
+        if !matches!(tag, Tag::Nav | Tag::Footer | Tag::Aside) && !is_behind_text(page, id, how) {
             let prose = page.amount(id).prose;
             let named = taken.iter_mut().filter(|(role, _)| page.roles[id as usize].has(*role));
             named.for_each(|(_, sum)| *sum += prose);
@@ -102,7 +105,7 @@ pub(super) fn decomposed(page: &Page<'_>, mask: &[bool], how: How) -> Vec<bool> 
             Tag::Text | Tag::Body | Tag::Main | Tag::Article => false,
             _ => how.favor != Favor::Recall && page.roles[id as usize].has(Roles::CONSENT),
         };
-        if out[id as usize] || removed && page.is_visible(id) && !is_wrapper(page, id, tag, whole) {
+        if out[id as usize] || removed && page.is_visible(id) && !is_wrapper(page, id, tag, whole, how) {
             out[id as usize] = true;
             id = dom.end(id);
         } else {
@@ -176,13 +179,13 @@ fn is_caption(page: &Page<'_>, id: u32, seen: &mut Option<(u32, bool)>) -> bool 
 
 /// An element that is called boilerplate but holds much of the page's prose: a wrapper with an unlucky name, or an
 /// element that was never closed.
-fn is_wrapper(page: &Page<'_>, id: u32, tag: Tag, whole: Amount) -> bool {
+fn is_wrapper(page: &Page<'_>, id: u32, tag: Tag, whole: Amount, how: How) -> bool {
     let rules = &page.rules.extraction.prune;
     let amount = page.amount(id);
     if amount.link_density() > rules.link_density {
         return false;
     }
-    if is_behind_text(page, id) {
+    if is_behind_text(page, id, how) {
         return false;
     }
     let by_tag = matches!(tag, Tag::Nav | Tag::Footer | Tag::Aside);
@@ -192,10 +195,11 @@ fn is_wrapper(page: &Page<'_>, id: u32, tag: Tag, whole: Amount) -> bool {
     by_prose || !by_tag && amount.words as f32 > whole.words as f32 * rules.wrapper_share
 }
 
-/// A footer by name with more prose in front of it than in it and behind it: it may well be longer than much of a short text.
-fn is_behind_text(page: &Page<'_>, id: u32) -> bool {
+/// It is called what stands behind a text, and there is more prose in front of it than in it and behind it. Such a part may well be longer
+/// than much of a short text.
+fn is_behind_text(page: &Page<'_>, id: u32, how: How) -> bool {
     let prose = |nodes: Range<u32>| page.amount_in(nodes).prose;
-    page.roles[id as usize].has(Roles::FOOTER)
+    page.roles[id as usize].has(if how.article && !how.product { BEHIND_ARTICLE } else { Roles::FOOTER })
         && prose(page.body..id) > prose(id..page.dom.end(page.body))
 }
 

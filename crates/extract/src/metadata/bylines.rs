@@ -89,8 +89,11 @@ pub(super) fn beside_date(s: &Sources<'_>, line: &str) -> Option<String> {
 fn is_name(s: &Sources<'_>, name: &str) -> bool {
     let lower = name.to_lowercase();
     let rules = &s.page.rules.boilerplate;
-    let mut phrases = rules.call_starts.iter().chain(&rules.end_headings);
-    is_full(name) && !name.contains(NO_NAME) && !phrases.any(|phrase| lower.starts_with(phrase.as_str()))
+    let is_phrase = || {
+        rules.call_starts.begin(&lower)
+            || rules.end_headings.iter().any(|phrase| lower.starts_with(phrase.as_str()))
+    };
+    is_full(name) && !name.contains(NO_NAME) && !is_phrase()
 }
 
 /// Parts of a line with a date and a name.

@@ -2,6 +2,7 @@
 
 use super::{
     source::Source,
+    starts::{Starts, Words},
     tokens::{Roles, TokenTable},
 };
 use serde::{Deserialize, de::DeserializeOwned};
@@ -305,7 +306,7 @@ pub(crate) struct Boilerplate {
     content: Vec<String>,
     compound_words: Vec<String>,
     qualifiers: Vec<String>,
-    pub(crate) lines: Vec<String>,
+    pub(crate) lines: HashSet<String>,
     pub(crate) end_headings: Vec<String>,
     #[serde(default)]
     pub(crate) aside_titles: HashSet<String>,
@@ -314,20 +315,20 @@ pub(crate) struct Boilerplate {
     /// First and last letters of these titles.
     #[serde(skip)]
     title_ends: HashSet<(char, char)>,
-    pub(crate) line_starts: Vec<String>,
-    pub(crate) credits: Vec<String>,
-    pub(crate) leads: Vec<String>,
-    pub(crate) update_starts: Vec<String>,
-    pub(crate) date_starts: Vec<String>,
+    pub(crate) line_starts: Starts,
+    pub(crate) credits: Starts,
+    pub(crate) leads: Starts,
+    pub(crate) update_starts: Starts,
+    pub(crate) date_starts: Starts,
     pub(crate) no_names: Vec<String>,
     #[serde(default)]
     pub(crate) author_words: Vec<String>,
     #[serde(default)]
     pub(crate) author_paths: Vec<String>,
-    pub(crate) byline_starts: Vec<String>,
-    pub(crate) reading_time: Vec<String>,
-    pub(crate) call_starts: Vec<String>,
-    pub(crate) calls: Vec<String>,
+    pub(crate) byline_starts: Starts,
+    pub(crate) reading_time: Words,
+    pub(crate) call_starts: Starts,
+    pub(crate) calls: Words,
 }
 
 impl Boilerplate {

@@ -5,6 +5,7 @@ mod lists;
 mod phrases;
 mod selector;
 mod source;
+mod starts;
 mod tokens;
 
 pub(crate) use files::{
@@ -375,6 +376,9 @@ mod tests {
             load(&[("boilerplate.toml", "lines = [\"...\", \"own line\"]\ncredits = [\"snapped by\"]")])
                 .unwrap();
         assert_eq!(rules.boilerplate.lines.len(), built_in.boilerplate.lines.len() + 1);
-        assert_eq!(rules.boilerplate.credits, ["snapped by"]);
+        assert!(
+            rules.boilerplate.credits.begin("snapped by ada")
+                && !rules.boilerplate.credits.begin("photo: ada")
+        );
     }
 }
