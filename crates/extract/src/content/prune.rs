@@ -40,6 +40,9 @@ const MAX_META: u32 = 200;
 /// every paragraph a widget), so it is not believed there.
 pub(super) fn boilerplate(page: &Page<'_>, options: &Options, how: How) -> Vec<bool> {
     let mut unwanted = if how.article { UNWANTED.and(Roles::CALL) } else { UNWANTED };
+    if how.declared && !how.product {
+        unwanted = unwanted.and(Roles::UNSEEN);
+    }
     loop {
         let (mut mask, taken) = mask(page, options, unwanted, how);
         let whole = page.amount(page.body).prose as f32;

@@ -300,6 +300,10 @@ pub(crate) struct Boilerplate {
     meta: Vec<String>,
     form: Vec<String>,
     folded: Vec<String>,
+    #[serde(default)]
+    unseen: Vec<String>,
+    #[serde(default)]
+    hidden_names: Vec<String>,
     caption: Vec<String>,
     lead: Vec<String>,
     call: Vec<String>,
@@ -373,10 +377,12 @@ impl Boilerplate {
             (&self.caption, Roles::CAPTION),
             (&self.lead, Roles::LEAD),
             (&self.call, Roles::CALL),
+            (&self.unseen, Roles::UNSEEN),
         ] {
             list.iter().for_each(|entry| table.add(entry, roles));
         }
         table.split_compounds(&self.compound_words);
+        table.hidden_names(&self.hidden_names);
         self.qualifiers.iter().for_each(|word| table.add_qualifier(word));
         table
     }

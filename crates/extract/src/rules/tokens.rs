@@ -65,6 +65,8 @@ roles! {
     LEAD = 18,
     /// Asks for something: boilerplate in articles.
     CALL = 19,
+    /// For readers of screens alone, or hidden by a class of a framework.
+    UNSEEN = 20,
 }
 
 impl Roles {
@@ -100,6 +102,8 @@ pub(crate) struct TokenTable {
     words: FxHashMap<String, Entry>,
     prefixes: Index<Roles>,
     compounds: Compounds,
+    /// Whole names that hide an element.
+    hidden: Vec<String>,
 }
 
 /// What a word says by itself, and what it begins.
@@ -137,6 +141,22 @@ impl TokenTable {
         self.compounds = Compounds::of(alone.chain(others));
     }
 
+    /// Adds names of classes that hide an element on every screen if no other name shows it on some.
+    pub(crate) fn hidden_names(&mut self, names: &[String]) {
+        self.hidden.extend_from_slice(names);
+    }
+
+    /// A name of the attribute hides the element on every screen.
+    fn hides(&self, names: &str) -> bool {
+        let mut all = names.split_ascii_whitespace();
+        let is_hidden = |name: &str| self.hidden.iter().any(|hidden| hidden == name);
+        let by_width = |name: &str| {
+            name.contains([':', '@'])
+                || ["-sm", "-md", "-lg", "-xl", "-xs", "visible"].iter().any(|part| name.contains(part))
+        };
+        all.any(is_hidden) && !names.split_ascii_whitespace().any(by_width)
+    }
+
     /// Adds a word after which the rest of a name says nothing about the element: `no-sidebar`, `has-sidebar`.
     pub(crate) fn add_qualifier(&mut self, word: &str) {
         self.words.entry(word.to_lowercase()).or_default().is_qualifier = true;
@@ -164,7 +184,7 @@ impl TokenTable {
                 words.extend(compound.iter().map(|part| self.word(part)));
             }
         }
-        let mut roles = Roles::NONE;
+        let mut roles = if self.hides(names) { Roles::UNSEEN } else { Roles::NONE };
         for (at, word) in words.iter().enumerate() {
             roles = roles.and(word.begun);
             let Some(entry) = word.entry else { continue };
