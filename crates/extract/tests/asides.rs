@@ -210,3 +210,49 @@ fn a_short_paragraph_between_others_stays_in_any_language() {
         assert!(extract(&page).contains(line), "{line}");
     }
 }
+
+#[test]
+fn what_only_readers_of_screens_hear_and_what_a_class_hides_is_no_part_of_an_article() {
+    let hidden = [
+        "<p class='visually-hidden'>Article content</p>",
+        "<span class='sr-only'>Article content</span>",
+        "<div class='offer hidden'><p>Article content for subscribers: the bread of the island, every day.</p></div>",
+        "<div class='d-none'>Article content</div>",
+    ];
+    for box_of_text in hidden {
+        let content = extract(&article(&format!("{box_of_text}{}", prose(5, 9))));
+        assert!(
+            content.contains("deck 8") && !content.contains("Article content"),
+            "{box_of_text}: {content}"
+        );
+    }
+    for shown in ["hidden md:block", "d-none d-md-block", "overflow-hidden", "hidden-xs"] {
+        let page = article(&format!(
+            "<div class='{shown}'><p>{}</p></div>{}",
+            "Bread is shown here. ".repeat(8),
+            prose(5, 9)
+        ));
+        assert!(extract(&page).contains("Bread"), "{shown}");
+    }
+}
+
+#[test]
+fn a_class_that_hides_most_of_a_text_is_opened_by_a_script() {
+    let page = article(&format!("<div class=hidden>{}</div>", prose(5, 20)));
+    assert!(extract(&page).contains("deck 19"));
+}
+
+#[test]
+fn further_articles_behind_that_of_the_page_are_left_out() {
+    let next = format!("<article><h2>Bread</h2>{}</article>", prose(20, 40).replace("Ferry", "Bread"));
+    let page = |data: &str| {
+        format!(
+            "{data}<body><main><article><h1>The timetable</h1>{}</article><div>{next}</div></main>",
+            prose(0, 9)
+        )
+    };
+    let content = extract(&page("<meta property='og:type' content='article'>"));
+    assert!(content.contains("Ferry 8") && !content.contains("Bread"), "{content}");
+    let live = r#"<script type="application/ld+json">{"@type": "LiveBlogPosting", "headline": "The storm"}</script>"#;
+    assert!(extract(&page(live)).contains("Bread"));
+}

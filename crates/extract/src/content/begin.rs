@@ -33,6 +33,27 @@ pub(super) fn mask(page: &Page<'_>, mask: &mut [bool], title: Option<&str>) {
     }
 }
 
+/// Masks further articles behind the one that holds the heading of the page: sites put the next ones below it.
+pub(super) fn mask_next(page: &Page<'_>, mask: &mut [bool]) {
+    let dom = &page.dom;
+    let Some(heading) = page.heading else { return };
+    let Some(own) = dom.ancestors(heading).find(|up| dom.tag(*up) == Tag::Article) else { return };
+    let prose = prune::kept(page, own, mask).prose;
+    if prose < MIN_PROSE {
+        return;
+    }
+    let mut id = dom.end(own);
+    while id < dom.end(page.body) {
+        if mask[id as usize] || dom.tag(id) != Tag::Article || !page.is_visible(id) {
+            id = if mask[id as usize] { dom.end(id) } else { id + 1 };
+            continue;
+        }
+        mask[id as usize] = true;
+        page.trace.mark(id, "another article behind that of the page");
+        id = dom.end(id);
+    }
+}
+
 /// The heading of the first level if it says the title; on a page without one the first other element that says it alone.
 fn heading(page: &Page<'_>, mask: &[bool], title: &str) -> Option<u32> {
     let title = text::fold_lower(title);

@@ -210,12 +210,15 @@ fn mask_other_news(
     if how.article {
         begin::mask(page, mask, metadata.title.as_deref());
     }
+    let dated = has_type(metadata, &page.rules.extraction.choice.dated_types);
+    if how.declared && !dated && !options.comments {
+        begin::mask_next(page, mask);
+    }
     let mut asides = Vec::new();
     if how.article || how.guarded {
         asides = asides::mask(page, mask, options.comments);
         asides.extend(imprint::mask(page, mask));
     }
-    let dated = has_type(metadata, &page.rules.extraction.choice.dated_types);
     if (how.article || how.product) && !dated && !options.comments && !platform::is_thread(page, metadata) {
         stamped::mask(page, mask, how);
     }
