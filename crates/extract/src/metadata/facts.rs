@@ -80,20 +80,24 @@ pub(super) fn author_urls(s: &Sources<'_>, authors: &[String]) -> Vec<AuthorUrl>
     });
     let in_json = |author: &String| {
         let objects = objects.iter().map(|object| s.json.by_id(&s.nodes, object).unwrap_or(object));
-        let mut same = objects.filter(|object| is_name(object.get("name").and_then(jsonld::text), author));
+        let mut same = objects.filter(|object| {
+            is_name(&letters(object.get("name").and_then(jsonld::text).unwrap_or_default()), author)
+        });
         same.find_map(|object| s.page.resolve(address_of(object)?))
     };
     let dom = &s.page.dom;
-    let is_author = |id: &u32| dom.tag(*id) == Tag::A && is_marked_link(s, *id);
+    let longest = authors.iter().map(|author| author.chars().count()).max().unwrap_or(0) + MAX_AROUND;
+    let is_short =
+        |id: &u32| dom.tag(*id) == Tag::A && (1..=longest).contains(&(s.page.amount(*id).chars as usize));
     let links = OnceCell::new();
     let links = || {
         links.get_or_init(|| {
-            let links = (s.page.body..dom.end(s.page.body)).filter(is_author).take(MAX_ENTRIES);
-            links.map(|id| (id, s.page.visible_text(id))).collect::<Vec<(u32, String)>>()
+            let links = (s.page.body..dom.end(s.page.body)).filter(is_short);
+            links.map(|id| (id, letters(&s.page.visible_text(id)))).collect::<Vec<(u32, String)>>()
         })
     };
     let in_links = |author: &String| {
-        let mut same = links().iter().filter(|(_, text)| is_name(Some(text), author));
+        let mut same = links().iter().filter(|(id, text)| is_name(text, author) && is_marked_link(s, *id));
         same.find_map(|(id, _)| s.page.resolve(dom.attr(*id, &local_name!("href"))?))
     };
     let found = authors.iter().filter_map(|author| {
@@ -103,9 +107,9 @@ pub(super) fn author_urls(s: &Sources<'_>, authors: &[String]) -> Vec<AuthorUrl>
     found.collect()
 }
 
-/// Whether a text is a name, but for case, marks and what stands around it ("By Ada Holm").
-fn is_name(text: Option<&str>, name: &str) -> bool {
-    let (text, name) = (text.map(letters).unwrap_or_default(), letters(name));
+/// Whether the [letters] of a text are those of a name and of what stands around it ("By Ada Holm").
+fn is_name(text: &str, name: &str) -> bool {
+    let name = letters(name);
     !name.is_empty() && text.contains(&name) && text.len() <= name.len() + MAX_AROUND
 }
 

@@ -107,7 +107,12 @@ fn labelled(
 ) -> Option<String> {
     let page = s.page;
     let dom = &page.dom;
+    let starts = starts(words);
+    let may_begin = |line: &str| line.bytes().next().is_some_and(|byte| starts[usize::from(byte)]);
     let dated = |line: &str| {
+        if !may_begin(line) {
+            return None;
+        }
         let lower = line.to_lowercase();
         let named = words.iter().any(|word| lower.starts_with(word.as_str()));
         (named && accept(line)).then(|| dates::parse(&page.rules.dates, line, order))?
@@ -122,6 +127,9 @@ fn labelled(
             |id: &u32| dom.tag(*id) == Tag::Text && page.is_visible(*id) && page.amount(*id).chars > 0;
         let label = (from..id).rev().find(is_text).filter(|label| page.amount(*label).chars <= MAX_DATE)?;
         let label = dom.text(label).trim();
+        if !may_begin(label) {
+            return None;
+        }
         let is_label = |word: &String| {
             let rest = bylines::behind(label, word.trim_end_matches(':'));
             rest.is_some_and(|rest| rest.trim_matches([':', '：', ' ']).is_empty())
@@ -132,7 +140,9 @@ fn labelled(
     let found = s.numbered().iter().find_map(|&id| {
         let whole = || {
             let block = dom.ancestors(id).find(|up| dom.tag(*up).is_block())?;
-            let is_line = page.amount(block).chars <= MAX_LABELLED;
+            let chars = page.amount(block).chars;
+            // a block that holds no more than the text has been asked
+            let is_line = chars <= MAX_LABELLED && chars > page.amount(id).chars;
             is_line.then(|| dated(&text::fold(&page.visible_text(block))))?
         };
         let found = dated(&text::fold(dom.text(id))).or_else(whole).or_else(|| behind_label(id))?;
