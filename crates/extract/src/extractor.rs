@@ -217,7 +217,8 @@ impl PageExtractor {
         let likeness = score::likeness(page, &extraction.metadata, score, counted);
         let genre = content::genre(page, &extraction.metadata, likeness);
         let revealed = reveal_if_thin(page, extraction.signals.noscript_words);
-        let chosen = content::choose(page, &extraction.metadata, genre, likeness, &self.options);
+        let mut chosen = content::choose(page, &extraction.metadata, genre, likeness, &self.options);
+        content::declared::add(page, &json, &mut chosen.selection);
         extraction.is_article = score::is_article(&self.rules.score, score, chosen.listed);
         budget.go_on()?;
         let mut written = self.write(page, &json, chosen, genre);

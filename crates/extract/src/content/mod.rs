@@ -4,6 +4,7 @@ mod anchor;
 mod asides;
 mod begin;
 mod comments;
+pub(crate) mod declared;
 mod density;
 mod imprint;
 mod lead;

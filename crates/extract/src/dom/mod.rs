@@ -13,6 +13,7 @@ mod tokens;
 
 use html5ever::LocalName;
 pub(crate) use parse::{parse, parse_within};
+pub(crate) use references::in_text as decode_references;
 pub(crate) use tag::Tag;
 
 /// No node.

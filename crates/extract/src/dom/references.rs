@@ -8,7 +8,7 @@ use std::borrow::Cow;
 const MAX_NAME: usize = 40;
 
 /// Text with its references replaced.
-pub(super) fn in_text(text: &str) -> Cow<'_, str> {
+pub(crate) fn in_text(text: &str) -> Cow<'_, str> {
     replace(text, false)
 }
 

@@ -399,9 +399,17 @@ pub(crate) struct Extraction {
     pub(crate) words: CandidateWords,
     pub(crate) choice: Choice,
     pub(crate) prune: Prune,
+    pub(crate) declared: Declared,
     pub(crate) embedded: Embedded,
     pub(crate) last_pass: LastPass,
     pub(crate) markdown: Markdown,
+}
+
+/// What a page's data say of its own text.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Declared {
+    pub(crate) properties: Vec<String>,
 }
 
 /// Names that rendering reads.
