@@ -47,10 +47,10 @@ pub(super) fn mask(page: &Page<'_>, mask: &mut [bool], how: How) {
 /// The boxes of all lists of the page.
 fn find(page: &Page<'_>, mask: &[bool]) -> Vec<u32> {
     let dom = &page.dom;
-    let stamps = Stamps::of(page);
+    let Some(stamps) = Stamps::of(page) else { return Vec::new() };
     let mut found: Vec<u32> = Vec::new();
     let mut id = page.body;
-    while stamps.any && id < dom.end(page.body) && !page.budget.is_over() {
+    while id < dom.end(page.body) && !page.budget.is_over() {
         if mask[id as usize] || !page.is_visible(id) {
             id = dom.end(id);
             continue;
@@ -70,27 +70,42 @@ fn find(page: &Page<'_>, mask: &[bool]) -> Vec<u32> {
 struct Stamps {
     texts: Vec<u32>,
     times: Vec<u32>,
-    any: bool,
 }
 
 impl Stamps {
-    fn of(page: &Page<'_>) -> Self {
+    /// `None` where fewer than [`MIN_BOXES`] texts of the page hold a time.
+    fn of(page: &Page<'_>) -> Option<Self> {
         let (dom, rules) = (&page.dom, &page.rules.extraction.prune);
+        let is_text = |node: u32| dom.tag(node) == Tag::Text && page.is_visible(node);
+        let is_stamp = |node: &u32| {
+            // what the page has counted already is asked first
+            dom.tag(*node) == Tag::Text && (1..=MAX_STAMP as u32).contains(&page.amount(*node).chars) && {
+                let text = dom.text(*node);
+                text.bytes().any(|byte| byte.is_ascii_digit())
+                    && is_text(*node)
+                    && !page.budget.is_over()
+                    && {
+                        let text = text.trim();
+                        text.len() <= MAX_STAMP && has_time(text, rules)
+                    }
+            }
+        };
+        let stamps: Vec<u32> = (0..dom.len()).filter(is_stamp).collect();
+        if stamps.len() < MIN_BOXES {
+            return None;
+        }
         let size = dom.len() as usize + 1;
         let (mut texts, mut times) = (Vec::with_capacity(size), Vec::with_capacity(size));
         let (mut text_count, mut time_count) = (0, 0);
         for node in 0..dom.len() {
             texts.push(text_count);
             times.push(time_count);
-            if dom.tag(node) == Tag::Text && page.is_visible(node) && !page.budget.is_over() {
-                let text = dom.text(node).trim();
-                text_count += u32::from(!text.is_empty());
-                time_count += u32::from(text.len() <= MAX_STAMP && has_time(text, rules));
-            }
+            text_count += u32::from(is_text(node) && !dom.text(node).trim().is_empty());
+            time_count += u32::from(stamps.get(time_count as usize) == Some(&node));
         }
         texts.push(text_count);
         times.push(time_count);
-        Self { texts, times, any: time_count as usize >= MIN_BOXES }
+        Some(Self { texts, times })
     }
 
     /// The box has a short text that holds a time, and other text beside it.

@@ -384,6 +384,7 @@ impl Boilerplate {
         table.split_compounds(&self.compound_words);
         table.hidden_names(&self.hidden_names);
         self.qualifiers.iter().for_each(|word| table.add_qualifier(word));
+        table.complete();
         table
     }
 }

@@ -1,6 +1,7 @@
 //! Words of class and id attributes, and what they say about an element.
 
 mod compounds;
+mod memo;
 
 use compounds::{Compounds, Index};
 use rustc_hash::{FxHashMap, FxHasher};
@@ -104,6 +105,8 @@ pub(crate) struct TokenTable {
     compounds: Compounds,
     /// Whole names that hide an element.
     hidden: Vec<String>,
+    /// The number under which roles are remembered; 0 while entries are added.
+    memo: u64,
 }
 
 /// What a word says by itself, and what it begins.
@@ -160,6 +163,11 @@ impl TokenTable {
     /// Adds a word after which the rest of a name says nothing about the element: `no-sidebar`, `has-sidebar`.
     pub(crate) fn add_qualifier(&mut self, word: &str) {
         self.words.entry(word.to_lowercase()).or_default().is_qualifier = true;
+    }
+
+    /// Says that the table is complete: from here on roles are remembered.
+    pub(crate) fn complete(&mut self) {
+        self.memo = memo::new_table();
     }
 
     /// The roles of a class or id attribute.
@@ -225,7 +233,7 @@ impl<'a> KnownNames<'a> {
         hasher.write(names.as_bytes());
         let slot = &mut self.0[(hasher.finish() % 256) as usize];
         if slot.0 != names {
-            *slot = (names, table.roles(names));
+            *slot = (names, memo::roles(table.memo, names, || table.roles(names)));
         }
         slot.1
     }
@@ -318,6 +326,26 @@ mod tests {
             ("post my content", Roles::NONE),
         ] {
             assert_eq!(table.roles(names), roles, "{names}");
+        }
+    }
+
+    #[test]
+    fn what_one_table_remembers_is_not_told_of_another() {
+        let table = |roles: Roles| {
+            let mut table = TokenTable::default();
+            table.add("slot", roles);
+            table.complete();
+            table
+        };
+        let (first, second) = (table(Roles::ADVERTISEMENT), table(Roles::NAVIGATION));
+        for _ in 0..2 {
+            assert_eq!(KnownNames::default().roles(&first, "top slot"), Roles::ADVERTISEMENT);
+            assert_eq!(KnownNames::default().roles(&second, "top slot"), Roles::NAVIGATION);
+        }
+        // more names than are remembered
+        for n in 0..10_000 {
+            let name = format!("slot n{n}");
+            assert_eq!(KnownNames::default().roles(&first, &name), Roles::ADVERTISEMENT);
         }
     }
 
