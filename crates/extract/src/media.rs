@@ -21,6 +21,8 @@ const MAX_ICON: u32 = 32;
 const FIGURE_WITHIN: usize = 6;
 /// Elements around an image in which its link is looked for.
 const LINK_WITHIN: usize = 3;
+/// More text around an image says that the element is no frame of it (characters).
+const MAX_AROUND: u32 = 60;
 /// A longer text is no alternative text or caption (bytes).
 const MAX_TEXT: usize = 2_000;
 /// A longer address is none of a file (bytes).
@@ -30,7 +32,8 @@ const MAX_SIDE: u32 = 100_000;
 /// Endings of the paths of images.
 const ENDINGS: [&str; 7] = [".jpg", ".jpeg", ".png", ".webp", ".gif", ".avif", ".svg"];
 
-/// The media of a selection, each address once. Icons, images that only count readers and frames of unknown players are none.
+/// The media of a selection, each address once. Icons, the site's logo, pictures of users, images that only count readers and frames of unknown
+/// players are none.
 pub(crate) fn collect(page: &Page<'_>, selection: &Selection) -> Vec<Media> {
     let dom = &page.dom;
     let mut found: Vec<Media> = Vec::new();
@@ -47,7 +50,7 @@ pub(crate) fn collect(page: &Page<'_>, selection: &Selection) -> Vec<Media> {
                 Tag::Iframe | Tag::Video | Tag::Audio | Tag::Embed if !dropped => player(page, id),
                 _ => None,
             };
-            if let Some(mut media) = media.filter(|media| media.src.len() <= MAX_ADDRESS && !is_icon(media))
+            if let Some(mut media) = media.filter(|media| media.src.len() <= MAX_ADDRESS)
                 && seen.insert(media.src.clone())
             {
                 media.caption = caption(page, id);
@@ -71,7 +74,7 @@ fn is_icon(media: &Media) -> bool {
     media.kind == MediaKind::Image && small(media.width) && small(media.height)
 }
 
-/// The image of an `img` element, unless it is there to be asked for and not to be seen.
+/// The image of an `img` element, unless it is there to be asked for and not to be seen, or belongs to the frame of the page.
 pub(crate) fn image(page: &Page<'_>, id: u32) -> Option<Media> {
     let (width, height) = sides(page, id);
     if width.is_some_and(|width| width <= 1) || height.is_some_and(|height| height <= 1) {
@@ -79,7 +82,33 @@ pub(crate) fn image(page: &Page<'_>, id: u32) -> Option<Media> {
     }
     let src = linked_file(page, id).or_else(|| image_address(page, id))?;
     let alt = said(page.dom.attr(id, &local_name!("alt")));
-    Some(Media { kind: MediaKind::Image, src, alt, caption: None, width, height, poster: None })
+    let image = Media { kind: MediaKind::Image, src, alt, caption: None, width, height, poster: None };
+    let is_frame = is_icon(&image) || is_avatar(page, id, &image.src) || is_logo(page, id);
+    (!is_frame).then_some(image)
+}
+
+/// A picture of a user or an author: a class of the image or of an element close around it says so, or a folder or the host of its address.
+fn is_avatar(page: &Page<'_>, id: u32, src: &str) -> bool {
+    let dom = &page.dom;
+    let names = &page.rules.extraction.markdown.avatars;
+    let is_name = |word: &str| names.iter().any(|name| word.eq_ignore_ascii_case(name));
+    let has_name = |text: &str| text.split(|c: char| !c.is_alphanumeric()).any(is_name);
+    let around = dom.ancestors(id).take(LINK_WITHIN).take_while(|up| page.amount(*up).chars <= MAX_AROUND);
+    let mut elements = std::iter::once(id).chain(around);
+    let address = src.rsplit_once('/').map_or("", |(folders, _)| folders);
+    elements.any(|up| dom.attr(up, &local_name!("class")).is_some_and(has_name))
+        || address.split(['/', '.']).any(is_name)
+}
+
+/// The image in a link to the start page of the site.
+fn is_logo(page: &Page<'_>, id: u32) -> bool {
+    let dom = &page.dom;
+    let Some(own) = page.url else { return false };
+    let link = dom.ancestors(id).take(LINK_WITHIN).find(|up| dom.tag(*up) == Tag::A);
+    let target = link.and_then(|link| page.resolve(dom.attr(link, &local_name!("href"))?));
+    target.and_then(|target| url::Url::parse(&target).ok()).is_some_and(|target| {
+        target.host_str() == own.host_str() && target.path() == "/" && target.query().is_none()
+    })
 }
 
 /// The file that a click on an image shows, which is a larger one of it.

@@ -83,6 +83,18 @@ fn icons_pixels_and_what_stands_twice_are_no_media() {
 }
 
 #[test]
+fn pictures_of_users_and_the_logo_are_no_images_of_the_content() {
+    let frame = "<p><a href=/><img src=/holm.svg></a> <img class='avatar avatar-96' src=/u7.png>
+        <span class=account__avatar><img src=/u8.png></span> <img src=https://cdn.example/avatars/u9.png>
+        <img src=https://secure.gravatar.com/ab12?s=96></p>";
+    let content = "<p><img src=/avatar-film-poster.jpg> <a href=/film><img src=/film.jpg></a></p>
+        <div class=avatar><p>An avatar in this sense is a figure that stands for somebody in a game.</p><img src=/figure.jpg></div>";
+    let expected = ["/avatar-film-poster.jpg", "/film.jpg", "/figure.jpg"]
+        .map(|path| format!("https://harbour.example{path}"));
+    assert_eq!(addresses(&format!("{frame}{content}")), expected);
+}
+
+#[test]
 fn notes_beside_a_paragraph_are_footnotes() {
     for note in [
         "<label for=sn class='margin-toggle sidenote-number'></label><input type=checkbox id=sn class=margin-toggle>\

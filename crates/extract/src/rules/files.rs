@@ -429,6 +429,7 @@ pub(crate) struct Markdown {
     pub(crate) notes: Vec<String>,
     pub(crate) sidenotes: Vec<String>,
     pub(crate) players: Vec<Player>,
+    pub(crate) avatars: Vec<String>,
     pub(crate) image_sources: Vec<String>,
     pub(crate) image_candidates: Vec<String>,
 }
