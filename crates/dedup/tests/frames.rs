@@ -127,7 +127,22 @@ fn what_pages_say_again_and_again_goes_from_inside() {
         posts.join("\n\n")
     };
     for (n, text) in clean_texts((0..20).map(page)).iter().enumerate() {
-        assert!(!text.contains("Visit my page"), "page {n}: {text}");
+        assert!(!text.contains("Visit my page") && text.contains("The keeper"), "page {n}: {text}");
+        if (8..19).contains(&n) {
+            assert_eq!(text, &(0..4).map(|at| own(n * 10 + at)).collect::<Vec<_>>().join("\n\n"));
+        }
+    }
+}
+
+#[test]
+fn what_few_pages_say_again_and_again_stays() {
+    let note = "This call is out of use since the second edition of the almanac of tables.";
+    let page = |n: usize| match n {
+        0..6 => format!("{}\n\n{note}\n\n{}\n\n{note}\n\n{}", own(n), own(n + 500), own(n + 900)),
+        _ => own(n),
+    };
+    for text in &clean_texts((0..100).map(page))[..6] {
+        assert_eq!(text.matches(note).count(), 2, "{text}");
     }
 }
 

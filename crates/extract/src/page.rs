@@ -195,7 +195,7 @@ impl<'a> Page<'a> {
                 self.roles[at] = seen.roles(&self.rules.tokens, class);
             }
             if !own_id.is_empty() && !ids::is_slug(own_id) {
-                let roles = self.rules.tokens.roles(own_id);
+                let roles = self.rules.tokens.roles_of_id(own_id);
                 if roles != Roles::NONE && !ids::names_topic(&self.dom, id, own_id) {
                     self.roles[at] = self.roles[at].and(roles);
                 }

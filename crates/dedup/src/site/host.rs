@@ -1,7 +1,7 @@
 //! The state of one host in the mode `site`.
 
 use super::{
-    AT_HOME, GROUP_BLOCK_WEIGHT, GROUP_WEIGHT, PageText, SitePage,
+    AT_HOME, GROUP_BLOCK_WEIGHT, GROUP_WEIGHT, PageText, SAID_AGAIN, SitePage,
     features::{self, Features, Place},
     judge,
     table::{GROUPINGS, GroupHashes, GroupNames, NO_GROUP, Table},
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{Cleaned, FingerprintSettings, HostState};
 
-/// Distinct pieces of evidence that are counted of a host at a time: what a hash table of 2^20 slots takes, 18 MB.
+/// Distinct pieces of evidence that are counted of a host at a time: what a hash table of 2^20 slots takes, 26 MB.
 pub const MAX_FEATURES: usize = 7 << 17;
 /// Of the way evidence is counted and judged; part of the fingerprint's name and of the saved state.
 pub(crate) const ALGORITHM: u8 = 4;
@@ -21,7 +21,7 @@ pub(crate) const ALGORITHM: u8 = 4;
 ///
 /// **Memory is bounded** as there: up to [`MAX_FEATURES`] distinct pieces are counted exactly; beyond that no count is too
 /// high, and none too low by more than `2 * N / MAX_FEATURES`, where `N` is the number of pieces seen, each once a page. At 500
-/// a page that is 0.22 % of the pages, where the least share that decides anything is 21 %. Titles stand once each and
+/// a page that is 0.22 % of the pages, where the least share that decides anything is 35 %. Titles stand once each and
 /// are then the first to be forgotten: of a host of more than some thousand pages, footers of titles stay.
 #[derive(Clone, Debug)]
 pub struct SiteFingerprint {
@@ -129,13 +129,13 @@ impl SiteFingerprint {
         self.table.pages_of(section)
     }
 
-    /// Pages that have a block, if a third of them, `min_pages` at least, have it more than once: the signature under an
-    /// author's posts, the button under each offer.
+    /// Pages that have a block, if they are a tenth of all, and a third of them, `min_pages` at least, have it more than
+    /// once: the signature under an author's posts, the button under each offer.
     pub(super) fn said_again(&self, key: u64) -> Option<u64> {
         let pages = |feature| self.table.get(feature);
         let (all, again) = (pages(features::block(key)), pages(features::again(key)));
-        (again >= self.state.settings.min_pages() as u64 && again as f64 >= AT_HOME * all as f64)
-            .then_some(all)
+        let often = again >= self.state.settings.min_pages() as u64 && again as f64 >= AT_HOME * all as f64;
+        (often && self.share(all) >= SAID_AGAIN).then_some(all)
     }
 
     /// Pages that have this line.

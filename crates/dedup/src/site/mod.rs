@@ -69,6 +69,8 @@ pub const PROSE: f64 = 1.0;
 /// Share of the pages with a block that must have it at the same place: what is a notice at the foot of other pages is the content of the
 /// page that has it under its title.
 pub const AT_HOME: f64 = 1.0 / 3.0;
+/// Share of the pages that must have a block that pages say again and again.
+const SAID_AGAIN: f64 = 0.1;
 /// What a share of a group's pages counts beside one of the host's, at a margin: groups are many and small, and chance is larger.
 const GROUP_WEIGHT: f64 = 0.6;
 /// The same of a block that is as long as `min_block_chars`.

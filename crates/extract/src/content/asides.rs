@@ -62,6 +62,11 @@ pub(super) fn mask(page: &Page<'_>, mask: &mut [bool], comments: bool) -> Vec<u3
                 page.trace.mark(id, "a box whose title leads away from the article");
                 found.push(id);
             }
+            // what stands in a box that is out has no titles
+            if let Some(last) = found.last().filter(|last| dom.end(**last) > id) {
+                id = dom.end(*last);
+                continue;
+            }
         }
         id += 1;
     }

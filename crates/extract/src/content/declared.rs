@@ -71,7 +71,11 @@ fn groups<'r>(page: &Page<'r>, json: &JsonLd) -> Vec<(&'r str, Vec<String>)> {
         if page.dom.attr(id, &local_name!("itemscope")).is_some() {
             continue;
         }
-        if let Some((_, texts)) = groups.iter_mut().find(|(property, _)| *property == named) {
+        if page.budget.is_over() {
+            break;
+        }
+        let is_named = |property: &str| named.split_ascii_whitespace().any(|name| name == property);
+        if let Some((_, texts)) = groups.iter_mut().find(|(property, _)| is_named(property)) {
             push(&page.visible_text(id), texts);
         }
     }
@@ -95,6 +99,9 @@ fn collect(value: &Value, texts: &mut Vec<String>, depth: usize) {
 
 /// A text as it is looked for; a long one in sentences.
 fn push(text: &str, texts: &mut Vec<String>) {
+    if texts.len() >= MAX_TEXTS {
+        return;
+    }
     let plain = without_tags(&decode_references(text));
     let long = plain.len() > MAX_WHOLE;
     let ends = |c: char| c == '\n' || long && matches!(c, '.' | '!' | '?' | '。' | '！' | '？');
@@ -112,19 +119,19 @@ fn without_tags(text: &str) -> String {
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('<') {
         out.push_str(before);
-        match after
-            .split_once('>')
-            .filter(|_| after.starts_with(|c: char| c.is_ascii_alphabetic() || c == '/'))
-        {
-            Some((_, behind)) => {
-                out.push('\n');
-                rest = behind;
-            }
-            None => {
-                out.push('<');
-                rest = after;
-            }
+        let is_tag = after.starts_with(|c: char| c.is_ascii_alphabetic() || c == '/');
+        rest = after;
+        if !is_tag {
+            out.push('<');
+            continue;
         }
+        // without an end there is no later tag either
+        let Some((_, behind)) = after.split_once('>') else {
+            out.push('<');
+            break;
+        };
+        out.push('\n');
+        rest = behind;
     }
     out.push_str(rest);
     out

@@ -36,7 +36,8 @@ pub(super) fn mask(page: &Page<'_>, mask: &mut [bool]) -> Vec<u32> {
             mask[imprint as usize] = true;
             page.trace.mark(imprint, "an imprint behind the article");
             found.push(imprint);
-            id = dom.end(imprint).max(id);
+            id = dom.end(imprint).max(id + 1);
+            continue;
         }
         id += 1;
     }

@@ -1,6 +1,6 @@
 //! Section, access, addresses of authors, and the object of a recipe, a product or the like.
 
-use super::{Sources, authors::is_marked_link, jsonld, microdata, non_empty, title::letters, types};
+use super::{Sources, authors::is_marked_link, jsonld, microdata, non_empty, types};
 use crate::dom::Tag;
 use crawl_model::AuthorUrl;
 use html5ever::local_name;
@@ -80,25 +80,25 @@ pub(super) fn author_urls(s: &Sources<'_>, authors: &[String]) -> Vec<AuthorUrl>
     });
     let in_json = |author: &String| {
         let objects = objects.iter().map(|object| s.json.by_id(&s.nodes, object).unwrap_or(object));
-        let mut same = objects.filter(|object| {
-            is_name(&letters(object.get("name").and_then(jsonld::text).unwrap_or_default()), author)
-        });
-        same.find_map(|object| s.page.resolve(address_of(object)?))
+        let named =
+            objects.filter_map(|object| Some((object, words(object.get("name").and_then(jsonld::text)?))));
+        let named: Vec<(&Value, Vec<String>)> = named.collect();
+        best(&named, author, &|object| s.page.resolve(address_of(object)?))
     };
     let dom = &s.page.dom;
-    let longest = authors.iter().map(|author| author.chars().count()).max().unwrap_or(0) + MAX_AROUND;
+    let longest = authors.iter().map(|author| author.chars().count()).max().unwrap_or(0) + MAX_AROUND_CHARS;
     let is_short =
         |id: &u32| dom.tag(*id) == Tag::A && (1..=longest).contains(&(s.page.amount(*id).chars as usize));
     let links = OnceCell::new();
     let links = || {
         links.get_or_init(|| {
             let links = (s.page.body..dom.end(s.page.body)).filter(is_short);
-            links.map(|id| (id, letters(&s.page.visible_text(id)))).collect::<Vec<(u32, String)>>()
+            links.map(|id| (id, words(&s.page.visible_text(id)))).collect::<Vec<(u32, Vec<String>)>>()
         })
     };
     let in_links = |author: &String| {
-        let mut same = links().iter().filter(|(id, text)| is_name(text, author) && is_marked_link(s, *id));
-        same.find_map(|(id, _)| s.page.resolve(dom.attr(*id, &local_name!("href"))?))
+        let address = |id: u32| s.page.resolve(dom.attr(id, &local_name!("href"))?);
+        best(links(), author, &|id| if is_marked_link(s, id) { address(id) } else { None })
     };
     let found = authors.iter().filter_map(|author| {
         let url = in_json(author).or_else(|| in_links(author))?;
@@ -107,14 +107,35 @@ pub(super) fn author_urls(s: &Sources<'_>, authors: &[String]) -> Vec<AuthorUrl>
     found.collect()
 }
 
-/// Whether the [letters] of a text are those of a name and of what stands around it ("By Ada Holm").
-fn is_name(text: &str, name: &str) -> bool {
-    let name = letters(name);
-    !name.is_empty() && text.contains(&name) && text.len() <= name.len() + MAX_AROUND
+/// Words of a text, without marks, in lower case.
+fn words(text: &str) -> Vec<String> {
+    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.map(str::to_lowercase).collect()
 }
 
-/// More letters around a name than this say something else (bytes).
-const MAX_AROUND: usize = 24;
+/// The first address of something that is called by a name, else of what has the name among other words ("By Ada Holm").
+fn best<T: Copy>(
+    named: &[(T, Vec<String>)],
+    name: &str,
+    address: &dyn Fn(T) -> Option<String>,
+) -> Option<String> {
+    let name = words(name);
+    let holds = |text: &[String]| {
+        text.len() <= name.len() + MAX_AROUND && text.windows(name.len()).any(|words| words == name)
+    };
+    if name.is_empty() {
+        return None;
+    }
+    let of = |accept: &dyn Fn(&[String]) -> bool| {
+        named.iter().filter(|(_, text)| accept(text)).find_map(|(thing, _)| address(*thing))
+    };
+    of(&|text| text == name).or_else(|| of(&holds))
+}
+
+/// More words around a name say something else.
+const MAX_AROUND: usize = 5;
+/// Characters of those words.
+const MAX_AROUND_CHARS: usize = 24;
 
 /// The address of a person's page. An `@id` may be one as well.
 fn address_of(person: &Value) -> Option<&str> {

@@ -7,6 +7,10 @@ use serde_json::{Map, Value};
 
 /// Objects in objects below this depth are left out.
 const MAX_DEPTH: usize = 6;
+/// Bytes of the values of one object, with those of the objects in it.
+const MAX_TOTAL: usize = 64 << 10;
+/// Names in one `itemprop`; the rest is left out.
+const MAX_NAMES: usize = 8;
 
 /// The first object of the first type in the list that the page has, as JSON-LD would say it.
 pub(super) fn object(s: &Sources<'_>, kinds: &[&str]) -> Option<Value> {
@@ -15,7 +19,7 @@ pub(super) fn object(s: &Sources<'_>, kinds: &[&str]) -> Option<Value> {
         (s.page.body..dom.end(s.page.body)).filter(|id| dom.attr(*id, &local_name!("itemscope")).is_some());
     let rank = |id: u32| Some((kinds.iter().position(|kind| type_of(s, id) == Some(kind))?, id));
     let (_, id) = scopes.filter_map(rank).min()?;
-    Some(read(s, id, 0))
+    Some(read(s, id, 0, &mut MAX_TOTAL.clone()))
 }
 
 /// The type of an object, without its namespace.
@@ -24,22 +28,25 @@ fn type_of<'a>(s: &'a Sources<'_>, id: u32) -> Option<&'a str> {
     named.rsplit(['/', '#', ':']).next()
 }
 
-fn read(s: &Sources<'_>, item: u32, depth: usize) -> Value {
+/// Reads an object of which `left` more bytes are taken.
+fn read(s: &Sources<'_>, item: u32, depth: usize, left: &mut usize) -> Value {
     let dom = &s.page.dom;
     let mut out = Map::new();
     if let Some(kind) = type_of(s, item) {
         out.insert("@type".to_owned(), Value::String(kind.to_owned()));
     }
     let mut at = item + 1;
-    while at < dom.end(item) {
+    while at < dom.end(item) && *left > 0 && !s.page.budget.is_over() {
         let is_item = dom.attr(at, &local_name!("itemscope")).is_some();
         if let Some(names) = dom.attr(at, &local_name!("itemprop")) {
             let value = match is_item {
-                true if depth < MAX_DEPTH => Some(read(s, at, depth + 1)),
+                true if depth < MAX_DEPTH => Some(read(s, at, depth + 1, left)),
                 true => None,
-                false => value(s, at).map(Value::String),
+                false => value(s, at, *left).map(Value::String),
             };
-            for name in names.split_ascii_whitespace() {
+            for name in names.split_ascii_whitespace().take(MAX_NAMES) {
+                let length = value.as_ref().and_then(Value::as_str).map_or(0, str::len);
+                *left = left.saturating_sub(name.len() + length);
                 value.iter().for_each(|value| add(&mut out, name, value.clone()));
             }
         }
@@ -60,12 +67,21 @@ fn add(object: &mut Map<String, Value>, name: &str, value: Value) {
     }
 }
 
-/// The value of a property that is no object: an attribute or the text, by the element.
-fn value(s: &Sources<'_>, id: u32) -> Option<String> {
+/// The value of a property that is no object: an attribute or the text, by the element. A text of more than `most` bytes is none.
+fn value(s: &Sources<'_>, id: u32, most: usize) -> Option<String> {
     let dom = &s.page.dom;
     let attribute = |name: LocalName| dom.attr(id, &name).and_then(non_empty);
     let address = |name| attribute(name).and_then(|address| s.page.resolve(&address));
-    let text = || non_empty(&dom.raw_text(id));
+    let text = || {
+        let mut text = String::new();
+        for node in (id..dom.end(id)).filter(|node| dom.tag(*node) == Tag::Text) {
+            text.push_str(dom.text(node));
+            if text.len() > most {
+                return None;
+            }
+        }
+        non_empty(&text)
+    };
     match dom.tag(id) {
         Tag::Meta => attribute(local_name!("content")),
         Tag::A | Tag::Link => address(local_name!("href")),

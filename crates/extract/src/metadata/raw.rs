@@ -35,10 +35,11 @@ pub(super) struct Raw {
 /// All JSON-LD and OpenGraph of a page.
 pub(super) fn find(s: &Sources<'_>) -> Raw {
     let mut out = Raw::default();
-    let mut left = MAX_RAW;
+    // the brackets of the list, and a comma behind each
+    let mut left = MAX_RAW - 2;
     let mut fits = |json: &String, is_cut: &mut bool| {
         let fits = json.len() < left;
-        left -= if fits { json.len() } else { 0 };
+        left -= if fits { json.len() + 1 } else { 0 };
         *is_cut |= !fits;
         fits
     };
@@ -46,11 +47,12 @@ pub(super) fn find(s: &Sources<'_>) -> Raw {
     let roots: Vec<String> = roots.into_iter().filter(|json| fits(json, &mut out.is_cut)).collect();
     out.json_ld = (!roots.is_empty()).then(|| format!("[{}]", roots.join(",")));
     let mut named: Map<String, Value> = Map::new();
-    let mut left = MAX_RAW;
+    let mut left = MAX_RAW - 2;
     for (name, content) in
         s.metas.list.iter().filter(|(name, _)| PREFIXES.iter().any(|p| name.starts_with(p)))
     {
-        let length = name.len() + content.len();
+        // as it is written, with the marks around a name and its list
+        let length = name.len() + Value::from(*content).to_string().len() + r#""":[],"#.len();
         if length > left {
             out.is_cut = true;
             continue;

@@ -304,6 +304,7 @@ pub(crate) struct Boilerplate {
     unseen: Vec<String>,
     #[serde(default)]
     hidden_names: Vec<String>,
+    shown_names: Vec<String>,
     caption: Vec<String>,
     lead: Vec<String>,
     call: Vec<String>,
@@ -382,7 +383,7 @@ impl Boilerplate {
             list.iter().for_each(|entry| table.add(entry, roles));
         }
         table.split_compounds(&self.compound_words);
-        table.hidden_names(&self.hidden_names);
+        table.hidden_names(&self.hidden_names, &self.shown_names);
         self.qualifiers.iter().for_each(|word| table.add_qualifier(word));
         table.complete();
         table

@@ -103,11 +103,16 @@ pub(crate) struct TokenTable {
     words: FxHashMap<String, Entry>,
     prefixes: Index<Roles>,
     compounds: Compounds,
-    /// Whole names that hide an element.
+    /// Classes that hide an element.
     hidden: Vec<String>,
+    /// Values of classes that show it on some width of the screen.
+    shown: Vec<String>,
     /// The number under which roles are remembered; 0 while entries are added.
     memo: u64,
 }
+
+/// Names of widths of the screen in Bootstrap, Tailwind and Foundation.
+const WIDTHS: [&str; 9] = ["xs", "sm", "md", "lg", "xl", "2xl", "xxl", "medium", "large"];
 
 /// What a word says by itself, and what it begins.
 #[derive(Clone, Debug, Default)]
@@ -144,20 +149,25 @@ impl TokenTable {
         self.compounds = Compounds::of(alone.chain(others));
     }
 
-    /// Adds names of classes that hide an element on every screen if no other name shows it on some.
-    pub(crate) fn hidden_names(&mut self, names: &[String]) {
+    /// Adds classes that hide an element on every screen, and the values by which another class shows it on some width.
+    pub(crate) fn hidden_names(&mut self, names: &[String], shown: &[String]) {
         self.hidden.extend_from_slice(names);
+        self.shown.extend_from_slice(shown);
     }
 
-    /// A name of the attribute hides the element on every screen.
-    fn hides(&self, names: &str) -> bool {
-        let mut all = names.split_ascii_whitespace();
+    /// Returns true if a class hides the element and no other class shows it on some width of the screen: `md:flex`, `d-lg-block`,
+    /// `visible-xs`.
+    fn hides(&self, classes: &str) -> bool {
         let is_hidden = |name: &str| self.hidden.iter().any(|hidden| hidden == name);
-        let by_width = |name: &str| {
-            name.contains([':', '@'])
-                || ["-sm", "-md", "-lg", "-xl", "-xs", "visible"].iter().any(|part| name.contains(part))
+        let shows = |name: &str| {
+            let mut parts = name.split([':', '-', '@']);
+            let value = parts.next_back().unwrap_or_default();
+            let is_value = |part: &str| self.shown.iter().any(|shown| shown == part);
+            let on_some_width = parts.clone().any(|part| WIDTHS.contains(&part));
+            on_some_width && is_value(value) || WIDTHS.contains(&value) && parts.any(is_value)
         };
-        all.any(is_hidden) && !names.split_ascii_whitespace().any(by_width)
+        let mut classes = classes.split_ascii_whitespace();
+        classes.clone().any(is_hidden) && !classes.any(shows)
     }
 
     /// Adds a word after which the rest of a name says nothing about the element: `no-sidebar`, `has-sidebar`.
@@ -170,8 +180,14 @@ impl TokenTable {
         self.memo = memo::new_table();
     }
 
-    /// The roles of a class or id attribute.
-    pub(crate) fn roles(&self, names: &str) -> Roles {
+    /// The roles of a class attribute.
+    pub(crate) fn roles(&self, classes: &str) -> Roles {
+        let hidden = if self.hides(classes) { Roles::UNSEEN } else { Roles::NONE };
+        hidden.and(self.roles_of_id(classes))
+    }
+
+    /// The roles of an id, which hides nothing.
+    pub(crate) fn roles_of_id(&self, names: &str) -> Roles {
         let mut split = Split { text: String::with_capacity(names.len()), ends: Vec::with_capacity(8) };
         let mut words: Vec<Word<'_>> = Vec::with_capacity(8);
         for name in names.split_ascii_whitespace() {
@@ -192,7 +208,7 @@ impl TokenTable {
                 words.extend(compound.iter().map(|part| self.word(part)));
             }
         }
-        let mut roles = if self.hides(names) { Roles::UNSEEN } else { Roles::NONE };
+        let mut roles = Roles::NONE;
         for (at, word) in words.iter().enumerate() {
             roles = roles.and(word.begun);
             let Some(entry) = word.entry else { continue };
@@ -327,6 +343,27 @@ mod tests {
         ] {
             assert_eq!(table.roles(names), roles, "{names}");
         }
+    }
+
+    #[test]
+    fn a_class_that_hides_on_every_screen_is_told_from_one_that_does_on_some() {
+        let rules = crate::rules::Rules::embedded().unwrap();
+        let is_hidden = |classes: &str| rules.tokens.roles(classes).has(Roles::UNSEEN);
+        for classes in
+            ["hidden", "text-sm hidden", "hidden hover:underline", "btn-sm d-none", "hidden invisible"]
+        {
+            assert!(is_hidden(classes), "{classes}");
+        }
+        for classes in [
+            "hidden md:block",
+            "d-none d-lg-inline-block",
+            "hidden visible-xs",
+            "hidden lg:inline-flex",
+            "text-sm",
+        ] {
+            assert!(!is_hidden(classes), "{classes}");
+        }
+        assert!(!rules.tokens.roles_of_id("hidden").has(Roles::UNSEEN));
     }
 
     #[test]
