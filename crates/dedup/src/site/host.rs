@@ -89,7 +89,7 @@ impl SiteFingerprint {
         format!("{:016x}", mix(self.sum, self.state.pages))
     }
 
-    /// What speaks for a feature: on the host, or in a group of its pages, whichever says most.
+    /// Returns the strongest evidence for a feature: of the host, or of one of the page's groups.
     pub(super) fn evidence(&self, feature: u64, groups: GroupHashes) -> Evidence {
         let (pages, within) = self.table.get_within(feature, groups);
         let mut most = self.enough(pages, self.share(pages));

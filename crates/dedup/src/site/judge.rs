@@ -1,4 +1,4 @@
-//! What speaks against each block of a page.
+//! Evidence against each block of a page.
 
 use super::{
     MARGIN, PROSE, PageText, SiteFingerprint, SitePage,
@@ -49,7 +49,7 @@ pub(super) struct Judge<'a> {
     pub(super) title: Option<usize>,
 }
 
-/// What is removed from a page, in order. Where nothing but headings would be left, the page is judged again by the
+/// Returns the removed blocks of a page, in order. Where nothing but headings would be left, the page is judged again by the
 /// [strict](Level::Strict) evidence; where that leaves nothing either, nothing is removed.
 pub(super) fn judge(host: &SiteFingerprint, page: &PageText<'_>, read: &SitePage) -> Vec<RemovedSpan> {
     let levels: &[Level] = if page.extracted { &[Level::Full] } else { &[Level::Full, Level::Strict] };
@@ -94,7 +94,7 @@ impl<'a> Judge<'a> {
         blocks.filter_map(span).collect()
     }
 
-    /// Whether the page is judged as a whole page and by all kinds of evidence.
+    /// Returns true if the page is whole and all kinds of evidence count.
     pub(super) fn is_full(&self) -> bool {
         !self.page.extracted && self.level == Level::Full
     }
@@ -104,7 +104,7 @@ impl<'a> Judge<'a> {
         self.template_by(at, zone, self.least(self.read.blocks[at].prose))
     }
 
-    /// As [`template`](Self::template), with another share of the pages that evidence needs.
+    /// Returns the verdict of [`template`](Self::template) with another least share of the pages.
     pub(super) fn template_by(&self, at: usize, zone: Zone, least: f64) -> Option<Verdict> {
         let block = &self.read.blocks[at];
         if block.fenced || block.words == 0 {

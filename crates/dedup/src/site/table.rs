@@ -34,7 +34,7 @@ pub(crate) struct Table {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Piece {
     pub(crate) pages: u32,
-    /// Of each grouping the one group that it stands in, or [`SEVERAL`].
+    /// The only group that has the piece, for each grouping, or [`SEVERAL`].
     pub(crate) groups: GroupNames,
 }
 

@@ -12,10 +12,10 @@ const MAX_BYTES: usize = 1_200;
 /// Words from which on a line's digits are what it says: pages may differ in nothing else.
 const MASKED_WORDS: usize = 12;
 
-/// Letters of a word in scripts that part no words by spaces: most Chinese and Japanese words have two.
-const UNSPACED_LETTERS: usize = 2;
-/// First bytes in UTF-8 of U+3000 to U+DFFF: kana, Han and Hangul.
-const UNSPACED_LEADS: RangeInclusive<u8> = 0xe3..=0xed;
+/// Letters of Han, kana and Hangul that count as one word: most Chinese and Japanese words have two.
+const LETTERS_PER_WORD: usize = 2;
+/// First bytes in UTF-8 of U+3000 to U+DFFF, which hold kana, Han and Hangul.
+const EAST_ASIAN_LEADS: RangeInclusive<u8> = 0xe3..=0xed;
 
 /// Two hashes as one; the order counts. The 128 bits of a product, folded.
 pub(super) const fn mix(a: u64, b: u64) -> u64 {
@@ -62,8 +62,11 @@ pub(super) fn line_key(line: &str, links: bool, scratch: &mut Scratch) -> LineKe
     if spaces < MASKED_WORDS {
         mask(&mut scratch.folded);
     }
-    let words =
-        if scratch.folded.is_empty() { 0 } else { spaces + 1 + unspaced(&scratch.folded) / UNSPACED_LETTERS };
+    let words = if scratch.folded.is_empty() {
+        0
+    } else {
+        spaces + 1 + east_asian_letters(&scratch.folded) / LETTERS_PER_WORD
+    };
     LineKey { key: xxh3_64(&scratch.folded), words: words.try_into().unwrap_or(u32::MAX), shown, linked }
 }
 
@@ -73,12 +76,12 @@ fn spaces(folded: &[u8]) -> usize {
     folded.chunks(usize::from(u8::MAX)).map(of).sum()
 }
 
-/// Letters of scripts that part no words by spaces.
-fn unspaced(folded: &[u8]) -> usize {
+/// Counts letters of Han, kana and Hangul, with their punctuation.
+fn east_asian_letters(folded: &[u8]) -> usize {
     if folded.is_ascii() {
         return 0;
     }
-    folded.iter().filter(|byte| UNSPACED_LEADS.contains(byte)).count()
+    folded.iter().filter(|byte| EAST_ASIAN_LEADS.contains(byte)).count()
 }
 
 fn chars(text: &str) -> usize {

@@ -101,7 +101,7 @@ pub(super) fn find(s: &Sources<'_>) -> Vec<String> {
     distinct(names)
 }
 
-/// Whether a list has a name, but for case and marks.
+/// Returns true if the list has the name, ignoring case and punctuation.
 fn holds(names: &[String], name: &str) -> bool {
     names.iter().any(|other| letters(other) == letters(name))
 }
@@ -381,7 +381,7 @@ fn author_rank(page: &Page<'_>, id: u32) -> Option<u8> {
 /// Elements above a link that may say that it names the author.
 const MARKED_ABOVE: usize = 2;
 
-/// Whether a link, or an element close above it, says that it names the author.
+/// Returns true if the link, or an element close above it, is marked as the author.
 pub(super) fn is_marked_link(s: &Sources<'_>, id: u32) -> bool {
     let marked = |id: &u32| author_rank(s.page, *id).is_some();
     marked(&id) || s.page.dom.ancestors(id).take(MARKED_ABOVE).any(|up| marked(&up))

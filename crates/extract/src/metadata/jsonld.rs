@@ -34,7 +34,7 @@ impl JsonLd {
         Self { roots }
     }
 
-    /// What each script holds.
+    /// Values of the scripts, one each.
     pub(super) fn roots(&self) -> &[Value] {
         &self.roots
     }

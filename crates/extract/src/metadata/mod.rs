@@ -113,7 +113,7 @@ impl Sources<'_> {
     }
 }
 
-/// What the first lookup that has a value says, and its rule.
+/// Returns the first value that a lookup finds, and its rule.
 fn first<T>(lookups: &[(Rule, Lookup<'_, T>)]) -> Option<(Rule, T)> {
     lookups.iter().find_map(|&(rule, lookup)| Some((rule, lookup()?)))
 }

@@ -1,4 +1,4 @@
-//! What links and `link` elements say by `rel`.
+//! Relations that `rel` declares on links and `link` elements.
 
 use super::{MAX_LIST, language::in_case, non_empty};
 use crate::{dom::Tag, links::tokens, page::Page};

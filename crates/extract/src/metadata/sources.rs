@@ -48,7 +48,7 @@ pub(super) enum Rule {
 }
 
 impl Rule {
-    /// What an explanation calls the rule, and the name in a record of the place that it looks at.
+    /// Name of the rule in explanations, and name of its place in records.
     const fn names(self) -> (&'static str, &'static str) {
         match self {
             Self::Headline => ("JSON-LD headline", "json_ld"),
@@ -136,7 +136,7 @@ impl Rule {
     }
 }
 
-/// What a rule is worth by itself.
+/// Reliability of a rule by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Strength {
     Plain,
@@ -170,7 +170,7 @@ impl Sources<'_> {
     }
 }
 
-/// What is known of the fields' origins.
+/// Origins and certainty of the fields.
 #[derive(Default)]
 pub(super) struct Noted {
     pub(super) sources: MetadataSources,

@@ -407,7 +407,7 @@ pub(crate) struct Extraction {
     pub(crate) markdown: Markdown,
 }
 
-/// What a page's data say of its own text.
+/// Properties by which a page declares its text.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Declared {
