@@ -41,7 +41,7 @@ enum Kind {
     Paragraph,
     /// The address of a reference: `[1]: address`.
     Address,
-    /// A line of a table, a quotation or code.
+    /// A line of a table, a quotation, code or a footnote.
     Other,
 }
 
@@ -115,7 +115,7 @@ fn kind(line: &str) -> Kind {
         || digits > 0 && line[digits..].starts_with(". ")
     {
         Kind::Item
-    } else if line.starts_with(['|', '>', ':']) {
+    } else if line.starts_with(['|', '>', ':']) || line.starts_with("[^") && line.contains("]: ") {
         Kind::Other
     } else if number(line).is_some() {
         Kind::Address

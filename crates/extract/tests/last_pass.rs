@@ -157,3 +157,13 @@ fn no_text_is_emptied_and_any_text_is_taken() {
     let hostile = "[](".repeat(200_000) + &"[a](".repeat(200_000);
     assert_eq!(last_pass(&hostile), hostile);
 }
+
+#[test]
+fn a_footnote_that_is_a_link_stays() {
+    let text = format!(
+        "{PROSE}[^1]\n\n{PROSE}\n\n[Prediction of printed English](https://harbour.example/a.pdf)\n\n[^1]: [Timetable of the ferry](https://harbour.example/t)"
+    );
+    let left = last_pass(&text);
+    assert!(left.ends_with("[^1]: [Timetable of the ferry](https://harbour.example/t)"), "{left}");
+    assert!(!left.contains("Prediction of"), "{left}");
+}
