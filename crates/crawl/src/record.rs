@@ -184,6 +184,7 @@ fn described(
         structured: metadata.structured,
         json_ld: metadata.json_ld,
         open_graph: metadata.open_graph,
+        by_site: metadata.by_site,
         ai_opt_out: ai_opt_out.into_iter().collect(),
         ..nothing_known(content_hash.to_string())
     };
@@ -236,6 +237,7 @@ fn nothing_known(content_hash: String) -> RecordMetadata {
         structured: None,
         json_ld: None,
         open_graph: None,
+        by_site: None,
         ai_opt_out: Vec::new(),
         project: None,
         source_group: None,

@@ -1,11 +1,14 @@
 //! Lines `{"id","url","html"}` or `{"id","url","html_base64"}` to lines `{"id","text","metadata"}`.
 //!
-//! `extract_jsonl IN.jsonl OUT.jsonl [--time] [--markdown] [--images] [--links keep|once|strip|reference] [--favor precision|recall|balanced]`
+//! `extract_jsonl IN.jsonl OUT.jsonl [--time] [--markdown] [--images] [--links keep|once|strip|reference] [--favor precision|recall|balanced] [--by-site]`
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use cpu_time::ThreadTime;
-use crawl_extract::{Format, Input, Options, PageExtractor};
+use crawl_extract::{Format, Input, Options, PageExtractor, SiteEvidence};
+use crawl_model::HostKey;
 use std::{
+    borrow::Cow,
+    collections::HashMap,
     error::Error,
     fs::File,
     io::{BufRead, BufReader, BufWriter, Write},
@@ -31,21 +34,19 @@ fn main() -> Result<(), Box<dyn Error>> {
         options.favor = args.get(at + 1).ok_or("--favor needs a value")?.parse()?;
     }
     let extractor = PageExtractor::new(options)?;
+    let sites = if has("--by-site") { evidence(&extractor, input)? } else { HashMap::new() };
     let mut out = BufWriter::new(File::create(output)?);
     let (mut spent, mut pages, mut bytes) = (Duration::ZERO, 0u32, 0usize);
     for line in BufReader::new(File::open(input)?).lines() {
         let row: serde_json::Value = serde_json::from_str(&line?)?;
-        let decoded;
-        let body = match row["html"].as_str() {
-            Some(html) => html.as_bytes(),
-            None => {
-                decoded = STANDARD.decode(row["html_base64"].as_str().unwrap_or_default())?;
-                &decoded
-            }
-        };
-        let url = row["url"].as_str().and_then(|url| url::Url::parse(url).ok());
+        let (body, url) = (body(&row)?, url(&row));
         let before = ThreadTime::now();
-        let page = extractor.extract(&Input { bytes: body, url: url.as_ref(), content_type: None });
+        let input = Input { bytes: &body, url: url.as_ref(), content_type: None };
+        let site = url.as_ref().and_then(HostKey::of).and_then(|host| sites.get(&host));
+        let page = match site {
+            Some(site) => extractor.extract_by_site(&input, site),
+            None => extractor.extract(&input),
+        };
         spent += before.elapsed();
         pages += 1;
         bytes += body.len();
@@ -68,4 +69,33 @@ fn main() -> Result<(), Box<dyn Error>> {
         std::io::stdout().write_all(text.as_bytes())?;
     }
     Ok(())
+}
+
+/// The bytes of a line's page.
+fn body(row: &serde_json::Value) -> Result<Cow<'_, [u8]>, base64::DecodeError> {
+    match row["html"].as_str() {
+        Some(html) => Ok(Cow::Borrowed(html.as_bytes())),
+        None => STANDARD.decode(row["html_base64"].as_str().unwrap_or_default()).map(Cow::Owned),
+    }
+}
+
+fn url(row: &serde_json::Value) -> Option<url::Url> {
+    row["url"].as_str().and_then(|url| url::Url::parse(url).ok())
+}
+
+/// The evidence of each host of the lines.
+fn evidence(
+    extractor: &PageExtractor,
+    input: &str,
+) -> Result<HashMap<HostKey, SiteEvidence>, Box<dyn Error>> {
+    let mut sites: HashMap<HostKey, SiteEvidence> = HashMap::new();
+    for line in BufReader::new(File::open(input)?).lines() {
+        let row: serde_json::Value = serde_json::from_str(&line?)?;
+        let (body, url) = (body(&row)?, url(&row));
+        let Some(host) = url.as_ref().and_then(HostKey::of) else { continue };
+        let input = Input { bytes: &body, url: url.as_ref(), content_type: None };
+        sites.entry(host).or_default().observe(&extractor.count_blocks(&input));
+    }
+    sites.values_mut().for_each(SiteEvidence::settle);
+    Ok(sites)
 }

@@ -153,7 +153,9 @@ mod tests {
         let extractor = PageExtractor::new(Options::default()).unwrap();
         let html = page();
         let input = Input { bytes: html.as_bytes(), url: None, content_type: Some("text/html") };
-        let run = |budget: &Budget| extractor.run_within(&input, Trace::default(), budget).0;
+        let run = |budget: &Budget| {
+            extractor.run_within(&input, Trace::default(), budget, &mut crate::extractor::SiteUse::None).0
+        };
         let counted = Budget::new(None, html.len());
         let whole = run(&counted);
         assert!(!whole.content.is_empty() && !whole.warnings.contains(&Warning::DeadlineExceeded));

@@ -15,7 +15,9 @@ use crate::{
     polish::{self, Genre, Polish},
     render,
     rules::{Rules, RulesError},
-    score, signals, text, words,
+    score, signals,
+    site::{self, CountedBlock, SiteEvidence},
+    text, words,
 };
 use crawl_model::{Directives, Extraction, Extractor, Media, PageMetadata, PageSignals, Warning};
 use std::{borrow::Cow, path::Path, sync::Arc};
@@ -80,14 +82,31 @@ impl PageExtractor {
     /// Extracts a page. Never fails.
     #[must_use]
     pub fn extract(&self, input: &Input<'_>) -> Extraction {
-        self.run(input, Trace::default()).0
+        self.run(input, Trace::default(), &mut SiteUse::None).0
+    }
+
+    /// Returns the blocks of a page for the [evidence](SiteEvidence) of its site: where they stand, and which of them its extraction
+    /// takes. Plain text has none.
+    #[must_use]
+    pub fn count_blocks(&self, input: &Input<'_>) -> Vec<CountedBlock> {
+        let mut blocks = Vec::new();
+        self.run(input, Trace::default(), &mut SiteUse::Count(&mut blocks));
+        blocks
+    }
+
+    /// Extracts a page by what the other pages of its site say of its template; the evidence has to be
+    /// [settled](SiteEvidence::settle). The extraction is that of [`Self::extract`] where it says nothing; where it says that this
+    /// missed the content, the extractor is [`Extractor::SiteTemplate`].
+    #[must_use]
+    pub fn extract_by_site(&self, input: &Input<'_>, evidence: &SiteEvidence) -> Extraction {
+        self.run(input, Trace::default(), &mut SiteUse::Apply(evidence)).0
     }
 
     /// Extracts a page and says why it came out so. The extraction is the one that [`Self::extract`] gives; the
     /// explanation costs about as much again. Plain text has an empty explanation.
     #[must_use]
     pub fn explain(&self, input: &Input<'_>) -> (Extraction, Explanation) {
-        let (extraction, explanation) = self.run(input, Trace::on());
+        let (extraction, explanation) = self.run(input, Trace::on(), &mut SiteUse::None);
         (extraction, explanation.unwrap_or_default())
     }
 
@@ -104,8 +123,14 @@ impl PageExtractor {
         }
     }
 
-    fn run(&self, input: &Input<'_>, trace: Trace) -> (Extraction, Option<Explanation>) {
-        self.run_within(input, trace, &Budget::new(self.options.deadline, input.bytes.len()))
+    fn run(
+        &self,
+        input: &Input<'_>,
+        trace: Trace,
+        site: &mut SiteUse<'_>,
+    ) -> (Extraction, Option<Explanation>) {
+        let budget = Budget::new(self.options.deadline, input.bytes.len());
+        self.run_within(input, trace, &budget, site)
     }
 
     /// [`Self::run`] within a budget that is given.
@@ -114,6 +139,7 @@ impl PageExtractor {
         input: &Input<'_>,
         trace: Trace,
         budget: &Budget,
+        site: &mut SiteUse<'_>,
     ) -> (Extraction, Option<Explanation>) {
         let decoded = charset::decode(input.bytes, input.content_type);
         let mut warnings = Vec::new();
@@ -128,7 +154,7 @@ impl PageExtractor {
         let (mut extraction, explanation) = if plain::is_plain(input.content_type, &decoded.text) {
             (extract_plain(&decoded.text, self.options.blocks, &mut warnings), None)
         } else {
-            self.extract_html(&decoded.text, input.url, &mut warnings, trace, budget)
+            self.extract_html(&decoded.text, input.url, &mut warnings, trace, budget, site)
         };
         extraction.charset = decoded.charset;
         // A page that says what language it is in is believed (§8): identifying it takes longer than anything else here.
@@ -163,6 +189,7 @@ impl PageExtractor {
         warnings: &mut Vec<Warning>,
         trace: Trace,
         budget: &Budget,
+        site: &mut SiteUse<'_>,
     ) -> (Extraction, Option<Explanation>) {
         let parsed = dom::parse_within(html, &self.options.limits, budget);
         if parsed.depth_capped {
@@ -174,7 +201,7 @@ impl PageExtractor {
         let mut page = Page::new(parsed.dom, &self.rules, url, budget);
         page.trace = trace;
         let mut extraction = without_content();
-        let in_time = self.read(&mut page, &mut extraction, warnings);
+        let in_time = self.read(&mut page, &mut extraction, warnings, site);
         let explanation = std::mem::take(&mut page.trace).finish(&page);
         if in_time.is_none() {
             warnings.push(Warning::DeadlineExceeded);
@@ -192,6 +219,7 @@ impl PageExtractor {
         page: &mut Page<'_>,
         extraction: &mut Extraction,
         warnings: &mut Vec<Warning>,
+        site: &mut SiteUse<'_>,
     ) -> Option<()> {
         let budget = page.budget;
         extraction.directives = links::directives(page, &self.options.product_token);
@@ -219,11 +247,17 @@ impl PageExtractor {
         let revealed = reveal_if_thin(page, extraction.signals.noscript_words);
         let mut chosen = content::choose(page, &extraction.metadata, genre, likeness, &self.options);
         content::declared::add(page, &json, &mut chosen.selection);
+        if let SiteUse::Apply(evidence) = site {
+            (chosen, extraction.metadata.by_site) = site::adjust(page, evidence, chosen);
+        }
         extraction.is_article = score::is_article(&self.rules.score, score, chosen.listed);
         budget.go_on()?;
         let mut written = self.write(page, &json, chosen, genre);
         if let Some(revealed) = revealed {
             written.reason = format!("{revealed}; {}", written.reason);
+        }
+        if let SiteUse::Count(blocks) = site {
+            **blocks = site::counted(page, &written.in_content);
         }
         budget.go_on()?;
         if !page.trace.is_on() {
@@ -273,6 +307,15 @@ impl PageExtractor {
         page.trace.written(page, &selection, &in_content);
         Written { content, media, extractor, reason, in_content }
     }
+}
+
+/// The use of a site's evidence in an extraction.
+pub(crate) enum SiteUse<'a> {
+    None,
+    /// The blocks of the page are counted.
+    Count(&'a mut Vec<CountedBlock>),
+    /// The choice is adjusted.
+    Apply(&'a SiteEvidence),
 }
 
 /// The content as text.

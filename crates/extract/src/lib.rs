@@ -31,6 +31,7 @@ mod render;
 mod rules;
 mod score;
 mod signals;
+mod site;
 mod text;
 mod words;
 
@@ -38,4 +39,5 @@ pub use explain::{Candidate, Explanation, MAX_ELEMENTS, Points, Removal, Shown, 
 pub use extractor::{Input, PageExtractor, is_html};
 pub use options::{Favor, Format, Limits, LinkStyle, Options, ParseOptionError};
 pub use rules::{ConsentBanners, ListReport, Rules, RulesError};
+pub use site::{CountedBlock, SiteEvidence};
 pub use words::{count_words, reading_time_minutes};

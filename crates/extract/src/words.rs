@@ -143,6 +143,8 @@ enum Script {
 
 const fn script(c: char) -> Script {
     match c as u32 {
+        // the middle dot between katakana is no letter
+        0x30FB => Script::Spaced,
         0x3040..=0x30FF
         | 0x31F0..=0x31FF
         | 0x3400..=0x4DBF
@@ -184,6 +186,7 @@ mod tests {
             ("नमस्ते दुनिया", 2),
             ("这是一个测试。", 3),
             ("東京タワーに行く", 4),
+            ("「東京・大阪」、京都。", 3),
             ("ภาษาไทย", 2),
             ("mixed 中文 text", 3),
         ] {

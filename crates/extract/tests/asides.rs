@@ -267,3 +267,18 @@ fn further_articles_behind_that_of_the_page_are_left_out() {
     let live = r#"<script type="application/ld+json">{"@type": "LiveBlogPosting", "headline": "The storm"}</script>"#;
     assert!(extract(&page(live)).contains("Bread"));
 }
+
+/// The header of an article may be an article in it: what stands behind that is no other article.
+#[test]
+fn the_article_around_the_heading_is_the_outermost() {
+    let html = format!(
+        "<html><head><meta property=og:type content=article></head><body><article><article class=opening><h1>Ferries in summer</h1>{}</article>\
+         <article class=rest>{}</article></article><article class=other>{}</article></body></html>",
+        prose(1, 4),
+        prose(4, 8),
+        prose(20, 24)
+    );
+    let text = extract(&html);
+    assert!(text.contains("Ferry 1 ") && text.contains("Ferry 7 "), "{text}");
+    assert!(!text.contains("Ferry 20 "), "{text}");
+}

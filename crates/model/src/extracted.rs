@@ -24,6 +24,8 @@ pub enum Extractor {
     PageType,
     /// Data embedded in the page (JSON-LD, framework state, noscript).
     EmbeddedData,
+    /// The part that differs from the other pages of the site, where the rules missed the content.
+    SiteTemplate,
     /// The input was plain text.
     PlainText,
     /// Nothing was left.
@@ -211,6 +213,22 @@ pub struct PageMetadata {
     /// OpenGraph's meta elements and those beside them, as one JSON object with a list of contents for each name; where it was
     /// asked for.
     pub open_graph: Option<String>,
+    /// Changes that other pages of the site made to the content.
+    pub by_site: Option<BySite>,
+}
+
+/// Changes that the evidence of other pages of the site made to a page's content.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct BySite {
+    /// Pages of the site that were counted.
+    pub pages: u32,
+    /// Blocks that were taken beside what the extractor chose.
+    pub added: u32,
+    /// Blocks of the site's frame that were left out.
+    pub dropped: u32,
+    /// The extractor missed the content: the part was taken that differs from the other pages.
+    pub rebuilt: bool,
 }
 
 /// The place that gave each field of the metadata: `json_ld`, `meta`, `twitter`, `rdfa`, `title_element`, `heading`, `element`, `post`, `text`,

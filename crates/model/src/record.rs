@@ -290,6 +290,9 @@ pub struct RecordMetadata {
     /// OpenGraph's meta elements, as one text of JSON, where `extract.raw_metadata` asks for it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub open_graph: Option<String>,
+    /// Changes that other pages of the site made to the content.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub by_site: Option<crate::BySite>,
     /// Where the site has opted out of mining and machine learning: `noai`, `tdm_header`, `tdm_file`, `ai_txt`.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub ai_opt_out: Vec<String>,

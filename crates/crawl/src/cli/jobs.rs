@@ -48,6 +48,9 @@ pub struct ExtractArgs {
     /// Lines {"id","url","content_type","html" or "html_base64"} in, a record a line out, in the same order
     #[arg(long)]
     pub jsonl: bool,
+    /// With --jsonl: read all lines first, and extract each page with what the other pages of its host say of its template
+    #[arg(long, requires = "jsonl", conflicts_with = "explain")]
+    pub by_site: bool,
     /// json (the default) prints a record; with --jsonl every line is a record, and markdown or text says what its `text`
     /// is; with --explain text is the default and json is for programs
     #[arg(long, value_enum)]

@@ -1,5 +1,7 @@
 //! `crawl extract`: one page, or a JSONL of pages.
 
+mod by_site;
+
 use super::{explain, jsonl, open, page_file::read_page, rules, write_out};
 use crate::{
     cli::{ExtractArgs, TextFormat},
@@ -7,7 +9,7 @@ use crate::{
     logging::say_as,
     record::page_record,
 };
-use crawl_extract::{Format, Input, Options, PageExtractor};
+use crawl_extract::{Format, Input, Options, PageExtractor, SiteEvidence};
 use crawl_model::{Record, Warning};
 use serde::Serialize;
 use serde_json::Value;
@@ -38,11 +40,15 @@ pub fn run(args: &ExtractArgs) -> Result<Exit, Failure> {
     if let Some(form) = args.explain {
         return explain::run(args, form, &extractor);
     }
+    if args.by_site {
+        return by_site::run(&extractor, args.file.as_deref());
+    }
     if args.jsonl {
-        return jsonl::each(open(args.file.as_deref())?, |page| line(&extractor, page));
+        return jsonl::each(open(args.file.as_deref())?, |page| line(&extractor, page, None));
     }
     let bytes = read_page(args.file.as_deref())?;
-    let record = extract(&extractor, &bytes, args.url.as_ref(), args.content_type.as_deref());
+    let input = Input { bytes: &bytes, url: args.url.as_ref(), content_type: args.content_type.as_deref() };
+    let record = extract(&extractor, &input, None);
     tell_if_empty(&record, || {
         let file = args.file.as_ref().filter(|file| file.as_os_str() != "-");
         args.url.as_ref().map(Url::to_string).or_else(|| Some(file?.display().to_string()))
@@ -66,14 +72,17 @@ fn tell_if_empty(record: &Record, name: impl FnOnce() -> Option<String>) {
     }
 }
 
-fn extract(extractor: &PageExtractor, bytes: &[u8], url: Option<&Url>, content_type: Option<&str>) -> Record {
-    let extraction = extractor.extract(&Input { bytes, url, content_type });
+fn extract(extractor: &PageExtractor, input: &Input<'_>, evidence: Option<&SiteEvidence>) -> Record {
+    let extraction = match evidence {
+        Some(evidence) => extractor.extract_by_site(input, evidence),
+        None => extractor.extract(input),
+    };
     let text = extractor.last_pass(extraction.content.clone(), extraction.extractor);
-    page_record(extraction, text, url)
+    page_record(extraction, text, input.url)
 }
 
-fn line(extractor: &PageExtractor, page: jsonl::Page<'_>) -> Line {
-    let mut record = extract(extractor, &page.bytes, page.url.as_ref(), page.content_type.as_deref());
+fn line(extractor: &PageExtractor, page: jsonl::Page<'_>, evidence: Option<&SiteEvidence>) -> Line {
+    let mut record = extract(extractor, &page.input(), evidence);
     tell_if_empty(&record, || {
         page.url.as_ref().map(Url::to_string).or_else(|| match &page.id {
             Value::Null => Some("a page without url and id".to_owned()),

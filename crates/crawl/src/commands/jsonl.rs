@@ -6,6 +6,7 @@ use crate::{
     logging::say,
 };
 use base64::{Engine, prelude::BASE64_STANDARD};
+use crawl_extract::Input;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -41,6 +42,13 @@ pub struct Page<'a> {
     pub bytes: Cow<'a, [u8]>,
     /// As given, or the charset that `html` has by being text.
     pub content_type: Option<Cow<'a, str>>,
+}
+
+impl Page<'_> {
+    /// The page as the extractor takes it.
+    pub fn input(&self) -> Input<'_> {
+        Input { bytes: &self.bytes, url: self.url.as_ref(), content_type: self.content_type.as_deref() }
+    }
 }
 
 /// The line to write; for a line that is no page also what is wrong with it.
@@ -112,6 +120,27 @@ pub fn each<T: Serialize>(
         return Err(Failure::usage("no line could be used"));
     }
     Ok(Exit::Done)
+}
+
+/// Reads lines and runs `work` on each page, in parallel; `take` has the results in the order of the lines. A line that is no page is
+/// passed over.
+///
+/// # Errors
+/// When input fails.
+pub fn visit<T: Send>(
+    mut input: Box<dyn BufRead>,
+    work: impl Fn(Page<'_>) -> T + Sync,
+    mut take: impl FnMut(T),
+) -> Result<(), Failure> {
+    loop {
+        let lines = read_batch(&mut *input)?;
+        if lines.is_empty() {
+            return Ok(());
+        }
+        let page = |line: &Vec<u8>| serde_json::from_slice::<Line<'_>>(line).ok()?.page().ok().map(&work);
+        let results: Vec<Option<T>> = lines.par_iter().map(page).collect();
+        results.into_iter().flatten().for_each(&mut take);
+    }
 }
 
 /// Reads lines of JSON objects and writes an answer for each, with its `id` if it has one; a line without an answer gives

@@ -204,9 +204,9 @@ fn leads_within(page: &Page<'_>, nodes: Range<u32>) -> bool {
     })
 }
 
-/// The last two labels of a host.
+/// The registrable domain of a host; a public suffix and an address stand for themselves.
 fn site(host: &str) -> &str {
-    host.rmatch_indices('.').nth(1).map_or(host, |(at, _)| &host[at + 1..])
+    psl::domain_str(host).unwrap_or(host)
 }
 
 /// The title is a heading, and behind it stand others of its level: it is one section of the text.

@@ -37,7 +37,9 @@ pub(super) fn mask(page: &Page<'_>, mask: &mut [bool], title: Option<&str>) {
 pub(super) fn mask_next(page: &Page<'_>, mask: &mut [bool]) {
     let dom = &page.dom;
     let Some(heading) = page.heading else { return };
-    let Some(own) = dom.ancestors(heading).find(|up| dom.tag(*up) == Tag::Article) else { return };
+    // an article may hold its header in an article of its own
+    let articles = dom.ancestors(heading).filter(|up| dom.tag(*up) == Tag::Article);
+    let Some(own) = articles.last() else { return };
     let prose = prune::kept(page, own, mask).prose;
     if prose < MIN_PROSE {
         return;

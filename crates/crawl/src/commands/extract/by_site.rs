@@ -1,0 +1,68 @@
+//! `crawl extract --jsonl --by-site`: two passes over the lines. The first counts the blocks of each host's pages, the second
+//! extracts each page by these counts.
+
+use super::{jsonl, line};
+use crate::{
+    commands::open,
+    exit::{Exit, Failure},
+};
+use crawl_extract::{PageExtractor, SiteEvidence};
+use crawl_model::HostKey;
+use std::{
+    collections::HashMap,
+    fs::File,
+    io::{self, BufRead, BufReader, Seek, SeekFrom},
+    path::Path,
+};
+
+pub fn run(extractor: &PageExtractor, file: Option<&Path>) -> Result<Exit, Failure> {
+    let lines = Lines::of(file)?;
+    let mut sites: HashMap<Option<HostKey>, SiteEvidence> = HashMap::new();
+    let counted = |page: jsonl::Page<'_>| (host(&page), extractor.count_blocks(&page.input()));
+    jsonl::visit(lines.reader()?, counted, |(host, blocks)| {
+        sites.entry(host).or_default().observe(&blocks);
+    })?;
+    sites.values_mut().for_each(SiteEvidence::settle);
+    jsonl::each(lines.reader()?, |page| {
+        let evidence = sites.get(&host(&page));
+        line(extractor, page, evidence)
+    })
+}
+
+/// The host of a page; pages without a URL are taken for one site.
+fn host(page: &jsonl::Page<'_>) -> Option<HostKey> {
+    page.url.as_ref().and_then(HostKey::of)
+}
+
+/// Lines that can be read twice.
+enum Lines<'a> {
+    Path(&'a Path),
+    /// Standard input or a pipe, kept in a file without a name.
+    Kept(File),
+}
+
+impl<'a> Lines<'a> {
+    fn of(file: Option<&'a Path>) -> Result<Self, Failure> {
+        if let Some(path) = file.filter(|file| file.is_file()) {
+            return Ok(Self::Path(path));
+        }
+        let mut input = open(file)?;
+        let kept =
+            |e: io::Error| Failure::usage(format!("the input cannot be kept in a temporary file: {e}"));
+        let mut file = tempfile::tempfile().map_err(kept)?;
+        io::copy(&mut input, &mut file).map_err(kept)?;
+        Ok(Self::Kept(file))
+    }
+
+    fn reader(&self) -> Result<Box<dyn BufRead>, Failure> {
+        match self {
+            Self::Path(path) => open(Some(path)),
+            Self::Kept(file) => {
+                let again = |e: io::Error| Failure::usage(format!("a temporary file cannot be read: {e}"));
+                let mut file = file.try_clone().map_err(again)?;
+                file.seek(SeekFrom::Start(0)).map_err(again)?;
+                Ok(Box::new(BufReader::new(file)))
+            }
+        }
+    }
+}

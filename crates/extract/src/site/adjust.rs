@@ -1,0 +1,205 @@
+//! An extraction, mended by what the other pages of its site say.
+//!
+//! Four rules, each with its reason in the extraction:
+//! - *Missed*: what the extraction took, less what repeats, is less than a fifth of the page's own text. The smallest element that
+//!   holds most of that text is taken instead, less what repeats there.
+//! - *Added*: a block is taken whose text is the page's own, at a place that the extraction takes on other pages.
+//! - *Title*: so is a heading in front of the content, at a place that has one on each page, and another on each.
+//! - *Dropped*: blocks before the first and behind the last of the page's own text go that most pages have at this place and a
+//!   part of the site has, unless they are half of the text.
+
+use super::{
+    SiteEvidence,
+    blocks::{self, SiteBlock},
+    evidence::Place,
+};
+use crate::{
+    content::{Chosen, Selection},
+    page::Page,
+};
+use crawl_model::{BySite, Extractor};
+
+/// Share of a place's words that are pages' own, from which on it is a place of content.
+const CONTENT_OWN: f64 = 0.8;
+/// Share of a place's characters in links, from which on it is a place of links.
+const CONTENT_LINKS: f64 = 0.3;
+/// Share of a place's words that the extraction takes on the pages, from which on it has to take them on all.
+const TAKEN: f64 = 0.5;
+/// Share of the pages of a title's place that have one heading there.
+const TITLE_ONCE: f64 = 0.8;
+/// Share of the pages of a place that have a text there, from which on it is the frame's.
+const REPEATED: f64 = 0.7;
+/// Pages that have a text of the frame: on fewer it may be chance.
+const REPEATED_PAGES: u32 = 10;
+/// Share of the pages of the site that have it.
+const OF_THE_SITE: f64 = 0.4;
+/// Characters of a text of the frame: a shorter one is a label of what follows it.
+const REPEATED_CHARS: u32 = 30;
+/// Share of the extraction's words up to which it loses blocks: a name or a ratio may rank, it may not destroy.
+const DROPPED: f64 = HALF;
+/// Share of the page's own words below which the extraction has missed the content.
+const MISSED: f64 = 0.2;
+/// A page with fewer words of its own has no content that could be missed.
+const MISSED_WORDS: u32 = 20;
+/// Half of the pages, or of the words.
+const HALF: f64 = 0.5;
+/// Share of the page's own words that the element has which is taken instead.
+const HELD: f64 = 0.9;
+
+/// A block with what is known of its place.
+struct Known {
+    block: SiteBlock,
+    place: Place,
+    /// The extraction takes it.
+    taken: bool,
+}
+
+impl Known {
+    /// A block of the page's own text, where pages have content.
+    fn is_content(&self) -> bool {
+        self.place.is_own() && self.place.own >= CONTENT_OWN && self.place.links < CONTENT_LINKS
+    }
+
+    fn is_title(&self) -> bool {
+        self.block.may_be_title
+            && self.place.is_own()
+            && self.place.own >= CONTENT_OWN
+            && self.place.once >= TITLE_ONCE
+    }
+
+    /// A text of a template of the site, not of a few pages that are made alike.
+    fn is_frame(&self, pages_of_site: u32) -> bool {
+        !self.block.may_be_title
+            && self.place.repeated() >= REPEATED
+            && self.place.pages_with_text >= REPEATED_PAGES
+            && f64::from(self.place.pages_with_text) >= OF_THE_SITE * f64::from(pages_of_site)
+            && self.block.amount.chars >= REPEATED_CHARS
+    }
+}
+
+/// Mends a choice by the evidence of the site. Nothing changes where fewer than five pages have a block at the same places.
+pub(crate) fn adjust(page: &Page<'_>, evidence: &SiteEvidence, chosen: Chosen) -> (Chosen, Option<BySite>) {
+    let taken = taken(page, &chosen.selection);
+    let known = |block: SiteBlock| {
+        let taken = taken[block.id as usize];
+        Some(Known { place: evidence.place(&block)?, block, taken })
+    };
+    let blocks: Vec<Known> = blocks::of(page).into_iter().filter_map(known).collect();
+    let own = |known: &&Known| known.is_content();
+    let words = |known: &Known| known.block.amount.words;
+    let all: u32 = blocks.iter().filter(own).map(words).sum();
+    let repeats = |known: &&Known| known.taken && known.place.repeated() >= HALF;
+    let had = chosen.selection.words.saturating_sub(blocks.iter().filter(repeats).map(words).sum());
+    if all >= MISSED_WORDS && f64::from(had) < MISSED * f64::from(all) {
+        let reason = format!(
+            "the extraction took {had} words, where {all} are the page's own by {} pages of the site: {}",
+            evidence.pages(),
+            chosen.reason
+        );
+        let selection = rebuilt(page, &blocks, all);
+        let changes = BySite { pages: evidence.pages(), rebuilt: true, ..BySite::default() };
+        return (Chosen { selection, extractor: Extractor::SiteTemplate, reason, ..chosen }, Some(changes));
+    }
+    mended(page, &blocks, evidence, chosen)
+}
+
+/// Selects the smallest element that holds most of the page's own text, less what repeats in it and what leads elsewhere.
+fn rebuilt(page: &Page<'_>, blocks: &[Known], all: u32) -> Selection {
+    let words_in = |id: u32| -> u32 {
+        let inside = |known: &&Known| id <= known.block.id && known.block.id < page.dom.end(id);
+        blocks.iter().filter(|known| known.is_content()).filter(inside).map(|k| k.block.amount.words).sum()
+    };
+    let holds = |id: &u32| f64::from(words_in(*id)) >= HELD * f64::from(all);
+    let mut root = page.body;
+    while let Some(child) = page.dom.children(root).find(holds) {
+        root = child;
+    }
+    let mut drop = vec![false; page.dom.len() as usize];
+    for known in blocks {
+        let repeats = !known.place.is_own() && known.place.repeated() >= REPEATED;
+        if known.block.is_element && (repeats || known.place.links >= CONTENT_LINKS && !known.is_title()) {
+            drop[known.block.id as usize] = true;
+        }
+    }
+    Selection::new(page, vec![root], drop)
+}
+
+/// Adds the blocks that are missing, and drops the frame at either end.
+fn mended(
+    page: &Page<'_>,
+    blocks: &[Known],
+    evidence: &SiteEvidence,
+    mut chosen: Chosen,
+) -> (Chosen, Option<BySite>) {
+    let Some(&first) = chosen.selection.roots.first() else { return (chosen, None) };
+    let is_text =
+        |known: &&Known| known.taken && known.place.is_own() && known.block.amount.link_density() <= 0.5;
+    let begin = blocks.iter().find(is_text).map(|known| known.block.id);
+    let end = blocks.iter().rev().find(is_text).map(|known| known.block.id);
+    let mut added = 0_u32;
+    let mut frame: Vec<&Known> = Vec::new();
+    for known in blocks.iter().filter(|known| known.block.is_element) {
+        let id = known.block.id;
+        if known.taken {
+            let at_edge = begin.is_some_and(|begin| id < begin) || end.is_some_and(|end| id > end);
+            if at_edge && known.is_frame(evidence.pages()) {
+                frame.push(known);
+            }
+        } else if known.is_content() && known.place.taken >= TAKEN || known.is_title() && id < first {
+            take(page, &mut chosen.selection, id);
+            added += 1;
+        }
+    }
+    let frame_words: u32 = frame.iter().map(|known| known.block.amount.words).sum();
+    if f64::from(frame_words) > DROPPED * f64::from(chosen.selection.words) {
+        frame.clear();
+    }
+    frame.iter().for_each(|known| chosen.selection.drop[known.block.id as usize] = true);
+    let dropped = frame.len() as u32;
+    if added + dropped == 0 {
+        return (chosen, None);
+    }
+    let pages = evidence.pages();
+    chosen.reason =
+        format!("{}; {added} blocks added and {dropped} dropped by {pages} pages of the site", chosen.reason);
+    let Selection { roots, drop, .. } = chosen.selection;
+    chosen.selection = Selection::new(page, roots, drop);
+    (chosen, Some(BySite { pages, added, dropped, rebuilt: false }))
+}
+
+/// By node: the selection takes it.
+fn taken(page: &Page<'_>, selection: &Selection) -> Vec<bool> {
+    let mut taken = vec![false; page.dom.len() as usize];
+    for root in &selection.roots {
+        let mut id = *root;
+        while id < page.dom.end(*root) {
+            if selection.drop[id as usize] {
+                id = page.dom.end(id);
+            } else {
+                taken[id as usize] = true;
+                id += 1;
+            }
+        }
+    }
+    taken
+}
+
+/// Takes a block into a selection: as a root of its own, or out of a subtree of a root that is left out.
+fn take(page: &Page<'_>, selection: &mut Selection, id: u32) {
+    let dom = &page.dom;
+    let next = selection.roots.partition_point(|root| *root <= id);
+    let around = next.checked_sub(1).map(|at| selection.roots[at]).filter(|root| id < dom.end(*root));
+    if let Some(root) = around {
+        // what stands beside the block in what was left out stays out
+        let mut above: Vec<u32> = dom.ancestors(id).take_while(|up| *up >= root).collect();
+        above.reverse();
+        for up in above {
+            if std::mem::take(&mut selection.drop[up as usize]) {
+                dom.children(up).for_each(|child| selection.drop[child as usize] = true);
+            }
+        }
+    } else {
+        selection.roots.insert(next, id);
+    }
+    selection.drop[id as usize..dom.end(id) as usize].fill(false);
+}

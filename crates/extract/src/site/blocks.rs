@@ -1,0 +1,146 @@
+//! The blocks of a page as the evidence of its site counts them: each with its place in the tree and its text, as hashes.
+
+use crate::{
+    dom::{NONE, Tag},
+    page::{Amount, Page},
+    text,
+};
+use html5ever::local_name;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Visible text that no other block parts: a block element without a block inside, or text beside blocks in an element.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SiteBlock {
+    /// The element, or the first node of the text.
+    pub(super) id: u32,
+    /// One past its last node.
+    pub(super) end: u32,
+    /// An element, which can be taken or left out.
+    pub(super) is_element: bool,
+    /// Hash of the tags and first classes from the body down. Further classes often name the page (`category-news`).
+    pub(super) path: u64,
+    /// Hash of the text in lower case, digits masked.
+    pub(super) text: u64,
+    /// Visible text.
+    pub(super) amount: Amount,
+    /// A heading of the first or second level, which may be the title.
+    pub(super) may_be_title: bool,
+}
+
+/// Returns the blocks of a page, in document order.
+pub(super) fn of(page: &Page<'_>) -> Vec<SiteBlock> {
+    let dom = &page.dom;
+    let (body, end) = (page.body, dom.end(page.body));
+    let holds_block = holders(page);
+    let mut paths = vec![0_u64; (end - body) as usize];
+    let mut out = Vec::new();
+    let mut run = Run::default();
+    let mut id = body;
+    while id < end && !page.budget.is_over() {
+        let tag = dom.tag(id);
+        if !page.is_visible(id) {
+            id = dom.end(id);
+            continue;
+        }
+        let parent = dom.parent(id);
+        let at_body = id == body || parent == NONE;
+        let above = if at_body { 0 } else { paths[(parent - body) as usize] };
+        let holds = holds_block[(id - body) as usize];
+        if !holds && !tag.is_block() && !at_body {
+            // text and inline elements beside blocks
+            if run.parent != parent {
+                out.extend(run.close(page));
+                run = Run { parent, path: mix(above, BESIDE), ..Run::default() };
+            }
+            run.nodes.push(id);
+            id = dom.end(id);
+            continue;
+        }
+        out.extend(run.close(page));
+        let path = if at_body { 0 } else { mix(above, step(page, id)) };
+        paths[(id - body) as usize] = path;
+        let amount = page.amount(id);
+        if !holds && amount.words > 0 {
+            out.push(SiteBlock {
+                id,
+                end: dom.end(id),
+                is_element: true,
+                path,
+                text: masked(&text::fold_lower(&page.visible_text(id))),
+                amount,
+                may_be_title: matches!(tag, Tag::H1 | Tag::H2),
+            });
+        }
+        id = if holds || at_body { id + 1 } else { dom.end(id) };
+    }
+    out.extend(run.close(page));
+    out
+}
+
+/// A step of the path to text beside blocks.
+const BESIDE: u64 = 1;
+
+/// Text and inline elements in an element that holds blocks as well, up to the next block.
+#[derive(Default)]
+struct Run {
+    parent: u32,
+    path: u64,
+    nodes: Vec<u32>,
+}
+
+impl Run {
+    /// Ends the run; returns it if it has words.
+    fn close(&mut self, page: &Page<'_>) -> Option<SiteBlock> {
+        let Self { path, nodes, .. } = std::mem::take(self);
+        let (first, last) = (*nodes.first()?, *nodes.last()?);
+        let end = page.dom.end(last);
+        let amount = page.amount_in(first..end);
+        if amount.words == 0 {
+            return None;
+        }
+        let text: String = nodes.iter().flat_map(|node| [page.visible_text(*node), " ".to_owned()]).collect();
+        let text = masked(&text::fold_lower(&text));
+        Some(SiteBlock { id: first, end, is_element: false, path, text, amount, may_be_title: false })
+    }
+}
+
+/// By node of the body: it holds a block with text.
+fn holders(page: &Page<'_>) -> Vec<bool> {
+    let dom = &page.dom;
+    let body = page.body;
+    let mut holds = vec![false; (dom.end(body) - body) as usize];
+    for id in (body + 1..dom.end(body)).rev() {
+        let is_block = dom.tag(id).is_block() && page.is_visible(id) && page.amount(id).words > 0;
+        if is_block || holds[(id - body) as usize] {
+            holds[(dom.parent(id) - body) as usize] = true;
+        }
+    }
+    holds
+}
+
+/// Returns the hash of an element's tag and first class.
+fn step(page: &Page<'_>, id: u32) -> u64 {
+    let tag = xxh3_64(page.dom.name(id).as_bytes());
+    let class = page.dom.attr(id, &local_name!("class")).unwrap_or_default();
+    class.split_ascii_whitespace().next().map_or(tag, |class| mix(tag, masked(class)))
+}
+
+/// Returns the hash of a text, each run of digits as one.
+fn masked(text: &str) -> u64 {
+    if !text.contains(char::is_numeric) {
+        return xxh3_64(text.as_bytes());
+    }
+    let mut masked = String::with_capacity(text.len());
+    for c in text.chars() {
+        let c = if c.is_numeric() { '0' } else { c };
+        if !(c == '0' && masked.ends_with('0')) {
+            masked.push(c);
+        }
+    }
+    xxh3_64(masked.as_bytes())
+}
+
+/// Mixes two hashes; the order counts.
+pub(super) const fn mix(a: u64, b: u64) -> u64 {
+    (a.rotate_left(23) ^ b).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}

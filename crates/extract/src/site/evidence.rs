@@ -1,0 +1,281 @@
+//! The counts of a host.
+
+use super::blocks::{SiteBlock, mix};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Distinct texts that are counted of a host at a time: what a hash table of 2^16 slots takes, 1.6 MB.
+const MAX_TEXTS: usize = 7 << 13;
+/// Distinct places that are counted of a host: those of its templates come with its first pages.
+const MAX_PATHS: usize = 7 << 9;
+/// Pages of a place from which on it says something.
+const MIN_PAGES: u32 = 5;
+/// A text is a page's own if it stands on no more than one of so many pages of its place, or on one page.
+const PAGES_OF_OWN: u32 = 20;
+
+/// A block of a page that was extracted, for the evidence of its site.
+#[derive(Clone, Copy, Debug)]
+pub struct CountedBlock {
+    pub(super) path: u64,
+    pub(super) text: u64,
+    pub(super) words: u32,
+    pub(super) chars: u32,
+    pub(super) link_chars: u32,
+    /// The extraction took it.
+    pub(super) taken: bool,
+}
+
+/// Counts of the blocks of one host's pages by their place: the path of tags and classes to a block in the tree.
+///
+/// [Observe](Self::observe) every page, [settle](Self::settle), then extract the pages
+/// [by it](crate::PageExtractor::extract_by_site). Pages may come in any order, and two states may be [merged](Self::merge).
+/// **Memory is bounded**: 57,344 distinct texts and 3,584 places are counted exactly, in less than 2 MB; beyond that the texts of
+/// one page are forgotten, and texts of places that came late say nothing.
+#[derive(Clone, Debug, Default)]
+pub struct SiteEvidence {
+    pages: u32,
+    paths: FxHashMap<u64, PathCounts>,
+    texts: FxHashMap<u64, TextCounts>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct PathCounts {
+    /// Pages that have blocks there, and those that have one block there.
+    pages: u32,
+    once: u32,
+    /// Words, and those that the extraction took.
+    words: u64,
+    taken: u64,
+    chars: u64,
+    link_chars: u64,
+    /// Words of texts that are a page's own.
+    own: u64,
+    /// Of them, those of texts that were forgotten.
+    forgotten: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct TextCounts {
+    path: u64,
+    pages: u32,
+    words: u32,
+}
+
+/// Counts of the place of a block, as shares from 0 to 1.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    /// Pages that have blocks there.
+    pub(super) pages: u32,
+    /// Share of the words that stand in texts of one page.
+    pub(super) own: f64,
+    /// Share of the words that the extraction took.
+    pub(super) taken: f64,
+    /// Share of the characters inside links.
+    pub(super) links: f64,
+    /// Share of the pages that have one block there.
+    pub(super) once: f64,
+    /// Pages that have the block's text there.
+    pub(super) pages_with_text: u32,
+}
+
+impl Place {
+    /// Returns true if the block's text is the page's own.
+    pub(super) fn is_own(&self) -> bool {
+        is_own(self.pages_with_text, self.pages)
+    }
+
+    /// Share of the pages of the place that have the block's text.
+    pub(super) fn repeated(&self) -> f64 {
+        f64::from(self.pages_with_text) / f64::from(self.pages)
+    }
+}
+
+fn is_own(pages_with_text: u32, pages: u32) -> bool {
+    pages_with_text <= (pages / PAGES_OF_OWN).max(1)
+}
+
+impl SiteEvidence {
+    /// Pages that were counted.
+    #[must_use]
+    pub const fn pages(&self) -> u32 {
+        self.pages
+    }
+
+    /// Counts a page.
+    pub fn observe(&mut self, blocks: &[CountedBlock]) {
+        self.pages = self.pages.saturating_add(1);
+        let mut blocks_at: FxHashMap<u64, u32> = FxHashMap::default();
+        let mut seen: FxHashSet<u64> = FxHashSet::default();
+        for block in blocks {
+            if self.paths.len() >= MAX_PATHS && !self.paths.contains_key(&block.path) {
+                continue;
+            }
+            *blocks_at.entry(block.path).or_default() += 1;
+            let path = self.paths.entry(block.path).or_default();
+            path.words += u64::from(block.words);
+            path.taken += if block.taken { u64::from(block.words) } else { 0 };
+            path.chars += u64::from(block.chars);
+            path.link_chars += u64::from(block.link_chars);
+            let key = mix(block.path, block.text);
+            if seen.insert(key) {
+                self.make_room(key);
+                let new = TextCounts { path: block.path, pages: 0, words: block.words };
+                self.texts.entry(key).or_insert(new).pages += 1;
+            }
+        }
+        for (path, blocks) in blocks_at {
+            if let Some(path) = self.paths.get_mut(&path) {
+                path.pages += 1;
+                path.once += u32::from(blocks == 1);
+            }
+        }
+    }
+
+    /// Adds the counts of another state, for example of another part of the pages.
+    pub fn merge(&mut self, other: &Self) {
+        self.pages = self.pages.saturating_add(other.pages);
+        for (hash, more) in &other.paths {
+            if self.paths.len() >= MAX_PATHS && !self.paths.contains_key(hash) {
+                continue;
+            }
+            let path = self.paths.entry(*hash).or_default();
+            path.pages += more.pages;
+            path.once += more.once;
+            path.words += more.words;
+            path.taken += more.taken;
+            path.chars += more.chars;
+            path.link_chars += more.link_chars;
+            path.forgotten += more.forgotten;
+        }
+        for (key, more) in &other.texts {
+            self.make_room(*key);
+            let text = self.texts.entry(*key).or_insert(TextCounts { pages: 0, ..*more });
+            text.pages += more.pages;
+        }
+    }
+
+    /// Makes room for a text if the table is full: texts of one page go, or else those of two, and so on.
+    fn make_room(&mut self, key: u64) {
+        if self.texts.len() < MAX_TEXTS || self.texts.contains_key(&key) {
+            return;
+        }
+        let (texts, paths) = (&mut self.texts, &mut self.paths);
+        for least in 1.. {
+            texts.retain(|_, text| {
+                let stays = text.pages > least;
+                if !stays && let Some(path) = paths.get_mut(&text.path) {
+                    path.forgotten += u64::from(text.words) * u64::from(text.pages);
+                }
+                stays
+            });
+            if texts.len() < MAX_TEXTS {
+                break;
+            }
+        }
+        // removed entries keep their slots, and a table that fills up with them grows
+        texts.shrink_to_fit();
+    }
+
+    /// Finds how much of each place is a page's own, when pages have been counted.
+    pub fn settle(&mut self) {
+        self.paths.values_mut().for_each(|path| path.own = path.forgotten);
+        for text in self.texts.values() {
+            if let Some(path) = self.paths.get_mut(&text.path)
+                && is_own(text.pages, path.pages)
+            {
+                path.own += u64::from(text.words) * u64::from(text.pages);
+            }
+        }
+    }
+
+    /// Returns what is known of a block's place; `None` where fewer than [`MIN_PAGES`] pages have one there.
+    pub(super) fn place(&self, block: &SiteBlock) -> Option<Place> {
+        let path = self.paths.get(&block.path).filter(|path| path.pages >= MIN_PAGES)?;
+        let share = |part: u64, of: u64| if of == 0 { 0.0 } else { part as f64 / of as f64 };
+        Some(Place {
+            pages: path.pages,
+            own: share(path.own, path.words),
+            taken: share(path.taken, path.words),
+            links: share(path.link_chars, path.chars),
+            once: f64::from(path.once) / f64::from(path.pages),
+            pages_with_text: self.texts.get(&mix(block.path, block.text)).map_or(0, |text| text.pages),
+        })
+    }
+
+    /// Bytes in memory, about.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let text = size_of::<(u64, TextCounts)>() + 1;
+        let path = size_of::<(u64, PathCounts)>() + 1;
+        self.texts.capacity() * text + self.paths.capacity() * path
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page(n: u64) -> Vec<CountedBlock> {
+        let block =
+            |path, text, taken| CountedBlock { path, text, words: 10, chars: 50, link_chars: 0, taken };
+        let mut page = vec![block(1, 7, false), block(2, 1_000 + n, n.is_multiple_of(2))];
+        page.extend((0..n % 3).map(|k| block(3, 10_000 + 10 * n + k, true)));
+        page
+    }
+
+    fn place(evidence: &SiteEvidence, path: u64, text: u64) -> Option<Place> {
+        evidence.place(&SiteBlock {
+            id: 0,
+            end: 1,
+            is_element: true,
+            path,
+            text,
+            amount: crate::page::Amount::default(),
+            may_be_title: false,
+        })
+    }
+
+    #[test]
+    fn a_place_is_told_from_another_by_what_varies_there() {
+        let mut evidence = SiteEvidence::default();
+        (0..4).for_each(|n| evidence.observe(&page(n)));
+        evidence.settle();
+        assert!(place(&evidence, 1, 7).is_none(), "four pages say nothing");
+        (4..40).for_each(|n| evidence.observe(&page(n)));
+        evidence.settle();
+        let frame = place(&evidence, 1, 7).unwrap();
+        assert!(frame.own == 0.0 && frame.taken == 0.0 && frame.repeated() == 1.0 && !frame.is_own());
+        let content = place(&evidence, 2, 1_003).unwrap();
+        assert!(content.own == 1.0 && content.taken == 0.5 && content.once == 1.0 && content.is_own());
+        assert!(place(&evidence, 3, 1).unwrap().once < 1.0);
+    }
+
+    #[test]
+    fn order_and_parts_do_not_matter() {
+        let (mut forth, mut back, mut half) =
+            (SiteEvidence::default(), SiteEvidence::default(), SiteEvidence::default());
+        (0..50).for_each(|n| forth.observe(&page(n)));
+        (10..50).rev().for_each(|n| back.observe(&page(n)));
+        (0..10).for_each(|n| half.observe(&page(n)));
+        back.merge(&half);
+        forth.settle();
+        back.settle();
+        for (path, text) in [(1, 7), (2, 1_003), (3, 10_020)] {
+            let [a, b] = [&forth, &back].map(|evidence| format!("{:?}", place(evidence, path, text)));
+            assert_eq!(a, b);
+        }
+    }
+
+    #[test]
+    fn memory_is_bounded_and_what_repeats_is_not_forgotten() {
+        let mut evidence = SiteEvidence::default();
+        let block = |path, text| CountedBlock { path, text, words: 3, chars: 20, link_chars: 0, taken: true };
+        for n in 0..2_000_u64 {
+            let own = (0..100).map(|k| block(5 + k % 2 * n, 1_000 * n + k));
+            evidence.observe(&own.chain([block(1, 7)]).collect::<Vec<_>>());
+        }
+        evidence.settle();
+        assert!(evidence.bytes() < 2_000_000, "{}", evidence.bytes());
+        assert_eq!(place(&evidence, 1, 7).unwrap().pages_with_text, 2_000);
+        assert!(place(&evidence, 5, 1).unwrap().own > 0.99, "forgotten texts were a page's own");
+    }
+}

@@ -1,0 +1,160 @@
+//! Extraction by what the other pages of the site say of its templates.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
+
+use crawl_extract::{Format, Input, Options, PageExtractor, SiteEvidence};
+use crawl_model::{BySite, Extraction, Extractor};
+use proptest::prelude::*;
+use url::Url;
+
+/// The text of the main element on every page of the site.
+const NOTICE: &str = "<p>The harbour office is open on weekdays from nine to four, and on Saturdays until noon. Berths are given out in the \
+    order in which boats arrive, dues are paid on the day, and whoever leaves before seven puts them into the box at the gate.</p>\
+    <p>Dogs are kept on a lead, fires are lit on the beach alone, and the crane is moved by the harbour master, nobody else.</p>";
+
+fn extractor() -> PageExtractor {
+    PageExtractor::new(Options { format: Format::Text, ..Options::default() }).unwrap()
+}
+
+/// Words of a page's own, digits spelled since they are masked.
+fn own(n: usize) -> String {
+    let name = |n: usize| -> String { n.to_string().bytes().map(|b| char::from(b - b'0' + b'a')).collect() };
+    let word = |k: usize| format!("{}{}", ["kelp", "tern", "mast", "rope", "buoy"][k % 5], name(n * 31 + k));
+    let sentence = |from: usize| (from..from + 12).map(word).collect::<Vec<_>>().join(" ");
+    format!("<p>{}.</p><p>{}.</p><p>{}.</p>", sentence(0), sentence(12), sentence(24))
+}
+
+/// A site whose content stands in an element that calls itself something else.
+fn misleading(open: &str, close: &str, pages: usize) -> Vec<String> {
+    let page = |n: usize| {
+        format!(
+            "<html><body><nav><a href=/>Home</a> <a href=/news>News</a></nav><main>{NOTICE}</main>{open}{}{close}\
+             <footer>Harbour of Aldermere</footer></body></html>",
+            own(n)
+        )
+    };
+    (0..pages).map(page).collect()
+}
+
+fn url(n: usize) -> Url {
+    Url::parse(&format!("https://harbour.example/log/{n}")).unwrap()
+}
+
+fn evidence(extractor: &PageExtractor, pages: impl IntoIterator<Item = (usize, String)>) -> SiteEvidence {
+    let mut evidence = SiteEvidence::default();
+    for (n, page) in pages {
+        let input = Input { bytes: page.as_bytes(), url: Some(&url(n)), content_type: Some("text/html") };
+        evidence.observe(&extractor.count_blocks(&input));
+    }
+    evidence.settle();
+    evidence
+}
+
+fn by_site(pages: &[String]) -> Vec<(Extraction, Extraction)> {
+    let extractor = extractor();
+    let evidence = evidence(&extractor, pages.iter().cloned().enumerate());
+    let extracted = |(n, page): (usize, &String)| {
+        let url = url(n);
+        let input = Input { bytes: page.as_bytes(), url: Some(&url), content_type: Some("text/html") };
+        (extractor.extract(&input), extractor.extract_by_site(&input, &evidence))
+    };
+    pages.iter().enumerate().map(extracted).collect()
+}
+
+/// The first word of a page's own text.
+fn first_word(n: usize) -> String {
+    own(n).trim_start_matches("<p>").split([' ', '<']).next().unwrap().to_owned()
+}
+
+#[test]
+fn content_that_the_rules_miss_on_a_whole_site_is_taken() {
+    for (open, close) in [
+        ("<aside class=sidebar>", "</aside>"),
+        ("<footer class=site-footer>", "</footer>"),
+        ("<div class=related-posts>", "</div>"),
+    ] {
+        for (n, (alone, mended)) in by_site(&misleading(open, close, 12)).iter().enumerate() {
+            assert!(!alone.content.contains(&first_word(n)), "{open} is read: this test needs another name");
+            assert!(mended.content.contains(&first_word(n)), "{open}: {}", mended.content);
+            assert!(!mended.content.contains("harbour office"), "{open}: {}", mended.content);
+            assert_eq!(mended.extractor, Extractor::SiteTemplate);
+            let by_site = BySite { pages: 12, rebuilt: true, ..BySite::default() };
+            assert_eq!(mended.metadata.by_site, Some(by_site));
+            assert!(mended.reason.contains("12 pages of the site"), "{}", mended.reason);
+        }
+    }
+}
+
+/// Posts of a forum: text and lines beside a quote.
+#[test]
+fn text_beside_a_quote_counts() {
+    let page = |n: usize| {
+        let own = own(n).replace("<p>", "").replace("</p>", "<br>");
+        format!(
+            "<html><body><main>{NOTICE}</main><aside class=sidebar>{own}<blockquote>A quote of another post</blockquote></aside>\
+             <footer>Harbour of Aldermere</footer></body></html>"
+        )
+    };
+    for (n, (alone, mended)) in by_site(&(0..12).map(page).collect::<Vec<_>>()).iter().enumerate() {
+        assert!(!alone.content.contains(&first_word(n)), "{}", alone.content);
+        assert!(mended.content.contains(&first_word(n)), "{}", mended.content);
+        assert_eq!(mended.extractor, Extractor::SiteTemplate);
+    }
+}
+
+#[test]
+fn fewer_than_five_pages_change_nothing() {
+    for (alone, mended) in by_site(&misleading("<aside class=sidebar>", "</aside>", 4)) {
+        assert_eq!((alone.content, alone.extractor), (mended.content, mended.extractor));
+        assert_eq!(mended.metadata.by_site, None);
+    }
+}
+
+#[test]
+fn a_site_that_is_read_well_stays_as_it_is() {
+    let page =
+        |n| format!("<body><nav><a href=/>Home</a></nav><article>{}</article><footer>F</footer>", own(n));
+    for (alone, mended) in by_site(&(0..12).map(page).collect::<Vec<_>>()) {
+        assert_eq!((alone.content, alone.extractor), (mended.content, mended.extractor));
+    }
+}
+
+/// A heading above the container of the text, and a paragraph in a box that the rules leave out on some pages.
+#[test]
+fn titles_and_missing_paragraphs_are_added_and_notices_are_dropped() {
+    let page = |n: usize| {
+        let title = first_word(n);
+        format!(
+            "<body><div class=top><h1 class=name>Log of {title}</h1></div>\
+             <article class=entry>{}<p class=note>This log is kept by the harbour master, and by nobody else.</p></article>",
+            own(n)
+        )
+    };
+    for (n, (alone, mended)) in by_site(&(0..12).map(page).collect::<Vec<_>>()).iter().enumerate() {
+        let title = format!("Log of {}", first_word(n));
+        assert!(!alone.content.contains(&title) && alone.content.contains("kept by"), "{}", alone.content);
+        assert!(mended.content.starts_with(&title), "{}", mended.content);
+        assert!(!mended.content.contains("kept by"), "{}", mended.content);
+        let by_site = mended.metadata.by_site.unwrap();
+        assert_eq!((by_site.added, by_site.dropped, by_site.rebuilt), (1, 1, false));
+        assert_eq!(mended.extractor, alone.extractor);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 16, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// The order of the pages does not matter.
+    #[test]
+    fn pages_may_come_in_any_order(order in Just((0..12_usize).collect::<Vec<_>>()).prop_shuffle()) {
+        let (extractor, pages) = (extractor(), misleading("<aside class=sidebar>", "</aside>", 12));
+        let shuffled = evidence(&extractor, order.into_iter().map(|n| (n, pages[n].clone())));
+        let sorted = evidence(&extractor, pages.iter().cloned().enumerate());
+        for (n, page) in pages.iter().enumerate() {
+            let url = url(n);
+            let input = Input { bytes: page.as_bytes(), url: Some(&url), content_type: Some("text/html") };
+            let [a, b] = [&shuffled, &sorted].map(|evidence| extractor.extract_by_site(&input, evidence));
+            prop_assert_eq!(a.content, b.content);
+        }
+    }
+}
