@@ -73,7 +73,9 @@ fn by_url(records: &[Value]) -> BTreeMap<String, &Value> {
 }
 
 fn replay(sandbox: &Sandbox, flags: &[&str]) -> Vec<Value> {
-    run(sandbox.bare().args(["replay", "warc", "-O", "again.jsonl"]).args(flags)).expect(0);
+    let mut replay = sandbox.bare();
+    replay.args(["replay", "warc", "-O", "again.jsonl"]).args(flags).env("CRAWL_DEDUP_RELEASE", "settled");
+    run(&mut replay).expect(0);
     sandbox.records("again.jsonl")
 }
 
@@ -83,7 +85,7 @@ fn a_crawl_is_archived_and_replayed_to_the_same_records() {
     let mut command =
         sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl", "--warc", "warc", "--depth", "6"]);
     command.env("CRAWL_CRAWL_SOFT404", "true").env("CRAWL_CRAWL_AI_OPTOUT_FILES", "true");
-    run(&mut command).expect(0);
+    run(command.env("CRAWL_DEDUP_RELEASE", "settled")).expect(0);
     let records = archived(&sandbox);
     let answers = answers(&records);
     let asked: BTreeSet<String> =
@@ -102,7 +104,7 @@ fn a_crawl_is_archived_and_replayed_to_the_same_records() {
     let mut command =
         sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl", "--warc", "warc", "--depth", "6", "--fresh"]);
     command.env("CRAWL_CRAWL_SOFT404", "true").env("CRAWL_CRAWL_AI_OPTOUT_FILES", "true");
-    run(&mut command).expect(0);
+    run(command.env("CRAWL_DEDUP_RELEASE", "settled")).expect(0);
     let crawled = sandbox.records("out.jsonl");
     assert_eq!(by_url(&replay(&sandbox, &[])), by_url(&crawled));
     // what is configured now holds

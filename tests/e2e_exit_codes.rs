@@ -297,12 +297,17 @@ fn interrupted_is_130_and_the_same_command_goes_on() {
 fn held_pages_of_an_interrupted_run_count_for_the_limit() {
     let tree = Tree { delay: Duration::from_millis(20), ..Tree::of(60) };
     let (server, sandbox) = (Server::start(0, tree.handler()).unwrap(), Sandbox::new());
-    let running = Run::start(&mut sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl"]));
+    let crawl = |flags: &[&str]| {
+        let mut crawl = sandbox.crawl(&[server.url("/")], flags);
+        crawl.env("CRAWL_DEDUP_RELEASE", "settled");
+        crawl
+    };
+    let running = Run::start(&mut crawl(&["-O", "out.jsonl"]));
     assert!(server.wait(PATIENCE, |requests| requests.len() > 10), "{}", running.stderr_so_far());
     running.signal("INT");
     running.wait().expect(130);
     assert!(sandbox.records("out.jsonl").is_empty(), "all are held: their host is not settled");
-    run(&mut sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl", "--limit", "40"])).expect(5);
+    run(&mut crawl(&["-O", "out.jsonl", "--limit", "40"])).expect(5);
     assert_eq!(sandbox.records("out.jsonl").len(), 40);
     assert!(server.targets().len() < 50, "fewer than 40 were fetched: {}", server.targets().len());
 }

@@ -271,11 +271,7 @@ fn content_is_before_the_site_is_known_and_text_after() {
     assert_eq!(boilerplate["status"], "applied");
     assert!(boilerplate["blocksRemoved"].as_u64().unwrap() >= 1, "{boilerplate}");
     assert!(boilerplate["bytesRemoved"].as_u64().unwrap() >= strip.len() as u64, "{boilerplate}");
-    assert_eq!(
-        boilerplate["pages"].as_u64().unwrap(),
-        crawl.records.len() as u64,
-        "all pages of the site were counted"
-    );
+    assert!(boilerplate["pages"].as_u64().unwrap() >= 5, "min_pages were counted: {boilerplate}");
 }
 
 #[test]

@@ -111,7 +111,7 @@ fn counts_are_shown_to_prometheus() {
     let door = Door::default();
     let (server, sandbox) = (Server::start(0, behind(&door)).unwrap(), Sandbox::new());
     let flags = ["-O", "out.jsonl", "--metrics-listen", "127.0.0.1:0", "--metrics-textfile", "crawl.prom"];
-    let crawl = Run::start(&mut sandbox.crawl(&[server.url("/")], &flags));
+    let crawl = Run::start(sandbox.crawl(&[server.url("/")], &flags).env("CRAWL_DEDUP_RELEASE", "settled"));
     let said = || crawl.stderr_so_far();
     eventually("the address is told", || said().contains("/metrics"));
     let text = said();
@@ -164,7 +164,8 @@ fn status(sandbox: &Sandbox, more: &[&str]) -> String {
 fn the_status_is_told_while_a_run_is_on_and_after_it() {
     let door = Door::default();
     let (server, sandbox) = (Server::start(0, behind(&door)).unwrap(), Sandbox::new());
-    let crawl = Run::start(&mut sandbox.crawl(&[server.url("/"), server.url("/gone")], &["-O", "out.jsonl"]));
+    let mut settled = sandbox.crawl(&[server.url("/"), server.url("/gone")], &["-O", "out.jsonl"]);
+    let crawl = Run::start(settled.env("CRAWL_DEDUP_RELEASE", "settled"));
     let seen = || serde_json::from_str::<Value>(&status(&sandbox, &["--json"])).unwrap();
     let asked = || run(sandbox.bare().args(["status", "--state-dir", "state"]));
     eventually("there is a state", || asked().code() == 0);
@@ -178,6 +179,7 @@ fn the_status_is_told_while_a_run_is_on_and_after_it() {
     assert_eq!(now["hosts"][0]["host"], server.address().to_string());
     let words = status(&sandbox, &[]);
     assert!(words.contains("running: process") && words.contains("63 held"), "{words}");
+    assert!(words.contains("(held: its next pages may change their text)"), "{words}");
     door.open();
     crawl.wait().expect(0);
     let after = seen();

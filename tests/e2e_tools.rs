@@ -146,6 +146,51 @@ fn extract_keeps_ids_and_order_of_lines() {
     assert!(records[4]["text"].as_str().unwrap().contains("Grüße"), "{}", records[4]);
 }
 
+/// Pages whose title stands above the container of their text: their site knows it as a title. From a file and from standard input.
+#[test]
+fn extract_by_site_uses_the_other_pages() {
+    let sandbox = Sandbox::new();
+    let words =
+        |n: usize| "abcdefghijkl".chars().map(|c| format!("{c}{}", "mnopqrstuvwx".repeat(n + 1))).collect();
+    let rows = (0..12).map(|n| {
+        let words: Vec<String> = words(n);
+        let text = words.join(" ");
+        let html = format!(
+            "<body><div><h1 class=name>Log {}</h1></div><article class=entry><p>{text}, {text}.</p><p>{text}; {text}.</p></article>",
+            words[0]
+        );
+        json!({"id": n, "url": format!("https://h.example/{n}"), "html": html}).to_string() + "\n"
+    });
+    let input: String = rows.collect();
+    sandbox.write("in.jsonl", &input);
+    let extract = |flags: &[&str]| {
+        run(sandbox.bare().args(["extract", "--jsonl", "--format", "text", "in.jsonl"]).args(flags))
+            .expect(0)
+            .stdout
+    };
+    let alone = lines(&extract(&[]));
+    let by_site = extract(&["--by-site"]);
+    for (alone, mended) in alone.iter().zip(lines(&by_site)) {
+        assert!(!alone["text"].as_str().unwrap().contains("Log "), "{alone}");
+        assert!(mended["text"].as_str().unwrap().starts_with("Log "), "{mended}");
+        assert_eq!(
+            mended["metadata"]["bySite"],
+            json!({"pages": 12, "added": 1, "dropped": 0, "rebuilt": false})
+        );
+    }
+    let mut piped = sandbox.bare();
+    piped
+        .args(["extract", "--jsonl", "--format", "text", "--by-site"])
+        .stdin(fs::File::open(sandbox.path("in.jsonl")).unwrap());
+    assert_eq!(run(&mut piped).expect(0).stdout, by_site);
+    // a pipe has a name and can be read once
+    let mut named = sandbox.bare();
+    named.args(["extract", "--jsonl", "--format", "text", "--by-site", "/dev/stdin"]);
+    assert_eq!(run(&mut sandbox.shell("cat in.jsonl | \"$@\"", &named)).expect(0).stdout, by_site);
+    run(sandbox.bare().args(["extract", "--by-site", "in.jsonl"])).expect(2);
+    run(sandbox.bare().args(["extract", "--jsonl", "--by-site", "--explain", "in.jsonl"])).expect(2);
+}
+
 #[test]
 fn extract_says_which_line_is_broken_and_goes_on_or_stops() {
     let sandbox = Sandbox::new();

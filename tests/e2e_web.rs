@@ -297,6 +297,8 @@ fn a_section_that_answers_otherwise_is_asked_by_itself() {
         let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());
         let mut command = sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl"]);
         command.env("CRAWL_CRAWL_SOFT404", "true").env("CRAWL_CRAWL_SOFT404_SECTIONS", sections);
+        // without delay all pages come before the answer
+        command.env("CRAWL_DEDUP_RELEASE", "settled");
         run(&mut command).expect(0);
         // the page that arrives first asks for its section, and that need not be the start page
         let asked =

@@ -2,6 +2,7 @@
 
 use super::{faults::Fault, rng::Rng, site::Site};
 use crawl::config::{self, Config, Emit, Limit, RecrawlMode, StrategyChoice};
+use crawl_dedup::Release;
 use std::{fmt, path::Path, sync::OnceLock, time::Duration};
 
 /// `settle_pages` beyond the pages of any host: fingerprints settle when a host is drained, so texts do not depend on the
@@ -91,6 +92,9 @@ impl Plan {
         config.dedup.enabled = rng.chance(85);
         config.dedup.min_pages = usize::try_from(rng.between(2, 6)).unwrap();
         config.dedup.settle_pages = self.settle_pages;
+        // texts are compared where fingerprints settle when a host is drained
+        let early = self.settle_pages != NEVER && Rng::new(self.seed, "release").chance(60);
+        config.dedup.release = if early { Release::Early } else { Release::Settled };
         config.dedup.shards = usize::try_from(rng.between(1, 3)).unwrap();
         config.near_duplicates.enabled = rng.chance(50);
         let channels = &mut config.channels;

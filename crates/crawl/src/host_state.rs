@@ -59,6 +59,12 @@ pub fn decode(bytes: &[u8]) -> Option<(Witness, bool, &[u8])> {
     Some((witness, rebuilt, fingerprint))
 }
 
+/// Returns true for a saved state whose fingerprint is settled.
+#[must_use]
+pub fn is_settled(bytes: Option<&[u8]>) -> bool {
+    bytes.and_then(decode).is_some_and(|(_, _, fingerprint)| !fingerprint.is_empty())
+}
+
 /// For the store, the state of a host that is not settled.
 ///
 /// # Errors

@@ -55,11 +55,14 @@ fn line(context: &Context, counts: &FrontierCounts, last: &mut (u64, tokio::time
     #[expect(clippy::cast_precision_loss, reason = "a rate for the eye")]
     let rate = (pages - last.0) as f64 / now.duration_since(last.1).as_secs_f64().max(0.001);
     *last = (pages, now);
+    let held = match counts.held {
+        0 => String::new(),
+        held => format!(", {held} held until more of their host is known"),
+    };
     format!(
-        "{} records, {rate:.1} pages/s, {} queued, {} held, {} hosts, {} errors, {} in",
+        "{} records, {rate:.1} pages/s, {} queued{held}, {} hosts, {} errors, {} in",
         stats.records.get(),
         counts.pending,
-        counts.held,
         stats.host_count(),
         stats.failed.get(),
         ByteSize(stats.wire_bytes.get()),

@@ -197,8 +197,8 @@ impl Shard {
         let stream = &mut state.stream;
         let read = stream.fingerprint().read(&text_of(page));
         let waits = !counted && stream.observe(&text_of(page), &read);
-        if !waits {
-            let cleaned = stream.judge(&text_of(page), &read);
+        if counted || !(waits || state.waits_for_probe(&context, page)) {
+            let cleaned = state.stream.judge(&text_of(page), &read);
             self.save_now_and_then(host)?;
             self.note_bytes(host);
             return Ok(Step::Send(cleaned, claim));
@@ -232,18 +232,51 @@ impl Shard {
 
     /// Lets go what has waited long enough.
     async fn release_due(&mut self, host: &HostKey) -> Result<(), StageError> {
-        let stream = &mut self.host(host)?.stream;
-        let settled = stream.fingerprint().state().is_settled();
-        let due = stream.due();
-        self.release(host, settled, &due).await
+        // a page that failed may have dropped the state
+        self.host(host)?;
+        let settled = self.is_settled(host)?;
+        let chosen = self.choose_early(host)?;
+        self.release(host, settled, &chosen).await?;
+        let settled = self.is_settled(host)?;
+        let due = self.loaded(host)?.stream.due();
+        self.release(host, settled, &due).await?;
+        for order in self.loaded(host)?.stream.to_examine() {
+            self.examine(host, order).await?;
+        }
+        Ok(())
+    }
+
+    /// Lets a held page go if the next pages of its host are unlikely to change its judgement.
+    async fn examine(&mut self, host: &HostKey, order: i64) -> Result<(), StageError> {
+        let Some(held) = self.held_at(host, order)? else { return Ok(()) };
+        let text = text_of(&held.page);
+        let context = Arc::clone(&self.context);
+        let state = self.loaded(host)?;
+        let stream = &state.stream;
+        let work = || {
+            !state.waits_for_probe(&context, &held.page)
+                && stream.is_stable(&text, &stream.fingerprint().read(&text))
+        };
+        // a page that panics here fails where it is judged
+        if page_work::guarded(Stage::Dedup, &held.page.request, work).unwrap_or(true) {
+            let settled = self.is_settled(host)?;
+            self.loaded(host)?.stream.let_go(&order);
+            self.release(host, settled, &[]).await?;
+            self.let_go(host, held).await?;
+        }
+        Ok(())
+    }
+
+    /// Returns true if pages of a host that is in memory are judged.
+    fn is_settled(&mut self, host: &HostKey) -> Result<bool, StageError> {
+        Ok(self.loaded(host)?.stream.fingerprint().state().is_settled())
     }
 
     /// Lets held pages go, by their orders. A host that was not settled until now is saved first.
     async fn release(&mut self, host: &HostKey, was_settled: bool, due: &[i64]) -> Result<(), StageError> {
         let context = Arc::clone(&self.context);
-        let state = self.host(host)?;
         let mut due = due.to_vec();
-        if !was_settled && state.stream.fingerprint().state().is_settled() {
+        if !was_settled && self.is_settled(host)? {
             due = self.choose_fingerprint(host, due)?;
             save(&context, host, self.host(host)?)?;
         }

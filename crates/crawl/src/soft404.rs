@@ -26,6 +26,10 @@ const MANY: usize = 1_000_000;
 /// Pages of a section, after the first page of the host, from which on the section is asked for one that cannot exist: so
 /// the probes of a host are few beside its pages.
 const PAGES_BEFORE_ASKING: u32 = 10;
+/// Pages of the host after which a probe has had its turn: it is leased before the links of pages.
+const PAGES_FOR_AN_ANSWER: u32 = 5;
+/// Words from which on a page says too much for an error page.
+const WORDS_OF_A_PAGE: u32 = 200;
 /// Sections of a host whose pages are counted.
 const MAX_SECTIONS: usize = 64;
 
@@ -36,6 +40,9 @@ pub struct Witness {
     /// Pages that came, by the hash of the section; `None` once it has been asked.
     sections: FxHashMap<u64, Option<u32>>,
     asked: usize,
+    /// Pages that came since the last section was asked.
+    #[serde(default)]
+    since: u32,
     /// With the hash of the section that answered so.
     error_pages: Vec<(u64, ErrorPage)>,
     /// It was asked or has answered since it was saved.
@@ -65,6 +72,7 @@ impl Witness {
     /// Counts a page of a section; whether that section is to be asked now, which is then done.
     fn is_due(&mut self, url: &Url, most: usize) -> bool {
         let key = hash(section(url));
+        self.since = self.since.saturating_add(1);
         if self.asked >= most || (self.sections.len() >= MAX_SECTIONS && !self.sections.contains_key(&key)) {
             return false;
         }
@@ -77,13 +85,29 @@ impl Witness {
         due
     }
 
+    /// Returns true if a page may still turn out to be an error page: it is short, and its section will be asked or has not answered
+    /// yet. Up to `most` sections are asked.
+    #[must_use]
+    pub fn is_open(&self, page: &ExtractedPage, most: usize) -> bool {
+        self.may_be_error_page(&page.final_url, page.extraction.word_count, most)
+    }
+
+    fn may_be_error_page(&self, url: &Url, words: u32, most: usize) -> bool {
+        let open = match self.sections.get(&hash(section(url))) {
+            Some(None) => self.since < PAGES_FOR_AN_ANSWER,
+            Some(Some(_)) => self.asked < most,
+            None => false,
+        };
+        open && words < WORDS_OF_A_PAGE
+    }
+
     /// Whether there is something to save that was not saved; from now on there is not.
     pub fn take_news(&mut self) -> bool {
         std::mem::take(&mut self.news)
     }
 
     fn note_asked(&mut self, section: u64) {
-        self.news = true;
+        (self.news, self.since) = (true, 0);
         if self.sections.insert(section, None) != Some(None) {
             self.asked += 1;
         }
@@ -210,6 +234,24 @@ mod tests {
         let mut ask =
             |section: &str| (0..30).filter(|n| witness.is_due(&url(&format!("/{section}/{n}")), 3)).count();
         assert_eq!([ask("shop"), ask("wiki")], [1, 0], "three probes and no more");
+    }
+
+    #[test]
+    fn a_short_page_waits_for_the_answer_of_its_section() {
+        let (mut witness, most) = (Witness::default(), 3);
+        let open = |witness: &Witness, path: &str, words| witness.may_be_error_page(&url(path), words, most);
+        witness.is_due(&url("/"), most);
+        assert!(open(&witness, "/", 20) && !open(&witness, "/", 500), "asked, and not answered yet");
+        for n in 1..=9 {
+            assert!(!witness.is_due(&url(&format!("/shop/{n}")), most));
+            assert!(open(&witness, "/shop/1", 20), "{n} pages: it will be asked");
+        }
+        assert!(!open(&witness, "/", 20), "its probe has had its turn");
+        assert!(witness.is_due(&url("/shop/10"), most));
+        assert!(open(&witness, "/shop/1", 20));
+        (0..PAGES_FOR_AN_ANSWER).for_each(|n| assert!(!witness.is_due(&url(&format!("/shop/1{n}")), most)));
+        assert!(!open(&witness, "/shop/1", 20));
+        assert!(!witness.may_be_error_page(&url("/wiki/1"), 20, 0), "no section is asked");
     }
 
     #[test]

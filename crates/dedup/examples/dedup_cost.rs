@@ -1,4 +1,4 @@
-//! What a host costs in a stream: `cargo run --release -p crawl-dedup --example dedup_cost [PAGES] [exact|site]`.
+//! Measures the cost of a host in a stream: `cargo run --release -p crawl-dedup --example dedup_cost [PAGES] [exact|site] [early|settled]`.
 //!
 //! Pages of about 8 KB with 40 blocks, eight of which stand on every page, in 400 sections that begin one after the other. Every page is
 //! observed, waits where it has to, and is cleaned, as in a crawl; for each tenth of the pages are printed the time, how
@@ -9,7 +9,9 @@
     reason = "it prints its figures, and ends where anything fails"
 )]
 
-use crawl_dedup::{Fingerprint, FingerprintSettings, HostStream, Mode, PageText, exact_hash};
+use crawl_dedup::{
+    Fingerprint, FingerprintSettings, HoldPolicy, HostStream, Mode, PageText, Release, exact_hash,
+};
 use std::{hint::black_box, time::Instant};
 
 const SETTLE_PAGES: u64 = 200;
@@ -19,8 +21,10 @@ fn main() {
     let mut args = std::env::args().skip(1);
     let pages: usize = args.next().map_or(10_000, |n| n.parse().unwrap());
     let mode = if args.next().as_deref() == Some("exact") { Mode::Exact } else { Mode::Site };
+    let release = if args.next().as_deref() == Some("settled") { Release::Settled } else { Release::Early };
+    let policy = HoldPolicy { release, settle_pages: SETTLE_PAGES };
     let fingerprint = Fingerprint::new(mode, FingerprintSettings::default());
-    let mut host: HostStream<usize> = HostStream::new(fingerprint, SETTLE_PAGES);
+    let mut host: HostStream<usize> = HostStream::new(fingerprint, policy);
     for tenth in 0..10 {
         let of_tenth = tenth * pages / 10..(tenth + 1) * pages / 10;
         let (mut most, mut removed, mut bytes, mut time) = (0, 0, 0, 0.0);
@@ -37,12 +41,18 @@ fn main() {
             }
             most = most.max(host.waiting());
             let due = host.due();
+            let to_examine = host.to_examine();
             time += started.elapsed().as_secs_f64();
-            for held in due {
-                let (url, content) = page(held, pages);
+            let held = due.into_iter().map(|n| (n, true)).chain(to_examine.into_iter().map(|n| (n, false)));
+            for (n, due) in held {
+                let (url, content) = page(n, pages);
                 let text = PageText { content: &content, url: &url, ..PageText::default() };
                 let started = Instant::now();
-                removed += black_box(host.judge(&text, &host.fingerprint().read(&text))).bytes_removed;
+                let read = host.fingerprint().read(&text);
+                if due || host.is_stable(&text, &read) {
+                    host.let_go(&n);
+                    removed += black_box(host.judge(&text, &read)).bytes_removed;
+                }
                 time += started.elapsed().as_secs_f64();
             }
         }

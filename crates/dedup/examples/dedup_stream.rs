@@ -1,8 +1,9 @@
 //! How much of what the batch removes a stream removes too, in the order of a file and in random ones:
-//! `cargo run --release -p crawl-dedup --example dedup_stream FILE.jsonl [SETTLE_PAGES [HOST]]`.
+//! `cargo run --release -p crawl-dedup --example dedup_stream FILE.jsonl [early|settled [SETTLE_PAGES [HOST]]]`.
 //!
 //! The file has records with `url` and `content`, as a crawl wrote them, or any other JSON lines with these. A span of a page counts
-//! as the same if both remove it from the same byte to the same byte. With a part of a host's name the first differences there are
+//! as the same if both remove it from the same byte to the same byte; printed too are the share of the pages with the same text, and the
+//! pages of a host that had come when its first page was let go. With a part of a host's name the first differences there are
 //! shown.
 #![expect(
     clippy::print_stdout,
@@ -11,7 +12,8 @@
 )]
 
 use crawl_dedup::{
-    Cleaned, Fingerprint, FingerprintSettings, HostStream, Mode, PageText, batch::clean_project,
+    Cleaned, Fingerprint, FingerprintSettings, HoldPolicy, HostStream, Mode, PageText, Release,
+    batch::clean_project,
 };
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -45,36 +47,46 @@ impl Page {
     }
 }
 
-/// Bytes that both remove, that the stream alone removes, that the batch alone removes; pages that waited.
+/// Bytes that both remove, that the stream alone removes, that the batch alone removes; pages, those with the same text, those that
+/// waited; pages that had come when the first was let go.
 #[derive(Clone, Copy, Default)]
 struct Agreement {
     both: u64,
     stream: u64,
     batch: u64,
+    pages: usize,
+    same: usize,
     held: usize,
+    first: usize,
 }
 
 fn main() {
     let mut args = std::env::args().skip(1);
     let text = std::fs::read_to_string(args.next().unwrap()).unwrap();
+    let release = match args.next().as_deref() {
+        None | Some("early") => Release::Early,
+        Some(_) => Release::Settled,
+    };
     let settle_pages = args.next().map_or(200, |n| n.parse().unwrap());
+    let policy = HoldPolicy { release, settle_pages };
     let shown = args.next();
     let pages: Vec<Page> = text.lines().map(Page::of).collect();
     drop(text);
     let texts: Vec<_> = pages.iter().map(|page| (page.host.as_str(), page.text())).collect();
     let (batch, _) = clean_project(&texts, Mode::Site, &FingerprintSettings::default());
     let mut order: Vec<usize> = (0..pages.len()).collect();
-    for seed in 0..4 {
+    for seed in 0..=10 {
         println!("{}", if seed == 0 { "as in the file".into() } else { format!("random order {seed}") });
         if seed > 0 {
             shuffle(&mut order, seed);
         }
-        let (stream, held) = streamed(&texts, &order, settle_pages);
+        let (stream, held) = streamed(&texts, &order, policy);
         compare(&pages, &stream, &batch, &held);
         if let Some(host) = shown.as_deref().filter(|_| seed == 0) {
             show(host, &pages, &stream, &batch);
         }
-        let (ended, _) = streamed(&texts, &order, u64::MAX);
+        let (ended, _) =
+            streamed(&texts, &order, HoldPolicy { release: Release::Settled, settle_pages: u64::MAX });
         println!("  settled at the end: {}", if ended == batch { "identical" } else { "DIFFERENT" });
     }
 }
@@ -90,28 +102,41 @@ fn shuffle(order: &mut [usize], seed: u64) {
     }
 }
 
-/// The pages cleaned in an order, and of each host how many waited.
+/// The pages cleaned in an order, and of each host how many waited, and how many had come when the first was let go.
 fn streamed<'a>(
     texts: &[(&'a str, PageText<'_>)],
     order: &[usize],
-    settle_pages: u64,
-) -> (Vec<Cleaned>, BTreeMap<&'a str, usize>) {
+    policy: HoldPolicy,
+) -> (Vec<Cleaned>, BTreeMap<&'a str, (usize, usize)>) {
     let mut cleaned: Vec<Option<Cleaned>> = vec![None; texts.len()];
-    let (mut hosts, mut held) = (BTreeMap::new(), BTreeMap::new());
+    let mut hosts = BTreeMap::new();
+    let mut held: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
     for &at in order {
         let (name, page) = &texts[at];
         let host = hosts.entry(*name).or_insert_with(|| {
-            HostStream::new(Fingerprint::new(Mode::Site, FingerprintSettings::default()), settle_pages)
+            HostStream::new(Fingerprint::new(Mode::Site, FingerprintSettings::default()), policy)
         });
         let read = host.fingerprint().read(page);
         if host.observe(page, &read) {
             host.hold(page, &read, at);
-            *held.entry(*name).or_default() += 1;
+            held.entry(*name).or_default().0 += 1;
         } else {
             cleaned[at] = Some(host.judge(page, &read));
         }
         for at in host.due() {
             cleaned[at] = Some(judged(host, &texts[at].1));
+        }
+        for at in host.to_examine() {
+            let page = &texts[at].1;
+            let read = host.fingerprint().read(page);
+            if host.is_stable(page, &read) {
+                host.let_go(&at);
+                cleaned[at] = Some(host.judge(page, &read));
+            }
+        }
+        if host.fingerprint().state().is_settled() {
+            let (_, first) = held.entry(*name).or_default();
+            *first = if *first == 0 { host.fingerprint().state().pages() as usize } else { *first };
         }
     }
     for host in hosts.values_mut() {
@@ -130,35 +155,41 @@ fn spans(cleaned: &Cleaned) -> BTreeSet<(u64, u64)> {
     cleaned.removed.iter().map(|span| (span.start, span.end)).collect()
 }
 
-fn compare(pages: &[Page], stream: &[Cleaned], batch: &[Cleaned], held: &BTreeMap<&str, usize>) {
+fn compare(pages: &[Page], stream: &[Cleaned], batch: &[Cleaned], held: &BTreeMap<&str, (usize, usize)>) {
     let mut hosts: BTreeMap<&str, Agreement> = BTreeMap::new();
     let bytes = |spans: &BTreeSet<(u64, u64)>| spans.iter().map(|(start, end)| end - start).sum::<u64>();
     for (page, (stream, batch)) in pages.iter().zip(stream.iter().zip(batch)) {
+        let same = usize::from(stream.text == batch.text);
         let (stream, batch) = (spans(stream), spans(batch));
         let both = bytes(&stream.intersection(&batch).copied().collect());
         let host = hosts.entry(&page.host).or_default();
+        host.pages += 1;
+        host.same += same;
         host.both += both;
         host.stream += bytes(&stream) - both;
         host.batch += bytes(&batch) - both;
     }
     let mut all = Agreement::default();
     for (name, host) in &mut hosts {
-        host.held = held.get(name).copied().unwrap_or(0);
+        (host.held, host.first) = held.get(name).copied().unwrap_or_default();
         print(name, host);
         all.both += host.both;
         all.stream += host.stream;
         all.batch += host.batch;
+        all.pages += host.pages;
+        all.same += host.same;
         all.held += host.held;
     }
     print("all", &all);
 }
 
 fn print(name: &str, found: &Agreement) {
-    let Agreement { both, stream, batch, held } = found;
+    let Agreement { both, stream, batch, pages, same, held, first } = found;
     let of = both + stream + batch;
     let share = if of == 0 { 1.0 } else { *both as f64 / of as f64 };
     println!(
-        "  {name:34} both {both:9} bytes, stream alone {stream:7}, batch alone {batch:7}: {share:.4}; {held} pages waited"
+        "  {name:34} both {both:9} bytes, stream alone {stream:7}, batch alone {batch:7}: {share:.4}; {same} of {pages} pages alike ({:.3}); {held} waited, the first for {first}",
+        *same as f64 / *pages as f64
     );
 }
 
@@ -170,7 +201,10 @@ fn show(host: &str, pages: &[Page], stream: &[Cleaned], batch: &[Cleaned]) {
             for span in cleaned.removed.iter().filter(|span| !other.contains(&(span.start, span.end))) {
                 left -= 1;
                 let text = &page.content[span.start as usize..span.end as usize];
-                println!("  {who} {:?} {}/{} {} {text:?}", span.reason, span.pages, cleaned.pages, page.url);
+                println!(
+                    "  {who} {:?} {}/{} (stream at {}) {} {text:?}",
+                    span.reason, span.pages, cleaned.pages, stream.pages, page.url
+                );
                 if left == 0 {
                     return;
                 }

@@ -1,7 +1,8 @@
 //! The fingerprint of one host in a stream of pages.
 
 use crate::{
-    Cleaned, FingerprintSettings, HostState, PageBlocks, blocks::Repeated, clean::digest, counts::Counts,
+    Cleaned, FingerprintSettings, HostState, Novelty, PageBlocks, blocks::Repeated, clean::digest,
+    counts::Counts, outlook::Outlook,
 };
 use rustc_hash::FxHashSet;
 use std::sync::OnceLock;
@@ -87,6 +88,28 @@ impl HostFingerprint {
         let pages = |hash| u64::from(self.counts.get(hash));
         let found = |hash| self.boilerplate.contains(&hash).then(|| Repeated { hash, pages: pages(hash) });
         Cleaned::judged(content, blocks, found, fingerprint, self.state.pages)
+    }
+
+    /// Returns true if the next pages are unlikely to change the judgement of a page. Below `min_pages` nothing is stable.
+    pub(crate) fn is_stable(&self, blocks: &PageBlocks) -> bool {
+        let of = self.state.pages;
+        let over = |hash, outlook: Outlook| {
+            outlook.is_over_threshold(u64::from(self.counts.get(hash)), of, &self.state.settings)
+        };
+        let stable = |hash| over(hash, Outlook::Least) == over(hash, Outlook::Greatest);
+        self.state.may_judge() && blocks.distinct().into_iter().all(stable)
+    }
+
+    /// See [`Fingerprint::novelty`](crate::Fingerprint::novelty).
+    pub(crate) fn novelty(&self, earlier: &Self, blocks: &PageBlocks) -> Novelty {
+        let common = blocks.distinct().into_iter().filter(|hash| self.boilerplate.contains(hash));
+        let mut novelty = Novelty::default();
+        for hash in common {
+            novelty.common += 1;
+            let rare = u64::from(earlier.counts.get(hash)) * 2 < earlier.threshold();
+            novelty.unknown += u64::from(rare);
+        }
+        novelty
     }
 
     /// How far it has come.

@@ -25,6 +25,30 @@ pub enum Fingerprint {
     Site(SiteFingerprint),
 }
 
+/// Comparison of the text that most pages of a sample share with earlier counts of their host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Novelty {
+    /// Pieces of a page that most pages of the sample have.
+    pub common: u64,
+    /// Those of them that were rare before.
+    pub unknown: u64,
+}
+
+impl Novelty {
+    /// Returns true if most of what the pages have in common was rare before: the site has another template.
+    #[must_use]
+    pub const fn is_redesign(self) -> bool {
+        self.unknown * 2 > self.common
+    }
+}
+
+impl std::ops::AddAssign for Novelty {
+    fn add_assign(&mut self, page: Self) {
+        self.common += page.common;
+        self.unknown += page.unknown;
+    }
+}
+
 /// A page as the state of its host's mode reads it.
 #[derive(Clone, Debug)]
 pub enum ReadPage {
@@ -76,6 +100,32 @@ impl Fingerprint {
         }
     }
 
+    /// Returns true if the next pages are unlikely to change the judgement of a page that [`read`](Self::read) has read. Below
+    /// `min_pages` nothing is stable.
+    #[must_use]
+    pub fn is_stable(&self, page: &PageText<'_>, read: &ReadPage) -> bool {
+        match (self, read) {
+            (Self::Exact(host), ReadPage::Exact(blocks)) => host.is_stable(blocks),
+            (Self::Site(host), ReadPage::Site(read)) => host.is_stable(page, read),
+            (state, _) => state.is_stable(page, &state.read(page)),
+        }
+    }
+
+    /// Returns how much of what most of these pages share is new beside what was counted `earlier`, by one of the pages. In an earlier state
+    /// of the other mode everything is new.
+    #[must_use]
+    pub fn novelty(&self, earlier: &Self, page: &PageText<'_>, read: &ReadPage) -> Novelty {
+        match (self, earlier, read) {
+            (Self::Exact(host), Self::Exact(earlier), ReadPage::Exact(blocks)) => {
+                host.novelty(earlier, blocks)
+            }
+            (Self::Site(host), Self::Site(earlier), ReadPage::Site(read)) => {
+                host.novelty(earlier, page, read)
+            }
+            _ => Novelty { common: 1, unknown: 1 },
+        }
+    }
+
     /// The section whose template a page may have; `None` where sections have no say.
     pub(crate) fn section(&self, page: &PageText<'_>, read: &ReadPage) -> Option<u64> {
         match read {
@@ -115,7 +165,7 @@ impl Fingerprint {
         // a table of hashes has up to twice the room that its entries take
         match self {
             Self::Exact(host) => host.counts.map.capacity() * 17,
-            Self::Site(host) => host.table.pieces.capacity() * 25 + host.table.groups.capacity() * 9,
+            Self::Site(host) => host.table.pieces.capacity() * 15 + host.table.groups.capacity() * 9,
         }
     }
 

@@ -3,12 +3,12 @@
 //! Two letters for the mode (`HF` exact, `SF` site), the version, a byte that is 1 when settled; then as LEB128 numbers
 //! `min_block_chars`, the pages and the undercount. In the mode `exact` the number of counts, and the counts, ascending by hash: eight
 //! bytes of hash (big endian) and a LEB128 count. In the mode `site` the sum that names the state; the number of groups of pages, and of
-//! each four bytes of name and its pages; the number of pieces, and of each eight bytes of hash, its pages and its two groups. At last
+//! each three bytes of name and its pages; the number of pieces, and of each five bytes of hash, its pages and its two groups. At last
 //! the first eight bytes of the SHA-256 of all that.
 
 use crate::{
     FingerprintSettings, HostFingerprint, HostState,
-    site::{ALGORITHM, GROUPINGS, NO_GROUP, Piece, SiteFingerprint},
+    site::{ALGORITHM, GROUPINGS, Key, NO_GROUP, Piece, SiteFingerprint},
 };
 use rustc_hash::FxHashMap;
 use sha2::{Digest, Sha256};
@@ -18,6 +18,8 @@ const EXACT: Kind = Kind { magic: b"HF", version: 1, oldest: 1 };
 const SITE: Kind = Kind { magic: b"SF", version: ALGORITHM, oldest: SECTIONS_ONLY };
 /// The version of the mode `site` whose pieces have a section and no other group.
 const SECTIONS_ONLY: u8 = 3;
+/// The last version of the mode `site` with hashes of eight bytes and names of four.
+const WIDE: u8 = 4;
 const CHECK: usize = 8;
 
 /// Which state, and the version of it that is written.
@@ -70,10 +72,14 @@ impl HostFingerprint {
         let counts = &self.counts.map;
         let start = begin(out, EXACT, &self.state, counts.len() * 10);
         put_number(out, counts.len() as u64);
-        for_each_in_order(counts, |hash, count| {
-            out.extend(hash.to_be_bytes());
-            put_number(out, u64::from(count));
-        });
+        for_each_in_order(
+            counts,
+            |hash| (hash >> 56) as u8,
+            |hash, count| {
+                out.extend(hash.to_be_bytes());
+                put_number(out, u64::from(count));
+            },
+        );
         sign(out, start);
     }
 
@@ -106,24 +112,28 @@ impl SiteFingerprint {
         let mut groups: Vec<(u32, u32)> = self.table.groups.iter().map(|(&name, &n)| (name, n)).collect();
         groups.sort_unstable();
         let pieces = &self.table.pieces;
-        let start = begin(out, SITE, &self.state, groups.len() * 6 + pieces.len() * 18);
+        let start = begin(out, SITE, &self.state, groups.len() * 5 + pieces.len() * 13);
         put_number(out, self.sum);
         put_number(out, groups.len() as u64);
         for (name, pages) in groups {
-            out.extend(name.to_be_bytes());
+            out.extend(&name.to_be_bytes()[1..]);
             put_number(out, u64::from(pages));
         }
         put_number(out, pieces.len() as u64);
-        for_each_in_order(pieces, |key, piece| {
-            out.extend(key.to_be_bytes());
-            put_number(out, u64::from(piece.pages));
-            piece.groups.iter().for_each(|group| out.extend(group.to_be_bytes()));
-        });
+        for_each_in_order(
+            pieces,
+            |key| key.bytes()[0],
+            |key, piece| {
+                out.extend(key.bytes());
+                put_number(out, u64::from(piece.pages()));
+                piece.groups().iter().for_each(|group| out.extend(&group.to_be_bytes()[1..]));
+            },
+        );
         sign(out, start);
     }
 
-    /// The state that [`to_bytes`](Self::to_bytes) gave. `threshold_pct` and `min_pages` may have changed since. In a state of version
-    /// 3 nothing is counted by the first lines of pages; counting them begins with the next page.
+    /// The state that [`to_bytes`](Self::to_bytes) gave. `threshold_pct` and `min_pages` may have changed since. Of a state of version 3
+    /// or 4 the counts of the host are kept; counting groups of pages begins anew with the next page.
     ///
     /// # Errors
     /// As [`HostFingerprint::from_bytes`].
@@ -132,20 +142,39 @@ impl SiteFingerprint {
         let (version, mut reader) = read(SITE, bytes, &mut host.state)?;
         host.sum = reader.number()?;
         host.table.undercount = host.state.undercount;
-        host.table.groups =
-            reader.map(|reader| Ok((u32::from_be_bytes(reader.bytes()?), reader.count()?)))?;
-        host.table.pieces = reader.map(|reader| {
-            let (key, pages) = (u64::from_be_bytes(reader.bytes()?), reader.count()?);
-            let mut groups = [NO_GROUP; GROUPINGS];
-            let saved = if version == SECTIONS_ONLY { 1 } else { GROUPINGS };
-            for group in groups.iter_mut().take(saved) {
-                *group = u32::from_be_bytes(reader.bytes()?);
-            }
-            Ok((key, Piece { pages, groups }))
-        })?;
+        if version <= WIDE {
+            read_wide(&mut host, &mut reader, version)?;
+            host.table.shrink();
+            host.state.undercount = host.table.undercount;
+        } else {
+            let name = |reader: &mut Reader<'_>| -> Result<u32, StateError> {
+                let [a, b, c] = reader.bytes()?;
+                Ok(u32::from_be_bytes([0, a, b, c]))
+            };
+            host.table.groups = reader.map(|reader| Ok((name(reader)?, reader.count()?)))?;
+            host.table.pieces = reader.map(|reader| {
+                let (key, pages) = (Key::from_bytes(reader.bytes()?), reader.count()?);
+                Ok((key, Piece::new(pages, [name(reader)?, name(reader)?])))
+            })?;
+        }
         reader.end()?;
         Ok(host)
     }
+}
+
+/// Reads the tables of a state of version 3 or 4. Counts of a group stand under hashes that its name of four bytes is part of: they
+/// stay, and nothing finds them.
+fn read_wide(host: &mut SiteFingerprint, reader: &mut Reader<'_>, version: u8) -> Result<(), StateError> {
+    let _: FxHashMap<[u8; 4], u32> = reader.map(|reader| Ok((reader.bytes()?, reader.count()?)))?;
+    let groups = if version == SECTIONS_ONLY { 1 } else { GROUPINGS };
+    host.table.pieces = reader.map(|reader| {
+        let (key, pages) = (u64::from_be_bytes(reader.bytes()?), reader.count()?);
+        for _ in 0..groups {
+            let _: [u8; 4] = reader.bytes()?;
+        }
+        Ok((Key::of(key), Piece::new(pages, [NO_GROUP; GROUPINGS])))
+    })?;
+    Ok(())
 }
 
 /// What every state begins with; so many bytes will follow. Returns where it begins.
@@ -166,13 +195,17 @@ fn sign(out: &mut Vec<u8>, start: usize) {
 }
 
 /// Parts that a table is sorted in: a copy of a large one as a whole would be as large as what is written of it.
-const PARTS: u64 = 8;
+const PARTS: u8 = 8;
 
-/// Entries ascending by hash, a part at a time: those that begin with the same bits.
-fn for_each_in_order<V: Copy>(table: &FxHashMap<u64, V>, mut each: impl FnMut(u64, V)) {
-    let mut part: Vec<(u64, V)> = Vec::new();
+/// Entries ascending by hash, a part at a time: those that begin with the same bits. `first` gives the first byte of a hash.
+fn for_each_in_order<K: Copy + Ord, V: Copy>(
+    table: &FxHashMap<K, V>,
+    first: impl Fn(K) -> u8,
+    mut each: impl FnMut(K, V),
+) {
+    let mut part: Vec<(K, V)> = Vec::new();
     for number in 0..PARTS {
-        let of_part = |key: u64| key >> (u64::BITS - PARTS.ilog2()) == number;
+        let of_part = |key: K| first(key) >> (u8::BITS - PARTS.ilog2()) == number;
         part.extend(table.iter().filter(|(key, _)| of_part(**key)).map(|(key, value)| (*key, *value)));
         part.sort_unstable_by_key(|(key, _)| *key);
         part.drain(..).for_each(|(key, value)| each(key, value));

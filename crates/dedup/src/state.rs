@@ -23,8 +23,9 @@ impl HostState {
         self.pages
     }
 
-    /// Enough pages have come to judge at all.
-    pub(crate) const fn may_judge(&self) -> bool {
+    /// Returns true if enough pages have come to judge at all.
+    #[must_use]
+    pub const fn may_judge(&self) -> bool {
         self.pages >= self.settings.min_pages() as u64
     }
 

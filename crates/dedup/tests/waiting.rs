@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
 
 use crawl_dedup::{
-    Cleaned, Fingerprint, FingerprintSettings, HostStream, Mode, PageText,
+    Cleaned, Fingerprint, FingerprintSettings, HoldPolicy, HostStream, Mode, PageText, Release,
     batch::{clean_domain, clean_site},
 };
 use crawl_model::RemovalReason;
@@ -54,8 +54,15 @@ fn site(sections: usize, pages: usize) -> Vec<Page> {
 
 /// The pages cleaned in the order given, and how many waited at most.
 fn streamed(pages: &[Page], mode: Mode, settle_pages: u64) -> (Vec<Cleaned>, usize) {
+    let (cleaned, most, _) = streamed_by(pages, mode, HoldPolicy { release: Release::Settled, settle_pages });
+    (cleaned, most)
+}
+
+/// The pages cleaned in the order given, how many waited at most, and how many had come when the first was let go.
+fn streamed_by(pages: &[Page], mode: Mode, policy: HoldPolicy) -> (Vec<Cleaned>, usize, usize) {
+    let mut first = pages.len();
     let fingerprint = Fingerprint::new(mode, FingerprintSettings::default());
-    let mut host = HostStream::new(fingerprint, settle_pages);
+    let mut host = HostStream::new(fingerprint, policy);
     let mut cleaned: Vec<Option<Cleaned>> = vec![None; pages.len()];
     let judged = |host: &HostStream<usize>, at: usize| {
         let text = pages[at].text();
@@ -73,12 +80,22 @@ fn streamed(pages: &[Page], mode: Mode, settle_pages: u64) -> (Vec<Cleaned>, usi
         for at in host.due() {
             assert!(cleaned[at].replace(judged(&host, at)).is_none(), "let go once");
         }
+        for at in host.to_examine() {
+            let text = pages[at].text();
+            if host.is_stable(&text, &host.fingerprint().read(&text)) {
+                host.let_go(&at);
+                assert!(cleaned[at].replace(judged(&host, at)).is_none(), "let go once");
+            }
+        }
+        if cleaned.iter().any(Option::is_some) {
+            first = first.min(at + 1);
+        }
         most = most.max(host.waiting());
     }
     for at in host.end() {
         assert!(cleaned[at].replace(judged(&host, at)).is_none(), "let go once");
     }
-    (cleaned.into_iter().map(Option::unwrap).collect(), most)
+    (cleaned.into_iter().map(Option::unwrap).collect(), most, first)
 }
 
 fn batch(pages: &[Page], mode: Mode) -> Vec<Cleaned> {
@@ -156,7 +173,8 @@ fn no_more_than_the_bound_waits_and_the_oldest_goes_first() {
     // of an extracted text sections have no say, so it does not wait for one
     pages.iter_mut().for_each(|page| page.extracted = true);
     let fingerprint = Fingerprint::new(Mode::Site, FingerprintSettings::default());
-    let mut host: HostStream<usize> = HostStream::new(fingerprint, 50);
+    let mut host: HostStream<usize> =
+        HostStream::new(fingerprint, HoldPolicy { release: Release::Settled, settle_pages: 50 });
     for (at, page) in pages.iter().enumerate() {
         let read = host.fingerprint().read(&page.text());
         assert_eq!(host.observe(&page.text(), &read), at < 50, "page {at}");
@@ -166,6 +184,54 @@ fn no_more_than_the_bound_waits_and_the_oldest_goes_first() {
         assert_eq!(host.due(), if at == 49 { (0..50).collect() } else { Vec::new() });
     }
     assert_eq!(host.end(), [0; 0]);
+}
+
+/// A page leaves early only if the judgement of the batch is likely; one that shares a block with some pages waits.
+#[test]
+fn an_early_release_judges_nearly_all_pages_as_the_batch_does() {
+    let policy = HoldPolicy { release: Release::Early, settle_pages: 200 };
+    for (mode, extracted, least) in
+        [(Mode::Exact, true, 1.0), (Mode::Site, true, 1.0), (Mode::Site, false, 0.95)]
+    {
+        let mut site = site(3, 40);
+        site.iter_mut().for_each(|page| page.extracted = extracted);
+        for seed in 1..=5 {
+            let pages = shuffled(&site, seed);
+            let (cleaned, _, first) = streamed_by(&pages, mode, policy);
+            let whole = batch(&pages, mode);
+            let same = cleaned.iter().zip(&whole).filter(|(early, whole)| early.text == whole.text).count();
+            let share = same as f64 / pages.len() as f64;
+            assert!(share >= least, "{mode:?}, extracted: {extracted}, order {seed}: {share}");
+            assert!(!extracted || first == 5, "{mode:?}, extracted: {extracted}: {first}");
+        }
+    }
+}
+
+#[test]
+fn a_page_with_a_block_of_some_pages_waits_for_more() {
+    let notice = "Read aloud only when the lamp is lit and nobody sleeps, for the letters are old.";
+    let mut host = HostStream::new(
+        Fingerprint::new(Mode::Site, FingerprintSettings::default()),
+        HoldPolicy { release: Release::Early, settle_pages: 200 },
+    );
+    let mut come = |n: usize, with: bool| {
+        let notice = if with { notice } else { "" };
+        let content = format!("{}\n\n{notice}\n\n{}", own(n), own(n + 500_000));
+        let page = PageText { content: &content, extracted: true, ..PageText::default() };
+        let read = host.fingerprint().read(&page);
+        let waits = host.observe(&page, &read);
+        if waits {
+            host.hold(&page, &read, n);
+        }
+        host.to_examine();
+        if n == 4 {
+            host.let_go(&4);
+        }
+        waits
+    };
+    // on 4 of 6 pages: likely to be on 70 % of the pages, or not
+    let waits: Vec<bool> = (0..7).map(|n| come(n, n < 3 || n == 5)).collect();
+    assert_eq!(waits, [true, true, true, true, true, true, false]);
 }
 
 /// Inside the text a block of a whole section goes, if the section is large: on few pages it may be what they are about.
@@ -197,12 +263,14 @@ proptest! {
         settle_pages in 5..60_u64,
         seed in 1..1000_u64,
         exact in any::<bool>(),
+        early in any::<bool>(),
     ) {
         let mode = if exact { Mode::Exact } else { Mode::Site };
         let pages = shuffled(&site(sections, pages), seed);
-        let (cleaned, most) = streamed(&pages, mode, settle_pages);
+        let release = if early { Release::Early } else { Release::Settled };
+        let (cleaned, most, _) = streamed_by(&pages, mode, HoldPolicy { release, settle_pages });
         prop_assert!(most as u64 <= settle_pages);
-        if (pages.len() as u64) < settle_pages {
+        if !early && (pages.len() as u64) < settle_pages {
             prop_assert_eq!(cleaned, batch(&pages, mode));
         }
     }

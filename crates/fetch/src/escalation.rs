@@ -42,6 +42,7 @@ const fn confidence(extractor: Extractor) -> f32 {
         | Extractor::Trafilatura
         | Extractor::PrioritySelector
         | Extractor::PageType
+        | Extractor::SiteTemplate
         | Extractor::PlainText => 1.0,
         Extractor::DomDensity | Extractor::EmbeddedData => 0.9,
         Extractor::BodyFallback => 0.7,

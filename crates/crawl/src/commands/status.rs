@@ -3,12 +3,13 @@
 use super::{next_visits::NextVisits, write_out};
 use crate::{
     cli::StatusArgs,
-    config::{self, Config},
+    config::{self, Config, DedupSection},
     context::{TOLD_KEY, now_ms, rfc3339},
     exit::{Exit, Failure},
-    state,
+    host_state, state,
 };
-use crawl_model::{Frontier, FrontierCounts, RunStore, StoreError};
+use crawl_dedup::Release;
+use crawl_model::{DomainStore, Frontier, FrontierCounts, RunStore, StoreError};
 use crawl_store::{Holder, HostPlaces, SqliteStore, StateLock, StoreSize};
 use jiff::{SignedDuration, Timestamp, Unit};
 use serde::Serialize;
@@ -58,12 +59,43 @@ struct HostStatus {
     waiting: u64,
     in_flight: u64,
     held: u64,
+    /// The reason for which pages are held, if any are.
+    held_because: Option<HeldReason>,
 }
 
-impl From<HostPlaces> for HostStatus {
-    fn from(places: HostPlaces) -> Self {
+/// The reason for which pages of a host are held.
+#[derive(Clone, Copy, Serialize)]
+#[serde(rename_all = "camelCase")]
+enum HeldReason {
+    /// Fewer than `min_pages` pages of the host are known.
+    TooFewPages,
+    /// The next pages of the host are likely to change their text.
+    Unstable,
+    /// All pages wait for `settle_pages` or the end of the host.
+    Unsettled,
+}
+
+impl HeldReason {
+    fn in_words(self, dedup: &DedupSection) -> String {
+        match self {
+            Self::TooFewPages => format!("fewer than {} pages of it are known", dedup.min_pages),
+            Self::Unstable => "its next pages may change their text".into(),
+            Self::Unsettled => format!("until it has {} pages or no more", dedup.settle_pages),
+        }
+    }
+}
+
+impl HostStatus {
+    fn of(store: &SqliteStore, places: HostPlaces, dedup: &DedupSection) -> Result<Self, StoreError> {
         let HostPlaces { host, queued, waiting, leased, held } = places;
-        Self { host: host.to_string(), queued, waiting, in_flight: leased, held }
+        let held_because = match held {
+            0 => None,
+            _ if host_state::is_settled(store.load_host(&host)?.as_deref()) => Some(HeldReason::Unstable),
+            held if held < dedup.min_pages as u64 => Some(HeldReason::TooFewPages),
+            _ if dedup.release == Release::Early => Some(HeldReason::Unstable),
+            _ => Some(HeldReason::Unsettled),
+        };
+        Ok(Self { host: host.to_string(), queued, waiting, in_flight: leased, held, held_because })
     }
 }
 
@@ -75,7 +107,7 @@ pub fn run(args: &StatusArgs) -> Result<Exit, Failure> {
     let text = if args.json {
         serde_json::to_string_pretty(&status).map_err(|e| Failure::new(Exit::Internal, e.to_string()))? + "\n"
     } else {
-        status.in_words()
+        status.in_words(&settings.dedup)
     };
     write_out(text.as_bytes())?;
     Ok(Exit::Done)
@@ -106,7 +138,10 @@ impl Status {
             finished,
             next_visits,
             frontier,
-            hosts: hosts.into_iter().map(HostStatus::from).collect(),
+            hosts: hosts
+                .into_iter()
+                .map(|places| HostStatus::of(&store, places, &settings.dedup))
+                .collect::<Result<_, _>>()?,
             hosts_at_work,
             next_retry: store.next_due()?.map(rfc3339),
             left_alone: left_alone.collect(),
@@ -117,7 +152,7 @@ impl Status {
         })
     }
 
-    fn in_words(&self) -> String {
+    fn in_words(&self, dedup: &DedupSection) -> String {
         let mut out = String::new();
         let FrontierCounts { pending, leased, held, records, failed, skipped, redirected, .. } =
             &self.frontier;
@@ -151,8 +186,10 @@ impl Status {
                 writeln!(out, "\n  {:>8} {:>8} {:>9} {:>6}  host", "queued", "waiting", "in flight", "held");
         }
         for host in &self.hosts {
-            let HostStatus { host, queued, waiting, in_flight, held } = host;
-            let _ = writeln!(out, "  {queued:>8} {waiting:>8} {in_flight:>9} {held:>6}  {host}");
+            let HostStatus { host, queued, waiting, in_flight, held, held_because } = host;
+            let why = held_because.map(|why| format!("  (held: {})", why.in_words(dedup)));
+            let why = why.unwrap_or_default();
+            let _ = writeln!(out, "  {queued:>8} {waiting:>8} {in_flight:>9} {held:>6}  {host}{why}");
         }
         let more = self.hosts_at_work - self.hosts.len();
         if more > 0 {

@@ -304,9 +304,18 @@ pub struct DedupSection {
     pub min_pages: usize,
     #[serde(deserialize_with = "min_block_chars")]
     pub min_block_chars: usize,
+    pub release: crawl_dedup::Release,
     pub settle_pages: u64,
     #[serde(deserialize_with = "positive")]
     pub shards: usize,
+}
+
+impl DedupSection {
+    /// Returns the pages of a host that are held, and how long.
+    #[must_use]
+    pub const fn hold_policy(&self) -> crawl_dedup::HoldPolicy {
+        crawl_dedup::HoldPolicy { release: self.release, settle_pages: self.settle_pages }
+    }
 }
 
 #[derive(Clone, Debug, Deserialize)]

@@ -6,15 +6,16 @@ use crate::{
     host_state::{self, Unsettled},
     soft404::Witness,
 };
-use crawl_dedup::{Fingerprint, HostStream};
-use crawl_model::{HostKey, StoreError};
+use crawl_dedup::{Fingerprint, HostStream, Release};
+use crawl_model::{ExtractedPage, HostKey, StoreError};
 
 /// Hosts whose state is kept in memory; those that were idle longest go to the store.
 const MAX_HOSTS: usize = 4_096;
 /// Bytes of fingerprints that are kept in memory by all shards together; a shard keeps one host at least.
 const MAX_BYTES: usize = 256 << 20;
 /// A settled host's running counts are saved when this share of pages has come since the last time, so that the cost of
-/// saving stays a constant share of the work.
+/// saving stays a constant share of the work. A host that settled early is saved at first whenever its pages have
+/// doubled.
 const SAVE_EVERY_SHARE: u64 = 8;
 const SAVE_EVERY_AT_LEAST: u64 = 256;
 
@@ -53,6 +54,15 @@ impl Host {
     }
 }
 
+impl Host {
+    /// Returns true if a page of a host that releases early has to wait for what the host answers for pages that it does not have.
+    pub(super) fn waits_for_probe(&self, context: &Context, page: &ExtractedPage) -> bool {
+        let (dedup, crawl) = (&context.config.dedup, &context.config.crawl);
+        let early = dedup.release == Release::Early && !self.stream.is_complete();
+        early && crawl.soft404 && self.witness.is_open(page, crawl.soft404_sections)
+    }
+}
+
 impl Shard {
     /// The state of a host: from memory, else from the store, else from the pages that are held of it.
     pub(super) fn host(&mut self, host: &HostKey) -> Result<&mut Host, StageError> {
@@ -77,8 +87,9 @@ impl Shard {
     pub(super) fn save_now_and_then(&mut self, host: &HostKey) -> Result<(), StageError> {
         let Some(state) = self.hosts.get_mut(host) else { return Ok(()) };
         let pages = state.stream.fingerprint().state().pages();
-        let due = (state.saved_at_pages / SAVE_EVERY_SHARE).max(SAVE_EVERY_AT_LEAST);
-        if pages - state.saved_at_pages >= due { save(&self.context, host, state) } else { Ok(()) }
+        let saved = state.saved_at_pages;
+        let due = (saved / SAVE_EVERY_SHARE).max(SAVE_EVERY_AT_LEAST.min(saved));
+        if pages - saved >= due { save(&self.context, host, state) } else { Ok(()) }
     }
 
     /// Makes room for the hosts of the next page.

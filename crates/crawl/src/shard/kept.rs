@@ -11,7 +11,7 @@ use crate::{
     host_state, page_work, recrawl,
     soft404::Witness,
 };
-use crawl_dedup::{Fingerprint, HostStream};
+use crawl_dedup::{Fingerprint, HostStream, Novelty, Release};
 use crawl_model::{ContentHash, ExtractedPage, HostKey, Stage};
 use std::sync::Arc;
 
@@ -80,7 +80,7 @@ impl Shard {
 
     /// The state of a host from the store: of this round, or of an earlier one with the pages that are held in this one.
     pub(super) fn load(&mut self, host: &HostKey) -> Result<Host, StageError> {
-        let settle_pages = self.context.config.dedup.settle_pages;
+        let policy = self.context.config.dedup.hold_policy();
         let now = self.read_saved(host, self.context.store.load_host(host)?);
         let earlier = match &now {
             None => self.read_saved(host, self.context.store.load_earlier_host(host)?),
@@ -88,16 +88,14 @@ impl Shard {
         };
         let Saved { witness, rebuilt, fingerprint } = now.unwrap_or_default();
         if let Some(fingerprint) = fingerprint {
-            let stream = HostStream::new(fingerprint, settle_pages);
+            let stream = HostStream::new(fingerprint, policy);
             return Ok(Host { rebuilt, ..Host::new(stream, witness) });
         }
         let saved = self.read_unsettled(host)?;
         let was_saved = saved.is_some();
         let mut state = match saved {
             Some(state) => state,
-            None => {
-                Host::new(HostStream::new(Fingerprint::new(self.mode, self.settings), settle_pages), witness)
-            }
+            None => Host::new(HostStream::new(Fingerprint::new(self.mode, self.settings), policy), witness),
         };
         if let Some(Saved { witness, fingerprint, .. }) = earlier {
             if !was_saved {
@@ -136,7 +134,7 @@ impl Shard {
         }
         self.context.store.save_unsettled(host, None)?;
         let fingerprint = Fingerprint::new(self.mode, self.settings);
-        let stream = HostStream::new(fingerprint, self.context.config.dedup.settle_pages);
+        let stream = HostStream::new(fingerprint, self.context.config.dedup.hold_policy());
         let again = Host { kept: state.kept, ..Host::new(stream, state.witness) };
         self.count_held(host, again)
     }
@@ -146,8 +144,8 @@ impl Shard {
         let Some(saved) = self.context.store.load_unsettled(host)? else { return Ok(None) };
         let read = host_state::decode_unsettled(&saved).and_then(|(notes, bytes)| {
             let fingerprint = Fingerprint::from_bytes(self.mode, bytes, self.settings).ok()?;
-            let settle_pages = self.context.config.dedup.settle_pages;
-            let stream = HostStream::with_waiting(fingerprint, settle_pages, notes.waiting);
+            let policy = self.context.config.dedup.hold_policy();
+            let stream = HostStream::with_waiting(fingerprint, policy, notes.waiting);
             let (changed, through) = (notes.changed, notes.through);
             Some(Host { changed, through, ..Host::new(stream, notes.witness) })
         });
@@ -188,6 +186,51 @@ impl Shard {
             state.rebuilt = true;
             return Ok(due);
         }
+        self.adopt(host, kept)
+    }
+
+    /// With an early release, `min_pages` of this round show whether the site was rebuilt: most of what they share was rare before. If it
+    /// was, what is kept is dropped. Returns the orders of the pages that are let go if it was not.
+    pub(super) fn choose_early(&mut self, host: &HostKey) -> Result<Vec<i64>, StageError> {
+        let early = self.context.config.dedup.release == Release::Early;
+        let state = self.loaded(host)?;
+        let enough = state.stream.fingerprint().state().may_judge();
+        if !early || !enough || state.stream.fingerprint().state().is_settled() || state.kept.is_none() {
+            return Ok(Vec::new());
+        }
+        let novelty = self.novelty(host)?;
+        let state = self.loaded(host)?;
+        let Some(kept) = state.kept.take() else { return Ok(Vec::new()) };
+        if novelty.is_redesign() {
+            let Novelty { common, unknown } = novelty;
+            tracing::info!(%host, common, unknown, "the pages of the host have another template: its repeated blocks are learnt anew");
+            state.rebuilt = true;
+            return Ok(Vec::new());
+        }
+        self.adopt(host, kept)
+    }
+
+    /// Compares the text that the held pages of a host share with the counts of earlier rounds.
+    fn novelty(&mut self, host: &HostKey) -> Result<Novelty, StageError> {
+        let mut all = Novelty::default();
+        self.each_held(host, 0, |shard, held| {
+            let Some(state) = shard.hosts.get(host) else { return Ok(()) };
+            let Some(kept) = &state.kept else { return Ok(()) };
+            let text = text_of(&held.page);
+            let fingerprint = state.stream.fingerprint();
+            // a page that panics here fails where it is judged
+            let novelty = page_work::guarded(Stage::Dedup, &held.page.request, || {
+                fingerprint.novelty(kept, &text, &fingerprint.read(&text))
+            });
+            all += novelty.unwrap_or_default();
+            Ok(())
+        })?;
+        Ok(all)
+    }
+
+    /// Goes on with what is kept of a host, and counts the new ones of its held pages in it. Returns the orders of the held pages.
+    fn adopt(&mut self, host: &HostKey, kept: Fingerprint) -> Result<Vec<i64>, StageError> {
+        let context = Arc::clone(&self.context);
         let (mut fingerprint, mut orders) = (kept, Vec::new());
         self.each_held(host, 0, |shard, held| {
             let count = || {
@@ -206,7 +249,7 @@ impl Shard {
             orders.push(held.order);
             Ok(())
         })?;
-        self.loaded(host)?.stream = HostStream::new(fingerprint, context.config.dedup.settle_pages);
+        self.loaded(host)?.stream = HostStream::new(fingerprint, context.config.dedup.hold_policy());
         Ok(orders)
     }
 }

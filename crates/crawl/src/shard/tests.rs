@@ -9,6 +9,7 @@ use crate::{
     run,
     sink::Sink,
 };
+use crawl_dedup::{Fingerprint, Release};
 use crawl_model::{CrawlRequest, Discovery, Frontier, Lane, NewUrl};
 use crawl_store::MemoryStore;
 use serde_json::Value;
@@ -30,8 +31,12 @@ struct Bench {
 }
 
 fn bench() -> Bench {
+    bench_of(Release::Settled)
+}
+
+fn bench_of(release: Release) -> Bench {
     let mut config = config::load(None, std::iter::empty(), Vec::new()).unwrap();
-    (config.crawl.soft404, config.dedup.shards) = (false, 1);
+    (config.crawl.soft404, config.dedup.shards, config.dedup.release) = (false, 1, release);
     let settings = FingerprintSettings::new(0.7, 5, 50).unwrap();
     let (mode, store) = (Mode::Exact, Arc::new(MemoryStore::new()));
     store.begin_round().unwrap();
@@ -237,6 +242,81 @@ async fn a_rebuilt_host_stays_one_when_it_comes_back_from_the_store() {
     bench.shard.evict().await.unwrap();
     assert!(bench.shard.hosts.is_empty());
     assert!(bench.shard.host(&host).unwrap().rebuilt);
+}
+
+#[tokio::test]
+async fn with_an_early_release_pages_leave_from_min_pages_on() {
+    let mut bench = bench_of(Release::Early);
+    for n in 0..5 {
+        assert_eq!(bench.sent().0.len(), 0, "{n} pages");
+        bench.come(HOST, &n.to_string()).await;
+    }
+    assert_eq!(bench.sent().0.len(), 5);
+    bench.come(HOST, "6").await;
+    let (pages, _) = bench.sent();
+    assert!(pages.len() == 1 && !pages[0].1.contains("notice"), "{pages:?}");
+    assert_eq!(bench.store.counts().unwrap().held, 5, "the sink takes them off");
+}
+
+#[tokio::test]
+async fn what_was_counted_of_a_host_that_settled_early_survives_a_kill() {
+    let mut bench = bench_of(Release::Early);
+    let host = HostKey::from_stored(HOST);
+    for n in 0..20 {
+        bench.come(HOST, &n.to_string()).await;
+    }
+    bench.shard.hosts.clear();
+    let state = bench.shard.host(&host).unwrap().stream.fingerprint().state().clone();
+    assert!(state.is_settled() && state.pages() >= 10, "{state:?}");
+}
+
+#[tokio::test]
+async fn a_page_that_panics_when_it_is_examined_fails_alone() {
+    let mut bench = bench_of(Release::Early);
+    for n in ["1", "2", "late", "3"] {
+        bench.come(HOST, n).await;
+    }
+    panic_for(Stage::Dedup, "/late");
+    bench.come(HOST, "4").await;
+    let (pages, failed) = bench.sent();
+    assert_eq!((pages.len(), failed.len()), (4, 1));
+}
+
+/// A host whose pages of an earlier round had a line of their own, and pages of this round with the line of [`Bench::page`].
+async fn second_night(redesigned: bool) -> Bench {
+    let mut bench = bench_of(Release::Early);
+    let mut earlier = Fingerprint::new(bench.shard.mode, bench.shard.settings);
+    for n in 0..40 {
+        let notice = if redesigned {
+            "The notice of the old design has other words, and stands on all pages."
+        } else {
+            "This notice is the same on every page of the site, whatever the page is about."
+        };
+        let content = format!("What page {n} says stands on this page and on no other.\n\n{notice}");
+        let page = PageText { content: &content, ..PageText::default() };
+        let read = earlier.read(&page);
+        earlier.observe(&page, &read);
+    }
+    earlier.settle();
+    bench.shard.host(&HostKey::from_stored(HOST)).unwrap().kept = Some(earlier);
+    bench
+}
+
+#[tokio::test]
+async fn a_redesign_is_noticed_with_min_pages() {
+    for redesigned in [false, true] {
+        let mut bench = second_night(redesigned).await;
+        for n in 0..5 {
+            assert_eq!(bench.sent().0.len(), 0);
+            bench.come(HOST, &n.to_string()).await;
+        }
+        let (pages, _) = bench.sent();
+        assert_eq!(pages.len(), 5, "{redesigned}");
+        assert!(pages.iter().all(|(_, text)| !text.contains("notice")), "{pages:?}");
+        let state = bench.shard.host(&HostKey::from_stored(HOST)).unwrap();
+        assert_eq!(state.rebuilt, redesigned);
+        assert_eq!(state.stream.fingerprint().state().pages(), if redesigned { 5 } else { 45 });
+    }
 }
 
 /// Lines in memory.

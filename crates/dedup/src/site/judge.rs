@@ -1,12 +1,12 @@
 //! Evidence against each block of a page.
 
 use super::{
-    MARGIN, PROSE, PageText, SiteFingerprint, SitePage,
+    MARGIN, PROSE, PageText, SitePage,
     features::{Zone, may_be_slot, place, surroundings_of},
-    host::Evidence,
     margin::Margin,
     read::file_words,
     table::GroupHashes,
+    view::{Evidence, View},
     words::Scratch,
 };
 use crate::blocks::hash_folded;
@@ -36,7 +36,7 @@ pub(super) enum Level {
 }
 
 pub(super) struct Judge<'a> {
-    pub(super) host: &'a SiteFingerprint,
+    pub(super) host: View<'a>,
     pub(super) page: PageText<'a>,
     pub(super) read: &'a SitePage,
     pub(super) level: Level,
@@ -49,22 +49,30 @@ pub(super) struct Judge<'a> {
     pub(super) title: Option<usize>,
 }
 
-/// Returns the removed blocks of a page, in order. Where nothing but headings would be left, the page is judged again by the
-/// [strict](Level::Strict) evidence; where that leaves nothing either, nothing is removed.
-pub(super) fn judge(host: &SiteFingerprint, page: &PageText<'_>, read: &SitePage) -> Vec<RemovedSpan> {
+/// Returns the removed blocks of a page, in order.
+pub(super) fn judge(host: View<'_>, page: &PageText<'_>, read: &SitePage) -> Vec<RemovedSpan> {
+    judged(host, page, read).map_or_else(Vec::new, Judge::removed)
+}
+
+/// Returns the positions of a page's removed blocks, in order.
+pub(super) fn positions(host: View<'_>, page: &PageText<'_>, read: &SitePage) -> Vec<usize> {
+    let gone = judged(host, page, read).map_or_else(Vec::new, |judge| judge.gone);
+    gone.iter().enumerate().filter(|(_, gone)| gone.is_some()).map(|(at, _)| at).collect()
+}
+
+/// Judges a page. Where nothing but headings would be left, it is judged again by the [strict](Level::Strict) evidence; where
+/// that leaves nothing either, there is no judgement and nothing is removed.
+fn judged<'a>(host: View<'a>, page: &PageText<'a>, read: &'a SitePage) -> Option<Judge<'a>> {
     let levels: &[Level] = if page.extracted { &[Level::Full] } else { &[Level::Full, Level::Strict] };
-    for &level in levels {
+    levels.iter().find_map(|&level| {
         let mut judge = Judge::new(host, page, read, level);
         judge.walk();
-        if judge.leaves_text() {
-            return judge.removed();
-        }
-    }
-    Vec::new()
+        judge.leaves_text().then_some(judge)
+    })
 }
 
 impl<'a> Judge<'a> {
-    fn new(host: &'a SiteFingerprint, page: &PageText<'a>, read: &'a SitePage, level: Level) -> Self {
+    fn new(host: View<'a>, page: &PageText<'a>, read: &'a SitePage, level: Level) -> Self {
         Self {
             host,
             page: *page,
@@ -121,7 +129,7 @@ impl<'a> Judge<'a> {
             (true, true) => PROSE,
             (true, false) => MARGIN,
         };
-        share * self.host.state().settings().threshold_pct()
+        share * self.host.settings().threshold_pct()
     }
 
     /// A block between two that stand around something else on other pages. What follows a heading is its content, and
@@ -137,8 +145,8 @@ impl<'a> Judge<'a> {
     }
 
     fn is_alone_at_head(&self, at: usize) -> bool {
-        let alone = |key: u64| self.host.pages_with_line(key) <= 1;
-        at * 2 < self.read.blocks.len() && self.read.lines_of(at).iter().all(|line| alone(line.key))
+        at * 2 < self.read.blocks.len()
+            && self.read.lines_of(at).iter().all(|line| self.host.is_alone(line.key))
     }
 
     pub(super) fn heading(&self, at: usize) -> bool {

@@ -31,13 +31,14 @@ mod margin;
 mod read;
 mod section;
 mod table;
+mod view;
 mod walk;
 mod words;
 
 pub(crate) use host::ALGORITHM;
 pub use host::{MAX_FEATURES, SiteFingerprint};
 pub use read::SitePage;
-pub(crate) use table::{GROUPINGS, NO_GROUP, Piece};
+pub(crate) use table::{GROUPINGS, Key, NO_GROUP, Piece};
 
 /// A page as text, and what is known of it beside.
 #[derive(Clone, Copy, Debug, Default)]

@@ -111,7 +111,7 @@ impl Judge<'_> {
     /// Goes on from the run at the foot beyond labels without evidence, to the block up to which what all pages have outweighs
     /// them most (a maximum-sum suffix). Prose, code, headings and the page's name end it.
     fn foot_beyond_gaps(&mut self, from: usize) {
-        let least = self.host.state().settings().threshold_pct();
+        let least = self.host.settings().threshold_pct();
         let (mut sum, mut most, mut end) = (0, 0, from);
         let mut found: Vec<Option<Verdict>> = Vec::new();
         for at in (self.read.blocks.len().saturating_sub(RUN)..from).rev() {
@@ -148,7 +148,7 @@ impl Judge<'_> {
             let twin = (i < TWIN_BLOCKS.min(n / 2)).then(|| at_foot.get(&block.key)).flatten();
             let verdict = if let Some(&(_, pages)) = twin {
                 Some((RemovalReason::Twin, pages))
-            } else if block.chars >= self.host.state().settings().min_block_chars() {
+            } else if block.chars >= self.host.settings().min_block_chars() {
                 self.block(block.key)
             } else {
                 None
@@ -180,7 +180,7 @@ impl Judge<'_> {
         }
         let blocks = self.read.blocks[run.clone()].iter().zip(&self.gone[run.clone()]);
         let chars: usize = blocks.filter(|(_, gone)| gone.is_some()).map(|(block, _)| block.chars).sum();
-        if chars < self.host.state().settings().min_block_chars() {
+        if chars < self.host.settings().min_block_chars() {
             self.gone[run].fill(None);
         }
     }
