@@ -175,7 +175,7 @@ fn extract_by_site_uses_the_other_pages() {
         assert!(mended["text"].as_str().unwrap().starts_with("Log "), "{mended}");
         assert_eq!(
             mended["metadata"]["bySite"],
-            json!({"pages": 12, "added": 1, "dropped": 0, "rebuilt": false})
+            json!({"pages": 12, "added": 1, "dropped": 0, "rebuilt": false, "template": null})
         );
     }
     let mut piped = sandbox.bare();

@@ -16,6 +16,7 @@ use crate::{
     recrawl::{KnownEnd, Recrawl},
     report::Samples,
     robots_cache::RobotsCache,
+    site_book::SiteBook,
     sitemap_book::SitemapBook,
     stats::Stats,
     store::Store,
@@ -80,6 +81,8 @@ pub struct Context {
     pub threading: Threading,
     /// Pages to text.
     pub extractor: PageExtractor,
+    /// The evidence of sites, by which pages are extracted whose content the rules miss.
+    pub sites: SiteBook,
     /// Judges texts, if `quality.enabled` asks for it.
     pub quality: Option<Judge>,
     /// What texts are compared by, if they are.

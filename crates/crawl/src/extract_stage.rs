@@ -6,16 +6,19 @@ use crate::{
     context::{Context, Finished, Share, StageError},
     feeds,
     fetch_stage::failed_page,
+    kept_body,
     links::Discovered,
     memory::{self, LargeShare},
-    opt_outs, recrawl, soft404,
-    strategies::{self, Next},
+    opt_outs, recrawl,
+    site_book::{SitePage, Visit},
+    soft404,
+    strategies::{self, Next, SoFar},
     traps,
 };
 use crawl_extract::Input;
 use crawl_model::{
     BodyHash, CrawlRequest, Directives, ExtractedPage, Extraction, FailedPage, FetchedPage, HostKey,
-    LeaseRef, Outcome, PageHistory, Stage, StoreError, Strategy, Warning,
+    KeptBody, LeaseRef, Outcome, PageHistory, Stage, StoreError, Strategy, Warning,
 };
 use std::sync::Arc;
 use tokio::{
@@ -266,10 +269,19 @@ fn known_as(context: &Context, page: &FetchedPage) -> Url {
 }
 
 /// A page of an archive, extracted again. What the crawl has decided about it stays.
-#[must_use]
-pub fn again(context: &Context, page: Decided, body: &[u8], url: &Url, content_type: &str) -> ExtractedPage {
+///
+/// # Errors
+/// When the evidence of its site cannot be read.
+pub fn again(
+    context: &Context,
+    page: Decided,
+    body: &[u8],
+    url: &Url,
+    content_type: &str,
+) -> Result<ExtractedPage, StoreError> {
     let content_type = Some(content_type).filter(|declared| !declared.is_empty());
-    let mut extraction = context.extractor.extract(&Input { bytes: body, url: Some(url), content_type });
+    let input = Input { bytes: body, url: Some(url), content_type };
+    let (mut extraction, kept_body) = by_site(context, &input, &page.request, &page.final_url, None)?;
     for warning in page.warnings {
         if !extraction.warnings.contains(&warning) {
             extraction.warnings.push(warning);
@@ -287,7 +299,7 @@ pub fn again(context: &Context, page: Decided, body: &[u8], url: &Url, content_t
         classification.page_type = page.page_type;
     }
     (extraction.links, extraction.feeds) = (Vec::new(), Vec::new());
-    ExtractedPage {
+    Ok(ExtractedPage {
         final_url: page.final_url,
         status: page.status,
         content_type: page.content_type,
@@ -300,13 +312,31 @@ pub fn again(context: &Context, page: Decided, body: &[u8], url: &Url, content_t
         body_bytes: body.len() as u64,
         ai_opt_out: page.ai_opt_out,
         captured: Some(page.capture),
+        kept_body,
         leads_on: false,
         outgoing: if context.config.output.links { found.outgoing } else { Vec::new() },
         classification,
         attempts: page.attempts,
         extraction,
         request: page.request,
-    }
+    })
+}
+
+/// Extracts a page by what is known of its site. Returns its body if it is to wait until more is known.
+fn by_site(
+    context: &Context,
+    input: &Input<'_>,
+    request: &CrawlRequest,
+    known_as: &Url,
+    words_before: Option<u32>,
+) -> Result<(Extraction, Option<KeptBody>), StoreError> {
+    let Some(host) = HostKey::of(known_as) else { return Ok((context.extractor.extract(input), None)) };
+    let visit =
+        Visit { host: &host, url: request.url.as_str(), is_known: request.before.is_some(), words_before };
+    let SitePage { extraction, waits } =
+        context.sites.extract(&*context.store, &context.extractor, input, &visit)?;
+    let waits = waits && context.config.dedup.enabled;
+    Ok((extraction, if waits { kept_body::keep(input) } else { None }))
 }
 
 fn extract(context: &Context, page: FetchedPage) -> Result<Extracted, StoreError> {
@@ -319,22 +349,27 @@ fn extract(context: &Context, page: FetchedPage) -> Result<Extracted, StoreError
 
 fn read(context: &Context, page: FetchedPage, body_hash: Option<BodyHash>) -> Result<Extracted, StoreError> {
     let content_type = page.headers.get("content-type");
+    let so_far = strategies::so_far(context, &page.request)?;
+    let known_as = known_as(context, &page);
+    let probe = soft404::is_probe(&page.request);
     let input = Input { bytes: &page.body.bytes, url: Some(&page.final_url), content_type };
-    let mut extraction = context.extractor.extract(&input);
+    let words_before = so_far.as_ref().and_then(SoFar::visible_words);
+    let (mut extraction, kept_body) = if probe {
+        (context.extractor.extract(&input), None)
+    } else {
+        by_site(context, &input, &page.request, &known_as, words_before)?
+    };
     if page.body.truncated {
         extraction.warnings.push(Warning::BodyTruncated);
     }
     if page.body.truncated || page.unsettled {
         extraction.warnings.push(Warning::PartialContent);
     }
-    let so_far = strategies::so_far(context, &page.request)?;
     let before = so_far.as_ref().map(|so_far| so_far.directives).unwrap_or_default();
     let directives = extraction
         .directives
         .and(crawl_fetch::x_robots_tag(&page.headers, &context.product_token))
         .and(before);
-    let known_as = known_as(context, &page);
-    let probe = soft404::is_probe(&page.request);
     let found =
         if probe { Discovered::default() } else { follow(context, &page.request, &extraction, directives)? };
     let trapped = traps::lines(found.trapped, found.trapped_more.values().sum());
@@ -367,6 +402,7 @@ fn read(context: &Context, page: FetchedPage, body_hash: Option<BodyHash>) -> Re
         body_bytes: page.body.bytes.len() as u64,
         ai_opt_out,
         captured: page.captured,
+        kept_body,
         leads_on: found.leads_on,
         outgoing: if context.config.output.links { found.outgoing } else { Vec::new() },
         classification,

@@ -136,6 +136,8 @@ pub fn summary_json(
         "bytesReceived": stats.wire_bytes.get(),
         "bytesWritten": stats.written_bytes.get(),
         "bytesRemoved": stats.removed_bytes.get(),
+        "bySite": stats.by_site.get(),
+        "dueAgain": stats.due_again.get(),
         "duplicates": stats.duplicates.get(),
         "nearDuplicates": stats.near_duplicates.get(),
         "frontier": counts,
@@ -184,6 +186,15 @@ pub fn summary(context: &Context, why: &str, counts: &FrontierCounts, places: &P
             stats.near_duplicates.get(),
             stats.soft_404s.get(),
             stats.all_boilerplate.get()
+        );
+    }
+    if stats.by_site.get() + stats.due_again.get() > 0 {
+        let _ = writeln!(
+            out,
+            "  templates  {} pages extracted by what differs on their site, {} more are due in the next round; `crawl status` names \
+             them",
+            stats.by_site.get(),
+            stats.due_again.get()
         );
     }
     row(

@@ -19,13 +19,13 @@ use crate::{
     platform::Platform,
     progress::{self, Places},
     projects::Keeper,
-    recrawl, report, rules_version, seeds, shard,
+    recrawl, report, rules_version, seeds, shard, site_book,
     state::{self, State},
     store::Store,
     upkeep,
 };
 use crawl_fetch::Seed;
-use crawl_model::{Discovery, FrontierCounts, HostKey, NewUrl};
+use crawl_model::{Discovery, FrontierCounts, HostKey, NewUrl, UrlKey};
 use std::{
     io,
     path::{Path, PathBuf},
@@ -148,6 +148,7 @@ impl Session {
     pub async fn run(self) -> Result<(), StageError> {
         let Self { context, outputs: outputs::Outputs { records, errors } } = self;
         let outcome = pipeline::run(Arc::clone(&context), records, errors).await;
+        let outcome = outcome.and_then(|()| Ok(context.sites.save(&*context.store)?));
         // whatever happened, what is in it is whole
         let ended = context.archive.as_ref().map_or(Ok(()), |archive| {
             archive.finish()?;
@@ -322,6 +323,8 @@ fn full_context(config: Config, state: &State, platform: &Platform) -> Result<Co
     let mut context = build::context_on(platform, config, Arc::clone(&state.store) as Arc<dyn Store>)?;
     context.keeper = keeper;
     context.recrawl.whole = state.new_round;
+    let again = site_book::due_again(&*context.store)?;
+    context.recrawl.missed_before = again.iter().map(|url| UrlKey::of(url)).collect();
     let loss = archive::loss(&*context.store, Path::new(&context.config.archive.dir))?;
     if let Some(archive) = Archive::open(&context.config, context.cpu.clone())? {
         let (folder, bytes) = (&context.config.archive.dir, archive.damaged_bytes());

@@ -3,6 +3,7 @@
 mod held;
 mod hosts;
 mod kept;
+mod mend;
 mod ready;
 #[cfg(test)]
 mod tests;
@@ -19,6 +20,7 @@ use crawl_model::{
 use held::Held;
 pub use held::put_back_unreadable;
 use hosts::{Host, save, save_news};
+use mend::Mended;
 use ready::Claim;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
@@ -75,7 +77,7 @@ pub async fn run(
                 if let Some(archive) = &shard.context.archive {
                     archive.drained(&host)?;
                 }
-                shard.settle(&host).await?;
+                shard.drained(&host).await?;
             }
         }
         shard.send_ends().await?;
@@ -152,7 +154,7 @@ impl Shard {
         Ok(())
     }
 
-    async fn page(&mut self, page: ExtractedPage, share: Share) -> Result<(), StageError> {
+    async fn page(&mut self, mut page: ExtractedPage, share: Share) -> Result<(), StageError> {
         if let Some(archive) = &self.context.archive {
             archive.page(&page)?;
         }
@@ -165,6 +167,9 @@ impl Shard {
         }
         // read back first: what they do is their own
         self.host(&host)?;
+        if page.kept_body.is_some() && !self.waits_for_site(&host, &page)? {
+            self.mend(&host, &mut page)?;
+        }
         match page_work::guarded(Stage::Dedup, &page.request, || self.step(&host, &page)) {
             Ok(step) => match step? {
                 Step::Unchanged(claim) => return self.unchanged(&page, claim, None).await,
@@ -192,12 +197,14 @@ impl Shard {
             return Ok(Step::Send(Cleaned::untouched(content, BoilerplateStatus::Off), claim));
         }
         let context = Arc::clone(&self.context);
+        let waits_for_site = self.waits_for_site(host, page)?;
         let state = self.loaded(host)?;
         let counted = state.judges_only(&context, page);
         let stream = &mut state.stream;
         let read = stream.fingerprint().read(&text_of(page));
         let waits = !counted && stream.observe(&text_of(page), &read);
-        if counted || !(waits || state.waits_for_probe(&context, page)) {
+        let waits = waits || state.waits_for_probe(&context, page);
+        if counted || !(waits || waits_for_site) {
             let cleaned = state.stream.judge(&text_of(page), &read);
             self.save_now_and_then(host)?;
             self.note_bytes(host);
@@ -219,7 +226,17 @@ impl Shard {
         Ok(Step::Held)
     }
 
-    /// The host has no more pages: fixes the fingerprint and lets the held pages go.
+    /// The host has no more pages: what is known of it decides.
+    async fn drained(&mut self, host: &HostKey) -> Result<(), StageError> {
+        let context = Arc::clone(&self.context);
+        context.sites.complete(&*context.store, host)?;
+        self.settle(host).await?;
+        let again = context.sites.leave(&*context.store, host)?;
+        context.stats.due_again.add(again as u64);
+        Ok(())
+    }
+
+    /// Fixes the fingerprint of a host and lets its held pages go.
     async fn settle(&mut self, host: &HostKey) -> Result<(), StageError> {
         if !self.context.config.dedup.enabled {
             return Ok(());
@@ -249,6 +266,9 @@ impl Shard {
     /// Lets a held page go if the next pages of its host are unlikely to change its judgement.
     async fn examine(&mut self, host: &HostKey, order: i64) -> Result<(), StageError> {
         let Some(held) = self.held_at(host, order)? else { return Ok(()) };
+        if self.waits_for_site(host, &held.page)? {
+            return Ok(());
+        }
         let text = text_of(&held.page);
         let context = Arc::clone(&self.context);
         let state = self.loaded(host)?;
@@ -290,8 +310,11 @@ impl Shard {
 
     /// Cleans a held page of a settled host and sends it on.
     async fn let_go(&mut self, host: &HostKey, held: Held) -> Result<(), StageError> {
-        let page = held.page;
+        let mut page = held.page;
         self.context.stats.released.add(1);
+        if self.mend(host, &mut page)? == Mended::FetchedAgain {
+            return Ok(());
+        }
         let work = || {
             let stream = self.hosts.get(host).map(|state| &state.stream);
             let cleaned = match stream.filter(|_| self.context.config.dedup.enabled) {
@@ -331,7 +354,7 @@ impl Shard {
             waiting.dedup();
             for host in waiting {
                 self.make_room().await?;
-                self.settle(&host).await?;
+                self.drained(&host).await?;
                 self.send_ends().await?;
             }
         }

@@ -1,7 +1,7 @@
 //! Counts of a run, shared by all stages; read by the progress line and the summary.
 
 use crate::{latency::Latency, report::Example};
-use crawl_model::{Change, CleanPage, FailedPage, HostKey, Strategy, Warning};
+use crawl_model::{Change, CleanPage, Extractor, FailedPage, HostKey, Strategy, Warning};
 use rustc_hash::FxHashMap;
 use std::{
     cmp::Reverse,
@@ -100,6 +100,10 @@ pub struct Stats {
     pub pages_gone: Count,
     /// Records of soft 404s.
     pub soft_404s: Count,
+    /// Pages that were extracted by the evidence of their site, since the rules missed their content.
+    pub by_site: Count,
+    /// Pages that were written before it was known that their content was missed: they are due in the next round.
+    pub due_again: Count,
     /// Probes for soft 404s that went to the frontier, and those that have ended.
     pub probes: Count,
     /// See `probes`.
@@ -165,6 +169,8 @@ impl Default for Stats {
             pages_unchanged: Count::default(),
             pages_gone: Count::default(),
             soft_404s: Count::default(),
+            by_site: Count::default(),
+            due_again: Count::default(),
             probes: Count::default(),
             probes_ended: Count::default(),
             tables: Mutex::default(),
@@ -199,6 +205,7 @@ impl Stats {
             page.duplicate.and_then(|first| first.similarity).is_some_and(|similarity| similarity < 1.0);
         self.near_duplicates.add(u64::from(near));
         self.all_boilerplate.add(u64::from(page.text.is_empty()));
+        self.by_site.add(u64::from(page.page.extraction.extractor == Extractor::SiteTemplate));
         self.soft_404s.add(u64::from(page.page.extraction.warnings.contains(&Warning::SoftNotFound)));
         if page.change == Change::Changed { &self.pages_changed } else { &self.pages_new }.add(1);
         let change = if page.change == Change::Changed { "changed" } else { "new" };

@@ -16,7 +16,7 @@ use crate::{
     render,
     rules::{Rules, RulesError},
     score, signals,
-    site::{self, CountedBlock, SiteEvidence},
+    site::{self, CountedBlock, SiteEvidence, SiteJudgement, SiteRules},
     text, words,
 };
 use crawl_model::{Directives, Extraction, Extractor, Media, PageMetadata, PageSignals, Warning};
@@ -94,12 +94,31 @@ impl PageExtractor {
         blocks
     }
 
+    /// Extracts a page of a site whose pages are still to come: counts its blocks, and mends the extraction by the evidence so far, if it
+    /// says that the content was missed.
+    #[must_use]
+    pub fn extract_and_count(&self, input: &Input<'_>, evidence: Option<&SiteEvidence>) -> CountedExtraction {
+        let mut site = SiteUse::Crawl { evidence, blocks: Vec::new(), is_doubtful: false };
+        let extraction = self.run(input, Trace::default(), &mut site).0;
+        let SiteUse::Crawl { blocks, is_doubtful, .. } = site else {
+            return CountedExtraction { extraction, blocks: Vec::new(), is_doubtful: false };
+        };
+        let is_mended = extraction.extractor == Extractor::SiteTemplate;
+        CountedExtraction { extraction, blocks, is_doubtful: is_doubtful && !is_mended }
+    }
+
     /// Extracts a page by what the other pages of its site say of its template; the evidence has to be
     /// [settled](SiteEvidence::settle). The extraction is that of [`Self::extract`] where it says nothing; where it says that this
     /// missed the content, the extractor is [`Extractor::SiteTemplate`].
     #[must_use]
     pub fn extract_by_site(&self, input: &Input<'_>, evidence: &SiteEvidence) -> Extraction {
         self.run(input, Trace::default(), &mut SiteUse::Apply(evidence)).0
+    }
+
+    /// [`Self::extract_by_site`] by the first rule alone: changes nothing but an extraction that missed the content.
+    #[must_use]
+    pub fn extract_if_missed(&self, input: &Input<'_>, evidence: &SiteEvidence) -> Extraction {
+        self.extract_and_count(input, Some(evidence)).extraction
     }
 
     /// Extracts a page and says why it came out so. The extraction is the one that [`Self::extract`] gives; the
@@ -247,8 +266,24 @@ impl PageExtractor {
         let revealed = reveal_if_thin(page, extraction.signals.noscript_words);
         let mut chosen = content::choose(page, &extraction.metadata, genre, likeness, &self.options);
         content::declared::add(page, &json, &mut chosen.selection);
-        if let SiteUse::Apply(evidence) = site {
-            (chosen, extraction.metadata.by_site) = site::adjust(page, evidence, chosen);
+        match site {
+            SiteUse::None => {}
+            SiteUse::Count(blocks) => {
+                **blocks = site::counted(page, &chosen.selection);
+                // nothing else of the page is asked for
+                return Some(());
+            }
+            SiteUse::Apply(evidence) => {
+                (chosen, extraction.metadata.by_site) = site::adjust(page, evidence, SiteRules::All, chosen);
+            }
+            SiteUse::Crawl { evidence, blocks, is_doubtful } => {
+                *blocks = site::counted(page, &chosen.selection);
+                *is_doubtful = site::is_doubtful(page, &chosen.selection);
+                if let Some(evidence) = evidence.filter(|site| site.judge(blocks) == SiteJudgement::Missed) {
+                    (chosen, extraction.metadata.by_site) =
+                        site::adjust(page, evidence, SiteRules::Missed, chosen);
+                }
+            }
         }
         extraction.is_article = score::is_article(&self.rules.score, score, chosen.listed);
         budget.go_on()?;
@@ -256,8 +291,8 @@ impl PageExtractor {
         if let Some(revealed) = revealed {
             written.reason = format!("{revealed}; {}", written.reason);
         }
-        if let SiteUse::Count(blocks) = site {
-            **blocks = site::counted(page, &written.in_content);
+        if let SiteUse::Crawl { is_doubtful, .. } = site {
+            *is_doubtful &= written.extractor != Extractor::EmbeddedData;
         }
         budget.go_on()?;
         if !page.trace.is_on() {
@@ -316,6 +351,23 @@ pub(crate) enum SiteUse<'a> {
     Count(&'a mut Vec<CountedBlock>),
     /// The choice is adjusted.
     Apply(&'a SiteEvidence),
+    /// The blocks are counted, and the choice is adjusted if it missed the content.
+    Crawl {
+        evidence: Option<&'a SiteEvidence>,
+        blocks: Vec<CountedBlock>,
+        is_doubtful: bool,
+    },
+}
+
+/// A page that was extracted while the pages of its site come.
+#[derive(Debug)]
+pub struct CountedExtraction {
+    /// The extraction.
+    pub extraction: Extraction,
+    /// The blocks, for [`SiteEvidence::observe`].
+    pub blocks: Vec<CountedBlock>,
+    /// The page has so much text beside what was taken that more pages of its site may show that the content was missed.
+    pub is_doubtful: bool,
 }
 
 /// The content as text.

@@ -78,7 +78,9 @@ fn content_that_the_rules_miss_on_a_whole_site_is_taken() {
             assert!(mended.content.contains(&first_word(n)), "{open}: {}", mended.content);
             assert!(!mended.content.contains("harbour office"), "{open}: {}", mended.content);
             assert_eq!(mended.extractor, Extractor::SiteTemplate);
-            let by_site = BySite { pages: 12, rebuilt: true, ..BySite::default() };
+            let (tag, class) = open.trim_matches(['<', '>']).split_once(" class=").unwrap();
+            let template = Some(format!("body > {tag}.{class}"));
+            let by_site = BySite { pages: 12, rebuilt: true, template, ..BySite::default() };
             assert_eq!(mended.metadata.by_site, Some(by_site));
             assert!(mended.reason.contains("12 pages of the site"), "{}", mended.reason);
         }
@@ -135,7 +137,7 @@ fn titles_and_missing_paragraphs_are_added_and_notices_are_dropped() {
         assert!(!alone.content.contains(&title) && alone.content.contains("kept by"), "{}", alone.content);
         assert!(mended.content.starts_with(&title), "{}", mended.content);
         assert!(!mended.content.contains("kept by"), "{}", mended.content);
-        let by_site = mended.metadata.by_site.unwrap();
+        let by_site = mended.metadata.by_site.clone().unwrap();
         assert_eq!((by_site.added, by_site.dropped, by_site.rebuilt), (1, 1, false));
         assert_eq!(mended.extractor, alone.extractor);
     }

@@ -218,7 +218,7 @@ pub struct PageMetadata {
 }
 
 /// Changes that the evidence of other pages of the site made to a page's content.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BySite {
     /// Pages of the site that were counted.
@@ -229,6 +229,9 @@ pub struct BySite {
     pub dropped: u32,
     /// The extractor missed the content: the part was taken that differs from the other pages.
     pub rebuilt: bool,
+    /// The place of that part: tags and first classes of the last six elements on the path to it (`div.wrap > div.comment`).
+    #[serde(default)]
+    pub template: Option<String>,
 }
 
 /// The place that gave each field of the metadata: `json_ld`, `meta`, `twitter`, `rdfa`, `title_element`, `heading`, `element`, `post`, `text`,
@@ -382,7 +385,18 @@ pub struct Extraction {
     pub warnings: Vec<Warning>,
 }
 
-/// A fetched page after extraction. The body is gone; nothing of it is borrowed.
+/// The body of a page that is held, so that the page can be extracted again when more pages of its site are known.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptBody {
+    /// The decoded body, compressed by Zstandard, in base64.
+    pub zstd: String,
+    /// The raw value of the `Content-Type` header.
+    pub content_type: Option<String>,
+    /// The URL against which links are resolved.
+    pub url: Url,
+}
+
+/// A fetched page after extraction. The body is gone, unless it is [kept](Self::kept_body); nothing of it is borrowed.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ExtractedPage {
     /// What was asked for.
@@ -427,4 +441,7 @@ pub struct ExtractedPage {
     /// Names the capture in an archive that it was extracted from.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub captured: Option<Uuid>,
+    /// The body, while more pages of the site may show that the extraction missed the content.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub kept_body: Option<KeptBody>,
 }

@@ -128,7 +128,7 @@ fn metadata(full: bool) -> RecordMetadata {
         structured: text(),
         json_ld: text(),
         open_graph: text(),
-        by_site: Some(BySite { pages: 9, added: 1, dropped: 2, rebuilt: true }),
+        by_site: Some(BySite { pages: 9, added: 1, dropped: 2, rebuilt: true, template: text() }),
         ai_opt_out: list(),
         project: text(),
         source_group: text(),

@@ -18,6 +18,7 @@ use crate::{
     output::{self, Before, Fields, LineRecords, RecordOutput, StdoutOutput},
     run, shard,
     sink::Sink,
+    site_book::{SiteBook, Waiting},
     threads::{self, Stages},
 };
 use crawl_archive::{RecordError, WarcReader, WarcRecord, parse_record_id};
@@ -80,7 +81,8 @@ pub fn run(args: &ReplayArgs) -> Result<Exit, Failure> {
     store.begin_round().map_err(|e| in_scratch(e.into()))?;
     let records = output_of(&config, &stop)?;
     let (pages, damage) = (archive.pages.len(), archive.damage());
-    let context = Context { cancel: stop, ..run::context(config, Arc::new(store)).map_err(in_store)? };
+    let context = run::context(config, Arc::new(store)).map_err(in_store)?;
+    let context = Context { cancel: stop, sites: SiteBook::new(Waiting::All), ..context };
     let context = Arc::new(context);
     crate::duplicates::open(&context).map_err(|e| in_store(e.into()))?;
     // every host that is left when the last page has come is complete
@@ -417,7 +419,8 @@ impl Replay {
                 extract_stage::again(&shared, page, &body, &url, &capture.content_type)
             };
             let done = context.cpu.run(work).await;
-            done.map_err(|panic| StageError::Panicked { stage: "replay", words: panic.0 })
+            let done = done.map_err(|panic| StageError::Panicked { stage: "replay", words: panic.0 })?;
+            Ok(done?)
         });
         Ok(Some(Step::Page(Box::new(request), extracted)))
     }

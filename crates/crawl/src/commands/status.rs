@@ -6,7 +6,9 @@ use crate::{
     config::{self, Config, DedupSection},
     context::{TOLD_KEY, now_ms, rfc3339},
     exit::{Exit, Failure},
-    host_state, state,
+    host_state,
+    site_book::{self, MissedSite, MissedTemplate},
+    state,
 };
 use crawl_dedup::Release;
 use crawl_model::{DomainStore, Frontier, FrontierCounts, RunStore, StoreError};
@@ -46,6 +48,8 @@ struct Status {
     next_visits: Option<NextVisits>,
     /// Hosts that asked to be left alone, and until when.
     left_alone: BTreeMap<String, String>,
+    /// Hosts with templates whose content the rules missed, those with most pages first.
+    missed_sites: Vec<MissedSite>,
     last_errors: Vec<Value>,
     bytes: u64,
     free_bytes: u64,
@@ -107,7 +111,7 @@ pub fn run(args: &StatusArgs) -> Result<Exit, Failure> {
     let text = if args.json {
         serde_json::to_string_pretty(&status).map_err(|e| Failure::new(Exit::Internal, e.to_string()))? + "\n"
     } else {
-        status.in_words(&settings.dedup)
+        status.in_words(&settings.dedup, args.hosts)
     };
     write_out(text.as_bytes())?;
     Ok(Exit::Done)
@@ -145,6 +149,7 @@ impl Status {
             hosts_at_work,
             next_retry: store.next_due()?.map(rfc3339),
             left_alone: left_alone.collect(),
+            missed_sites: site_book::missed_sites(&store)?,
             last_errors: last_lines(&dir.join("errors.jsonl"), args.errors),
             bytes: file,
             free_bytes: free,
@@ -152,7 +157,7 @@ impl Status {
         })
     }
 
-    fn in_words(&self, dedup: &DedupSection) -> String {
+    fn in_words(&self, dedup: &DedupSection, shown: usize) -> String {
         let mut out = String::new();
         let FrontierCounts { pending, leased, held, records, failed, skipped, redirected, .. } =
             &self.frontier;
@@ -181,6 +186,7 @@ impl Status {
         for (host, at) in &self.left_alone {
             let _ = writeln!(out, "  {host} asked to be left alone: {}", until(at));
         }
+        tell_missed(&mut out, &self.missed_sites, shown);
         if !self.hosts.is_empty() {
             let _ =
                 writeln!(out, "\n  {:>8} {:>8} {:>9} {:>6}  host", "queued", "waiting", "in flight", "held");
@@ -204,6 +210,35 @@ impl Status {
                 writeln!(out, "  {} {}: {}: {}", field("at"), field("kind"), field("url"), field("message"));
         }
         out
+    }
+}
+
+/// Names the templates whose content the rules missed.
+fn tell_missed(out: &mut String, sites: &[MissedSite], most: usize) {
+    for site in sites.iter().take(most) {
+        let _ = writeln!(
+            out,
+            "  {}: the rules miss the content of templates, mended by what its pages share",
+            site.host
+        );
+        for MissedTemplate { template, pages, noticed_at_page, example, .. } in &site.templates {
+            let _ = writeln!(
+                out,
+                "    {pages} pages  {template}  (noticed at page {noticed_at_page}: {example})"
+            );
+        }
+        if site.due_again > 0 {
+            let _ =
+                writeln!(out, "    {} pages were written before that: due in the next round", site.due_again);
+        }
+    }
+    if sites.len() > most {
+        let _ = writeln!(
+            out,
+            "  and {} hosts more with such templates (--hosts {})",
+            sites.len() - most,
+            sites.len()
+        );
     }
 }
 

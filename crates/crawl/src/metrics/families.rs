@@ -76,6 +76,12 @@ fn run(stats: &Stats) -> Vec<MetricFamily> {
         ),
         counter("written_bytes_total", "Records and error lines.", "", one(stats.written_bytes.get())),
         counter("duplicates_total", "Records that are a duplicate.", "", one(stats.duplicates.get())),
+        counter(
+            "site_template_records_total",
+            "Records extracted by the evidence of their site.",
+            "",
+            one(stats.by_site.get()),
+        ),
         counter("soft_404s_total", "Records of error pages with status 200.", "", one(stats.soft_404s.get())),
         counter("empty_pages_total", "Records without text.", "", one(stats.all_boilerplate.get())),
     ]

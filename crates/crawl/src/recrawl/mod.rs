@@ -29,6 +29,8 @@ pub struct Recrawl {
     pub on: bool,
     /// This process began the round, so that it has counted all that is still.
     pub whole: bool,
+    /// URLs that are read again, since the round before has missed their content.
+    pub missed_before: FxHashSet<UrlKey>,
     /// What bodies are read by now, of pages whose links are followed.
     rules: Readings,
     /// The depth from which on the links of a page are not followed.
@@ -46,7 +48,8 @@ impl Recrawl {
         let (depth, mode) = (config.crawl.depth.or_max(), config.recrawl.mode);
         let rules = Readings::of(rules, config);
         let policy = Policy::new(&config.recrawl, rules, depth);
-        Self { on, whole: false, rules, depth, policy, mode, still: Mutex::default() }
+        let missed_before = FxHashSet::default();
+        Self { on, whole: false, missed_before, rules, depth, policy, mode, still: Mutex::default() }
     }
 
     /// Whether what the user named, and what it leads to, is asked again.
@@ -86,7 +89,8 @@ impl Recrawl {
     #[must_use]
     pub fn need_not_read(&self, page: &CrawlRequest) -> bool {
         let before = page.before.as_deref().and_then(|before| before.rules);
-        before.is_some_and(|rules| self.rules_of(page).are_covered_by(rules))
+        let was_missed = self.missed_before.contains(&UrlKey::of(page.url.as_str()));
+        !was_missed && before.is_some_and(|rules| self.rules_of(page).are_covered_by(rules))
     }
 }
 
@@ -122,7 +126,8 @@ pub fn plant(context: &Context, seeds: &FxHashSet<UrlKey>) -> Result<(), StoreEr
             if seeds.contains(&known.url.key) || !is_wanted(context, &known) {
                 continue;
             }
-            if context.recrawl.policy.is_due(&known, now) {
+            let was_missed = context.recrawl.missed_before.contains(&known.url.key);
+            if was_missed || context.recrawl.policy.is_due(&known, now) {
                 due.push(known.url);
             } else if known.history.content_hash.is_some() {
                 context.recrawl.note_still(&known.url.host);

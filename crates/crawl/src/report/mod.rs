@@ -8,6 +8,7 @@ use crate::{
     context::{Context, rfc3339},
     exit::Exit,
     output::replace,
+    site_book::{self, MissedSite},
     stats::HostFigures,
 };
 use crawl_model::FrontierCounts;
@@ -52,6 +53,9 @@ pub struct Report {
     latency: Vec<(u64, u64)>,
     hosts: Vec<HostReport>,
     hosts_left_out: usize,
+    /// Hosts with templates whose content the rules missed.
+    #[serde(default)]
+    missed_sites: Vec<MissedSite>,
     samples: Vec<Sample>,
     /// Runs before this one, oldest first.
     before: Vec<Totals>,
@@ -150,6 +154,7 @@ impl Report {
             latency: stats.latency().cumulative().collect(),
             hosts,
             hosts_left_out,
+            missed_sites: missed_sites(context),
             samples: context.samples.until_now(stats),
             before: Self::read(dir).map_or_else(|_| Vec::new(), Self::into_history),
         }
@@ -245,6 +250,14 @@ fn totals(context: &Context, round: u32) -> Totals {
             gone: stats.pages_gone.get(),
         },
     }
+}
+
+/// Hosts with templates whose content the rules missed, those with most pages first. A state that cannot be read has none: its error
+/// ends the run elsewhere.
+fn missed_sites(context: &Context) -> Vec<MissedSite> {
+    let mut sites = site_book::missed_sites(&*context.store).unwrap_or_default();
+    sites.truncate(HOSTS);
+    sites
 }
 
 fn failures(context: &Context) -> Vec<Failures> {

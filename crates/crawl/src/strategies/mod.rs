@@ -44,6 +44,14 @@ pub struct SoFar {
     charged: bool,
 }
 
+impl SoFar {
+    /// Visible words of the best page.
+    #[must_use]
+    pub fn visible_words(&self) -> Option<u32> {
+        self.best.as_ref().map(|best| best.extraction.signals.visible_word_count)
+    }
+}
+
 /// Failures of a strategy that say something of the page: it is a file, its script leads elsewhere or on without end, or ends
 /// the tab. What a network, a proxy or a robots.txt that could not be had says is of the moment.
 const TELLING: [&str; 4] = ["attachment", "navigation", "page_crashed", "page_hung"];

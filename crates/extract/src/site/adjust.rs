@@ -9,9 +9,10 @@
 //!   part of the site has, unless they are half of the text.
 
 use super::{
-    SiteEvidence,
+    HALF, SiteEvidence,
     blocks::{self, SiteBlock},
-    evidence::Place,
+    evidence::{CONTENT_LINKS, CONTENT_OWN, Place},
+    is_missed, template,
 };
 use crate::{
     content::{Chosen, Selection},
@@ -19,10 +20,6 @@ use crate::{
 };
 use crawl_model::{BySite, Extractor};
 
-/// Share of a place's words that are pages' own, from which on it is a place of content.
-const CONTENT_OWN: f64 = 0.8;
-/// Share of a place's characters in links, from which on it is a place of links.
-const CONTENT_LINKS: f64 = 0.3;
 /// Share of a place's words that the extraction takes on the pages, from which on it has to take them on all.
 const TAKEN: f64 = 0.5;
 /// Share of the pages of a title's place that have one heading there.
@@ -37,14 +34,17 @@ const OF_THE_SITE: f64 = 0.4;
 const REPEATED_CHARS: u32 = 30;
 /// Share of the extraction's words up to which it loses blocks: a name or a ratio may rank, it may not destroy.
 const DROPPED: f64 = HALF;
-/// Share of the page's own words below which the extraction has missed the content.
-const MISSED: f64 = 0.2;
-/// A page with fewer words of its own has no content that could be missed.
-const MISSED_WORDS: u32 = 20;
-/// Half of the pages, or of the words.
-const HALF: f64 = 0.5;
 /// Share of the page's own words that the element has which is taken instead.
 const HELD: f64 = 0.9;
+
+/// The rules by which an extraction is mended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SiteRules {
+    /// The first alone; [`SiteEvidence::judge`] has said that the content was missed.
+    Missed,
+    /// All four.
+    All,
+}
 
 /// A block with what is known of its place.
 struct Known {
@@ -57,7 +57,7 @@ struct Known {
 impl Known {
     /// A block of the page's own text, where pages have content.
     fn is_content(&self) -> bool {
-        self.place.is_own() && self.place.own >= CONTENT_OWN && self.place.links < CONTENT_LINKS
+        self.place.is_content()
     }
 
     fn is_title(&self) -> bool {
@@ -78,7 +78,12 @@ impl Known {
 }
 
 /// Mends a choice by the evidence of the site. Nothing changes where fewer than five pages have a block at the same places.
-pub(crate) fn adjust(page: &Page<'_>, evidence: &SiteEvidence, chosen: Chosen) -> (Chosen, Option<BySite>) {
+pub(crate) fn adjust(
+    page: &Page<'_>,
+    evidence: &SiteEvidence,
+    rules: SiteRules,
+    chosen: Chosen,
+) -> (Chosen, Option<BySite>) {
     let taken = taken(page, &chosen.selection);
     let known = |block: SiteBlock| {
         let taken = taken[block.id as usize];
@@ -90,14 +95,16 @@ pub(crate) fn adjust(page: &Page<'_>, evidence: &SiteEvidence, chosen: Chosen) -
     let all: u32 = blocks.iter().filter(own).map(words).sum();
     let repeats = |known: &&Known| known.taken && known.place.repeated() >= HALF;
     let had = chosen.selection.words.saturating_sub(blocks.iter().filter(repeats).map(words).sum());
-    if all >= MISSED_WORDS && f64::from(had) < MISSED * f64::from(all) {
+    // the crawl has judged that already
+    if rules == SiteRules::Missed || is_missed(had, all) {
         let reason = format!(
             "the extraction took {had} words, where {all} are the page's own by {} pages of the site: {}",
             evidence.pages(),
             chosen.reason
         );
         let selection = rebuilt(page, &blocks, all);
-        let changes = BySite { pages: evidence.pages(), rebuilt: true, ..BySite::default() };
+        let template = selection.roots.first().map(|root| template(page, *root));
+        let changes = BySite { pages: evidence.pages(), rebuilt: true, template, ..BySite::default() };
         return (Chosen { selection, extractor: Extractor::SiteTemplate, reason, ..chosen }, Some(changes));
     }
     mended(page, &blocks, evidence, chosen)
@@ -164,11 +171,11 @@ fn mended(
         format!("{}; {added} blocks added and {dropped} dropped by {pages} pages of the site", chosen.reason);
     let Selection { roots, drop, .. } = chosen.selection;
     chosen.selection = Selection::new(page, roots, drop);
-    (chosen, Some(BySite { pages, added, dropped, rebuilt: false }))
+    (chosen, Some(BySite { pages, added, dropped, ..BySite::default() }))
 }
 
 /// By node: the selection takes it.
-fn taken(page: &Page<'_>, selection: &Selection) -> Vec<bool> {
+pub(super) fn taken(page: &Page<'_>, selection: &Selection) -> Vec<bool> {
     let mut taken = vec![false; page.dom.len() as usize];
     for root in &selection.roots {
         let mut id = *root;

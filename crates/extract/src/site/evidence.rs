@@ -3,12 +3,16 @@
 use super::blocks::{SiteBlock, mix};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Distinct texts that are counted of a host at a time: what a hash table of 2^16 slots takes, 1.6 MB.
-const MAX_TEXTS: usize = 7 << 13;
+/// Distinct texts that are counted of a host at a time: what a hash table of 2^14 slots takes, 0.4 MB.
+const MAX_TEXTS: usize = 7 << 11;
 /// Distinct places that are counted of a host: those of its templates come with its first pages.
 const MAX_PATHS: usize = 7 << 9;
 /// Pages of a place from which on it says something.
 const MIN_PAGES: u32 = 5;
+/// Share of a place's words that are pages' own, from which on it is a place of content.
+pub(super) const CONTENT_OWN: f64 = 0.8;
+/// Share of a place's characters in links, from which on it is a place of links.
+pub(super) const CONTENT_LINKS: f64 = 0.3;
 /// A text is a page's own if it stands on no more than one of so many pages of its place, or on one page.
 const PAGES_OF_OWN: u32 = 20;
 
@@ -24,40 +28,51 @@ pub struct CountedBlock {
     pub(super) taken: bool,
 }
 
+/// What the evidence of a site says of the extraction of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SiteJudgement {
+    /// It took less than a fifth of the page's own text, not counting what repeats on the site.
+    Missed,
+    /// It did not miss the content.
+    Taken,
+    /// Too few pages have blocks where most of the page's text stands.
+    Unknown,
+}
+
 /// Counts of the blocks of one host's pages by their place: the path of tags and classes to a block in the tree.
 ///
 /// [Observe](Self::observe) every page, [settle](Self::settle), then extract the pages
 /// [by it](crate::PageExtractor::extract_by_site). Pages may come in any order, and two states may be [merged](Self::merge).
-/// **Memory is bounded**: 57,344 distinct texts and 3,584 places are counted exactly, in less than 2 MB; beyond that the texts of
+/// **Memory is bounded**: 14,336 distinct texts and 3,584 places are counted exactly, in less than 0.8 MB; beyond that the texts of
 /// one page are forgotten, and texts of places that came late say nothing.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SiteEvidence {
-    pages: u32,
-    paths: FxHashMap<u64, PathCounts>,
-    texts: FxHashMap<u64, TextCounts>,
+    pub(super) pages: u32,
+    pub(super) paths: FxHashMap<u64, PathCounts>,
+    pub(super) texts: FxHashMap<u64, TextCounts>,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-struct PathCounts {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct PathCounts {
     /// Pages that have blocks there, and those that have one block there.
-    pages: u32,
-    once: u32,
+    pub(super) pages: u32,
+    pub(super) once: u32,
     /// Words, and those that the extraction took.
-    words: u64,
-    taken: u64,
-    chars: u64,
-    link_chars: u64,
+    pub(super) words: u64,
+    pub(super) taken: u64,
+    pub(super) chars: u64,
+    pub(super) link_chars: u64,
     /// Words of texts that are a page's own.
-    own: u64,
+    pub(super) own: u64,
     /// Of them, those of texts that were forgotten.
-    forgotten: u64,
+    pub(super) forgotten: u64,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct TextCounts {
-    path: u64,
-    pages: u32,
-    words: u32,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct TextCounts {
+    pub(super) path: u64,
+    pub(super) pages: u32,
+    pub(super) words: u32,
 }
 
 /// Counts of the place of a block, as shares from 0 to 1.
@@ -81,6 +96,11 @@ impl Place {
     /// Returns true if the block's text is the page's own.
     pub(super) fn is_own(&self) -> bool {
         is_own(self.pages_with_text, self.pages)
+    }
+
+    /// Returns true if the block's text is the page's own, where pages have content.
+    pub(super) fn is_content(&self) -> bool {
+        self.is_own() && self.own >= CONTENT_OWN && self.links < CONTENT_LINKS
     }
 
     /// Share of the pages of the place that have the block's text.
@@ -187,9 +207,52 @@ impl SiteEvidence {
         }
     }
 
+    /// Returns a copy for [`PageExtractor::extract_by_site`](crate::PageExtractor::extract_by_site): settled, without the texts of one page,
+    /// which say no more than their place does. It says the same as this one would, in a part of its memory.
+    #[must_use]
+    pub fn snapshot(&self) -> Self {
+        let mut copy = Self { pages: self.pages, paths: self.paths.clone(), texts: FxHashMap::default() };
+        for (key, text) in &self.texts {
+            if text.pages > 1 {
+                copy.texts.insert(*key, *text);
+            } else if let Some(path) = copy.paths.get_mut(&text.path) {
+                path.forgotten += u64::from(text.words);
+            }
+        }
+        copy.settle();
+        copy
+    }
+
+    /// Judges the extraction of a page by its blocks. The evidence has to be [settled](Self::settle).
+    #[must_use]
+    pub fn judge(&self, blocks: &[CountedBlock]) -> SiteJudgement {
+        let (mut all, mut known, mut own, mut had) = (0, 0, 0, 0);
+        for block in blocks {
+            all += block.words;
+            let place = self.place_of(block.path, block.text);
+            known += if place.is_some() { block.words } else { 0 };
+            if place.is_some_and(|place| place.is_content()) {
+                own += block.words;
+            }
+            if block.taken && place.is_none_or(|place| place.repeated() < super::HALF) {
+                had += block.words;
+            }
+        }
+        match () {
+            () if super::is_missed(had, own) => SiteJudgement::Missed,
+            () if f64::from(known) < super::HALF * f64::from(all) => SiteJudgement::Unknown,
+            () => SiteJudgement::Taken,
+        }
+    }
+
     /// Returns what is known of a block's place; `None` where fewer than [`MIN_PAGES`] pages have one there.
     pub(super) fn place(&self, block: &SiteBlock) -> Option<Place> {
-        let path = self.paths.get(&block.path).filter(|path| path.pages >= MIN_PAGES)?;
+        self.place_of(block.path, block.text)
+    }
+
+    fn place_of(&self, path: u64, text: u64) -> Option<Place> {
+        let key = mix(path, text);
+        let path = self.paths.get(&path).filter(|path| path.pages >= MIN_PAGES)?;
         let share = |part: u64, of: u64| if of == 0 { 0.0 } else { part as f64 / of as f64 };
         Some(Place {
             pages: path.pages,
@@ -197,7 +260,7 @@ impl SiteEvidence {
             taken: share(path.taken, path.words),
             links: share(path.link_chars, path.chars),
             once: f64::from(path.once) / f64::from(path.pages),
-            pages_with_text: self.texts.get(&mix(block.path, block.text)).map_or(0, |text| text.pages),
+            pages_with_text: self.texts.get(&key).map_or(0, |text| text.pages),
         })
     }
 
@@ -266,6 +329,43 @@ mod tests {
     }
 
     #[test]
+    fn a_snapshot_and_saved_evidence_say_the_same() {
+        let mut evidence = SiteEvidence::default();
+        (0..50).for_each(|n| evidence.observe(&page(n)));
+        let snapshot = evidence.snapshot();
+        evidence.settle();
+        assert!(snapshot.texts.len() < evidence.texts.len());
+        let saved = serde_json::to_string(&evidence).unwrap();
+        let read: SiteEvidence = serde_json::from_str(&saved).unwrap();
+        assert_eq!(read, evidence);
+        assert!(
+            serde_json::from_str::<SiteEvidence>(&saved.replace("\"version\":1", "\"version\":9")).is_err()
+        );
+        for n in 0..50 {
+            assert_eq!(snapshot.judge(&page(n)), evidence.judge(&page(n)), "page {n}");
+        }
+        let at = |evidence, path| format!("{:?}", place(evidence, path, 7));
+        for path in [1, 2, 3] {
+            assert_eq!(at(&snapshot, path), at(&evidence, path));
+        }
+    }
+
+    #[test]
+    fn a_page_whose_own_text_is_not_taken_is_missed() {
+        let block =
+            |path, text, taken| CountedBlock { path, text, words: 30, chars: 150, link_chars: 0, taken };
+        let page = |n: u64, taken| [block(1, 7, true), block(2, 1_000 + n, taken)];
+        let mut evidence = SiteEvidence::default();
+        (0..4).for_each(|n| evidence.observe(&page(n, false)));
+        evidence.settle();
+        assert_eq!(evidence.judge(&page(0, false)), SiteJudgement::Unknown);
+        evidence.observe(&page(4, false));
+        evidence.settle();
+        assert_eq!(evidence.judge(&page(0, false)), SiteJudgement::Missed);
+        assert_eq!(evidence.judge(&page(9, true)), SiteJudgement::Taken);
+    }
+
+    #[test]
     fn memory_is_bounded_and_what_repeats_is_not_forgotten() {
         let mut evidence = SiteEvidence::default();
         let block = |path, text| CountedBlock { path, text, words: 3, chars: 20, link_chars: 0, taken: true };
@@ -274,7 +374,7 @@ mod tests {
             evidence.observe(&own.chain([block(1, 7)]).collect::<Vec<_>>());
         }
         evidence.settle();
-        assert!(evidence.bytes() < 2_000_000, "{}", evidence.bytes());
+        assert!(evidence.bytes() < 800_000, "{}", evidence.bytes());
         assert_eq!(place(&evidence, 1, 7).unwrap().pages_with_text, 2_000);
         assert!(place(&evidence, 5, 1).unwrap().own > 0.99, "forgotten texts were a page's own");
     }

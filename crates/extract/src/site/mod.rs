@@ -7,13 +7,40 @@
 mod adjust;
 mod blocks;
 mod evidence;
+mod saved;
 
-use crate::page::Page;
-pub(crate) use adjust::adjust;
-pub use evidence::{CountedBlock, SiteEvidence};
+use crate::{content::Selection, dom::NONE, page::Page};
+pub(crate) use adjust::{SiteRules, adjust};
+pub use evidence::{CountedBlock, SiteEvidence, SiteJudgement};
+use html5ever::local_name;
 
-/// Returns the blocks of a page for the evidence. `in_content` tells the nodes whose text the extraction took.
-pub(crate) fn counted(page: &Page<'_>, in_content: &[bool]) -> Vec<CountedBlock> {
+/// Share of the page's own words below which the extraction has missed the content.
+const MISSED: f64 = 0.2;
+/// A page with fewer words of its own has no content that could be missed.
+const MISSED_WORDS: u32 = 20;
+/// Half of the pages, or of the words.
+const HALF: f64 = 0.5;
+/// Elements in the name of a template.
+const TEMPLATE_STEPS: usize = 6;
+/// Characters of a class in the name of a template.
+const CLASS_CHARS: usize = 40;
+
+/// Returns true if an extraction that took `had` words missed the content of a page that has `own` words of its own.
+fn is_missed(had: u32, own: u32) -> bool {
+    own >= MISSED_WORDS && f64::from(had) < MISSED * f64::from(own)
+}
+
+/// Returns true if a page has so much text outside links beside what the extraction took that its site may show that the content
+/// was missed. Every page that [missed](is_missed) because it took too little is doubtful.
+pub(crate) fn is_doubtful(page: &Page<'_>, selection: &Selection) -> bool {
+    let visible = page.amount(page.body);
+    let outside_links = f64::from(visible.words) * f64::from(1.0 - visible.link_density());
+    outside_links >= f64::from(MISSED_WORDS) && f64::from(selection.words) < MISSED * outside_links
+}
+
+/// Returns the blocks of a page for the evidence, with those marked that a selection takes.
+pub(crate) fn counted(page: &Page<'_>, selection: &Selection) -> Vec<CountedBlock> {
+    let taken = adjust::taken(page, selection);
     let blocks = blocks::of(page).into_iter();
     let counted = |block: blocks::SiteBlock| CountedBlock {
         path: block.path,
@@ -21,7 +48,27 @@ pub(crate) fn counted(page: &Page<'_>, in_content: &[bool]) -> Vec<CountedBlock>
         words: block.amount.words,
         chars: block.amount.chars,
         link_chars: block.amount.link_chars,
-        taken: (block.id..block.end).any(|id| in_content[id as usize]),
+        taken: (block.id..block.end).any(|id| taken[id as usize]),
     };
     blocks.map(counted).collect()
+}
+
+/// Returns the name of the template whose content stands in an element: the tags and first classes of the last six elements on the path
+/// to it, as a CSS selector without escapes.
+fn template(page: &Page<'_>, root: u32) -> String {
+    let step = |id: u32| {
+        let class = page.dom.attr(id, &local_name!("class")).unwrap_or_default();
+        let class = class.split_ascii_whitespace().next().map_or(String::new(), |class| {
+            class.chars().take(CLASS_CHARS).fold(String::from("."), |mut class, c| {
+                class.push(if c.is_control() { '?' } else { c });
+                class
+            })
+        });
+        format!("{}{class}", page.dom.name(id))
+    };
+    let is_inside = |id: &u32| *id != NONE && *id >= page.body;
+    let path = std::iter::once(root).chain(page.dom.ancestors(root)).take_while(is_inside);
+    let mut steps: Vec<String> = path.take(TEMPLATE_STEPS).map(step).collect();
+    steps.reverse();
+    steps.join(" > ")
 }

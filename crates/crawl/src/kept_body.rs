@@ -1,0 +1,46 @@
+//! The body of a page that is held, compressed.
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use crawl_extract::Input;
+use crawl_model::KeptBody;
+use std::io;
+
+/// Level of compression: bodies are kept for minutes.
+const LEVEL: i32 = 1;
+/// A body that is larger, compressed, is not kept.
+const MAX_KEPT: usize = 1 << 20;
+/// A body that is larger is not compressed.
+const MAX_BODY: usize = 16 << 20;
+
+/// Compresses the body of a page; `None` if it is too large to be kept, or has no URL.
+#[must_use]
+pub fn keep(input: &Input<'_>) -> Option<KeptBody> {
+    let url = input.url.filter(|_| input.bytes.len() <= MAX_BODY)?.clone();
+    let packed = zstd::bulk::compress(input.bytes, LEVEL).ok().filter(|packed| packed.len() <= MAX_KEPT)?;
+    Some(KeptBody { zstd: STANDARD.encode(packed), content_type: input.content_type.map(str::to_owned), url })
+}
+
+/// Returns the bytes of a kept body.
+///
+/// # Errors
+/// When it is damaged.
+pub fn bytes(kept: &KeptBody) -> io::Result<Vec<u8>> {
+    let packed = STANDARD.decode(&kept.zstd).map_err(io::Error::other)?;
+    zstd::bulk::decompress(&packed, MAX_BODY)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_comes_back_as_it_was_and_a_large_one_is_not_kept() {
+        let url = "https://a.test/1".parse().unwrap();
+        let html = "<p>text</p>".repeat(9_000);
+        let input = Input { bytes: html.as_bytes(), url: Some(&url), content_type: Some("text/html") };
+        let kept = keep(&input).unwrap();
+        assert!(kept.zstd.len() < 1_000 && bytes(&kept).unwrap() == html.as_bytes());
+        assert!(bytes(&KeptBody { zstd: "AAAA".into(), ..kept }).is_err());
+        assert!(keep(&Input { bytes: &vec![b' '; MAX_BODY + 1], ..input }).is_none());
+    }
+}

@@ -1,0 +1,189 @@
+//! Sites whose content the rules miss on every page: a crawl notices it, and extracts the pages by what differs between them.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
+
+#[path = "support/run.rs"]
+mod run;
+mod support;
+
+use run::{Sandbox, run, url_counts};
+use serde_json::Value;
+use std::fs;
+use support::{
+    made::Tree,
+    server::{Request, Response, Server},
+};
+
+/// Pages of each site.
+const PAGES: usize = 60;
+
+/// The text of the main element on every page of a site.
+const NOTICE: &str = "<p>The harbour office is open on weekdays from nine to four, and on Saturdays until noon. Berths are given out in the \
+    order in which boats arrive, dues are paid on the day, and whoever leaves before seven puts them into the box at the gate.</p>\
+    <p>Dogs are kept on a lead, fires are lit on the beach alone, and the crane is moved by the harbour master, nobody else.</p>";
+
+/// A word that stands on one page alone, of five letters: so short a text is not saved by its length.
+fn word(site: &str, n: usize, k: usize) -> String {
+    let letter = |n: usize| char::from(b'a' + u8::try_from(n % 26).unwrap());
+    let n = n * 26 + k;
+    [letter(n / 676), letter(n / 26), letter(n), letter(k * 7)]
+        .iter()
+        .fold(site.to_owned(), |word, c| format!("{word}{c}"))
+}
+
+/// The text of a page's own: 26 words.
+fn own(site: &str, n: usize) -> String {
+    let sentence = |from: usize| (from..from + 13).map(|k| word(site, n, k)).collect::<Vec<_>>().join(" ");
+    format!("<p>{}.</p><p>{}.</p>", sentence(0), sentence(13))
+}
+
+/// A binary tree of pages with a frame around `content`, which holds `{own}` where the page's own text stands.
+fn site(
+    name: &'static str,
+    content: &'static str,
+    pages: usize,
+) -> impl Fn(&Request) -> Response + Send + Sync {
+    move |request: &Request| {
+        let target = |n: &usize| Tree::target(*n) == request.path();
+        let Some(n) = (1..=pages).find(target) else { return Response::status(404) };
+        let links: String = [2 * n, 2 * n + 1]
+            .iter()
+            .filter(|m| **m <= pages)
+            .map(|m| format!("<a href=\"{0}\">{0}</a> ", Tree::target(*m)))
+            .collect();
+        Response::html(format!(
+            "<html lang=en><head><title>Harbour log</title></head><body><nav><a href=/>Home</a> {links}</nav>{}\
+             <footer class=colophon>Harbour of Aldermere, office at the gate</footer></body></html>",
+            content.replace("{notice}", NOTICE).replace("{own}", &own(name, n))
+        ))
+    }
+}
+
+/// Records whose text has the page's own words.
+fn with_own_words(name: &str, records: &[Value]) -> usize {
+    let has = |record: &&Value| {
+        let path = record["url"].as_str().unwrap().rsplit('/').next().unwrap();
+        let n = path.trim_end_matches(".html").parse().unwrap_or(1);
+        let text = record["text"].as_str().unwrap();
+        text.contains(&word(name, n, 0))
+            && text.contains(&word(name, n, 25))
+            && !text.contains("harbour office")
+    };
+    records.iter().filter(has).count()
+}
+
+/// Content in elements whose names say that they are none, by a built-in rule or by one that was added.
+const FAILURES: [(&str, &str, &str); 3] = [
+    ("n", "<main></main><aside class=sidebar>{own}</aside>", "body > aside.sidebar"),
+    ("e", "<main>{notice}</main><div class=related-posts>{own}</div>", "body > div.related-posts"),
+    (
+        "s",
+        "<main>{notice}</main><div class=wrap><div class=logbook>{own}</div></div>",
+        "body > div.wrap > div.logbook",
+    ),
+];
+
+/// All pages of a host that fails are mended in the round in which it is noticed, and the report and `crawl status` name the template.
+#[test]
+fn a_template_that_comes_out_empty_is_noticed_and_mended() {
+    let servers = FAILURES.map(|(name, content, _)| Server::start(0, site(name, content, PAGES)).unwrap());
+    let sandbox = Sandbox::new();
+    fs::create_dir(sandbox.path("own")).unwrap();
+    sandbox.write("own/boilerplate.toml", "sidebar = [\"...\", \"logbook\"]\n");
+    let seeds: Vec<String> = servers.iter().map(|server| server.url("/")).collect();
+    let flags = ["-o", "out.jsonl", "--rules", "own", "--strategy", "static"];
+    let done = run(&mut sandbox.crawl(&seeds, &flags)).expect(0);
+    let records = sandbox.records("out.jsonl");
+    assert!(url_counts(&records).values().all(|n| *n == 1));
+    assert_eq!(records.len(), 3 * PAGES, "{}\n{:?}", done.stderr, sandbox.errors());
+    let report: Value = serde_json::from_str(&sandbox.read("state/report.json")).unwrap();
+    let status = || {
+        let mut command = sandbox.bare();
+        command.args(["status", "--json", "--state-dir"]).arg(sandbox.path("state"));
+        serde_json::from_str::<Value>(&run(&mut command).expect(0).stdout).unwrap()
+    };
+    for (server, (name, _, template)) in servers.iter().zip(FAILURES) {
+        let of_site: Vec<Value> = records
+            .iter()
+            .filter(|record| record["url"].as_str().unwrap().starts_with(&server.url("")))
+            .cloned()
+            .collect();
+        assert_eq!(with_own_words(name, &of_site), PAGES, "{template}");
+        for record in &of_site {
+            assert_eq!(record["metadata"]["extractor"], "site_template", "{record}");
+        }
+        assert_eq!(of_site[0]["metadata"]["bySite"]["template"], template);
+        let host = server.url("").replace("http://", "");
+        for told in [&report["missedSites"], &status()["missedSites"]] {
+            let site = told.as_array().unwrap().iter().find(|site| site["host"] == host.as_str()).unwrap();
+            let noticed = &site["templates"][0];
+            assert_eq!(
+                (&noticed["template"], &noticed["pages"]),
+                (&template.into(), &PAGES.into()),
+                "{site}"
+            );
+            assert!(noticed["noticedAtPage"].as_u64().unwrap() <= 50, "{site}");
+            assert_eq!(site["dueAgain"], 0, "{site}");
+        }
+        assert!(done.stderr.contains(&format!("template=\"{template}\"")), "{}", done.stderr);
+    }
+    assert!(done.stderr.contains("180 pages extracted by what differs on their site"), "{}", done.stderr);
+}
+
+/// Pages whose records were written before it was noticed are due in the next round, once, and unchanged bodies are read all the same.
+#[test]
+fn records_that_were_written_before_are_mended_in_the_next_round() {
+    let (name, content, _) = FAILURES[1];
+    let server = Server::start(0, site(name, content, PAGES)).unwrap();
+    let sandbox = Sandbox::new();
+    // without cleaning no page is held
+    let flags = ["-o", "out.jsonl", "--no-dedup", "--strategy", "static"];
+    let crawl = || run(&mut sandbox.crawl(&[server.url("/")], &flags)).expect(0);
+    let status = || {
+        let mut command = sandbox.bare();
+        command.args(["status", "--json", "--state-dir"]).arg(sandbox.path("state"));
+        let status: Value = serde_json::from_str(&run(&mut command).expect(0).stdout).unwrap();
+        status["missedSites"][0]["dueAgain"].as_u64().unwrap()
+    };
+    let done = crawl();
+    let first = sandbox.records("out.jsonl");
+    let missed: Vec<&Value> =
+        first.iter().filter(|record| record["metadata"]["extractor"] != "site_template").collect();
+    assert!((4..20).contains(&missed.len()), "{}", missed.len());
+    assert_eq!(status(), missed.len() as u64);
+    assert!(
+        done.stderr.contains(&format!("{} more are due in the next round", missed.len())),
+        "{}",
+        done.stderr
+    );
+    let asked = server.requests().len();
+    crawl();
+    let second = &sandbox.records("out.jsonl")[first.len()..];
+    let (urls, due) =
+        (url_counts(second), missed.iter().map(|record| record["url"].as_str().unwrap().to_owned()));
+    assert_eq!(
+        urls.into_keys().collect::<Vec<_>>(),
+        due.collect::<std::collections::BTreeSet<_>>().into_iter().collect::<Vec<_>>()
+    );
+    assert!(second.iter().all(|record| record["metadata"]["change"] == "changed"));
+    let own = second.iter().filter(|record| record["metadata"]["extractor"] == "site_template").count();
+    assert_eq!(own, second.len());
+    assert!(server.requests().len() - asked <= missed.len() + 3, "the seed, robots.txt and the sitemap");
+    assert_eq!(status(), 0);
+}
+
+/// A site that is read well has no such template, and no page of it is asked twice.
+#[test]
+fn a_site_that_is_read_well_is_left_alone() {
+    let server = Server::start(0, site("w", "<article>{own}</article>", PAGES)).unwrap();
+    let sandbox = Sandbox::new();
+    run(&mut sandbox.crawl(&[server.url("/")], &["-o", "out.jsonl"])).expect(0);
+    let records = sandbox.records("out.jsonl");
+    assert!(records.iter().all(|record| record["metadata"]["bySite"].is_null()));
+    let report: Value = serde_json::from_str(&sandbox.read("state/report.json")).unwrap();
+    assert_eq!(report["missedSites"], Value::Array(Vec::new()));
+    let mut asked = server.targets();
+    asked.sort();
+    let all = asked.len();
+    asked.dedup();
+    assert_eq!(asked.len(), all);
+}
