@@ -5,7 +5,7 @@
 mod run;
 mod support;
 
-use run::{Sandbox, run, url_counts};
+use run::{Sandbox, lines, run, url_counts};
 use serde_json::Value;
 use std::fs;
 use support::{
@@ -169,6 +169,91 @@ fn records_that_were_written_before_are_mended_in_the_next_round() {
     assert_eq!(own, second.len());
     assert!(server.requests().len() - asked <= missed.len() + 3, "the seed, robots.txt and the sitemap");
     assert_eq!(status(), 0);
+}
+
+/// The page with lines for `crawl site`, and as `crawl extract --jsonl` takes them.
+fn rows(name: &'static str, content: &'static str, host: &str) -> String {
+    let rows = (1..=20).map(|n| {
+        let html = format!(
+            "<body><nav><a href=/>Home</a></nav>{}</body>",
+            content.replace("{own}", &own(name, n)).replace("{notice}", NOTICE)
+        );
+        serde_json::json!({"id": n, "url": format!("http://{host}/log/{n}"), "html": html}).to_string() + "\n"
+    });
+    rows.collect()
+}
+
+/// `crawl site` names the template that is missed, and the rule that it prints takes the content.
+#[test]
+fn a_site_is_shown_by_template_and_its_rule_works() {
+    let sandbox = Sandbox::new();
+    let (name, content, template) = FAILURES[1];
+    let well = rows("w", "<main><p>{own}</p></main>", "well.example");
+    sandbox.write("pages.jsonl", rows(name, content, "harbour.example:8080") + &well);
+    let site =
+        |flags: &[&str]| run(sandbox.bare().args(["site", "pages.jsonl"]).args(flags)).expect(0).stdout;
+    let views: Value = serde_json::from_str(&site(&["--json"])).unwrap();
+    let [missed, well] = views.as_array().unwrap().as_slice() else { panic!("{views}") };
+    assert_eq!((&missed["host"], &missed["pages"]), (&"harbour.example:8080".into(), &20.into()));
+    let found = &missed["templates"][0];
+    assert_eq!(
+        (&found["template"], &found["missed"], &found["takenWords"]),
+        (&template.into(), &20.into(), &0.into())
+    );
+    assert_eq!(found["ownWords"], 20 * 26);
+    assert_eq!(
+        (&well["templates"][0]["missed"], &well["templates"][0]["template"]),
+        (&0.into(), &"body > main".into())
+    );
+    let words = site(&[]);
+    assert!(
+        words.contains("harbour.example:8080: 20 pages, 1 templates") && !words.contains("well.example\""),
+        "{words}"
+    );
+    let rule: Vec<&str> =
+        words.lines().skip_while(|line| !line.contains("[[site]]")).take(4).map(str::trim).collect();
+    assert_eq!(rule[1], "match = \"harbour.example\"");
+    fs::create_dir(sandbox.path("own")).unwrap();
+    sandbox.write("own/sites.toml", rule.join("\n"));
+    let mut extract = sandbox.bare();
+    extract.args(["extract", "--jsonl", "--format", "text", "--rules", "own", "pages.jsonl"]);
+    let records = lines(&run(&mut extract).expect(0).stdout);
+    assert_eq!(with_own_words(name, &records[..20]), 20);
+    assert!(records[..20].iter().all(|record| record["metadata"]["extractor"] == "site_rule"));
+    assert!(records[20..].iter().all(|record| record["metadata"]["extractor"] != "site_rule"));
+    let page = site(&["--html"]);
+    assert!(page.contains("class=\"b content\"") && page.contains("class=\"b frame taken\""), "{page}");
+    assert!(!page.contains("<script") && page.contains("default-src 'none'"));
+    run(sandbox.bare().args(["site", "pages.jsonl", "--html", "--json"])).expect(2);
+    sandbox.write("empty.jsonl", "{\"id\": 1}\n");
+    let none = run(sandbox.bare().args(["site", "empty.jsonl"])).expect(2);
+    assert!(none.stderr.contains("no page with HTML and a URL"), "{}", none.stderr);
+}
+
+/// Faults of `sites.toml` are told with line and key.
+#[test]
+fn faults_of_site_rules_are_told() {
+    let sandbox = Sandbox::new();
+    fs::create_dir(sandbox.path("own")).unwrap();
+    sandbox.write(
+        "own/sites.toml",
+        "[[site]]\nmatch = \"*\"\n[[site.template]]\ncontent = []\n[[site.template]]\npath = \"log\"\ncontent = [\"p:hover\"]\n[[site.template]]\nheading = 1\n",
+    );
+    let page = sandbox.write("page.html", "<p>text</p>");
+    let fault = |text: &str| sandbox.write("own/sites.toml", text);
+    let told = || run(sandbox.bare().args(["extract", "--rules", "own"]).arg(&page)).expect(2).stderr;
+    assert!(told().contains("own/sites.toml:9: site[0].template[2].heading: unknown field"), "{}", told());
+    fault(
+        "[[site]]\nmatch = \"*\"\n[[site.template]]\ncontent = []\n[[site.template]]\npath = \"log\"\ncontent = [\"p:hover\"]\n",
+    );
+    for part in [
+        "own/sites.toml:2: site[0].match: \"*\" is neither a host nor *. and a host",
+        "own/sites.toml:4: site[0].template[0].content: a template needs a selector of its content",
+        "own/sites.toml:6: site[0].template[1].path: a path begins with / or *",
+        "own/sites.toml:7: site[0].template[1].content[0]: ",
+    ] {
+        assert!(told().contains(part), "{part} is not in\n{}", told());
+    }
 }
 
 /// A site that is read well has no such template, and no page of it is asked twice.

@@ -12,7 +12,8 @@ use crate::config::Override;
 use clap::{Args, Parser, Subcommand};
 pub use duplicates::DuplicatesArgs;
 pub use jobs::{
-    CheckArgs, CheckWhat, ClassifyArgs, DedupArgs, DedupMode, ExplainForm, ExtractArgs, RulesArgs, TextFormat,
+    CheckArgs, CheckWhat, ClassifyArgs, DedupArgs, DedupMode, ExplainForm, ExtractArgs, RulesArgs, SiteArgs,
+    TextFormat,
 };
 pub use operate::{ReportArgs, RetryArgs, StateArgs, StateJob, StateJobArgs, StatusArgs};
 pub use projects::{AnalyzeArgs, DatabaseArgs, McpArgs, ProjectsArgs, ProjectsWhat, ServeArgs};
@@ -54,6 +55,8 @@ pub struct Cli {
 pub enum Command {
     /// Extract the main content of one page, or of a JSONL of pages.
     Extract(ExtractArgs),
+    /// Show how sites are read, template by template, from a JSONL of pages or a WARC.
+    Site(SiteArgs),
     /// Say what kind of page it is, how it should be fetched, and why.
     Classify(ClassifyArgs),
     /// Remove what each domain repeats from a finished JSONL (the batch algorithm).

@@ -16,7 +16,7 @@ use crate::{
     render,
     rules::{Rules, RulesError},
     score, signals,
-    site::{self, CountedBlock, SiteEvidence, SiteJudgement, SiteRules},
+    site::{self, CountedBlock, PageOutline, SiteEvidence, SiteJudgement, SiteRules},
     text, words,
 };
 use crawl_model::{Directives, Extraction, Extractor, Media, PageMetadata, PageSignals, Warning};
@@ -119,6 +119,14 @@ impl PageExtractor {
     #[must_use]
     pub fn extract_if_missed(&self, input: &Input<'_>, evidence: &SiteEvidence) -> Extraction {
         self.extract_and_count(input, Some(evidence)).extraction
+    }
+
+    /// Outlines a page: its template, and its blocks with what the other pages of its site say of them. Plain text has none.
+    #[must_use]
+    pub fn outline(&self, input: &Input<'_>, evidence: &SiteEvidence) -> Option<PageOutline> {
+        let mut outline = None;
+        self.run(input, Trace::default(), &mut SiteUse::Outline(evidence, &mut outline));
+        outline
     }
 
     /// Extracts a page and says why it came out so. The extraction is the one that [`Self::extract`] gives; the
@@ -264,13 +272,33 @@ impl PageExtractor {
         let likeness = score::likeness(page, &extraction.metadata, score, counted);
         let genre = content::genre(page, &extraction.metadata, likeness);
         let revealed = reveal_if_thin(page, extraction.signals.noscript_words);
-        let mut chosen = content::choose(page, &extraction.metadata, genre, likeness, &self.options);
-        content::declared::add(page, &json, &mut chosen.selection);
+        let by_rule = content::site_rule::choose(page);
+        let has_rule = by_rule.is_some();
+        let mut chosen = match by_rule {
+            Some((rule, chosen)) => {
+                if let Some(title) = content::site_rule::title(page, rule) {
+                    extraction.metadata.title = Some(title);
+                    extraction.metadata.sources.title = Some("site_rule".to_owned());
+                }
+                chosen
+            }
+            None => {
+                let mut chosen = content::choose(page, &extraction.metadata, genre, likeness, &self.options);
+                content::declared::add(page, &json, &mut chosen.selection);
+                chosen
+            }
+        };
         match site {
             SiteUse::None => {}
+            // a rule that somebody wrote goes before what is counted
+            SiteUse::Apply(_) | SiteUse::Crawl { .. } if has_rule => {}
             SiteUse::Count(blocks) => {
                 **blocks = site::counted(page, &chosen.selection);
                 // nothing else of the page is asked for
+                return Some(());
+            }
+            SiteUse::Outline(evidence, outline) => {
+                **outline = Some(site::outline(page, evidence, &chosen.selection));
                 return Some(());
             }
             SiteUse::Apply(evidence) => {
@@ -349,6 +377,8 @@ pub(crate) enum SiteUse<'a> {
     None,
     /// The blocks of the page are counted.
     Count(&'a mut Vec<CountedBlock>),
+    /// The page is outlined.
+    Outline(&'a SiteEvidence, &'a mut Option<PageOutline>),
     /// The choice is adjusted.
     Apply(&'a SiteEvidence),
     /// The blocks are counted, and the choice is adjusted if it missed the content.

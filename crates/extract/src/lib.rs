@@ -39,5 +39,5 @@ pub use explain::{Candidate, Explanation, MAX_ELEMENTS, Points, Removal, Shown, 
 pub use extractor::{CountedExtraction, Input, PageExtractor, is_html};
 pub use options::{Favor, Format, Limits, LinkStyle, Options, ParseOptionError};
 pub use rules::{ConsentBanners, ListReport, Rules, RulesError};
-pub use site::{CountedBlock, SiteEvidence, SiteJudgement};
+pub use site::{CountedBlock, OutlineBlock, PageOutline, SiteArea, SiteEvidence, SiteJudgement};
 pub use words::{count_words, reading_time_minutes};

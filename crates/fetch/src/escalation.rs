@@ -43,6 +43,7 @@ const fn confidence(extractor: Extractor) -> f32 {
         | Extractor::PrioritySelector
         | Extractor::PageType
         | Extractor::SiteTemplate
+        | Extractor::SiteRule
         | Extractor::PlainText => 1.0,
         Extractor::DomDensity | Extractor::EmbeddedData => 0.9,
         Extractor::BodyFallback => 0.7,

@@ -26,6 +26,8 @@ pub enum Extractor {
     EmbeddedData,
     /// The part that differs from the other pages of the site, where the rules missed the content.
     SiteTemplate,
+    /// The part that a rule for the site names (`sites.toml`).
+    SiteRule,
     /// The input was plain text.
     PlainText,
     /// Nothing was left.

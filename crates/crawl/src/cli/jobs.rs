@@ -82,6 +82,22 @@ pub struct ExtractArgs {
     pub raw_metadata: bool,
 }
 
+/// `crawl site`
+#[derive(Debug, Args)]
+pub struct SiteArgs {
+    /// Lines {"id","url","content_type","html" or "html_base64"}, or a WARC by its name (.warc, .warc.gz); - or none for standard input
+    pub file: Option<PathBuf>,
+    /// One page for a browser: a picture of each template, with content, frame and unsure parts
+    #[arg(long, conflicts_with = "json")]
+    pub html: bool,
+    /// JSON for programs
+    #[arg(long)]
+    pub json: bool,
+    /// Whose rules decide
+    #[command(flatten)]
+    pub rules: RulesArgs,
+}
+
 /// `crawl classify`
 #[derive(Debug, Args)]
 pub struct ClassifyArgs {

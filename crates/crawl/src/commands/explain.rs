@@ -1,6 +1,6 @@
 //! `crawl extract --explain`: why a page came out as it did.
 
-mod html;
+pub(super) mod html;
 
 use super::{jsonl, open, read_all, write_out};
 use crate::{

@@ -1,6 +1,6 @@
 //! `crawl extract`: one page, or a JSONL of pages.
 
-mod by_site;
+pub(super) mod by_site;
 
 use super::{explain, jsonl, open, page_file::read_page, rules, write_out};
 use crate::{

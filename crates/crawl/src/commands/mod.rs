@@ -15,6 +15,7 @@ mod projects;
 mod quality;
 mod report;
 mod retry;
+mod site;
 mod state;
 mod status;
 
@@ -39,6 +40,7 @@ pub fn dispatch(cli: Cli) -> Exit {
     let outcome = match cli.command {
         None => crate::run::run(&cli.run),
         Some(Command::Extract(args)) => extract::run(&args),
+        Some(Command::Site(args)) => site::run(&args),
         Some(Command::Classify(args)) => classify::run(&args),
         Some(Command::Dedup(args)) => dedup::run(&args),
         Some(Command::Duplicates(args)) => duplicates::run(&args),

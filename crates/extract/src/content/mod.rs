@@ -14,6 +14,7 @@ mod prune;
 mod readability;
 mod reference;
 mod relax;
+pub(crate) mod site_rule;
 mod stamped;
 mod teasers;
 mod trafilatura;

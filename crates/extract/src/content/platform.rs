@@ -13,12 +13,12 @@ use rustc_hash::{FxHashSet, FxHasher};
 use std::{hash::Hasher, ops::Range};
 
 /// Elements of a part, in document order.
-fn elements(page: &Page<'_>, part: Part, platform: u16) -> Vec<u32> {
+pub(super) fn elements(page: &Page<'_>, part: Part, platform: u16) -> Vec<u32> {
     page.parts.iter().filter(|(p, index, _)| *p == part && *index == platform).map(|(_, _, id)| *id).collect()
 }
 
 /// Those that are inside of none of the others and visible.
-fn outermost(page: &Page<'_>, elements: Vec<u32>) -> Vec<u32> {
+pub(super) fn outermost(page: &Page<'_>, elements: Vec<u32>) -> Vec<u32> {
     let mut out: Vec<u32> = Vec::new();
     let mut end = 0;
     for id in elements {

@@ -1,6 +1,7 @@
 //! The rules' files as they are written. Unknown keys are errors.
 
 use super::{
+    sites::Sites,
     source::Source,
     starts::{Starts, Words},
     tokens::{Roles, TokenTable},
@@ -15,7 +16,7 @@ macro_rules! file {
 }
 
 /// Name and text of the files that are built in.
-pub(super) const BUILT_IN: [(&str, &str); 7] = [
+pub(super) const BUILT_IN: [(&str, &str); 8] = [
     file!("consent.toml"),
     file!("frameworks.toml"),
     file!("score.toml"),
@@ -23,10 +24,11 @@ pub(super) const BUILT_IN: [(&str, &str); 7] = [
     file!("extraction.toml"),
     file!("dates.toml"),
     file!("platforms.toml"),
+    file!("sites.toml"),
 ];
 
 /// Names of the files that there are.
-pub(super) const NAMES: [&str; 7] = [
+pub(super) const NAMES: [&str; 8] = [
     "consent.toml",
     "frameworks.toml",
     "score.toml",
@@ -34,6 +36,7 @@ pub(super) const NAMES: [&str; 7] = [
     "extraction.toml",
     "dates.toml",
     "platforms.toml",
+    "sites.toml",
 ];
 
 /// All files, read.
@@ -45,6 +48,7 @@ pub(super) struct Files {
     pub(super) extraction: Loaded<Extraction>,
     pub(super) dates: Loaded<crate::metadata::DateFile>,
     pub(super) platforms: Loaded<Platforms>,
+    pub(super) sites: Loaded<Sites>,
 }
 
 /// A file's rules, and where they stand.
@@ -65,8 +69,10 @@ impl Files {
         let extraction = read(file!("extraction.toml"), overlay, problems);
         let dates = read(file!("dates.toml"), overlay, problems);
         let platforms = read(file!("platforms.toml"), overlay, problems);
+        let sites = read(file!("sites.toml"), overlay, problems);
         Some(Self {
             platforms: platforms?,
+            sites: sites?,
             consent: consent?,
             frameworks: frameworks?,
             score: score?,

@@ -4,6 +4,7 @@ mod files;
 mod lists;
 mod phrases;
 mod selector;
+mod sites;
 mod source;
 mod starts;
 mod tokens;
@@ -16,10 +17,11 @@ pub use lists::ListReport;
 pub(crate) use lists::{FilterLists, OnHost};
 pub(crate) use phrases::SignalPhrases;
 pub(crate) use selector::{SeenClasses, SelectorSet};
+pub(crate) use sites::Sites;
 pub(crate) use tokens::{KnownNames, Roles, TokenTable};
 
 use aho_corasick::AhoCorasick;
-use files::Files;
+use files::{Files, Loaded};
 use phrases::phrases;
 use source::{Source, Step};
 use std::path::{Path, PathBuf};
@@ -95,6 +97,12 @@ pub(crate) enum Part {
     PostDate,
     /// Left out of its text.
     PostDrop,
+    /// Content of a template of a site.
+    SiteContent,
+    /// Left out of it.
+    SiteDrop,
+    /// The title of such a page.
+    SiteTitle,
 }
 
 /// The compiled rules. Immutable; built once a process.
@@ -107,6 +115,7 @@ pub struct Rules {
     pub(crate) boilerplate: Boilerplate,
     pub(crate) dates: crate::metadata::DateRules,
     pub(crate) platforms: Platforms,
+    pub(crate) sites: Sites,
     pub(crate) selectors: SelectorSet<Hit>,
     pub(crate) tokens: TokenTable,
     /// Phrases of the consent sweep.
@@ -128,12 +137,12 @@ impl Rules {
     /// Name and text of each file that is built in, for whoever has to know whether the rules are still those of an
     /// earlier version.
     #[must_use]
-    pub const fn built_in_files() -> [(&'static str, &'static str); 7] {
+    pub const fn built_in_files() -> [(&'static str, &'static str); 8] {
         files::BUILT_IN
     }
 
     /// The built-in rules with the files of a directory laid over them: `consent.toml`, `boilerplate.toml`,
-    /// `frameworks.toml`, `score.toml`, `extraction.toml`, `dates.toml`, `platforms.toml`, as many of them as there are.
+    /// `frameworks.toml`, `score.toml`, `extraction.toml`, `dates.toml`, `platforms.toml`, `sites.toml`, as many of them as there are.
     ///
     /// A key of such a file replaces the built-in one; in a list of texts `"..."` stands for the built-in ones. Named
     /// entries (consent managers, frameworks, platforms) come before the built-in ones and replace those of their name.
@@ -153,7 +162,7 @@ impl Rules {
     fn compile(files: Files, problems: &mut Vec<String>) -> Option<Self> {
         let mut selectors = SelectorSet::default();
         add_selectors(&files, &mut selectors, problems);
-        let Files { consent, frameworks, score, boilerplate, extraction, dates, platforms } = files;
+        let Files { consent, frameworks, score, boilerplate, extraction, dates, platforms, sites } = files;
         let mut boilerplate = boilerplate.rules;
         boilerplate.index_titles();
         let mut tokens = boilerplate.token_table();
@@ -173,6 +182,7 @@ impl Rules {
             boilerplate,
             dates,
             platforms: platforms.rules,
+            sites: sites.rules,
             selectors,
             tokens,
             sweep,
@@ -274,6 +284,42 @@ fn add_selectors(files: &Files, selectors: &mut SelectorSet<Hit>, problems: &mut
             ("drop", &p.drop, |_| Part::PostDrop),
         ];
         of_platform("forum", index, &lists);
+    }
+    add_sites(&files.sites, selectors, problems);
+}
+
+/// The selectors of single sites, each by the place of its template among all.
+fn add_sites(sites: &Loaded<Sites>, selectors: &mut SelectorSet<Hit>, problems: &mut Vec<String>) {
+    for (index, template, key, problem) in sites.rules.faults() {
+        let mut steps: Vec<Step> = vec!["site".into(), index.into()];
+        steps.extend(template.into_iter().flat_map(|number| [Step::from("template"), number.into()]));
+        steps.push(key.into());
+        problems.push(format!("{}: {problem}", sites.source.at(&steps)));
+    }
+    let mut place = 0;
+    for (index, site) in sites.rules.site.iter().enumerate() {
+        for (number, template) in site.template.iter().enumerate() {
+            for (name, list, part) in [
+                ("content", &template.content, Part::SiteContent),
+                ("drop", &template.drop, Part::SiteDrop),
+                ("title", &template.title, Part::SiteTitle),
+            ] {
+                for (rank, text) in list.iter().enumerate() {
+                    if let Err(problem) = selectors.add(text, Hit::Platform(part, place)) {
+                        let key: [Step; 6] = [
+                            "site".into(),
+                            index.into(),
+                            "template".into(),
+                            number.into(),
+                            name.into(),
+                            rank.into(),
+                        ];
+                        problems.push(format!("{}: {problem}", sites.source.at(&key)));
+                    }
+                }
+            }
+            place += 1;
+        }
     }
 }
 

@@ -47,24 +47,26 @@ pub(crate) enum SiteRules {
 }
 
 /// A block with what is known of its place.
-struct Known {
-    block: SiteBlock,
-    place: Place,
+pub(super) struct Known {
+    pub(super) block: SiteBlock,
+    pub(super) place: Place,
     /// The extraction takes it.
-    taken: bool,
+    pub(super) taken: bool,
 }
 
 impl Known {
     /// A block of the page's own text, where pages have content.
-    fn is_content(&self) -> bool {
+    pub(super) fn is_content(&self) -> bool {
         self.place.is_content()
     }
 
+    /// A block whose text differs, in links or not.
+    pub(super) fn differs(&self) -> bool {
+        self.place.is_own() && self.place.own >= CONTENT_OWN
+    }
+
     fn is_title(&self) -> bool {
-        self.block.may_be_title
-            && self.place.is_own()
-            && self.place.own >= CONTENT_OWN
-            && self.place.once >= TITLE_ONCE
+        self.block.may_be_title && self.differs() && self.place.once >= TITLE_ONCE
     }
 
     /// A text of a template of the site, not of a few pages that are made alike.
@@ -84,12 +86,7 @@ pub(crate) fn adjust(
     rules: SiteRules,
     chosen: Chosen,
 ) -> (Chosen, Option<BySite>) {
-    let taken = taken(page, &chosen.selection);
-    let known = |block: SiteBlock| {
-        let taken = taken[block.id as usize];
-        Some(Known { place: evidence.place(&block)?, block, taken })
-    };
-    let blocks: Vec<Known> = blocks::of(page).into_iter().filter_map(known).collect();
+    let blocks = known_blocks(page, evidence, &taken(page, &chosen.selection));
     let own = |known: &&Known| known.is_content();
     let words = |known: &Known| known.block.amount.words;
     let all: u32 = blocks.iter().filter(own).map(words).sum();
@@ -102,7 +99,7 @@ pub(crate) fn adjust(
             evidence.pages(),
             chosen.reason
         );
-        let selection = rebuilt(page, &blocks, all);
+        let selection = rebuilt(page, &blocks);
         let template = selection.roots.first().map(|root| template(page, *root));
         let changes = BySite { pages: evidence.pages(), rebuilt: true, template, ..BySite::default() };
         return (Chosen { selection, extractor: Extractor::SiteTemplate, reason, ..chosen }, Some(changes));
@@ -110,17 +107,35 @@ pub(crate) fn adjust(
     mended(page, &blocks, evidence, chosen)
 }
 
-/// Selects the smallest element that holds most of the page's own text, less what repeats in it and what leads elsewhere.
-fn rebuilt(page: &Page<'_>, blocks: &[Known], all: u32) -> Selection {
-    let words_in = |id: u32| -> u32 {
-        let inside = |known: &&Known| id <= known.block.id && known.block.id < page.dom.end(id);
-        blocks.iter().filter(|known| known.is_content()).filter(inside).map(|k| k.block.amount.words).sum()
+/// The blocks of a page of whose places something is known.
+pub(super) fn known_blocks(page: &Page<'_>, evidence: &SiteEvidence, taken: &[bool]) -> Vec<Known> {
+    let known = |block: SiteBlock| {
+        let taken = taken[block.id as usize];
+        Some(Known { place: evidence.place(&block)?, block, taken })
     };
-    let holds = |id: &u32| f64::from(words_in(*id)) >= HELD * f64::from(all);
+    blocks::of(page).into_iter().filter_map(known).collect()
+}
+
+/// Returns the smallest element that holds nine tenths of the words of some blocks.
+pub(super) fn root_of(page: &Page<'_>, blocks: &[Known], is_one: impl Fn(&Known) -> bool) -> u32 {
+    let blocks: Vec<&SiteBlock> =
+        blocks.iter().filter(|known| is_one(known)).map(|known| &known.block).collect();
+    let words_in = |id: u32| -> u32 {
+        let inside = |block: &&&SiteBlock| id <= block.id && block.id < page.dom.end(id);
+        blocks.iter().filter(inside).map(|block| block.amount.words).sum()
+    };
+    let all = f64::from(words_in(page.body));
+    let holds = |id: &u32| f64::from(words_in(*id)) >= HELD * all;
     let mut root = page.body;
     while let Some(child) = page.dom.children(root).find(holds) {
         root = child;
     }
+    root
+}
+
+/// Selects the smallest element that holds most of the page's own text, less what repeats in it and what leads elsewhere.
+fn rebuilt(page: &Page<'_>, blocks: &[Known]) -> Selection {
+    let root = root_of(page, blocks, Known::is_content);
     let mut drop = vec![false; page.dom.len() as usize];
     for known in blocks {
         let repeats = !known.place.is_own() && known.place.repeated() >= REPEATED;

@@ -7,12 +7,15 @@
 mod adjust;
 mod blocks;
 mod evidence;
+mod outline;
 mod saved;
 
 use crate::{content::Selection, dom::NONE, page::Page};
 pub(crate) use adjust::{SiteRules, adjust};
 pub use evidence::{CountedBlock, SiteEvidence, SiteJudgement};
 use html5ever::local_name;
+pub(crate) use outline::outline;
+pub use outline::{OutlineBlock, PageOutline, SiteArea};
 
 /// Share of the page's own words below which the extraction has missed the content.
 const MISSED: f64 = 0.2;
@@ -56,19 +59,52 @@ pub(crate) fn counted(page: &Page<'_>, selection: &Selection) -> Vec<CountedBloc
 /// Returns the name of the template whose content stands in an element: the tags and first classes of the last six elements on the path
 /// to it, as a CSS selector without escapes.
 fn template(page: &Page<'_>, root: u32) -> String {
-    let step = |id: u32| {
-        let class = page.dom.attr(id, &local_name!("class")).unwrap_or_default();
-        let class = class.split_ascii_whitespace().next().map_or(String::new(), |class| {
-            class.chars().take(CLASS_CHARS).fold(String::from("."), |mut class, c| {
-                class.push(if c.is_control() { '?' } else { c });
-                class
-            })
-        });
-        format!("{}{class}", page.dom.name(id))
-    };
     let is_inside = |id: &u32| *id != NONE && *id >= page.body;
     let path = std::iter::once(root).chain(page.dom.ancestors(root)).take_while(is_inside);
-    let mut steps: Vec<String> = path.take(TEMPLATE_STEPS).map(step).collect();
+    let mut steps: Vec<String> = path.take(TEMPLATE_STEPS).map(|id| element(page, id)).collect();
+    steps.reverse();
+    steps.join(" > ")
+}
+
+/// Returns an element's tag and first class.
+fn element(page: &Page<'_>, id: u32) -> String {
+    let name = page.dom.name(id);
+    first_class(page, id).map_or_else(
+        || name.to_owned(),
+        |class| {
+            let class = class.chars().take(CLASS_CHARS).map(|c| if c.is_control() { '?' } else { c });
+            format!("{name}.{}", class.collect::<String>())
+        },
+    )
+}
+
+fn first_class<'a>(page: &'a Page<'_>, id: u32) -> Option<&'a str> {
+    page.dom.attr(id, &local_name!("class")).and_then(|class| class.split_ascii_whitespace().next())
+}
+
+/// Returns a selector of an element: its id, else the path to it from the nearest element with a class or an id.
+fn selector(page: &Page<'_>, root: u32) -> String {
+    let is_name = |name: &&str| {
+        !name.is_empty()
+            && !name.contains(|c: char| c.is_ascii_digit())
+            && name.chars().all(|c| c.is_alphanumeric() || c == '-' || c == '_')
+    };
+    let mut steps = Vec::new();
+    for id in std::iter::once(root).chain(page.dom.ancestors(root)) {
+        if id == NONE || id < page.body {
+            break;
+        }
+        let name = page.dom.name(id);
+        if let Some(own) = page.dom.attr(id, &local_name!("id")).filter(is_name) {
+            steps.push(format!("{name}#{own}"));
+            break;
+        }
+        if let Some(class) = first_class(page, id).filter(is_name) {
+            steps.push(format!("{name}.{class}"));
+            break;
+        }
+        steps.push(name.to_owned());
+    }
     steps.reverse();
     steps.join(" > ")
 }

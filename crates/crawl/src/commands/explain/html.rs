@@ -235,7 +235,7 @@ fn class(out: &mut String, explained: &Explained) -> std::fmt::Result {
 }
 
 /// Text as it may stand in an element and in a quoted attribute.
-fn escape(text: &str) -> String {
+pub(in crate::commands) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

@@ -1,9 +1,9 @@
 //! `crawl extract --jsonl --by-site`: two passes over the lines. The first counts the blocks of each host's pages, the second
 //! extracts each page by these counts.
 
-use super::{jsonl, line};
+use super::line;
 use crate::{
-    commands::open,
+    commands::{jsonl, open},
     exit::{Exit, Failure},
 };
 use crawl_extract::{PageExtractor, SiteEvidence};
@@ -35,14 +35,14 @@ fn host(page: &jsonl::Page<'_>) -> Option<HostKey> {
 }
 
 /// Lines that can be read twice.
-enum Lines<'a> {
+pub(in crate::commands) enum Lines<'a> {
     Path(&'a Path),
     /// Standard input or a pipe, kept in a file without a name.
     Kept(File),
 }
 
 impl<'a> Lines<'a> {
-    fn of(file: Option<&'a Path>) -> Result<Self, Failure> {
+    pub(in crate::commands) fn of(file: Option<&'a Path>) -> Result<Self, Failure> {
         if let Some(path) = file.filter(|file| file.is_file()) {
             return Ok(Self::Path(path));
         }
@@ -54,7 +54,7 @@ impl<'a> Lines<'a> {
         Ok(Self::Kept(file))
     }
 
-    fn reader(&self) -> Result<Box<dyn BufRead>, Failure> {
+    pub(in crate::commands) fn reader(&self) -> Result<Box<dyn BufRead>, Failure> {
         match self {
             Self::Path(path) => open(Some(path)),
             Self::Kept(file) => {

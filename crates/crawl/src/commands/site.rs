@@ -1,0 +1,237 @@
+//! `crawl site`: how sites are read, template by template, by what their pages share.
+
+mod html;
+
+use super::{documents, extract::by_site::Lines, jsonl, rules, write_out};
+use crate::{
+    cli::SiteArgs,
+    exit::{Exit, Failure},
+};
+use crawl_archive::{Body, Document, ReadOptions};
+use crawl_extract::{CountedBlock, Input, Options, PageExtractor, PageOutline, SiteArea, SiteEvidence};
+use crawl_model::HostKey;
+use rayon::prelude::*;
+use serde::Serialize;
+use std::{
+    collections::{BTreeMap, HashMap},
+    fmt::Write as _,
+    path::Path,
+};
+use url::Url;
+
+/// Most bytes of a record of an archive.
+const MAX_RECORD: usize = 64 << 20;
+/// Examples of a template.
+const EXAMPLES: usize = 3;
+/// Templates of a host that are shown one by one.
+const TEMPLATES: usize = 12;
+
+/// A host, as its pages show it.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SiteView {
+    host: String,
+    pages: u64,
+    /// Those with most pages first.
+    templates: Vec<TemplateView>,
+}
+
+/// Pages of a host whose own text stands at the same place.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct TemplateView {
+    /// Path of tags and first classes; empty for pages without text of their own.
+    template: String,
+    selector: String,
+    pages: u64,
+    /// Words of the pages' own text, and of what the extraction took of them, not counting what repeats.
+    own_words: u64,
+    taken_words: u64,
+    /// Pages of which less than a fifth was taken.
+    missed: u64,
+    examples: Vec<String>,
+    /// The first page.
+    #[serde(skip)]
+    outline: PageOutline,
+}
+
+pub fn run(args: &SiteArgs) -> Result<Exit, Failure> {
+    let extractor = PageExtractor::from_rules(rules(&args.rules)?, Options::default());
+    let source = Source::of(args.file.as_deref())?;
+    let mut evidence: HashMap<HostKey, SiteEvidence> = HashMap::new();
+    let count = |page: &SourcePage<'_>| (page.host.clone(), extractor.count_blocks(&page.input));
+    source.visit(count, |(host, blocks): (HostKey, Vec<CountedBlock>)| {
+        evidence.entry(host).or_default().observe(&blocks);
+    })?;
+    evidence.values_mut().for_each(SiteEvidence::settle);
+    let mut sites: BTreeMap<HostKey, BTreeMap<String, TemplateView>> = BTreeMap::new();
+    let outline = |page: &SourcePage<'_>| {
+        let outline = extractor.outline(&page.input, evidence.get(&page.host)?)?;
+        Some((page.host.clone(), page.url.to_string(), outline))
+    };
+    source.visit(outline, |outlined| {
+        if let Some((host, url, outline)) = outlined {
+            take(sites.entry(host).or_default(), url, outline);
+        }
+    })?;
+    let views: Vec<SiteView> = sites.into_iter().map(|(host, templates)| view(&host, templates)).collect();
+    if views.is_empty() {
+        return Err(Failure::usage("no page with HTML and a URL in the input"));
+    }
+    let out = match () {
+        () if args.html => html::page(&views),
+        () if args.json => serde_json::to_string_pretty(&views)
+            .map(|text| text + "\n")
+            .map_err(|e| Failure::new(Exit::Internal, e.to_string()))?,
+        () => views.iter().map(in_words).collect::<Vec<_>>().join("\n"),
+    };
+    write_out(out.as_bytes())?;
+    Ok(Exit::Done)
+}
+
+fn take(templates: &mut BTreeMap<String, TemplateView>, url: String, outline: PageOutline) {
+    let (own, taken, missed) = (outline.own_words, outline.taken_words, outline.missed);
+    let view = templates.entry(outline.template.clone()).or_insert_with(|| TemplateView {
+        template: outline.template.clone(),
+        selector: outline.selector.clone(),
+        pages: 0,
+        own_words: 0,
+        taken_words: 0,
+        missed: 0,
+        examples: Vec::new(),
+        outline,
+    });
+    view.pages += 1;
+    view.own_words += u64::from(own);
+    view.taken_words += u64::from(taken.min(own));
+    view.missed += u64::from(missed);
+    if view.examples.len() < EXAMPLES {
+        view.examples.push(url);
+    }
+}
+
+fn view(host: &HostKey, templates: BTreeMap<String, TemplateView>) -> SiteView {
+    let mut templates: Vec<TemplateView> = templates.into_values().collect();
+    templates.sort_by(|a, b| b.pages.cmp(&a.pages).then_with(|| a.template.cmp(&b.template)));
+    SiteView { host: host.to_string(), pages: templates.iter().map(|view| view.pages).sum(), templates }
+}
+
+/// Share of a whole, in percent.
+fn percent(part: u64, whole: u64) -> u64 {
+    (100 * part).checked_div(whole).unwrap_or(0)
+}
+
+impl TemplateView {
+    fn name(&self) -> &str {
+        if self.template.is_empty() { "pages without text that differs" } else { &self.template }
+    }
+
+    /// The rule that takes the content of the template, for `sites.toml`.
+    fn rule(&self, host: &str) -> Option<String> {
+        let host = host.rsplit_once(':').map_or(host, |(host, _)| host);
+        (!self.selector.is_empty()).then(|| {
+            format!(
+                "[[site]]\nmatch = \"{host}\"\n[[site.template]]\ncontent = [{}]\n",
+                toml::Value::from(self.selector.as_str())
+            )
+        })
+    }
+}
+
+fn in_words(site: &SiteView) -> String {
+    let mut out = format!("{}: {} pages, {} templates\n", site.host, site.pages, site.templates.len());
+    let _ =
+        writeln!(out, "  {:>6} {:>7} {:>6} {:>6}  content stands in", "pages", "words", "taken", "missed");
+    for view in site.templates.iter().take(TEMPLATES) {
+        let words = view.own_words / view.pages.max(1);
+        let taken = percent(view.taken_words, view.own_words);
+        let _ =
+            writeln!(out, "  {:>6} {words:>7} {taken:>4} % {:>6}  {}", view.pages, view.missed, view.name());
+        let _ = writeln!(out, "  {:>30}{}", "", view.examples.first().map_or("", String::as_str));
+    }
+    let more = site.templates.len().saturating_sub(TEMPLATES);
+    if more > 0 {
+        let _ = writeln!(out, "  and {more} templates more (--json has all)");
+    }
+    for view in site.templates.iter().filter(|view| 2 * view.missed > view.pages) {
+        if let Some(rule) = view.rule(&site.host) {
+            let _ =
+                writeln!(out, "\n  a rule for sites.toml in a directory for --rules:\n{}", indented(&rule));
+        }
+    }
+    out
+}
+
+fn indented(text: &str) -> String {
+    text.lines().map(|line| format!("    {line}\n")).collect()
+}
+
+/// A page of the input.
+struct SourcePage<'a> {
+    host: HostKey,
+    url: &'a Url,
+    input: Input<'a>,
+}
+
+/// Pages that can be read twice.
+enum Source<'a> {
+    Lines(Lines<'a>),
+    Archive(&'a Path),
+}
+
+impl<'a> Source<'a> {
+    fn of(file: Option<&'a Path>) -> Result<Self, Failure> {
+        let is_archive = |path: &&Path| {
+            let name = path.to_string_lossy();
+            [".warc", ".warc.gz", ".warc.zst", ".parquet"].iter().any(|ending| name.ends_with(ending))
+        };
+        match file.filter(is_archive) {
+            Some(path) => Ok(Self::Archive(path)),
+            None => Ok(Self::Lines(Lines::of(file)?)),
+        }
+    }
+
+    /// Reads all pages and runs `work` on each, in parallel; `take` has the results in order.
+    fn visit<T: Send>(
+        &self,
+        work: impl Fn(&SourcePage<'_>) -> T + Sync,
+        mut take: impl FnMut(T),
+    ) -> Result<(), Failure> {
+        match self {
+            Self::Lines(lines) => {
+                let work = |page: jsonl::Page<'_>| {
+                    let url = page.url.as_ref()?;
+                    Some(work(&SourcePage { host: HostKey::of(url)?, url, input: page.input() }))
+                };
+                jsonl::visit(lines.reader()?, work, |done| done.into_iter().for_each(&mut take))
+            }
+            Self::Archive(path) => {
+                let options = ReadOptions { max_record: MAX_RECORD, keep_lines: false };
+                let work = |document: &Document| {
+                    let Body::Html(bytes) = &document.body else { return None };
+                    let url = Url::parse(&document.url).ok()?;
+                    let content_type =
+                        Some(document.content_type.as_str()).filter(|declared| !declared.is_empty());
+                    let input = Input { bytes, url: Some(&url), content_type };
+                    Some(work(&SourcePage { host: HostKey::of(&url)?, url: &url, input }))
+                };
+                documents::read(path, &options, &mut |batch| {
+                    let done: Vec<Option<T>> = batch.par_iter().map(work).collect();
+                    done.into_iter().flatten().for_each(&mut take);
+                    Ok(())
+                })
+                .map(|_| ())
+            }
+        }
+    }
+}
+
+/// The name of an area, as the page has it.
+const fn area_name(area: SiteArea) -> &'static str {
+    match area {
+        SiteArea::Content => "content",
+        SiteArea::Particular => "particular",
+        SiteArea::Frame => "frame",
+        SiteArea::Unsure => "unsure",
+    }
+}

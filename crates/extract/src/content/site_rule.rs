@@ -1,0 +1,39 @@
+//! Pages of sites that have a rule of their own (`sites.toml`).
+
+use super::{Chosen, Selection, platform};
+use crate::{page::Page, polish::Polish, rules::Part};
+use crawl_model::Extractor;
+
+/// The rule's index and the content, if the page is of a template that has a rule.
+pub(crate) fn choose(page: &Page<'_>) -> Option<(u16, Chosen)> {
+    let url = page.url.filter(|_| !page.rules.sites.site.is_empty())?;
+    for (index, (site, template)) in (0_u16..).zip(page.rules.sites.templates()) {
+        if !site.matches(url) || !template.matches(url) {
+            continue;
+        }
+        let roots = platform::outermost(page, platform::elements(page, Part::SiteContent, index));
+        let mut drop = vec![false; page.dom.len() as usize];
+        for id in platform::elements(page, Part::SiteDrop, index) {
+            drop[id as usize] = true;
+            page.trace.mark(id, "the site's own drop list (sites.toml)");
+        }
+        let selection = Selection::new(page, roots, drop);
+        if selection.words > 0 {
+            let reason = format!("{} words by the rule for {} in sites.toml", selection.words, site.host());
+            let chosen = Chosen {
+                extractor: Extractor::SiteRule,
+                ..Chosen::by_page_type(selection, reason, Polish::Nothing)
+            };
+            return Some((index, chosen));
+        }
+    }
+    None
+}
+
+/// Returns the title that the rule of a template names.
+pub(crate) fn title(page: &Page<'_>, index: u16) -> Option<String> {
+    let title =
+        platform::elements(page, Part::SiteTitle, index).into_iter().find(|id| page.is_visible(*id))?;
+    let text = page.visible_text(title).split_whitespace().collect::<Vec<_>>().join(" ");
+    (!text.is_empty()).then_some(text)
+}
