@@ -1,25 +1,26 @@
 //! The extract stage: bodies in, text and links out. The body is dropped here, and its memory freed.
 
+mod pages;
+
+pub use pages::again;
+
 use crate::{
-    archive::Decided,
     config::OptOutUnknown,
     context::{Context, Finished, Share, StageError},
     feeds,
     fetch_stage::failed_page,
-    kept_body,
     links::Discovered,
     memory::{self, LargeShare},
-    opt_outs, recrawl,
-    site_book::{SitePage, Visit},
-    soft404,
+    opt_outs, recrawl, soft404,
     strategies::{self, Next, SoFar},
     traps,
 };
 use crawl_extract::Input;
 use crawl_model::{
     BodyHash, CrawlRequest, Directives, ExtractedPage, Extraction, FailedPage, FetchedPage, HostKey,
-    KeptBody, LeaseRef, Outcome, PageHistory, Stage, StoreError, Strategy, Warning,
+    LeaseRef, Outcome, PageHistory, Stage, StoreError, Strategy, Warning,
 };
+use pages::{Known, by_site, extracted_page};
 use std::sync::Arc;
 use tokio::{
     sync::{
@@ -268,77 +269,6 @@ fn known_as(context: &Context, page: &FetchedPage) -> Url {
     context.links.canonical(known)
 }
 
-/// A page of an archive, extracted again. What the crawl has decided about it stays.
-///
-/// # Errors
-/// When the evidence of its site cannot be read.
-pub fn again(
-    context: &Context,
-    page: Decided,
-    body: &[u8],
-    url: &Url,
-    content_type: &str,
-) -> Result<ExtractedPage, StoreError> {
-    let content_type = Some(content_type).filter(|declared| !declared.is_empty());
-    let input = Input { bytes: body, url: Some(url), content_type };
-    let (mut extraction, kept_body) = by_site(context, &input, &page.request, &page.final_url, None)?;
-    for warning in page.warnings {
-        if !extraction.warnings.contains(&warning) {
-            extraction.warnings.push(warning);
-        }
-    }
-    let found = context.links.discover(&page.request, &extraction.links, false, false);
-    let mut classification = crawl_fetch::classify(
-        &extraction.signals,
-        &page.final_url,
-        extraction.word_count,
-        extraction.extractor,
-    );
-    // the static form has decided that, and may be another capture
-    if !matches!(page.strategy, Strategy::Static | Strategy::StaticBestEffort) {
-        classification.page_type = page.page_type;
-    }
-    (extraction.links, extraction.feeds) = (Vec::new(), Vec::new());
-    Ok(ExtractedPage {
-        final_url: page.final_url,
-        status: page.status,
-        content_type: page.content_type,
-        etag: None,
-        last_modified: None,
-        strategy: page.strategy,
-        timings: page.timings,
-        body_hash: None,
-        wire_bytes: page.wire_bytes,
-        body_bytes: body.len() as u64,
-        ai_opt_out: page.ai_opt_out,
-        captured: Some(page.capture),
-        kept_body,
-        leads_on: false,
-        outgoing: if context.config.output.links { found.outgoing } else { Vec::new() },
-        classification,
-        attempts: page.attempts,
-        extraction,
-        request: page.request,
-    })
-}
-
-/// Extracts a page by what is known of its site. Returns its body if it is to wait until more is known.
-fn by_site(
-    context: &Context,
-    input: &Input<'_>,
-    request: &CrawlRequest,
-    known_as: &Url,
-    words_before: Option<u32>,
-) -> Result<(Extraction, Option<KeptBody>), StoreError> {
-    let Some(host) = HostKey::of(known_as) else { return Ok((context.extractor.extract(input), None)) };
-    let visit =
-        Visit { host: &host, url: request.url.as_str(), is_known: request.before.is_some(), words_before };
-    let SitePage { extraction, waits } =
-        context.sites.extract(&*context.store, &context.extractor, input, &visit)?;
-    let waits = waits && context.config.dedup.enabled;
-    Ok((extraction, if waits { kept_body::keep(input) } else { None }))
-}
-
 fn extract(context: &Context, page: FetchedPage) -> Result<Extracted, StoreError> {
     let body_hash = recrawl::body_hash(&page);
     match recrawl::same_body(context, &page, body_hash) {
@@ -370,9 +300,9 @@ fn read(context: &Context, page: FetchedPage, body_hash: Option<BodyHash>) -> Re
         .directives
         .and(crawl_fetch::x_robots_tag(&page.headers, &context.product_token))
         .and(before);
-    let found =
+    let mut found =
         if probe { Discovered::default() } else { follow(context, &page.request, &extraction, directives)? };
-    let trapped = traps::lines(found.trapped, found.trapped_more.values().sum());
+    let trapped = traps::lines(std::mem::take(&mut found.trapped), found.trapped_more.values().sum());
     context.stats.pages.add(u64::from(!probe));
     context.stats.wire_bytes.add(page.wire_bytes);
     context.stats.body_bytes.add(page.body.bytes.len() as u64);
@@ -386,30 +316,8 @@ fn read(context: &Context, page: FetchedPage, body_hash: Option<BodyHash>) -> Re
     if !ai_opt_out.is_empty() && !opt_outs::is_reserved(&ai_opt_out) {
         extraction.warnings.push(Warning::OptOutUnknown);
     }
-    let classification =
-        crawl_fetch::classify(&extraction.signals, &known_as, extraction.word_count, extraction.extractor);
-    (extraction.links, extraction.feeds) = (Vec::new(), Vec::new());
-    let extracted = Box::new(ExtractedPage {
-        final_url: known_as,
-        status: page.status,
-        content_type: content_type.map(|t| t.split(';').next().unwrap_or(t).trim().to_ascii_lowercase()),
-        etag: page.headers.get("etag").map(str::to_owned),
-        last_modified: page.headers.get("last-modified").map(str::to_owned),
-        strategy: page.strategy,
-        timings: page.timings,
-        body_hash,
-        wire_bytes: page.wire_bytes,
-        body_bytes: page.body.bytes.len() as u64,
-        ai_opt_out,
-        captured: page.captured,
-        kept_body,
-        leads_on: found.leads_on,
-        outgoing: if context.config.output.links { found.outgoing } else { Vec::new() },
-        classification,
-        attempts: Vec::new(),
-        extraction,
-        request: page.request,
-    });
+    let known = Known { url: known_as, body_hash, ai_opt_out, found, kept_body };
+    let extracted = extracted_page(context, page, extraction, known);
     if probe {
         return Ok(Extracted { end: End::Page(extracted), trapped });
     }

@@ -178,25 +178,7 @@ pub fn summary(context: &Context, why: &str, counts: &FrontierCounts, places: &P
     browser(&mut out, context);
     row(&mut out, "no record", stats.kinds().iter().map(|(kind, n)| format!("{kind}: {n}")));
     bytes(&mut out, context);
-    if stats.duplicates.get() + stats.soft_404s.get() + stats.all_boilerplate.get() > 0 {
-        let _ = writeln!(
-            out,
-            "  pages      {} duplicates ({} of them near), {} soft 404s, {} without text",
-            stats.duplicates.get(),
-            stats.near_duplicates.get(),
-            stats.soft_404s.get(),
-            stats.all_boilerplate.get()
-        );
-    }
-    if stats.by_site.get() + stats.due_again.get() > 0 {
-        let _ = writeln!(
-            out,
-            "  templates  {} pages extracted by what differs on their site, {} more are due in the next round; `crawl status` names \
-             them",
-            stats.by_site.get(),
-            stats.due_again.get()
-        );
-    }
+    pages(&mut out, stats);
     row(
         &mut out,
         "slowest",
@@ -219,6 +201,29 @@ pub fn summary(context: &Context, why: &str, counts: &FrontierCounts, places: &P
         let _ = write!(out, "\n  report     {}", report.display());
     }
     out
+}
+
+/// Copies, error pages, pages without text, and templates that were mended.
+fn pages(out: &mut String, stats: &Stats) {
+    if stats.duplicates.get() + stats.soft_404s.get() + stats.all_boilerplate.get() > 0 {
+        let _ = writeln!(
+            out,
+            "  pages      {} duplicates ({} of them near), {} soft 404s, {} without text",
+            stats.duplicates.get(),
+            stats.near_duplicates.get(),
+            stats.soft_404s.get(),
+            stats.all_boilerplate.get()
+        );
+    }
+    if stats.by_site.get() + stats.due_again.get() > 0 {
+        let _ = writeln!(
+            out,
+            "  templates  {} pages extracted by what differs on their site, {} more are due in the next round; `crawl status` names \
+             them",
+            stats.by_site.get(),
+            stats.due_again.get()
+        );
+    }
 }
 
 /// What became of the pages that needed a browser, and what to do where there is none.

@@ -16,7 +16,7 @@ use crate::{
     render,
     rules::{Rules, RulesError},
     score, signals,
-    site::{self, CountedBlock, PageOutline, SiteEvidence, SiteJudgement, SiteRules},
+    site::SiteUse,
     text, words,
 };
 use crawl_model::{Directives, Extraction, Extractor, Media, PageMetadata, PageSignals, Warning};
@@ -85,50 +85,6 @@ impl PageExtractor {
         self.run(input, Trace::default(), &mut SiteUse::None).0
     }
 
-    /// Returns the blocks of a page for the [evidence](SiteEvidence) of its site: where they stand, and which of them its extraction
-    /// takes. Plain text has none.
-    #[must_use]
-    pub fn count_blocks(&self, input: &Input<'_>) -> Vec<CountedBlock> {
-        let mut blocks = Vec::new();
-        self.run(input, Trace::default(), &mut SiteUse::Count(&mut blocks));
-        blocks
-    }
-
-    /// Extracts a page of a site whose pages are still to come: counts its blocks, and mends the extraction by the evidence so far, if it
-    /// says that the content was missed.
-    #[must_use]
-    pub fn extract_and_count(&self, input: &Input<'_>, evidence: Option<&SiteEvidence>) -> CountedExtraction {
-        let mut site = SiteUse::Crawl { evidence, blocks: Vec::new(), is_doubtful: false };
-        let extraction = self.run(input, Trace::default(), &mut site).0;
-        let SiteUse::Crawl { blocks, is_doubtful, .. } = site else {
-            return CountedExtraction { extraction, blocks: Vec::new(), is_doubtful: false };
-        };
-        let is_mended = extraction.extractor == Extractor::SiteTemplate;
-        CountedExtraction { extraction, blocks, is_doubtful: is_doubtful && !is_mended }
-    }
-
-    /// Extracts a page by what the other pages of its site say of its template; the evidence has to be
-    /// [settled](SiteEvidence::settle). The extraction is that of [`Self::extract`] where it says nothing; where it says that this
-    /// missed the content, the extractor is [`Extractor::SiteTemplate`].
-    #[must_use]
-    pub fn extract_by_site(&self, input: &Input<'_>, evidence: &SiteEvidence) -> Extraction {
-        self.run(input, Trace::default(), &mut SiteUse::Apply(evidence)).0
-    }
-
-    /// [`Self::extract_by_site`] by the first rule alone: changes nothing but an extraction that missed the content.
-    #[must_use]
-    pub fn extract_if_missed(&self, input: &Input<'_>, evidence: &SiteEvidence) -> Extraction {
-        self.extract_and_count(input, Some(evidence)).extraction
-    }
-
-    /// Outlines a page: its template, and its blocks with what the other pages of its site say of them. Plain text has none.
-    #[must_use]
-    pub fn outline(&self, input: &Input<'_>, evidence: &SiteEvidence) -> Option<PageOutline> {
-        let mut outline = None;
-        self.run(input, Trace::default(), &mut SiteUse::Outline(evidence, &mut outline));
-        outline
-    }
-
     /// Extracts a page and says why it came out so. The extraction is the one that [`Self::extract`] gives; the
     /// explanation costs about as much again. Plain text has an empty explanation.
     #[must_use]
@@ -150,7 +106,7 @@ impl PageExtractor {
         }
     }
 
-    fn run(
+    pub(crate) fn run(
         &self,
         input: &Input<'_>,
         trace: Trace,
@@ -274,12 +230,9 @@ impl PageExtractor {
         let revealed = reveal_if_thin(page, extraction.signals.noscript_words);
         let by_rule = content::site_rule::choose(page);
         let has_rule = by_rule.is_some();
-        let mut chosen = match by_rule {
+        let chosen = match by_rule {
             Some((rule, chosen)) => {
-                if let Some(title) = content::site_rule::title(page, rule) {
-                    extraction.metadata.title = Some(title);
-                    extraction.metadata.sources.title = Some("site_rule".to_owned());
-                }
+                content::site_rule::set_title(page, rule, &mut extraction.metadata);
                 chosen
             }
             None => {
@@ -288,40 +241,15 @@ impl PageExtractor {
                 chosen
             }
         };
-        match site {
-            SiteUse::None => {}
-            // a rule that somebody wrote goes before what is counted
-            SiteUse::Apply(_) | SiteUse::Crawl { .. } if has_rule => {}
-            SiteUse::Count(blocks) => {
-                **blocks = site::counted(page, &chosen.selection);
-                // nothing else of the page is asked for
-                return Some(());
-            }
-            SiteUse::Outline(evidence, outline) => {
-                **outline = Some(site::outline(page, evidence, &chosen.selection));
-                return Some(());
-            }
-            SiteUse::Apply(evidence) => {
-                (chosen, extraction.metadata.by_site) = site::adjust(page, evidence, SiteRules::All, chosen);
-            }
-            SiteUse::Crawl { evidence, blocks, is_doubtful } => {
-                *blocks = site::counted(page, &chosen.selection);
-                *is_doubtful = site::is_doubtful(page, &chosen.selection);
-                if let Some(evidence) = evidence.filter(|site| site.judge(blocks) == SiteJudgement::Missed) {
-                    (chosen, extraction.metadata.by_site) =
-                        site::adjust(page, evidence, SiteRules::Missed, chosen);
-                }
-            }
-        }
+        let (chosen, by_site) = site.apply(page, chosen, has_rule)?;
+        extraction.metadata.by_site = by_site;
         extraction.is_article = score::is_article(&self.rules.score, score, chosen.listed);
         budget.go_on()?;
         let mut written = self.write(page, &json, chosen, genre);
         if let Some(revealed) = revealed {
             written.reason = format!("{revealed}; {}", written.reason);
         }
-        if let SiteUse::Crawl { is_doubtful, .. } = site {
-            *is_doubtful &= written.extractor != Extractor::EmbeddedData;
-        }
+        site.written(written.extractor);
         budget.go_on()?;
         if !page.trace.is_on() {
             // Of a large page these are as large as the page.
@@ -370,34 +298,6 @@ impl PageExtractor {
         page.trace.written(page, &selection, &in_content);
         Written { content, media, extractor, reason, in_content }
     }
-}
-
-/// The use of a site's evidence in an extraction.
-pub(crate) enum SiteUse<'a> {
-    None,
-    /// The blocks of the page are counted.
-    Count(&'a mut Vec<CountedBlock>),
-    /// The page is outlined.
-    Outline(&'a SiteEvidence, &'a mut Option<PageOutline>),
-    /// The choice is adjusted.
-    Apply(&'a SiteEvidence),
-    /// The blocks are counted, and the choice is adjusted if it missed the content.
-    Crawl {
-        evidence: Option<&'a SiteEvidence>,
-        blocks: Vec<CountedBlock>,
-        is_doubtful: bool,
-    },
-}
-
-/// A page that was extracted while the pages of its site come.
-#[derive(Debug)]
-pub struct CountedExtraction {
-    /// The extraction.
-    pub extraction: Extraction,
-    /// The blocks, for [`SiteEvidence::observe`].
-    pub blocks: Vec<CountedBlock>,
-    /// The page has so much text beside what was taken that more pages of its site may show that the content was missed.
-    pub is_doubtful: bool,
 }
 
 /// The content as text.

@@ -36,8 +36,10 @@ mod text;
 mod words;
 
 pub use explain::{Candidate, Explanation, MAX_ELEMENTS, Points, Removal, Shown, Source, Span};
-pub use extractor::{CountedExtraction, Input, PageExtractor, is_html};
+pub use extractor::{Input, PageExtractor, is_html};
 pub use options::{Favor, Format, Limits, LinkStyle, Options, ParseOptionError};
 pub use rules::{ConsentBanners, ListReport, Rules, RulesError};
-pub use site::{CountedBlock, OutlineBlock, PageOutline, SiteArea, SiteEvidence, SiteJudgement};
+pub use site::{
+    CountedBlock, CountedExtraction, OutlineBlock, PageOutline, SiteArea, SiteEvidence, SiteJudgement,
+};
 pub use words::{count_words, reading_time_minutes};

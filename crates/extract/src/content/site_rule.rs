@@ -2,9 +2,9 @@
 
 use super::{Chosen, Selection, platform};
 use crate::{page::Page, polish::Polish, rules::Part};
-use crawl_model::Extractor;
+use crawl_model::{Extractor, PageMetadata};
 
-/// The rule's index and the content, if the page is of a template that has a rule.
+/// Returns the rule's index and the content, if the page is of a template that has a rule.
 pub(crate) fn choose(page: &Page<'_>) -> Option<(u16, Chosen)> {
     let url = page.url.filter(|_| !page.rules.sites.site.is_empty())?;
     for (index, (site, template)) in (0_u16..).zip(page.rules.sites.templates()) {
@@ -30,10 +30,13 @@ pub(crate) fn choose(page: &Page<'_>) -> Option<(u16, Chosen)> {
     None
 }
 
-/// Returns the title that the rule of a template names.
-pub(crate) fn title(page: &Page<'_>, index: u16) -> Option<String> {
-    let title =
-        platform::elements(page, Part::SiteTitle, index).into_iter().find(|id| page.is_visible(*id))?;
+/// Sets the title that the rule of a template names, if the page has one.
+pub(crate) fn set_title(page: &Page<'_>, index: u16, metadata: &mut PageMetadata) {
+    let title = platform::elements(page, Part::SiteTitle, index).into_iter().find(|id| page.is_visible(*id));
+    let Some(title) = title else { return };
     let text = page.visible_text(title).split_whitespace().collect::<Vec<_>>().join(" ");
-    (!text.is_empty()).then_some(text)
+    if !text.is_empty() {
+        metadata.title = Some(text);
+        metadata.sources.title = Some("site_rule".to_owned());
+    }
 }

@@ -7,14 +7,17 @@
 mod adjust;
 mod blocks;
 mod evidence;
+mod extract;
 mod outline;
 mod saved;
 
 use crate::{content::Selection, dom::NONE, page::Page};
-pub(crate) use adjust::{SiteRules, adjust};
+use adjust::{SiteRules, adjust};
 pub use evidence::{CountedBlock, SiteEvidence, SiteJudgement};
+pub use extract::CountedExtraction;
+pub(crate) use extract::SiteUse;
 use html5ever::local_name;
-pub(crate) use outline::outline;
+use outline::outline;
 pub use outline::{OutlineBlock, PageOutline, SiteArea};
 
 /// Share of the page's own words below which the extraction has missed the content.
@@ -35,14 +38,14 @@ fn is_missed(had: u32, own: u32) -> bool {
 
 /// Returns true if a page has so much text outside links beside what the extraction took that its site may show that the content
 /// was missed. Every page that [missed](is_missed) because it took too little is doubtful.
-pub(crate) fn is_doubtful(page: &Page<'_>, selection: &Selection) -> bool {
+fn is_doubtful(page: &Page<'_>, selection: &Selection) -> bool {
     let visible = page.amount(page.body);
     let outside_links = f64::from(visible.words) * f64::from(1.0 - visible.link_density());
     outside_links >= f64::from(MISSED_WORDS) && f64::from(selection.words) < MISSED * outside_links
 }
 
 /// Returns the blocks of a page for the evidence, with those marked that a selection takes.
-pub(crate) fn counted(page: &Page<'_>, selection: &Selection) -> Vec<CountedBlock> {
+fn counted(page: &Page<'_>, selection: &Selection) -> Vec<CountedBlock> {
     let taken = adjust::taken(page, selection);
     let blocks = blocks::of(page).into_iter();
     let counted = |block: blocks::SiteBlock| CountedBlock {

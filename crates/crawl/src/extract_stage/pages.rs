@@ -1,0 +1,129 @@
+//! Extracted pages, from the network or from an archive.
+
+use crate::{
+    archive::Decided,
+    context::Context,
+    kept_body,
+    links::Discovered,
+    site_book::{SitePage, Visit},
+};
+use crawl_extract::Input;
+use crawl_model::{
+    BodyHash, CrawlRequest, ExtractedPage, Extraction, FetchedPage, HostKey, KeptBody, StoreError, Strategy,
+};
+use url::Url;
+
+/// A page of an archive, extracted again. What the crawl has decided about it stays.
+///
+/// # Errors
+/// When the evidence of its site cannot be read.
+pub fn again(
+    context: &Context,
+    page: Decided,
+    body: &[u8],
+    url: &Url,
+    content_type: &str,
+) -> Result<ExtractedPage, StoreError> {
+    let content_type = Some(content_type).filter(|declared| !declared.is_empty());
+    let input = Input { bytes: body, url: Some(url), content_type };
+    let (mut extraction, kept_body) = by_site(context, &input, &page.request, &page.final_url, None)?;
+    for warning in page.warnings {
+        if !extraction.warnings.contains(&warning) {
+            extraction.warnings.push(warning);
+        }
+    }
+    let found = context.links.discover(&page.request, &extraction.links, false, false);
+    let mut classification = crawl_fetch::classify(
+        &extraction.signals,
+        &page.final_url,
+        extraction.word_count,
+        extraction.extractor,
+    );
+    // the static form has decided that, and may be another capture
+    if !matches!(page.strategy, Strategy::Static | Strategy::StaticBestEffort) {
+        classification.page_type = page.page_type;
+    }
+    (extraction.links, extraction.feeds) = (Vec::new(), Vec::new());
+    Ok(ExtractedPage {
+        final_url: page.final_url,
+        status: page.status,
+        content_type: page.content_type,
+        etag: None,
+        last_modified: None,
+        strategy: page.strategy,
+        timings: page.timings,
+        body_hash: None,
+        wire_bytes: page.wire_bytes,
+        body_bytes: body.len() as u64,
+        ai_opt_out: page.ai_opt_out,
+        captured: Some(page.capture),
+        kept_body,
+        leads_on: false,
+        outgoing: if context.config.output.links { found.outgoing } else { Vec::new() },
+        classification,
+        attempts: page.attempts,
+        extraction,
+        request: page.request,
+    })
+}
+
+/// Extracts a page by what is known of its site. Returns its body if it is to wait until more is known.
+pub(super) fn by_site(
+    context: &Context,
+    input: &Input<'_>,
+    request: &CrawlRequest,
+    known_as: &Url,
+    words_before: Option<u32>,
+) -> Result<(Extraction, Option<KeptBody>), StoreError> {
+    let Some(host) = HostKey::of(known_as) else { return Ok((context.extractor.extract(input), None)) };
+    let visit =
+        Visit { host: &host, url: request.url.as_str(), is_known: request.before.is_some(), words_before };
+    let SitePage { extraction, waits } =
+        context.sites.extract(&*context.store, &context.extractor, input, &visit)?;
+    let waits = waits && context.config.dedup.enabled;
+    Ok((extraction, if waits { kept_body::keep(input) } else { None }))
+}
+
+/// What is known of a page beside its extraction.
+pub(super) struct Known {
+    /// The canonical URL that it is known by.
+    pub(super) url: Url,
+    pub(super) body_hash: Option<BodyHash>,
+    pub(super) ai_opt_out: Vec<String>,
+    pub(super) found: Discovered,
+    pub(super) kept_body: Option<KeptBody>,
+}
+
+pub(super) fn extracted_page(
+    context: &Context,
+    page: FetchedPage,
+    mut extraction: Extraction,
+    known: Known,
+) -> Box<ExtractedPage> {
+    let Known { url, body_hash, ai_opt_out, found, kept_body } = known;
+    let content_type = page.headers.get("content-type");
+    let classification =
+        crawl_fetch::classify(&extraction.signals, &url, extraction.word_count, extraction.extractor);
+    (extraction.links, extraction.feeds) = (Vec::new(), Vec::new());
+    Box::new(ExtractedPage {
+        final_url: url,
+        status: page.status,
+        content_type: content_type.map(|t| t.split(';').next().unwrap_or(t).trim().to_ascii_lowercase()),
+        etag: page.headers.get("etag").map(str::to_owned),
+        last_modified: page.headers.get("last-modified").map(str::to_owned),
+        strategy: page.strategy,
+        timings: page.timings,
+        body_hash,
+        wire_bytes: page.wire_bytes,
+        body_bytes: page.body.bytes.len() as u64,
+        ai_opt_out,
+        captured: page.captured,
+        kept_body,
+        leads_on: found.leads_on,
+        outgoing: if context.config.output.links { found.outgoing } else { Vec::new() },
+        classification,
+        attempts: Vec::new(),
+        extraction,
+        request: page.request,
+    })
+}
