@@ -173,7 +173,8 @@ impl SiteEvidence {
         }
     }
 
-    /// Makes room for a text if the table is full: texts of one page go, or else those of two, and so on.
+    /// Makes room for a text if the table is full: texts of one page go, then those of two, and so on, until a quarter of the table is free.
+    /// With less, a table of frequent texts would be gone over for each new text.
     fn make_room(&mut self, key: u64) {
         if self.texts.len() < MAX_TEXTS || self.texts.contains_key(&key) {
             return;
@@ -187,7 +188,7 @@ impl SiteEvidence {
                 }
                 stays
             });
-            if texts.len() < MAX_TEXTS {
+            if texts.len() <= MAX_TEXTS / 4 * 3 {
                 break;
             }
         }
