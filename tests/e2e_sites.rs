@@ -1,10 +1,13 @@
 //! Sites whose content the rules miss on every page: a crawl notices it, and extracts the pages by what differs between them.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
+#[path = "support/kills.rs"]
+mod kills;
 #[path = "support/run.rs"]
 mod run;
 mod support;
 
+use kills::kill_after;
 use run::{Sandbox, lines, run, url_counts};
 use serde_json::Value;
 use std::fs;
@@ -169,6 +172,59 @@ fn records_that_were_written_before_are_mended_in_the_next_round() {
     assert_eq!(own, second.len());
     assert!(server.requests().len() - asked <= missed.len() + 3, "the seed, robots.txt and the sitemap");
     assert_eq!(status(), 0);
+}
+
+/// A replay of the archive mends the same pages, though it can fetch none of them again.
+#[test]
+fn a_replay_mends_them_too() {
+    let servers = FAILURES.map(|(name, content, _)| Server::start(0, site(name, content, PAGES)).unwrap());
+    let sandbox = Sandbox::new();
+    fs::create_dir(sandbox.path("own")).unwrap();
+    sandbox.write("own/boilerplate.toml", "sidebar = [\"...\", \"logbook\"]\n");
+    let seeds: Vec<String> = servers.iter().map(|server| server.url("/")).collect();
+    let flags = ["-o", "out.jsonl", "--rules", "own", "--strategy", "static", "--warc", "archive"];
+    run(&mut sandbox.crawl(&seeds, &flags)).expect(0);
+    let mut replay = sandbox.bare();
+    replay.args(["replay", "archive", "-O", "again.jsonl", "--rules", "own"]);
+    run(&mut replay).expect(0);
+    let records = sandbox.records("again.jsonl");
+    assert_eq!(records.len(), 3 * PAGES);
+    for (server, (name, _, template)) in servers.iter().zip(FAILURES) {
+        let of_site: Vec<Value> = records
+            .iter()
+            .filter(|record| record["url"].as_str().unwrap().starts_with(&server.url("")))
+            .cloned()
+            .collect();
+        assert_eq!(with_own_words(name, &of_site), PAGES, "{template}");
+    }
+}
+
+/// A crawl that is killed while pages wait with their bodies loses none of them: each is mended, or due again and mended in the next round.
+#[test]
+fn killed_while_pages_wait_for_their_site() {
+    let (name, content, _) = FAILURES[0];
+    let pages = site(name, content, PAGES);
+    let slow = move |request: &Request| pages(request).after(std::time::Duration::from_millis(15));
+    let (server, sandbox) = (Server::start(0, slow).unwrap(), Sandbox::new());
+    let crawl = || {
+        let flags = ["-o", "out.jsonl", "--strategy", "static", "--host-concurrency", "2"];
+        let mut command = sandbox.crawl(&[server.url("/")], &flags);
+        command.env("CRAWL_OUTPUT_BATCH", "4");
+        command
+    };
+    for more in [3, 4, 6, 12] {
+        kill_after(&server, &mut crawl(), more);
+    }
+    run(&mut crawl()).expect(0);
+    let first = sandbox.records("out.jsonl");
+    assert!(url_counts(&first).values().all(|n| *n == 1) && first.len() == PAGES, "{}", first.len());
+    run(&mut crawl()).expect(0);
+    let mut last: std::collections::BTreeMap<String, Value> = std::collections::BTreeMap::new();
+    for record in sandbox.records("out.jsonl") {
+        last.insert(record["url"].as_str().unwrap().to_owned(), record);
+    }
+    let last: Vec<Value> = last.into_values().collect();
+    assert_eq!(with_own_words(name, &last), PAGES);
 }
 
 /// The page with lines for `crawl site`, and as `crawl extract --jsonl` takes them.
