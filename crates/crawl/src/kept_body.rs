@@ -29,6 +29,12 @@ pub fn bytes(kept: &KeptBody) -> io::Result<Vec<u8>> {
     zstd::bulk::decompress(&packed, MAX_BODY)
 }
 
+/// Returns a kept body as the extractor takes it; `bytes` are its [bytes].
+#[must_use]
+pub fn input<'a>(kept: &'a KeptBody, bytes: &'a [u8]) -> Input<'a> {
+    Input { bytes, url: Some(&kept.url), content_type: kept.content_type.as_deref() }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -9,7 +9,7 @@ mod site;
 
 pub use saved::{MissedSite, MissedTemplate, due_again, missed_sites};
 
-use crawl_extract::{Input, PageExtractor, SiteEvidence};
+use crawl_extract::{CountedBlock, Input, PageExtractor, SiteEvidence};
 use crawl_model::{Extraction, HostKey, StoreError, UrlKey};
 use rustc_hash::FxHashMap;
 use site::Site;
@@ -119,14 +119,25 @@ impl SiteBook {
         Ok(evidence)
     }
 
-    /// Returns true if a page waits until more of its host is known. One that has missed its content need not.
+    /// Returns true if a page with a kept body waits until more of its host is known. `blocks` gives the blocks of a page that an earlier
+    /// process has left.
     ///
     /// # Errors
     /// When the evidence of an earlier run cannot be read.
-    pub fn is_open(&self, store: &Store, host: &HostKey, url: &str) -> Result<bool, StoreError> {
+    pub fn is_open(
+        &self,
+        store: &Store,
+        host: &HostKey,
+        url: &str,
+        blocks: impl FnOnce() -> Vec<CountedBlock>,
+    ) -> Result<bool, StoreError> {
         let site = self.site(store, host)?;
-        let is_open = lock(&site).unjudged.contains_key(&UrlKey::of(url));
-        Ok(is_open)
+        let key = UrlKey::of(url);
+        if let Some(is_open) = lock(&site).is_open(key) {
+            return Ok(is_open);
+        }
+        let blocks = blocks();
+        Ok(lock(&site).reopen(key, url, blocks))
     }
 
     /// Returns true, once, for a page whose extraction missed its content, as pages that came after it have shown.
@@ -167,8 +178,7 @@ impl SiteBook {
     pub fn complete(&self, store: &Store, host: &HostKey) -> Result<(), StoreError> {
         let site = self.site(store, host)?;
         let mut site = lock(&site);
-        site.settle();
-        site.unjudged.clear();
+        site.complete();
         site.save(store, host)
     }
 

@@ -2,7 +2,6 @@
 
 use super::Shard;
 use crate::{context::StageError, kept_body, page_work};
-use crawl_extract::Input;
 use crawl_model::{ExtractedPage, Extractor, HostKey, Stage};
 use std::sync::Arc;
 
@@ -18,9 +17,17 @@ pub(super) enum Mended {
 impl Shard {
     /// Returns true if a page waits with its body until more of its site is known.
     pub(super) fn waits_for_site(&self, host: &HostKey, page: &ExtractedPage) -> Result<bool, StageError> {
+        let Some(kept) = &page.kept_body else { return Ok(false) };
         let context = &self.context;
-        let url = page.request.url.as_str();
-        Ok(page.kept_body.is_some() && context.sites.is_open(&*context.store, host, url)?)
+        let blocks = || {
+            let count = || {
+                let body = kept_body::bytes(kept).unwrap_or_default();
+                context.extractor.count_blocks(&kept_body::input(kept, &body))
+            };
+            // a page that panics here goes on as it was extracted before
+            page_work::guarded(Stage::Extract, &page.request, count).unwrap_or_default()
+        };
+        Ok(context.sites.is_open(&*context.store, host, page.request.url.as_str(), blocks)?)
     }
 
     /// Extracts a held page again if the evidence of its site says that its content was missed. Without its body it is fetched again,
@@ -54,8 +61,7 @@ impl Shard {
                 return Ok(());
             }
         };
-        let input = Input { bytes: &body, url: Some(&kept.url), content_type: kept.content_type.as_deref() };
-        let work = || context.extractor.extract_if_missed(&input, &evidence);
+        let work = || context.extractor.extract_if_missed(&kept_body::input(&kept, &body), &evidence);
         // a page that panics here stays as it was extracted before
         let Ok(mut new) = page_work::guarded(Stage::Extract, &page.request, work) else { return Ok(()) };
         if new.extractor != Extractor::SiteTemplate {

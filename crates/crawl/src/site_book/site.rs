@@ -29,6 +29,10 @@ pub(super) struct Site {
     is_loaded: bool,
     /// Pages that came before enough was counted, with their URLs and blocks.
     pub(super) unjudged: FxHashMap<UrlKey, (String, Vec<CountedBlock>)>,
+    /// Pages of that kind, since judged.
+    judged: FxHashSet<UrlKey>,
+    /// No more pages are expected in this round.
+    is_complete: bool,
     /// Pages that were extracted before the evidence showed that this missed their content, with their URLs.
     pub(super) missed: FxHashMap<UrlKey, String>,
     /// Pages of that kind that were held, and are fetched again: they have been counted.
@@ -118,16 +122,47 @@ impl Site {
     pub(super) fn settle(&mut self) {
         let settled = Arc::new(self.counts.snapshot());
         self.settled_at = self.counts.pages();
-        let missed = &mut self.missed;
-        self.unjudged.retain(|key, (url, blocks)| match settled.judge(blocks) {
-            SiteJudgement::Unknown => true,
-            SiteJudgement::Taken => false,
-            SiteJudgement::Missed => {
+        let (missed, judged) = (&mut self.missed, &mut self.judged);
+        self.unjudged.retain(|key, (url, blocks)| {
+            let judgement = settled.judge(blocks);
+            if judgement == SiteJudgement::Missed {
                 missed.insert(*key, std::mem::take(url));
-                false
             }
+            if judgement != SiteJudgement::Unknown {
+                judged.insert(*key);
+            }
+            judgement == SiteJudgement::Unknown
         });
         self.settled = Some(settled);
+    }
+
+    /// Judges what is left by all that is known, as no more pages are expected.
+    pub(super) fn complete(&mut self) {
+        self.settle();
+        self.judged.extend(self.unjudged.drain().map(|(key, _)| key));
+        self.is_complete = true;
+    }
+
+    /// Returns true for a page that waits to be judged, false for one that was judged; `None` for one that this process does not know.
+    pub(super) fn is_open(&self, page: UrlKey) -> Option<bool> {
+        match () {
+            () if self.unjudged.contains_key(&page) => Some(true),
+            () if self.is_complete || self.judged.contains(&page) => Some(false),
+            () => None,
+        }
+    }
+
+    /// Takes up a page that an earlier process has left waiting. Returns true if it has to wait on.
+    pub(super) fn reopen(&mut self, page: UrlKey, url: &str, blocks: Vec<CountedBlock>) -> bool {
+        let judgement =
+            self.settled.as_ref().map_or(SiteJudgement::Unknown, |settled| settled.judge(&blocks));
+        let waits = judgement == SiteJudgement::Unknown && self.unjudged.len() < MAX_UNJUDGED;
+        if waits {
+            self.unjudged.insert(page, (url.to_owned(), blocks));
+        } else {
+            self.judged.insert(page);
+        }
+        waits
     }
 
     pub(super) fn mended(&mut self, host: &HostKey, url: &str, page: &Extraction) {
