@@ -61,6 +61,21 @@ fn site(
     }
 }
 
+/// The records of a site.
+fn of_site(records: &[Value], server: &Server) -> Vec<Value> {
+    let is_of_site = |record: &&Value| record["url"].as_str().unwrap().starts_with(&server.url(""));
+    records.iter().filter(is_of_site).cloned().collect()
+}
+
+/// Three sites that fail, and their seeds; rules in `own` make the third one fail.
+fn failing_sites(sandbox: &Sandbox) -> ([Server; 3], Vec<String>) {
+    let servers = FAILURES.map(|(name, content, _)| Server::start(0, site(name, content, PAGES)).unwrap());
+    fs::create_dir(sandbox.path("own")).unwrap();
+    sandbox.write("own/boilerplate.toml", "sidebar = [\"...\", \"logbook\"]\n");
+    let seeds = servers.iter().map(|server| server.url("/")).collect();
+    (servers, seeds)
+}
+
 /// Records whose text has the page's own words.
 fn with_own_words(name: &str, records: &[Value]) -> usize {
     let has = |record: &&Value| {
@@ -88,11 +103,8 @@ const FAILURES: [(&str, &str, &str); 3] = [
 /// All pages of a host that fails are mended in the round in which it is noticed, and the report and `crawl status` name the template.
 #[test]
 fn a_template_that_comes_out_empty_is_noticed_and_mended() {
-    let servers = FAILURES.map(|(name, content, _)| Server::start(0, site(name, content, PAGES)).unwrap());
     let sandbox = Sandbox::new();
-    fs::create_dir(sandbox.path("own")).unwrap();
-    sandbox.write("own/boilerplate.toml", "sidebar = [\"...\", \"logbook\"]\n");
-    let seeds: Vec<String> = servers.iter().map(|server| server.url("/")).collect();
+    let (servers, seeds) = failing_sites(&sandbox);
     let flags = ["-o", "out.jsonl", "--rules", "own", "--strategy", "static"];
     let done = run(&mut sandbox.crawl(&seeds, &flags)).expect(0);
     let records = sandbox.records("out.jsonl");
@@ -105,11 +117,7 @@ fn a_template_that_comes_out_empty_is_noticed_and_mended() {
         serde_json::from_str::<Value>(&run(&mut command).expect(0).stdout).unwrap()
     };
     for (server, (name, _, template)) in servers.iter().zip(FAILURES) {
-        let of_site: Vec<Value> = records
-            .iter()
-            .filter(|record| record["url"].as_str().unwrap().starts_with(&server.url("")))
-            .cloned()
-            .collect();
+        let of_site = of_site(&records, server);
         assert_eq!(with_own_words(name, &of_site), PAGES, "{template}");
         for record in &of_site {
             assert_eq!(record["metadata"]["extractor"], "site_template", "{record}");
@@ -177,11 +185,8 @@ fn records_that_were_written_before_are_mended_in_the_next_round() {
 /// A replay of the archive mends the same pages, though it can fetch none of them again.
 #[test]
 fn a_replay_mends_them_too() {
-    let servers = FAILURES.map(|(name, content, _)| Server::start(0, site(name, content, PAGES)).unwrap());
     let sandbox = Sandbox::new();
-    fs::create_dir(sandbox.path("own")).unwrap();
-    sandbox.write("own/boilerplate.toml", "sidebar = [\"...\", \"logbook\"]\n");
-    let seeds: Vec<String> = servers.iter().map(|server| server.url("/")).collect();
+    let (servers, seeds) = failing_sites(&sandbox);
     let flags = ["-o", "out.jsonl", "--rules", "own", "--strategy", "static", "--warc", "archive"];
     run(&mut sandbox.crawl(&seeds, &flags)).expect(0);
     let mut replay = sandbox.bare();
@@ -190,11 +195,7 @@ fn a_replay_mends_them_too() {
     let records = sandbox.records("again.jsonl");
     assert_eq!(records.len(), 3 * PAGES);
     for (server, (name, _, template)) in servers.iter().zip(FAILURES) {
-        let of_site: Vec<Value> = records
-            .iter()
-            .filter(|record| record["url"].as_str().unwrap().starts_with(&server.url("")))
-            .cloned()
-            .collect();
+        let of_site = of_site(&records, server);
         assert_eq!(with_own_words(name, &of_site), PAGES, "{template}");
     }
 }

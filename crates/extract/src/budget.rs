@@ -154,7 +154,7 @@ mod tests {
         let html = page();
         let input = Input { bytes: html.as_bytes(), url: None, content_type: Some("text/html") };
         let run = |budget: &Budget| {
-            extractor.run_within(&input, Trace::default(), budget, &mut crate::extractor::SiteUse::None).0
+            extractor.run_within(&input, Trace::default(), budget, &mut crate::site::SiteUse::None).0
         };
         let counted = Budget::new(None, html.len());
         let whole = run(&counted);

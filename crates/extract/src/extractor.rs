@@ -228,19 +228,7 @@ impl PageExtractor {
         let likeness = score::likeness(page, &extraction.metadata, score, counted);
         let genre = content::genre(page, &extraction.metadata, likeness);
         let revealed = reveal_if_thin(page, extraction.signals.noscript_words);
-        let by_rule = content::site_rule::choose(page);
-        let has_rule = by_rule.is_some();
-        let chosen = match by_rule {
-            Some((rule, chosen)) => {
-                content::site_rule::set_title(page, rule, &mut extraction.metadata);
-                chosen
-            }
-            None => {
-                let mut chosen = content::choose(page, &extraction.metadata, genre, likeness, &self.options);
-                content::declared::add(page, &json, &mut chosen.selection);
-                chosen
-            }
-        };
+        let (chosen, has_rule) = self.choose(page, &mut extraction.metadata, &json, genre, likeness);
         let (chosen, by_site) = site.apply(page, chosen, has_rule)?;
         extraction.metadata.by_site = by_site;
         extraction.is_article = score::is_article(&self.rules.score, score, chosen.listed);
@@ -268,6 +256,24 @@ impl PageExtractor {
         extraction.extractor = written.extractor;
         extraction.reason = written.reason;
         Some(())
+    }
+
+    /// Chooses the content, by a rule for the site if there is one. Returns true beside it if there is.
+    fn choose(
+        &self,
+        page: &Page<'_>,
+        metadata: &mut PageMetadata,
+        json: &JsonLd,
+        genre: Genre,
+        likeness: i32,
+    ) -> (Chosen, bool) {
+        if let Some((rule, chosen)) = content::site_rule::choose(page) {
+            content::site_rule::set_title(page, rule, metadata);
+            return (chosen, true);
+        }
+        let mut chosen = content::choose(page, metadata, genre, likeness, &self.options);
+        content::declared::add(page, json, &mut chosen.selection);
+        (chosen, false)
     }
 
     /// Writes the chosen part of a page, or its embedded data where that part is next to nothing.
