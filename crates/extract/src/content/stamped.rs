@@ -51,7 +51,8 @@ fn find(page: &Page<'_>, mask: &[bool]) -> Vec<u32> {
     let mut found: Vec<u32> = Vec::new();
     let mut id = page.body;
     while id < dom.end(page.body) && !page.budget.is_over() {
-        if mask[id as usize] || !page.is_visible(id) {
+        // each box of a list has a time of its own
+        if mask[id as usize] || !page.is_visible(id) || stamps.times_in(id..dom.end(id)) < MIN_BOXES {
             id = dom.end(id);
             continue;
         }
@@ -108,10 +109,15 @@ impl Stamps {
         Some(Self { texts, times })
     }
 
+    /// Returns the number of short texts that hold a time.
+    fn times_in(&self, nodes: Range<u32>) -> usize {
+        (self.times[nodes.end as usize] - self.times[nodes.start as usize]) as usize
+    }
+
     /// The box has a short text that holds a time, and other text beside it.
     fn has(&self, nodes: Range<u32>) -> bool {
-        let count = |sums: &[u32]| sums[nodes.end as usize] - sums[nodes.start as usize];
-        count(&self.times) > 0 && count(&self.texts) >= 2
+        let texts = self.texts[nodes.end as usize] - self.texts[nodes.start as usize];
+        texts >= 2 && self.times_in(nodes) > 0
     }
 }
 

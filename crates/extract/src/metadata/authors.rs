@@ -413,6 +413,9 @@ fn is_profile(page: &Page<'_>, href: &str) -> bool {
     segments.next().is_some_and(|name| !name.is_empty()) && segments.take(2).any(is_word)
 }
 
+/// Characters of an element that names the authors and little else.
+const MAX_BYLINE: u32 = 100;
+
 /// `rel=author`, `itemprop=author`, classes that say byline or author, and links to an author's page.
 fn visible(s: &Sources<'_>, range: Range<u32>) -> Vec<String> {
     let page = s.page;
@@ -422,17 +425,13 @@ fn visible(s: &Sources<'_>, range: Range<u32>) -> Vec<String> {
         if page.budget.is_over() {
             break;
         }
-        if dom.tag(id) == Tag::Text || page.amount(id).chars > 100 {
+        if dom.tag(id) == Tag::Text || !(1..=MAX_BYLINE).contains(&page.amount(id).chars) {
             continue;
         }
         let Some(rank) = author_rank(page, id).filter(|_| page.is_visible(id)) else { continue };
         let goes_on = matches!(&best, Some((r, first, _)) if *r == rank && are_close(page, *first, id));
         let taken = best.as_ref().is_some_and(|(r, ..)| *r <= rank);
-        if taken && !goes_on
-            || page.amount(id).chars > 100
-            || near::is_elsewhere(page, id)
-            || is_caption(page, id)
-        {
+        if taken && !goes_on || near::is_elsewhere(page, id) || is_caption(page, id) {
             continue;
         }
         let names = names_in(s, id);

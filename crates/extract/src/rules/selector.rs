@@ -108,12 +108,21 @@ pub(crate) struct SelectorSet<T> {
     /// By selector: the bit of a class that an element above has.
     needs: Vec<Option<u8>>,
     /// Classes with a bit.
-    bits: FxHashMap<String, u8>,
+    bits: u16,
     by_id: FxHashMap<String, Vec<u32>>,
-    by_class: FxHashMap<String, Vec<u32>>,
+    by_class: FxHashMap<String, OfClass>,
     by_attr: FxHashMap<LocalName, Vec<u32>>,
     by_tag: FxHashMap<Tag, Vec<u32>>,
     by_name: FxHashMap<String, Vec<u32>>,
+}
+
+/// The use of a class in a set.
+#[derive(Clone, Debug, Default)]
+struct OfClass {
+    /// Its bit, if a selector asks for it above an element.
+    bit: Option<u8>,
+    /// The selectors that are looked up by it.
+    selectors: Vec<u32>,
 }
 
 /// The classes of a page's elements so far that selectors ask for above an element. A selector whose class was not seen
@@ -131,7 +140,7 @@ impl<T> Default for SelectorSet<T> {
         Self {
             selectors: Vec::new(),
             needs: Vec::new(),
-            bits: FxHashMap::default(),
+            bits: 0,
             by_id: FxHashMap::default(),
             by_class: FxHashMap::default(),
             by_attr: FxHashMap::default(),
@@ -153,7 +162,7 @@ impl<T: Copy> SelectorSet<T> {
         let list = if let Some(id) = &subject.id {
             self.by_id.entry(id.clone()).or_default()
         } else if let Some(class) = subject.classes.first() {
-            self.by_class.entry(class.clone()).or_default()
+            &mut self.by_class.entry(class.clone()).or_default().selectors
         } else if let Some((attr, _)) = subject.attrs.first() {
             self.by_attr.entry(attr.clone()).or_default()
         } else if let Some(tag) = &subject.tag {
@@ -177,11 +186,12 @@ impl<T: Copy> SelectorSet<T> {
 
     /// The bit of a class; `None` for more classes than there are bits.
     fn bit_of(&mut self, class: &str) -> Option<u8> {
-        let next = u8::try_from(self.bits.len()).ok();
-        self.bits.get(class).copied().or_else(|| {
-            self.bits.insert(class.to_owned(), next?);
-            next
-        })
+        let of_class = self.by_class.entry(class.to_owned()).or_default();
+        if of_class.bit.is_none() {
+            of_class.bit = u8::try_from(self.bits).ok();
+            self.bits += u16::from(of_class.bit.is_some());
+        }
+        of_class.bit
     }
 
     /// Hands out the payload of every selector that matches the element.
@@ -197,21 +207,17 @@ impl<T: Copy> SelectorSet<T> {
         seen: &mut SeenClasses,
         found: impl FnMut(T),
     ) {
-        if let Some(classes) = dom.attr(element, &html5ever::local_name!("class")) {
-            let bits = classes.split_ascii_whitespace().filter_map(|class| self.bits.get(class));
-            bits.for_each(|bit| seen.0[usize::from(*bit)] = true);
-        }
         self.check(dom, element, Some(seen), found);
     }
 
-    fn check(&self, dom: &Dom, element: u32, seen: Option<&SeenClasses>, mut found: impl FnMut(T)) {
+    fn check(&self, dom: &Dom, element: u32, mut seen: Option<&mut SeenClasses>, mut found: impl FnMut(T)) {
         // What costs least comes first: a class that was not seen, then the value that the selector was looked up by.
-        let may_match = |index: u32| match (seen, self.needs[index as usize]) {
+        let may_match = |index: u32, seen: Option<&SeenClasses>| match (seen, self.needs[index as usize]) {
             (Some(seen), Some(bit)) => seen.0[usize::from(bit)],
             _ => true,
         };
-        let mut check = |list: Option<&Vec<u32>>, value: Option<&str>| {
-            for index in list.into_iter().flatten().filter(|index| may_match(**index)) {
+        let mut check = |list: Option<&Vec<u32>>, value: Option<&str>, seen: Option<&SeenClasses>| {
+            for index in list.into_iter().flatten().filter(|index| may_match(**index, seen)) {
                 let (selector, payload) = &self.selectors[*index as usize];
                 if value.is_none_or(|value| selector.holds_first(dom, element, value))
                     && selector.matches(dom, element)
@@ -224,19 +230,24 @@ impl<T: Copy> SelectorSet<T> {
             return;
         }
         match dom.tag(element) {
-            Tag::Other => check(self.by_name.get(dom.name(element)), None),
-            tag => check(self.by_tag.get(&tag), None),
+            Tag::Other => check(self.by_name.get(dom.name(element)), None, seen.as_deref()),
+            tag => check(self.by_tag.get(&tag), None, seen.as_deref()),
         }
         for (name, value) in dom.attrs(element) {
             if *name == html5ever::local_name!("id") {
-                check(self.by_id.get(value.trim()), None);
+                check(self.by_id.get(value.trim()), None, seen.as_deref());
             } else if *name == html5ever::local_name!("class") {
                 for class in value.split_ascii_whitespace() {
-                    check(self.by_class.get(class), None);
+                    let Some(of_class) = self.by_class.get(class) else { continue };
+                    // asked for by the elements below, which come later
+                    if let (Some(bit), Some(seen)) = (of_class.bit, seen.as_deref_mut()) {
+                        seen.0[usize::from(bit)] = true;
+                    }
+                    check(Some(&of_class.selectors), None, seen.as_deref());
                 }
             }
             if !self.by_attr.is_empty() {
-                check(self.by_attr.get(name), Some(value));
+                check(self.by_attr.get(name), Some(value), seen.as_deref());
             }
         }
     }
