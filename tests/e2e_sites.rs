@@ -140,6 +140,28 @@ fn a_template_that_comes_out_empty_is_noticed_and_mended() {
     assert!(done.stderr.contains("180 pages extracted by what differs on their site"), "{}", done.stderr);
 }
 
+/// A host of six pages is drained before its shard has judged them: each is written in the run, by the evidence, and asked for once.
+#[test]
+fn a_host_of_few_pages_is_mended_in_the_same_run() {
+    for (name, content, template) in FAILURES.into_iter().take(2) {
+        let server = Server::start(0, site(name, content, 6)).unwrap();
+        let sandbox = Sandbox::new();
+        let flags = ["-o", "out.jsonl", "--strategy", "static", "--no-sitemaps"];
+        run(&mut sandbox.crawl(&[server.url("/")], &flags)).expect(0);
+        let records = sandbox.records("out.jsonl");
+        assert_eq!(records.len(), 6, "{template}");
+        assert_eq!(with_own_words(name, &records), 6, "{template}");
+        let asked = server.targets();
+        assert!(
+            url_counts(&records).keys().all(|url| {
+                let path = url.strip_prefix(&server.url("")).unwrap();
+                asked.iter().filter(|target| *target == path).count() == 1
+            }),
+            "{asked:?}"
+        );
+    }
+}
+
 /// Pages whose records were written before it was noticed are due in the next round, once, and unchanged bodies are read all the same.
 #[test]
 fn records_that_were_written_before_are_mended_in_the_next_round() {

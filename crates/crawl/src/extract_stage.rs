@@ -2,7 +2,7 @@
 
 mod pages;
 
-pub use pages::again;
+pub use pages::{again, reclassify};
 
 use crate::{
     config::OptOutUnknown,

@@ -14,10 +14,11 @@ const MAX_BODY: usize = 16 << 20;
 
 /// Compresses the body of a page; `None` if it is too large to be kept, or has no URL.
 #[must_use]
-pub fn keep(input: &Input<'_>) -> Option<KeptBody> {
+pub fn keep(input: &Input<'_>, is_doubtful: bool) -> Option<KeptBody> {
     let url = input.url.filter(|_| input.bytes.len() <= MAX_BODY)?.clone();
     let packed = zstd::bulk::compress(input.bytes, LEVEL).ok().filter(|packed| packed.len() <= MAX_KEPT)?;
-    Some(KeptBody { zstd: STANDARD.encode(packed), content_type: input.content_type.map(str::to_owned), url })
+    let content_type = input.content_type.map(str::to_owned);
+    Some(KeptBody { zstd: STANDARD.encode(packed), content_type, url, is_doubtful })
 }
 
 /// Returns the bytes of a kept body.
@@ -44,9 +45,9 @@ mod tests {
         let url = "https://a.test/1".parse().unwrap();
         let html = "<p>text</p>".repeat(9_000);
         let input = Input { bytes: html.as_bytes(), url: Some(&url), content_type: Some("text/html") };
-        let kept = keep(&input).unwrap();
+        let kept = keep(&input, false).unwrap();
         assert!(kept.zstd.len() < 1_000 && bytes(&kept).unwrap() == html.as_bytes());
         assert!(bytes(&KeptBody { zstd: "AAAA".into(), ..kept }).is_err());
-        assert!(keep(&Input { bytes: &vec![b' '; MAX_BODY + 1], ..input }).is_none());
+        assert!(keep(&Input { bytes: &vec![b' '; MAX_BODY + 1], ..input }, false).is_none());
     }
 }

@@ -137,7 +137,7 @@ pub fn summary_json(
         "bytesWritten": stats.written_bytes.get(),
         "bytesRemoved": stats.removed_bytes.get(),
         "bySite": stats.by_site.get(),
-        "dueAgain": stats.due_again.get(),
+        "dueAgain": context.sites.due_again(),
         "duplicates": stats.duplicates.get(),
         "nearDuplicates": stats.near_duplicates.get(),
         "frontier": counts,
@@ -178,7 +178,7 @@ pub fn summary(context: &Context, why: &str, counts: &FrontierCounts, places: &P
     browser(&mut out, context);
     row(&mut out, "no record", stats.kinds().iter().map(|(kind, n)| format!("{kind}: {n}")));
     bytes(&mut out, context);
-    pages(&mut out, stats);
+    pages(&mut out, context);
     row(
         &mut out,
         "slowest",
@@ -204,7 +204,8 @@ pub fn summary(context: &Context, why: &str, counts: &FrontierCounts, places: &P
 }
 
 /// Copies, error pages, pages without text, and templates that were mended.
-fn pages(out: &mut String, stats: &Stats) {
+fn pages(out: &mut String, context: &Context) {
+    let stats = &context.stats;
     if stats.duplicates.get() + stats.soft_404s.get() + stats.all_boilerplate.get() > 0 {
         let _ = writeln!(
             out,
@@ -215,13 +216,14 @@ fn pages(out: &mut String, stats: &Stats) {
             stats.all_boilerplate.get()
         );
     }
-    if stats.by_site.get() + stats.due_again.get() > 0 {
+    let due_again = context.sites.due_again();
+    if stats.by_site.get() + due_again > 0 {
         let _ = writeln!(
             out,
             "  templates  {} pages extracted by what differs on their site, {} more are due in the next round; `crawl status` names \
              them",
             stats.by_site.get(),
-            stats.due_again.get()
+            due_again
         );
     }
 }

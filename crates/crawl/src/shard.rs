@@ -20,7 +20,6 @@ use crawl_model::{
 use held::Held;
 pub use held::put_back_unreadable;
 use hosts::{Host, save, save_news};
-use mend::Mended;
 use ready::Claim;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
@@ -167,14 +166,22 @@ impl Shard {
         }
         // read back first: what they do is their own
         self.host(&host)?;
-        if page.kept_body.is_some() && !self.waits_for_site(&host, &page)? {
+        let is_unjudged = self.is_unjudged(&host, &page)?;
+        if !is_unjudged {
             self.mend(&host, &mut page)?;
         }
-        match page_work::guarded(Stage::Dedup, &page.request, || self.step(&host, &page)) {
+        let waits = is_unjudged && page.kept_body.as_ref().is_some_and(|kept| kept.is_doubtful);
+        match page_work::guarded(Stage::Dedup, &page.request, || self.step(&host, &page, waits)) {
             Ok(step) => match step? {
-                Step::Unchanged(claim) => return self.unchanged(&page, claim, None).await,
-                Step::Send(cleaned, claim) => self.send(page, cleaned, claim, share).await?,
                 Step::Held => {}
+                Step::Unchanged(claim) => {
+                    self.note_written(&host, page.request.url.as_str())?;
+                    return self.unchanged(&page, claim, None).await;
+                }
+                Step::Send(cleaned, claim) => {
+                    self.note_written(&host, page.request.url.as_str())?;
+                    self.send(page, cleaned, claim, share).await?;
+                }
             },
             Err(panicked) => {
                 self.forget_unsettled(&host)?;
@@ -186,8 +193,13 @@ impl Shard {
         if self.context.config.dedup.enabled { self.release_due(&host).await } else { Ok(()) }
     }
 
-    /// Counts a page and decides what becomes of it.
-    fn step(&mut self, host: &HostKey, page: &ExtractedPage) -> Result<Step, StageError> {
+    /// Counts a page and decides what becomes of it. It may have to wait for its site to be known.
+    fn step(
+        &mut self,
+        host: &HostKey,
+        page: &ExtractedPage,
+        waits_for_site: bool,
+    ) -> Result<Step, StageError> {
         let claim = self.arrived(host, page)?;
         if self.says_the_same(page, claim) {
             return Ok(Step::Unchanged(claim));
@@ -197,7 +209,6 @@ impl Shard {
             return Ok(Step::Send(Cleaned::untouched(content, BoilerplateStatus::Off), claim));
         }
         let context = Arc::clone(&self.context);
-        let waits_for_site = self.waits_for_site(host, page)?;
         let state = self.loaded(host)?;
         let counted = state.judges_only(&context, page);
         let stream = &mut state.stream;
@@ -230,10 +241,7 @@ impl Shard {
     async fn drained(&mut self, host: &HostKey) -> Result<(), StageError> {
         let context = Arc::clone(&self.context);
         context.sites.complete(&*context.store, host)?;
-        self.settle(host).await?;
-        let again = context.sites.leave(&*context.store, host)?;
-        context.stats.due_again.add(again as u64);
-        Ok(())
+        self.settle(host).await
     }
 
     /// Fixes the fingerprint of a host and lets its held pages go.
@@ -312,9 +320,7 @@ impl Shard {
     async fn let_go(&mut self, host: &HostKey, held: Held) -> Result<(), StageError> {
         let mut page = held.page;
         self.context.stats.released.add(1);
-        if self.mend(host, &mut page)? == Mended::FetchedAgain {
-            return Ok(());
-        }
+        self.mend(host, &mut page)?;
         let work = || {
             let stream = self.hosts.get(host).map(|state| &state.stream);
             let cleaned = match stream.filter(|_| self.context.config.dedup.enabled) {

@@ -1,19 +1,23 @@
 //! The evidence of the sites of a run: what the pages of each host share, counted while they come.
 //!
 //! A page whose extraction took less than a fifth of its own text is extracted by this evidence. A page that came before enough was
-//! counted waits if it is doubtful: it keeps its body while it is held. Another that turns out to have missed its content is
-//! fetched again if it is held, once a round; if its record is written, its URL is due in the next round.
+//! counted keeps its body while it is held, and is extracted again if its content turns out to be missed; if it is doubtful, it
+//! is held until it is judged. A page whose record is written by then is due in the next round.
 
 mod saved;
 mod site;
 
 pub use saved::{MissedSite, MissedTemplate, due_again, missed_sites};
+pub use site::Verdict;
 
 use crawl_extract::{CountedBlock, Input, PageExtractor, SiteEvidence};
 use crawl_model::{Extraction, HostKey, StoreError, UrlKey};
 use rustc_hash::FxHashMap;
 use site::Site;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{
+    Arc, Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicU64, Ordering},
+};
 
 /// Bytes of evidence in memory; the hosts that were idle longest go to the store.
 const MAX_BYTES: usize = 48 << 20;
@@ -24,18 +28,10 @@ type Store = dyn crate::store::Store;
 pub struct SitePage {
     /// The extraction.
     pub extraction: Extraction,
-    /// More pages of the site may show that the extraction missed the content: the page is to wait with its body.
-    pub waits: bool,
-}
-
-/// The pages that wait with their bodies until more of their site is known.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Waiting {
-    /// Those from which the extraction took so little that it is doubtful. Others are fetched again if their content was missed.
-    #[default]
-    Doubtful,
-    /// All that come before enough is known, since nothing can be fetched again.
-    All,
+    /// More pages of the site may show that the extraction missed the content.
+    pub is_unjudged: bool,
+    /// The extraction took so little that the page is to be held until it is judged.
+    pub is_doubtful: bool,
 }
 
 /// The page of a site, for [`SiteBook::extract`].
@@ -51,36 +47,34 @@ pub struct Visit<'a> {
 }
 
 /// See the module.
+///
+/// The lock of a host may be held while its evidence is loaded or saved. The lock of the table is never held then, and no lock is
+/// taken while it is held.
 #[derive(Default)]
 pub struct SiteBook {
     sites: Mutex<Sites>,
-    waiting: Waiting,
+    due_again: AtomicU64,
 }
 
 #[derive(Default)]
 struct Sites {
-    by_host: FxHashMap<HostKey, Arc<Mutex<Site>>>,
+    by_host: FxHashMap<HostKey, Entry>,
     bytes: usize,
     clock: u64,
 }
 
+#[derive(Default)]
+struct Entry {
+    site: Arc<Mutex<Site>>,
+    bytes: usize,
+    used: u64,
+}
+
 impl SiteBook {
-    /// A book of a run in which certain pages wait.
-    #[must_use]
-    pub fn new(waiting: Waiting) -> Self {
-        Self { waiting, ..Self::default() }
-    }
-
-    /// Returns true if a page whose content was missed can be fetched again.
-    #[must_use]
-    pub fn can_fetch_again(&self) -> bool {
-        self.waiting == Waiting::Doubtful
-    }
-
     /// Extracts a page of a host, and counts it.
     ///
     /// # Errors
-    /// When the evidence of an earlier run cannot be read.
+    /// When the evidence of an earlier run cannot be read, or storage fails.
     pub fn extract(
         &self,
         store: &Store,
@@ -88,25 +82,17 @@ impl SiteBook {
         input: &Input<'_>,
         visit: &Visit<'_>,
     ) -> Result<SitePage, StoreError> {
-        let site = self.site(store, visit.host)?;
-        let mut evidence = lock(&site).settled.clone();
+        let mut evidence = self.evidence(store, visit.host)?;
         let mut counted = extractor.extract_and_count(input, evidence.as_deref());
-        counted.is_doubtful |= self.waiting == Waiting::All;
-        lock(&site).count(store, visit, &counted)?;
+        self.with(store, visit.host, |site| site.count(store, visit, &counted))?;
         loop {
-            let mut known = lock(&site);
             // this page or others may have brought the evidence up to date meanwhile
-            if let Some(newer) = known.missed_by_newer(evidence.as_ref(), &counted) {
-                drop(known);
-                counted.extraction = extractor.extract_if_missed(input, &newer);
-                evidence = Some(newer);
-                continue;
-            }
-            let (page, [before, now]) = known.arrived(visit, counted);
-            drop(known);
-            self.resized(store, visit.host, before, now)?;
-            return Ok(page);
+            let newer = |site: &mut Site| Ok(site.missed_by_newer(evidence.as_ref(), &counted));
+            let Some(newer) = self.with(store, visit.host, newer)? else { break };
+            counted.extraction = extractor.extract_if_missed(input, &newer);
+            evidence = Some(newer);
         }
+        self.with(store, visit.host, |site| Ok(site.arrived(visit, counted)))
     }
 
     /// Returns the evidence of a host, if enough of its pages have been counted.
@@ -114,86 +100,83 @@ impl SiteBook {
     /// # Errors
     /// When the evidence of an earlier run cannot be read.
     pub fn evidence(&self, store: &Store, host: &HostKey) -> Result<Option<Arc<SiteEvidence>>, StoreError> {
-        let site = self.site(store, host)?;
-        let evidence = lock(&site).settled.clone();
-        Ok(evidence)
+        self.with(store, host, |site| Ok(site.settled.clone()))
     }
 
-    /// Returns true if a page with a kept body waits until more of its host is known. `blocks` gives the blocks of a page that an earlier
-    /// process has left.
+    /// Returns true if too little is known of a page's site to judge it. `blocks` gives the blocks of a page that an earlier process
+    /// has left; without them, or without a body, such a page is taken for judged.
     ///
     /// # Errors
     /// When the evidence of an earlier run cannot be read.
-    pub fn is_open(
+    pub fn is_unjudged(
         &self,
         store: &Store,
         host: &HostKey,
         url: &str,
-        blocks: impl FnOnce() -> Vec<CountedBlock>,
+        blocks: Option<impl FnOnce() -> Vec<CountedBlock>>,
     ) -> Result<bool, StoreError> {
-        let site = self.site(store, host)?;
         let key = UrlKey::of(url);
-        if let Some(is_open) = lock(&site).is_open(key) {
-            return Ok(is_open);
+        let known = self.with(store, host, |site| Ok(site.is_unjudged(key)))?;
+        match (known, blocks) {
+            (Some(is_unjudged), _) => Ok(is_unjudged),
+            (None, None) => Ok(false),
+            (None, Some(blocks)) => {
+                let blocks = blocks();
+                self.with(store, host, |site| Ok(site.reopen(key, url, blocks)))
+            }
         }
-        let blocks = blocks();
-        Ok(lock(&site).reopen(key, url, blocks))
     }
 
-    /// Returns true, once, for a page whose extraction missed its content, as pages that came after it have shown.
+    /// Returns what is known of the extraction of a page that is about to be written, and forgets it. An unjudged page counts as written
+    /// from then on.
     ///
     /// # Errors
-    /// When the evidence of an earlier run cannot be read.
-    pub fn take_missed(&self, store: &Store, host: &HostKey, url: &str) -> Result<bool, StoreError> {
-        let site = self.site(store, host)?;
-        let (mut site, key) = (lock(&site), UrlKey::of(url));
-        site.unjudged.remove(&key);
-        let missed = site.missed.remove(&key).is_some();
-        if missed {
-            site.fetched_again.insert(key);
-        }
-        Ok(missed)
+    /// When the evidence of an earlier run cannot be read, or storage fails.
+    pub fn take_verdict(&self, store: &Store, host: &HostKey, url: &str) -> Result<Verdict, StoreError> {
+        self.with(store, host, |site| {
+            let verdict = site.take_verdict(UrlKey::of(url));
+            if verdict == Verdict::Unjudged {
+                site.save_unjudged(store, host)?;
+            }
+            Ok(verdict)
+        })
     }
 
     /// Counts a page that was extracted by the evidence.
     ///
     /// # Errors
     /// When the evidence of an earlier run cannot be read.
-    pub fn mended(
-        &self,
-        store: &Store,
-        host: &HostKey,
-        url: &str,
-        page: &Extraction,
-    ) -> Result<(), StoreError> {
-        let site = self.site(store, host)?;
-        lock(&site).mended(host, url, page);
-        Ok(())
+    pub fn note_mended(&self, store: &Store, visit: &Visit<'_>, page: &Extraction) -> Result<(), StoreError> {
+        self.with(store, visit.host, |site| {
+            site.note_mended(visit, page);
+            Ok(())
+        })
     }
 
-    /// The host has no more pages: what is counted is all that will be known of it in this round.
+    /// Notes a page that is written although its content was missed: its URL is due in the next round.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub fn note_due_again(&self, store: &Store, host: &HostKey, url: &str) -> Result<(), StoreError> {
+        self.with(store, host, |site| {
+            site.due.push(url.to_owned());
+            site.save_due(store, host)
+        })
+    }
+
+    /// Returns the number of pages that this process found due in the next round: they were written before the evidence showed that
+    /// their content was missed.
+    #[must_use]
+    pub fn due_again(&self) -> u64 {
+        self.due_again.load(Ordering::Relaxed)
+    }
+
+    /// Judges what is left of a host that has no more pages.
     ///
     /// # Errors
     /// When storage fails.
     pub fn complete(&self, store: &Store, host: &HostKey) -> Result<(), StoreError> {
-        let site = self.site(store, host)?;
-        let mut site = lock(&site);
-        site.complete();
-        site.save(store, host)
-    }
-
-    /// Notes the pages of a host that were written before the evidence showed that their content was missed: their URLs are due in the
-    /// next round. Returns their number.
-    ///
-    /// # Errors
-    /// When storage fails.
-    pub fn leave(&self, store: &Store, host: &HostKey) -> Result<usize, StoreError> {
-        let site = self.site(store, host)?;
-        let missed: Vec<String> = std::mem::take(&mut lock(&site).missed).into_values().collect();
-        if missed.is_empty() {
-            return Ok(0);
-        }
-        saved::note_due_again(store, host, missed)
+        self.with(store, host, |site| site.complete(store, host))
     }
 
     /// Saves what is known of all hosts.
@@ -201,56 +184,99 @@ impl SiteBook {
     /// # Errors
     /// When storage fails.
     pub fn save(&self, store: &Store) -> Result<(), StoreError> {
-        let sites: Vec<(HostKey, Arc<Mutex<Site>>)> =
-            lock(&self.sites).by_host.iter().map(|(host, site)| (host.clone(), Arc::clone(site))).collect();
-        for (host, site) in sites {
-            self.leave(store, &host)?;
-            lock(&site).save(store, &host)?;
-        }
-        Ok(())
+        let hosts: Vec<(HostKey, Arc<Mutex<Site>>)> = {
+            let sites = lock(&self.sites);
+            sites.by_host.iter().map(|(host, entry)| (host.clone(), Arc::clone(&entry.site))).collect()
+        };
+        let mut saved = hosts.iter();
+        saved.try_for_each(|(host, site)| self.count_due(&mut lock(site), |site| site.save(store, host)))
     }
 
-    /// The evidence of a host: from memory, else from the store.
-    fn site(&self, store: &Store, host: &HostKey) -> Result<Arc<Mutex<Site>>, StoreError> {
+    /// Works on what is known of a host, and counts the URLs that this finds due.
+    fn count_due<T>(&self, site: &mut Site, work: impl FnOnce(&mut Site) -> T) -> T {
+        let result = work(site);
+        self.due_again.fetch_add(std::mem::take(&mut site.due_saved), Ordering::Relaxed);
+        result
+    }
+
+    /// Works on what is known of a host: in memory, else from the store.
+    fn with<T>(
+        &self,
+        store: &Store,
+        host: &HostKey,
+        work: impl FnOnce(&mut Site) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        loop {
+            let site = self.entry(host);
+            let mut known = lock(&site);
+            if known.is_evicted {
+                drop(known);
+                self.remove(host, &site);
+                continue;
+            }
+            if !known.is_loaded {
+                known.load(store, host)?;
+            }
+            let result = self.count_due(&mut known, work);
+            let bytes = known.bytes();
+            drop(known);
+            self.resized(store, host, bytes)?;
+            return result;
+        }
+    }
+
+    fn entry(&self, host: &HostKey) -> Arc<Mutex<Site>> {
         let mut sites = lock(&self.sites);
         sites.clock += 1;
         let clock = sites.clock;
-        if let Some(site) = sites.by_host.get(host) {
-            lock(site).used = clock;
-            return Ok(Arc::clone(site));
+        if let Some(entry) = sites.by_host.get_mut(host) {
+            entry.used = clock;
+            return Arc::clone(&entry.site);
         }
-        let mut site = Site::load(store, host)?;
-        site.used = clock;
-        let site = Arc::new(Mutex::new(site));
-        sites.by_host.insert(host.clone(), Arc::clone(&site));
-        Ok(site)
+        let entry = Entry { used: clock, ..Entry::default() };
+        let site = Arc::clone(&entry.site);
+        sites.by_host.insert(host.clone(), entry);
+        site
     }
 
-    /// Notes how large the evidence of a host is; over the bound, the quarter of the hosts that was idle longest goes to the store.
-    fn resized(&self, store: &Store, host: &HostKey, before: usize, now: usize) -> Result<(), StoreError> {
+    fn remove(&self, host: &HostKey, site: &Arc<Mutex<Site>>) {
         let mut sites = lock(&self.sites);
-        sites.bytes = (sites.bytes + now).saturating_sub(before);
-        if sites.bytes <= MAX_BYTES || sites.by_host.len() < 2 {
-            return Ok(());
+        if sites.by_host.get(host).is_some_and(|entry| Arc::ptr_eq(&entry.site, site))
+            && let Some(entry) = sites.by_host.remove(host)
+        {
+            sites.bytes = sites.bytes.saturating_sub(entry.bytes);
         }
-        let mut ages: Vec<u64> = sites.by_host.values().map(|site| lock(site).used).collect();
-        ages.sort_unstable();
-        let limit = ages.get(ages.len() / 4).copied().unwrap_or(0);
-        let idle = |(key, site): (&HostKey, &Arc<Mutex<Site>>)| {
-            (key != host && lock(site).used <= limit).then(|| key.clone())
-        };
-        let idle: Vec<HostKey> = sites.by_host.iter().filter_map(idle).collect();
-        drop(sites);
-        for host in idle {
-            self.leave(store, &host)?;
-            let mut sites = lock(&self.sites);
-            let Some(site) = sites.by_host.remove(&host) else { continue };
-            let mut site = lock(&site);
-            sites.bytes = sites.bytes.saturating_sub(site.bytes);
-            drop(sites);
-            site.save(store, &host)?;
+    }
+
+    /// Notes how large the evidence of a host is. Over the bound, the quarter of the hosts that was idle longest goes to the store.
+    fn resized(&self, store: &Store, host: &HostKey, bytes: usize) -> Result<(), StoreError> {
+        for (host, site) in self.resize(host, bytes) {
+            let mut known = lock(&site);
+            if !known.is_evicted {
+                self.count_due(&mut known, |site| site.evict(store, &host))?;
+            }
+            drop(known);
+            self.remove(&host, &site);
         }
         Ok(())
+    }
+
+    /// Returns the hosts that go.
+    fn resize(&self, host: &HostKey, bytes: usize) -> Vec<(HostKey, Arc<Mutex<Site>>)> {
+        let mut guard = lock(&self.sites);
+        let sites = &mut *guard;
+        if let Some(entry) = sites.by_host.get_mut(host) {
+            sites.bytes = (sites.bytes + bytes).saturating_sub(entry.bytes);
+            entry.bytes = bytes;
+        }
+        if sites.bytes <= MAX_BYTES || sites.by_host.len() < 2 {
+            return Vec::new();
+        }
+        let mut ages: Vec<u64> = sites.by_host.values().map(|entry| entry.used).collect();
+        ages.sort_unstable();
+        let limit = ages.get(ages.len() / 4).copied().unwrap_or(0);
+        let idle = sites.by_host.iter().filter(|(key, entry)| *key != host && entry.used <= limit);
+        idle.map(|(host, entry)| (host.clone(), Arc::clone(&entry.site))).collect()
     }
 }
 

@@ -102,8 +102,6 @@ pub struct Stats {
     pub soft_404s: Count,
     /// Pages that were extracted by the evidence of their site, since the rules missed their content.
     pub by_site: Count,
-    /// Pages that were written before it was known that their content was missed: they are due in the next round.
-    pub due_again: Count,
     /// Probes for soft 404s that went to the frontier, and those that have ended.
     pub probes: Count,
     /// See `probes`.
@@ -170,7 +168,6 @@ impl Default for Stats {
             pages_gone: Count::default(),
             soft_404s: Count::default(),
             by_site: Count::default(),
-            due_again: Count::default(),
             probes: Count::default(),
             probes_ended: Count::default(),
             tables: Mutex::default(),

@@ -87,6 +87,32 @@ fn content_that_the_rules_miss_on_a_whole_site_is_taken() {
     }
 }
 
+/// Lines beside a block are one block of the evidence, which begins with a text node: the element around them is taken, not the first line.
+#[test]
+fn lines_beside_a_block_are_taken_whole() {
+    let lines = |page: String| page.replace("</p><p>", "<br>").replace("related-posts><p>", "related-posts>");
+    let pages: Vec<String> = misleading("<div class=related-posts>", "<div class=b>Reply</div></div>", 12)
+        .into_iter()
+        .map(lines)
+        .collect();
+    assert!(pages[0].contains("related-posts>kelp"), "{}", pages[0]);
+    let extractor = extractor();
+    let evidence = evidence(&extractor, pages.iter().cloned().enumerate());
+    for (n, (_, mended)) in by_site(&pages).iter().enumerate() {
+        let last = own(n).trim_end_matches(".</p>").rsplit(' ').next().unwrap().to_owned();
+        assert!(
+            mended.content.contains(&first_word(n)) && mended.content.contains(&last),
+            "{}",
+            mended.content
+        );
+        let template = mended.metadata.by_site.as_ref().unwrap().template.as_deref();
+        assert_eq!(template, Some("body > div.related-posts"));
+        let url = url(n);
+        let input = Input { bytes: pages[n].as_bytes(), url: Some(&url), content_type: None };
+        assert_eq!(extractor.outline(&input, &evidence).unwrap().selector, "div.related-posts");
+    }
+}
+
 /// Posts of a forum: text and lines beside a quote.
 #[test]
 fn text_beside_a_quote_counts() {

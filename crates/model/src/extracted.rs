@@ -396,6 +396,8 @@ pub struct KeptBody {
     pub content_type: Option<String>,
     /// The URL against which links are resolved.
     pub url: Url,
+    /// The extraction took so little that the page is held until enough pages of its site are known.
+    pub is_doubtful: bool,
 }
 
 /// A fetched page after extraction. The body is gone, unless it is [kept](Self::kept_body); nothing of it is borrowed.

@@ -18,7 +18,6 @@ use crate::{
     output::{self, Before, Fields, LineRecords, RecordOutput, StdoutOutput},
     run, shard,
     sink::Sink,
-    site_book::{SiteBook, Waiting},
     threads::{self, Stages},
 };
 use crawl_archive::{RecordError, WarcReader, WarcRecord, parse_record_id};
@@ -82,7 +81,7 @@ pub fn run(args: &ReplayArgs) -> Result<Exit, Failure> {
     let records = output_of(&config, &stop)?;
     let (pages, damage) = (archive.pages.len(), archive.damage());
     let context = run::context(config, Arc::new(store)).map_err(in_store)?;
-    let context = Context { cancel: stop, sites: SiteBook::new(Waiting::All), ..context };
+    let context = Context { cancel: stop, ..context };
     let context = Arc::new(context);
     crate::duplicates::open(&context).map_err(|e| in_store(e.into()))?;
     // every host that is left when the last page has come is complete

@@ -128,7 +128,8 @@ impl TemplateView {
 
     /// The rule that takes the content of the template, for `sites.toml`.
     fn rule(&self, host: &str) -> Option<String> {
-        let host = host.rsplit_once(':').map_or(host, |(host, _)| host);
+        let url = Url::parse(&format!("http://{host}/")).ok();
+        let host = url.as_ref().and_then(Url::host_str).unwrap_or(host);
         (!self.selector.is_empty()).then(|| {
             format!(
                 "[[site]]\nmatch = \"{host}\"\n[[site.template]]\ncontent = [{}]\n",

@@ -9,7 +9,8 @@ use crate::{
 };
 use crawl_extract::Input;
 use crawl_model::{
-    BodyHash, CrawlRequest, ExtractedPage, Extraction, FetchedPage, HostKey, KeptBody, StoreError, Strategy,
+    BodyHash, Classification, CrawlRequest, ExtractedPage, Extraction, FetchedPage, HostKey, KeptBody,
+    PageType, StoreError, Strategy,
 };
 use url::Url;
 
@@ -33,16 +34,7 @@ pub fn again(
         }
     }
     let found = context.links.discover(&page.request, &extraction.links, false, false);
-    let mut classification = crawl_fetch::classify(
-        &extraction.signals,
-        &page.final_url,
-        extraction.word_count,
-        extraction.extractor,
-    );
-    // the static form has decided that, and may be another capture
-    if !matches!(page.strategy, Strategy::Static | Strategy::StaticBestEffort) {
-        classification.page_type = page.page_type;
-    }
+    let classification = classify(&extraction, &page.final_url, page.strategy, page.page_type);
     (extraction.links, extraction.feeds) = (Vec::new(), Vec::new());
     Ok(ExtractedPage {
         final_url: page.final_url,
@@ -67,7 +59,24 @@ pub fn again(
     })
 }
 
-/// Extracts a page by what is known of its site. Returns its body if it is to wait until more is known.
+/// Classifies a page; its type stays where another form of the page has decided it.
+fn classify(extraction: &Extraction, url: &Url, strategy: Strategy, page_type: PageType) -> Classification {
+    let mut classification =
+        crawl_fetch::classify(&extraction.signals, url, extraction.word_count, extraction.extractor);
+    // the static form has decided that, and may be another capture
+    if !matches!(strategy, Strategy::Static | Strategy::StaticBestEffort) {
+        classification.page_type = page_type;
+    }
+    classification
+}
+
+/// Classifies a page anew after another extraction.
+pub fn reclassify(page: &mut ExtractedPage) {
+    page.classification =
+        classify(&page.extraction, &page.final_url, page.strategy, page.classification.page_type);
+}
+
+/// Extracts a page by what is known of its site. Returns its body if more pages may show that its content was missed.
 pub(super) fn by_site(
     context: &Context,
     input: &Input<'_>,
@@ -78,10 +87,10 @@ pub(super) fn by_site(
     let Some(host) = HostKey::of(known_as) else { return Ok((context.extractor.extract(input), None)) };
     let visit =
         Visit { host: &host, url: request.url.as_str(), is_known: request.before.is_some(), words_before };
-    let SitePage { extraction, waits } =
+    let SitePage { extraction, is_unjudged, is_doubtful } =
         context.sites.extract(&*context.store, &context.extractor, input, &visit)?;
-    let waits = waits && context.config.dedup.enabled;
-    Ok((extraction, if waits { kept_body::keep(input) } else { None }))
+    let is_kept = is_unjudged && context.config.dedup.enabled;
+    Ok((extraction, if is_kept { kept_body::keep(input, is_doubtful) } else { None }))
 }
 
 /// What is known of a page beside its extraction.

@@ -1,82 +1,100 @@
-//! Held pages whose content was missed, as the other pages of their site show.
+//! Pages whose content was missed, as the other pages of their site show.
 
 use super::Shard;
-use crate::{context::StageError, kept_body, page_work};
-use crawl_model::{ExtractedPage, Extractor, HostKey, Stage};
-use std::sync::Arc;
-
-/// What became of a held page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mended {
-    /// It goes on to be judged.
-    GoesOn,
-    /// Its URL is queued again.
-    FetchedAgain,
-}
+use crate::{
+    context::StageError,
+    extract_stage::reclassify,
+    kept_body, page_work,
+    site_book::{Verdict, Visit},
+};
+use crawl_model::{ExtractedPage, Extractor, HostKey, KeptBody, Stage, UrlKey, Warning};
 
 impl Shard {
-    /// Returns true if a page waits with its body until more of its site is known.
-    pub(super) fn waits_for_site(&self, host: &HostKey, page: &ExtractedPage) -> Result<bool, StageError> {
-        let Some(kept) = &page.kept_body else { return Ok(false) };
+    /// Returns true if too little is known of a page's site to judge its extraction.
+    pub(super) fn is_unjudged(&self, host: &HostKey, page: &ExtractedPage) -> Result<bool, StageError> {
         let context = &self.context;
-        let blocks = || {
+        let blocks = page.kept_body.as_ref().filter(|kept| kept.is_doubtful).map(|kept| {
             let count = || {
                 let body = kept_body::bytes(kept).unwrap_or_default();
                 context.extractor.count_blocks(&kept_body::input(kept, &body))
             };
             // a page that panics here goes on as it was extracted before
-            page_work::guarded(Stage::Extract, &page.request, count).unwrap_or_default()
+            move || page_work::guarded(Stage::Extract, &page.request, count).unwrap_or_default()
+        });
+        Ok(context.sites.is_unjudged(&*context.store, host, page.request.url.as_str(), blocks)?)
+    }
+
+    /// Returns true if a page is held until it can be judged.
+    pub(super) fn waits_for_site(&self, host: &HostKey, page: &ExtractedPage) -> Result<bool, StageError> {
+        let is_doubtful = page.kept_body.as_ref().is_some_and(|kept| kept.is_doubtful);
+        Ok(is_doubtful && self.is_unjudged(host, page)?)
+    }
+
+    /// Extracts a page again that goes on, if the evidence of its site says that its content was missed. Without its body it is due in
+    /// the next round.
+    pub(super) fn mend(&self, host: &HostKey, page: &mut ExtractedPage) -> Result<(), StageError> {
+        let (context, kept) = (&self.context, page.kept_body.take());
+        let url = page.request.url.clone();
+        let is_read = match (context.sites.take_verdict(&*context.store, host, url.as_str())?, kept) {
+            (Verdict::Missed, None) => false,
+            (Verdict::Missed, Some(kept)) => self.extract_again(host, page, &kept)?,
+            (Verdict::Unknown, Some(kept)) => self.extract_again(host, page, &kept).map(|_| true)?,
+            (Verdict::Taken | Verdict::Unjudged | Verdict::Unknown, _) => true,
         };
-        Ok(context.sites.is_open(&*context.store, host, page.request.url.as_str(), blocks)?)
+        if is_read { Ok(()) } else { self.note_due_again(host, url.as_str()) }
     }
 
-    /// Extracts a held page again if the evidence of its site says that its content was missed. Without its body it is fetched again,
-    /// once a round.
-    pub(super) fn mend(&mut self, host: &HostKey, page: &mut ExtractedPage) -> Result<Mended, StageError> {
-        let context = Arc::clone(&self.context);
-        let missed = context.sites.take_missed(&*context.store, host, page.request.url.as_str())?;
-        if page.kept_body.is_some() {
-            self.extract_again(host, page)?;
-        } else if missed
-            && context.sites.can_fetch_again()
-            && context.store.refetch((&page.request).into())?
-        {
-            tracing::debug!(url = %page.request.url, "the content of a held page was missed: its URL is fetched again");
-            context.stats.requeued.add(1);
-            context.stats.changed.notify_one();
-            return Ok(Mended::FetchedAgain);
+    /// Notes that a page is written as it was extracted.
+    pub(super) fn note_written(&self, host: &HostKey, url: &str) -> Result<(), StageError> {
+        let context = &self.context;
+        match context.sites.take_verdict(&*context.store, host, url)? {
+            Verdict::Missed => self.note_due_again(host, url),
+            Verdict::Taken | Verdict::Unjudged | Verdict::Unknown => Ok(()),
         }
-        Ok(Mended::GoesOn)
     }
 
-    /// Extracts a page from its kept body, which is dropped. The extraction stays as it is where the evidence does not say that it
-    /// missed the content.
-    fn extract_again(&self, host: &HostKey, page: &mut ExtractedPage) -> Result<(), StageError> {
-        let (context, Some(kept)) = (&self.context, page.kept_body.take()) else { return Ok(()) };
-        let Some(evidence) = context.sites.evidence(&*context.store, host)? else { return Ok(()) };
-        let body = match kept_body::bytes(&kept) {
+    fn note_due_again(&self, host: &HostKey, url: &str) -> Result<(), StageError> {
+        let context = &self.context;
+        Ok(context.sites.note_due_again(&*context.store, host, url)?)
+    }
+
+    /// Extracts a page from its kept body. The extraction stays as it is where the evidence does not say that it missed the content.
+    /// Returns false if the body cannot be read.
+    fn extract_again(
+        &self,
+        host: &HostKey,
+        page: &mut ExtractedPage,
+        kept: &KeptBody,
+    ) -> Result<bool, StageError> {
+        let context = &self.context;
+        let Some(evidence) = context.sites.evidence(&*context.store, host)? else { return Ok(true) };
+        let body = match kept_body::bytes(kept) {
             Ok(body) => body,
             Err(error) => {
                 tracing::warn!(url = %page.request.url, %error, "a kept body cannot be read: the page stays as it was extracted");
-                return Ok(());
+                return Ok(false);
             }
         };
-        let work = || context.extractor.extract_if_missed(&kept_body::input(&kept, &body), &evidence);
+        let work = || context.extractor.extract_if_missed(&kept_body::input(kept, &body), &evidence);
         // a page that panics here stays as it was extracted before
-        let Ok(mut new) = page_work::guarded(Stage::Extract, &page.request, work) else { return Ok(()) };
+        let Ok(mut new) = page_work::guarded(Stage::Extract, &page.request, work) else { return Ok(true) };
         if new.extractor != Extractor::SiteTemplate {
-            return Ok(());
+            return Ok(true);
         }
-        context.sites.mended(&*context.store, host, page.request.url.as_str(), &new)?;
-        let claim = self.claim(page)?;
-        context.store.release_content(&claim.hash, crawl_model::UrlKey::of(page.final_url.as_str()))?;
-        (new.links, new.feeds) = (Vec::new(), Vec::new());
+        let (url, is_known) = (page.request.url.as_str(), page.request.before.is_some());
+        let visit = Visit { host, url, is_known, words_before: None };
+        context.sites.note_mended(&*context.store, &visit, &new)?;
+        if let Some(exact) = self.claim(page)?.exact {
+            context.store.release_content(&exact, UrlKey::of(page.final_url.as_str()))?;
+        }
         for warning in std::mem::take(&mut page.extraction.warnings) {
-            if warning != crawl_model::Warning::AllBoilerplate && !new.warnings.contains(&warning) {
+            if warning != Warning::AllBoilerplate && !new.warnings.contains(&warning) {
                 new.warnings.push(warning);
             }
         }
         page.extraction = new;
-        Ok(())
+        reclassify(page);
+        (page.extraction.links, page.extraction.feeds) = (Vec::new(), Vec::new());
+        Ok(true)
     }
 }

@@ -21,7 +21,7 @@ pub(super) struct Claim {
     first: UrlKey,
     pub(super) hash: ContentHash,
     /// What decides that another page has the same.
-    exact: Option<ContentHash>,
+    pub(super) exact: Option<ContentHash>,
 }
 
 impl Shard {

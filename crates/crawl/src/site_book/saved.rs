@@ -10,11 +10,23 @@ use std::collections::BTreeMap;
 const EVIDENCE: &str = "site:";
 /// Prefix of the names under which the store keeps the templates of a host whose content the rules missed.
 const TEMPLATES: &str = "site_missed:";
-/// Prefix of the names under which the store keeps the URLs of a host that are due in the round after another one; the number of
-/// that round and a colon follow it.
+/// Prefix of the names under which the store keeps the URLs of a host that were written before they could be judged.
+const UNJUDGED: &str = "site_unjudged:";
+/// Prefix of the names under which the store keeps the URLs of a host that are due in the round after another one, by this one.
 const AGAIN: &str = "site_again:";
 /// URLs of a host that are due in the next round, at most.
 const MAX_AGAIN: usize = 10_000;
+
+/// The evidence of a host.
+#[derive(Serialize, Deserialize)]
+pub(super) struct SavedEvidence {
+    /// Round in which the counting began.
+    pub(super) began: u32,
+    pub(super) evidence: SiteEvidence,
+}
+
+/// URLs that are due in the round after another one, by the number of this one. Two rounds are kept.
+type Again = BTreeMap<u32, Vec<String>>;
 
 /// A template of a host whose content the rules missed, mended by the evidence of the site.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,7 +34,9 @@ const MAX_AGAIN: usize = 10_000;
 pub struct MissedTemplate {
     /// Path of tags and classes to the content.
     pub template: String,
-    /// Pages that were extracted by the evidence, over all rounds.
+    /// The last round in which pages were extracted by the evidence.
+    pub round: u32,
+    /// Pages that were extracted by the evidence in that round.
     pub pages: u64,
     /// Pages of the host that had been counted when it was noticed.
     pub noticed_at_page: u32,
@@ -45,23 +59,19 @@ pub struct MissedSite {
     pub due_again: u64,
 }
 
-/// Returns the evidence of a host, if any is kept.
-pub(super) fn evidence(store: &Store, host: &HostKey) -> Result<Option<SiteEvidence>, StoreError> {
-    read(store, &format!("{EVIDENCE}{host}"))
+/// Returns the evidence of a host, if any is kept. Evidence that cannot be read is counted anew.
+pub(super) fn evidence(store: &Store, host: &HostKey) -> Result<Option<SavedEvidence>, StoreError> {
+    read_or_forget(store, &format!("{EVIDENCE}{host}"))
 }
 
-pub(super) fn save_evidence(
-    store: &Store,
-    host: &HostKey,
-    evidence: &SiteEvidence,
-) -> Result<(), StoreError> {
-    write(store, &format!("{EVIDENCE}{host}"), evidence)
+pub(super) fn save_evidence(store: &Store, host: &HostKey, saved: &SavedEvidence) -> Result<(), StoreError> {
+    write(store, &format!("{EVIDENCE}{host}"), saved)
 }
 
-/// Returns the templates of a host whose content the rules missed, if any are kept.
-pub(super) fn templates(store: &Store, host: &HostKey) -> Result<Option<Vec<MissedTemplate>>, StoreError> {
-    let site: Option<MissedSite> = read(store, &format!("{TEMPLATES}{host}"))?;
-    Ok(site.map(|site| site.templates))
+/// Returns the templates of a host whose content the rules missed.
+pub(super) fn templates(store: &Store, host: &HostKey) -> Result<Vec<MissedTemplate>, StoreError> {
+    let site: Option<MissedSite> = read_or_forget(store, &format!("{TEMPLATES}{host}"))?;
+    Ok(site.map(|site| site.templates).unwrap_or_default())
 }
 
 pub(super) fn save_templates(
@@ -73,17 +83,30 @@ pub(super) fn save_templates(
     write(store, &format!("{TEMPLATES}{host}"), &site)
 }
 
+/// Returns the URLs of a host that were written before they could be judged.
+pub(super) fn unjudged(store: &Store, host: &HostKey) -> Result<Vec<String>, StoreError> {
+    Ok(read_or_forget(store, &format!("{UNJUDGED}{host}"))?.unwrap_or_default())
+}
+
+pub(super) fn save_unjudged(store: &Store, host: &HostKey, urls: &[&str]) -> Result<(), StoreError> {
+    write(store, &format!("{UNJUDGED}{host}"), &urls)
+}
+
 /// Notes URLs of a host that are due in the next round. Returns the number of those that were not noted before.
 pub(super) fn note_due_again(store: &Store, host: &HostKey, urls: Vec<String>) -> Result<usize, StoreError> {
-    let name = format!("{AGAIN}{}:{host}", store.round()?);
-    let mut again: Vec<String> = read(store, &name)?.unwrap_or_default();
+    let (name, round) = (format!("{AGAIN}{host}"), store.round()?);
+    let mut rounds: Again = read_or_forget(store, &name)?.unwrap_or_default();
+    // this round reads those of the one before
+    rounds.retain(|kept, _| kept + 1 >= round);
+    let again = rounds.entry(round).or_default();
     let before = again.len();
     again.extend(urls);
     again.sort_unstable();
     again.dedup();
     again.truncate(MAX_AGAIN);
-    write(store, &name, &again)?;
-    Ok(again.len() - before)
+    let new = again.len() - before;
+    write(store, &name, &rounds)?;
+    Ok(new)
 }
 
 /// Returns the hosts with templates whose content the rules missed, those with most pages first.
@@ -96,10 +119,10 @@ pub fn missed_sites(store: &(impl Frontier + RunStore + ?Sized)) -> Result<Vec<M
         let site: MissedSite = parse(&name, &text)?;
         sites.insert(site.host.clone(), site);
     }
-    let prefix = format!("{AGAIN}{}:", store.round()?);
-    for (name, text) in store.entries(&prefix)? {
-        let host = name.trim_start_matches(&prefix).to_owned();
-        let again: Vec<String> = parse(&name, &text)?;
+    let round = store.round()?;
+    for (name, text) in store.entries(AGAIN)? {
+        let host = name.trim_start_matches(AGAIN).to_owned();
+        let again = parse::<Again>(&name, &text)?.remove(&round).unwrap_or_default();
         let new = MissedSite { host: host.clone(), templates: Vec::new(), due_again: 0 };
         sites.entry(host).or_insert(new).due_again = again.len() as u64;
     }
@@ -117,14 +140,21 @@ pub fn missed_sites(store: &(impl Frontier + RunStore + ?Sized)) -> Result<Vec<M
 pub fn due_again(store: &Store) -> Result<Vec<String>, StoreError> {
     let Some(before) = store.round()?.checked_sub(1) else { return Ok(Vec::new()) };
     let mut urls = Vec::new();
-    for (name, text) in store.entries(&format!("{AGAIN}{before}:"))? {
-        urls.extend(parse::<Vec<String>>(&name, &text)?);
+    for (name, text) in store.entries(AGAIN)? {
+        urls.extend(parse::<Again>(&name, &text)?.remove(&before).unwrap_or_default());
     }
     Ok(urls)
 }
 
-fn read<T: DeserializeOwned>(store: &Store, name: &str) -> Result<Option<T>, StoreError> {
-    store.get(name)?.map(|text| parse(name, &text)).transpose()
+/// Reads a value; one that cannot be read is as if it had never been saved.
+fn read_or_forget<T: DeserializeOwned>(store: &Store, name: &str) -> Result<Option<T>, StoreError> {
+    match store.get(name)?.map(|text| parse(name, &text)).transpose() {
+        Err(StoreError::Corrupt(error)) => {
+            tracing::warn!(error, "what the state knows of a site cannot be read, and is counted anew");
+            Ok(None)
+        }
+        read => read,
+    }
 }
 
 fn parse<T: DeserializeOwned>(name: &str, text: &str) -> Result<T, StoreError> {

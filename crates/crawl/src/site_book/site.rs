@@ -4,58 +4,85 @@ use super::{MissedTemplate, SitePage, Store, Visit, saved};
 use crate::context::rfc3339;
 use crawl_extract::{CountedBlock, CountedExtraction, SiteEvidence, SiteJudgement};
 use crawl_model::{Extraction, Extractor, HostKey, StoreError, UrlKey, now_ms};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use std::{collections::BTreeMap, sync::Arc};
 
 /// Pages of a host that wait to be judged, at most: the blocks of a page take some 6 KB.
 const MAX_UNJUDGED: usize = 64;
-/// Pages from which on the evidence is used; after that it is brought up to date with each fifth page and a quarter of them all.
+/// Pages from which on the evidence is used. It is brought up to date after this number more plus a quarter of those counted.
 const FIRST_PAGES: u32 = 5;
 /// Templates of a host that are told apart.
 const MAX_TEMPLATES: usize = 32;
 /// A form of a page is counted beside the one before it only if it has this many times its words: else its texts would repeat.
 const MORE_WORDS: u32 = 2;
 
-/// What is known of a host.
+/// The judgement of a page by pages that came after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Its extraction missed its content.
+    Missed,
+    /// Its extraction took its content.
+    Taken,
+    /// Too few pages have come to say that.
+    Unjudged,
+    /// This process has not extracted it, or has judged it when it came.
+    Unknown,
+}
+
+/// A page that came before enough was counted.
+struct UnjudgedPage {
+    url: String,
+    blocks: Vec<CountedBlock>,
+    is_written: bool,
+}
+
+/// The evidence of a host, the pages that it has yet to judge, and the templates whose content the rules missed.
 #[derive(Default)]
 pub(super) struct Site {
+    pub(super) is_loaded: bool,
+    /// It is in the store, and no longer in the table: nobody may change it.
+    pub(super) is_evicted: bool,
+    round: u32,
     counts: SiteEvidence,
+    /// Round in which the counting began: pages that earlier rounds have read are counted in this one alone.
+    began: u32,
     /// The evidence for extraction, as of a number of pages.
     pub(super) settled: Option<Arc<SiteEvidence>>,
     settled_at: u32,
     /// Pages when the evidence was saved.
     saved_at: u32,
-    /// The evidence of an earlier run was loaded: pages of earlier rounds are counted in it.
-    is_loaded: bool,
-    /// Pages that came before enough was counted, with their URLs and blocks.
-    pub(super) unjudged: FxHashMap<UrlKey, (String, Vec<CountedBlock>)>,
-    /// Pages of that kind, since judged.
-    judged: FxHashSet<UrlKey>,
-    /// No more pages are expected in this round.
+    unjudged: FxHashMap<UrlKey, UnjudgedPage>,
+    /// URLs of pages that an earlier process wrote unjudged.
+    left_unjudged: Vec<String>,
+    /// The pages that were written unjudged are not those in the store.
+    written_changed: bool,
+    /// Pages that were unjudged and are not written yet: whether their content was missed.
+    verdicts: FxHashMap<UrlKey, bool>,
+    /// The host had no more pages once: pages of an earlier process are no longer waited for.
     is_complete: bool,
-    /// Pages that were extracted before the evidence showed that this missed their content, with their URLs.
-    pub(super) missed: FxHashMap<UrlKey, String>,
-    /// Pages of that kind that were held, and are fetched again: they have been counted.
-    pub(super) fetched_again: FxHashSet<UrlKey>,
+    /// URLs of written pages whose content was missed, for the store.
+    pub(super) due: Vec<String>,
+    /// URLs that were saved as due, and not counted yet.
+    pub(super) due_saved: u64,
     templates: BTreeMap<String, MissedTemplate>,
     templates_changed: bool,
-    pub(super) bytes: usize,
-    pub(super) used: u64,
 }
 
 impl Site {
-    pub(super) fn load(store: &Store, host: &HostKey) -> Result<Self, StoreError> {
-        let mut site = Self::default();
-        // evidence of another version is counted anew
-        if let Ok(Some(counts)) = saved::evidence(store, host) {
-            (site.settled_at, site.saved_at, site.is_loaded) = (counts.pages(), counts.pages(), true);
-            site.settled = (counts.pages() >= FIRST_PAGES).then(|| Arc::new(counts.clone()));
-            site.counts = counts;
+    pub(super) fn load(&mut self, store: &Store, host: &HostKey) -> Result<(), StoreError> {
+        self.round = store.round()?;
+        self.began = self.round;
+        if let Some(saved) = saved::evidence(store, host)? {
+            let pages = saved.evidence.pages();
+            (self.began, self.settled_at, self.saved_at) = (saved.began, pages, pages);
+            self.settled = (pages >= FIRST_PAGES).then(|| Arc::new(saved.evidence.clone()));
+            self.counts = saved.evidence;
         }
-        if let Some(saved) = saved::templates(store, host)? {
-            site.templates = saved.into_iter().map(|t| (t.template.clone(), t)).collect();
-        }
-        Ok(site)
+        self.templates =
+            saved::templates(store, host)?.into_iter().map(|t| (t.template.clone(), t)).collect();
+        self.left_unjudged = saved::unjudged(store, host)?;
+        self.is_loaded = true;
+        Ok(())
     }
 
     /// Returns the evidence if it is newer than that by which a page was extracted, and says that this missed the content.
@@ -78,101 +105,128 @@ impl Site {
     ) -> Result<(), StoreError> {
         let words = page.extraction.signals.visible_word_count;
         let is_other = |before| words > MORE_WORDS * before;
-        let is_counted =
-            visit.is_known && self.is_loaded || self.fetched_again.contains(&UrlKey::of(visit.url));
+        let is_counted = visit.is_known && self.began != self.round;
         if !is_counted && visit.words_before.is_none_or(is_other) && !page.blocks.is_empty() {
             self.counts.observe(&page.blocks);
         }
         let pages = self.counts.pages();
         if pages >= self.settled_at + FIRST_PAGES + self.settled_at / 4 {
             self.settle();
+            self.save_due(store, visit.host)?;
+            self.save_unjudged(store, visit.host)?;
         }
-        if pages >= 2 * self.saved_at.max(FIRST_PAGES) { self.save(store, visit.host) } else { Ok(()) }
+        if pages >= FIRST_PAGES.max(2 * self.saved_at) { self.save(store, visit.host) } else { Ok(()) }
     }
 
-    /// Takes a page that was counted. Returns it, and the bytes of the evidence before and after.
-    pub(super) fn arrived(
-        &mut self,
-        visit: &Visit<'_>,
-        counted: CountedExtraction,
-    ) -> (SitePage, [usize; 2]) {
+    /// Takes a page that was counted.
+    pub(super) fn arrived(&mut self, visit: &Visit<'_>, counted: CountedExtraction) -> SitePage {
         let CountedExtraction { extraction, blocks, is_doubtful } = counted;
         let key = UrlKey::of(visit.url);
-        self.missed.remove(&key);
-        let mut waits = false;
+        // another form of the page came before
+        self.unjudged.remove(&key);
+        self.verdicts.remove(&key);
+        let mut is_unjudged = false;
         if extraction.extractor == Extractor::SiteTemplate {
-            self.unjudged.remove(&key);
-            self.mended(visit.host, visit.url, &extraction);
-        } else if !blocks.is_empty() {
+            self.note_mended(visit, &extraction);
+        } else if !blocks.is_empty() && self.unjudged.len() < MAX_UNJUDGED {
             let judgement = self.settled.as_ref().map(|settled| settled.judge(&blocks));
-            let unknown = judgement.is_none_or(|judgement| judgement == SiteJudgement::Unknown);
-            if unknown && self.unjudged.len() < MAX_UNJUDGED {
-                self.unjudged.insert(key, (visit.url.to_owned(), blocks.clone()));
-                waits = is_doubtful;
+            is_unjudged = judgement.is_none_or(|judgement| judgement == SiteJudgement::Unknown);
+            if is_unjudged {
+                let page = UnjudgedPage { url: visit.url.to_owned(), blocks, is_written: false };
+                self.unjudged.insert(key, page);
             }
         }
-        let before = self.bytes;
-        let waiting: usize = self.unjudged.values().map(|(_, blocks)| size_of_val(&blocks[..])).sum();
-        self.bytes =
-            self.counts.bytes() + self.settled.as_ref().map_or(0, |settled| settled.bytes()) + waiting;
-        (SitePage { extraction, waits }, [before, self.bytes])
+        SitePage { extraction, is_unjudged, is_doubtful: is_unjudged && is_doubtful }
     }
 
     /// Brings the evidence up to date, and judges the pages that came before.
-    pub(super) fn settle(&mut self) {
+    fn settle(&mut self) {
         let settled = Arc::new(self.counts.snapshot());
         self.settled_at = self.counts.pages();
-        let (missed, judged) = (&mut self.missed, &mut self.judged);
-        self.unjudged.retain(|key, (url, blocks)| {
-            let judgement = settled.judge(blocks);
-            if judgement == SiteJudgement::Missed {
-                missed.insert(*key, std::mem::take(url));
+        let (verdicts, due, changed) = (&mut self.verdicts, &mut self.due, &mut self.written_changed);
+        self.unjudged.retain(|key, page| {
+            let judgement = settled.judge(&page.blocks);
+            if judgement == SiteJudgement::Unknown {
+                return true;
             }
-            if judgement != SiteJudgement::Unknown {
-                judged.insert(*key);
+            let missed = judgement == SiteJudgement::Missed;
+            *changed |= page.is_written;
+            match page.is_written {
+                true if missed => due.push(std::mem::take(&mut page.url)),
+                true => {}
+                false => drop(verdicts.insert(*key, missed)),
             }
-            judgement == SiteJudgement::Unknown
+            false
         });
         self.settled = Some(settled);
     }
 
     /// Judges what is left by all that is known, as no more pages are expected.
-    pub(super) fn complete(&mut self) {
-        self.settle();
-        self.judged.extend(self.unjudged.drain().map(|(key, _)| key));
+    pub(super) fn complete(&mut self, store: &Store, host: &HostKey) -> Result<(), StoreError> {
+        if !self.unjudged.is_empty() && self.counts.pages() > self.settled_at {
+            self.settle();
+        }
+        for (key, page) in self.unjudged.drain() {
+            self.written_changed |= page.is_written;
+            if !page.is_written {
+                self.verdicts.insert(key, false);
+            }
+        }
+        let left = std::mem::take(&mut self.left_unjudged);
+        self.written_changed |= !left.is_empty();
+        // their blocks are gone with the process that counted them
+        if self.templates.values().any(|template| template.round == self.round) {
+            self.due.extend(left);
+        }
         self.is_complete = true;
+        self.save_unjudged(store, host)?;
+        self.save_due(store, host)
     }
 
     /// Returns true for a page that waits to be judged, false for one that was judged; `None` for one that this process does not know.
-    pub(super) fn is_open(&self, page: UrlKey) -> Option<bool> {
+    pub(super) fn is_unjudged(&self, page: UrlKey) -> Option<bool> {
         match () {
             () if self.unjudged.contains_key(&page) => Some(true),
-            () if self.is_complete || self.judged.contains(&page) => Some(false),
+            () if self.is_complete || self.verdicts.contains_key(&page) => Some(false),
             () => None,
         }
     }
 
-    /// Takes up a page that an earlier process has left waiting. Returns true if it has to wait on.
+    /// Takes up a page that an earlier process has left unjudged. Returns true if it has to wait on.
     pub(super) fn reopen(&mut self, page: UrlKey, url: &str, blocks: Vec<CountedBlock>) -> bool {
         let judgement =
             self.settled.as_ref().map_or(SiteJudgement::Unknown, |settled| settled.judge(&blocks));
         let waits = judgement == SiteJudgement::Unknown && self.unjudged.len() < MAX_UNJUDGED;
         if waits {
-            self.unjudged.insert(page, (url.to_owned(), blocks));
+            self.unjudged.insert(page, UnjudgedPage { url: url.to_owned(), blocks, is_written: false });
         } else {
-            self.judged.insert(page);
+            self.verdicts.insert(page, judgement == SiteJudgement::Missed);
         }
         waits
     }
 
-    pub(super) fn mended(&mut self, host: &HostKey, url: &str, page: &Extraction) {
+    pub(super) fn take_verdict(&mut self, page: UrlKey) -> Verdict {
+        if let Some(unjudged) = self.unjudged.get_mut(&page) {
+            self.written_changed |= !unjudged.is_written;
+            unjudged.is_written = true;
+            return Verdict::Unjudged;
+        }
+        match self.verdicts.remove(&page) {
+            Some(true) => Verdict::Missed,
+            Some(false) => Verdict::Taken,
+            None => Verdict::Unknown,
+        }
+    }
+
+    pub(super) fn note_mended(&mut self, visit: &Visit<'_>, page: &Extraction) {
         let Some(template) = page.metadata.by_site.as_ref().and_then(|by_site| by_site.template.as_ref())
         else {
             return;
         };
         self.templates_changed = true;
         if let Some(known) = self.templates.get_mut(template) {
-            known.pages += 1;
+            let before = if known.round == self.round { known.pages } else { 0 };
+            (known.round, known.pages) = (self.round, before + 1);
             return;
         }
         if self.templates.len() >= MAX_TEMPLATES {
@@ -180,26 +234,82 @@ impl Site {
         }
         let noticed_at_page = self.counts.pages();
         tracing::warn!(
-            %host, template, url,
+            host = %visit.host, template, url = visit.url,
             "the rules miss the content of a template of the site, as {noticed_at_page} pages show: its pages are extracted by what \
              differs between them"
         );
-        let (template, example) = (template.clone(), url.to_owned());
-        let noticed_at = rfc3339(now_ms());
-        let new = MissedTemplate { template, pages: 1, noticed_at_page, noticed_at, example };
+        let new = MissedTemplate {
+            template: template.clone(),
+            round: self.round,
+            pages: 1,
+            noticed_at_page,
+            noticed_at: rfc3339(now_ms()),
+            example: visit.url.to_owned(),
+        };
         self.templates.insert(new.template.clone(), new);
     }
 
+    /// Bytes in memory, about.
+    pub(super) fn bytes(&self) -> usize {
+        let blocks = |page: &UnjudgedPage| size_of_val(&page.blocks[..]) + page.url.len();
+        size_of::<Self>()
+            + self.counts.bytes()
+            + self.settled.as_ref().map_or(0, |settled| settled.bytes())
+            + self.unjudged.values().map(blocks).sum::<usize>()
+            + self.verdicts.capacity() * size_of::<(UrlKey, bool)>()
+    }
+
+    /// Saves what has changed.
     pub(super) fn save(&mut self, store: &Store, host: &HostKey) -> Result<(), StoreError> {
-        let pages = self.counts.pages();
-        if pages != self.saved_at && pages >= FIRST_PAGES {
-            self.saved_at = pages;
-            saved::save_evidence(store, host, &self.counts.snapshot())?;
+        self.save_unjudged(store, host)?;
+        self.save_due(store, host)?;
+        if self.counts.pages() >= FIRST_PAGES {
+            self.save_evidence(store, host)?;
         }
         if std::mem::take(&mut self.templates_changed) {
             let mut templates: Vec<MissedTemplate> = self.templates.values().cloned().collect();
             templates.sort_by(|a, b| b.pages.cmp(&a.pages).then_with(|| a.template.cmp(&b.template)));
             saved::save_templates(store, host, templates)?;
+        }
+        Ok(())
+    }
+
+    /// Saves everything, the counts of few pages too unless the host has no more: nothing changes it from then on.
+    pub(super) fn evict(&mut self, store: &Store, host: &HostKey) -> Result<(), StoreError> {
+        self.save(store, host)?;
+        if !self.is_complete {
+            self.save_evidence(store, host)?;
+        }
+        self.is_evicted = true;
+        Ok(())
+    }
+
+    fn save_evidence(&mut self, store: &Store, host: &HostKey) -> Result<(), StoreError> {
+        let pages = self.counts.pages();
+        if pages != self.saved_at {
+            self.saved_at = pages;
+            let saved = saved::SavedEvidence { began: self.began, evidence: self.counts.snapshot() };
+            saved::save_evidence(store, host, &saved)?;
+        }
+        Ok(())
+    }
+
+    /// Saves the URLs of the pages that were written unjudged, so that they become due if a later process finds that the site's
+    /// content was missed.
+    pub(super) fn save_unjudged(&mut self, store: &Store, host: &HostKey) -> Result<(), StoreError> {
+        if !std::mem::take(&mut self.written_changed) {
+            return Ok(());
+        }
+        let written = self.unjudged.values().filter(|page| page.is_written).map(|page| page.url.as_str());
+        let urls: Vec<&str> = self.left_unjudged.iter().map(String::as_str).chain(written).collect();
+        saved::save_unjudged(store, host, &urls)
+    }
+
+    /// Saves the URLs that are due in the next round.
+    pub(super) fn save_due(&mut self, store: &Store, host: &HostKey) -> Result<(), StoreError> {
+        if !self.due.is_empty() {
+            let new = saved::note_due_again(store, host, std::mem::take(&mut self.due))?;
+            self.due_saved += new as u64;
         }
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! Rules for single sites: `sites.toml`.
 
 use serde::Deserialize;
+use std::borrow::Cow;
 use url::Url;
 
 /// `sites.toml`.
@@ -15,9 +16,31 @@ pub(crate) struct Sites {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Site {
     #[serde(rename = "match")]
-    host: String,
+    host: HostPattern,
     #[serde(default)]
     pub(crate) template: Vec<Template>,
+}
+
+/// A host, or a domain with all hosts below it (`*.example.org`).
+#[derive(Debug, Deserialize)]
+#[serde(from = "String")]
+struct HostPattern {
+    /// As it stands in the file.
+    written: String,
+    /// As URLs have it: lower case, Punycode; `None` if it is no host.
+    host: Option<String>,
+    is_domain: bool,
+}
+
+impl From<String> for HostPattern {
+    fn from(written: String) -> Self {
+        let (host, is_domain) = match written.strip_prefix("*.") {
+            Some(domain) => (domain, true),
+            None => (written.as_str(), false),
+        };
+        let host = Some(host).filter(|host| !host.contains('*')).and_then(|host| url::Host::parse(host).ok());
+        Self { host: host.map(|host| host.to_string()), is_domain, written }
+    }
 }
 
 /// Pages of a site that are made alike.
@@ -42,14 +65,10 @@ impl Sites {
     pub(super) fn faults(&self) -> Vec<(usize, Option<usize>, &'static str, String)> {
         let mut faults = Vec::new();
         for (index, site) in self.site.iter().enumerate() {
-            let host = site.host.strip_prefix("*.").unwrap_or(&site.host);
-            if host.contains('*') || url::Host::parse(host).is_err() {
-                faults.push((
-                    index,
-                    None,
-                    "match",
-                    format!("\"{}\" is neither a host nor *. and a host", site.host),
-                ));
+            let HostPattern { written, host, .. } = &site.host;
+            if host.is_none() {
+                let problem = format!("\"{written}\" is neither a host nor *. and a host");
+                faults.push((index, None, "match", problem));
             }
             for (number, template) in site.template.iter().enumerate() {
                 if template.content.is_empty() {
@@ -72,43 +91,40 @@ impl Sites {
 impl Site {
     /// The host, as it is written.
     pub(crate) fn host(&self) -> &str {
-        &self.host
+        &self.host.written
     }
 
     /// Returns true for a URL of the site.
     pub(crate) fn matches(&self, url: &Url) -> bool {
-        let Some(host) = url.host_str() else { return false };
-        match self.host.strip_prefix("*.") {
-            Some(domain) => {
-                let above =
-                    host.len().checked_sub(domain.len()).and_then(|at| host.get(..at).zip(host.get(at..)));
-                above.is_some_and(|(above, end)| {
-                    end.eq_ignore_ascii_case(domain) && (above.is_empty() || above.ends_with('.'))
-                })
-            }
-            None => host.eq_ignore_ascii_case(&self.host),
-        }
+        let (Some(host), Some(named)) = (url.host_str(), self.host.host.as_deref()) else { return false };
+        let above = host.strip_suffix(named);
+        above.is_some_and(|above| above.is_empty() || self.host.is_domain && above.ends_with('.'))
     }
 }
 
 impl Template {
     /// Returns true for a URL of such a page.
     pub(crate) fn matches(&self, url: &Url) -> bool {
-        self.path.as_deref().is_none_or(|pattern| matches_stars(pattern, url.path()))
+        self.path.as_deref().is_none_or(|pattern| matches_stars(pattern, &decoded(url.path())))
     }
 }
 
-/// Returns true if a text is as a pattern says, in which `*` stands for any characters.
-fn matches_stars(pattern: &str, text: &str) -> bool {
-    let Some((first, rest)) = pattern.split_once('*') else { return pattern == text };
-    let Some(mut text) = text.strip_prefix(first) else { return false };
-    let mut parts: Vec<&str> = rest.split('*').collect();
+/// Returns a path without percent-encoding, as people write it.
+fn decoded(path: &str) -> Cow<'_, str> {
+    percent_encoding::percent_decode_str(path).decode_utf8_lossy()
+}
+
+/// Returns true if a decoded path is as a pattern says, in which `*` stands for any characters. The pattern may be percent-encoded.
+fn matches_stars(pattern: &str, path: &str) -> bool {
+    let Some((first, rest)) = pattern.split_once('*') else { return decoded(pattern) == path };
+    let Some(mut path) = path.strip_prefix(&*decoded(first)) else { return false };
+    let mut parts: Vec<Cow<'_, str>> = rest.split('*').map(decoded).collect();
     let last = parts.pop().unwrap_or_default();
     for part in parts {
-        let Some(at) = text.find(part) else { return false };
-        text = &text[at + part.len()..];
+        let Some(at) = path.find(&*part) else { return false };
+        path = &path[at + part.len()..];
     }
-    text.ends_with(last)
+    path.ends_with(&*last)
 }
 
 #[cfg(test)]
@@ -126,6 +142,10 @@ mod tests {
         assert!(matches(0, "https://example.org/x") && matches(0, "https://www.EXAMPLE.org:8443/"));
         assert!(!matches(0, "https://badexample.org/") && !matches(0, "https://org/"));
         assert!(matches(1, "http://A.test/") && !matches(1, "http://b.a.test/"));
+        let sites = self::sites("[[site]]\nmatch = \"*.hafen-süd.example\"\n[[site]]\nmatch = \"[::1]\"\n");
+        let matches = |index: usize, url: &str| sites.site[index].matches(&Url::parse(url).unwrap());
+        assert!(matches(0, "https://www.Hafen-Süd.example/") && matches(1, "http://[0::1]:8080/"));
+        assert!(sites.faults().is_empty());
     }
 
     #[test]
@@ -140,8 +160,11 @@ mod tests {
             ("/a", "/a", true),
             ("/a", "/a/", false),
             ("*", "/", true),
+            ("/straße/*", "/stra%C3%9Fe/1", true),
+            ("/stra%c3%9fe/*", "/stra%C3%9Fe/1", true),
+            ("/a%2Ab", "/axb", false),
         ] {
-            assert_eq!(matches_stars(pattern, path), expected, "{pattern} {path}");
+            assert_eq!(matches_stars(pattern, &decoded(path)), expected, "{pattern} {path}");
         }
     }
 }

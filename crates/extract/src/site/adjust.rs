@@ -16,6 +16,7 @@ use super::{
 };
 use crate::{
     content::{Chosen, Selection},
+    dom::Tag,
     page::Page,
 };
 use crawl_model::{BySite, Extractor};
@@ -89,13 +90,13 @@ pub(crate) fn adjust(
     let blocks = known_blocks(page, evidence, &taken(page, &chosen.selection));
     let own = |known: &&Known| known.is_content();
     let words = |known: &Known| known.block.amount.words;
-    let all: u32 = blocks.iter().filter(own).map(words).sum();
+    let own_words: u32 = blocks.iter().filter(own).map(words).sum();
     let repeats = |known: &&Known| known.taken && known.place.repeated() >= HALF;
-    let had = chosen.selection.words.saturating_sub(blocks.iter().filter(repeats).map(words).sum());
+    let taken_words = chosen.selection.words.saturating_sub(blocks.iter().filter(repeats).map(words).sum());
     // the crawl has judged that already
-    if rules == SiteRules::Missed || is_missed(had, all) {
+    if rules == SiteRules::Missed || is_missed(taken_words, own_words) {
         let reason = format!(
-            "the extraction took {had} words, where {all} are the page's own by {} pages of the site: {}",
+            "the extraction took {taken_words} words, where {own_words} are the page's own by {} pages of the site: {}",
             evidence.pages(),
             chosen.reason
         );
@@ -120,14 +121,25 @@ pub(super) fn known_blocks(page: &Page<'_>, evidence: &SiteEvidence, taken: &[bo
 pub(super) fn root_of(page: &Page<'_>, blocks: &[Known], is_one: impl Fn(&Known) -> bool) -> u32 {
     let blocks: Vec<&SiteBlock> =
         blocks.iter().filter(|known| is_one(known)).map(|known| &known.block).collect();
+    // blocks are disjoint and in document order
+    let mut words_before = vec![0_u32];
+    words_before.extend(blocks.iter().scan(0, |sum, block| {
+        *sum += block.amount.words;
+        Some(*sum)
+    }));
     let words_in = |id: u32| -> u32 {
-        let inside = |block: &&&SiteBlock| id <= block.id && block.id < page.dom.end(id);
-        blocks.iter().filter(inside).map(|block| block.amount.words).sum()
+        let end = page.dom.end(id);
+        let first = blocks.partition_point(|block| block.id < id);
+        // text that begins in the element may go on behind it
+        let last = first + blocks[first..].partition_point(|block| block.id < end && block.end <= end);
+        words_before[last] - words_before[first]
     };
     let all = f64::from(words_in(page.body));
-    let holds = |id: &u32| f64::from(words_in(*id)) >= HELD * all;
+    let holds = |id: &u32| page.dom.tag(*id) != Tag::Text && f64::from(words_in(*id)) >= HELD * all;
     let mut root = page.body;
-    while let Some(child) = page.dom.children(root).find(holds) {
+    while !page.budget.is_over()
+        && let Some(child) = page.dom.children(root).find(holds)
+    {
         root = child;
     }
     root
