@@ -222,16 +222,15 @@ fn a_replay_mends_them_too() {
     }
 }
 
-/// A crawl that is killed while pages wait with their bodies loses none of them: each is mended, or due again and mended in the next round.
-#[test]
-fn killed_while_pages_wait_for_their_site() {
+/// Kills a crawl of a site whose content the rules miss four times. All its pages are written once, and have their own words after the next round.
+fn killed(more: &[&str]) {
     let (name, content, _) = FAILURES[0];
     let pages = site(name, content, PAGES);
     let slow = move |request: &Request| pages(request).after(std::time::Duration::from_millis(15));
     let (server, sandbox) = (Server::start(0, slow).unwrap(), Sandbox::new());
     let crawl = || {
         let flags = ["-o", "out.jsonl", "--strategy", "static", "--host-concurrency", "2"];
-        let mut command = sandbox.crawl(&[server.url("/")], &flags);
+        let mut command = sandbox.crawl(&[server.url("/")], &[&flags, more].concat());
         command.env("CRAWL_OUTPUT_BATCH", "4");
         command
     };
@@ -248,6 +247,18 @@ fn killed_while_pages_wait_for_their_site() {
     }
     let last: Vec<Value> = last.into_values().collect();
     assert_eq!(with_own_words(name, &last), PAGES);
+}
+
+/// A crawl that is killed while pages wait with their bodies loses none of them: each is mended, or due again and mended in the next round.
+#[test]
+fn killed_while_pages_wait_for_their_site() {
+    killed(&[]);
+}
+
+/// Records that a killed crawl wrote before it could judge their pages are due again too.
+#[test]
+fn killed_after_pages_were_written_unjudged() {
+    killed(&["--no-dedup"]);
 }
 
 /// The page with lines for `crawl site`, and as `crawl extract --jsonl` takes them.
