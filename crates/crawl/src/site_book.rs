@@ -50,9 +50,9 @@ pub struct Visit<'a> {
 ///
 /// The lock of a host may be held while its evidence is loaded or saved. The lock of the table is never held then, and no lock is
 /// taken while it is held.
-#[derive(Default)]
 pub struct SiteBook {
     sites: Mutex<Sites>,
+    max_bytes: usize,
     due_again: AtomicU64,
 }
 
@@ -68,6 +68,12 @@ struct Entry {
     site: Arc<Mutex<Site>>,
     bytes: usize,
     used: u64,
+}
+
+impl Default for SiteBook {
+    fn default() -> Self {
+        Self { sites: Mutex::default(), max_bytes: MAX_BYTES, due_again: AtomicU64::default() }
+    }
 }
 
 impl SiteBook {
@@ -269,7 +275,7 @@ impl SiteBook {
             sites.bytes = (sites.bytes + bytes).saturating_sub(entry.bytes);
             entry.bytes = bytes;
         }
-        if sites.bytes <= MAX_BYTES || sites.by_host.len() < 2 {
+        if sites.bytes <= self.max_bytes || sites.by_host.len() < 2 {
             return Vec::new();
         }
         let mut ages: Vec<u64> = sites.by_host.values().map(|entry| entry.used).collect();
@@ -283,3 +289,6 @@ impl SiteBook {
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests;

@@ -74,8 +74,10 @@ impl Site {
         self.began = self.round;
         if let Some(saved) = saved::evidence(store, host)? {
             let pages = saved.evidence.pages();
-            (self.began, self.settled_at, self.saved_at) = (saved.began, pages, pages);
-            self.settled = (pages >= FIRST_PAGES).then(|| Arc::new(saved.evidence.clone()));
+            (self.began, self.saved_at) = (saved.began, pages);
+            if pages >= FIRST_PAGES {
+                (self.settled, self.settled_at) = (Some(Arc::new(saved.evidence.clone())), pages);
+            }
             self.counts = saved.evidence;
         }
         self.templates =

@@ -5,8 +5,8 @@
 //!   holds most of that text is taken instead, less what repeats there.
 //! - *Added*: a block is taken whose text is the page's own, at a place that the extraction takes on other pages.
 //! - *Title*: so is a heading in front of the content, at a place that has one on each page, and another on each.
-//! - *Dropped*: blocks before the first and behind the last of the page's own text go that most pages have at this place and a
-//!   part of the site has, unless they are half of the text.
+//! - *Dropped*: a block before the first and behind the last of the page's own text is dropped if most pages with its place have
+//!   its text, and a part of the site has it. If such blocks are more than half of the text, all stay.
 
 use super::{
     HALF, SiteEvidence,
@@ -40,7 +40,7 @@ const HELD: f64 = 0.9;
 
 /// The rules by which an extraction is mended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SiteRules {
+pub(crate) enum Mending {
     /// The first alone; [`SiteEvidence::judge`] has said that the content was missed.
     Missed,
     /// All four.
@@ -84,7 +84,7 @@ impl Known {
 pub(crate) fn adjust(
     page: &Page<'_>,
     evidence: &SiteEvidence,
-    rules: SiteRules,
+    mending: Mending,
     chosen: Chosen,
 ) -> (Chosen, Option<BySite>) {
     let blocks = known_blocks(page, evidence, &taken(page, &chosen.selection));
@@ -94,7 +94,7 @@ pub(crate) fn adjust(
     let repeats = |known: &&Known| known.taken && known.place.repeated() >= HALF;
     let taken_words = chosen.selection.words.saturating_sub(blocks.iter().filter(repeats).map(words).sum());
     // the crawl has judged that already
-    if rules == SiteRules::Missed || is_missed(taken_words, own_words) {
+    if mending == Mending::Missed || is_missed(taken_words, own_words) {
         let reason = format!(
             "the extraction took {taken_words} words, where {own_words} are the page's own by {} pages of the site: {}",
             evidence.pages(),

@@ -28,7 +28,7 @@ pub struct CountedBlock {
     pub(super) taken: bool,
 }
 
-/// What the evidence of a site says of the extraction of a page.
+/// Judgement of the extraction of a page by the evidence of its site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SiteJudgement {
     /// It took less than a fifth of the page's own text, not counting what repeats on the site.
@@ -227,20 +227,20 @@ impl SiteEvidence {
     /// Judges the extraction of a page by its blocks. The evidence has to be [settled](Self::settle).
     #[must_use]
     pub fn judge(&self, blocks: &[CountedBlock]) -> SiteJudgement {
-        let (mut all, mut known, mut own, mut had) = (0, 0, 0, 0);
+        let (mut all, mut known, mut own_words, mut taken_words) = (0, 0, 0, 0);
         for block in blocks {
             all += block.words;
             let place = self.place_of(block.path, block.text);
             known += if place.is_some() { block.words } else { 0 };
             if place.is_some_and(|place| place.is_content()) {
-                own += block.words;
+                own_words += block.words;
             }
             if block.taken && place.is_none_or(|place| place.repeated() < super::HALF) {
-                had += block.words;
+                taken_words += block.words;
             }
         }
         match () {
-            () if super::is_missed(had, own) => SiteJudgement::Missed,
+            () if super::is_missed(taken_words, own_words) => SiteJudgement::Missed,
             () if f64::from(known) < super::HALF * f64::from(all) => SiteJudgement::Unknown,
             () => SiteJudgement::Taken,
         }

@@ -1,6 +1,6 @@
 //! Extraction by the evidence of a site.
 
-use super::{CountedBlock, PageOutline, SiteEvidence, SiteJudgement, SiteRules, adjust, counted, outline};
+use super::{CountedBlock, Mending, PageOutline, SiteEvidence, SiteJudgement, adjust, counted, outline};
 use crate::{
     content::Chosen,
     explain::Trace,
@@ -92,12 +92,12 @@ impl SiteUse<'_> {
             }
             Self::None => Some((chosen, None)),
             _ if has_rule => Some((chosen, None)),
-            Self::Apply(evidence) => Some(adjust(page, evidence, SiteRules::All, chosen)),
+            Self::Apply(evidence) => Some(adjust(page, evidence, Mending::All, chosen)),
             Self::Crawl { evidence, blocks, is_doubtful } => {
                 *blocks = counted(page, &chosen.selection);
                 *is_doubtful = super::is_doubtful(page, &chosen.selection);
                 match evidence.filter(|site| site.judge(blocks) == SiteJudgement::Missed) {
-                    Some(evidence) => Some(adjust(page, evidence, SiteRules::Missed, chosen)),
+                    Some(evidence) => Some(adjust(page, evidence, Mending::Missed, chosen)),
                     None => Some((chosen, None)),
                 }
             }

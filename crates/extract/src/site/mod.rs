@@ -12,7 +12,7 @@ mod outline;
 mod saved;
 
 use crate::{content::Selection, dom::NONE, page::Page};
-use adjust::{SiteRules, adjust};
+use adjust::{Mending, adjust};
 pub use evidence::{CountedBlock, SiteEvidence, SiteJudgement};
 pub use extract::CountedExtraction;
 pub(crate) use extract::SiteUse;
@@ -31,9 +31,9 @@ const TEMPLATE_STEPS: usize = 6;
 /// Characters of a class in the name of a template.
 const CLASS_CHARS: usize = 40;
 
-/// Returns true if an extraction that took `had` words missed the content of a page that has `own` words of its own.
-fn is_missed(had: u32, own: u32) -> bool {
-    own >= MISSED_WORDS && f64::from(had) < MISSED * f64::from(own)
+/// Returns true if an extraction missed the content of a page. Both are words: those taken that do not repeat, and the page's own.
+fn is_missed(taken_words: u32, own_words: u32) -> bool {
+    own_words >= MISSED_WORDS && f64::from(taken_words) < MISSED * f64::from(own_words)
 }
 
 /// Returns true if a page has so much text outside links beside what the extraction took that its site may show that the content

@@ -1,0 +1,131 @@
+//! The evidence of hosts over forms of a page, evictions and processes.
+
+use super::*;
+use crawl_extract::Options;
+use crawl_model::{Extractor, Frontier, RunStore};
+use crawl_store::MemoryStore;
+use url::Url;
+
+/// A page whose text stands in a part that no rule takes.
+fn page(n: usize) -> String {
+    let name = |n: usize| -> String { n.to_string().bytes().map(|b| char::from(b - b'0' + b'a')).collect() };
+    let words: Vec<String> = (0..30).map(|k| format!("rope{}", name(n * 31 + k))).collect();
+    format!(
+        "<html><body><nav><a href=/>Home</a></nav><main></main><aside class=sidebar><p>{}.</p></aside></body></html>",
+        words.join(" ")
+    )
+}
+
+struct Crawl {
+    store: MemoryStore,
+    extractor: PageExtractor,
+}
+
+impl Crawl {
+    fn new() -> Self {
+        let store = MemoryStore::new();
+        store.begin_round().unwrap();
+        Self { store, extractor: PageExtractor::new(Options::default()).unwrap() }
+    }
+
+    fn read(&self, book: &SiteBook, url: &str, html: &str, words_before: Option<u32>) -> SitePage {
+        let url = Url::parse(url).unwrap();
+        let host = HostKey::of(&url).unwrap();
+        let input = Input { bytes: html.as_bytes(), url: Some(&url), content_type: Some("text/html") };
+        let visit = Visit { host: &host, url: url.as_str(), is_known: false, words_before };
+        book.extract(&self.store, &self.extractor, &input, &visit).unwrap()
+    }
+
+    fn verdict(&self, book: &SiteBook, url: &str) -> Verdict {
+        book.take_verdict(&self.store, &host(url), url).unwrap()
+    }
+}
+
+fn host(url: &str) -> HostKey {
+    HostKey::of(&Url::parse(url).unwrap()).unwrap()
+}
+
+#[test]
+fn pages_are_judged_by_those_that_come_after_them() {
+    let (crawl, book) = (Crawl::new(), SiteBook::default());
+    let url = |n: usize| format!("https://harbour.example/log/{n}");
+    for n in 0..4 {
+        let read = crawl.read(&book, &url(n), &page(n), None);
+        assert!(read.is_unjudged && read.is_doubtful, "{n}");
+    }
+    // written before it was judged
+    assert_eq!(crawl.verdict(&book, &url(0)), Verdict::Unjudged);
+    let fifth = crawl.read(&book, &url(4), &page(4), None);
+    assert_eq!(fifth.extraction.extractor, Extractor::SiteTemplate);
+    assert_eq!(
+        [1, 1, 4].map(|n| crawl.verdict(&book, &url(n))),
+        [Verdict::Missed, Verdict::Unknown, Verdict::Unknown]
+    );
+    assert_eq!(book.due_again(), 1);
+    crawl.store.begin_round().unwrap();
+    assert_eq!(due_again(&crawl.store).unwrap(), [url(0)]);
+}
+
+#[test]
+fn the_form_that_comes_last_is_judged() {
+    let (crawl, book) = (Crawl::new(), SiteBook::default());
+    let url = |n: usize| format!("https://harbour.example/log/{n}");
+    crawl.read(&book, &url(0), &page(0), None);
+    // rendered, the text stands where the rules take it
+    let rendered = page(0).replace("<aside class=sidebar>", "<article>").replace("</aside>", "</article>");
+    crawl.read(&book, &url(0), &rendered, Some(30));
+    (1..8).for_each(|n| drop(crawl.read(&book, &url(n), &page(n), None)));
+    assert_ne!(crawl.verdict(&book, &url(0)), Verdict::Missed);
+    book.complete(&crawl.store, &host(&url(0))).unwrap();
+    assert_eq!(book.due_again(), 0);
+}
+
+#[test]
+fn counts_outlive_an_eviction() {
+    let crawl = Crawl::new();
+    let book = SiteBook { max_bytes: 8_000, ..SiteBook::default() };
+    let url = |host: usize, n: usize| format!("https://h{host}.example/log/{n}");
+    for n in 0..8 {
+        for host in 0..20 {
+            let read = crawl.read(&book, &url(host, n), &page(n), None);
+            let mended = read.extraction.extractor == Extractor::SiteTemplate;
+            assert_eq!(mended, n >= 4, "page {n} of host {host}");
+            let sites = lock(&book.sites);
+            assert_eq!(sites.bytes, sites.by_host.values().map(|entry| entry.bytes).sum::<usize>());
+            assert!(
+                sites.bytes <= 8_000 && sites.by_host.len() < 20,
+                "{} of {}",
+                sites.bytes,
+                sites.by_host.len()
+            );
+        }
+    }
+}
+
+#[test]
+fn urls_written_unjudged_outlive_the_process() {
+    let crawl = Crawl::new();
+    let url = |n: usize| format!("https://harbour.example/log/{n}");
+    let killed = SiteBook::default();
+    crawl.read(&killed, &url(0), &page(0), None);
+    assert_eq!(crawl.verdict(&killed, &url(0)), Verdict::Unjudged);
+    let next = SiteBook::default();
+    (1..9).for_each(|n| drop(crawl.read(&next, &url(n), &page(n), None)));
+    assert_eq!(next.due_again(), 0);
+    next.complete(&crawl.store, &host(&url(0))).unwrap();
+    assert_eq!(next.due_again(), 1);
+    let sites = missed_sites(&crawl.store).unwrap();
+    next.save(&crawl.store).unwrap();
+    assert_eq!((sites.len(), sites[0].due_again), (1, 1));
+    assert_eq!(missed_sites(&crawl.store).unwrap()[0].templates[0].template, "body > aside.sidebar > p");
+}
+
+#[test]
+fn evidence_that_cannot_be_read_is_counted_anew() {
+    let crawl = Crawl::new();
+    for name in ["site:", "site_missed:", "site_unjudged:"] {
+        crawl.store.put(&format!("{name}harbour.example"), "{\"version\": 99}").unwrap();
+    }
+    let read = crawl.read(&SiteBook::default(), "https://harbour.example/log/1", &page(1), None);
+    assert!(read.is_unjudged);
+}
