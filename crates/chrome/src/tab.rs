@@ -28,6 +28,8 @@ const MARGIN: Duration = Duration::from_secs(2);
 const CLOSE: Duration = Duration::from_secs(5);
 /// Documents that a page may lead to by script, one after the other.
 const MAX_HOPS: u32 = 10;
+/// How long a page may take to stop its scripts.
+const QUIET: Duration = Duration::from_secs(1);
 
 /// Bytes of a document that is wanted as it was sent; a longer one is not kept.
 const SENT: u32 = 4 << 20;
@@ -305,6 +307,11 @@ impl PageTab {
 
     /// Closes the tab.
     pub(crate) fn close(&self, chrome: &Chrome) {
+        if self.is_restless() {
+            // requests are no longer asked about once the tab is let go, and a script that leads away goes on until the tab is gone
+            let _ = self.tab.call(Emulation::SetScriptExecutionDisabled { value: true }, QUIET);
+            self.tab.send(Page::StopLoading(None));
+        }
         chrome.close_tab(&self.tab, self.target_id.clone(), CLOSE);
     }
 }
