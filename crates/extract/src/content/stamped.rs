@@ -173,27 +173,43 @@ fn has_time(text: &str, rules: &PruneRules) -> bool {
         || runs().map(|run| run.trim_matches(|c: char| !c.is_ascii_digit())).any(is_time)
 }
 
-/// Digits with marks between them are a time of day or a day.
+/// Returns true if digits with marks between them are a time of day or a day.
 fn is_time(run: &str) -> bool {
-    let parts = |mark: char| -> Vec<&str> { run.split(mark).collect() };
-    let below = |text: &str, end: u32| text.parse::<u32>().is_ok_and(|number| number < end);
-    let clock = match parts(':').as_slice() {
-        [hours, minutes] | [hours, minutes, _] => {
-            hours.len() <= 2 && below(hours, 24) && minutes.len() == 2 && below(minutes, 60)
-        }
-        _ => false,
-    };
-    let small = |text: &str| text.len() <= 2 && below(text, 32);
+    // most runs are a number alone
+    let Some(first) = run.bytes().find(|byte| !byte.is_ascii_digit()) else { return false };
+    is_clock(run) || matches!(first, b'.' | b'-' | b'/') && is_day(run, first as char)
+}
+
+/// Returns true for hours and minutes, with or without seconds.
+fn is_clock(run: &str) -> bool {
+    let Some((hours, rest)) = run.split_once(':') else { return false };
+    let (minutes, seconds) = rest.split_once(':').unwrap_or((rest, ""));
+    hours.len() <= 2
+        && is_below(hours, 24)
+        && minutes.len() == 2
+        && is_below(minutes, 60)
+        && !seconds.contains(':')
+}
+
+/// Returns true for three numbers between two marks that can be day, month and year in an order in use.
+fn is_day(run: &str, mark: char) -> bool {
+    let small = |text: &str| text.len() <= 2 && is_below(text, 32);
     let year = |text: &str| text.len() == 4 && (text.starts_with("19") || text.starts_with("20"));
-    let day = |mark: char, parts: &[&str]| match parts {
-        // With points and one digit it is a version (3.2.25).
-        [first, month, last] if small(first) && last.len() == 2 => {
-            small(month) && (mark != '.' || first.len() == 2 && month.len() == 2)
-        }
-        [first, month, last] => small(month) && (small(first) && year(last) || year(first) && small(last)),
-        _ => false,
+    let mut parts = run.split(mark);
+    let (Some(first), Some(month), Some(last), None) =
+        (parts.next(), parts.next(), parts.next(), parts.next())
+    else {
+        return false;
     };
-    clock || ['.', '-', '/'].iter().any(|mark| day(*mark, &parts(*mark)))
+    if small(first) && last.len() == 2 {
+        // With points and one digit it is a version (3.2.25).
+        return small(month) && (mark != '.' || first.len() == 2 && month.len() == 2);
+    }
+    small(month) && (small(first) && year(last) || year(first) && small(last))
+}
+
+fn is_below(text: &str, end: u32) -> bool {
+    text.parse::<u32>().is_ok_and(|number| number < end)
 }
 
 #[cfg(test)]

@@ -100,14 +100,16 @@ impl Roles {
 /// Entries of one word or several, and their roles.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TokenTable {
-    words: FxHashMap<String, Entry>,
+    /// By word the place of its entry.
+    words: FxHashMap<String, u32>,
+    entries: Vec<Entry>,
     prefixes: Index<Roles>,
     compounds: Compounds,
     /// Classes that hide an element.
     hidden: Vec<String>,
     /// Values of classes that show it on some width of the screen.
     shown: Vec<String>,
-    /// The number under which roles are remembered; 0 while entries are added.
+    /// The number under which words are remembered; 0 while entries are added.
     memo: u64,
 }
 
@@ -136,16 +138,28 @@ impl TokenTable {
                 self.prefixes.add(prefix, roles);
             }
         } else if rest.is_empty() {
-            let entry = self.words.entry(first).or_default();
+            let entry = self.entry(first);
             entry.roles = entry.roles.and(roles);
         } else {
-            self.words.entry(first).or_default().phrases.push((rest, roles));
+            self.entry(first).phrases.push((rest, roles));
         }
+    }
+
+    /// The entry of a word, which is added if there is none.
+    fn entry(&mut self, word: String) -> &mut Entry {
+        let next = self.entries.len();
+        // a table has some thousand entries
+        let at = *self.words.entry(word).or_insert(next as u32) as usize;
+        if at == next {
+            self.entries.push(Entry::default());
+        }
+        &mut self.entries[at]
     }
 
     /// Has compounds split into the words of the table and these others, which have no role.
     pub(crate) fn split_compounds(&mut self, others: &[String]) {
-        let alone = self.words.iter().filter(|(_, entry)| entry.roles != Roles::NONE).map(|(word, _)| word);
+        let has_roles = |at: u32| self.entries[at as usize].roles != Roles::NONE;
+        let alone = self.words.iter().filter(|(_, at)| has_roles(**at)).map(|(word, _)| word);
         self.compounds = Compounds::of(alone.chain(others));
     }
 
@@ -172,10 +186,10 @@ impl TokenTable {
 
     /// Adds a word after which the rest of a name says nothing about the element: `no-sidebar`, `has-sidebar`.
     pub(crate) fn add_qualifier(&mut self, word: &str) {
-        self.words.entry(word.to_lowercase()).or_default().is_qualifier = true;
+        self.entry(word.to_lowercase()).is_qualifier = true;
     }
 
-    /// Says that the table is complete: from here on roles are remembered.
+    /// Declares the table complete: from here on its words are remembered.
     pub(crate) fn complete(&mut self) {
         self.memo = memo::new_table();
     }
@@ -188,26 +202,8 @@ impl TokenTable {
 
     /// The roles of an id, which hides nothing.
     pub(crate) fn roles_of_id(&self, names: &str) -> Roles {
-        let mut split = Split { text: String::with_capacity(names.len()), ends: Vec::with_capacity(8) };
-        let mut words: Vec<Word<'_>> = Vec::with_capacity(8);
-        for name in names.split_ascii_whitespace() {
-            split.name(name);
-        }
-        let mut compound = Vec::new();
-        let mut qualified = None;
-        for (text, name) in split.words() {
-            if qualified == Some(name) {
-                continue;
-            }
-            let word = self.word(text);
-            if word.entry.is_some_and(|entry| entry.is_qualifier) {
-                qualified = Some(name);
-            } else if word.is_known() || !self.compounds.split(text, &mut compound) {
-                words.push(word);
-            } else {
-                words.extend(compound.iter().map(|part| self.word(part)));
-            }
-        }
+        let split = Split::of(names);
+        let words = memo::with_words(self.memo, |memo| self.words_of(&split, memo));
         let mut roles = Roles::NONE;
         for (at, word) in words.iter().enumerate() {
             roles = roles.and(word.begun);
@@ -223,13 +219,37 @@ impl TokenTable {
         roles
     }
 
-    fn word<'a>(&'a self, text: &'a str) -> Word<'a> {
-        Word { text, entry: self.words.get(text), begun: self.begun(text) }
+    /// The words of names as the table knows them: compounds in parts, without what stands behind a qualifier.
+    fn words_of<'a>(&'a self, split: &'a Split, memo: &mut memo::Words) -> Vec<Word<'a>> {
+        let mut words: Vec<Word<'_>> = Vec::with_capacity(8);
+        let mut qualified = None;
+        for (text, name) in split.words() {
+            if qualified == Some(name) {
+                continue;
+            }
+            let known = memo.get(text, || self.look_up(text));
+            let word = self.word(text, known);
+            if word.entry.is_some_and(|entry| entry.is_qualifier) {
+                qualified = Some(name);
+            } else if known.cuts == 0 {
+                words.push(word);
+            } else {
+                let parts = compounds::parts(text, known.cuts);
+                words.extend(parts.map(|part| self.word(part, memo.get(part, || self.look_up(part)))));
+            }
+        }
+        words
     }
 
-    /// The roles of the entries with a star that begin the word.
-    fn begun(&self, word: &str) -> Roles {
-        self.prefixes.beginning(word).fold(Roles::NONE, |all, (_, roles)| all.and(*roles))
+    fn word<'a>(&'a self, text: &'a str, known: Known) -> Word<'a> {
+        Word { text, entry: known.entry.map(|at| &self.entries[at as usize]), begun: known.begun }
+    }
+
+    fn look_up(&self, word: &str) -> Known {
+        let entry = self.words.get(word).copied();
+        let begun = self.prefixes.beginning(word).fold(Roles::NONE, |all, (_, roles)| all.and(*roles));
+        let is_known = entry.is_some() || begun != Roles::NONE;
+        Known { entry, begun, cuts: if is_known { 0 } else { self.compounds.split(word) } }
     }
 }
 
@@ -249,13 +269,13 @@ impl<'a> KnownNames<'a> {
         hasher.write(names.as_bytes());
         let slot = &mut self.0[(hasher.finish() % 256) as usize];
         if slot.0 != names {
-            *slot = (names, memo::roles(table.memo, names, || table.roles(names)));
+            *slot = (names, table.roles(names));
         }
         slot.1
     }
 }
 
-/// A word of a name, as the table knows it.
+/// A word of a name with its entry.
 struct Word<'a> {
     text: &'a str,
     entry: Option<&'a Entry>,
@@ -263,10 +283,15 @@ struct Word<'a> {
     begun: Roles,
 }
 
-impl Word<'_> {
-    fn is_known(&self) -> bool {
-        self.entry.is_some() || self.begun != Roles::NONE
-    }
+/// Result of looking up a word in a table.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    /// The place of its entry.
+    entry: Option<u32>,
+    /// The roles of the entries with a star that begin it.
+    begun: Roles,
+    /// The ends of its parts if it is a compound, a bit each; 0 if it is none.
+    cuts: u64,
 }
 
 /// Names in lower case, split into words.
@@ -277,6 +302,13 @@ struct Split {
 }
 
 impl Split {
+    /// The words of names between white space.
+    fn of(names: &str) -> Self {
+        let mut split = Self { text: String::with_capacity(names.len()), ends: Vec::with_capacity(8) };
+        names.split_ascii_whitespace().for_each(|name| split.name(name));
+        split
+    }
+
     /// Adds the words of a name: split at what is no letter or digit, and before a capital that follows a small letter.
     fn name(&mut self, name: &str) {
         let first = self.text.len();

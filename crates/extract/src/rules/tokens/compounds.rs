@@ -22,45 +22,48 @@ impl Compounds {
         Self { words: index }
     }
 
-    /// Returns true if a name consists of two known words or more; `parts` then holds them, longest words first. Digits may
-    /// stand behind a word.
-    pub(super) fn split<'a>(&'a self, name: &'a str, parts: &mut Vec<&'a str>) -> bool {
+    /// The ends of the parts of a name, a bit each, if it consists of two known words or more; otherwise 0. Longer words are
+    /// tried first. Digits may stand behind a word.
+    pub(super) fn split(&self, name: &str) -> u64 {
         if !COMPOUND.contains(&name.len()) || !name.is_ascii() {
-            return false;
+            return 0;
         }
-        parts.clear();
-        let whole = self.parts(name, 0, &mut 0, parts);
-        let words = parts.iter().filter(|part| !part.starts_with(|c: char| c.is_ascii_digit())).count();
-        whole && words > 1
+        let cuts = self.cuts(name, 0, &mut 0).unwrap_or(0);
+        let words = parts(name, cuts).filter(|part| !part.starts_with(|c: char| c.is_ascii_digit())).count();
+        if words > 1 { cuts } else { 0 }
     }
 
-    /// Splits the rest of a name from a byte on. `dead` holds the bytes from which that fails.
-    fn parts<'a>(&'a self, name: &'a str, at: usize, dead: &mut u64, parts: &mut Vec<&'a str>) -> bool {
+    /// The ends of the parts from a byte on. `dead` holds the bytes from which there are none.
+    fn cuts(&self, name: &str, at: usize, dead: &mut u64) -> Option<u64> {
         let rest = &name[at..];
         if rest.is_empty() {
-            return true;
+            return Some(0);
         }
         if *dead & (1 << at) != 0 {
-            return false;
+            return None;
         }
+        let mut cut = |length: usize| Some(self.cuts(name, at + length, dead)? | 1 << (at + length));
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-        if digits > 0 && at > 0 {
-            parts.push(&rest[..digits]);
-            if self.parts(name, at + digits, dead, parts) {
-                return true;
-            }
-            parts.pop();
+        let behind_digits = if digits > 0 && at > 0 { cut(digits) } else { None };
+        let cuts =
+            behind_digits.or_else(|| self.words.beginning(rest).find_map(|(word, ())| cut(word.len())));
+        if cuts.is_none() {
+            *dead |= 1 << at;
         }
-        for (word, ()) in self.words.beginning(rest) {
-            parts.push(word);
-            if self.parts(name, at + word.len(), dead, parts) {
-                return true;
-            }
-            parts.pop();
-        }
-        *dead |= 1 << at;
-        false
+        cuts
     }
+}
+
+/// The parts of a name that end at the set bits.
+pub(super) fn parts(name: &str, mut cuts: u64) -> impl Iterator<Item = &str> {
+    let mut start = 0;
+    std::iter::from_fn(move || {
+        let end = (cuts != 0).then_some(cuts.trailing_zeros() as usize)?;
+        cuts &= cuts - 1;
+        let part = name.get(start..end);
+        start = end;
+        part
+    })
 }
 
 /// Words with values, to be found by the texts that they begin. Words of one first byte keep their order.

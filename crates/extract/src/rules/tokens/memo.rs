@@ -1,28 +1,43 @@
-//! Roles of names that earlier pages had: a site says the same few thousand on all of its pages.
+//! Memory of words that were looked up: a site uses the same few thousand on all of its pages.
 
-use super::Roles;
+use super::Known;
 use rustc_hash::FxHashMap;
 use std::{
     cell::RefCell,
     sync::atomic::{AtomicU64, Ordering},
 };
 
-/// Names that a thread remembers; at more it begins anew. With [`MAX_NAME`] less than a megabyte.
-const MAX_NAMES: usize = 4096;
-/// Longer names are not remembered (bytes).
-const MAX_NAME: usize = 128;
+/// Words that a thread remembers; at more it begins anew. With [`MAX_WORD`] less than a megabyte.
+const MAX_WORDS: usize = 8192;
+/// Longer words are not remembered (bytes).
+const MAX_WORD: usize = 40;
 
-/// Which table a memory belongs to. The first is none.
+/// Number of the next table. 0 is none.
 static TABLES: AtomicU64 = AtomicU64::new(1);
 
 thread_local! {
-    static MEMO: RefCell<Memo> = RefCell::default();
+    static MEMO: RefCell<(u64, Words)> = RefCell::default();
 }
 
+/// Words of one table.
 #[derive(Default)]
-struct Memo {
-    table: u64,
-    roles: FxHashMap<Box<str>, Roles>,
+pub(super) struct Words(FxHashMap<Box<str>, Known>);
+
+impl Words {
+    /// The word's entry, found at its first use.
+    pub(super) fn get(&mut self, word: &str, find: impl FnOnce() -> Known) -> Known {
+        if let Some(known) = self.0.get(word) {
+            return *known;
+        }
+        let known = find();
+        if word.len() <= MAX_WORD {
+            if self.0.len() >= MAX_WORDS {
+                self.0.clear();
+            }
+            self.0.insert(word.into(), known);
+        }
+        known
+    }
 }
 
 /// A number that no other table of the process has.
@@ -30,21 +45,16 @@ pub(super) fn new_table() -> u64 {
     TABLES.fetch_add(1, Ordering::Relaxed)
 }
 
-/// The roles of names in a table, which are found once a thread.
-pub(super) fn roles(table: u64, names: &str, find: impl FnOnce() -> Roles) -> Roles {
-    if table == 0 || names.len() > MAX_NAME {
-        return find();
+/// Calls a function with the words that this thread remembers of a table.
+pub(super) fn with_words<R>(table: u64, use_words: impl FnOnce(&mut Words) -> R) -> R {
+    if table == 0 {
+        return use_words(&mut Words::default());
     }
-    MEMO.with_borrow_mut(|memo| {
-        if memo.table != table || memo.roles.len() >= MAX_NAMES {
-            memo.table = table;
-            memo.roles.clear();
+    MEMO.with_borrow_mut(|(of, words)| {
+        if *of != table {
+            *of = table;
+            words.0.clear();
         }
-        if let Some(roles) = memo.roles.get(names) {
-            return *roles;
-        }
-        let roles = find();
-        memo.roles.insert(names.into(), roles);
-        roles
+        use_words(words)
     })
 }
