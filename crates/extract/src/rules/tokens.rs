@@ -294,6 +294,31 @@ struct Known {
     cuts: u64,
 }
 
+/// Kind of a byte of a name.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Byte {
+    Lower,
+    Upper,
+    Digit,
+    Mark,
+}
+
+/// By byte its kind.
+const KINDS: [Byte; 256] = {
+    let mut kinds = [Byte::Mark; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        kinds[byte as usize] = match byte {
+            b'a'..=b'z' => Byte::Lower,
+            b'A'..=b'Z' => Byte::Upper,
+            b'0'..=b'9' => Byte::Digit,
+            _ => Byte::Mark,
+        };
+        byte += 1u8;
+    }
+    kinds
+};
+
 /// Names in lower case, split into words.
 struct Split {
     text: String,
@@ -316,13 +341,13 @@ impl Split {
         if name.is_ascii() {
             self.text.push_str(name);
             self.text[first..].make_ascii_lowercase();
-            for (at, byte) in (first..).zip(name.bytes()) {
-                let splits = !byte.is_ascii_alphanumeric();
-                if splits || last_lower && byte.is_ascii_uppercase() {
-                    self.word(first, start, at);
-                    start = at + usize::from(splits);
+            for (at, byte) in name.bytes().enumerate() {
+                let kind = KINDS[usize::from(byte)];
+                if kind == Byte::Mark || last_lower && kind == Byte::Upper {
+                    self.word(first, start, first + at);
+                    start = first + at + usize::from(kind == Byte::Mark);
                 }
-                last_lower = byte.is_ascii_lowercase();
+                last_lower = kind == Byte::Lower;
             }
         } else {
             for c in name.chars() {
@@ -342,10 +367,8 @@ impl Split {
 
     /// Adds a word unless it is empty. Attributes are far shorter than 4 GiB.
     fn word(&mut self, name: usize, start: usize, end: usize) {
-        if start < end
-            && let [Ok(name), Ok(start), Ok(end)] = [name, start, end].map(u32::try_from)
-        {
-            self.ends.push((name, start, end));
+        if start < end {
+            self.ends.push((name as u32, start as u32, end as u32));
         }
     }
 
