@@ -53,6 +53,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let row = serde_json::json!({
             "id": row["id"], "text": page.content, "extractor": page.extractor, "reason": page.reason, "score": page.article_score,
             "metadata": {"title": page.metadata.title, "author": page.metadata.authors, "published": page.metadata.published,
+                "modified": page.metadata.modified, "sources": page.metadata.sources, "confidence": page.metadata.confidence,
                 "language": page.metadata.language, "languageDetected": page.metadata.language_detected},
             "links": page.links.len(), "warnings": page.warnings,
         });

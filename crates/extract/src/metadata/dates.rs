@@ -1,81 +1,7 @@
 //! Dates in the forms people and programs write them.
 
-use jiff::{civil::Date, tz::TimeZone};
-use rustc_hash::{FxHashMap, FxHashSet};
-use serde::Deserialize;
-
-/// `dates.toml`.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct DateFile {
-    months: Vec<String>,
-    weekdays: Vec<String>,
-    published: Vec<String>,
-    modified: Vec<String>,
-    names: Vec<String>,
-    published_words: Vec<String>,
-    modified_words: Vec<String>,
-    reviewed_words: Vec<String>,
-    #[serde(default)]
-    published_sentences: Vec<String>,
-}
-
-/// The same, compiled.
-#[derive(Debug)]
-pub(crate) struct DateRules {
-    months: FxHashMap<String, i8>,
-    weekdays: FxHashSet<String>,
-    /// Meta names, best first.
-    pub(crate) published: Vec<String>,
-    /// Meta names, best first.
-    pub(crate) modified: Vec<String>,
-    /// Words of class and id.
-    pub(crate) names: crate::rules::TokenTable,
-    pub(crate) published_words: Vec<String>,
-    pub(crate) modified_words: Vec<String>,
-    pub(crate) reviewed_words: Vec<String>,
-    /// Starts of sentences.
-    pub(crate) published_sentences: Vec<String>,
-}
-
-impl DateRules {
-    pub(crate) fn compile(file: DateFile) -> Result<Self, (&'static str, String)> {
-        if file.months.len() != 12 {
-            return Err(("months", format!("has {} entries, not 12", file.months.len())));
-        }
-        let mut months = FxHashMap::default();
-        for (month, names) in (1i8..).zip(&file.months) {
-            for name in names.split_whitespace() {
-                months.insert(name.to_owned(), month);
-            }
-        }
-        let mut names = crate::rules::TokenTable::default();
-        file.names.iter().for_each(|name| names.add(name, crate::rules::Roles::META));
-        Ok(Self {
-            months,
-            weekdays: file.weekdays.into_iter().collect(),
-            published: file.published,
-            modified: file.modified,
-            names,
-            published_words: file.published_words,
-            modified_words: file.modified_words,
-            reviewed_words: file.reviewed_words,
-            published_sentences: file.published_sentences,
-        })
-    }
-}
-
-impl DateRules {
-    /// The name or abbreviation of a month, in lower case.
-    pub(crate) fn is_month(&self, word: &str) -> bool {
-        self.months.contains_key(word)
-    }
-
-    /// The name of a day of the week, in lower case.
-    fn is_weekday(&self, word: &str) -> bool {
-        self.weekdays.contains(word)
-    }
-}
+use super::DateRules;
+use jiff::{Zoned, civil::Date, fmt::rfc2822, tz::TimeZone};
 
 /// In which order a date of numbers alone is read where both are possible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,7 +23,7 @@ pub(crate) fn parse(rules: &DateRules, text: &str, order: Order) -> Option<Strin
     if !text.bytes().any(|byte| byte.is_ascii_digit()) {
         return None;
     }
-    iso(text).or_else(|| {
+    iso(text).or_else(|| mail(text)).or_else(|| {
         let tokens = tokens(text);
         let dates = (0..tokens.len()).filter(|at| !is_version(&tokens, *at));
         dates.filter_map(|at| from_tokens(rules, &tokens[at..], order)).next().map(|date| date.to_string())
@@ -198,13 +124,23 @@ fn iso(text: &str) -> Option<String> {
         return Some(date.to_string());
     }
     let offset = offset_of(time)?;
-    let zoned = stamp?.to_zoned(TimeZone::fixed(offset));
-    Some(
-        zoned
-            .strftime(if offset.seconds() == 0 { "%Y-%m-%dT%H:%M:%SZ" } else { "%Y-%m-%dT%H:%M:%S%:z" })
-            .to_string(),
-    )
+    Some(written_out(&stamp?.to_zoned(TimeZone::fixed(offset))))
 }
+
+/// RFC 3339.
+fn written_out(time: &Zoned) -> String {
+    let is_utc = time.offset().seconds() == 0;
+    time.strftime(if is_utc { "%Y-%m-%dT%H:%M:%SZ" } else { "%Y-%m-%dT%H:%M:%S%:z" }).to_string()
+}
+
+/// The form of mail and of HTTP, with a zone: "Sat, 19 Oct 2019 00:04:00 +0200".
+fn mail(text: &str) -> Option<String> {
+    let time = (text.len() <= MAX_MAIL && text.contains(':')).then(|| rfc2822::parse(text).ok())??;
+    YEARS.contains(&time.year()).then(|| written_out(&time))
+}
+
+/// A longer text says more than a date of mail.
+const MAX_MAIL: usize = 40;
 
 fn offset_of(time: &str) -> Option<jiff::tz::Offset> {
     let time = time.trim();
@@ -226,15 +162,16 @@ fn valid(year: i16, month: i16, day: i16) -> Option<Date> {
     Date::new(year, i8::try_from(month).ok()?, i8::try_from(day).ok()?).ok()
 }
 
+/// A piece of a text.
 #[derive(Debug, PartialEq, Eq)]
-enum Token {
+pub(super) enum Token {
     /// Its value and the number of its digits.
     Number(i32, usize),
     Word(String),
     Sign(char),
 }
 
-fn tokens(text: &str) -> Vec<Token> {
+pub(super) fn tokens(text: &str) -> Vec<Token> {
     let mut out: Vec<Token> = Vec::new();
     let mut chars = text.char_indices().peekable();
     while let Some(&(start, c)) = chars.peek() {
@@ -268,7 +205,7 @@ fn tokens(text: &str) -> Vec<Token> {
     out
 }
 
-fn from_tokens(rules: &DateRules, tokens: &[Token], order: Order) -> Option<Date> {
+pub(super) fn from_tokens(rules: &DateRules, tokens: &[Token], order: Order) -> Option<Date> {
     numeric(tokens, order).or_else(|| written(rules, tokens))
 }
 
@@ -321,7 +258,7 @@ fn written(rules: &DateRules, tokens: &[Token]) -> Option<Date> {
         tokens.iter().enumerate().filter(|(at, token)| *at == 0 || !filler(token)).map(|(_, token)| token);
     let (a, b, c) = (parts.next()?, parts.next()?, parts.next()?);
     let month = |token: &Token| match token {
-        Token::Word(word) => rules.months.get(word).map(|m| i16::from(*m)),
+        Token::Word(word) => rules.month(word),
         _ => None,
     };
     let number = |token: &Token, digits: &[usize]| match token {
@@ -329,7 +266,11 @@ fn written(rules: &DateRules, tokens: &[Token]) -> Option<Date> {
         _ => None,
     };
     if let Some(month) = month(a) {
-        return valid(number(c, &[4])?, month, number(b, &[1, 2])?);
+        // "Aug 03 12:45:00 EDT 2015": the year stands behind the time.
+        let is_time = matches!(c, Token::Number(_, 1 | 2)) && parts.next() == Some(&Token::Sign(':'));
+        let year =
+            if is_time { parts.take(LATE_YEAR).find_map(|p| number(p, &[4])) } else { number(c, &[4]) };
+        return valid(year?, month, number(b, &[1, 2])?);
     }
     let month = month(b)?;
     if let (Some(day), Some(year)) = (number(a, &[1, 2]), number(c, &[4])) {
@@ -337,6 +278,9 @@ fn written(rules: &DateRules, tokens: &[Token]) -> Option<Date> {
     }
     valid(number(a, &[4])?, month, number(c, &[1, 2])?)
 }
+
+/// Tokens behind the hour of a time in which the year is looked for: minutes, seconds, zone, year.
+const LATE_YEAR: usize = 5;
 
 /// A date in a URL's path: `/2024/01/05/`, `/2024-01-05-`, `/20240105/`.
 pub(crate) fn from_path(path: &str) -> Option<String> {
@@ -346,7 +290,17 @@ pub(crate) fn from_path(path: &str) -> Option<String> {
         part.bytes().all(|b| b.is_ascii_digit()).then(|| part.parse().ok())?
     };
     let boundary = |at: usize| !bytes.get(at).is_some_and(u8::is_ascii_digit);
-    (0..bytes.len()).filter(|at| matches!(bytes[*at], b'/' | b'-' | b'_')).find_map(|at| {
+    let year_last = || {
+        path.split(['/', '.']).find_map(|part| {
+            let mut numbers = part.splitn(3, '-');
+            let mut number = |len: usize| numbers.next().filter(|n| n.len() == len)?.parse::<i16>().ok();
+            let (first, second, year) = (number(2)?, number(2)?, number(4)?);
+            // With two numbers up to twelve the order is open.
+            let found = if first > 12 { valid(year, second, first) } else { valid(year, first, second) };
+            found.filter(|_| first.max(second) > 12 || first == second).map(|date| date.to_string())
+        })
+    };
+    let year_first = (0..bytes.len()).filter(|at| matches!(bytes[*at], b'/' | b'-' | b'_')).find_map(|at| {
         let start = at + 1;
         let year = digits(start, 4)?;
         match bytes.get(start + 4) {
@@ -367,7 +321,8 @@ pub(crate) fn from_path(path: &str) -> Option<String> {
             _ => None,
         }
         .map(|date| date.to_string())
-    })
+    });
+    year_first.or_else(year_last)
 }
 
 #[cfg(test)]
@@ -387,7 +342,11 @@ mod tests {
             ("20240305", "2024-03-05"),
             ("March 5, 2024", "2024-03-05"),
             ("Published on Mar 5th, 2024 at noon", "2024-03-05"),
-            ("Tue, 05 Mar 2024 10:00:00 GMT", "2024-03-05"),
+            ("Tue, 05 Mar 2024 10:00:00 GMT", "2024-03-05T10:00:00Z"),
+            ("Sat, 19 Oct 2019 00:04:00 +0200", "2019-10-19T00:04:00+02:00"),
+            ("Mon Aug 03 12:45:00 EDT 2015", "2015-08-03"),
+            ("Mon Aug 24 2020 21:32:26 GMT+0000 (Coordinated Universal Time)", "2020-08-24"),
+            ("الأربعاء، 07 أكتوبر 2020 - 12:09 م", "2020-10-07"),
             ("5. März 2024", "2024-03-05"),
             ("5 de marzo de 2024", "2024-03-05"),
             ("1er février 2024", "2024-02-01"),
@@ -412,6 +371,9 @@ mod tests {
             ("/2024/03/05/slug", Some("2024-03-05")),
             ("/blog/2024-3-5-slug.html", Some("2024-03-05")),
             ("/news/20240305/x", Some("2024-03-05")),
+            ("/news/29-10-2021", Some("2021-10-29")),
+            ("/news/10-29-2021.html", Some("2021-10-29")),
+            ("/news/03-02-2021", None),
             ("/2024/03/slug", None),
             ("/item/202403051", None),
         ] {

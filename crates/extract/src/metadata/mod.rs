@@ -1,9 +1,14 @@
 //! What a page says about itself.
 
+mod address;
 mod authors;
 mod bylines;
+mod changed;
+mod clock;
+mod date_rules;
 mod dates;
 mod facts;
+mod headings;
 mod jsonld;
 mod language;
 mod microdata;
@@ -11,10 +16,14 @@ mod near;
 mod published;
 mod raw;
 mod relations;
+mod scripts;
+mod shown;
 mod sources;
+mod stamped;
 mod title;
 
-pub(crate) use dates::{DateFile, DateRules, Order, is_bare_date, is_date_line};
+pub(crate) use date_rules::{DateFile, DateRules};
+pub(crate) use dates::{Order, is_bare_date, is_date_line};
 pub(crate) use jsonld::{JsonLd, types};
 
 use crate::{dom::Tag, page::Page, text};
@@ -107,9 +116,9 @@ impl Sources<'_> {
         self.near.get_or_init(|| near::lines(self.page))
     }
 
-    /// The texts that may hold a date ([`published::numbered`]), looked for once.
+    /// The texts that may hold a date ([`shown::numbered`]), looked for once.
     fn numbered(&self) -> &[u32] {
-        self.numbered.get_or_init(|| published::numbered(self.page))
+        self.numbered.get_or_init(|| shown::numbered(self.page))
     }
 }
 
@@ -188,7 +197,7 @@ pub(crate) fn collect(page: &Page<'_>, json: &JsonLd, raw: bool) -> Collected {
         description: described(s),
         authors: authors::find(s),
         published: published::published(s, order),
-        modified: published::modified(s, order),
+        modified: changed::modified(s, order),
         language,
         site_name,
         image: image(s),

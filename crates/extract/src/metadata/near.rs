@@ -11,6 +11,9 @@ use crate::{
 /// Lines looked at in front of the heading and behind it.
 const BEFORE: usize = 12;
 const AFTER: usize = 24;
+/// Lines behind the heading and in front of it that come first.
+const CLOSE_BEHIND: usize = 6;
+const CLOSE_BEFORE: usize = 2;
 /// A longer line is text of the page (characters).
 const MAX_CHARS: u32 = 120;
 
@@ -89,7 +92,7 @@ pub(super) fn in_posts<'a>(s: &'a Sources<'_>, wanted: Part, thread: bool) -> im
 /// Authors or dates of posts that are looked at.
 const MAX_PARTS: usize = 200;
 
-/// The short lines, nearest to the heading first: those behind it, then those in front.
+/// The short lines, nearest to the heading first: those close behind it, close in front of it, then the others.
 pub(super) fn lines(page: &Page<'_>) -> Vec<String> {
     let dom = &page.dom;
     let lower = |tag| dom.find(page.body..dom.end(page.body), tag);
@@ -111,8 +114,34 @@ pub(super) fn lines(page: &Page<'_>) -> Vec<String> {
         id = take(page, id, &mut before);
     }
     let mut out = with_labels(page, out);
-    out.extend(with_labels(page, before).into_iter().rev().take(BEFORE));
+    let mut before: Vec<String> = with_labels(page, before).into_iter().rev().take(BEFORE).collect();
+    // The lines next to the heading come first, on both sides of it.
+    let far = out.split_off(out.len().min(CLOSE_BEHIND));
+    let far_before = before.split_off(before.len().min(CLOSE_BEFORE));
+    out.extend(before);
+    out.extend(far);
+    out.extend(far_before);
     out
+}
+
+/// Lines looked at on a page without headings.
+const FIRST: usize = 60;
+
+/// The first short lines of a page without headings, up to its first long paragraph.
+pub(super) fn first_lines(page: &Page<'_>) -> Option<Vec<String>> {
+    let dom = &page.dom;
+    let is_heading = |id: u32| matches!(dom.tag(id), Tag::H1 | Tag::H2 | Tag::H3);
+    if (page.body..dom.end(page.body)).any(|id| is_heading(id) && page.amount(id).chars > 0) {
+        return None;
+    }
+    let (mut out, mut id) = (Vec::new(), page.body);
+    while id < dom.end(page.body) && out.len() < FIRST {
+        if dom.tag(id) == Tag::P && page.amount(id).chars > MAX_CHARS {
+            break;
+        }
+        id = take(page, id, &mut out);
+    }
+    Some(out)
 }
 
 /// The lines, in document order, with a label ("Last reviewed:") in front of what it stands over.

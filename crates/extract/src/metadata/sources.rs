@@ -11,6 +11,8 @@ pub(super) enum Rule {
     TitleElement,
     AgreeingHeading,
     PartOfHeading,
+    HeadingOfAddress,
+    NameOfAddress,
     OnlyHeading,
     FirstHeading,
     LowerHeading,
@@ -31,6 +33,8 @@ pub(super) enum Rule {
     MarkedPublisher,
     MetaPublisher,
     TwitterCreator,
+    ShownOfTwo,
+    BeforeMeta,
     BeforeBuild,
     BeforeChange,
     Rdfa,
@@ -42,8 +46,11 @@ pub(super) enum Rule {
     LabelledDate,
     DateSentence,
     PostDate,
+    BylineDate,
+    ScriptDate,
     OnlyTime,
     OnlyChange,
+    ImageDate,
     ShownChange,
 }
 
@@ -56,6 +63,8 @@ impl Rule {
             Self::TitleElement => ("the title element", "title_element"),
             Self::AgreeingHeading => ("the heading that agrees with the page's data", "heading"),
             Self::PartOfHeading => ("the part of the heading that the page's data names", "heading"),
+            Self::HeadingOfAddress => ("the heading that the page's address repeats", "heading"),
+            Self::NameOfAddress => ("the name in the data that the page's address repeats", "meta"),
             Self::OnlyHeading => {
                 ("the only heading, as the page's data names no more than the site", "heading")
             }
@@ -79,11 +88,11 @@ impl Rule {
             Self::LabelledAuthor => ("a line that calls itself the author's", "text"),
             Self::PostAuthor => ("the first author of a post", "post"),
             Self::Signature => ("the signature of the text", "text"),
-            Self::MarkedPublisher => {
-                ("an element marked as the author, with the publisher's name", "element")
-            }
+            Self::MarkedPublisher => ("an element marked as the author, with the publisher", "element"),
             Self::MetaPublisher => ("meta elements that name the publisher", "meta"),
             Self::TwitterCreator => ("twitter:creator", "twitter"),
+            Self::ShownOfTwo => ("meta elements, with the day that the page shows", "meta"),
+            Self::BeforeMeta => ("an earlier date on the page, instead of a meta element's", "text"),
             Self::BeforeBuild => {
                 ("a line near the heading, before the day on which the page was built", "text")
             }
@@ -99,6 +108,9 @@ impl Rule {
             Self::LabelledDate => ("a line that calls itself a date of publication", "text"),
             Self::DateSentence => ("a sentence on the page's publication", "text"),
             Self::PostDate => ("the first date of a post", "post"),
+            Self::BylineDate => ("a line that names an author and a date", "text"),
+            Self::ScriptDate => ("the only day of publication in scripts", "script"),
+            Self::ImageDate => ("the URL of the page's image", "url"),
             Self::OnlyTime => ("the only day in the page's time elements", "element"),
             Self::OnlyChange => ("the only date there is, of the last change", "text"),
             Self::ShownChange => ("a date that calls itself one of a change", "text"),
@@ -120,7 +132,9 @@ impl Rule {
 
     const fn strength(self) -> Strength {
         match self {
-            Self::Headline | Self::DeclaredTitle | Self::TitleElement => Strength::Unseen,
+            Self::Headline | Self::DeclaredTitle | Self::TitleElement | Self::NameOfAddress => {
+                Strength::Unseen
+            }
             Self::LowerHeading
             | Self::Organization
             | Self::BylineForOrganization
@@ -130,7 +144,8 @@ impl Rule {
             | Self::PostAuthor
             | Self::PostDate
             | Self::BeforeChange
-            | Self::OnlyChange => Strength::Weak,
+            | Self::OnlyChange
+            | Self::ImageDate => Strength::Weak,
             _ => Strength::Plain,
         }
     }

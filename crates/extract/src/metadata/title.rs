@@ -1,14 +1,16 @@
 //! The title of a page, without the name of its site.
 
 use super::{
-    Sources, jsonld, non_empty,
+    Sources, address,
+    headings::{Heading, agreeing, headings, part_of, seen, shared, words},
+    jsonld, non_empty,
     sources::{Field, Rule},
 };
-use crate::{dom::Tag, text};
+use crate::dom::Tag;
 use html5ever::local_name;
 
 /// What stands between a title and the site's name.
-const SEPARATORS: [&str; 12] =
+pub(super) const SEPARATORS: [&str; 12] =
     [" | ", " - ", " – ", " — ", " :: ", " » ", " « ", " · ", " • ", " / ", " > ", " ~ "];
 
 /// Further separators in front of a name that is known to be the site's; they also stand within titles.
@@ -17,11 +19,6 @@ const MORE_SEPARATORS: [&str; 4] = [" : ", ": ", " _ ", "｜"];
 fn site_separators() -> impl Iterator<Item = &'static str> {
     SEPARATORS.into_iter().chain(MORE_SEPARATORS)
 }
-
-/// Longer headings are no titles (bytes).
-const MAX_HEADING: usize = 250;
-/// More headings of the first level than this are not looked at.
-const MAX_HEADINGS: usize = 12;
 
 /// Meta names that hold a title, best first.
 const DECLARED: [&str; 6] =
@@ -56,80 +53,92 @@ pub(super) fn find(s: &Sources<'_>, site: Option<&str>) -> Option<String> {
         (None, None) => Rule::TitleElement,
     };
     let headings = headings(s, &seen, sites);
-    let agreeing = agreeing(&headings, &named);
-    let told = |title: String, rule: Rule| Some(noted(s, title, rule, &named));
-    if let Some(heading) = agreeing {
-        let within = seen.iter().find(|h| h.text == *heading).and_then(|h| part_of(s, h, &named, sites));
-        let source = match within {
-            Some(_) => Rule::PartOfHeading,
-            None => Rule::AgreeingHeading,
-        };
-        return told(within.unwrap_or_else(|| heading.clone()), source);
+    let names = Names {
+        named: &named,
+        sites,
+        element: element.as_deref(),
+        declared: declared.or(headline).is_some(),
+        data,
+    };
+    let (chosen, rule) = chosen(s, &seen, &headings, &names)?;
+    let (title, rule) = addressed(s, &chosen, &headings, &names).unwrap_or((chosen, rule));
+    Some(noted(s, title, rule, &named))
+}
+
+/// What the data of a page calls it.
+struct Names<'a> {
+    /// Names of the page, best first.
+    named: &'a [String],
+    /// Names of the site.
+    sites: &'a [String],
+    element: Option<&'a str>,
+    /// Data other than the title element names the page.
+    declared: bool,
+    /// The rule of the first name.
+    data: Rule,
+}
+
+/// The heading that agrees with a name of the page, else the first name.
+fn chosen(
+    s: &Sources<'_>,
+    seen: &[Heading],
+    headings: &[String],
+    names: &Names<'_>,
+) -> Option<(String, Rule)> {
+    let Names { named, sites, element, declared, data } = *names;
+    if let Some(heading) = agreeing(headings, named, declared) {
+        let within = seen.iter().find(|h| h.text == *heading).and_then(|h| part_of(s, h, named, sites));
+        return Some(match within {
+            Some(part) => (part, Rule::PartOfHeading),
+            None => (heading.clone(), Rule::AgreeingHeading),
+        });
     }
     // Only the title element names the site by custom; other data does so where it repeats the element.
-    let may_hold_site = |full: &str| sites.is_empty() || element.as_deref() == Some(full);
+    let may_hold_site = |full: &str| sites.is_empty() || element == Some(full);
     let full = named.first().map(|full| without_site(full, sites, s, may_hold_site(full)));
-    match (full, headings.as_slice()) {
-        (None, [first, ..]) => told(first.clone(), Rule::FirstHeading),
+    match (full, headings) {
+        (None, [first, ..]) => Some((first.clone(), Rule::FirstHeading)),
         // The data calls the page by its site's name; its one heading says more.
         (Some(full), [only])
             if is_site(&full, sites, s) || shared(only, &full) > 0.55 && words(only).count() > 2 =>
         {
-            told(only.clone(), Rule::OnlyHeading)
+            Some((only.clone(), Rule::OnlyHeading))
         }
-        (Some(full), _) => told(full, data),
+        (Some(full), _) => Some((full, data)),
         (None, []) => {
             let first = seen.iter().find(|heading| !is_site(&heading.text, sites, s))?;
-            told(first.text.clone(), Rule::LowerHeading)
+            Some((first.text.clone(), Rule::LowerHeading))
         }
     }
+}
+
+/// A heading, or a name in OpenGraph, that the address of the page repeats where the chosen title does not.
+fn addressed(
+    s: &Sources<'_>,
+    chosen: &str,
+    headings: &[String],
+    names: &Names<'_>,
+) -> Option<(String, Rule)> {
+    let Names { sites, element, .. } = *names;
+    let may_hold_site = |full: &str| sites.is_empty() || element == Some(full);
+    let named: Vec<String> = s.metas.all(DECLARED[0]).filter_map(plain).collect();
+    let named: Vec<String> =
+        named.iter().map(|full| without_site(full, sites, s, may_hold_site(full))).collect();
+    let all: Vec<&str> = headings.iter().chain(&named).map(String::as_str).collect();
+    let better = address::better(s.page.url, chosen, &all)?;
+    let is_heading = headings.iter().any(|heading| heading == better);
+    let rule = if is_heading { Rule::HeadingOfAddress } else { Rule::NameOfAddress };
+    Some((better.to_owned(), rule))
 }
 
 /// The title, after its rule was noted. A heading is confirmed by a name in the data that is the same, such a name by another one.
 fn noted(s: &Sources<'_>, title: String, rule: Rule, named: &[String]) -> String {
     let same = named.iter().filter(|name| letters(name) == letters(&title)).count();
-    let is_name = matches!(rule, Rule::Headline | Rule::DeclaredTitle | Rule::TitleElement);
+    let is_name =
+        matches!(rule, Rule::Headline | Rule::DeclaredTitle | Rule::TitleElement | Rule::NameOfAddress);
     s.note(Field::Title, rule, same > usize::from(is_name));
     title
 }
-
-/// The heading that agrees with a name of the page, and of several the one nearest to one.
-fn agreeing<'a>(headings: &'a [String], named: &[String]) -> Option<&'a String> {
-    let share = |heading: &str| named.iter().map(|name| shared(heading, name)).fold(0.0, f32::max);
-    headings
-        .iter()
-        .filter(|heading| share(heading) >= AGREES)
-        // Among equals the first.
-        .reduce(|best, next| if both(named, next) > both(named, best) { next } else { best })
-}
-
-/// A name of the page in its data that an element of the heading ends with or begins behind: what else stands in the heading is a
-/// kicker, a date or a subtitle.
-fn part_of(s: &Sources<'_>, heading: &Heading, named: &[String], sites: &[String]) -> Option<String> {
-    let (page, dom) = (s.page, &s.page.dom);
-    let whole = letters(&heading.text);
-    let is_shorter = |name: &String| {
-        let name = letters(name);
-        name.len() < whole.len()
-            && name.len() >= MIN_PART
-            && (whole.starts_with(&name) || whole.ends_with(&name))
-    };
-    let name = named.iter().map(|name| without_site(name, sites, s, true)).find(is_shorter)?;
-    let part = letters(&name);
-    // Texts of one element each, in which the name has to begin or to end.
-    let mut texts =
-        (heading.id..dom.end(heading.id)).filter(|id| dom.tag(*id) == Tag::Text && page.is_visible(*id));
-    let mut before = String::new();
-    let ends = texts.any(|id| {
-        let starts = whole.ends_with(&part) && before.len() == whole.len() - part.len() && !before.is_empty();
-        before.push_str(&letters(dom.text(id)));
-        starts || whole.starts_with(&part) && before.len() == part.len()
-    });
-    ends.then_some(name)
-}
-
-/// A shorter part of a heading is not taken for the title (bytes).
-const MIN_PART: usize = 8;
 
 /// The part of the title element that names the site, as the page shows it: one end of the title is a name of the page in its
 /// data or a heading, or the other end
@@ -200,7 +209,8 @@ fn site_in_title(
 }
 
 /// Places at which a title is cut to look for the site's name.
-const MAX_CUTS: usize = 8;
+pub(super) const MAX_CUTS: usize = 8;
+
 /// Links of a page that are looked at for the site's name.
 const MAX_LINKS: usize = 400;
 
@@ -233,7 +243,7 @@ fn is_above(target: &str, own: &url::Url) -> bool {
 }
 
 /// The whole heading is a link to a start page above the page: it names the site or the manual, not the page.
-fn leads_up(s: &Sources<'_>, heading: u32) -> bool {
+pub(super) fn leads_up(s: &Sources<'_>, heading: u32) -> bool {
     let (page, dom) = (s.page, &s.page.dom);
     let Some(own) = page.url else { return false };
     let whole = page.amount(heading).chars;
@@ -253,35 +263,6 @@ pub(super) fn letters(text: &str) -> String {
     text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-/// A heading agrees with a name of the page if this share of its words stands in it.
-const AGREES: f32 = 0.5;
-
-/// What is looked at of a name (bytes): every word of a heading is looked for in it.
-const MAX_NAME: usize = 4 * MAX_HEADING;
-
-/// How much a heading and the name nearest to it share, both ways.
-fn both(named: &[String], heading: &str) -> f32 {
-    named.iter().map(|name| shared(heading, name) * shared(name, heading)).fold(0.0, f32::max)
-}
-
-/// Share of the heading's words that stand in the name.
-fn shared(heading: &str, name: &str) -> f32 {
-    let name: Vec<String> = words(text::head(name, MAX_NAME)).collect();
-    let (mut all, mut found) = (0.0, 0.0);
-    for word in words(heading) {
-        let weight = if word.chars().count() > 3 { 1.0 } else { 0.3 };
-        all += weight;
-        if name.contains(&word) {
-            found += weight;
-        }
-    }
-    if all == 0.0 { 0.0 } else { found / all }
-}
-
-fn words(text: &str) -> impl Iterator<Item = String> {
-    text.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).map(str::to_lowercase)
-}
-
 /// Text of an attribute or of JSON that may hold character references a second time.
 pub(super) fn plain(text: &str) -> Option<String> {
     if text.contains('&') && text.contains(';') {
@@ -297,46 +278,8 @@ fn title_element(s: &Sources<'_>) -> Option<String> {
     non_empty(&dom.raw_text(id))
 }
 
-/// A visible heading of the first levels.
-struct Heading {
-    id: u32,
-    level: u8,
-    text: String,
-    names_site: bool,
-}
-
-/// The visible headings of the first three levels, those of the first before the others.
-fn seen(s: &Sources<'_>) -> Vec<Heading> {
-    let dom = &s.page.dom;
-    let mut out: Vec<Heading> = Vec::new();
-    for (level, tag) in [(1, Tag::H1), (2, Tag::H2), (3, Tag::H3)] {
-        let all =
-            (s.page.body..dom.end(s.page.body)).filter(|id| dom.tag(*id) == tag && s.page.is_visible(*id));
-        for (id, heading) in
-            all.take(MAX_HEADINGS).filter_map(|id| Some((id, non_empty(&s.page.visible_text(id))?)))
-        {
-            let text = heading.trim_start_matches("# ").trim_end_matches(['¶', '#', ' ']).to_owned();
-            if text.len() <= MAX_HEADING && !text.is_empty() {
-                out.push(Heading { id, level, text, names_site: level == 1 && leads_up(s, id) });
-            }
-        }
-    }
-    out
-}
-
-/// The headings of the first level that are not the site's name.
-fn headings(s: &Sources<'_>, seen: &[Heading], sites: &[String]) -> Vec<String> {
-    let mut out: Vec<String> = Vec::new();
-    for heading in seen.iter().filter(|heading| heading.level == 1 && !heading.names_site) {
-        if !is_site(&heading.text, sites, s) && !out.contains(&heading.text) {
-            out.push(heading.text.clone());
-        }
-    }
-    out
-}
-
 /// The text is the site's name, or its host's.
-fn is_site(part: &str, sites: &[String], s: &Sources<'_>) -> bool {
+pub(super) fn is_site(part: &str, sites: &[String], s: &Sources<'_>) -> bool {
     let host = s.page.url.and_then(|url| url.host_str()).unwrap_or_default();
     let part = letters(part);
     let domain = host;
@@ -352,7 +295,7 @@ fn is_site(part: &str, sites: &[String], s: &Sources<'_>) -> bool {
 }
 
 /// Cuts the site's name off a title, at either end.
-fn without_site(title: &str, sites: &[String], s: &Sources<'_>, guess: bool) -> String {
+pub(super) fn without_site(title: &str, sites: &[String], s: &Sources<'_>, guess: bool) -> String {
     let is_site = |part: &str| is_site(part, sites, s);
     let is_whole = |part: &str| sites.iter().any(|site| letters(site) == letters(part));
     for sep in site_separators() {

@@ -1,0 +1,107 @@
+//! Names and words of dates, from `dates.toml`.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use serde::Deserialize;
+
+/// `dates.toml`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct DateFile {
+    months: Vec<String>,
+    weekdays: Vec<String>,
+    published: Vec<String>,
+    modified: Vec<String>,
+    names: Vec<String>,
+    published_words: Vec<String>,
+    modified_words: Vec<String>,
+    reviewed_words: Vec<String>,
+    #[serde(default)]
+    published_sentences: Vec<String>,
+    #[serde(default)]
+    script_keys: Vec<String>,
+    #[serde(default)]
+    member_words: Vec<String>,
+    #[serde(default)]
+    published_or_modified: Vec<String>,
+    #[serde(default)]
+    byline_words: Vec<String>,
+    #[serde(default)]
+    published_suffixes: Vec<String>,
+}
+
+/// The same, compiled.
+#[derive(Debug)]
+pub(crate) struct DateRules {
+    months: FxHashMap<String, i8>,
+    weekdays: FxHashSet<String>,
+    /// Meta names, best first.
+    pub(crate) published: Vec<String>,
+    /// Meta names, best first.
+    pub(crate) modified: Vec<String>,
+    /// Words of class and id.
+    pub(crate) names: crate::rules::TokenTable,
+    pub(crate) published_words: Vec<String>,
+    pub(crate) modified_words: Vec<String>,
+    pub(crate) reviewed_words: Vec<String>,
+    /// Starts of sentences.
+    pub(crate) published_sentences: Vec<String>,
+    /// Keys of data in scripts.
+    pub(crate) script_keys: Vec<String>,
+    /// Words in front of the day on which a person joined.
+    pub(crate) member_words: Vec<String>,
+    /// Those of `published` in which many programs write the date of the last change.
+    pub(crate) published_or_modified: Vec<String>,
+    /// Starts of lines that name an author and a date.
+    pub(crate) byline_words: Vec<String>,
+    /// Ends of meta names behind a prefix of the site.
+    pub(crate) published_suffixes: Vec<String>,
+}
+
+impl DateRules {
+    pub(crate) fn compile(file: DateFile) -> Result<Self, (&'static str, String)> {
+        if file.months.len() != 12 {
+            return Err(("months", format!("has {} entries, not 12", file.months.len())));
+        }
+        let mut months = FxHashMap::default();
+        for (month, names) in (1i8..).zip(&file.months) {
+            for name in names.split_whitespace() {
+                months.insert(name.to_owned(), month);
+            }
+        }
+        let mut names = crate::rules::TokenTable::default();
+        file.names.iter().for_each(|name| names.add(name, crate::rules::Roles::META));
+        Ok(Self {
+            months,
+            weekdays: file.weekdays.into_iter().collect(),
+            published: file.published,
+            modified: file.modified,
+            names,
+            published_words: file.published_words,
+            modified_words: file.modified_words,
+            reviewed_words: file.reviewed_words,
+            published_sentences: file.published_sentences,
+            script_keys: file.script_keys,
+            member_words: file.member_words,
+            published_or_modified: file.published_or_modified,
+            byline_words: file.byline_words,
+            published_suffixes: file.published_suffixes,
+        })
+    }
+}
+
+impl DateRules {
+    /// The name or abbreviation of a month, in lower case.
+    pub(crate) fn is_month(&self, word: &str) -> bool {
+        self.months.contains_key(word)
+    }
+
+    /// The number of a month by its name or abbreviation, in lower case.
+    pub(super) fn month(&self, word: &str) -> Option<i16> {
+        self.months.get(word).map(|month| i16::from(*month))
+    }
+
+    /// The name of a day of the week, in lower case.
+    pub(super) fn is_weekday(&self, word: &str) -> bool {
+        self.weekdays.contains(word)
+    }
+}

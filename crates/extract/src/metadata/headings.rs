@@ -1,0 +1,149 @@
+//! The headings of a page that may be its title.
+
+use super::{
+    Sources, non_empty,
+    title::{MAX_CUTS, SEPARATORS, is_site, leads_up, letters, without_site},
+};
+use crate::{dom::Tag, text};
+
+/// Longer headings are no titles (bytes).
+const MAX_HEADING: usize = 250;
+
+/// More headings of the first level than this are not looked at.
+const MAX_HEADINGS: usize = 12;
+
+/// A visible heading of the first levels.
+pub(super) struct Heading {
+    pub(super) id: u32,
+    pub(super) level: u8,
+    pub(super) text: String,
+    pub(super) names_site: bool,
+}
+
+/// The visible headings of the first three levels, those of the first before the others.
+pub(super) fn seen(s: &Sources<'_>) -> Vec<Heading> {
+    let dom = &s.page.dom;
+    let mut out: Vec<Heading> = Vec::new();
+    for (level, tag) in [(1, Tag::H1), (2, Tag::H2), (3, Tag::H3)] {
+        let all =
+            (s.page.body..dom.end(s.page.body)).filter(|id| dom.tag(*id) == tag && s.page.is_visible(*id));
+        for (id, heading) in
+            all.take(MAX_HEADINGS).filter_map(|id| Some((id, non_empty(&s.page.visible_text(id))?)))
+        {
+            let text = heading.trim_start_matches("# ").trim_end_matches(['¶', '#', ' ']).to_owned();
+            if text.len() <= MAX_HEADING && !text.is_empty() {
+                out.push(Heading { id, level, text, names_site: level == 1 && leads_up(s, id) });
+            }
+        }
+    }
+    out
+}
+
+/// The headings of the first level that are not the site's name.
+pub(super) fn headings(s: &Sources<'_>, seen: &[Heading], sites: &[String]) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    for heading in seen.iter().filter(|heading| heading.level == 1 && !heading.names_site) {
+        if !is_site(&heading.text, sites, s) && !out.contains(&heading.text) {
+            out.push(heading.text.clone());
+        }
+    }
+    out
+}
+
+/// The heading that agrees with a name of the page, and of several the one nearest to a name.
+///
+/// `declared`: data other than the title element names the page.
+pub(super) fn agreeing<'a>(headings: &'a [String], named: &[String], declared: bool) -> Option<&'a String> {
+    let agrees = |heading: &str, name: &str| {
+        let share = shared(heading, name);
+        // A heading that shares few words both ways is that of a section, or an advertisement.
+        share >= CLEARLY_AGREES || share >= AGREES && (!declared || shared(name, heading) >= COVERS)
+    };
+    headings
+        .iter()
+        .filter(|heading| named.iter().any(|name| agrees(heading, name)))
+        // Among equals the first.
+        .reduce(|best, next| if both(named, next) > both(named, best) { next } else { best })
+}
+
+/// A heading agrees with a name of the page if this share of its words stands in it.
+const AGREES: f32 = 0.5;
+/// From this share on a heading agrees, however little of the name it covers.
+const CLEARLY_AGREES: f32 = 0.6;
+/// Below that a heading has to cover this share of the words of a declared name.
+const COVERS: f32 = 0.4;
+
+/// A name of the page in its data that an element of the heading ends with or begins behind: what else stands in the heading is a
+/// kicker, a date or a subtitle.
+pub(super) fn part_of(
+    s: &Sources<'_>,
+    heading: &Heading,
+    named: &[String],
+    sites: &[String],
+) -> Option<String> {
+    let whole = letters(&heading.text);
+    let is_shorter = |name: &String| {
+        let name = letters(name);
+        name.len() < whole.len()
+            && name.len() >= MIN_PART
+            && (whole.starts_with(&name) || whole.ends_with(&name))
+    };
+    let name = named.iter().map(|name| without_site(name, sites, s, true)).find(is_shorter);
+    let name = name.or_else(|| named.iter().find_map(|name| behind_kicker(name, &whole)))?;
+    is_element(s, heading.id, &whole, &letters(&name)).then_some(name)
+}
+
+/// The longer part of a name that a separator cuts in two, if the heading shows the shorter part in front of it.
+fn behind_kicker(name: &str, whole: &str) -> Option<String> {
+    SEPARATORS.iter().flat_map(|sep| name.match_indices(sep)).take(MAX_CUTS).find_map(|(at, sep)| {
+        let (head, tail) = (&name[..at], &name[at + sep.len()..]);
+        [(head, tail), (tail, head)].into_iter().find_map(|(kicker, title)| {
+            let (front, back) = (letters(kicker), letters(title));
+            let is_shown =
+                back.len() >= MIN_PART && front.len() < back.len() && format!("{front}{back}") == whole;
+            is_shown.then(|| title.trim().to_owned())
+        })
+    })
+}
+
+/// The part of the heading begins with the text of an element, or ends with one.
+fn is_element(s: &Sources<'_>, heading: u32, whole: &str, part: &str) -> bool {
+    let (page, dom) = (s.page, &s.page.dom);
+    let mut texts =
+        (heading..dom.end(heading)).filter(|id| dom.tag(*id) == Tag::Text && page.is_visible(*id));
+    let mut before = String::new();
+    texts.any(|id| {
+        let starts = whole.ends_with(part) && before.len() == whole.len() - part.len() && !before.is_empty();
+        before.push_str(&letters(dom.text(id)));
+        starts || whole.starts_with(part) && before.len() == part.len()
+    })
+}
+
+/// A shorter part of a heading is not taken for the title (bytes).
+const MIN_PART: usize = 8;
+
+/// How much a heading and the name nearest to it share, both ways.
+fn both(named: &[String], heading: &str) -> f32 {
+    named.iter().map(|name| shared(heading, name) * shared(name, heading)).fold(0.0, f32::max)
+}
+
+/// What is looked at of a name (bytes): every word of a heading is looked for in it.
+const MAX_NAME: usize = 4 * MAX_HEADING;
+
+/// Share of the heading's words that stand in the name.
+pub(super) fn shared(heading: &str, name: &str) -> f32 {
+    let name: Vec<String> = words(text::head(name, MAX_NAME)).collect();
+    let (mut all, mut found) = (0.0, 0.0);
+    for word in words(heading) {
+        let weight = if word.chars().count() > 3 { 1.0 } else { 0.3 };
+        all += weight;
+        if name.contains(&word) {
+            found += weight;
+        }
+    }
+    if all == 0.0 { 0.0 } else { found / all }
+}
+
+pub(super) fn words(text: &str) -> impl Iterator<Item = String> {
+    text.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).map(str::to_lowercase)
+}

@@ -1,0 +1,297 @@
+//! Dates that a reader sees.
+
+use super::{
+    Order, Sources, bylines,
+    changed::{change_line, speaks_of_change},
+    dates, near,
+    published::day,
+};
+use crate::{
+    dom::Tag,
+    page::Page,
+    rules::{KnownNames, Part, Roles},
+    text,
+};
+use html5ever::{LocalName, local_name};
+
+/// The date in the first line near the heading that holds one, unless the line speaks of a change or of a person.
+pub(super) fn near_heading(s: &Sources<'_>, order: Order) -> Option<String> {
+    s.near().iter().find_map(|line| dated_line(s, line, order))
+}
+
+/// The date in the first lines of a page without headings.
+pub(super) fn without_heading(s: &Sources<'_>, order: Order) -> Option<String> {
+    let rules = &s.page.rules.dates;
+    let is_date = |line: &&String| line.contains(':') || dates::is_date_line(rules, &line.to_lowercase());
+    near::first_lines(s.page)?.iter().filter(is_date).find_map(|line| dated_line(s, line, order))
+}
+
+/// The date in a line, unless the line speaks of a change or of the day on which a person joined.
+fn dated_line(s: &Sources<'_>, line: &str, order: Order) -> Option<String> {
+    let rules = &s.page.rules.dates;
+    let date = dates::parse(rules, line, order)?;
+    let lower = line.to_lowercase();
+    (!speaks_of_change(rules, &lower) && !has_word(&rules.member_words, &lower)).then_some(date)
+}
+
+/// A short line anywhere, or a part of one, that begins with one of the words, is accepted and holds a date; last, if wanted, one beside the
+/// text.
+pub(super) fn labelled(
+    s: &Sources<'_>,
+    words: &[String],
+    accept: &dyn Fn(&str) -> bool,
+    beside: bool,
+    order: Order,
+) -> Option<String> {
+    let page = s.page;
+    let dom = &page.dom;
+    let starts = starts(words);
+    let may_begin = |line: &str| line.bytes().next().is_some_and(|byte| starts[usize::from(byte)]);
+    let dated = |line: &str| {
+        let line = line.trim_start_matches(['[', '(']);
+        if !may_begin(line) {
+            return None;
+        }
+        let lower = line.to_lowercase();
+        let named = words.iter().any(|word| lower.starts_with(word.as_str()));
+        (named && accept(line)).then(|| dates::parse(&page.rules.dates, line, order))?
+    };
+    // "Published", and the date in the next cell or element.
+    let behind_label = |id: u32| {
+        if page.amount(id).chars > MAX_DATE {
+            return None;
+        }
+        let from = id.saturating_sub(LABEL_STEPS).max(page.body);
+        let is_text =
+            |id: &u32| dom.tag(*id) == Tag::Text && page.is_visible(*id) && page.amount(*id).chars > 0;
+        let label = (from..id).rev().find(is_text).filter(|label| page.amount(*label).chars <= MAX_DATE)?;
+        let label = dom.text(label).trim();
+        if !may_begin(label) {
+            return None;
+        }
+        let is_label = |word: &String| {
+            let rest = bylines::behind(label, word.trim_end_matches(':'));
+            rest.is_some_and(|rest| rest.trim_matches([':', '：', ' ']).is_empty())
+        };
+        words.iter().any(is_label).then(|| dated(&text::fold(&format!("{label} {}", dom.text(id)))))?
+    };
+    let mut other = None;
+    let found = s.numbered().iter().find_map(|&id| {
+        let whole = || {
+            let block = dom.ancestors(id).find(|up| dom.tag(*up).is_block())?;
+            let chars = page.amount(block).chars;
+            // a block that holds no more than the text has been asked
+            let is_line = chars <= MAX_LABELLED && chars > page.amount(id).chars;
+            is_line.then(|| dated(&text::fold(&page.visible_text(block))))?
+        };
+        let found = dated(&text::fold(dom.text(id))).or_else(whole).or_else(|| behind_label(id))?;
+        if !near::is_elsewhere(page, id) {
+            return Some(found);
+        }
+        if beside && other.is_none() && !is_of_others(page, id) {
+            other = Some(found);
+        }
+        None
+    });
+    found.or(other)
+}
+
+/// A longer text is no bare date, and no label of one (characters).
+pub(super) const MAX_DATE: u32 = 40;
+
+/// Nodes in front of a date in which its label is looked for.
+pub(super) const LABEL_STEPS: u32 = 10;
+
+/// A longer line says more than a date (characters).
+pub(super) const MAX_LABELLED: u32 = 60;
+
+/// The element stands among comments, teasers of other pages or menus; what stands beside the text may speak of it.
+fn is_of_others(page: &Page<'_>, id: u32) -> bool {
+    near::stands_in(
+        page,
+        id,
+        Roles::COMMENTS.and(Roles::RELATED).and(Roles::NAVIGATION).and(Roles::ADVERTISEMENT),
+    )
+}
+
+/// The day that all visible `time` elements of the page name, if it is one.
+pub(super) fn only_time(s: &Sources<'_>, order: Order) -> Option<String> {
+    let (page, dom) = (s.page, &s.page.dom);
+    let is_time = |id: &u32| dom.tag(*id) == Tag::Time && page.is_visible(*id);
+    let times = (page.body..dom.end(page.body)).filter(is_time).take(MAX_TIMES);
+    let mut dates = times.filter_map(|id| Some((id, stamp(s, id, order)?)));
+    let (first, date) = dates.next()?;
+    let is_own = !is_of_others(page, first) && change_line(page, first).is_none();
+    (is_own && dates.all(|(_, other)| day(&other) == day(&date))).then_some(date)
+}
+
+/// A page with more `time` elements is a list of other pages.
+const MAX_TIMES: usize = 20;
+
+/// The date that one of the first paragraphs behind the heading begins with: "5 March 2024. The ferry …".
+pub(super) fn dateline(s: &Sources<'_>, order: Order) -> Option<String> {
+    let (page, dom) = (s.page, &s.page.dom);
+    let behind = dom.end(page.heading?)..dom.end(page.body);
+    let is_text = |id: &u32| dom.tag(*id) == Tag::P && page.amount(*id).chars > 0 && page.is_visible(*id);
+    let mut paragraphs = behind.filter(is_text).take(DATELINES);
+    paragraphs.find_map(|id| {
+        let date = dates::leading(&page.rules.dates, &text::fold(&page.visible_text(id)), order)?;
+        (!near::is_elsewhere(page, id)).then_some(date)
+    })
+}
+
+/// Paragraphs that may begin with the date.
+const DATELINES: usize = 3;
+
+/// The date in a sentence such as "This entry was posted on Monday, March 4th, 2024", which blogs put behind a text.
+pub(super) fn sentence(s: &Sources<'_>, order: Order) -> Option<String> {
+    let (page, dom) = (s.page, &s.page.dom);
+    let rules = &page.rules.dates;
+    let starts = starts(&rules.published_sentences);
+    let first = |id: u32| dom.text(id).trim_start().bytes().next().unwrap_or_default();
+    let may_hold = |id: &u32| {
+        dom.tag(*id) == Tag::Text
+            && starts[usize::from(first(*id))]
+            && (MIN_SENTENCE..=MAX_STAMP).contains(&page.amount(*id).chars)
+            && dom.text(*id).bytes().any(|byte| byte.is_ascii_digit())
+    };
+    (page.body..dom.end(page.body)).filter(may_hold).find_map(|id| {
+        let line = text::fold(dom.text(id));
+        let lower = line.to_lowercase();
+        let begins = rules.published_sentences.iter().any(|start| lower.starts_with(start.as_str()));
+        (begins && page.is_visible(id)).then(|| dates::parse(rules, &line, order))?
+    })
+}
+
+/// A shorter text is no sentence (characters).
+const MIN_SENTENCE: u32 = 24;
+
+/// By first byte: one of the words may begin with it, in any case.
+pub(super) fn starts<'a>(words: impl IntoIterator<Item = &'a String>) -> [bool; 256] {
+    let mut starts = [false; 256];
+    for byte in words.into_iter().filter_map(|word| word.bytes().next()) {
+        starts[usize::from(byte)] = true;
+        starts[usize::from(byte.to_ascii_uppercase())] = true;
+    }
+    // Capitals of other scripts may differ in this byte.
+    starts[0x80..].fill(true);
+    starts
+}
+
+/// The short visible texts that may hold a date: those with three digits, since of a date there are at least day and year.
+pub(super) fn numbered(page: &Page<'_>) -> Vec<u32> {
+    let dom = &page.dom;
+    let may_hold_date = |id: &u32| {
+        dom.tag(*id) == Tag::Text
+            && page.is_visible(*id)
+            && page.amount(*id).chars <= MAX_LABELLED
+            && has_digits(dom.text(*id))
+    };
+    (page.body..dom.end(page.body)).filter(may_hold_date).collect()
+}
+
+/// The date of a `time` element, or of one with `itemprop`: its attribute, else its text.
+pub(super) fn stamp(s: &Sources<'_>, id: u32, order: Order) -> Option<String> {
+    let (page, rules) = (s.page, &s.page.rules.dates);
+    let attribute = |name| page.dom.attr(id, &name);
+    let stamp = attribute(local_name!("datetime")).or_else(|| attribute(local_name!("content")));
+    stamp.and_then(|stamp| dates::parse(rules, stamp, order)).or_else(|| {
+        // An element that was never closed holds the rest of the page.
+        let short = page.amount(id).chars <= MAX_STAMP;
+        short.then(|| dates::parse(rules, &text::fold(&page.visible_text(id)), order)).flatten()
+    })
+}
+
+/// Text of an element for dates that is longer says more than a date (characters).
+const MAX_STAMP: u32 = 200;
+
+/// The date of a thread's first post, or of a comment's.
+pub(super) fn posted(s: &Sources<'_>, thread: bool, order: Order) -> Option<String> {
+    let (page, dom, rules) = (s.page, &s.page.dom, &s.page.rules.dates);
+    let parse = |id: u32| dates::parse(rules, &text::fold(&page.visible_text(id)), order);
+    let stamped = |id: u32| {
+        let stamp = dom
+            .attr(id, &local_name!("datetime"))
+            .or_else(|| dom.attrs(id).find(|(name, _)| &***name == "ts").map(|(_, value)| value));
+        stamp.and_then(|stamp| dates::parse(rules, stamp, order)).or_else(|| parse(id))
+    };
+    // Some programs write the date behind the name: "by Ada » 5 March 2024".
+    let beside_author = || {
+        let author = near::in_posts(s, Part::PostAuthor, thread).next()?;
+        let line = dom.ancestors(author).find(|up| dom.tag(*up).is_block())?;
+        [author, line].into_iter().filter(|id| page.amount(*id).chars <= MAX_AUTHOR_LINE).find_map(parse)
+    };
+    near::in_posts(s, Part::PostDate, thread).next().and_then(stamped).or_else(beside_author)
+}
+
+/// A longer line beside a name says more than when the post was written: since when the author is a member (characters).
+const MAX_AUTHOR_LINE: u32 = 80;
+
+/// The line, in lower case, has one of the words, at the start of a word: "date" is not found in "updated".
+pub(super) fn has_word(words: &[String], line: &str) -> bool {
+    let mut in_word = false;
+    line.char_indices().any(|(at, c)| {
+        let starts = !std::mem::replace(&mut in_word, c.is_alphabetic());
+        starts && words.iter().any(|word| line[at..].starts_with(word.as_str()))
+    })
+}
+
+/// A date that a reader sees.
+pub(super) fn visible(s: &Sources<'_>, order: Order) -> Option<String> {
+    let page = s.page;
+    let dom = &page.dom;
+    let rules = &page.rules.dates;
+    let (mut fallback, mut known) = (None, KnownNames::default());
+    let heading = page.heading.or_else(|| dom.find(page.body..dom.end(page.body), Tag::H2));
+    for id in page.body..dom.end(page.body) {
+        if page.budget.is_over() {
+            break;
+        }
+        let tag = dom.tag(id);
+        if tag == Tag::Text || !page.is_visible(id) {
+            continue;
+        }
+        let itemprop = dom.attr(id, &local_name!("itemprop")).unwrap_or_default();
+        let is_time = tag == Tag::Time || itemprop.eq_ignore_ascii_case("datePublished");
+        let is_named = fallback.is_none() && is_named_as_date(page, id, &mut known);
+        // Last, since it is dear: all that stands above the element is looked at.
+        if !is_time && !is_named || near::is_elsewhere(page, id) {
+            continue;
+        }
+        if change_line(page, id).is_some() {
+            continue;
+        }
+        if is_time {
+            let found = stamp(s, id, order);
+            if found.is_some() {
+                return found;
+            }
+        }
+        if is_named {
+            fallback = dates::parse(rules, &text::fold(&page.visible_text(id)), order);
+            // In front of the heading may stand the day on which the page is read.
+            if fallback.is_some() && heading.is_some_and(|heading| id < heading) {
+                fallback = s.near().iter().find_map(|line| dated_line(s, line, order)).or(fallback);
+            }
+        }
+    }
+    fallback
+}
+
+/// The text may hold a date: of a date there are at least day and year.
+fn has_digits(text: &str) -> bool {
+    text.bytes().filter(u8::is_ascii_digit).take(3).count() == 3
+}
+
+/// A short element whose class or id speaks of a date.
+fn is_named_as_date<'a>(page: &'a Page<'_>, id: u32, known: &mut KnownNames<'a>) -> bool {
+    let mut named = |name: LocalName| {
+        let names = page.dom.attr(id, &name).filter(|names| !names.is_empty());
+        names.is_some_and(|names| known.roles(&page.rules.dates.names, names).has(Roles::META))
+    };
+    (1..=MAX_NAMED).contains(&page.amount(id).chars)
+        && (named(local_name!("class")) || named(local_name!("id")))
+}
+
+/// Longer text of an element that is named as a date says more (characters).
+const MAX_NAMED: u32 = 60;

@@ -1,0 +1,103 @@
+//! Dates of publication in a page's data that what the page shows corrects.
+
+use super::{
+    Order, Sources, bylines, changed, dates, near,
+    published::{DAY, day, in_json, in_meta},
+    shown::{self, LABEL_STEPS, MAX_DATE, MAX_LABELLED, starts},
+};
+use crate::{dom::Tag, text};
+
+/// The date of the meta elements, if JSON-LD names another day and the page shows that of the meta elements.
+///
+/// Days that follow each other may be one day in two zones.
+pub(super) fn shown_of_two(s: &Sources<'_>, order: Order) -> Option<String> {
+    let (json, meta) = (in_json(s, order)?, in_meta(s, order)?);
+    let date = |text: &str| day(text).parse::<jiff::civil::Date>().ok();
+    let apart = date(&json)?.duration_since(date(&meta)?).as_hours().abs();
+    let shown = (apart > HOURS_OF_DAY).then(|| shown::near_heading(s, order))??;
+    (day(&shown) == day(&meta)).then_some(meta)
+}
+
+const HOURS_OF_DAY: i64 = 24;
+
+/// An earlier date that the page shows, if the only date in the data stands in a meta element such as `date`.
+///
+/// Many programs write the last change into these elements.
+pub(super) fn before_meta(s: &Sources<'_>, order: Order) -> Option<String> {
+    let rules = &s.page.rules.dates;
+    let parse = |text: &str| dates::parse(rules, text, order);
+    let named = |name: &'_ String| Some((name.clone(), s.metas.all(name).find_map(parse)?));
+    let (name, stamped) = rules.published.iter().find_map(named)?;
+    if !rules.published_or_modified.contains(&name) || in_json(s, order).is_some() {
+        return None;
+    }
+    let line = |line: &String| {
+        let lower = line.to_lowercase();
+        let is_date = dates::is_date_line(rules, &lower) || dates::is_bare_date(rules, &lower);
+        (is_date || shown::has_word(&rules.published_words, &lower)).then(|| parse(line))?
+    };
+    let shown = shown::visible(s, order).or_else(|| s.near().iter().find_map(line))?;
+    (day(&shown) < day(&stamped)).then_some(shown)
+}
+
+/// An earlier day that the page shows beside its heading, if publication and change have the day on which a program built the page.
+pub(super) fn before_build(s: &Sources<'_>, stamped: &str, order: Order) -> Option<String> {
+    let modified = changed::in_data(s, order)?.1;
+    if day(&modified) != day(stamped) {
+        return None;
+    }
+    // Built in one go, both have one time; an article that was changed later on the day was published on it. A time in UTC
+    // may fall on the day after the one that the page shows.
+    let instant = |date: &str| date.parse::<jiff::Timestamp>().ok();
+    // A change before the publication is none.
+    let is_before = || instant(&modified).zip(instant(stamped)).is_some_and(|(change, built)| change < built);
+    let in_one_go = modified.len().min(stamped.len()) == DAY || modified == stamped || is_before();
+    let shown = shown::near_heading(s, order)?;
+    let day_before = || {
+        let date = |text: &str| day(text).parse::<jiff::civil::Date>().ok();
+        stamped.ends_with('Z') && date(&shown).and_then(|shown| shown.tomorrow().ok()) == date(stamped)
+    };
+    (day(&shown) < day(stamped) && (in_one_go || day_before())).then_some(shown)
+}
+
+/// The earlier day of a line on the publication, if the data gives the day of the last change as that of publication.
+pub(super) fn before_change(s: &Sources<'_>, stamped: &str, order: Order) -> Option<String> {
+    let modified = changed::in_data(s, order)?.1;
+    let is_late = day(stamped) >= day(&modified);
+    is_late.then(|| line_on_publication(s, order))?.filter(|found| day(found) < day(stamped))
+}
+
+/// The date of the first short line that begins with a long word for publication.
+fn line_on_publication(s: &Sources<'_>, order: Order) -> Option<String> {
+    let (page, dom, rules) = (s.page, &s.page.dom, &s.page.rules.dates);
+    let words: Vec<&String> = rules.published_words.iter().filter(|word| word.len() > MIN_WORD).collect();
+    let starts = starts(words.iter().copied());
+    let first = |id: u32| dom.text(id).trim_start().bytes().next().unwrap_or_default();
+    let may_begin = |id: &u32| {
+        dom.tag(*id) == Tag::Text
+            && starts[usize::from(first(*id))]
+            && (MIN_WORD as u32..=MAX_LABELLED).contains(&page.amount(*id).chars)
+            && {
+                let text = dom.text(*id).trim_start();
+                words.iter().any(|word| bylines::behind(text, word).is_some())
+            }
+    };
+    (page.body..dom.end(page.body)).filter(may_begin).filter(|id| page.is_visible(*id)).find_map(|id| {
+        let parse = |text: &str| dates::parse(rules, &text::fold(text), order);
+        let block = || {
+            let block = dom.ancestors(id).find(|up| dom.tag(*up).is_block())?;
+            (page.amount(block).chars <= MAX_LABELLED).then(|| parse(&page.visible_text(block)))?
+        };
+        let next = || {
+            let mut texts =
+                (id + 1..dom.end(page.body).min(id + LABEL_STEPS)).filter(|id| dom.tag(*id) == Tag::Text);
+            let text = texts.find(|id| page.is_visible(*id) && page.amount(*id).chars > 0)?;
+            (page.amount(text).chars <= MAX_DATE).then(|| parse(dom.text(text)))?
+        };
+        let found = parse(dom.text(id)).or_else(block).or_else(next)?;
+        (!near::is_elsewhere(page, id)).then_some(found)
+    })
+}
+
+/// Shorter words stand in front of other dates as well (bytes): "date", "post".
+const MIN_WORD: usize = 8;

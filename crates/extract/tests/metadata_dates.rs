@@ -1,0 +1,169 @@
+//! Dates of publication, and titles that the address decides: one cause a test, on pages of our own.
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail the test that uses them")]
+
+use crawl_extract::{Input, Options, PageExtractor};
+use crawl_model::PageMetadata;
+
+fn metadata(url: &str, head: &str, body: &str) -> PageMetadata {
+    let html = format!("<html lang=en><head>{head}</head><body>{body}</body></html>");
+    let extractor = PageExtractor::new(Options::default()).unwrap();
+    let url = url::Url::parse(url).unwrap();
+    let input = Input { bytes: html.as_bytes(), url: Some(&url), content_type: Some("text/html") };
+    extractor.extract(&input).metadata
+}
+
+/// Date of publication and its place on a page with a heading; `behind` stands behind it.
+fn published(head: &str, behind: &str) -> (String, String) {
+    let body = format!("<h1>Ferry in winter</h1>{behind}<p>{TEXT}</p>");
+    let found = metadata("http://holm.example/notes/ferry.html", head, &body);
+    (found.published.unwrap_or_default(), found.sources.published.unwrap_or_default())
+}
+
+fn pair(date: &str, place: &str) -> (String, String) {
+    (date.to_owned(), place.to_owned())
+}
+
+const TEXT: &str = "The ferry leaves at noon from the old harbour, and the second boat follows an hour later. Those who miss both have to wait for the evening.";
+
+#[test]
+fn the_only_day_of_publication_in_scripts_dates_the_page() {
+    let json = r#"<script type=application/json>{"props":{"publishedAt":"2026-03-05T10:00:00Z","updatedAt":"2026-04-01"}}</script>"#;
+    assert_eq!(published("", json), pair("2026-03-05T10:00:00Z", "script"));
+    let escaped = r#"<script>self.push([1,"{\"published_at\":\"2026-03-05\",\"id\":7}"])</script>"#;
+    assert_eq!(published("", escaped), pair("2026-03-05", "script"));
+    let attribute =
+        "<div data-page='{&quot;article&quot;:{&quot;datePublished&quot;:&quot;2026-03-05&quot;}}'></div>";
+    assert_eq!(published("", attribute), pair("2026-03-05", "script"));
+    // Several days are those of several pages, and other keys say something else.
+    let list = r#"<script>var all = [{"published_at":"2026-03-05"},{"published_at":"2026-03-06"}];</script>"#;
+    assert_eq!(published("", list), pair("", ""));
+    let other = r#"<script>var user = {"registered":"2026-03-05","unpublished_at":"2026-03-05"};</script>"#;
+    assert_eq!(published("", other), pair("", ""));
+}
+
+#[test]
+fn an_instant_has_the_zone_of_the_page_where_the_day_differs() {
+    let stamp = "<meta property=article:published_time content='2026-03-05T22:30:00Z'>";
+    let shown = |line: &str| published(stamp, &format!("<p>{line}</p>")).0;
+    assert_eq!(shown("6 March 2026, 00:30"), "2026-03-06T00:30:00+02:00");
+    assert_eq!(shown("March 5, 2026, 5:30 pm"), "2026-03-05T22:30:00Z", "the same day");
+    assert_eq!(shown("6 March 2026, 00:37"), "2026-03-05T22:30:00Z", "another instant");
+    let other = format!("{stamp}<meta name=date content='Fri, 06 Mar 2026 00:30:00 +0200'>");
+    assert_eq!(published(&other, "").0, "2026-03-06T00:30:00+02:00");
+    let time = "<time datetime='2026-03-05T22:30:00+00:00'>03-06-2026, 07:30 AM</time>";
+    assert_eq!(published(stamp, time).0, "2026-03-06T07:30:00+09:00");
+}
+
+#[test]
+fn a_meta_element_that_may_be_of_the_change_yields_to_an_earlier_date_on_the_page() {
+    let head = "<meta name=date content='2026-03-12'>";
+    assert_eq!(published(head, "<div>5 March 2026 - Ines Calloway</div>"), pair("2026-03-05", "text"));
+    assert_eq!(published(head, "<time>14 March 2026</time>"), pair("2026-03-12", "meta"));
+    let sure = "<meta property=article:published_time content='2026-03-12'>";
+    assert_eq!(published(sure, "<div>5 March 2026</div>"), pair("2026-03-12", "meta"));
+}
+
+#[test]
+fn of_two_days_in_the_data_the_page_shows_one() {
+    let head = |json: &str| {
+        format!(
+            r#"<script type=application/ld+json>{{"@type":"Article","datePublished":"{json}"}}</script><meta property=article:published_time content="2026-03-12T10:00:00Z">"#
+        )
+    };
+    assert_eq!(published(&head("2025-06-01"), "<p>12 March 2026</p>"), pair("2026-03-12T10:00:00Z", "meta"));
+    assert_eq!(published(&head("2025-06-01"), "<p>1 June 2025</p>"), pair("2025-06-01", "json_ld"));
+    // Days that follow each other may be one day in two zones.
+    assert_eq!(published(&head("2026-03-11"), "<p>12 March 2026</p>"), pair("2026-03-11", "json_ld"));
+}
+
+#[test]
+fn a_change_before_the_publication_is_the_day_of_the_build() {
+    let head = "<meta property=article:published_time content='2026-03-12T10:33:13Z'><meta property=article:modified_time content='2026-03-12T10:32:18Z'>";
+    assert_eq!(published(head, "<p>9 March 2026</p>").0, "2026-03-09");
+    let later = head.replace("10:32:18", "11:32:18");
+    assert_eq!(published(&later, "<p>9 March 2026</p>").0, "2026-03-12T10:33:13Z");
+}
+
+#[test]
+fn the_day_on_which_a_person_joined_dates_no_page() {
+    for line in ["Joined: 5 March 2026", "Registriert: 05.03.2026, 05:56", "Member since March 5, 2026"] {
+        assert_eq!(published("", &format!("<p>{line}</p>")).0, "", "{line}");
+    }
+    let post = "<p>Joined: 5 March 2020</p><p>r23 » 9 March 2026, 05:42</p>";
+    assert_eq!(published("", post).0, "2026-03-09");
+}
+
+#[test]
+fn the_day_above_the_page_yields_to_the_line_at_the_heading() {
+    let menu = "<ul>".to_owned() + &"<li><a href=/a>Boats</a></li>".repeat(14) + "</ul>";
+    let body = format!(
+        "<div><span class=date>Fri, 6 Mar 2026</span></div>{menu}<h1>Ferry in winter</h1><p>Holm Press<br>5 March 2026, 22:11</p><p>{TEXT}</p>"
+    );
+    let found = metadata("http://holm.example/notes/ferry.html", "", &body);
+    assert_eq!(found.published.as_deref(), Some("2026-03-05"));
+}
+
+#[test]
+fn further_forms_of_dates() {
+    let footer = "<div class=asset-footer>By Ines Calloway on 5 March 2026, 11:51 | 0 comments</div>";
+    let behind = format!("{}{footer}", format!("<p>{TEXT}</p>").repeat(30));
+    assert_eq!(published("", &behind), pair("2026-03-05", "text"));
+    let prefixed = "<meta property='holm:published_time' content='2026-03-05'>";
+    assert_eq!(published(prefixed, "").0, "2026-03-05");
+    let url = metadata("http://holm.example/notes/29-10-2026", "", "<h1>Ferry in winter</h1>");
+    assert_eq!(url.published.as_deref(), Some("2026-10-29"));
+    let body = format!(
+        "<table><tr><td><b>Ferry in winter</b></td></tr><tr><td>Holm ( 2026-03-05 09:20:26 )</td></tr></table><p>{TEXT}</p>"
+    );
+    assert_eq!(metadata("http://holm.example/a", "", &body).published.as_deref(), Some("2026-03-05"));
+}
+
+#[test]
+fn the_date_in_the_url_of_the_image_is_the_last_resort() {
+    let head = "<meta property=og:image content='http://holm.example/files/2026/03/05/ferry.png'>";
+    assert_eq!(published(head, ""), pair("2026-03-05", "url"));
+    assert_eq!(published(head, "<p>Last updated: 9 March 2026</p>").0, "2026-03-09");
+}
+
+fn title(path: &str, head: &str, heading: &str) -> String {
+    let body = format!("<h1>{heading}</h1><p>{TEXT}</p>");
+    metadata(&format!("http://holm.example{path}"), head, &body).title.unwrap_or_default()
+}
+
+#[test]
+fn the_address_chooses_between_heading_and_data() {
+    let head = "<title>No boats from November | Holm Press</title><meta property=og:title content='No boats from November'>";
+    let heading = "Ferry stops for the winter";
+    assert_eq!(title("/news/ferry-stops-for-the-winter", head, heading), heading);
+    let other = "Boats from November? No boats!";
+    assert_eq!(title("/news/no-boats-from-november-4711.html", head, heading), "No boats from November");
+    assert_eq!(title("/news/4711", head, other), other, "the heading agrees with the data");
+}
+
+#[test]
+fn a_heading_that_shares_few_words_both_ways_is_not_the_title() {
+    let head = "<meta property=og:title content='All boats, harbours and lighthouses of the coast of Holm'>";
+    assert_eq!(title("/a", head, "Holm today"), "All boats, harbours and lighthouses of the coast of Holm");
+    let short = "<meta property=og:title content='Lighthouses of Holm'>";
+    assert_eq!(title("/a", short, "Lighthouses today"), "Lighthouses today");
+}
+
+#[test]
+fn a_kicker_that_the_data_sets_off_is_no_part_of_the_title() {
+    let heading = "<span>Papers on the net</span><span>Harbour accounts were copied</span>";
+    for name in [
+        "Papers on the net – Harbour accounts were copied",
+        "Harbour accounts were copied - Papers on the net",
+    ] {
+        let head = format!("<meta property=og:title content='{name}'>");
+        assert_eq!(title("/a", &head, heading), "Harbour accounts were copied", "{name}");
+    }
+    // What stands behind a longer text is a subtitle.
+    let longer =
+        "<span>What a ferry is and what it is not for the islanders</span> <span>Defining a good boat</span>";
+    let head = "<meta property=og:title content='What a ferry is and what it is not for the islanders - Defining a good boat'>";
+    assert_eq!(
+        title("/a", head, longer),
+        "What a ferry is and what it is not for the islanders Defining a good boat"
+    );
+}
