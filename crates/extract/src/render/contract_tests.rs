@@ -14,7 +14,7 @@ use crate::{
 };
 use proptest::{prelude::*, test_runner::RngSeed};
 use std::sync::LazyLock;
-use tree::{Leaf, blocks, calm, hostile_spans, page_of, rendered, tidy};
+use tree::{Block, Leaf, Span, blocks, calm, hostile_spans, page_of, rendered, tidy};
 use url::Url;
 
 static RULES: LazyLock<Rules> = LazyLock::new(|| Rules::embedded().unwrap());
@@ -96,6 +96,20 @@ fn blocks_have_the_forms_of_the_contract() {
         ),
         ("<table><thead><tr><th>foo<th>bar</table>", "| foo | bar |\n| --- | --- |"),
         ("<pre class='brush: python; toolbar: false'>x = 1\n</pre>", "```python\nx = 1\n```"),
+        (
+            "<div class='admonition note'><p>Note<p>Mind the <b>gap</b>.</div><p>x",
+            "> [!note]\n> Note\n>\n> Mind the **gap**.\n\nx",
+        ),
+        (
+            "<div class='alert alert-info'><ol start=3><li>a</ol></div><div class='alert wide'>b</div>",
+            "> [!info]\n>\n> 3. a\n\nb",
+        ),
+        (
+            "<div class='callout tip'><div class='markdown-alert markdown-alert-warning'><p>a</div></div>",
+            "> [!tip]\n> > [!warning]\n> > a",
+        ),
+        ("<h2 id=a><a href=#a>Head</a></h2><h2>In <a href=#a>it</a></h2>", "## Head\n\n## In [it](#a)"),
+        ("<p><b>H</b><span>2</span>O <b>A</b><span>4</span>", "**H**2O **A**4"),
         ("<pre><code class='hljs rust'>```\n</code></pre>", "````rust\n```\n````"),
         ("<table><tr><td><pre>1\n2</pre><td><pre>a;\nb;</pre></table>", "```\na;\nb;\n```"),
     ] {
@@ -113,8 +127,16 @@ fn parts_of_a_line_have_the_forms_of_the_contract() {
         ("前面<b>「引用」</b>后", "前面「**引用**」后"),
         ("<b>Cable:</b>1.2", "**Cable**:1.2"),
         ("foo<em><strong>bar</strong></em>baz", "foo***bar***baz"),
-        ("bar<b><i>bazinga</i></b>bar <b><i>a</i></b>", "bar***bazinga***bar **_a_**"),
+        ("bar<b><i>bazinga</i></b>bar <b><i>a</i></b>", "bar***bazinga***bar ***a***"),
         ("<em>foo <em>bar</em> baz</em>", "*foo _bar_ baz*"),
+        (
+            "<i><b>all</b></i>, <i><b>part</b> of</i>, <b><i>a</i> b</b>",
+            "***all***, _**part** of_, **_a_ b**",
+        ),
+        (
+            "<span style='font-weight:bold'>a</span> <span style='font-weight:600;font-style:italic'>b</span> <b style='font-weight:normal'>c</b>",
+            "**a** ***b*** c",
+        ),
         ("<h2><b>all</b></h2><h2>a <b>part</b></h2>", "## all\n\n## a **part**"),
         ("<code>a</code><code>b`c</code>", "``ab`c``"),
         ("<code>Vec&lt;<a href=/t>T</a>></code>", "`Vec<`[`T`](https://quay.test/t)`>`"),
@@ -149,6 +171,10 @@ fn footnotes_formulas_and_media_have_the_forms_of_the_contract() {
         (
             "<p>One.<sup>1</sup><p>Two.<sup>2</sup><hr><p><sup>1</sup> a<p><sup>2</sup> b",
             "One.[^1]\n\nTwo.[^2]\n\n---\n\n[^1]: a\n\n[^2]: b",
+        ),
+        (
+            "<p id=p>One<sup id=cite_ref-x-0><a href=#cite_note-x>[1]</a></sup> two<sup id=cite_ref-x-1><a href=#cite_note-x>[1]</a></sup>.<ol><li id=cite_note-x><span>^ <a href=#cite_ref-x-0><sup>a</sup></a> <a href=#cite_ref-x-1><sup>b</sup></a></span> Smith.</ol>",
+            "One[^1] two[^1].\n\n[^1]: Smith.",
         ),
         ("<p>Page <a href=#two>2</a><h2 id=two>2 Second</h2>", "Page [2](#two)\n\n## 2 Second"),
         (
@@ -185,4 +211,43 @@ fn an_address_is_spelled_once() {
         "[one](https://quay.test/a) [two](https://quay.test/a#x) [three](#y) [four](https://quay.test/dir/page) [five](https://quay.test/cart)"
     );
     assert_eq!(markdown_of(html, LinkStyle::Strip, false), "one two three four five");
+}
+
+#[test]
+fn an_address_that_says_no_more_than_its_text_is_not_spelled() {
+    for (html, once) in [
+        ("<a href=/wiki/Red_list>Red list</a>", "Red list"),
+        ("<a href=/api/struct.Vec.html><code>Vec</code></a>", "`Vec`"),
+        ("<a href=/tags/a1/>iron</a> <a rel=author href=/p/9>Jane</a>", "iron Jane"),
+        ("<a href=/red-list>the list</a>", "[the list](https://quay.test/red-list)"),
+        ("<a href=https://pier.test/Red_list>Red list</a>", "[Red list](https://pier.test/Red_list)"),
+        ("<a href=/x?name=Red+list>Red list</a>", "[Red list](https://quay.test/x?name=Red+list)"),
+        ("<a href=/%E7%94%B3%20x>list</a>", "[list](https://quay.test/申%20x)"),
+    ] {
+        assert_eq!(markdown_of(html, LinkStyle::Once, false), once);
+        let keep = markdown_of(html, LinkStyle::Keep, false);
+        assert!(keep.contains("](https://"), "{keep}");
+        assert!(!keep.contains('申'), "{keep}");
+    }
+}
+
+#[test]
+fn italics_beside_bold_text_keep_its_characters() {
+    let text = |text: &str| Span::Text(text.to_owned());
+    let em = |inner: Span| Span::Mark("em", vec![inner]);
+    let strong = |inner: Span| Span::Mark("strong", vec![inner]);
+    let link = Span::Link(vec![text("x")]);
+    for cell in [
+        vec![em(text("1")), strong(em(text("1"))), strong(text("_"))],
+        vec![em(link), strong(text("y"))],
+        vec![strong(text("a")), em(strong(text("b")))],
+        vec![em(strong(text("a"))), text("b"), strong(em(text("*")))],
+    ] {
+        let rows = vec![vec![vec![text("a")], vec![text("b")]], vec![cell.clone(), vec![text("c")]]];
+        for block in [Block::Table(rows), Block::Paragraph(cell)] {
+            let (html, want) = page_of(&[block]);
+            let markdown = markdown_of(&html, LinkStyle::Keep, false);
+            assert_eq!(text_of(&rendered(&markdown)), text_of(&want), "{html}\n{markdown}");
+        }
+    }
 }

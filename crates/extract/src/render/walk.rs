@@ -1,6 +1,7 @@
 //! One walk over the chosen nodes, without recursion.
 
 mod blocks;
+mod callouts;
 mod cells;
 mod code;
 mod links;
@@ -9,7 +10,9 @@ mod mathml;
 mod maths;
 mod media;
 mod notes;
+mod once;
 mod sidenotes;
+mod styled;
 
 use super::{
     Gap, Kind, Piece, RULE, Style,
@@ -37,6 +40,8 @@ struct Prefix {
     first: String,
     rest: String,
     used: bool,
+    /// The kind of a callout whose first line is not written yet.
+    callout: Option<String>,
 }
 
 struct Walk<'a> {
@@ -219,6 +224,8 @@ impl Walk<'_> {
             Tag::Td | Tag::Th if self.table.is_some() => self.inline.newline(false),
             _ if self.table.is_some() && tag.is_block() => self.inline.space(),
             _ if tag.is_block() => self.enter_block(id, tag),
+            Tag::Span | Tag::Font => self.open_styled(id),
+            Tag::B | Tag::Strong if self.is_light(id) => {}
             _ => {
                 if let Some(mark) = mark(tag) {
                     self.inline.open(id, Some(mark));
@@ -233,6 +240,9 @@ impl Walk<'_> {
             let first = format!("[^{label}]: ");
             self.want(Gap::Blank);
             self.prefix(id, &first, "    ");
+            return;
+        }
+        if self.enter_callout(id, tag) {
             return;
         }
         match tag {
@@ -299,6 +309,7 @@ impl Walk<'_> {
                 first: first.to_owned(),
                 rest: rest.to_owned(),
                 used: false,
+                callout: None,
             });
         }
     }
@@ -314,6 +325,11 @@ impl Walk<'_> {
             Tag::Rt if !self.inline.text.is_empty() => self.inline.text.push(')'),
             Tag::Td | Tag::Th | Tag::Tr | Tag::Table | Tag::Caption if self.table.is_some() => {
                 self.leave_cell(id, tag);
+            }
+            Tag::Span | Tag::Font => {
+                // A style may set two marks.
+                self.leave_mark(id);
+                self.leave_mark(id);
             }
             _ if mark(tag).is_some() => self.leave_mark(id),
             _ if self.table.is_some() => {}

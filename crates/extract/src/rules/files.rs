@@ -439,6 +439,15 @@ pub(crate) struct Markdown {
     pub(crate) avatars: Vec<String>,
     pub(crate) image_sources: Vec<String>,
     pub(crate) image_candidates: Vec<String>,
+    /// Absent from directories of rules of earlier versions.
+    #[serde(default)]
+    pub(crate) archives: Vec<String>,
+    #[serde(default)]
+    pub(crate) index_files: Vec<String>,
+    #[serde(default)]
+    pub(crate) callouts: Vec<String>,
+    #[serde(default)]
+    pub(crate) callout_kinds: Vec<String>,
 }
 
 /// A player of media in a frame.

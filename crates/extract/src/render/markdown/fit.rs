@@ -160,16 +160,25 @@ pub(super) fn fit(text: &str, parts: &mut Vec<Part<'_>>, all: &Range<usize>) -> 
     changed || parts.len() < before
 }
 
-/// Leaves out italics that touch bold text and hold some, or touch it at punctuation: the stars of both would be one run,
-/// which is read otherwise.
+/// Leaves out italics that touch bold text and hold some, or touch it at punctuation or at another mark: the stars of both
+/// would be one run, which is read otherwise.
 fn part_runs(text: &str, parts: &mut Vec<Part<'_>>) {
     let bold: Vec<Range<usize>> =
         parts.iter().filter(|part| *part.mark == Mark::Strong).map(|part| part.range.clone()).collect();
+    if bold.is_empty() {
+        return;
+    }
     let starts: FxHashSet<usize> = bold.iter().map(|range| range.start).collect();
     let ends: FxHashSet<usize> = bold.iter().map(|range| range.end).collect();
+    let mut borders: FxHashMap<usize, u32> = FxHashMap::default();
+    for part in parts.iter() {
+        *borders.entry(part.range.start).or_default() += 1;
+        *borders.entry(part.range.end).or_default() += 1;
+    }
     let is_plain = |at: usize| {
         let sides = [text[..at].chars().next_back(), text[at..].chars().next()];
-        sides.into_iter().all(|side| side.is_some_and(char::is_alphanumeric))
+        // One mark ends there, and one begins.
+        borders.get(&at) == Some(&2) && sides.into_iter().all(|side| side.is_some_and(char::is_alphanumeric))
     };
     parts.retain(|part| {
         let Range { start, end } = part.range;

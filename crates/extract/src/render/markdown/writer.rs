@@ -74,12 +74,41 @@ pub(super) fn emit(tokens: &[Token<'_>], place: Place) -> String {
     for (at, token) in tokens.iter().enumerate() {
         let next = tokens.get(at + 1).copied();
         match *token {
+            Token::Open(Mark::Em) if is_bold_throughout(tokens, at) => {
+                out.em.push('*');
+                out.out.push('*');
+                out.behind_note = false;
+            }
             Token::Open(mark) => out.open(mark, &tokens[at + 1..]),
             Token::Close(mark) => out.close(mark),
             Token::Text(text) => out.text(text, next),
         }
     }
     out.out
+}
+
+/// Returns true if italics open that are bold from their first character to their last, with no mark of emphasis inside and
+/// none right beside them. Three stars on each side are read as both marks.
+fn is_bold_throughout(tokens: &[Token<'_>], em: usize) -> bool {
+    let is_mark = |at: Option<usize>| {
+        let token = at.and_then(|at| tokens.get(at));
+        matches!(token, Some(Token::Open(mark) | Token::Close(mark)) if is_emphasis(mark))
+    };
+    let holds = matches!(tokens.get(em + 1), Some(Token::Open(Mark::Strong)));
+    let (first, inner) = if holds {
+        (em, em + 2)
+    } else if em.checked_sub(1).is_some_and(|at| matches!(tokens[at], Token::Open(Mark::Strong))) {
+        (em - 1, em + 1)
+    } else {
+        return false;
+    };
+    let Some(end) = (inner..tokens.len()).find(|at| is_mark(Some(*at))) else { return false };
+    let closes = match (tokens[end], tokens.get(end + 1)) {
+        (Token::Close(Mark::Strong), Some(Token::Close(Mark::Em))) => holds,
+        (Token::Close(Mark::Em), Some(Token::Close(Mark::Strong))) => !holds,
+        _ => false,
+    };
+    closes && !is_mark(first.checked_sub(1)) && !is_mark(Some(end + 2))
 }
 
 /// Reads what the escapes of a paragraph depend on.

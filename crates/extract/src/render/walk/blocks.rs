@@ -89,7 +89,8 @@ impl Walk<'_> {
             self.gap = Gap::Blank;
         }
         // Most blocks stand in no list and no quote; a copy of a large one would be felt.
-        let text = if self.prefixes.is_empty() { text } else { self.with_marks(&text) };
+        let text =
+            if self.prefixes.is_empty() { text } else { self.callout_lines(kind) + &self.with_marks(&text) };
         let inline = self.inline.take();
         let gap = std::mem::replace(&mut self.gap, Gap::Line);
         self.pieces.push(Piece {

@@ -2,9 +2,9 @@
 
 use super::{
     super::{Style, inline::Mark},
-    MAX_MARKED, Walk,
+    MAX_MARKED, Walk, once,
 };
-use crate::{dom::Tag, options::LinkStyle, page::Page, text};
+use crate::{options::LinkStyle, page::Page};
 use html5ever::local_name;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Deserialize;
@@ -14,7 +14,7 @@ use url::Url;
 /// The links of a text that have been written.
 pub(super) struct Links {
     style: LinkStyle,
-    /// The page's own address, as [`place`] gives it.
+    /// The page's own address, as [`once::place`] gives it.
     own: Option<String>,
     /// Addresses that `[text][n]` refers to.
     list: Vec<String>,
@@ -23,17 +23,17 @@ pub(super) struct Links {
     /// Addresses that were spelled.
     spelled: FxHashSet<String>,
     /// Texts of links to several places: labels of controls.
-    labels: FxHashSet<String>,
+    pub(super) labels: FxHashSet<String>,
 }
 
 impl Links {
     pub(super) fn of(page: &Page<'_>, style: Style) -> Self {
-        let own = page.url.map(|url| place(url.as_str()).to_owned());
+        let own = page.url.map(|url| once::place(url.as_str()).to_owned());
         let style = if style.markdown { style.links } else { LinkStyle::Strip };
         Self {
             style,
             own,
-            labels: if style == LinkStyle::Once { labels(page) } else { FxHashSet::default() },
+            labels: if style == LinkStyle::Once { once::labels(page) } else { FxHashSet::default() },
             list: Vec::new(),
             numbers: FxHashMap::default(),
             spelled: FxHashSet::default(),
@@ -58,45 +58,18 @@ impl Links {
             LinkStyle::Strip => None,
             LinkStyle::Reference => Some(format!("][{}]", self.number(url))),
             LinkStyle::Keep => Some(format!("]({})", destination(&url))),
-            LinkStyle::Once if self.own.as_deref() == Some(place(&url)) || self.spelled.contains(&url) => {
+            LinkStyle::Once
+                if self.own.as_deref() == Some(once::place(&url)) || self.spelled.contains(&url) =>
+            {
                 None
             }
             LinkStyle::Once => {
-                let after = format!("]({})", destination(&url));
+                let after = format!("]({})", destination(&once::readable(&url)));
                 self.spelled.insert(url);
                 Some(after)
             }
         }
     }
-}
-
-/// Texts that lead to several places: "Read more" names none of them.
-fn labels(page: &Page<'_>) -> FxHashSet<String> {
-    let dom = &page.dom;
-    let mut places: FxHashMap<String, FxHashSet<&str>> = FxHashMap::default();
-    for id in (page.body..dom.end(page.body)).filter(|id| dom.tag(*id) == Tag::A) {
-        if !(1..=MAX_LABEL).contains(&page.amount(id).chars) || dom.end(id) - id > MAX_LABEL_NODES {
-            continue;
-        }
-        let Some(href) = dom.attr(id, &local_name!("href")) else { continue };
-        let hrefs = places.entry(text::fold(&dom.raw_text(id))).or_default();
-        if hrefs.len() < LABEL_PLACES {
-            hrefs.insert(href.split('#').next().unwrap_or(href));
-        }
-    }
-    let several = places.into_iter().filter(|(_, hrefs)| hrefs.len() >= LABEL_PLACES);
-    several.map(|(label, _)| label).collect()
-}
-
-/// The part of an address that names a page: without scheme, fragment, the name of an index and the last slash. A page
-/// that answers at its folder and at the index of it links to itself by both.
-fn place(url: &str) -> &str {
-    let url = url.split('#').next().unwrap_or(url);
-    let url = url.split_once("://").map_or(url, |(_, rest)| rest);
-    let (folder, file) = url.rsplit_once('/').unwrap_or((url, ""));
-    let is_index =
-        file.strip_prefix("index.").is_some_and(|kind| kind.bytes().all(|b| b.is_ascii_alphanumeric()));
-    if file.is_empty() || is_index { folder } else { url }
 }
 
 /// An address as CommonMark takes it: in angle brackets where its own brackets would end it.
@@ -131,8 +104,15 @@ impl Walk<'_> {
         }
         let keep = self.links.style == LinkStyle::Keep;
         if href.starts_with('#') {
-            let named =
-                keep && href.len() > 1 && href.len() <= MAX_FRAGMENT && !href.contains(char::is_whitespace);
+            // A heading that is the link to itself.
+            let whole = self
+                .heading
+                .is_some_and(|heading| self.page.amount(heading).chars == self.page.amount(id).chars);
+            let named = keep
+                && !whole
+                && href.len() > 1
+                && href.len() <= MAX_FRAGMENT
+                && !href.contains(char::is_whitespace);
             return named
                 .then(|| Mark::Link { after: format!("]({})", destination(href)), url: href.to_owned() });
         }
@@ -143,7 +123,7 @@ impl Walk<'_> {
                 .then(|| Mark::Link { after: format!("]({})", destination(&url)), url });
         }
         let mut url = without_tracking(self.page.resolve(href)?);
-        if self.links.style == LinkStyle::Once && self.is_control(id, &url) {
+        if self.links.style == LinkStyle::Once && self.is_unspelled(id, &url) {
             return None;
         }
         if let Some((_, fragment)) = href.split_once('#').filter(|_| keep)
@@ -155,27 +135,6 @@ impl Walk<'_> {
         }
         let after = self.links.after(url.clone())?;
         Some(Mark::Link { after, url })
-    }
-
-    /// A link whose text leads to several places is a control; so is one into the own site that the site itself vouches not
-    /// for: it fills a basket, sorts, or answers.
-    fn is_control(&self, id: u32, url: &str) -> bool {
-        let dom = &self.page.dom;
-        if !self.links.labels.is_empty()
-            && self.page.amount(id).chars <= MAX_LABEL
-            && self.links.labels.contains(&text::fold(&dom.raw_text(id)))
-        {
-            return true;
-        }
-        let button = dom.attr(id, &local_name!("role")).is_some_and(|role| role == "button");
-        let nofollow = dom.attr(id, &local_name!("rel")).is_some_and(|rel| {
-            rel.split_ascii_whitespace().any(|word| word.eq_ignore_ascii_case("nofollow"))
-        });
-        let own = || {
-            let page = self.page.url?;
-            url.strip_prefix(&page[..url::Position::BeforePath])
-        };
-        (nofollow || button) && own().is_some()
     }
 
     pub(super) fn leave_link(&mut self, id: u32) {
@@ -243,15 +202,6 @@ fn without_tracking(url: String) -> String {
     if left.is_empty() { path.to_owned() } else { format!("{path}?{}", left.join("&")) }
 }
 
-/// A text that leads to so many places names none of them.
-const LABEL_PLACES: usize = 3;
-
-/// A longer text is no label (characters).
-const MAX_LABEL: u32 = 40;
-
-/// An element of more nodes is no label.
-const MAX_LABEL_NODES: u32 = 20;
-
 /// A longer fragment is no name of a place (bytes).
 const MAX_FRAGMENT: usize = 200;
 
@@ -271,23 +221,6 @@ mod tests {
         ] {
             assert_eq!(without_tracking(url.to_owned()), want);
         }
-    }
-
-    #[test]
-    fn a_page_is_named_by_its_folder_or_its_index() {
-        for url in
-            ["http://a.test/x/", "https://a.test/x/index.html", "https://a.test/x", "https://a.test/x/#y"]
-        {
-            assert_eq!(place(url), "a.test/x", "{url}");
-        }
-        for url in [
-            "https://a.test/x/indexes.html",
-            "https://a.test/x/?page=2",
-            "https://a.test/x/index.html?page=2",
-        ] {
-            assert_ne!(place(url), "a.test/x", "{url}");
-        }
-        assert_eq!(place("https://a.test/"), place("https://a.test/index.php"));
     }
 
     #[test]

@@ -91,8 +91,14 @@ impl Notes {
         for one in found {
             // A note's own number that leads back is no reference.
             let own_number = page.dom.ancestors(one.reference).any(|up| up == one.body);
+            // So is the way back of a note with several references, where the paragraph of one of them looks like a note.
+            let inside = page.dom.ancestors(one.reference).find_map(|up| back.get(&up));
+            let way_back = inside.is_some_and(|references| {
+                references.iter().any(|reference| (one.body..page.dom.end(one.body)).contains(reference))
+            });
             if self.skipped.contains(&one.reference)
                 || own_number
+                || way_back
                 || one.reference != one.body && bodies.contains(&one.reference)
             {
                 continue;

@@ -1,0 +1,292 @@
+//! Addresses that the style `once` leaves out, and how it spells the others.
+
+use super::Walk;
+use crate::{dom::Tag, page::Page, rules::MarkdownRules, text};
+use html5ever::local_name;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::borrow::Cow;
+use url::Position;
+
+/// A text with this many targets names none of them.
+const LABEL_PLACES: usize = 3;
+/// Longest text of a control, in characters.
+const MAX_LABEL: u32 = 40;
+/// Most nodes of a control.
+const MAX_LABEL_NODES: u32 = 20;
+/// Longest text that is compared with its address, in characters.
+const MAX_NAME: u32 = 200;
+/// Most nodes of a link whose text is compared with its address.
+const MAX_NAME_NODES: u32 = 40;
+/// Longest extension of a file name, in bytes.
+const MAX_EXTENSION: usize = 5;
+
+/// Texts with several targets: "Read more" names none of them.
+pub(super) fn labels(page: &Page<'_>) -> FxHashSet<String> {
+    let dom = &page.dom;
+    let mut places: FxHashMap<String, FxHashSet<&str>> = FxHashMap::default();
+    for id in (page.body..dom.end(page.body)).filter(|id| dom.tag(*id) == Tag::A) {
+        if !(1..=MAX_LABEL).contains(&page.amount(id).chars) || dom.end(id) - id > MAX_LABEL_NODES {
+            continue;
+        }
+        let Some(href) = dom.attr(id, &local_name!("href")) else { continue };
+        let hrefs = places.entry(text::fold(&dom.raw_text(id))).or_default();
+        if hrefs.len() < LABEL_PLACES {
+            hrefs.insert(href.split('#').next().unwrap_or(href));
+        }
+    }
+    let several = places.into_iter().filter(|(_, hrefs)| hrefs.len() >= LABEL_PLACES);
+    several.map(|(label, _)| label).collect()
+}
+
+impl Walk<'_> {
+    /// Returns true if the address of a link says nothing to a reader of the text: that of a control, of an archive of the
+    /// own site, or of a page of the own site with the name that the link's text is.
+    pub(super) fn is_unspelled(&self, id: u32, url: &str) -> bool {
+        if self.is_label(id) {
+            return true;
+        }
+        let Some(path) = self.page.url.and_then(|page| url.strip_prefix(&page[..Position::BeforePath]))
+        else {
+            return false;
+        };
+        let rules = &self.page.rules.extraction.markdown;
+        self.is_unvouched(id) || self.is_filed(id) || is_archive(path, rules) || self.is_named(id, path)
+    }
+
+    /// Returns true if the text of a link leads to several places.
+    fn is_label(&self, id: u32) -> bool {
+        !self.links.labels.is_empty()
+            && self.page.amount(id).chars <= MAX_LABEL
+            && self.links.labels.contains(&text::fold(&self.page.dom.raw_text(id)))
+    }
+
+    /// Returns true if the site does not vouch for its own link: it fills a basket, sorts, or answers.
+    fn is_unvouched(&self, id: u32) -> bool {
+        let button = self
+            .page
+            .dom
+            .attr(id, &local_name!("role"))
+            .is_some_and(|role| role.eq_ignore_ascii_case("button"));
+        button || self.has_rel(id, &["nofollow"])
+    }
+
+    /// Returns true if a link says that it leads to the archive of a tag or of an author.
+    fn is_filed(&self, id: u32) -> bool {
+        self.has_rel(id, &["tag", "author", "category"])
+    }
+
+    fn has_rel(&self, id: u32, names: &[&str]) -> bool {
+        self.page.dom.attr(id, &local_name!("rel")).is_some_and(|rel| {
+            rel.split_ascii_whitespace().any(|word| names.iter().any(|name| word.eq_ignore_ascii_case(name)))
+        })
+    }
+
+    /// Returns true if the text of a link is the name of the page that the path ends with.
+    fn is_named(&self, id: u32, path: &str) -> bool {
+        let dom = &self.page.dom;
+        (1..=MAX_NAME).contains(&self.page.amount(id).chars)
+            && dom.end(id) - id <= MAX_NAME_NODES
+            && ends_with_name(path, &dom.raw_text(id), &self.page.rules.extraction.markdown.index_files)
+    }
+}
+
+/// Returns true if a path leads to the archive of a tag, category or author, or to the profile of a user: the last folder,
+/// or the file in front of the query, has such a name.
+fn is_archive(path: &str, rules: &MarkdownRules) -> bool {
+    let (path, query) = path.split_once('?').map_or((path, false), |(path, _)| (path, true));
+    let mut parts = path.rsplit('/').filter(|part| !part.is_empty());
+    let last = parts.next().unwrap_or_default();
+    let last = if is_index(last, &rules.index_files) { parts.next().unwrap_or_default() } else { last };
+    // A copy of a site holds the query in the file name.
+    let (file, encoded) = last.split_once("%3F").map_or((last, false), |(file, _)| (file, true));
+    let file = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
+    let is_known = |name: &str| rules.archives.iter().any(|archive| archive.eq_ignore_ascii_case(name));
+    (query || encoded) && is_known(file) || parts.next().is_some_and(is_known)
+}
+
+/// Returns true if a file is the index of its folder.
+fn is_index(file: &str, index_files: &[String]) -> bool {
+    let stem = file.split('.').next().unwrap_or_default();
+    stem.len() < file.len() && index_files.iter().any(|name| name.eq_ignore_ascii_case(stem))
+}
+
+/// Returns true if a path without a query ends with a name: the same letters and digits, whatever stands between them, up to
+/// the start of a part. An index file, and the extension of a file, may follow.
+fn ends_with_name(path: &str, name: &str, index_files: &[String]) -> bool {
+    if path.contains('?') {
+        return false;
+    }
+    let path = path.trim_end_matches('/');
+    let path = match path.rsplit_once('/') {
+        Some((folder, file)) if is_index(file, index_files) => folder.trim_end_matches('/'),
+        _ => path,
+    };
+    let path = decoded(path);
+    let without_extension = path.rsplit_once('.').filter(|(_, extension)| {
+        (1..=MAX_EXTENSION).contains(&extension.len()) && extension.bytes().all(|b| b.is_ascii_alphanumeric())
+    });
+    ends_with_letters(&path, name) || without_extension.is_some_and(|(path, _)| ends_with_letters(path, name))
+}
+
+/// Returns true if the letters and digits of a name are the last ones of a path, from the start of a part on.
+fn ends_with_letters(path: &str, name: &str) -> bool {
+    let mut before = path.chars().rev();
+    let mut some = false;
+    for c in name.chars().rev().filter(|c| c.is_alphanumeric()) {
+        some = true;
+        let other = before.by_ref().find(|c| c.is_alphanumeric());
+        if !other.is_some_and(|other| other == c || other.to_lowercase().eq(c.to_lowercase())) {
+            return false;
+        }
+    }
+    some && before.next().is_none_or(|c| matches!(c, '/' | '.'))
+}
+
+/// A path with the characters that its percent signs stand for, where these are UTF-8.
+fn decoded(path: &str) -> Cow<'_, str> {
+    percent_encoding::percent_decode_str(path).decode_utf8().unwrap_or(Cow::Borrowed(path))
+}
+
+/// An address with letters in place of percent signs, where these stand for letters beyond ASCII. Whoever reads it as an
+/// address encodes them again.
+pub(super) fn readable(url: &str) -> Cow<'_, str> {
+    let Some(mut at) = url.find('%') else { return Cow::Borrowed(url) };
+    let mut out = String::with_capacity(url.len());
+    out.push_str(&url[..at]);
+    while at < url.len() {
+        let rest = &url[at..];
+        let run = encoded_run(rest);
+        if run == 0 {
+            let next = rest[1..].find('%').map_or(rest.len(), |next| next + 1);
+            out.push_str(&rest[..next]);
+            at += next;
+            continue;
+        }
+        push_letters(&mut out, &rest[..run]);
+        at += run;
+    }
+    Cow::Owned(out)
+}
+
+/// Bytes of the percent signs with two digits each that a text begins with.
+fn encoded_run(text: &str) -> usize {
+    let is_encoded =
+        |three: &&[u8]| matches!(three, [b'%', a, b] if a.is_ascii_hexdigit() && b.is_ascii_hexdigit());
+    3 * text.as_bytes().chunks(3).take_while(is_encoded).count()
+}
+
+/// Adds a run of encoded bytes: letters beyond ASCII decoded, all else as it is.
+fn push_letters(out: &mut String, run: &str) {
+    let bytes: Vec<u8> = percent_encoding::percent_decode_str(run).collect();
+    let mut at = 0;
+    for chunk in bytes.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            if !c.is_ascii() && c.is_alphanumeric() {
+                out.push(c);
+            } else {
+                out.push_str(&run[3 * at..3 * (at + c.len_utf8())]);
+            }
+            at += c.len_utf8();
+        }
+        out.push_str(&run[3 * at..3 * (at + chunk.invalid().len())]);
+        at += chunk.invalid().len();
+    }
+}
+
+/// The part of an address that names a page: without scheme, fragment, the name of an index and the last slash. A page
+/// that answers at its folder and at the index of it links to itself by both.
+pub(super) fn place(url: &str) -> &str {
+    let url = url.split('#').next().unwrap_or(url);
+    let url = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let (folder, file) = url.rsplit_once('/').unwrap_or((url, ""));
+    let is_index =
+        file.strip_prefix("index.").is_some_and(|kind| kind.bytes().all(|b| b.is_ascii_alphanumeric()));
+    if file.is_empty() || is_index { folder } else { url }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use url::Url;
+
+    fn index_files() -> Vec<String> {
+        vec!["index".to_owned(), "package-summary".to_owned()]
+    }
+
+    #[test]
+    fn a_path_that_ends_with_the_name_is_known() {
+        for (path, name) in [
+            ("/wiki/Red_list_(species)", "Red list (species)"),
+            ("/docs/struct.HashMap.html", "HashMap"),
+            ("/api/a/b/Outer.Inner.html", "Outer.Inner"),
+            ("/api/org/example/tools/package-summary.html", "org.example.tools"),
+            ("/news/a-new-bridge/", "A new bridge!"),
+            ("/news/a-new-bridge/index.html", "A new bridge"),
+            ("/tag/%E7%94%B3%E8%AF%B7", "申请"),
+            ("/page/2/", "2"),
+            ("/releases/v1.2", "v1.2"),
+        ] {
+            assert!(ends_with_name(path, name, &index_files()), "{path} {name}");
+        }
+        for (path, name) in [
+            ("/news/an-old-bridge", "bridge"),
+            ("/news/bridge", "A new bridge"),
+            ("/show?name=bridge", "bridge"),
+            ("/123.html", "A new bridge"),
+            ("/", "Home"),
+            ("/x", "→"),
+        ] {
+            assert!(!ends_with_name(path, name, &index_files()), "{path} {name}");
+        }
+    }
+
+    #[test]
+    fn an_archive_is_known_by_the_last_folder_of_its_path() {
+        let rules = crate::rules::Rules::embedded().unwrap();
+        let rules = &rules.extraction.markdown;
+        for path in [
+            "/tags/iron/",
+            "/blog/category/bridges/index.html",
+            "/author/jane",
+            "/forum/member.php?action=profile&uid=9",
+            "/forum/member.php%3Faction=profile&uid=9.html",
+        ] {
+            assert!(is_archive(path, rules), "{path}");
+        }
+        for path in ["/tags/", "/docs/tags.html", "/category/bridges/iron-bridge", "/member.html", "/"] {
+            assert!(!is_archive(path, rules), "{path}");
+        }
+    }
+
+    #[test]
+    fn letters_beyond_ascii_are_spelled() {
+        for (url, want) in [
+            ("https://a.test/x", "https://a.test/x"),
+            ("https://a.test/%E7%94%B3x%2F%e8%af%b7?q=%20%C3%A9", "https://a.test/申x%2F请?q=%20é"),
+            ("https://a.test/%E7%94/%zz%", "https://a.test/%E7%94/%zz%"),
+            // A mark that turns the direction of writing, and a space.
+            ("https://a.test/%E2%80%AEx%E3%80%80", "https://a.test/%E2%80%AEx%E3%80%80"),
+        ] {
+            assert_eq!(readable(url), want);
+            let parsed = |url: &str| Url::parse(url).map(String::from).unwrap().to_lowercase();
+            assert_eq!(parsed(&readable(url)), parsed(url), "{url}");
+        }
+    }
+
+    #[test]
+    fn a_page_is_named_by_its_folder_or_its_index() {
+        for url in
+            ["http://a.test/x/", "https://a.test/x/index.html", "https://a.test/x", "https://a.test/x/#y"]
+        {
+            assert_eq!(place(url), "a.test/x", "{url}");
+        }
+        for url in [
+            "https://a.test/x/indexes.html",
+            "https://a.test/x/?page=2",
+            "https://a.test/x/index.html?page=2",
+        ] {
+            assert_ne!(place(url), "a.test/x", "{url}");
+        }
+        assert_eq!(place("https://a.test/"), place("https://a.test/index.php"));
+    }
+}

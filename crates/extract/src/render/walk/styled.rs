@@ -1,0 +1,72 @@
+//! Bold text and italics that a style sets.
+
+use super::{super::inline::Mark, Walk};
+use html5ever::local_name;
+
+/// Least weight of bold text (CSS Fonts: `bold` is 700, browsers show 600 as bold).
+const BOLD: u32 = 600;
+
+impl Walk<'_> {
+    /// Opens the marks that the style of an element sets.
+    pub(super) fn open_styled(&mut self, id: u32) {
+        let Some(style) = self.page.dom.attr(id, &local_name!("style")) else { return };
+        if is_bold(style) == Some(true) {
+            self.inline.open(id, Some(Mark::Strong));
+        }
+        if is_italic(style) {
+            self.inline.open(id, Some(Mark::Em));
+        }
+    }
+
+    /// Returns true if the style of an element takes its bold type away, as editors do with the box around what was pasted.
+    pub(super) fn is_light(&self, id: u32) -> bool {
+        self.page.dom.attr(id, &local_name!("style")).and_then(is_bold) == Some(false)
+    }
+}
+
+/// Returns the value of a property in a style.
+fn value<'a>(style: &'a str, property: &str) -> Option<&'a str> {
+    let mut rules = style.split(';').filter_map(|rule| rule.split_once(':'));
+    let (_, value) = rules.find(|(name, _)| name.trim().eq_ignore_ascii_case(property))?;
+    Some(value.trim().trim_end_matches("!important").trim_end())
+}
+
+/// Returns true for bold type, false for a lighter one, and `None` where the style sets no weight.
+fn is_bold(style: &str) -> Option<bool> {
+    if !style.contains("weight") {
+        return None;
+    }
+    let weight = value(style, "font-weight")?;
+    match weight.parse::<u32>() {
+        Ok(weight) => Some(weight >= BOLD),
+        Err(_) if ["bold", "bolder"].iter().any(|name| weight.eq_ignore_ascii_case(name)) => Some(true),
+        Err(_) if ["normal", "lighter"].iter().any(|name| weight.eq_ignore_ascii_case(name)) => Some(false),
+        Err(_) => None,
+    }
+}
+
+fn is_italic(style: &str) -> bool {
+    style.contains("italic")
+        && value(style, "font-style").is_some_and(|style| style.eq_ignore_ascii_case("italic"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_weight_of_a_style_is_read() {
+        for (style, want) in [
+            ("font-weight: bold", Some(true)),
+            ("color:red; FONT-weight :700 !important", Some(true)),
+            ("font-weight:500", Some(false)),
+            ("font-weight:normal", Some(false)),
+            ("font-weight:inherit", None),
+            ("-x-font-weight:700", None),
+            ("color:red", None),
+        ] {
+            assert_eq!(is_bold(style), want, "{style}");
+        }
+        assert!(is_italic("font-style:italic") && !is_italic("font-family:italic"));
+    }
+}
