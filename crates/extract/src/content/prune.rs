@@ -33,6 +33,8 @@ const MAX_CAPTION: u32 = 800;
 
 /// Longer than this, an element named like a byline or a list of tags is something else (characters).
 const MAX_META: u32 = 200;
+/// Most nodes of a paragraph in which buttons are looked for.
+const MAX_PARAGRAPH: u32 = 500;
 
 /// By node: the subtree is boilerplate by its tag, role or names.
 ///
@@ -285,6 +287,7 @@ fn is_boilerplate(page: &Page<'_>, id: u32, options: &Options, unwanted: Roles) 
     if tag == Tag::Button
         && page.amount(id).words < 5
         && !dom.ancestors(id).any(|up| dom.tag(up).heading_level().is_some())
+        && !is_word_of_paragraph(page, id)
     {
         return true;
     }
@@ -309,6 +312,20 @@ fn is_in_sentence(page: &Page<'_>, id: u32) -> bool {
     dom.tag(id) == Tag::Span
         && dom.tag(parent) == Tag::P
         && page.amount(parent).chars > 2 * page.amount(id).chars
+}
+
+/// A button with text of its paragraph on both sides: a term that opens its explanation.
+fn is_word_of_paragraph(page: &Page<'_>, id: u32) -> bool {
+    let dom = &page.dom;
+    let Some(paragraph) = dom.ancestors(id).find(|up| dom.tag(*up).is_block()) else { return false };
+    let says = |range: Range<u32>| {
+        range.into_iter().any(|node| dom.text(node).contains(char::is_alphanumeric))
+    };
+    dom.tag(paragraph) == Tag::P
+        && dom.end(paragraph) - paragraph <= MAX_PARAGRAPH
+        && page.amount(paragraph).chars > 3 * page.amount(id).chars
+        && says(paragraph..id)
+        && says(dom.end(id)..dom.end(paragraph))
 }
 
 fn in_content(page: &Page<'_>, id: u32) -> bool {

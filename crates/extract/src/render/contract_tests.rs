@@ -108,7 +108,15 @@ fn blocks_have_the_forms_of_the_contract() {
             "<div class='callout tip'><div class='markdown-alert markdown-alert-warning'><p>a</div></div>",
             "> [!tip]\n> > [!warning]\n> > a",
         ),
+        (
+            "<p>So:</p><code class='hl lean block'>\n  def <b>a</b> :=\n    1\n</code><div class=code-block data-lang=http>GET /x\n\n> y</div>",
+            "So:\n\n```lean\ndef a :=\n  1\n```\n\n```http\nGET /x\n\n> y\n```",
+        ),
         ("<h2 id=a><a href=#a>Head</a></h2><h2>In <a href=#a>it</a></h2>", "## Head\n\n## In [it](#a)"),
+        (
+            "<ul><li><b>bread</b><span>1 litre</span><li><b>milk</b><span>2 cups</span></ul>",
+            "- **bread** 1 litre\n- **milk** 2 cups",
+        ),
         ("<p><b>H</b><span>2</span>O <b>A</b><span>4</span>", "**H**2O **A**4"),
         ("<pre><code class='hljs rust'>```\n</code></pre>", "````rust\n```\n````"),
         ("<table><tr><td><pre>1\n2</pre><td><pre>a;\nb;</pre></table>", "```\na;\nb;\n```"),
@@ -175,6 +183,10 @@ fn footnotes_formulas_and_media_have_the_forms_of_the_contract() {
         (
             "<p id=p>One<sup id=cite_ref-x-0><a href=#cite_note-x>[1]</a></sup> two<sup id=cite_ref-x-1><a href=#cite_note-x>[1]</a></sup>.<ol><li id=cite_note-x><span>^ <a href=#cite_ref-x-0><sup>a</sup></a> <a href=#cite_ref-x-1><sup>b</sup></a></span> Smith.</ol>",
             "One[^1] two[^1].\n\n[^1]: Smith.",
+        ),
+        (
+            "<p>One.<sup>1</sup><p>Two.<sup>2</sup><hr><p><b>1</b> First:<p>more<p><b>2</b> Second",
+            "One.[^1]\n\nTwo.[^2]\n\n---\n\n[^1]: First:\n\nmore\n\n[^2]: Second",
         ),
         ("<p>Page <a href=#two>2</a><h2 id=two>2 Second</h2>", "Page [2](#two)\n\n## 2 Second"),
         (

@@ -4,6 +4,7 @@ mod blocks;
 mod callouts;
 mod cells;
 mod code;
+mod labels;
 mod links;
 mod lists;
 mod mathml;
@@ -57,6 +58,8 @@ struct Walk<'a> {
     gap: Gap,
     /// End of the `pre` that is open.
     pre_end: u32,
+    /// The element that is open as a `pre`, though it is none.
+    code_block: Option<u32>,
     /// Elements in it that number its lines.
     line_numbers: FxHashSet<u32>,
     link_end: u32,
@@ -88,6 +91,7 @@ pub(crate) fn pieces(page: &Page<'_>, selection: &Selection, style: Style) -> (V
         last_list: None,
         gap: Gap::Line,
         pre_end: 0,
+        code_block: None,
         line_numbers: FxHashSet::default(),
         link_end: 0,
         heading: None,
@@ -186,19 +190,6 @@ impl Walk<'_> {
         self.inline.push(text, in_link);
     }
 
-    /// In a heading, an element that begins right behind another one, with a capital behind a small letter, is a label of
-    /// its own, which a style sets apart.
-    fn joins_labels(&self, id: u32, text: &str) -> bool {
-        let is_upper = text.starts_with(char::is_uppercase);
-        if self.heading.is_none() || !is_upper || !self.inline.text.ends_with(char::is_lowercase) {
-            return false;
-        }
-        let dom = &self.page.dom;
-        // Text right behind text, or behind an element, is no element of its own.
-        let parent = dom.parent(id);
-        parent + 1 == id && dom.tag(id - 2) == Tag::Text && !dom.tag(parent).is_block()
-    }
-
     fn enter(&mut self, id: u32) {
         let dom = &self.page.dom;
         let tag = dom.tag(id);
@@ -206,6 +197,9 @@ impl Walk<'_> {
             if tag == Tag::Br || self.is_code_line(id, tag) && !self.inline.text.ends_with('\n') {
                 self.inline.text.push('\n');
             }
+            return;
+        }
+        if self.enter_code_block(id, tag) {
             return;
         }
         match tag {
@@ -316,7 +310,10 @@ impl Walk<'_> {
 
     fn leave(&mut self, id: u32) {
         let tag = self.page.dom.tag(id);
-        if id < self.pre_end && tag != Tag::Pre {
+        if self.code_block == Some(id) {
+            return self.leave_pre(id);
+        }
+        if id < self.pre_end && (tag != Tag::Pre || self.code_block.is_some()) {
             return;
         }
         match tag {

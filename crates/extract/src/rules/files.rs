@@ -445,6 +445,8 @@ pub(crate) struct Markdown {
     #[serde(default)]
     pub(crate) index_files: Vec<String>,
     #[serde(default)]
+    pub(crate) code_blocks: Vec<String>,
+    #[serde(default)]
     pub(crate) callouts: Vec<String>,
     #[serde(default)]
     pub(crate) callout_kinds: Vec<String>,

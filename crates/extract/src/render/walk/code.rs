@@ -61,9 +61,39 @@ impl Walk<'_> {
         }
     }
 
+    /// Opens a block of code that is no `pre`: a `code` element with a class of blocks (`block`), or a box of text whose class is that of a
+    /// highlighter and whose attribute names the language. Returns false if the element is none.
+    pub(super) fn enter_code_block(&mut self, id: u32, tag: Tag) -> bool {
+        if self.table.is_some() || !matches!(tag, Tag::Code | Tag::Div) {
+            return false;
+        }
+        let dom = &self.page.dom;
+        let rules = &self.page.rules.extraction.markdown;
+        let is_block = match tag {
+            Tag::Code => has_class(self.page, id, &rules.code_blocks),
+            _ => {
+                dom.end(id) == id + 2
+                    && dom.tag(id + 1) == Tag::Text
+                    && has_class(self.page, id, &rules.highlighters)
+                    && attribute_language(self.page, id).is_some()
+            }
+        };
+        if is_block {
+            self.flush(Kind::Paragraph);
+            self.want(Gap::Blank);
+            self.pre_end = dom.end(id);
+            self.code_block = Some(id);
+            self.line_numbers.clear();
+        }
+        is_block
+    }
+
     pub(super) fn leave_pre(&mut self, id: u32) {
         self.pre_end = 0;
-        let text = self.inline.text.trim_matches('\n').trim_end().to_owned();
+        let mut text = self.inline.text.trim_matches('\n').trim_end().to_owned();
+        if self.code_block.take().is_some() {
+            text = without_indent(&text);
+        }
         self.inline.text.clear();
         self.inline.spans.clear();
         if text.trim().is_empty() {
@@ -98,6 +128,22 @@ impl Walk<'_> {
         }
         Some(name)
     }
+}
+
+/// Text without the spaces that all its lines begin with: those of the source around it.
+fn without_indent(text: &str) -> String {
+    let lines = || text.split('\n');
+    let indent = |line: &str| line.len() - line.trim_start_matches([' ', '\t']).len();
+    let least = lines().filter(|line| !line.trim().is_empty()).map(indent).min().unwrap_or(0);
+    lines().map(|line| line.get(least..).unwrap_or_default()).collect::<Vec<_>>().join("\n")
+}
+
+/// The language that an attribute of an element names.
+fn attribute_language(page: &Page<'_>, id: u32) -> Option<String> {
+    let rules = &page.rules.extraction.markdown;
+    let of = |name: &String| page.dom.attrs(id).find(|(own, _)| &***own == name.as_str());
+    let (_, value) = rules.language_attributes.iter().find_map(of)?;
+    known(value, rules, true)
 }
 
 /// A line in a box of code with a button, which names the language or copies the code.
@@ -183,16 +229,11 @@ fn code_language(page: &Page<'_>, pre: u32) -> Option<String> {
     let most = 2 * page.amount(pre).chars + MAX_TITLE;
     let around: Vec<u32> =
         dom.ancestors(pre).take(BOXES).take_while(|up| page.amount(*up).chars <= most).collect();
-    let attribute = |id| {
-        let of = |name: &String| dom.attrs(id).find(|(own, _)| &***own == name.as_str());
-        let (_, value) = rules.language_attributes.iter().find_map(of)?;
-        known(value, rules, true)
-    };
     let class = |id, bare| {
         let class = dom.attr(id, &local_name!("class"))?;
         language_of(class, rules, bare)
     };
-    let exact = |id| class(id, false).or_else(|| attribute(id));
+    let exact = |id| class(id, false).or_else(|| attribute_language(page, id));
     let highlighter = |id: &u32| {
         let class = dom.attr(*id, &local_name!("class")).unwrap_or_default();
         class.split_ascii_whitespace().any(|word| rules.highlighters.iter().any(|name| name == word))

@@ -34,6 +34,9 @@ pub(super) fn find(page: &Page<'_>, selection: &Selection) -> Vec<Found> {
     if bodies.is_empty() {
         bodies = named_bodies(page, &raised);
     }
+    if bodies.is_empty() {
+        bodies = bold_bodies(page, selection, &raised);
+    }
     let in_order = bodies.iter().zip(1..).all(|((_, marker), number)| **marker == number.to_string());
     if bodies.is_empty() || !in_order {
         return Vec::new();
@@ -52,6 +55,29 @@ pub(super) fn find(page: &Page<'_>, selection: &Selection) -> Vec<Found> {
     // Each note is referred to, and powers of units are not all notes.
     let all = bodies.iter().all(|(body, _)| found.iter().any(|one| one.body == *body));
     if all { found } else { Vec::new() }
+}
+
+/// Paragraphs behind a rule below the last reference that begin with a number in bold type.
+fn bold_bodies<'a>(
+    page: &Page<'_>,
+    selection: &Selection,
+    raised: &'a [(u32, String)],
+) -> Vec<(u32, &'a String)> {
+    let dom = &page.dom;
+    let Some((last, _)) = raised.last() else { return Vec::new() };
+    let root = selection.roots.iter().find(|root| (**root..dom.end(**root)).contains(last));
+    let end = root.map_or(*last, |root| dom.end(*root));
+    let Some(rule) = dom.find(*last..end, Tag::Hr) else { return Vec::new() };
+    let markers: FxHashMap<&str, &String> =
+        raised.iter().map(|(_, marker)| (marker.as_str(), marker)).collect();
+    (rule..end)
+        .filter(|id| dom.tag(*id) == Tag::P && dom.end(*id) - *id <= MAX_NODES && page.is_visible(*id))
+        .filter_map(|id| {
+            let first = (id..dom.end(id)).find(|node| !dom.text(*node).trim().is_empty())?;
+            let bold = matches!(dom.tag(dom.parent(first)), Tag::B | Tag::Strong);
+            markers.get(dom.text(first).trim()).filter(|_| bold).map(|marker| (id, *marker))
+        })
+        .collect()
 }
 
 /// The number of an item in a numbered list.
