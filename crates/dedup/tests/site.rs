@@ -256,6 +256,65 @@ fn a_title_said_twice_is_said_once_and_what_stands_at_foot_and_head_goes_from_bo
     }
 }
 
+/// A list of the page's headings above its title, under the frame of the site.
+#[test]
+fn a_list_of_headings_right_above_the_title_goes() {
+    let head = |n: usize| [format!("Rope{0} kept{0}", name(n)), format!("Sail{0} cut{0}", name(n))];
+    let page = |n: usize, list: &str| {
+        let [first, second] = head(n);
+        let list = list.replace("{0}", &first).replace("{1}", &second);
+        format!("Harbour books\n\n{list}\n\n{first}\n\n{}\n\n{second}\n\n{}", own(n), own(n + 100))
+    };
+    let urls: Vec<String> =
+        (0..12).map(|n| format!("https://h.example/rope{0}-kept{0}.html", name(n))).collect();
+    let clean = |pages: &[String]| {
+        let texts = pages.iter().zip(&urls);
+        let texts: Vec<PageText<'_>> =
+            texts.map(|(content, url)| PageText { content, url, title: None, extracted: false }).collect();
+        clean_site("h.example", &texts, &FingerprintSettings::default()).0
+    };
+    for list in ["{0}", "{0}\n{1}"] {
+        let pages: Vec<String> = (0..12).map(|n| page(n, list)).collect();
+        for (n, cleaned) in clean(&pages).iter().enumerate() {
+            assert_eq!(reasons(cleaned), [RemovalReason::Margin, RemovalReason::SaidTwice], "{list}");
+            assert_eq!(cleaned.text, page(n, "").trim_start_matches("Harbour books").trim_start());
+        }
+    }
+    // in another order, and with a line that stands nowhere else
+    for list in ["{1}\n{0}", "{0}\n{1}\nElsewhere and otherwise"] {
+        let pages: Vec<String> = (0..12).map(|n| page(n, list)).collect();
+        for cleaned in clean(&pages) {
+            assert_eq!(reasons(&cleaned), [RemovalReason::Margin], "{list}");
+        }
+    }
+}
+
+/// A breadcrumb whose words are the title's for the most part.
+#[test]
+fn a_breadcrumb_that_ends_with_the_title_below_it_goes() {
+    let title = |n: usize| {
+        let word = |k: usize| format!("part{}x{}", name(n), name(k));
+        (0..18).map(word).collect::<Vec<_>>().join(" ")
+    };
+    let shelves = ["Rope", "Lamps", "Nets"];
+    let trail = |n: usize| match n {
+        // short enough for its words to be counted
+        0..12 => format!("Home / Shop / {}", shelves[n % 3]),
+        n => format!("Home / Shop / {} / {}", shelves[n % 3], title(n)),
+    };
+    let page = |n: usize, trail: &str| format!("{trail}\n\n{}\n\n{}\n\n{}", title(n), own(n), own(n + 100));
+    let pages: Vec<String> = (0..15).map(|n| page(n, &trail(n))).collect();
+    for (n, cleaned) in clean(&pages).iter().enumerate().skip(12) {
+        assert_eq!(reasons(cleaned), [RemovalReason::Pattern]);
+        assert_eq!(cleaned.text, page(n, "").trim_start());
+    }
+    // the title does not stand below
+    let alone: Vec<String> = (0..15)
+        .map(|n| if n < 12 { pages[n].clone() } else { format!("{}\n\n{}", trail(n), own(n)) })
+        .collect();
+    assert_eq!(texts(&clean(&alone))[12..], alone[12..]);
+}
+
 /// Headings of a template introduce what is the page's own.
 #[test]
 fn headings_stay_with_their_content() {

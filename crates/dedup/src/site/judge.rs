@@ -123,7 +123,7 @@ impl<'a> Judge<'a> {
     }
 
     /// Share of the pages that evidence at a margin needs.
-    fn least(&self, prose: bool) -> f64 {
+    pub(super) fn least(&self, prose: bool) -> f64 {
         let share = match (self.is_full(), prose) {
             (false, _) => 1.0,
             (true, true) => PROSE,

@@ -72,7 +72,7 @@ impl Margin<'_, '_> {
             return None;
         }
         let mut covered = vec![false; words.len()];
-        let pages = self.pairs(&words, &mut covered);
+        let pages = pairs(self.judge, (self.zone, self.least), &words, &mut covered);
         let share = |covered: &[bool]| covered.iter().filter(|&&c| c).count() as f64 / words.len() as f64;
         if share(&covered) >= COVERED && covered.iter().filter(|&&c| c).count() >= PATTERN_WORDS {
             return (!repeated_here()).then_some((RemovalReason::Pattern, pages));
@@ -82,21 +82,6 @@ impl Margin<'_, '_> {
         }
         let pages = self.titles(&words, &mut covered)?;
         (share(&covered) >= TITLES_COVERED && !repeated_here()).then_some((RemovalReason::Titles, pages))
-    }
-
-    /// Marks the words that follow each other on other pages too; the least number of pages that say so.
-    fn pairs(&self, words: &[Word], covered: &mut [bool]) -> u64 {
-        let mut pages = u64::MAX;
-        for (i, two) in words.windows(2).enumerate() {
-            let feature = pair(self.zone, two[0], two[1]);
-            let evidence = self.judge.evidence(feature);
-            if evidence.share >= self.least {
-                covered[i] = true;
-                covered[i + 1] = true;
-                pages = pages.min(evidence.pages);
-            }
-        }
-        pages
     }
 
     /// Marks titles of other pages, the longest first; a title of one word only where both sides are covered. Returns the
@@ -130,4 +115,24 @@ impl Margin<'_, '_> {
         }
         longest
     }
+}
+
+/// Marks the words that follow each other on so large a share of the pages, near the same margin; returns the least number of these
+/// pages.
+pub(super) fn pairs(
+    judge: &Judge<'_>,
+    (zone, least): (Zone, f64),
+    words: &[Word],
+    covered: &mut [bool],
+) -> u64 {
+    let mut pages = u64::MAX;
+    for (i, two) in words.windows(2).enumerate() {
+        let evidence = judge.evidence(pair(zone, two[0], two[1]));
+        if evidence.share >= least {
+            covered[i] = true;
+            covered[i + 1] = true;
+            pages = pages.min(evidence.pages);
+        }
+    }
+    pages
 }

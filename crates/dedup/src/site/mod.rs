@@ -31,6 +31,7 @@ mod margin;
 mod read;
 mod section;
 mod table;
+mod trail;
 mod view;
 mod walk;
 mod words;

@@ -41,10 +41,16 @@ impl Judge<'_> {
         let mut passed_title = false;
         while at < n.min(RUN) {
             let next = |judge: &Self| (at + 1 < n).then(|| judge.template(at + 1, Zone::Head)).flatten();
-            if let Some(verdict) =
+            if let Some((title, verdict)) = self.trail(at, self.least(false)).filter(|_| !passed_title) {
+                self.gone[at] = Some(verdict);
+                self.title = Some(title);
+                passed_title = true;
+            } else if let Some(verdict) =
                 self.template(at, Zone::Head).filter(|_| !(passed_title && self.heading(at)))
             {
                 self.gone[at] = Some(verdict);
+            } else if !passed_title && self.is_said_again(at) {
+                self.gone[at] = Some((RemovalReason::SaidTwice, 1));
             } else if !passed_title && self.is_own_title(at) {
                 self.title = Some(at);
                 if next(self).is_none() || self.heading(at + 1) {
@@ -63,6 +69,29 @@ impl Judge<'_> {
         if self.is_full() && self.title.is_none() && at > 1 { self.menu_above_title(at) } else { at }
     }
 
+    /// Returns true for a title, or a list of headings that begins with it, right above the title: each line is said again below, in this
+    /// order.
+    fn is_said_again(&self, at: usize) -> bool {
+        let (read, title) = (self.read, at + 1);
+        let block = &read.blocks[at];
+        if !self.is_full() || title >= read.blocks.len() || block.prose || block.fenced || block.heading {
+            return false;
+        }
+        let single = |other: usize| match read.lines_of(other) {
+            [line] => Some(line.key),
+            _ => None,
+        };
+        let lines = read.lines_of(at);
+        if single(title).is_none_or(|key| lines.first().is_none_or(|first| first.key != key)) {
+            return false;
+        }
+        let mut below = (title..read.blocks.len()).filter_map(single);
+        let scratch = &mut Scratch::default();
+        let known = naming_words(&self.page, scratch);
+        lines.iter().all(|line| below.any(|key| key == line.key))
+            && read.naming_share(title, &self.page, &known, scratch) >= NAMED
+    }
+
     /// Labels between the run at the head and the line that names the page are a menu of the page's section, which few pages
     /// may share. Returns how many blocks were passed.
     fn menu_above_title(&mut self, from: usize) -> usize {
@@ -73,6 +102,11 @@ impl Judge<'_> {
             if block.heading || self.read.naming_share(at, &self.page, &known, scratch) >= NAMED {
                 self.gone[from..at].fill(Some((RemovalReason::Enclosed, 1)));
                 return at;
+            }
+            if self.is_said_again(at) {
+                self.gone[from..at].fill(Some((RemovalReason::Enclosed, 1)));
+                self.gone[at] = Some((RemovalReason::SaidTwice, 1));
+                return at + 1;
             }
             words += block.words;
             if block.prose || block.fenced || words > MENU_WORDS {

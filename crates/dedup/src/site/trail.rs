@@ -1,0 +1,37 @@
+//! The breadcrumb of a page that ends with the page's title, which stands below once more.
+
+use super::{
+    TITLE_BLOCKS,
+    judge::{Judge, Verdict},
+    margin::pairs,
+    words::{Scratch, words},
+};
+use crate::site::features::Zone;
+use crawl_model::RemovalReason;
+
+/// Signs between the parts of a breadcrumb.
+const SEPARATORS: [char; 11] = ['/', '>', '›', '»', '→', '|', '▸', '❯', '⟩', '·', '\\'];
+/// First words of a breadcrumb that other pages have: its parts in the middle differ from section to section.
+const ROOT: usize = 2;
+
+impl Judge<'_> {
+    /// Returns the block with the title and the verdict, if a block is such a breadcrumb.
+    pub(super) fn trail(&self, at: usize, least: f64) -> Option<(usize, Verdict)> {
+        let read = self.read;
+        if !self.is_full() || read.lines_of(at).len() != 1 || read.blocks[at].fenced || self.heading(at) {
+            return None;
+        }
+        let line = read.text_of(at, &self.page);
+        let below = at + 1..read.blocks.len().min(at + 1 + TITLE_BLOCKS);
+        let (title, front) = below.filter(|at| read.lines_of(*at).len() == 1).find_map(|at| {
+            let title = read.text_of(at, &self.page).trim_start_matches(['#', ' ']);
+            let front = line.strip_suffix(title)?.trim_end();
+            (!title.is_empty() && front.ends_with(SEPARATORS)).then_some((at, front))
+        })?;
+        let front = words(front, &mut Scratch::default());
+        let root = front.get(..ROOT)?;
+        let mut covered = [false; ROOT];
+        let pages = pairs(self, (Zone::Head, least), root, &mut covered);
+        covered[0].then_some((title, (RemovalReason::Pattern, pages)))
+    }
+}
