@@ -3,8 +3,8 @@
 use crawl::store::Store;
 use crawl_model::{
     CachedRobots, ContentHash, CrawlRequest, DomainStore, Enqueued, Frontier, FrontierCounts, HeldPage,
-    HostKey, HostLoad, KnownText, KnownUrl, Lane, LeaseRef, NewText, NewUrl, Origin, OutputMark, ReadyHost,
-    RequestId, RunStore, Settlement, Sketch, StoreError, Strategy, TextIndex, UrlKey,
+    HostBounds, HostKey, HostLoad, KnownText, KnownUrl, Lane, LeaseRef, NewText, NewUrl, Origin, OutputMark,
+    ReadyHost, RequestId, RunStore, Settlement, Sketch, StoreError, Strategy, TextIndex, UrlKey,
 };
 use crawl_store::SqliteStore;
 use std::sync::{
@@ -124,6 +124,7 @@ macro_rules! forward {
 impl Frontier for Watched {
     forward! {
         enqueue(urls: &[NewUrl]) -> Enqueued;
+        bound_hosts(bounds: HostBounds) -> ();
         revisit(urls: &[NewUrl]) -> Enqueued;
         known(after: RequestId, limit: usize) -> Vec<KnownUrl>;
         known_among(keys: &[UrlKey]) -> Vec<KnownUrl>;

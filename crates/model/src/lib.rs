@@ -40,7 +40,7 @@ pub use record::{
 pub use request::{CrawlRequest, Discovery, Lane, ParseNameError, Strategy};
 pub use signals::{Classification, ClassificationRule, PageSignals, PageType};
 pub use storage::{
-    CachedRobots, DomainStore, Enqueued, Frontier, FrontierCounts, HeldPage, HostLoad, LeaseRef, NewUrl,
-    Outcome, OutputMark, ReadyHost, RunStore, Settlement, StoreError,
+    CachedRobots, DomainStore, Enqueued, Frontier, FrontierCounts, HeldPage, HostBound, HostBounds, HostLoad,
+    LeaseRef, NewUrl, Outcome, OutputMark, ReadyHost, Refused, RunStore, Settlement, StoreError,
 };
 pub use texts::{KnownText, NewText, Sketch, TextIndex};

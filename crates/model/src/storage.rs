@@ -56,12 +56,46 @@ pub struct NewUrl {
 }
 
 /// What enqueueing did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Enqueued {
     /// URLs that were new in this round.
     pub new: usize,
     /// URLs that were known.
     pub known: usize,
+    /// URLs that were refused, by host.
+    pub refused: Vec<Refused>,
+}
+
+/// Bounds of the URLs of one host that are to be fetched; `None` for no bound. A URL that a page or a sitemap names and
+/// that no round knows is refused beyond them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HostBounds {
+    /// Pending URLs.
+    pub urls: Option<u64>,
+    /// Bytes that pending URLs take in the state, about.
+    pub bytes: Option<u64>,
+}
+
+/// A bound of [`HostBounds`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HostBound {
+    /// [`HostBounds::urls`].
+    Urls,
+    /// [`HostBounds::bytes`].
+    Bytes,
+}
+
+/// URLs of a host that one call of [`Frontier::enqueue`] refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// The host.
+    pub host: HostKey,
+    /// The bound that the first URL met.
+    pub bound: HostBound,
+    /// The first URL.
+    pub first: String,
+    /// Number of URLs.
+    pub urls: usize,
 }
 
 /// A host with held pages.
@@ -175,6 +209,12 @@ pub trait Frontier: Send + Sync {
     /// # Errors
     /// When storage fails; then nothing was added.
     fn enqueue(&self, urls: &[NewUrl]) -> Result<Enqueued, StoreError>;
+
+    /// Bounds what [`Frontier::enqueue`] adds from now on. Kept in memory alone; without it there is no bound.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn bound_hosts(&self, bounds: HostBounds) -> Result<(), StoreError>;
 
     /// As [`Frontier::enqueue`], and URLs that rest are visited in this round.
     ///

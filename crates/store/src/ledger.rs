@@ -1,7 +1,7 @@
 //! How many URLs of each host are where, kept in memory and changed with every transaction, so that no question
 //! about the frontier scans it. Only hosts with something pending, waiting, leased or held have an entry.
 
-use crawl_model::{HostKey, HostLoad, Lane, ReadyHost};
+use crawl_model::{Discovery, HostBound, HostBounds, HostKey, HostLoad, Lane, NewUrl, ReadyHost, Refused};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 
@@ -67,6 +67,43 @@ impl Places {
 /// crawl of thousands of hosts asks all for their robots.txt before the first page of any.
 const FIRST_LEASES: u64 = 16;
 
+/// Bytes that a URL takes besides its texts: its key, its numbers, and its places in tables and indexes.
+pub(crate) const ROW_BYTES: u64 = 128;
+
+/// Bytes that a URL from before the store was opened is taken for, until those of its host are counted.
+const ASSUMED_BYTES: u64 = 8 << 10;
+
+/// Bytes that a URL takes while it is pending.
+pub(crate) fn bytes_of(url: &NewUrl) -> u64 {
+    let redirects: usize = url.redirects.iter().map(String::len).sum();
+    let texts = url.url.len() + redirects + url.sitemap_lastmod.as_ref().map_or(0, String::len);
+    ROW_BYTES + texts as u64
+}
+
+/// Returns true if a new URL is held against the bounds of its host. The others are the user's word, or have cost a fetch.
+pub(crate) const fn is_bounded(discovery: Discovery) -> bool {
+    matches!(discovery, Discovery::Link | Discovery::Sitemap)
+}
+
+/// Adds a URL to those that were refused.
+pub(crate) fn refuse(refused: &mut Vec<Refused>, url: &NewUrl, bound: HostBound) {
+    match refused.iter_mut().find(|refused| refused.host == url.host) {
+        Some(refused) => refused.urls += 1,
+        None => {
+            refused.push(Refused { host: url.host.clone(), bound, first: url.url.clone(), urls: 1 });
+        }
+    }
+}
+
+/// Room of a host for a new URL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Room {
+    Enough,
+    Full(HostBound),
+    /// The bytes of the host's pending URLs have to be counted first: [`Ledger::counted`].
+    Uncounted,
+}
+
 /// Order of hosts in a lane: those within their first leases, then the others; each by the time of their last lease.
 type Position = (bool, u64);
 
@@ -83,6 +120,10 @@ struct Entry {
     suspended: bool,
     /// The ready URLs of the lane wait for URLs that are nearer to the seeds.
     behind_level: [bool; 2],
+    /// Bytes of pending URLs, at least as many as there are: those of URLs that have left are taken off by a count alone.
+    bytes: u64,
+    /// Pending URLs at the last count, if that found too many bytes.
+    full_at: Option<u64>,
 }
 
 impl Entry {
@@ -95,6 +136,8 @@ impl Entry {
             leases: 0,
             suspended: false,
             behind_level: [false; 2],
+            bytes: 0,
+            full_at: None,
         }
     }
 
@@ -129,6 +172,43 @@ impl Ledger {
         self.total.add(place, n);
         self.note_drained(host);
         self.order(host);
+    }
+
+    /// URLs of a host that have come take so many bytes.
+    pub(crate) fn grow(&mut self, host: HostId, bytes: u64) {
+        if let Some(entry) = self.hosts.get_mut(&host) {
+            entry.bytes = entry.bytes.saturating_add(bytes);
+        }
+    }
+
+    /// `n` URLs of a host are from before the store was opened.
+    pub(crate) fn assume(&mut self, host: HostId, n: u64) {
+        self.grow(host, n.saturating_mul(ASSUMED_BYTES));
+    }
+
+    /// Room of a host for a new URL of so many bytes.
+    pub(crate) fn room(&self, host: HostId, bounds: HostBounds, bytes: u64) -> Room {
+        let Some(entry) = self.hosts.get(&host) else { return Room::Enough };
+        let pending = entry.places.pending();
+        if bounds.urls.is_some_and(|most| pending >= most) {
+            return Room::Full(HostBound::Urls);
+        }
+        let Some(most) = bounds.bytes else { return Room::Enough };
+        match entry.full_at {
+            // a count costs as much as there is to count
+            Some(then) if pending > then - then / 10 => Room::Full(HostBound::Bytes),
+            None if entry.bytes.saturating_add(bytes) <= most => Room::Enough,
+            _ => Room::Uncounted,
+        }
+    }
+
+    /// The pending URLs of a host take so many bytes, of which it may have `most`. Returns the room that the host has now.
+    pub(crate) fn counted(&mut self, host: HostId, bytes: u64, most: u64) -> Room {
+        let Some(entry) = self.hosts.get_mut(&host) else { return Room::Enough };
+        let is_full = bytes >= most - most / 10;
+        entry.bytes = bytes;
+        entry.full_at = is_full.then(|| entry.places.pending());
+        if is_full { Room::Full(HostBound::Bytes) } else { Room::Enough }
     }
 
     /// `n` URLs of a host leave for good.
@@ -366,6 +446,30 @@ mod tests {
         assert!(names(&ledger).is_empty());
         ledger.take(1, Place::Leased, 1);
         assert_eq!(names(&ledger), ["a"]);
+    }
+
+    #[test]
+    fn bytes_are_counted_when_they_may_be_too_many_and_not_again_at_once() {
+        let mut ledger = Ledger::default();
+        let bounds = HostBounds { urls: Some(50), bytes: Some(1_000) };
+        assert_eq!(ledger.room(1, bounds, 100), Room::Enough, "nothing is known of the host");
+        ledger.add(1, &key("a"), Place::Ready, 40);
+        ledger.grow(1, 950);
+        assert_eq!(ledger.room(1, bounds, 50), Room::Enough);
+        assert_eq!(ledger.room(1, bounds, 51), Room::Uncounted);
+        assert_eq!(ledger.counted(1, 500, 1_000), Room::Enough, "some have left since");
+        assert_eq!(ledger.room(1, bounds, 500), Room::Enough);
+        ledger.grow(1, 500);
+        assert_eq!(ledger.room(1, bounds, 1), Room::Uncounted);
+        assert_eq!(ledger.counted(1, 950, 1_000), Room::Full(HostBound::Bytes));
+        ledger.take(1, Place::Ready, 3);
+        assert_eq!(ledger.room(1, bounds, 1), Room::Full(HostBound::Bytes), "a tenth has to leave first");
+        ledger.take(1, Place::Ready, 1);
+        assert_eq!(ledger.room(1, bounds, 1), Room::Uncounted);
+        assert_eq!(ledger.counted(1, 850, 1_000), Room::Enough);
+        ledger.add(1, &key("a"), Place::Ready, 14);
+        assert_eq!(ledger.room(1, bounds, 1), Room::Full(HostBound::Urls));
+        assert_eq!(ledger.room(1, HostBounds::default(), u64::MAX), Room::Enough, "without bounds");
     }
 
     #[test]

@@ -98,7 +98,7 @@ fn a_store_that_is_opened_again_is_the_same() {
         }
     }
     assert!(tokens.is_sorted_by(|a, b| a < b), "tokens grow from one start to the next");
-    assert_eq!(store.enqueue(&[url(0), url(30)]).unwrap(), Enqueued { new: 0, known: 2 });
+    assert_eq!(store.enqueue(&[url(0), url(30)]).unwrap(), Enqueued { known: 2, ..Enqueued::default() });
     let host = HostKey::from_stored("h0.example");
     let request = store.lease(&host, Lane::Plain, 1, "w", 0, 100).unwrap().remove(0);
     assert_eq!((&*request.project, request.source_group.as_deref()), ("drives", Some("catalogue")));

@@ -1,10 +1,11 @@
 //! [`Frontier`] in memory.
 
-use super::{Held, Inner, Lease, MemoryStore, index};
-use crate::ledger::{HostId, Place};
+use super::{Held, Inner, Lease, MemoryStore, Row, index};
+use crate::ledger::{HostId, Place, Room, bytes_of, is_bounded, refuse};
 use crawl_model::{
-    CrawlRequest, Enqueued, Frontier, FrontierCounts, HeldPage, HostKey, HostLoad, KnownUrl, Lane, LeaseRef,
-    LeaseToken, NewUrl, Outcome, OutputMark, ReadyHost, RequestId, Settlement, StoreError, Strategy, UrlKey,
+    CrawlRequest, Enqueued, Frontier, FrontierCounts, HeldPage, HostBound, HostBounds, HostKey, HostLoad,
+    KnownUrl, Lane, LeaseRef, LeaseToken, NewUrl, Outcome, OutputMark, ReadyHost, RequestId, Settlement,
+    StoreError, Strategy, UrlKey,
 };
 use std::collections::BTreeSet;
 use url::Url;
@@ -12,6 +13,11 @@ use url::Url;
 impl Frontier for MemoryStore {
     fn enqueue(&self, urls: &[NewUrl]) -> Result<Enqueued, StoreError> {
         self.lock().enqueue(urls, false)
+    }
+
+    fn bound_hosts(&self, bounds: HostBounds) -> Result<(), StoreError> {
+        self.lock().bounds = bounds;
+        Ok(())
     }
 
     fn revisit(&self, urls: &[NewUrl]) -> Result<Enqueued, StoreError> {
@@ -282,7 +288,7 @@ impl Frontier for MemoryStore {
 
 impl Inner {
     fn enqueue(&mut self, urls: &[NewUrl], again: bool) -> Result<Enqueued, StoreError> {
-        let mut new = 0;
+        let (mut new, mut refused) = (0, Vec::new());
         let mut parsed = Vec::with_capacity(urls.len());
         for url in urls {
             // before anything is added: all or nothing
@@ -291,9 +297,39 @@ impl Inner {
             parsed.push(if known { None } else { Some(parse()?) });
         }
         for (url, parsed) in urls.iter().zip(parsed) {
-            new += usize::from(self.add(url, parsed, again));
+            match self.refusal(url) {
+                Some(bound) => refuse(&mut refused, url, bound),
+                None => new += usize::from(self.add(url, parsed, again)),
+            }
         }
-        Ok(Enqueued { new, known: urls.len() - new })
+        let left: usize = refused.iter().map(|refused| refused.urls).sum();
+        Ok(Enqueued { new, known: urls.len() - new - left, refused })
+    }
+
+    /// The bound by which a new URL is refused.
+    fn refusal(&mut self, url: &NewUrl) -> Option<HostBound> {
+        if !is_bounded(url.discovery) || self.by_key.contains_key(&url.key) {
+            return None;
+        }
+        let host = *self.hosts.get(&url.host)?;
+        let room = match self.this_round.ledger.room(host, self.bounds, bytes_of(url)) {
+            Room::Uncounted => {
+                let bytes = self.pending_bytes(host);
+                self.this_round.ledger.counted(host, bytes, self.bounds.bytes.unwrap_or(u64::MAX))
+            }
+            room => room,
+        };
+        match room {
+            Room::Full(bound) => Some(bound),
+            Room::Enough | Room::Uncounted => None,
+        }
+    }
+
+    fn pending_bytes(&self, host: HostId) -> u64 {
+        let now = &self.this_round;
+        let queued = Lane::ALL.into_iter().filter_map(|lane| now.queues.get(&(host, lane))).flatten();
+        let pending = queued.map(|&(_, id)| id).chain(now.waiting.iter().map(|&(_, id)| id));
+        pending.map(|id| &self.rows[index(id)]).filter(|row| row.host == host).map(Row::bytes).sum()
     }
 
     /// A URL of an earlier round that is not visited in this one.

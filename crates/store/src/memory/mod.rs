@@ -6,11 +6,11 @@ mod texts;
 
 pub use projects::MemoryProjects;
 
-use crate::ledger::{HostId, Ledger, Place};
+use crate::ledger::{HostId, Ledger, Place, ROW_BYTES, bytes_of};
 use crawl_model::{
-    Before, CachedRobots, ContentHash, CrawlRequest, Discovery, DomainStore, FrontierCounts, HostKey, Lane,
-    LeaseRef, LeaseToken, NewUrl, Origin, Outcome, PageHistory, RequestId, RunStore, StoreError, Strategy,
-    UrlKey, Visits,
+    Before, CachedRobots, ContentHash, CrawlRequest, Discovery, DomainStore, FrontierCounts, HostBounds,
+    HostKey, Lane, LeaseRef, LeaseToken, NewUrl, Origin, Outcome, PageHistory, RequestId, RunStore,
+    StoreError, Strategy, UrlKey, Visits,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::{
@@ -37,6 +37,7 @@ struct Inner {
     /// States of fingerprints as earlier rounds left them.
     earlier_states: FxHashMap<HostKey, Vec<u8>>,
     this_round: Round,
+    bounds: HostBounds,
     token: i64,
     outputs: FxHashMap<String, u64>,
     settings: FxHashMap<String, String>,
@@ -176,6 +177,7 @@ impl Inner {
         let now = &mut self.this_round;
         now.queues.entry((host, Lane::Plain)).or_default().insert((url.depth, id));
         now.ledger.add(host, &url.host, Place::Ready, 1);
+        now.ledger.grow(host, bytes_of(url));
         now.hosts.insert(host);
         true
     }
@@ -299,6 +301,14 @@ impl Row {
             seen_at: None,
             visits: Visits::default(),
         }
+    }
+
+    /// Bytes that it takes while it is pending.
+    fn bytes(&self) -> u64 {
+        let redirects: usize = self.redirects.iter().map(String::len).sum();
+        let texts =
+            self.url.as_str().len() + redirects + self.sitemap_lastmod.as_ref().map_or(0, String::len);
+        ROW_BYTES + texts as u64
     }
 
     /// Whether an earlier round has dealt with it in a way that the next one need not repeat.

@@ -1,8 +1,8 @@
 //! Adding URLs: the hottest path of the store, since a page has a hundred links and most of them are known.
 
 use super::{Inner, codes, error::sql, memory::Memory};
-use crate::ledger::{HostId, Place};
-use crawl_model::{Discovery, Enqueued, Lane, NewUrl, Outcome, StoreError};
+use crate::ledger::{HostId, Ledger, Place, ROW_BYTES, Room, bytes_of, is_bounded, refuse};
+use crawl_model::{Discovery, Enqueued, HostBound, HostBounds, Lane, NewUrl, Outcome, StoreError};
 use rusqlite::{CachedStatement, Connection};
 
 impl Inner {
@@ -16,18 +16,49 @@ impl Inner {
         };
         let candidates: Vec<&NewUrl> = urls.iter().filter(says_something).collect();
         if candidates.is_empty() {
-            return Ok(Enqueued { new: 0, known: urls.len() });
+            return Ok(Enqueued { known: urls.len(), ..Enqueued::default() });
         }
-        let new = self.write(|conn, memory| {
+        let (new, refused) = self.write(|conn, memory| {
             let mut adding = Adding::prepare(conn).map_err(sql)?;
-            let mut new = 0;
+            let (mut new, mut refused) = (0, Vec::new());
             for url in candidates {
-                new += usize::from(adding.add(memory, url, rest)?);
+                match adding.refusal(memory, url).map_err(sql)? {
+                    Some(bound) => refuse(&mut refused, url, bound),
+                    None => new += usize::from(adding.add(memory, url, rest)?),
+                }
             }
-            Ok(new)
+            Ok((new, refused))
         })?;
-        Ok(Enqueued { new, known: urls.len() - new })
+        let left: usize = refused.iter().map(|refused| refused.urls).sum();
+        Ok(Enqueued { new, known: urls.len() - new - left, refused })
     }
+}
+
+/// Room of a host for a new URL of so many bytes; those of its pending URLs are counted if need be.
+pub(super) fn room(
+    conn: &Connection,
+    ledger: &mut Ledger,
+    host: HostId,
+    bounds: HostBounds,
+    bytes: u64,
+) -> rusqlite::Result<Room> {
+    match ledger.room(host, bounds, bytes) {
+        Room::Uncounted => {
+            let pending = pending_bytes(conn, host)?;
+            Ok(ledger.counted(host, pending, bounds.bytes.unwrap_or(u64::MAX)))
+        }
+        room => Ok(room),
+    }
+}
+
+/// Bytes that the pending URLs of a host take.
+fn pending_bytes(conn: &Connection, host: HostId) -> rusqlite::Result<u64> {
+    conn.prepare_cached(
+        "SELECT coalesce(sum(?2 + octet_length(url) + coalesce(octet_length(redirects), 0) \
+         + coalesce(octet_length(sitemap_lastmod), 0)), 0) FROM urls WHERE id IN \
+         (SELECT id FROM queue WHERE host = ?1 UNION ALL SELECT id FROM waiting WHERE host = ?1)",
+    )?
+    .query_row((host, ROW_BYTES), |row| row.get(0))
 }
 
 /// What becomes of a URL that rests.
@@ -76,6 +107,18 @@ impl<'c> Adding<'c> {
             queue: conn
                 .prepare_cached("INSERT INTO queue (host, lane, depth, id) VALUES (?1, ?2, ?3, ?4)")?,
         })
+    }
+
+    /// The bound by which a new URL is refused.
+    fn refusal(&mut self, memory: &mut Memory, url: &NewUrl) -> rusqlite::Result<Option<HostBound>> {
+        let bounds = memory.bounds;
+        if bounds == HostBounds::default() || !is_bounded(url.discovery) {
+            return Ok(None);
+        }
+        let Some(host) = memory.find_host(self.conn, &url.host)? else { return Ok(None) };
+        let room = room(self.conn, &mut memory.ledger, host, bounds, bytes_of(url))?;
+        let Room::Full(bound) = room else { return Ok(None) };
+        Ok((!self.find.exists([url.key.0])?).then_some(bound))
     }
 
     /// True if the URL is new in this round.
@@ -131,6 +174,7 @@ impl<'c> Adding<'c> {
         memory.host_in_round(self.conn, &url.host)?;
         self.queue.execute((host, codes::lane(Lane::Plain), url.depth, id))?;
         memory.ledger.add(host, &url.host, Place::Ready, 1);
+        memory.ledger.grow(host, bytes_of(url));
         memory.known.note(&url.key, url.depth);
         Ok(true)
     }

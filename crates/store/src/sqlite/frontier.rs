@@ -12,8 +12,9 @@ use super::{
 };
 use crate::ledger::{HostId, Place};
 use crawl_model::{
-    CrawlRequest, Enqueued, Frontier, FrontierCounts, HeldPage, HostKey, HostLoad, KnownUrl, Lane, LeaseRef,
-    LeaseToken, NewUrl, OutputMark, ReadyHost, RequestId, Settlement, StoreError, Strategy, UrlKey,
+    CrawlRequest, Enqueued, Frontier, FrontierCounts, HeldPage, HostBounds, HostKey, HostLoad, KnownUrl,
+    Lane, LeaseRef, LeaseToken, NewUrl, OutputMark, ReadyHost, RequestId, Settlement, StoreError, Strategy,
+    UrlKey,
 };
 use rusqlite::{Connection, OptionalExtension, Row};
 use std::sync::Arc;
@@ -22,6 +23,11 @@ use url::Url;
 impl Frontier for SqliteStore {
     fn enqueue(&self, urls: &[NewUrl]) -> Result<Enqueued, StoreError> {
         self.ready()?.enqueue(urls, Rest::Goes)
+    }
+
+    fn bound_hosts(&self, bounds: HostBounds) -> Result<(), StoreError> {
+        self.ready()?.memory.bounds = bounds;
+        Ok(())
     }
 
     fn revisit(&self, urls: &[NewUrl]) -> Result<Enqueued, StoreError> {

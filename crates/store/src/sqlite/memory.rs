@@ -2,7 +2,7 @@
 
 use super::{bands::Gathered, error::sql, known::KnownUrls};
 use crate::ledger::{HostId, Ledger, Place};
-use crawl_model::{HostKey, LeaseToken, Outcome, StoreError};
+use crawl_model::{HostBounds, HostKey, LeaseToken, Outcome, StoreError};
 use rusqlite::{Connection, OptionalExtension};
 use rustc_hash::FxHashMap;
 
@@ -20,6 +20,7 @@ pub(super) struct Memory {
     /// URLs of earlier rounds rest in this one.
     pub(super) recrawl: bool,
     pub(super) ledger: Ledger,
+    pub(super) bounds: HostBounds,
     pub(super) known: KnownUrls,
     pub(super) bands: Gathered,
     /// Settled URLs of this round by outcome, in the order of [`OUTCOMES`].
@@ -70,6 +71,7 @@ impl Memory {
             round: u32::try_from(round).map_err(|e| StoreError::Corrupt(e.to_string()))?,
             recrawl: number(conn, "recrawl")? != 0,
             ledger: ledger(conn).map_err(sql)?,
+            bounds: HostBounds::default(),
             known: KnownUrls::new(),
             bands: Gathered::load(conn)?,
             settled,
@@ -155,7 +157,11 @@ fn ledger(conn: &Connection) -> rusqlite::Result<Ledger> {
         let mut rows = select.query([])?;
         while let Some(row) = rows.next()? {
             let key = HostKey::from_stored(row.get::<_, String>(1)?);
-            ledger.add(row.get(0)?, &key, place, row.get(2)?);
+            let (host, n) = (row.get(0)?, row.get(2)?);
+            ledger.add(host, &key, place, n);
+            if place != Place::Held {
+                ledger.assume(host, n);
+            }
         }
     }
     Ok(ledger)

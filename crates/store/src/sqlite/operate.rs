@@ -1,12 +1,13 @@
 //! What an operator asks of a store, and does to it: beside the crawl, not in its flow.
 
 use super::{
-    SqliteStore, codes,
+    Inner, SqliteStore, codes,
+    enqueue::room,
     error::sql,
     memory::{OUTCOMES, set_number},
 };
-use crate::ledger::Place;
-use crawl_model::{HostKey, KnownUrl, Lane, Outcome, RequestId, StoreError, UrlKey};
+use crate::ledger::{Place, Room};
+use crawl_model::{HostBound, HostBounds, HostKey, KnownUrl, Lane, Outcome, RequestId, StoreError, UrlKey};
 use rusqlite::OptionalExtension;
 
 /// How many URLs of a host are where, in the current round.
@@ -62,6 +63,20 @@ impl SqliteStore {
             .collect();
         hosts.sort_unstable_by(|a, b| b.total().cmp(&a.total()).then_with(|| a.host.cmp(&b.host)));
         Ok(hosts)
+    }
+
+    /// The bound that leaves a host no room for more URLs.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub fn full_by(&self, host: &HostKey, bounds: HostBounds) -> Result<Option<HostBound>, StoreError> {
+        let mut inner = self.ready()?;
+        let Inner { conn, memory, .. } = &mut *inner;
+        let Some(host) = memory.find_host(conn, host).map_err(sql)? else { return Ok(None) };
+        Ok(match room(conn, &mut memory.ledger, host, bounds, 0).map_err(sql)? {
+            Room::Full(bound) => Some(bound),
+            Room::Enough | Room::Uncounted => None,
+        })
     }
 
     /// What the next round will know: the URLs of all rounds so far, from after number `after` on (0 for the start), `limit` at

@@ -186,7 +186,9 @@ impl Inner {
             }
             set_number(conn, "round", i64::from(memory.round) + 1).map_err(sql)?;
             set_number(conn, "recrawl", i64::from(recrawl)).map_err(sql)?;
+            let bounds = memory.bounds;
             *memory = Memory::load(conn)?;
+            memory.bounds = bounds;
             Ok(())
         })?;
         self.commit()?;

@@ -5,18 +5,53 @@ use crate::*;
 pub fn a_url_is_visited_once_a_round(store: &impl Store) {
     assert_eq!(store.round().unwrap(), 0);
     assert_eq!(store.begin_round().unwrap(), 1);
-    assert_eq!(enqueue(store, &["https://a/1", "https://a/2"]), Enqueued { new: 2, known: 0 });
-    assert_eq!(enqueue(store, &["https://a/2", "https://a/3"]), Enqueued { new: 1, known: 1 });
+    assert_eq!(enqueue(store, &["https://a/1", "https://a/2"]), added(2, 0));
+    assert_eq!(enqueue(store, &["https://a/2", "https://a/3"]), added(1, 1));
     let leased = lease(store, "a", 9);
-    assert_eq!(enqueue(store, &["https://a/1"]), Enqueued { new: 0, known: 1 }, "leased");
+    assert_eq!(enqueue(store, &["https://a/1"]), added(0, 1), "leased");
     settle(store, &leased, Outcome::Failed);
-    assert_eq!(enqueue(store, &["https://a/1"]), Enqueued { new: 0, known: 1 }, "settled");
+    assert_eq!(enqueue(store, &["https://a/1"]), added(0, 1), "settled");
     assert_eq!(store.enqueue(&[]).unwrap(), Enqueued::default());
 }
 
 pub fn a_batch_may_name_a_url_twice(store: &impl Store) {
-    assert_eq!(enqueue(store, &["https://a/1", "https://a/1"]), Enqueued { new: 1, known: 1 });
+    assert_eq!(enqueue(store, &["https://a/1", "https://a/1"]), added(1, 1));
     assert_eq!(lease(store, "a", 9).len(), 1);
+}
+
+pub fn a_host_has_so_many_pending_urls(store: &impl Store) {
+    store.begin_round().unwrap();
+    store.bound_hosts(HostBounds { urls: Some(2), bytes: None }).unwrap();
+    let done = enqueue(store, &["https://a/1", "https://b/1", "https://a/2", "https://a/3", "https://a/4"]);
+    assert_eq!((done.new, done.known), (3, 0));
+    let host = HostKey::from_stored("a");
+    let refused = Refused { host, bound: HostBound::Urls, first: "https://a/3".into(), urls: 2 };
+    assert_eq!(done.refused, [refused]);
+    assert_eq!(enqueue(store, &["https://a/2", "https://b/2"]), added(1, 1), "known URLs are not refused");
+    let exempt = |url: &str, discovery| NewUrl { discovery, ..new_url(url, 0) };
+    let seed = exempt("https://a/seed", Discovery::Seed);
+    let file = exempt("https://a/sitemap.xml", Discovery::SitemapFile);
+    assert_eq!(store.enqueue(&[seed, file]).unwrap(), added(2, 0), "neither are seeds and sitemaps");
+    let leased = lease(store, "a", 4);
+    settle(store, &leased, Outcome::Record);
+    assert_eq!(enqueue(store, &["https://a/3", "https://a/1"]), added(1, 1), "those that are done make room");
+}
+
+pub fn a_host_has_so_many_bytes_of_pending_urls(store: &impl Store) {
+    store.begin_round().unwrap();
+    store.bound_hosts(HostBounds { urls: None, bytes: Some(10_000) }).unwrap();
+    let long = |n: usize| format!("https://a/{n}/{}", "x".repeat(1_000));
+    let all: Vec<String> = (0..20).map(long).collect();
+    let all: Vec<&str> = all.iter().map(String::as_str).collect();
+    let done = enqueue(store, &all);
+    assert!((7..=9).contains(&done.new), "{}", done.new);
+    assert_eq!(done.refused.len(), 1);
+    assert_eq!((done.refused[0].bound, done.refused[0].urls), (HostBound::Bytes, 20 - done.new));
+    assert_eq!(enqueue(store, &["https://b/1"]), added(1, 0), "each host has its own");
+    settle(store, &lease(store, "a", 4), Outcome::Record);
+    let again = enqueue(store, &all);
+    assert!((2..=4).contains(&again.new), "{} after four have left", again.new);
+    assert_eq!(again.known, done.new);
 }
 
 pub fn a_pending_url_takes_the_lesser_depth(store: &impl Store) {
@@ -42,7 +77,7 @@ pub fn a_pending_link_becomes_the_sitemap_it_is_named_as(store: &impl Store) {
     settle(store, &leased[..1], Outcome::Skipped);
     store.requeue((&leased[2]).into(), 50, 1, None).unwrap();
     let named = ["https://a/seed", "https://a/out", "https://a/again", "https://a/feed"].map(file);
-    assert_eq!(store.enqueue(&named).unwrap(), Enqueued { new: 0, known: 4 });
+    assert_eq!(store.enqueue(&named).unwrap(), added(0, 4));
     // nor is a sitemap made a page by a link to it
     store.enqueue(&urls).unwrap();
     store.expire_leases(i64::MAX).unwrap();

@@ -11,8 +11,9 @@ mod texts;
 
 use crawl_model::{
     CachedRobots, ContentHash, CrawlRequest, Discovery, DomainStore, Enqueued, Frontier, FrontierCounts,
-    HostKey, HostLoad, Lane, LeaseRef, LeaseToken, NewUrl, Origin, Outcome, OutputMark, PageHistory,
-    ReadyHost, RequestId, RunStore, Settlement, Strategy, TextIndex, UrlKey,
+    HostBound, HostBounds, HostKey, HostLoad, Lane, LeaseRef, LeaseToken, NewUrl, Origin, Outcome,
+    OutputMark, PageHistory, ReadyHost, Refused, RequestId, RunStore, Settlement, Strategy, TextIndex,
+    UrlKey,
 };
 use crawl_store::{MemoryStore, SqliteStore};
 use frontier::*;
@@ -65,6 +66,8 @@ macro_rules! conformance {
 conformance!(
     a_url_is_visited_once_a_round,
     a_batch_may_name_a_url_twice,
+    a_host_has_so_many_pending_urls,
+    a_host_has_so_many_bytes_of_pending_urls,
     a_pending_url_takes_the_lesser_depth,
     a_pending_link_becomes_the_sitemap_it_is_named_as,
     leases_come_by_depth_then_discovery,
@@ -134,6 +137,11 @@ fn new_url(url: &str, depth: u32) -> NewUrl {
         redirects: Vec::new(),
         sitemap_lastmod: None,
     }
+}
+
+/// What a call brings that adds so many URLs and knows so many.
+fn added(new: usize, known: usize) -> Enqueued {
+    Enqueued { new, known, ..Enqueued::default() }
 }
 
 fn enqueue(store: &impl Store, urls: &[&str]) -> Enqueued {

@@ -47,8 +47,8 @@ pub fn what_is_known_rests_until_it_is_visited_again(store: &impl Store) {
     assert_eq!(store.begin_recrawl(true).unwrap(), 2);
     assert!(store.is_recrawl().unwrap());
     assert_eq!(known_paths(store), ["/1", "/2", "/3"]);
-    assert_eq!(enqueue(store, &["https://a/2", "https://a/4"]), Enqueued { new: 1, known: 1 });
-    assert_eq!(enqueue(store, &["https://a/2"]), Enqueued { new: 0, known: 1 });
+    assert_eq!(enqueue(store, &["https://a/2", "https://a/4"]), added(1, 1));
+    assert_eq!(enqueue(store, &["https://a/2"]), added(0, 1));
     assert_eq!(known_paths(store), ["/1", "/2", "/3"], "a link to it does not end its rest");
     assert_eq!(store.counts().unwrap().pending, 1);
 
@@ -89,7 +89,7 @@ pub fn known_urls_come_by_pages_and_by_name(store: &impl Store) {
     let among = |url: &str| store.known_among(&[UrlKey::of("https://a/9"), UrlKey::of(url)]).unwrap();
     assert_eq!(among("https://a/3"), second);
     let listed = NewUrl { sitemap_lastmod: Some("2026-01-01".into()), ..new_url("https://a/3", 4) };
-    assert_eq!(store.enqueue(&[listed]).unwrap(), Enqueued { new: 0, known: 1 });
+    assert_eq!(store.enqueue(&[listed]).unwrap(), added(0, 1));
     assert_eq!(among("https://a/3")[0].url.sitemap_lastmod.as_deref(), Some("2026-01-01"));
     assert_eq!(among("https://a/3")[0].url.depth, 0);
     store.revisit(&[new_url("https://a/3", 4)]).unwrap();

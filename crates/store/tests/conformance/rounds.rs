@@ -43,7 +43,7 @@ pub fn a_new_round_visits_again_and_keeps_the_history(store: &impl Store) {
     assert_eq!(store.counts().unwrap(), FrontierCounts::default());
     assert_eq!(store.history_of("https://a/1"), Some(history));
     let again = [new_url("https://a/2", 3), new_url("https://a/1", 1), new_url("https://a/3", 2)];
-    assert_eq!(store.enqueue(&again).unwrap(), Enqueued { new: 3, known: 0 });
+    assert_eq!(store.enqueue(&again).unwrap(), added(3, 0));
     assert_eq!(store.counts().unwrap().hosts, 1);
     let leased = lease(store, "a", 9);
     assert_eq!(paths(&leased), ["/1", "/3", "/2"], "by the depths of this round");
