@@ -250,10 +250,14 @@ def endless_chunked(c): c.chunks(forever("words and words " * 4096))
 def endless_eof(c):
     c.head()
     for piece in forever("<p>words and words" * 4096): c.raw(piece)
-@behaviour("/endless/drip", "slow", "given up at the limit of the whole request")
+@behaviour("/endless/drip", "slow", "given up for its rate")
 def endless_drip(c):
     c.head()
     slowly(c, forever("x"), 1)
+@behaviour("/endless/trickle", "slow", "given up at the limit of the whole request")
+def endless_trickle(c):
+    c.head()
+    slowly(c, forever("words and words " * 32), 1)
 @behaviour("/slow/headers", "slow", "given up at the limit for headers")
 def slow_headers(c):
     c.raw("HTTP/1.1 200 OK\r\nX-Slow: ")
@@ -461,7 +465,7 @@ SITEMAP = "http://www.sitemaps.org/schemas/sitemap/0.9"
 
 @behaviour("/sitemap/index-loop.xml", "sitemap", "read once")
 def sitemap_loop(c):
-    files = ("index-loop.xml", "laughs.xml", "xxe.xml", "big.xml", "bomb.xml.gz")
+    files = ("index-loop.xml", "laughs.xml", "xxe.xml", "big.xml", "bomb.xml.gz", "long.xml.gz")
     listed = "".join(f"<sitemap><loc>http://{c.host}/sitemap/{name}</loc></sitemap>" for name in files)
     c.answer(f"<sitemapindex xmlns='{SITEMAP}'>{listed}</sitemapindex>", kind="application/xml")
 @behaviour("/sitemap/laughs.xml", "sitemap", "entities are not expanded")
@@ -474,6 +478,11 @@ def sitemap_xxe(c): c.answer('<?xml version="1.0"?><!DOCTYPE l [<!ENTITY x SYSTE
 def sitemap_big(c):
     rows = ("".join(f"<url><loc>http://{c.host}/static/ok?s={n}</loc></url>\n" for n in range(at, at + 1000)) for at in range(0, 1_000_000, 1000))
     c.chunks((piece for part in ([f"<urlset xmlns='{SITEMAP}'>"], rows, ["</urlset>"]) for piece in part), kind="application/xml")
+@behaviour("/sitemap/long.xml.gz", "sitemap", "bounded in the state, however long its URLs and dates are")
+def sitemap_long(c):
+    long = "x/y/" * 1000
+    rows = "".join(f"<url><loc>/static/{n}/{long}</loc><lastmod>{long}</lastmod></url>" for n in range(5000))
+    c.answer(gzip.compress(f"<urlset xmlns='{SITEMAP}'>{rows}</urlset>".encode(), 1), kind="application/gzip")
 @behaviour("/sitemap/bomb.xml.gz", "sitemap", "cut at the cap of a sitemap")
 def sitemap_bomb(c): c.answer(packed(GIB), kind="application/gzip")
 

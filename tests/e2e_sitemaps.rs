@@ -6,11 +6,11 @@
 mod run;
 mod support;
 
-use crawl_model::UrlKey;
+use crawl_model::{Frontier, UrlKey};
 use crawl_store::SqliteStore;
 use flate2::{Compression, write::GzEncoder};
 use run::{Sandbox, run};
-use std::io::Write;
+use std::{io::Write, time::Duration};
 use support::{
     made::{Tree, page},
     server::{Request, Response, Server},
@@ -135,6 +135,122 @@ fn sitemaps_are_so_many_and_on_other_hosts_only_by_robots_txt() {
     let lines = sandbox.errors();
     assert_eq!(lines.len(), 1, "{lines:?}");
     assert_eq!(lines[0]["kind"], "trap_sitemaps");
+}
+
+/// A robots.txt may name files of strangers, each of which would be asked for its own robots.txt as well.
+#[test]
+fn few_hosts_outside_of_the_scope_are_asked_for_sitemaps() {
+    let strangers: Vec<Server> = (0..10)
+        .map(|n| {
+            Server::start(0, move |request: &Request| match (n, request.path()) {
+                (1, "/robots.txt") => Response::new(200, "text/plain", "User-agent: *\nDisallow: /\n"),
+                (2, "/map.xml") => Response::status(503),
+                (_, "/map.xml") => index(&["http://127.0.0.9:9/child.xml", "/child.xml"]),
+                _ => xml(urls(&[])),
+            })
+            .unwrap()
+        })
+        .collect();
+    let lines: Vec<String> =
+        strangers.iter().map(|server| format!("Sitemap: {}\n", server.url("/map.xml"))).collect();
+    let robots = lines.concat() + "Sitemap: /own.xml\n";
+    let handler = move |request: &Request| match request.path() {
+        "/robots.txt" => Response::new(200, "text/plain", robots.clone()),
+        "/own.xml" => xml(urls(&["/own"])),
+        path => Response::html(page(path, &[])),
+    };
+    let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());
+    assert_eq!(
+        crawled(&server, &sandbox, &[]),
+        ["/", "/own"],
+        "files of the host itself are read all the same"
+    );
+    let all = |server: &Server| server.requests().into_iter().map(|request| request.target).collect();
+    let asked: Vec<Vec<String>> = strangers.iter().map(all).collect();
+    assert_eq!(asked[0], ["/robots.txt", "/map.xml", "/child.xml"], "none but its own host may be led to");
+    assert_eq!(asked[1], ["/robots.txt"], "it says no");
+    assert_eq!(asked[2], ["/robots.txt", "/map.xml"], "a host in trouble is not asked again");
+    assert_eq!(asked[3].len(), 3);
+    assert!(asked[4..].iter().all(Vec::is_empty), "{asked:?}");
+    let line = |kind: &str| sandbox.errors().iter().filter(|line| line["kind"] == kind).count();
+    assert_eq!(line("trap_sitemap_hosts"), 1, "{:?}", sandbox.errors());
+
+    let (config, sandbox) = ("[crawl]\nsitemap_hosts = 0\n", Sandbox::new());
+    let config = sandbox.write("crawl.toml", config);
+    crawled(&server, &sandbox, &["--config", config.to_str().unwrap()]);
+    assert_eq!(strangers[0].requests().len(), 3, "none if the operator wants none");
+}
+
+/// A file that lists as many URLs as a file may, each as long as a URL may be, takes some hundred megabytes of state.
+#[test]
+fn a_host_has_so_many_urls_of_sitemaps_in_the_frontier() {
+    let limits =
+        [("host_urls = 50", "trap_host_urls", 60), ("host_bytes = \"100 KiB\"", "trap_host_bytes", 100)];
+    for (limit, kind, most) in limits {
+        let handler = |request: &Request| match request.path() {
+            "/robots.txt" => {
+                let files: String = (0..4).map(|n| format!("Sitemap: /map{n}.xml\n")).collect();
+                Response::new(200, "text/plain", files)
+            }
+            path if path.ends_with(".xml") => {
+                let long = "x".repeat(1_000);
+                let entries: String = (0..500)
+                    .map(|n| format!("<url><loc>/p{path}/{n}/{long}</loc><lastmod>{long}</lastmod></url>"))
+                    .collect();
+                xml(format!("<urlset>{entries}</urlset>"))
+            }
+            path => Response::html(page(path, &[])).after(Duration::from_millis(200)),
+        };
+        let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());
+        let config = sandbox.write("crawl.toml", format!("[traps]\n{limit}\n"));
+        let flags = ["--config", config.to_str().unwrap(), "--limit", "9", "-O", "out.jsonl"];
+        let done = run(&mut sandbox.crawl(&[server.url("/")], &flags)).expect(5);
+        let lines = sandbox.errors();
+        let told: Vec<_> = lines.iter().filter(|line| line["kind"] == kind).collect();
+        assert_eq!(told.len(), 1, "one line a host: {lines:?}");
+        assert!(told[0].to_string().len() < 1_500, "{}", told[0]);
+        assert!(told[0]["urlKey"].is_string());
+        let store = SqliteStore::open_read_only(&sandbox.path("state")).unwrap();
+        let pending = store.counts().unwrap().pending;
+        assert!(pending <= most, "{limit}: {pending} URLs are stored");
+        let counted = done.stderr.split(&format!("{kind}: ")).nth(1).unwrap();
+        let counted: u64 = counted.split(|c: char| !c.is_ascii_digit()).next().unwrap().parse().unwrap();
+        assert!(counted + pending >= 2_000 - 20, "{counted} are counted and {pending} pending of 2,000");
+    }
+}
+
+/// Sitemaps of a generator: once its pages have had nothing new to say, what it lists is not stored.
+#[test]
+fn what_a_sitemap_lists_of_a_used_up_template_is_not_stored() {
+    let handler = |request: &Request| match request.path() {
+        "/robots.txt" => Response::new(200, "text/plain", "Sitemap: /a.xml\n"),
+        // two levels further down than the pages that the start page links
+        "/a.xml" => index(&["/b.xml"]),
+        "/b.xml" => index(&["/c.xml"]),
+        "/c.xml" => {
+            let all: Vec<String> = (100..400).map(|n| format!("/t/{n}")).collect();
+            let all: Vec<&str> = all.iter().map(String::as_str).collect();
+            xml(urls(&all))
+        }
+        "/" => {
+            let links: Vec<String> = (0..12).map(|n| format!("/t/{n}")).collect();
+            Response::html(page("start", &links))
+        }
+        _ => Response::html("<html><body><p>Nothing here.</p></body></html>"),
+    };
+    let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());
+    let config = sandbox.write("crawl.toml", "[traps]\ntemplate_credit = 6\n");
+    crawled(&server, &sandbox, &["--config", config.to_str().unwrap(), "--depth", "9"]);
+    assert_eq!(asked(&server, "/c.xml"), 1);
+    assert_eq!(
+        server.targets().iter().filter(|target| target.starts_with("/t/1") && target.len() > 5).count(),
+        0
+    );
+    let lines = sandbox.errors();
+    let of_file = |n: usize| lines.iter().any(|line| line["url"] == server.url(&format!("/t/{n}")));
+    assert!(of_file(100) && !of_file(399), "the file has lines for some");
+    let known = SqliteStore::open_read_only(&sandbox.path("state")).unwrap();
+    assert!(known.history(UrlKey::of(&server.url("/t/399"))).unwrap().is_none(), "it is not in the state");
 }
 
 #[test]

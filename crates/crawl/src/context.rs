@@ -18,11 +18,13 @@ use crate::{
     robots_cache::RobotsCache,
     site_book::SiteBook,
     sitemap_book::SitemapBook,
+    slow_lane::SlowLane,
     stats::Stats,
     store::Store,
     stored_time,
     strategies::Lessons,
     threads::Threading,
+    traps::FullHosts,
 };
 use crawl_corpus::Sketcher;
 use crawl_extract::PageExtractor;
@@ -57,6 +59,8 @@ pub struct Context {
     pub budget: ByteBudget,
     /// Politeness.
     pub gate: Gate,
+    /// Places of hosts that answer slowly.
+    pub slow: SlowLane,
     /// When a request is made again.
     pub retry: RetrySettings,
     /// robots.txt.
@@ -69,6 +73,8 @@ pub struct Context {
     pub outage: Outage,
     /// Endless sites: what a template of URLs may still spend.
     pub traps: Arc<Traps>,
+    /// Hosts of which the frontier holds as much as it may.
+    pub full_hosts: FullHosts,
     /// Feeds that pages have named, host by host.
     pub feeds: FeedBook,
     /// Sitemaps that robots.txt led to, host by host.
@@ -99,6 +105,8 @@ pub struct Context {
     pub samples: Samples,
     /// Told to stop; only the scheduler and requests in flight look at it.
     pub cancel: CancellationToken,
+    /// Cancelled with `cancel`, and when `crawl.max_time` is over: requests in flight are given back.
+    pub requests: CancellationToken,
     /// Why the scheduler stopped handing out work; set once, before its channel closes.
     pub ending: OnceLock<Ending>,
     /// The product token that robots.txt and meta robots are asked for.

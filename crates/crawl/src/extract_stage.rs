@@ -222,12 +222,12 @@ fn follow(
 ) -> Result<Discovered, StoreError> {
     let obey = context.config.crawl.obey_robots;
     let follow = !(obey && directives.nofollow);
-    let found = context.links.discover(request, &extraction.links, follow, obey);
+    let mut found = context.links.discover(request, &extraction.links, follow, obey);
     // before the links, one of which may name the feed too
     if follow {
         feeds::follow(context, request, &extraction.feeds)?;
     }
-    context.links.enqueue(&*context.store, &found.candidates)?;
+    found.refused = context.links.enqueue(&*context.store, &found.candidates)?;
     for (kind, count) in &found.trapped_more {
         context.stats.by_kind(kind, *count);
     }
@@ -302,7 +302,8 @@ fn read(context: &Context, page: FetchedPage, body_hash: Option<BodyHash>) -> Re
         .and(before);
     let mut found =
         if probe { Discovered::default() } else { follow(context, &page.request, &extraction, directives)? };
-    let trapped = traps::lines(std::mem::take(&mut found.trapped), found.trapped_more.values().sum());
+    let mut trapped = traps::lines(std::mem::take(&mut found.trapped), found.trapped_more.values().sum());
+    trapped.extend(traps::refused(context, std::mem::take(&mut found.refused)));
     context.stats.pages.add(u64::from(!probe));
     context.stats.wire_bytes.add(page.wire_bytes);
     context.stats.body_bytes.add(page.body.bytes.len() as u64);

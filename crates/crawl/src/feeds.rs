@@ -60,7 +60,7 @@ pub fn follow(context: &Context, page: &CrawlRequest, feeds: &[String]) -> Resul
         .filter_map(|url| file(context, &url, page.depth))
         .filter(|feed| context.feeds.takes(&feed.host, feed.key))
         .collect();
-    sitemaps::enqueue(context, &files)
+    sitemaps::enqueue(context, &files).map(drop)
 }
 
 #[cfg(test)]

@@ -12,18 +12,20 @@ use crate::{
     extract_stage::Arrival,
     hints,
     links::new_url,
-    sitemaps, soft404,
+    sitemaps,
+    slow_lane::{Full, SLOW_AFTER, SlowPlace},
+    soft404,
     strategies::{self, Next, OnTrial, SoFar},
 };
 use crawl_fetch::{
-    FetchError, Fetched, HostSlot, OptOut, OriginOptOuts, Phase, Resource, SkipKind, SlotOutcome, same_page,
-    tdm_header,
+    FetchError, Fetched, HostSlot, OptOut, OriginOptOuts, Phase, Resource, SkipKind, SlotOutcome, SlowWatch,
+    same_page, tdm_header,
 };
 use crawl_model::{
     CrawlRequest, Discovery, ExtractedPage, FailedPage, FetchedPage, HostKey, Lane, LeaseRef, Outcome, Stage,
     Strategy,
 };
-use std::{sync::Arc, time::Duration};
+use std::{future::pending, sync::Arc, time::Duration};
 use tokio::sync::{Mutex, OwnedSemaphorePermit, mpsc};
 use url::Url;
 
@@ -38,6 +40,8 @@ pub struct Job {
     pub slot: Option<HostSlot>,
     /// One of the places of the job's lane; given back when the page has been handed on.
     pub place: OwnedSemaphorePermit,
+    /// A place of the slow lane, for a host that is known to be slow.
+    pub slow: Option<SlowPlace>,
 }
 
 /// What one job came to.
@@ -60,8 +64,8 @@ pub async fn worker(
 ) -> Result<(), StageError> {
     loop {
         let job = jobs.lock().await.recv().await;
-        let Some(Job { request, slot, place }) = job else { return Ok(()) };
-        let lease = LeaseRef::from(&request);
+        let Some(Job { request, slot, place, mut slow }) = job else { return Ok(()) };
+        let (lease, host) = (LeaseRef::from(&request), HostKey::of(&request.url));
         let (attempt, strategy) = (request.attempt, request.strategy);
         let visit = Visit {
             context: &context,
@@ -75,16 +79,26 @@ pub async fn worker(
             paid: false,
             on_trial: None,
         };
+        let watch = SlowWatch::new(SLOW_AFTER);
         let answer = tokio::select! {
             biased;
-            () = context.cancel.cancelled() => {
+            () = context.requests.cancelled() => None,
+            answer = watch.over(visit.run()) => Some(answer?),
+            () = gives_way(&context, &watch, host.as_ref(), &mut slow), if lane == Lane::Plain => None,
+        };
+        let answer = match answer {
+            Some(answer) => answer,
+            None => {
                 // state is saved: the URL is pending again, the attempt does not count
                 let given_back = context.store.requeue(lease, now_ms(), attempt, strategy)?;
                 context.stats.requeued.add(u64::from(given_back));
                 Answer::Requeued
             }
-            answer = visit.run() => answer?,
         };
+        drop(slow);
+        if let Some(host) = host.filter(|_| watch.was_quick()) {
+            context.slow.was_quick(&host);
+        }
         match answer {
             Answer::Page(page) => {
                 pages.send(Arrival::Page(page)).await.map_err(|_| StageError::Downstream)?;
@@ -97,6 +111,29 @@ pub async fn worker(
         }
         drop(place);
     }
+}
+
+/// Waits until a request is slow and there is no place for slow ones; it goes on as long as it has such a place.
+async fn gives_way(
+    context: &Context,
+    watch: &SlowWatch,
+    host: Option<&HostKey>,
+    slow: &mut Option<SlowPlace>,
+) {
+    watch.slow().await;
+    let Some(host) = host else { return pending().await };
+    if slow.is_some() {
+        context.slow.was_slow(host);
+    } else {
+        match context.slow.turn_slow(host) {
+            Ok(place) => *slow = Some(place),
+            Err(Full) => {
+                tracing::info!(%host, "the host is slow and all places for slow hosts are taken; its URL is fetched later");
+                return;
+            }
+        }
+    }
+    pending::<()>().await;
 }
 
 struct Visit<'a> {

@@ -2,7 +2,7 @@
 
 use crate::{store::Store, traps::LINES_A_PAGE};
 use crawl_fetch::{Canonicalizer, Judgement, ScopeSet, Trap, Traps, UrlFilter};
-use crawl_model::{CrawlRequest, Discovery, HostKey, Link, NewUrl, StoreError, UrlKey};
+use crawl_model::{CrawlRequest, Discovery, HostKey, Link, NewUrl, Refused, StoreError, UrlKey};
 use rustc_hash::FxHashSet;
 use std::{
     collections::BTreeMap,
@@ -34,6 +34,8 @@ pub struct Discovered {
     pub trapped: Vec<(String, Trap)>,
     /// Those beyond, by kind.
     pub trapped_more: BTreeMap<&'static str, u64>,
+    /// Candidates that the frontier had no room for.
+    pub refused: Vec<Refused>,
     /// One of the candidates has another form than the page itself.
     pub leads_on: bool,
 }
@@ -149,15 +151,15 @@ impl LinkPolicy {
     }
 
     /// Adds what was discovered to the frontier. What could not be added is forgotten again, so that the next page
-    /// with the same link brings it anew.
+    /// with the same link brings it anew. Returns the URLs that the frontier has no room for.
     ///
     /// # Errors
     /// When storage fails.
-    pub fn enqueue(&self, store: &dyn Store, candidates: &[NewUrl]) -> Result<(), StoreError> {
+    pub fn enqueue(&self, store: &dyn Store, candidates: &[NewUrl]) -> Result<Vec<Refused>, StoreError> {
         if candidates.is_empty() {
-            return Ok(());
+            return Ok(Vec::new());
         }
-        store.enqueue(candidates).map(drop).inspect_err(|_| self.forget())
+        store.enqueue(candidates).map(|done| done.refused).inspect_err(|_| self.forget())
     }
 
     fn forget(&self) {

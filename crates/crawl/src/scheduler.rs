@@ -12,6 +12,7 @@ use crate::{
     context::{Context, Ending, StageError, now_ms},
     extract_stage::{ShardMessage, shard_of},
     fetch_stage::Job,
+    slow_lane::{Full, SLOW_PAUSE, SlowPlace},
     soft404,
 };
 use crawl_fetch::{HostSlot, NotYet};
@@ -31,8 +32,17 @@ const IDLE: Duration = Duration::from_millis(250);
 const FORGET_HOSTS: Duration = Duration::from_secs(600);
 /// How long a lease lasts beyond the time that a request may take: for extraction, cleaning and writing.
 const LEASE_MARGIN: Duration = Duration::from_secs(600);
+/// Time after `crawl.max_time` that requests in flight have to end.
+const OVERTIME: Duration = Duration::from_secs(2);
 /// How often leases that have run out are looked for.
 const EXPIRE_LEASES: Duration = Duration::from_secs(60);
+
+/// A host's leave to make one request.
+struct Turn {
+    /// `None` for a host that has been given up.
+    slot: Option<HostSlot>,
+    slow: Option<SlowPlace>,
+}
 
 /// See the module.
 pub struct Scheduler {
@@ -82,7 +92,12 @@ impl Scheduler {
     /// # Errors
     /// When storage fails.
     pub async fn run(mut self) -> Result<(), StageError> {
-        let outcome = self.schedule().await;
+        let context = Arc::clone(&self.context);
+        let outcome = tokio::select! {
+            biased;
+            outcome = self.schedule() => outcome,
+            () = end_requests(&context) => Ok(Ending::Interrupted),
+        };
         // after an error the rest must drain as after an interruption: held pages stay held
         let ending = outcome.as_ref().copied().unwrap_or(Ending::Interrupted);
         let _ = self.context.ending.set(ending);
@@ -224,10 +239,10 @@ impl Scheduler {
                 if places.is_empty() {
                     return Ok(leased);
                 }
-                let (slots, suspended) = self.slots(host, places.len())?;
+                let (turns, suspended) = self.turns(host, lane, places.len())?;
                 // a host whose URLs are all behind its level leaves the order, although nothing is leased from it
-                moved |= suspended || !slots.is_empty();
-                leased += self.lease((&host.host, lane), slots, &mut places, now).await?;
+                moved |= suspended || !turns.is_empty();
+                leased += self.lease((&host.host, lane), turns, &mut places, now).await?;
             }
             if !moved || hosts.len() < HOSTS_AT_A_TIME {
                 return Ok(leased);
@@ -235,23 +250,41 @@ impl Scheduler {
         }
     }
 
-    /// Slots of a host for as many URLs as it has, `most` at most. Returns true with them if the host gives no more for now; it
+    /// Turns of a host for as many URLs as it has, `most` at most. Returns true with them if the host gives no more for now; it
     /// is suspended then.
-    fn slots(&mut self, host: &ReadyHost, most: usize) -> Result<(Vec<Option<HostSlot>>, bool), StageError> {
-        let mut slots: Vec<Option<HostSlot>> = Vec::new();
-        while slots.len() < host.pending.min(most) {
-            match self.context.gate.try_acquire_watched(&host.host) {
-                Ok(slot) => slots.push(Some(slot)),
-                // a host that has been given up needs no leave: its URLs are failed
-                Err(NotYet { dead: true, .. }) => slots.push(None),
-                Err(refused) => {
-                    self.context.store.suspend(&host.host)?;
-                    self.waiting.put_off(host, refused);
-                    return Ok((slots, true));
+    fn turns(&mut self, host: &ReadyHost, lane: Lane, most: usize) -> Result<(Vec<Turn>, bool), StageError> {
+        let mut turns: Vec<Turn> = Vec::new();
+        while turns.len() < host.pending.min(most) {
+            let refused = match self.turn(&host.host, lane) {
+                Ok(turn) => {
+                    turns.push(turn);
+                    continue;
                 }
-            }
+                Err(refused) => refused,
+            };
+            self.context.store.suspend(&host.host)?;
+            self.waiting.put_off(host, refused);
+            return Ok((turns, true));
         }
-        Ok((slots, false))
+        Ok((turns, false))
+    }
+
+    fn turn(&self, host: &HostKey, lane: Lane) -> Result<Turn, NotYet> {
+        let slow = match lane {
+            Lane::Plain => self.context.slow.admit(host).map_err(|Full| NotYet {
+                at: Some(Instant::now() + SLOW_PAUSE),
+                dead: false,
+                address: None,
+                asked: true,
+            })?,
+            Lane::Browser => None,
+        };
+        match self.context.gate.try_acquire_watched(host) {
+            Ok(slot) => Ok(Turn { slot: Some(slot), slow }),
+            // a host that has been given up needs no leave: its URLs are failed
+            Err(NotYet { dead: true, .. }) => Ok(Turn { slot: None, slow: None }),
+            Err(refused) => Err(refused),
+        }
     }
 
     /// Takes places that are free right now, as many as the host and the limit have use for.
@@ -274,30 +307,30 @@ impl Scheduler {
     async fn lease(
         &mut self,
         (host, lane): (&HostKey, Lane),
-        slots: Vec<Option<HostSlot>>,
+        turns: Vec<Turn>,
         places: &mut Vec<OwnedSemaphorePermit>,
         now: i64,
     ) -> Result<usize, StageError> {
-        if slots.is_empty() {
+        if turns.is_empty() {
             return Ok(0);
         }
         let context = &self.context;
         let deadline = self.lease_clock().saturating_add(self.lease_ms[lane as usize]);
         // a limit on the depth needs every page at its least depth
-        let (store, worker, max) = (&context.store, &context.worker, slots.len());
+        let (store, worker, max) = (&context.store, &context.worker, turns.len());
         let requests = match context.config.crawl.depth {
             Limit(None) => store.lease(host, lane, max, worker, now, deadline)?,
             Limit(Some(_)) => store.lease_by_level(host, lane, max, worker, now, deadline)?,
         };
         let leased = requests.len();
         context.stats.leased.add(leased as u64);
-        let mut slots = slots.into_iter();
+        let mut turns = turns.into_iter();
         for request in requests {
-            let (Some(place), Some(slot)) = (places.pop(), slots.next()) else { break };
-            let job = Job { request: unconditional(request), slot, place };
+            let (Some(place), Some(Turn { slot, slow })) = (places.pop(), turns.next()) else { break };
+            let job = Job { request: unconditional(request), slot, place, slow };
             self.jobs[lane as usize].send(job).await.map_err(|_| StageError::Downstream)?;
         }
-        slots.flatten().for_each(HostSlot::give_back);
+        turns.filter_map(|turn| turn.slot).for_each(HostSlot::give_back);
         Ok(leased)
     }
 
@@ -343,6 +376,16 @@ impl Scheduler {
             () = tokio::time::sleep(pause) => {}
         }
     }
+}
+
+/// Gives all requests in flight back once the time of the run has been over for a while. Never returns.
+async fn end_requests(context: &Context) {
+    if let Some(end) = context.config.crawl.max_time.and_then(|time| context.stats.started.checked_add(time))
+    {
+        tokio::time::sleep_until(end + OVERTIME).await;
+        context.requests.cancel();
+    }
+    std::future::pending::<()>().await;
 }
 
 /// What is not known to have been a page is fetched whole: it cannot be what it was.

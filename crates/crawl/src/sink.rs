@@ -9,8 +9,9 @@ use crate::{
     config::Emit,
     context::{Context, Finished, StageError},
     duplicates::{self, Duplicates},
+    error_line,
     memory::{self, LargeShare},
-    output::{Output, RecordOutput, push_line},
+    output::{Output, RecordOutput},
     page_work,
     projects::source_of,
     record::{known_record, record},
@@ -192,7 +193,7 @@ impl Sink {
     /// A page that repeats a record and is not written: a line of the error log, and the end of its URL.
     fn left_out(&mut self, page: &CleanPage) -> Result<(), StageError> {
         let line = duplicates::line(page);
-        push_line(&mut self.error_lines, &line)?;
+        error_line::push(&mut self.error_lines, &line)?;
         tracing::info!(url = line.url, kind = line.kind, "{}", line.message);
         self.context.stats.by_kind(line.kind, 1);
         // no hash of its content: the next visit has to judge it again, whatever has become of what it repeats
@@ -225,7 +226,7 @@ impl Sink {
     }
 
     fn failed(&mut self, failed: &FailedPage, history: PageHistory) -> Result<(), StageError> {
-        push_line(&mut self.error_lines, failed)?;
+        error_line::push(&mut self.error_lines, failed)?;
         tracing::info!(url = failed.url, kind = failed.kind, status = failed.status, "{}", failed.message);
         self.context.stats.note_failure(failed);
         self.context.stats.by_kind(failed.kind, 1);

@@ -3,11 +3,14 @@
 
 use crate::config::Limit;
 use crawl_model::{CrawlRequest, HostKey, UrlKey};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Files that are remembered; beyond that all are counted anew.
 const MAX_FILES: usize = 200_000;
+
+/// Files outside of the scope that the hosts of one site may lead to.
+const MAX_FILES_ELSEWHERE: u64 = 100;
 
 /// What [`SitemapBook::take`] says of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,12 +22,33 @@ pub enum Taken {
         /// It is the first of its planter for which there is none.
         first: bool,
     },
+    /// It is on a host outside of the scope, and there is no room for those.
+    TooFarOut {
+        /// It is the first of its planter's site for which there is none.
+        first: bool,
+    },
+}
+
+/// A file that robots.txt, or what it names, leads to.
+pub struct Lead<'a> {
+    /// The file.
+    pub file: UrlKey,
+    /// The host whose robots.txt leads there.
+    pub planter: &'a HostKey,
+    /// The registrable domain of the planter.
+    pub site: &'a str,
+    /// robots.txt names it, or what it names has moved there.
+    pub named: bool,
+    /// The host of the file, if that is outside of the scope.
+    pub elsewhere: Option<&'a HostKey>,
 }
 
 /// The sitemaps of a run with the hosts whose robots.txt led to them, the planters. Kept in memory alone: a run that goes
 /// on counts anew.
 pub struct SitemapBook {
     limit: Limit,
+    /// Hosts outside of the scope that the hosts of one site may lead to.
+    hosts: Limit,
     planted: Mutex<Planted>,
 }
 
@@ -32,6 +56,28 @@ pub struct SitemapBook {
 struct Planted {
     files: FxHashMap<UrlKey, File>,
     planters: FxHashMap<HostKey, Share>,
+    /// By registrable domain, so that a site gains nothing by hosts without end.
+    sites: FxHashMap<String, Elsewhere>,
+}
+
+#[derive(Default)]
+struct Elsewhere {
+    hosts: FxHashSet<HostKey>,
+    files: u64,
+    full: bool,
+}
+
+impl Elsewhere {
+    /// Returns true if there is room for a file on a host, which takes it.
+    fn take(&mut self, host: &HostKey, most: Limit) -> bool {
+        let is_known = self.hosts.contains(host);
+        if self.files >= MAX_FILES_ELSEWHERE || !(is_known || most.allows(self.hosts.len() as u64)) {
+            return false;
+        }
+        self.hosts.insert(host.clone());
+        self.files += 1;
+        true
+    }
 }
 
 struct File {
@@ -47,30 +93,38 @@ struct Share {
 }
 
 impl SitemapBook {
-    /// A book in which each planter may have so many files.
+    /// A book in which each planter may have so many files, and each site so many hosts outside of the scope.
     #[must_use]
-    pub fn new(limit: Limit) -> Self {
-        Self { limit, planted: Mutex::default() }
+    pub fn new(limit: Limit, hosts: Limit) -> Self {
+        Self { limit, hosts, planted: Mutex::default() }
     }
 
     /// Takes a file into the planter's share, if there is room; one that is in the book already takes none.
     #[must_use]
-    pub fn take(&self, planter: &HostKey, file: UrlKey, named: bool) -> Taken {
+    pub fn take(&self, lead: &Lead<'_>) -> Taken {
         let mut planted = self.lock();
-        if let Some(known) = planted.files.get_mut(&file) {
-            known.named |= named;
+        if let Some(known) = planted.files.get_mut(&lead.file) {
+            known.named |= lead.named;
             return Taken::Yes;
         }
         if planted.files.len() >= MAX_FILES {
             *planted = Planted::default();
         }
-        let share = planted.planters.entry(planter.clone()).or_default();
+        let planted = &mut *planted;
+        let share = planted.planters.entry(lead.planter.clone()).or_default();
         if share.files >= self.limit.or_max() {
             let first = !std::mem::replace(&mut share.full, true);
             return Taken::Full { first };
         }
+        if let Some(host) = lead.elsewhere {
+            let elsewhere = planted.sites.entry(lead.site.to_owned()).or_default();
+            if !elsewhere.take(host, self.hosts) {
+                let first = !std::mem::replace(&mut elsewhere.full, true);
+                return Taken::TooFarOut { first };
+            }
+        }
         share.files += 1;
-        planted.files.insert(file, File { planter: planter.clone(), named });
+        planted.files.insert(lead.file, File { planter: lead.planter.clone(), named: lead.named });
         Taken::Yes
     }
 
@@ -95,26 +149,53 @@ impl SitemapBook {
 mod tests {
     use super::*;
 
+    /// A file of the site `site.test`, outside of the scope if a host is given.
+    fn take(book: &SitemapBook, planter: &str, file: &str, elsewhere: Option<&str>) -> Taken {
+        let (planter, elsewhere) = (HostKey::from_stored(planter), elsewhere.map(HostKey::from_stored));
+        book.take(&Lead {
+            file: UrlKey::of(file),
+            planter: &planter,
+            site: "site.test",
+            named: false,
+            elsewhere: elsewhere.as_ref(),
+        })
+    }
+
     #[test]
     fn each_planter_has_so_many_files_and_is_told_once() {
-        let book = SitemapBook::new(Limit(Some(2)));
-        let take = |host: &str, file: &str| book.take(&HostKey::from_stored(host), UrlKey::of(file), false);
+        let book = SitemapBook::new(Limit(Some(2)), Limit(None));
+        let take = |host: &str, file: &str| take(&book, host, file, None);
         assert_eq!(["1", "2", "1"].map(|file| take("a", file)), [Taken::Yes; 3]);
         assert_eq!(take("a", "3"), Taken::Full { first: true });
         assert_eq!(take("a", "4"), Taken::Full { first: false });
         assert_eq!(take("b", "3"), Taken::Yes);
         assert_eq!(take("b", "1"), Taken::Yes, "it is the share of another one");
-        let book = SitemapBook::new(Limit(None));
-        let planter = HostKey::from_stored("a");
-        assert!((0..99).all(|n| book.take(&planter, UrlKey::of(&n.to_string()), true) == Taken::Yes));
+        let book = SitemapBook::new(Limit(None), Limit(None));
+        assert!((0..99).all(|n| self::take(&book, "a", &n.to_string(), None) == Taken::Yes));
+    }
+
+    #[test]
+    fn a_site_leads_to_few_hosts_outside_of_the_scope() {
+        let book = SitemapBook::new(Limit(None), Limit(Some(2)));
+        let elsewhere =
+            |planter: &str, n: usize, host: &str| take(&book, planter, &format!("{host}/{n}"), Some(host));
+        assert_eq!(elsewhere("a", 0, "x"), Taken::Yes);
+        assert_eq!(elsewhere("b", 0, "y"), Taken::Yes);
+        assert_eq!(elsewhere("c", 0, "z"), Taken::TooFarOut { first: true }, "the site has its two");
+        assert_eq!(elsewhere("a", 1, "z"), Taken::TooFarOut { first: false });
+        assert_eq!(take(&book, "a", "a/1", None), Taken::Yes, "hosts of the scope have room");
+        let more = (1..2 * MAX_FILES_ELSEWHERE)
+            .filter(|n| elsewhere("a", usize::try_from(*n).unwrap(), "x") == Taken::Yes);
+        assert_eq!(more.count() as u64, MAX_FILES_ELSEWHERE - 2);
+        let none = SitemapBook::new(Limit(None), Limit(Some(0)));
+        assert_eq!(take(&none, "a", "x/0", Some("x")), Taken::TooFarOut { first: true });
     }
 
     #[test]
     fn the_book_is_bounded() {
-        let book = SitemapBook::new(Limit(None));
-        let planter = HostKey::from_stored("a");
+        let book = SitemapBook::new(Limit(None), Limit(None));
         for n in 0..=MAX_FILES {
-            assert_eq!(book.take(&planter, UrlKey::of(&n.to_string()), false), Taken::Yes);
+            assert_eq!(take(&book, "a", &n.to_string(), None), Taken::Yes);
         }
         assert_eq!(book.lock().files.len(), 1);
     }

@@ -6,11 +6,11 @@ use crate::{
     context::{Context, StageError},
     links::{Discovered, new_url},
     recrawl,
-    sitemap_book::Taken,
+    sitemap_book::{Lead, Taken},
     traps::{self, LINES_A_PAGE},
 };
 use crawl_fetch::{
-    Resource, Sitemap, SitemapError, SitemapKind, SitemapLimits, parse_sitemap, unpack_sitemap,
+    Resource, Sitemap, SitemapError, SitemapKind, SitemapLimits, domain, parse_sitemap, unpack_sitemap,
 };
 use crawl_model::{CrawlRequest, Discovery, FailedPage, HostKey, NewUrl, StoreError};
 use std::sync::Arc;
@@ -24,9 +24,12 @@ const BATCH: usize = 1_000;
 /// The name that sitemaps beyond the limit are counted by.
 const TOO_MANY: &str = "trap_sitemaps";
 
-/// Puts the sitemaps of an origin's robots.txt into the frontier, so many and no more. A sitemap may lie on another host
-/// (sitemaps.org protocol, "Sitemaps & Cross Submits"); what it lists is still held to the scope. Returns the line of the
-/// error log for those that are left out.
+/// The name that sitemaps on too many hosts outside of the scope are counted by.
+const TOO_FAR_OUT: &str = "trap_sitemap_hosts";
+
+/// Puts the sitemaps of an origin's robots.txt into the frontier, so many and no more. A sitemap may lie on a host outside of
+/// the scope if robots.txt names it (sitemaps.org protocol, "Sitemaps & Cross Submits"); those hosts are few, and what such
+/// a file lists is still held to the scope. Returns lines of the error log for those that are left out.
 ///
 /// # Errors
 /// When storage fails.
@@ -35,28 +38,46 @@ pub fn plant(context: &Context, sitemaps: &[String], base: &Url) -> Result<Vec<F
         return Ok(Vec::new());
     };
     let named = sitemaps.iter().filter_map(|line| base.join(line.trim()).ok());
-    let (files, line) = within_limit(context, &planter, true, named, 0);
+    let (files, lines) = within_limit(context, &planter, true, named, 0);
     enqueue(context, &files)?;
-    Ok(line.into_iter().collect())
+    Ok(lines)
 }
 
-/// The files that the planter's share still has room for, and the line for the first that it has none for.
+/// The files that the planter's share still has room for, and lines for the first that it has none for.
 fn within_limit(
     context: &Context,
     planter: &HostKey,
     named: bool,
     urls: impl Iterator<Item = Url>,
     depth: u32,
-) -> (Vec<NewUrl>, Option<FailedPage>) {
-    let mut files = Vec::new();
-    for found in urls.filter_map(|url| file(context, &url, depth)) {
-        match context.sitemaps.take(planter, found.key, named) {
+) -> (Vec<NewUrl>, Vec<FailedPage>) {
+    let planter_url = Url::parse(&format!("http://{planter}/")).ok();
+    let site = planter_url.as_ref().and_then(domain).unwrap_or(planter.as_str());
+    let (mut files, mut lines) = (Vec::new(), Vec::new());
+    for url in urls {
+        let Some(found) = file(context, &url, depth) else { continue };
+        let is_elsewhere = !context.links.in_scope(&context.links.canonical(&url));
+        let elsewhere = Some(&found.host).filter(|_| is_elsewhere);
+        match context.sitemaps.take(&Lead { file: found.key, planter, site, named, elsewhere }) {
             Taken::Yes => files.push(found),
-            Taken::Full { first: true } => return (files, Some(too_many(context, planter, found.url))),
-            Taken::Full { first: false } => break,
+            Taken::Full { first } => {
+                lines.extend(first.then(|| too_many(context, planter, found.url)));
+                break;
+            }
+            Taken::TooFarOut { first: true } => lines.push(too_far_out(context, site, found.url)),
+            Taken::TooFarOut { first: false } => context.stats.by_kind(TOO_FAR_OUT, 1),
         }
     }
-    (files, None)
+    (files, lines)
+}
+
+fn too_far_out(context: &Context, site: &str, url: String) -> FailedPage {
+    let limit = context.config.crawl.sitemap_hosts.or_max();
+    let message = format!(
+        "the sitemaps of {site} are on more than {limit} hosts outside of the scope, or very many; this one and others there \
+         are not read"
+    );
+    traps::line(url, TOO_FAR_OUT, message)
 }
 
 fn too_many(context: &Context, planter: &HostKey, url: String) -> FailedPage {
@@ -86,14 +107,14 @@ pub fn redirected(
     if !(named || may_lead_to(context, &request.url, to)) {
         return Ok(Vec::new());
     }
-    let (mut moved, line) =
+    let (mut moved, lines) =
         within_limit(context, &planter, named, std::iter::once(to.clone()), request.depth);
     for file in &mut moved {
         file.redirects.clone_from(&request.redirects);
         file.redirects.push(request.url.as_str().to_owned());
     }
     enqueue(context, &moved)?;
-    Ok(line.into_iter().collect())
+    Ok(lines)
 }
 
 /// Reads a sitemap's body and puts what it lists into the frontier. The inner result holds lines of the error log for what
@@ -130,11 +151,11 @@ fn read_now(
         tracing::warn!(url = %request.url, truncated, damaged, "only a part of the sitemap could be read");
     }
     tracing::info!(url = %request.url, kind = sitemap.kind.name(), entries = sitemap.entries.len(), "sitemap read");
-    let (urls, lines) = match sitemap.kind {
+    let (urls, mut lines) = match sitemap.kind {
         SitemapKind::Index => children(context, request, sitemap),
         _ => pages(context, request, sitemap),
     };
-    enqueue(context, &urls)?;
+    lines.extend(enqueue(context, &urls)?);
     recrawl::wake(context, &urls)?;
     Ok(Ok(lines))
 }
@@ -160,8 +181,7 @@ fn children(context: &Context, request: &CrawlRequest, index: Sitemap) -> (Vec<N
     let (planter, _) = context.sitemaps.origin(request);
     let urls = index.entries.into_iter().map(|entry| entry.url);
     let urls = urls.filter(|url| may_lead_to(context, &request.url, url));
-    let (files, line) = within_limit(context, &planter, false, urls, request.depth + 1);
-    (files, line.into_iter().collect())
+    within_limit(context, &planter, false, urls, request.depth + 1)
 }
 
 /// The pages of a sitemap or feed, without traps.
@@ -179,7 +199,9 @@ fn pages(context: &Context, request: &CrawlRequest, sitemap: Sitemap) -> (Vec<Ne
     for entry in sitemap.entries {
         let url = context.links.canonical(&entry.url);
         let Some(host) = HostKey::of(&url).filter(|_| context.links.admits(&url)) else { continue };
-        match context.links.trap(&url) {
+        // a template whose pages have had nothing new to say would fill the frontier with what is never fetched
+        let trap = context.links.trap(&url).or_else(|| context.traps.judge_template(&url));
+        match trap {
             None => {
                 let page = new_url(url, host, depth, Discovery::Sitemap);
                 found.candidates.push(NewUrl { sitemap_lastmod: entry.lastmod, ..page });
@@ -199,10 +221,15 @@ pub(crate) fn file(context: &Context, url: &Url, depth: u32) -> Option<NewUrl> {
     HostKey::of(&url).map(|host| new_url(url, host, depth, Discovery::SitemapFile))
 }
 
-/// Adds to the frontier, batch by batch; sitemaps and feeds themselves are read in each round.
-pub(crate) fn enqueue(context: &Context, urls: &[NewUrl]) -> Result<(), StoreError> {
+/// Adds to the frontier, batch by batch; sitemaps and feeds themselves are read in each round. Returns lines of the error log
+/// for hosts that have no room for more.
+pub(crate) fn enqueue(context: &Context, urls: &[NewUrl]) -> Result<Vec<FailedPage>, StoreError> {
     let (files, pages): (Vec<NewUrl>, Vec<NewUrl>) =
         urls.iter().cloned().partition(|url| url.discovery == Discovery::SitemapFile);
     files.chunks(BATCH).try_for_each(|batch| context.store.revisit(batch).map(drop))?;
-    pages.chunks(BATCH).try_for_each(|batch| context.store.enqueue(batch).map(drop))
+    let mut lines = Vec::new();
+    for batch in pages.chunks(BATCH) {
+        lines.extend(traps::refused(context, context.store.enqueue(batch)?.refused));
+    }
+    Ok(lines)
 }

@@ -2,15 +2,18 @@
 //! log for what is left out.
 
 use crate::{
-    config::Limit,
+    config::{Limit, unlimited_size},
     context::{Context, now_ms, rfc3339},
     hints,
 };
 use crawl_fetch::{POOR_WORDS, PageWorth, Trap, TrapSettings, Traps};
-use crawl_model::{CrawlRequest, FailedPage, Stage};
-use rustc_hash::FxHasher;
+use crawl_model::{CrawlRequest, FailedPage, HostBound, HostBounds, HostKey, Refused, Stage};
+use rustc_hash::{FxHashSet, FxHasher};
 use serde::{Deserialize, Deserializer, de::Error as _};
-use std::hash::{Hash, Hasher};
+use std::{
+    hash::{Hash, Hasher},
+    sync::{Mutex, PoisonError},
+};
 use toml::Value;
 use url::Url;
 
@@ -31,6 +34,9 @@ pub struct TrapsSection {
     pub duplicate_cost: u32,
     pub hosts_per_domain: Limit,
     pub links_per_page: Limit,
+    pub host_urls: Limit,
+    #[serde(deserialize_with = "unlimited_size")]
+    pub host_bytes: Option<bytesize::ByteSize>,
 }
 
 impl TrapsSection {
@@ -49,6 +55,12 @@ impl TrapsSection {
             hosts_per_domain: count(self.hosts_per_domain),
             links_per_page: count(self.links_per_page),
         }
+    }
+
+    /// Bounds of each host's URLs in the frontier.
+    #[must_use]
+    pub fn host_bounds(&self) -> HostBounds {
+        HostBounds { urls: self.host_urls.0, bytes: self.host_bytes.map(|size| size.as_u64()) }
     }
 }
 
@@ -148,6 +160,50 @@ pub fn lines(trapped: Vec<(String, Trap)>, more: u64) -> Vec<FailedPage> {
         line(url, trap.kind(), message)
     };
     trapped.into_iter().enumerate().map(told).collect()
+}
+
+/// Hosts without room for more URLs, each of which has one line in the error log. At most [`MAX_FULL_HOSTS`] of them.
+#[derive(Default)]
+pub struct FullHosts(Mutex<FxHashSet<HostKey>>);
+
+/// Hosts that are remembered as full; beyond that all are forgotten.
+const MAX_FULL_HOSTS: usize = 50_000;
+
+impl FullHosts {
+    /// Returns true if the host was not noted before.
+    fn note(&self, host: &HostKey) -> bool {
+        let mut hosts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if hosts.len() >= MAX_FULL_HOSTS {
+            hosts.clear();
+        }
+        hosts.insert(host.clone())
+    }
+}
+
+/// Counts URLs that the frontier has no room for. Returns a line for each host that is full for the first time.
+#[must_use]
+pub fn refused(context: &Context, refused: Vec<Refused>) -> Vec<FailedPage> {
+    let mut lines = Vec::new();
+    for Refused { host, bound, first, urls } in refused {
+        let (kind, setting) = match bound {
+            HostBound::Urls => ("trap_host_urls", "traps.host_urls"),
+            HostBound::Bytes => ("trap_host_bytes", "traps.host_bytes"),
+        };
+        let is_new = context.full_hosts.note(&host);
+        // the line counts for one
+        let rest = urls as u64 - u64::from(is_new);
+        if rest > 0 {
+            context.stats.by_kind(kind, rest);
+        }
+        if is_new {
+            tracing::warn!(%host, "the frontier holds as much of the host as {setting} allows; its other URLs are left out");
+            let message = format!(
+                "{host} has as many URLs to be fetched as {setting} allows; this one and others are left out until some are done"
+            );
+            lines.push(line(first, kind, message));
+        }
+    }
+    lines
 }
 
 /// The line for a URL that is not put into the frontier.

@@ -113,6 +113,12 @@ pub enum FetchError {
         /// The limit that was passed.
         limit: Duration,
     },
+    /// The body came more slowly than a place of the run is worth.
+    #[error("the body came with less than {min_rate} bytes a second")]
+    TooSlow {
+        /// Bytes a second that a body has to come with.
+        min_rate: u64,
+    },
     /// The peer closed or reset the connection before the response was complete.
     #[error("the connection broke before the response was complete ({0})")]
     ConnectionLost(String),
@@ -172,6 +178,7 @@ impl FetchError {
             Self::Connect { .. } => "connect",
             Self::Tls { .. } => "tls",
             Self::Timeout { .. } => "timeout",
+            Self::TooSlow { .. } => "too_slow",
             Self::ConnectionLost(_) => "connection_lost",
             Self::Protocol(_) => "protocol",
             Self::TooLarge { .. } => "too_large",
@@ -207,6 +214,7 @@ impl FetchError {
                 "the site's owner has to fix its certificate; for an authority of your own name fetch.ca_file"
             }
             Self::Timeout { .. } => "raise the time limits under [fetch] if the site is merely slow",
+            Self::TooSlow { .. } => "lower fetch.min_rate if the site is merely slow",
             Self::ConnectionLost(_) => "try again later; lower --host-concurrency if it happens often",
             Self::Protocol(_) | Self::Encoding { .. } => "the site's owner has to fix the server",
             Self::TooLarge { .. } => "raise fetch.max_body to take more of it",
@@ -222,7 +230,11 @@ impl FetchError {
     pub const fn is_transient(&self) -> bool {
         match self {
             Self::Timeout { phase, .. } => !matches!(phase, Phase::Total),
-            Self::Local { .. } | Self::Dns { .. } | Self::Connect { .. } | Self::ConnectionLost(_) => true,
+            Self::Local { .. }
+            | Self::Dns { .. }
+            | Self::Connect { .. }
+            | Self::TooSlow { .. }
+            | Self::ConnectionLost(_) => true,
             Self::Status(status) => {
                 matches!(*status, 408 | 425 | 429 | 500..=599) && !matches!(*status, 501 | 505)
             }
@@ -239,7 +251,11 @@ impl FetchError {
     /// Whether a request ran out of time: what cost a place for long already. The wait for a turn is no request.
     #[must_use]
     pub const fn is_timeout(&self) -> bool {
-        matches!(self, Self::Timeout { phase, .. } if !matches!(phase, Phase::Turn))
+        match self {
+            Self::Timeout { phase, .. } => !matches!(phase, Phase::Turn),
+            Self::TooSlow { .. } => true,
+            _ => false,
+        }
     }
 
     /// Whether nothing came from the host: no connection, or no answer over it. What a circuit breaker counts where there

@@ -2,7 +2,7 @@
 
 use crate::{
     cli::RetryArgs,
-    config,
+    config, error_line,
     exit::{Exit, Failure},
     logging::say,
     run, state,
@@ -24,6 +24,8 @@ const BATCH: usize = 1_000;
 #[derive(Deserialize)]
 struct Line {
     url: String,
+    #[serde(rename = "urlKey")]
+    url_key: Option<String>,
     kind: String,
 }
 
@@ -78,7 +80,7 @@ fn reopen(dir: &Path, kinds: &[String]) -> Result<Found, Failure> {
         // the last line of a run that was killed may be half of one
         let Ok(line) = serde_json::from_str::<Line>(&line.map_err(fail)?) else { continue };
         if kinds.is_empty() || kinds.contains(&line.kind) {
-            failed.insert(UrlKey::of(&line.url));
+            failed.extend(error_line::key_of(&line.url, line.url_key.as_deref()));
         }
     }
     let failed: Vec<UrlKey> = failed.into_iter().collect();

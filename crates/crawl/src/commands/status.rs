@@ -11,7 +11,7 @@ use crate::{
     state,
 };
 use crawl_dedup::Release;
-use crawl_model::{DomainStore, Frontier, FrontierCounts, RunStore, StoreError};
+use crawl_model::{DomainStore, Frontier, FrontierCounts, HostBound, RunStore, StoreError};
 use crawl_store::{Holder, HostPlaces, SqliteStore, StateLock, StoreSize};
 use jiff::{SignedDuration, Timestamp, Unit};
 use serde::Serialize;
@@ -65,6 +65,8 @@ struct HostStatus {
     held: u64,
     /// The reason for which pages are held, if any are.
     held_because: Option<HeldReason>,
+    /// The setting that keeps more URLs of the host out of the frontier, if one does.
+    full: Option<&'static str>,
 }
 
 /// The reason for which pages of a host are held.
@@ -90,7 +92,8 @@ impl HeldReason {
 }
 
 impl HostStatus {
-    fn of(store: &SqliteStore, places: HostPlaces, dedup: &DedupSection) -> Result<Self, StoreError> {
+    fn of(store: &SqliteStore, places: HostPlaces, settings: &Config) -> Result<Self, StoreError> {
+        let dedup = &settings.dedup;
         let HostPlaces { host, queued, waiting, leased, held } = places;
         let held_because = match held {
             0 => None,
@@ -99,7 +102,11 @@ impl HostStatus {
             _ if dedup.release == Release::Early => Some(HeldReason::Unstable),
             _ => Some(HeldReason::Unsettled),
         };
-        Ok(Self { host: host.to_string(), queued, waiting, in_flight: leased, held, held_because })
+        let full = store.full_by(&host, settings.traps.host_bounds())?.map(|bound| match bound {
+            HostBound::Urls => "traps.host_urls",
+            HostBound::Bytes => "traps.host_bytes",
+        });
+        Ok(Self { host: host.to_string(), queued, waiting, in_flight: leased, held, held_because, full })
     }
 }
 
@@ -144,7 +151,7 @@ impl Status {
             frontier,
             hosts: hosts
                 .into_iter()
-                .map(|places| HostStatus::of(&store, places, &settings.dedup))
+                .map(|places| HostStatus::of(&store, places, settings))
                 .collect::<Result<_, _>>()?,
             hosts_at_work,
             next_retry: store.next_due()?.map(rfc3339),
@@ -192,9 +199,10 @@ impl Status {
                 writeln!(out, "\n  {:>8} {:>8} {:>9} {:>6}  host", "queued", "waiting", "in flight", "held");
         }
         for host in &self.hosts {
-            let HostStatus { host, queued, waiting, in_flight, held, held_because } = host;
+            let HostStatus { host, queued, waiting, in_flight, held, held_because, full } = host;
             let why = held_because.map(|why| format!("  (held: {})", why.in_words(dedup)));
-            let why = why.unwrap_or_default();
+            let full = full.map(|setting| format!("  (no room for more: {setting})"));
+            let why = why.into_iter().chain(full).collect::<String>();
             let _ = writeln!(out, "  {queued:>8} {waiting:>8} {in_flight:>9} {held:>6}  {host}{why}");
         }
         let more = self.hosts_at_work - self.hosts.len();

@@ -91,6 +91,7 @@ impl FetchSection {
             connect_timeout: self.connect_timeout,
             read_timeout: self.read_timeout,
             total_timeout: self.total_timeout,
+            min_rate_bytes: self.min_rate.as_u64(),
             max_body_bytes: self.max_body.as_u64(),
             resolve: self.resolve.clone(),
             addresses: AddressPolicy {

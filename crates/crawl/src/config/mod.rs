@@ -10,6 +10,7 @@ mod values;
 
 pub use http::AuthEntry;
 pub use sections::*;
+pub(crate) use values::unlimited_size;
 pub use values::{Limit, Secret};
 
 use std::{

@@ -60,6 +60,7 @@ pub struct CrawlSection {
     pub url_filters: bool,
     pub sitemaps: bool,
     pub sitemap_files: Limit,
+    pub sitemap_hosts: Limit,
     pub feeds: Limit,
     pub soft404: bool,
     #[serde(deserialize_with = "positive")]
@@ -193,6 +194,7 @@ pub struct FetchSection {
     pub read_timeout: Duration,
     #[serde(deserialize_with = "duration")]
     pub total_timeout: Duration,
+    pub min_rate: bytesize::ByteSize,
     pub max_body: bytesize::ByteSize,
     pub max_sitemap: bytesize::ByteSize,
     pub body_budget: bytesize::ByteSize,

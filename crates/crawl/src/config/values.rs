@@ -144,7 +144,7 @@ pub(super) fn address_or_none<'de, D: Deserializer<'de>>(
 }
 
 /// A number of bytes, or no bound.
-pub(super) fn unlimited_size<'de, D: Deserializer<'de>>(
+pub(crate) fn unlimited_size<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<bytesize::ByteSize>, D::Error> {
     match Value::deserialize(deserializer)? {

@@ -50,7 +50,7 @@ impl Visit<'_> {
         }
         let attempts = self.request.attempt + 1;
         if error.is_transient()
-            && !self.is_elsewhere(error)
+            && !self.is_elsewhere()
             && let Some(pause) = self.context.retry.pause(attempts, retry_after, error.is_timeout())
         {
             tracing::info!(url = %self.request.url, kind = error.kind(), attempts, ?pause, "will try again");
@@ -71,12 +71,10 @@ impl Visit<'_> {
         met.map(|_| answer)
     }
 
-    /// A sitemap on a host of which no page is wanted, and which has no name: a slip of the pen in somebody's robots.txt. The
-    /// run does not wait for it.
-    pub(super) fn is_elsewhere(&self, error: &FetchError) -> bool {
-        self.request.discovery == Discovery::SitemapFile
-            && matches!(error, FetchError::Dns { .. })
-            && !self.context.links.in_scope(&self.request.url)
+    /// Returns true for a sitemap on a host of which no page is wanted. Such a host is not asked twice for what somebody else's
+    /// robots.txt says of it.
+    pub(super) fn is_elsewhere(&self) -> bool {
+        self.request.discovery == Discovery::SitemapFile && !self.context.links.in_scope(&self.request.url)
     }
 
     /// A bare host that cannot be reached by https is tried by http.

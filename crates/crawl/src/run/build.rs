@@ -19,9 +19,11 @@ use crate::{
     rules_version,
     site_book::SiteBook,
     sitemap_book::SitemapBook,
+    slow_lane::SlowLane,
     stats::Stats,
     store::Store,
     strategies::Lessons,
+    traps::FullHosts,
 };
 use crawl_extract::{Options, PageExtractor};
 use crawl_fetch::{ByteBudget, Canonicalizer, Gate, HttpSettings, ScopeSet, Traps, UrlFilter};
@@ -42,6 +44,7 @@ pub(super) fn context_on(
     store: Arc<dyn Store>,
 ) -> Result<Context, Failure> {
     let store = platform.store(store);
+    store.bound_hosts(config.traps.host_bounds())?;
     let usage = |error: &dyn std::fmt::Display| Failure::usage(error.to_string());
     let (http, browser_connections) = divide_descriptors(&mut config)?;
     let product_token = product_token(&http.user_agent);
@@ -53,7 +56,10 @@ pub(super) fn context_on(
     let traps = Arc::new(Traps::new(config.traps.settings(), i32::from(jiff::Zoned::now().year())));
     let links = link_policy(&config, &traps)?;
     let politeness = config.politeness.settings(&config.fetch);
+    let shares_addresses = politeness.address_share > 0.0;
+    let slow = SlowLane::new(config.fetch.concurrency, shares_addresses.then(|| client.address_book()));
     let gate = Gate::with_addresses(politeness, client.address_book());
+    let cancel = CancellationToken::new();
     Ok(Context {
         sketcher: duplicates::sketcher(&config)?,
         cpu: platform.cpu(config.extract.threads)?,
@@ -67,12 +73,14 @@ pub(super) fn context_on(
         quality: config.quality.enabled.then(|| Judge::new(&config.quality)).transpose()?,
         robots: RobotsCache::new(config.fetch.robots_max_age, config.fetch.backoff, &product_token),
         gate,
+        slow,
         keeper: None,
         archive: None,
         stats: Stats::default(),
         hurry: CancellationToken::new(),
         samples: Samples::default(),
-        cancel: CancellationToken::new(),
+        requests: cancel.child_token(),
+        cancel,
         ending: OnceLock::new(),
         scope_lock: Mutex::default(),
         worker: format!("{}@{}", std::process::id(), crate::context::now_ms()),
@@ -84,7 +92,8 @@ pub(super) fn context_on(
         opt_outs: OptOutCache::default(),
         outage: Outage::new(config.fetch.max_outage),
         feeds: FeedBook::new(config.crawl.feeds),
-        sitemaps: SitemapBook::new(config.crawl.sitemap_files),
+        sitemaps: SitemapBook::new(config.crawl.sitemap_files, config.crawl.sitemap_hosts),
+        full_hosts: FullHosts::default(),
         nonce: crate::context::random(),
         product_token,
         store,

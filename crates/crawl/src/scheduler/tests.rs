@@ -47,7 +47,7 @@ impl Crawl {
         let (asked, noted) = (Arc::clone(&context), Arc::clone(&leases));
         tokio::spawn(async move {
             let (_browser_jobs, mut lost) = (browser_jobs, lost);
-            while let Some(Job { request, slot, place }) = jobs.recv().await {
+            while let Some(Job { request, slot, place, .. }) = jobs.recv().await {
                 noted.lock().unwrap().push(HostKey::of(&request.url).unwrap().to_string());
                 if lost > 0 {
                     lost -= 1;
@@ -195,4 +195,54 @@ async fn a_depth_limit_holds_no_host_up() {
     }
     let (leases, drained) = Crawl::start(context, 0).end().await;
     assert_eq!((leases.len(), drained.len()), (800, 200));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_host_is_leased_from_when_there_is_a_place_for_slow_ones() {
+    let context = context(&[("fetch.concurrency", 4)]);
+    plant(&context, "slow.test", [192, 0, 2, 1], 2);
+    plant(&context, "quick.test", [192, 0, 2, 2], 5);
+    let taken: Vec<_> = (0..3)
+        .map(|n| {
+            let host = HostKey::from_stored(format!("other{n}.test"));
+            context.client.address_book().note(&host, IpAddr::from([192, 0, 2, 10 + n]));
+            context.slow.turn_slow(&host).unwrap()
+        })
+        .collect();
+    context.slow.was_slow(&HostKey::from_stored("slow.test"));
+    let crawl = Crawl::start(context, 0);
+    sleep(Duration::from_secs(10)).await;
+    assert_eq!(crawl.counts().get("quick.test"), Some(&5));
+    assert_eq!(crawl.counts().get("slow.test"), None, "the lane is full");
+    drop(taken);
+    let (leases, _) = crawl.end().await;
+    assert_eq!(leases.iter().filter(|host| *host == "slow.test").count(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn requests_in_flight_are_given_back_when_the_time_of_the_run_is_over() {
+    let flag = config::Override { flag: "test", key: "crawl.max_time", value: "10s".into() };
+    let config = config::load(None, iter::empty(), vec![flag]).unwrap();
+    let store = MemoryStore::new();
+    crawl_model::Frontier::begin_round(&store).unwrap();
+    let context = Arc::new(run::context(config, Arc::new(store)).unwrap());
+    plant(&context, "endless.test", [192, 0, 2, 1], 1);
+    let (plain, mut jobs) = mpsc::channel::<Job>(64);
+    let (browser, _browser_jobs) = mpsc::channel(1);
+    let (shard, _drained) = mpsc::channel(10);
+    let scheduler = Scheduler::new(Arc::clone(&context), [plain, browser], vec![shard]);
+    let asked = Arc::clone(&context);
+    tokio::spawn(async move {
+        while let Some(job) = jobs.recv().await {
+            asked.requests.cancelled().await;
+            assert!(asked.store.requeue((&job.request).into(), now_ms(), 0, None).unwrap());
+            asked.stats.requeued.add(1);
+            asked.stats.changed.notify_one();
+        }
+    });
+    let began = Instant::now();
+    timeout(Duration::from_secs(3_600), scheduler.run()).await.expect("the run ends").unwrap();
+    let took = began.elapsed();
+    assert!((10..15).contains(&took.as_secs()), "{took:?}");
+    assert_eq!(context.ending.get(), Some(&Ending::Limit(Bound::Time)));
 }

@@ -4,6 +4,7 @@ use super::{
     content::{Declared, SNIFF_BYTES, sniff},
     decode::{Decoder, Pushed},
     failure::{Limits, classify},
+    watch::waiting,
 };
 use crate::{
     budget::Admission,
@@ -57,8 +58,10 @@ pub(super) async fn read(
     }
     let mut judged = plan.declared.is_none();
     let mut coded = coded.filter(|_| !decoder.is_identity());
+    let began = Instant::now();
     loop {
-        let chunk = next(&mut response, plan).await?;
+        let too_slow_at = plan.limits.too_slow_at(began, decoder.wire_bytes());
+        let chunk = next(&mut response, plan, too_slow_at).await?;
         let pushed = match &chunk {
             Some(chunk) => decoder.push(chunk).map_err(encoding)?,
             None => Pushed::More,
@@ -97,15 +100,34 @@ fn encoding(error: super::decode::DecodeError) -> FetchError {
     FetchError::Encoding { coding: error.coding, reason: error.reason }
 }
 
-async fn next(response: &mut Response, plan: &Plan<'_>) -> Result<Option<bytes::Bytes>, FetchError> {
-    let pause = Instant::now() + plan.limits.read;
-    match timeout_at(pause.min(plan.deadline), response.chunk()).await {
+async fn next(
+    response: &mut Response,
+    plan: &Plan<'_>,
+    too_slow_at: Option<Instant>,
+) -> Result<Option<bytes::Bytes>, FetchError> {
+    let Limits { read, total, min_rate, .. } = plan.limits;
+    let mut end = (plan.deadline, FetchError::Timeout { phase: Phase::Total, limit: total });
+    let pause = (Instant::now() + read, FetchError::Timeout { phase: Phase::Body, limit: read });
+    let slow = too_slow_at.map(|at| (at, FetchError::TooSlow { min_rate }));
+    for earlier in slow.into_iter().chain([pause]) {
+        if earlier.0 < end.0 {
+            end = earlier;
+        }
+    }
+    let (until, late) = end;
+    match waiting(timeout_at(until, response.chunk())).await {
         Ok(Ok(chunk)) => Ok(chunk),
         Ok(Err(error)) => Err(classify(&error, plan.host, None, plan.limits)),
-        Err(_) if pause < plan.deadline => {
-            Err(FetchError::Timeout { phase: Phase::Body, limit: plan.limits.read })
-        }
-        Err(_) => Err(FetchError::Timeout { phase: Phase::Total, limit: plan.limits.total }),
+        Err(_) => Err(late),
+    }
+}
+
+impl Limits {
+    /// The time at which a body that began at `began` and of which so many bytes have come has come too slowly. A pause as long
+    /// as any may be is always granted; of a body of which nothing has come that is the limit.
+    fn too_slow_at(&self, began: Instant, wire_bytes: u64) -> Option<Instant> {
+        let seconds = wire_bytes.checked_div(self.min_rate).filter(|_| wire_bytes > 0)?;
+        began.checked_add(self.read.max(Duration::from_secs(seconds)))
     }
 }
 

@@ -10,6 +10,7 @@ use super::{
     pool::{Pool, literal},
     settings::{HostAuth, HttpSettings},
     transport::{Answer, Transport},
+    watch::waiting,
 };
 use crate::{
     budget::{Admission, ByteBudget},
@@ -393,7 +394,7 @@ impl HttpClient {
         self.add_credentials(&url, &mut headers);
         let limit = self.limits.read.max(self.limits.connect);
         let patience = Instant::now() + limit;
-        match timeout_at(patience.min(deadline), self.transport.get(&url, headers)).await {
+        match waiting(timeout_at(patience.min(deadline), self.transport.get(&url, headers))).await {
             Ok(Ok(Answer { response, peer })) => {
                 if let (Some(key), Some(peer)) = (key, peer) {
                     self.addresses.note(&key, peer);

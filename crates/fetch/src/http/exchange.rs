@@ -64,7 +64,9 @@ impl Truncated {
 
     pub(super) const fn by(error: &FetchError) -> Self {
         match error {
-            FetchError::Timeout { phase: Phase::Body | Phase::Total, .. } => Self::Time,
+            FetchError::Timeout { phase: Phase::Body | Phase::Total, .. } | FetchError::TooSlow { .. } => {
+                Self::Time
+            }
             FetchError::TooLarge { .. } => Self::Length,
             FetchError::Encoding { .. } => Self::Unspecified,
             _ => Self::Disconnect,

@@ -14,11 +14,18 @@ pub(super) struct Limits {
     pub(super) connect: Duration,
     pub(super) read: Duration,
     pub(super) total: Duration,
+    /// Bytes a second; 0: none.
+    pub(super) min_rate: u64,
 }
 
 impl Limits {
     pub(super) const fn of(settings: &HttpSettings) -> Self {
-        Self { connect: settings.connect_timeout, read: settings.read_timeout, total: settings.total_timeout }
+        Self {
+            connect: settings.connect_timeout,
+            read: settings.read_timeout,
+            total: settings.total_timeout,
+            min_rate: settings.min_rate_bytes,
+        }
     }
 }
 
@@ -60,6 +67,9 @@ pub(super) fn classify(
     if cause::<io::Error>(error).is_some_and(|e| is_lost(e.kind())) {
         return FetchError::ConnectionLost(innermost(error));
     }
+    if let Some(error) = cause::<h2::Error>(error) {
+        return of_http2(error);
+    }
     match cause::<hyper::Error>(error) {
         Some(e) if e.is_incomplete_message() || e.is_closed() || e.is_canceled() => {
             FetchError::ConnectionLost(innermost(error))
@@ -67,6 +77,28 @@ pub(super) fn classify(
         Some(_) => FetchError::Protocol(innermost(error)),
         None => FetchError::ConnectionLost(innermost(error)),
     }
+}
+
+/// The failure of an HTTP/2 stream or connection. One that the server ended, without blame for the request, may be answered
+/// later.
+fn of_http2(error: &h2::Error) -> FetchError {
+    use h2::Reason;
+    let is_passing = match error.reason() {
+        Some(
+            Reason::NO_ERROR
+            | Reason::REFUSED_STREAM
+            | Reason::CANCEL
+            | Reason::ENHANCE_YOUR_CALM
+            | Reason::INTERNAL_ERROR
+            | Reason::SETTINGS_TIMEOUT
+            | Reason::STREAM_CLOSED
+            | Reason::CONNECT_ERROR,
+        ) => !error.is_library(),
+        Some(_) => false,
+        None => error.is_io(),
+    };
+    let words = error.to_string();
+    if is_passing { FetchError::ConnectionLost(words) } else { FetchError::Protocol(words) }
 }
 
 /// The error of this machine in the chain, if there is one.

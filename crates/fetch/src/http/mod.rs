@@ -14,6 +14,7 @@ mod pool;
 mod resolve;
 mod settings;
 mod transport;
+mod watch;
 
 pub use addresses::AddressPolicy;
 pub use client::{Fetched, HttpClient, Resource};
@@ -24,3 +25,4 @@ pub use headers::{LONGEST_RETRY_AFTER, parse_retry_after};
 pub use resolve::ResolveRule;
 pub use settings::{HostAuth, HttpSettings, ProxyChoice, RequestHeader};
 pub use transport::{Answer, Transport, Waiting};
+pub use watch::SlowWatch;

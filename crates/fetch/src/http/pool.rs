@@ -9,7 +9,7 @@ use super::{
 };
 use crate::error::{FetchError, LocalResource};
 use hyper_util::client::proxy::matcher::Matcher;
-use reqwest::{Certificate, Client, Proxy, header::HeaderMap, redirect};
+use reqwest::{Certificate, Client, Proxy, header::HeaderMap, redirect, retry};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::{
     net::IpAddr,
@@ -289,6 +289,8 @@ fn build(
     let idle_per_host = if settings.max_connections == 0 { 0 } else { settings.pool_idle_per_host };
     let builder = Client::builder()
         .redirect(redirect::Policy::none())
+        // each request waits its turn at the host: a stream that the host refused is the caller's to ask for again
+        .retry(retry::never())
         .referer(false)
         .connect_timeout(settings.connect_timeout)
         .pool_max_idle_per_host(idle_per_host)

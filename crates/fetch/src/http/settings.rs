@@ -133,6 +133,8 @@ pub struct HttpSettings {
     pub read_timeout: Duration,
     /// For the whole request; waiting for the byte budget does not count.
     pub total_timeout: Duration,
+    /// Bytes a second that a body has to come with on average, once it has taken `read_timeout`; 0: no such limit.
+    pub min_rate_bytes: u64,
     /// Decoded bytes of a body that are kept; what follows is cut off.
     pub max_body_bytes: u64,
     /// Content types that are pages, lower case, without parameters. XML types among them pass only as XHTML.
@@ -170,6 +172,7 @@ impl Default for HttpSettings {
             connect_timeout: Duration::from_secs(10),
             read_timeout: Duration::from_secs(15),
             total_timeout: Duration::from_secs(60),
+            min_rate_bytes: 256,
             max_body_bytes: 10 << 20,
             accept_types: ["text/html", "application/xhtml+xml", "text/plain", "application/xml", "text/xml"]
                 .map(String::from)

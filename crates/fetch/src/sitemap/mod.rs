@@ -5,6 +5,7 @@
 
 mod xml;
 
+use crate::url::DEFAULT_MAX_URL_LENGTH;
 use flate2::read::MultiGzDecoder;
 use std::{borrow::Cow, io::Read};
 use url::Url;
@@ -73,6 +74,9 @@ pub enum SitemapError {
     #[error("the file cannot be decompressed")]
     Compression,
 }
+
+/// Octets of a date; what is longer is none.
+const MAX_DATE: usize = 64;
 
 /// Limits on one file.
 #[derive(Clone, Copy, Debug)]
@@ -154,14 +158,15 @@ impl<'a> Collected<'a> {
 
 fn location_url(location: &str, base: &Url) -> Option<Url> {
     let location = location.trim();
-    if location.is_empty() {
+    if location.is_empty() || location.len() > DEFAULT_MAX_URL_LENGTH {
         return None;
     }
     // seen often: the scheme forgotten
     let absolute = location.starts_with("www.").then(|| format!("http://{location}"));
     let mut url = base.join(absolute.as_deref().unwrap_or(location)).ok()?;
     url.set_fragment(None);
-    matches!(url.scheme(), "http" | "https").then_some(url)
+    let is_usual = matches!(url.scheme(), "http" | "https") && url.as_str().len() <= DEFAULT_MAX_URL_LENGTH;
+    is_usual.then_some(url)
 }
 
 fn is_under(url: &Url, sitemap: &Url) -> bool {

@@ -129,3 +129,19 @@ fn a_strict_location_is_the_sitemaps_own_directory() {
     let sitemap = parse_sitemap(text.as_bytes(), &base, &strict).unwrap();
     assert_eq!(found(&sitemap), [("https://h.test/dir/a", None)]);
 }
+
+#[test]
+fn long_urls_and_dates_are_none() {
+    let (long, date) = ("x".repeat(5_000), "2026-11-24T22:41:38.000000+00:00".repeat(3));
+    let entries = format!(
+        "<url><loc>/{long}</loc></url><url><loc>/a</loc><lastmod>{date}</lastmod></url>\
+         <url><loc>/b</loc><lastmod>2026-11-24T22:41:38.000000+00:00</lastmod></url>"
+    );
+    let sitemap = parse(&format!("<urlset>{entries}</urlset>")).unwrap();
+    let date = Some("2026-11-24T22:41:38.000000+00:00");
+    assert_eq!(found(&sitemap), [("https://h.test/a", None), ("https://h.test/b", date)]);
+    let base = Url::parse(&format!("https://h.test/{}/map.xml", "d".repeat(4_090))).unwrap();
+    let relative =
+        parse_sitemap(b"<urlset><url><loc>1.html</loc></url></urlset>", &base, &SitemapLimits::default());
+    assert!(relative.unwrap().entries.is_empty(), "what it is resolved to is too long");
+}

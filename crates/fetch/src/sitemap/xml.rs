@@ -1,6 +1,6 @@
 //! The XML formats, event by event: memory for one entry at a time, whatever the depth of the file.
 
-use super::{Collected, SitemapError, SitemapKind};
+use super::{Collected, MAX_DATE, SitemapError, SitemapKind};
 use quick_xml::{
     Reader, XmlVersion,
     escape::resolve_html5_entity,
@@ -175,7 +175,7 @@ impl Walk {
                 self.found += usize::from(collected.push(&text, self.lastmod.take()));
             }
             Role::Guid if text.starts_with("http") => self.guid = Some(text),
-            Role::Date if !text.is_empty() => match collected.entries.last_mut() {
+            Role::Date if !text.is_empty() && text.len() <= MAX_DATE => match collected.entries.last_mut() {
                 // the date stands after its location as a rule, and before it now and then
                 Some(entry) if self.found > 0 => {
                     entry.lastmod.get_or_insert(text);

@@ -266,6 +266,18 @@ impl Traps {
         template::of(one) != template::of(other)
     }
 
+    /// Judges a URL by the account of its template, which stays as it is.
+    #[must_use]
+    pub fn judge_template(&self, url: &Url) -> Option<Trap> {
+        self.settings.template_credit?;
+        let (host, templates) = (HostKey::of(url)?, [template::of_names(url), template::of(url)]);
+        let ledger = self.lock();
+        let mut used_up = templates.into_iter().flatten();
+        used_up
+            .find(|template| ledger.credit(&host, template).is_some_and(|credit| credit <= 0))
+            .map(Trap::Template)
+    }
+
     /// Takes one fetch from the account of the URL's template, before it is made. [`Traps::pay_back`] returns it.
     ///
     /// # Errors

@@ -5,6 +5,7 @@
 mod answers;
 mod bodies;
 mod failures;
+mod http2;
 mod said;
 #[path = "../support/mod.rs"]
 mod support;

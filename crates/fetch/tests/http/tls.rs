@@ -36,14 +36,7 @@ struct TlsServer {
 
 impl TlsServer {
     async fn offering(protocols: &[&str]) -> Self {
-        let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
-        let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(made.signing_key.serialize_der()));
-        let mut config = ServerConfig::builder()
-            .with_no_client_auth()
-            .with_single_cert(vec![made.cert.der().clone()], key)
-            .unwrap();
-        config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
-        let acceptor = TlsAcceptor::from(Arc::new(config));
+        let (acceptor, pem) = acceptor(protocols);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let spoken = Arc::new(Mutex::new(Vec::new()));
@@ -60,7 +53,7 @@ impl TlsServer {
                 });
             }
         });
-        Self { address, pem: made.cert.pem(), spoken }
+        Self { address, pem, spoken }
     }
 
     fn url(&self, path: &str) -> Url {
@@ -70,6 +63,18 @@ impl TlsServer {
     fn trusted(&self) -> HttpSettings {
         HttpSettings { extra_roots: self.pem.clone().into_bytes(), ..settings() }
     }
+}
+
+/// Acceptor with a certificate for 127.0.0.1, and that certificate in PEM.
+pub fn acceptor(protocols: &[&str]) -> (TlsAcceptor, String) {
+    let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
+    let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(made.signing_key.serialize_der()));
+    let mut config = ServerConfig::builder()
+        .with_no_client_auth()
+        .with_single_cert(vec![made.cert.der().clone()], key)
+        .unwrap();
+    config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
+    (TlsAcceptor::from(Arc::new(config)), made.cert.pem())
 }
 
 /// Answers each request with what it was asked for.

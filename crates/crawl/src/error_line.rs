@@ -1,0 +1,88 @@
+//! Lines of the error log. A long URL would make the log grow with what others write, so a line has its beginning and its key.
+
+use crate::{context::StageError, output::push_line};
+use crawl_model::{FailedPage, UrlKey};
+use serde::Serialize;
+use std::borrow::Cow;
+
+/// Bytes of a URL, and of a message, that a line repeats.
+const SHOWN: usize = 512;
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ErrorLine<'a> {
+    #[serde(flatten)]
+    page: Cow<'a, FailedPage>,
+    /// Key of the whole URL where the line has its beginning alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    url_key: Option<String>,
+}
+
+/// Appends a failure to lines of the error log.
+///
+/// # Errors
+/// When it cannot be written as JSON.
+pub fn push(lines: &mut Vec<u8>, failed: &FailedPage) -> Result<(), StageError> {
+    let is_long = failed.url.len() > SHOWN;
+    let page = if is_long || failed.message.len() > SHOWN {
+        let (url, message) = (cut(&failed.url), cut(&failed.message));
+        Cow::Owned(FailedPage { url, message, ..failed.clone() })
+    } else {
+        Cow::Borrowed(failed)
+    };
+    let url_key = is_long.then(|| UrlKey::of(&failed.url).to_string());
+    push_line(lines, &ErrorLine { page, url_key })
+}
+
+/// The beginning of a text, with its length if it is long.
+fn cut(text: &str) -> String {
+    if text.len() <= SHOWN {
+        return text.to_owned();
+    }
+    let (shown, length) = (&text[..text.floor_char_boundary(SHOWN)], text.len());
+    format!("{shown}... ({length} bytes)")
+}
+
+/// The key of the URL that a line of the error log names; `None` if the line is damaged.
+#[must_use]
+pub fn key_of(url: &str, url_key: Option<&str>) -> Option<UrlKey> {
+    let Some(hex) = url_key else { return Some(UrlKey::of(url)) };
+    let mut key = [0; 16];
+    if hex.len() != 2 * key.len() {
+        return None;
+    }
+    for (place, byte) in key.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(hex.get(2 * place..2 * place + 2)?, 16).ok()?;
+    }
+    Some(UrlKey(key))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::traps;
+    use serde_json::Value;
+
+    #[test]
+    fn long_urls_are_cut_and_known_by_their_key() {
+        let line = |url: &str| {
+            let mut lines = Vec::new();
+            let message = format!("\"{}\" stands in the path again and again", "\u{e4}".repeat(2_000));
+            push(&mut lines, &traps::line(url.to_owned(), "trap_repeated_segment", message)).unwrap();
+            (lines.len(), serde_json::from_slice::<Value>(&lines).unwrap())
+        };
+        let key = |line: &Value| key_of(line["url"].as_str().unwrap(), line["urlKey"].as_str());
+        let long = format!("http://a.test/{}", "x".repeat(4_000));
+        let (bytes, shown) = line(&long);
+        assert!(bytes < 1_600, "{bytes} bytes");
+        assert!(shown["url"].as_str().unwrap().ends_with("x... (4014 bytes)"), "{shown}");
+        assert!(shown["message"].as_str().unwrap().ends_with(" bytes)"));
+        assert_eq!(key(&shown), Some(UrlKey::of(&long)));
+        let (_, short) = line("http://a.test/x");
+        assert_eq!((&short["url"], short.get("urlKey")), (&"http://a.test/x".into(), None));
+        assert_eq!(key(&short), Some(UrlKey::of("http://a.test/x")));
+        for damaged in ["", "12", &"g".repeat(32), &"\u{e4}".repeat(16)] {
+            assert_eq!(key_of("http://a.test/x", Some(damaged)), None, "{damaged}");
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! Places of hosts that answer slowly. A request that has waited long for its host keeps its place only if it gets one of
+//! these as well, and a host that is known to be slow is leased from only with one. They are fewer than all places, so that
+//! hosts that answer at once find some, however many slow ones there are.
+
+use crawl_fetch::AddressBook;
+use crawl_model::HostKey;
+use rustc_hash::FxHashMap;
+use std::{
+    net::IpAddr,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+/// Time that a request may wait for its host before it counts as slow.
+pub const SLOW_AFTER: Duration = Duration::from_secs(3);
+/// Pause before a slow host without a place is looked at again.
+pub const SLOW_PAUSE: Duration = Duration::from_millis(250);
+/// Slow hosts that are known; beyond that those without a place are forgotten.
+const MAX_HOSTS: usize = 100_000;
+/// Slow answers of a host that count, at most, towards the quick ones that are asked of it.
+const MAX_STRIKES: u32 = 6;
+
+/// See the module.
+pub struct SlowLane {
+    shared: Arc<Shared>,
+    /// Addresses of hosts, if those on one address share a limit.
+    addresses: Option<AddressBook>,
+}
+
+struct Shared {
+    places: usize,
+    at_address: usize,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    taken: usize,
+    hosts: FxHashMap<HostKey, SlowHost>,
+    /// Places that are taken by hosts at an address.
+    addresses: FxHashMap<IpAddr, usize>,
+}
+
+#[derive(Default)]
+struct SlowHost {
+    places: usize,
+    strikes: u32,
+    /// Quick answers since the last slow one.
+    quick: u32,
+}
+
+/// One place of the lane, until it is dropped.
+pub struct SlowPlace {
+    shared: Arc<Shared>,
+    host: HostKey,
+    address: Option<IpAddr>,
+}
+
+/// No place of the lane is free for a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Full;
+
+impl SlowLane {
+    /// Three quarters of `concurrency` places, and a quarter of those for each address.
+    #[must_use]
+    pub fn new(concurrency: usize, addresses: Option<AddressBook>) -> Self {
+        let places = concurrency.saturating_sub((concurrency / 4).max(1)).max(1);
+        let shared = Shared { places, at_address: (places / 4).max(1), state: Mutex::default() };
+        Self { shared: Arc::new(shared), addresses }
+    }
+
+    /// A place for the next request to a host that is known to be slow; `None` for a host that is not.
+    ///
+    /// # Errors
+    /// If there is no room for a slow host.
+    pub fn admit(&self, host: &HostKey) -> Result<Option<SlowPlace>, Full> {
+        let address = self.address_of(host);
+        let mut state = self.shared.lock();
+        if state.hosts.contains_key(host) { self.take(&mut state, host, address).map(Some) } else { Ok(None) }
+    }
+
+    /// A place for a request that has turned out slow. The host is known as slow from now on.
+    ///
+    /// # Errors
+    /// If there is no room for it.
+    pub fn turn_slow(&self, host: &HostKey) -> Result<SlowPlace, Full> {
+        let address = self.address_of(host);
+        let mut state = self.shared.lock();
+        state.strike(host);
+        self.take(&mut state, host, address)
+    }
+
+    /// Notes that a request that had a place was slow.
+    pub fn was_slow(&self, host: &HostKey) {
+        self.shared.lock().strike(host);
+    }
+
+    /// Notes that a host has answered a request without delay. After a few of those it is slow no longer.
+    pub fn was_quick(&self, host: &HostKey) {
+        let mut state = self.shared.lock();
+        let Some(slow) = state.hosts.get_mut(host) else { return };
+        slow.quick += 1;
+        // a place that is still out keeps the entry
+        if slow.quick >= 1 << slow.strikes && slow.places == 0 {
+            state.hosts.remove(host);
+        }
+    }
+
+    fn address_of(&self, host: &HostKey) -> Option<IpAddr> {
+        self.addresses.as_ref().and_then(|book| book.address_of(host))
+    }
+
+    fn take(&self, state: &mut State, host: &HostKey, address: Option<IpAddr>) -> Result<SlowPlace, Full> {
+        let at_address =
+            address.and_then(|address| state.addresses.get(&address)).copied().unwrap_or_default();
+        let Some(slow) = state.hosts.get_mut(host) else { return Err(Full) };
+        // an address of one host is bounded by fetch.host_concurrency
+        let shares_address = slow.places < at_address;
+        if state.taken >= self.shared.places || (shares_address && at_address >= self.shared.at_address) {
+            return Err(Full);
+        }
+        slow.places += 1;
+        state.taken += 1;
+        if let Some(address) = address {
+            *state.addresses.entry(address).or_default() += 1;
+        }
+        Ok(SlowPlace { shared: Arc::clone(&self.shared), host: host.clone(), address })
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn strike(&mut self, host: &HostKey) {
+        if self.hosts.len() >= MAX_HOSTS && !self.hosts.contains_key(host) {
+            self.hosts.retain(|_, slow| slow.places > 0);
+        }
+        let slow = self.hosts.entry(host.clone()).or_default();
+        slow.strikes = (slow.strikes + 1).min(MAX_STRIKES);
+        slow.quick = 0;
+    }
+}
+
+impl Drop for SlowPlace {
+    fn drop(&mut self) {
+        let mut state = self.shared.lock();
+        state.taken = state.taken.saturating_sub(1);
+        if let Some(slow) = state.hosts.get_mut(&self.host) {
+            slow.places = slow.places.saturating_sub(1);
+        }
+        let Some(address) = self.address else { return };
+        if let Some(places) = state.addresses.get_mut(&address) {
+            *places = places.saturating_sub(1);
+            if *places == 0 {
+                state.addresses.remove(&address);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn host(n: usize) -> HostKey {
+        HostKey::from_stored(format!("h{n}.test"))
+    }
+
+    #[test]
+    fn slow_hosts_leave_a_quarter_of_the_places_to_others() {
+        let lane = SlowLane::new(16, None);
+        assert!(lane.admit(&host(0)).unwrap().is_none(), "nothing is known of it");
+        let taken: Vec<_> = (0..12).map(|n| lane.turn_slow(&host(n)).unwrap()).collect();
+        assert!(lane.turn_slow(&host(12)).is_err(), "the lane is full");
+        assert!(lane.admit(&host(12)).is_err(), "and the host is slow all the same");
+        assert!(lane.admit(&host(99)).unwrap().is_none(), "others need no place");
+        drop(taken);
+        assert!(lane.admit(&host(12)).unwrap().is_some());
+        let alone = SlowLane::new(1, None);
+        assert!(alone.turn_slow(&host(0)).is_ok(), "one place is enough to go on with");
+    }
+
+    #[test]
+    fn quick_answers_make_up_for_slow_ones() {
+        let lane = SlowLane::new(16, None);
+        let is_slow = || lane.admit(&host(0)).unwrap().is_some();
+        drop(lane.turn_slow(&host(0)));
+        lane.was_slow(&host(0));
+        for _ in 0..3 {
+            lane.was_quick(&host(0));
+            assert!(is_slow(), "two slow answers ask for four quick ones");
+        }
+        lane.was_quick(&host(0));
+        assert!(!is_slow());
+    }
+
+    #[test]
+    fn one_address_has_a_share_of_the_lane_and_one_host_its_own_bound() {
+        let book = AddressBook::default();
+        for n in 0..9 {
+            book.note(&host(n), IpAddr::from([192, 0, 2, u8::from(n > 4)]));
+        }
+        let lane = SlowLane::new(16, Some(book));
+        let first: Vec<_> = (0..3).map(|n| lane.turn_slow(&host(n)).unwrap()).collect();
+        assert!(lane.turn_slow(&host(3)).is_err(), "the address has its quarter");
+        let other: Vec<_> = (0..5).map(|_| lane.turn_slow(&host(5)).unwrap()).collect();
+        assert_eq!(other.len(), 5, "a host alone at its address is bounded by fetch.host_concurrency");
+        assert!(lane.turn_slow(&host(6)).is_err());
+        drop(first);
+        assert!(lane.admit(&host(3)).unwrap().is_some());
+    }
+
+    #[test]
+    fn known_hosts_are_bounded() {
+        let lane = SlowLane::new(16, None);
+        let kept = lane.turn_slow(&host(0)).unwrap();
+        for n in 1..=MAX_HOSTS {
+            lane.was_slow(&host(n));
+        }
+        assert_eq!(lane.shared.lock().hosts.len(), 2);
+        drop(kept);
+    }
+}

@@ -1,0 +1,125 @@
+//! HTTP/2 servers that refuse streams, say goodbye or break the rules. Each request waits its turn at the host, so none may
+//! be sent twice by the library below.
+
+use crate::{
+    error,
+    support::{client, request, settings},
+    tls::acceptor,
+};
+use crawl_fetch::{FetchError, HttpSettings};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+    time::Duration,
+};
+use tokio::{
+    io::{AsyncRead, AsyncReadExt, AsyncWriteExt},
+    net::TcpListener,
+    time::{sleep, timeout},
+};
+use url::Url;
+
+/// Makes the frames by which a request is answered, for its stream.
+type Answer = fn(u32) -> Vec<u8>;
+
+/// Length of the client's preface.
+const PREFACE: usize = 24;
+const HEADERS: u8 = 1;
+const SETTINGS: u8 = 4;
+/// Frames without content: settings of the server.
+const EMPTY_SETTINGS: [u8; 9] = [0, 0, 0, SETTINGS, 0, 0, 0, 0, 0];
+
+/// Resets a stream with an error code.
+fn reset(stream: u32, code: u32) -> Vec<u8> {
+    [&[0, 0, 4, 3, 0][..], &stream.to_be_bytes(), &code.to_be_bytes()].concat()
+}
+
+/// Ends the connection; no stream above `last` was looked at.
+fn go_away(last: u32, code: u32) -> Vec<u8> {
+    [&[0, 0, 8, 7, 0, 0, 0, 0, 0][..], &last.to_be_bytes(), &code.to_be_bytes()].concat()
+}
+
+/// Type and stream of the next frame.
+async fn frame(stream: &mut (impl AsyncRead + Unpin)) -> Option<(u8, u32)> {
+    let mut head = [0; 9];
+    stream.read_exact(&mut head).await.ok()?;
+    let [a, b, c, kind, _, id @ ..] = head;
+    let mut content = vec![0; u32::from_be_bytes([0, a, b, c]) as usize];
+    stream.read_exact(&mut content).await.ok()?;
+    Some((kind, u32::from_be_bytes(id)))
+}
+
+/// Answers each request with the bytes that `answer` makes for its stream. Returns the error of one fetch, and how many
+/// requests the server saw until a while after it.
+async fn fetched(answer: Answer) -> (FetchError, usize) {
+    let (acceptor, pem) = acceptor(&["h2"]);
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = Url::parse(&format!("https://{}/", listener.local_addr().unwrap())).unwrap();
+    let seen = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&seen);
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let (acceptor, count) = (acceptor.clone(), Arc::clone(&count));
+            tokio::spawn(async move {
+                let Ok(mut stream) = acceptor.accept(stream).await else { return };
+                let mut preface = [0; PREFACE];
+                if stream.read_exact(&mut preface).await.is_err() {
+                    return;
+                }
+                let _ = stream.write_all(&EMPTY_SETTINGS).await;
+                while let Some((kind, id)) = frame(&mut stream).await {
+                    if kind == HEADERS {
+                        count.fetch_add(1, Relaxed);
+                        let _ = stream.write_all(&answer(id)).await;
+                        let _ = stream.flush().await;
+                    }
+                }
+            });
+        }
+    });
+    let client = client(HttpSettings { extra_roots: pem.into_bytes(), ..settings() });
+    let error = error(timeout(Duration::from_secs(20), client.fetch(request(url))).await.unwrap());
+    sleep(Duration::from_millis(200)).await;
+    (error, seen.load(Relaxed))
+}
+
+#[tokio::test]
+async fn a_stream_that_the_server_ends_is_asked_for_once_and_may_come_later() {
+    const NO_ERROR: u32 = 0;
+    const INTERNAL: u32 = 2;
+    const REFUSED: u32 = 7;
+    const CALM: u32 = 11;
+    let answers: [(&str, Answer); 5] = [
+        ("REFUSED_STREAM", |id| reset(id, REFUSED)),
+        ("INTERNAL_ERROR", |id| reset(id, INTERNAL)),
+        ("GOAWAY before the stream", |_| go_away(0, NO_ERROR)),
+        ("GOAWAY to a client that asks too much", |_| go_away(0, CALM)),
+        ("GOAWAY after a refusal", |id| [reset(id, REFUSED), go_away(0, NO_ERROR)].concat()),
+    ];
+    for (name, answer) in answers {
+        let (error, requests) = fetched(answer).await;
+        assert!(matches!(error, FetchError::ConnectionLost(_)), "{name}: {error:?}");
+        assert!(error.is_transient() && error.is_unanswered(), "{name}");
+        assert_eq!(requests, 1, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_breaks_the_rules_of_http_2_is_a_protocol_error() {
+    const PROTOCOL: u32 = 1;
+    const HTTP_1_1_REQUIRED: u32 = 13;
+    let answers: [(&str, Answer); 4] = [
+        ("a stream that was never opened", |id| reset(id + 2, PROTOCOL)),
+        ("a body without headers", |id| [&[0, 0, 1, 0, 0][..], &id.to_be_bytes(), b"x"].concat()),
+        ("our request is called invalid", |_| go_away(0, PROTOCOL)),
+        ("HTTP/1.1 is demanded", |id| reset(id, HTTP_1_1_REQUIRED)),
+    ];
+    for (name, answer) in answers {
+        let (error, requests) = fetched(answer).await;
+        assert!(matches!(error, FetchError::Protocol(_)), "{name}: {error:?}");
+        assert!(!error.is_transient(), "{name}");
+        assert_eq!(requests, 1, "{name}");
+    }
+}

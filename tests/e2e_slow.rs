@@ -1,0 +1,69 @@
+//! Hosts that answer slowly, beside one that answers at once.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
+
+#[path = "support/run.rs"]
+mod run;
+mod support;
+
+use run::{Sandbox, run};
+use std::{
+    io::Write,
+    net::{SocketAddr, TcpListener},
+    thread,
+    time::{Duration, Instant},
+};
+use support::{made::Tree, server::Server};
+
+/// Connections that are dripped to, and how long each.
+const DRIPS: usize = 200;
+const DRIP_TIME: Duration = Duration::from_secs(60);
+
+/// Runs on a thread of its own.
+fn beside(work: impl FnOnce() + Send + 'static) {
+    thread::Builder::new().spawn(work).unwrap();
+}
+
+/// Answers whatever is asked with a page that comes at two bytes a second.
+#[expect(clippy::disallowed_methods, reason = "a server that drips has to wait")]
+fn dripping() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    beside(move || {
+        for mut stream in listener.incoming().take(DRIPS).flatten() {
+            beside(move || {
+                let head = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 100000\r\n\r\n";
+                let (began, mut sent) = (Instant::now(), stream.write_all(head.as_bytes()));
+                while sent.is_ok() && began.elapsed() < DRIP_TIME {
+                    thread::sleep(Duration::from_millis(500));
+                    sent = stream.write_all(b"x");
+                }
+            });
+        }
+    });
+    address
+}
+
+/// Eight hosts drip into four places, each of them for as long as a body may take. The ninth host is asked last.
+#[test]
+fn slow_hosts_leave_places_to_others_and_the_run_ends_in_time() {
+    let (drip, sandbox) = (dripping(), Sandbox::new());
+    let tree = Tree::of(16);
+    let good = Server::start(0, tree.handler()).unwrap();
+    let port = drip.port();
+    let mut seeds: Vec<String> = (0..8).map(|n| format!("http://h{n}.test:{port}/")).collect();
+    seeds.push(good.url("/"));
+    let resolve: Vec<String> = (0..8).map(|n| format!("\"h{n}.test:{port}:127.0.0.1\"")).collect();
+    let config = format!(
+        "[fetch]\nconcurrency = 4\naddress_share = 0\nread_timeout = \"40s\"\nresolve = [{}]\n",
+        resolve.join(", ")
+    );
+    let config = sandbox.write("crawl.toml", config);
+    let flags = ["--config", config.to_str().unwrap(), "--max-time", "22s", "-O", "out.jsonl"];
+    let began = Instant::now();
+    run(&mut sandbox.crawl(&seeds, &flags)).expect(5);
+    let took = began.elapsed();
+    let from_good = sandbox.records("out.jsonl").len();
+    assert!(from_good >= 14, "{from_good} pages of the host that answers at once");
+    assert!(took < Duration::from_secs(22 + 5), "{took:?} of 22 s");
+}
