@@ -7,6 +7,7 @@ mod support;
 use base64::{Engine, prelude::BASE64_STANDARD};
 use crawl_chrome::{Blocked, RenderError};
 use sha2::{Digest, Sha256};
+use std::{net::UdpSocket, time::Duration};
 use support::{Server, block_on, pages, render, renderer, script};
 
 const TEXT: &str = "Words that only a script brings to the page.";
@@ -53,6 +54,27 @@ fn private_addresses_are_closed_to_the_browser() {
         "{direct}"
     );
     assert_eq!(canary.hits(), Vec::<String>::new());
+}
+
+/// A page with a STUN server at an address that is not allowed sends it no packet, and learns no address.
+#[test]
+#[ignore = "needs Chromium"]
+fn no_datagram_leaves_the_proxy() {
+    let canary = UdpSocket::bind("127.66.0.2:0").unwrap();
+    let stun = format!("stun:{}", canary.local_addr().unwrap());
+    let Some((renderer, _profiles)) = renderer(|_| {}) else { return };
+    let code = format!(
+        "const c = new RTCPeerConnection({{ iceServers: [{{ urls: '{stun}' }}] }}); const found = [];\
+         c.onicecandidate = e => {{ if (e.candidate) found.push(e.candidate.candidate); \
+         else app.textContent = `${{found.length}} candidates: ${{found}}` }};\
+         c.createDataChannel('x'); c.createOffer().then(o => c.setLocalDescription(o))"
+    );
+    let server = Server::start("127.0.0.1", pages(&[("/page", script(&code))]));
+    let page = render(&renderer, &server.url("/page")).unwrap();
+    canary.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
+    let received = canary.recv_from(&mut [0; 1500]);
+    assert!(received.is_err(), "{received:?}");
+    assert!(!page.html.contains(" udp "), "{}", page.html);
 }
 
 /// A page with everything that may be blocked, and what a server of it is asked for with these settings.
@@ -174,7 +196,7 @@ fn connections_go_through_the_other_proxy() {
     let page = render(&renderer, &"http://name.invalid/page".parse().unwrap()).unwrap();
     assert!(page.html.contains(TEXT) && page.url.as_str() == "http://name.invalid/page", "{page:?}");
     // a browser asks its vendor for several things in its first seconds
-    std::thread::park_timeout(std::time::Duration::from_secs(4));
+    std::thread::park_timeout(Duration::from_secs(4));
     // what was allowed by hand stands on this side of it
     assert_eq!(render(&renderer, &site.url("/page")).unwrap().status, 200);
     assert_eq!(

@@ -31,10 +31,8 @@ const SWITCHES: &[&str] = &[
     "--remote-debugging-port=0",
     "--no-first-run",
     "--no-default-browser-check",
-    "--no-service-autorun",
     "--no-pings",
     "--password-store=basic",
-    "--use-mock-keychain",
     "--mute-audio",
     "--disable-gpu",
     "--disable-quic",
@@ -47,7 +45,6 @@ const SWITCHES: &[&str] = &[
     "--disable-default-apps",
     "--disable-extensions",
     "--disable-domain-reliability",
-    "--disable-client-side-phishing-detection",
     "--disable-hang-monitor",
     "--disable-notifications",
     "--disable-prompt-on-repost",
@@ -78,6 +75,8 @@ const SWITCHES: &[&str] = &[
     // Names are resolved by the proxy alone, and nothing is sent around it.
     "--proxy-bypass-list=<-loopback>",
     "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
+    // The second name is that of older browsers.
+    "--webrtc-ip-handling-policy=disable_non_proxied_udp",
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
     "--js-flags=--max-old-space-size=768",
 ];

@@ -1,13 +1,14 @@
 //! Processes are found, counted and ended; only those that nobody owns any more are removed.
 
 use super::{
-    Group,
+    Group, Process,
     command::{VARIABLE, command, find_browser},
     profile::{MARK, new_profile, reap, remove_profile},
 };
 use crate::{error::RenderError, settings::ChromeSettings};
 use rustix::process::Pid;
 use std::{
+    collections::HashSet,
     fs,
     os::unix::process::CommandExt,
     path::Path,
@@ -121,4 +122,45 @@ fn memory_of_a_group_is_that_of_its_processes() {
     group.kill();
     sleeper.ended();
     assert_eq!(group.memory(), 0);
+}
+
+/// Switches that a whole Chromium of today does not know, each with the browser that does.
+const OF_OTHERS: [(&str, &str); 4] = [
+    ("block-new-web-contents", "headless shell"),
+    ("disable-crash-reporter", "headless shell"),
+    ("disable-setuid-sandbox", "Chromium with a setuid sandbox"),
+    ("force-webrtc-ip-handling-policy", "Chromium before `webrtc-ip-handling-policy`"),
+];
+
+/// The browser says nothing of a switch that it does not know, so each is looked up in its executable.
+#[test]
+#[ignore = "needs Chromium"]
+fn the_browser_knows_every_switch() {
+    let profiles = tempfile::tempdir().unwrap();
+    let settings = ChromeSettings {
+        sandbox: false,
+        profiles: Some(profiles.path().into()),
+        user_agent: Some("agent".into()),
+        accept_language: Some("en".into()),
+        trusted_keys: vec!["key".into()],
+        ..ChromeSettings::default()
+    };
+    let proxy = "127.0.0.1:1".parse().unwrap();
+    let command = command(Path::new("/bin/true"), &settings, proxy, profiles.path());
+    let arguments: Vec<_> = command.get_args().map(|argument| argument.to_string_lossy()).collect();
+    let own = arguments.iter().skip_while(|argument| *argument != "--headless");
+    let names = own.filter_map(|argument| argument.strip_prefix("--")?.split('=').next());
+    let names: HashSet<_> = names.collect();
+    assert!(names.contains("proxy-server") && names.contains("user-agent"), "{names:?}");
+    let process = Process::start(&settings, proxy).unwrap();
+    // a script may stand in `PATH`
+    let binary = fs::read_link(format!("/proc/{}/exe", process.child.id())).unwrap();
+    let knows = |name: &str| {
+        let found = Command::new("grep").args(["-qawF", "-e", name]).arg(&binary).env("LC_ALL", "C").status();
+        found.unwrap().success()
+    };
+    assert!(!knows("no-such-switch-of-any-browser"));
+    let mut unknown: Vec<_> = names.into_iter().filter(|name| !knows(name)).collect();
+    unknown.retain(|name| OF_OTHERS.iter().all(|(other, _)| other != name));
+    assert_eq!(unknown, Vec::<&str>::new(), "unknown to {}", binary.display());
 }
