@@ -2,24 +2,39 @@
 
 use crate::{
     cdp::{self, CallError, Session},
-    error::RenderError,
+    error::{RenderError, RenderPhase},
+    keeper::Keeper,
     process::{Group, Process},
-    proxy::Proxy,
+    proxy::Lane,
     settings::ChromeSettings,
 };
-use headless_chrome::protocol::cdp::Target;
+use headless_chrome::protocol::cdp::{Browser, Target};
 use std::{
     sync::atomic::{AtomicBool, AtomicU32, Ordering},
     time::Duration,
 };
 
+/// How long the browser has for its first answer.
+const START: Duration = Duration::from_secs(30);
 /// How long the browser may take for what it does itself: opening a tab, closing one.
 pub(crate) const OWN: Duration = Duration::from_secs(20);
 /// How long counting the tabs may take.
 const COUNT: Duration = Duration::from_secs(5);
 
+/// Hosts that are reached without the proxy: none, not even loopback.
+pub(crate) const NO_BYPASS: &str = "<-loopback>";
+
+/// The ids of a tab.
+pub(crate) struct OpenTab {
+    pub(crate) context_id: String,
+    pub(crate) target_id: String,
+    pub(crate) session_id: String,
+}
+
 /// A running browser. Dropped, it is dead.
 pub(crate) struct Chrome {
+    /// Ends before the processes that it looks at.
+    keeper: Keeper,
     /// Its death closes the connection.
     process: Process,
     pub(crate) session: Session,
@@ -28,23 +43,35 @@ pub(crate) struct Chrome {
 }
 
 impl Chrome {
-    /// Starts a browser. It dies with the calling thread.
-    pub(crate) fn start(settings: &ChromeSettings, proxy: &Proxy) -> Result<Self, RenderError> {
-        let process = Process::start(settings, proxy.address())?;
-        if let Some(port) = url::Url::parse(&process.debug_url).ok().and_then(|url| url.port()) {
-            proxy.close_port(port);
-        }
+    /// Starts a browser and waits for its first answer. It dies with the calling thread.
+    pub(crate) fn start(settings: &ChromeSettings) -> Result<Self, RenderError> {
+        let (process, connection) = Process::start(settings)?;
+        let keeper = Keeper::start(process.group(), process.profile(), settings)
+            .map_err(|error| process.failed(error.to_string()))?;
         // a UTF-16 unit takes up to six bytes of JSON
         let max = settings.max_html.saturating_mul(6).saturating_add(1 << 20);
-        let session = cdp::connect(&process.debug_url, max)
-            .map_err(|error| RenderError::BrowserLost(error.to_string()))?;
-        Ok(Self { process, session, pages: AtomicU32::new(0), lost: AtomicBool::new(false) })
+        let session = cdp::connect(connection, max).map_err(|error| process.failed(error.to_string()))?;
+        match session.call(Browser::GetVersion(None), START) {
+            Ok(_) => {}
+            Err(CallError::Late(limit)) => {
+                return Err(RenderError::Timeout { phase: RenderPhase::Launch, limit });
+            }
+            Err(error) => return Err(process.failed(process.last_words().unwrap_or(error.to_string()))),
+        }
+        Ok(Self { keeper, process, session, pages: AtomicU32::new(0), lost: AtomicBool::new(false) })
     }
 
     /// Opens a tab in a window of its own: a tab behind another is drawn once a second at most, and pages load lazily what is
-    /// drawn. The window fills its screen, which spares the drawing of bars and buttons that nobody sees. Gives the tab's id
-    /// and that of the session with it.
-    pub(crate) fn open_tab(&self) -> Result<(String, String), CallError> {
+    /// drawn. The window fills its screen, which spares the drawing of bars and buttons that nobody sees. The tab has a context
+    /// of its own too: its connections go through the lane, it shares no storage, and what its pages store is kept in memory.
+    pub(crate) fn open_tab(&self, lane: &Lane) -> Result<OpenTab, CallError> {
+        let context = Target::CreateBrowserContext {
+            dispose_on_detach: Some(true),
+            proxy_server: Some(format!("http://{}", lane.address())),
+            proxy_bypass_list: Some(NO_BYPASS.to_owned()),
+            origins_with_universal_network_access: None,
+        };
+        let context_id = self.session.call(context, OWN)?.browser_context_id;
         let tab = self.session.call(
             Target::CreateTarget {
                 url: "about:blank".into(),
@@ -53,7 +80,7 @@ impl Chrome {
                 width: None,
                 height: None,
                 window_state: Some(Target::WindowState::Fullscreen),
-                browser_context_id: None,
+                browser_context_id: Some(context_id.clone()),
                 enable_begin_frame_control: None,
                 new_window: Some(true),
                 background: None,
@@ -64,18 +91,20 @@ impl Chrome {
         )?;
         let target_id = tab.target_id;
         let attach = Target::AttachToTarget { target_id: target_id.clone(), flatten: Some(true) };
-        let session = self.session.call(attach, OWN)?.session_id;
-        Ok((target_id, session))
+        let session_id = self.session.call(attach, OWN)?.session_id;
+        Ok(OpenTab { context_id, target_id, session_id })
     }
 
     /// Closes a tab and waits until it is gone. A browser that does not manage to is killed.
-    pub(crate) fn close_tab(&self, tab: &Session, target_id: String, limit: Duration) {
+    pub(crate) fn close_tab(&self, tab: &Session, target_id: String, context_id: String, limit: Duration) {
         let end = tab.end();
         let asked = self.session.call(Target::CloseTarget { target_id }, limit);
         // a browser that refuses knows the tab no more
         let gone =
             matches!(asked, Err(CallError::Refused(_))) || asked.is_ok() && end.recv_timeout(limit).is_ok();
-        if !gone {
+        if gone {
+            self.session.send(Target::DisposeBrowserContext { browser_context_id: context_id });
+        } else {
             self.kill();
         }
     }
@@ -89,6 +118,10 @@ impl Chrome {
 
     pub(crate) const fn group(&self) -> Group {
         self.process.group()
+    }
+
+    pub(crate) const fn keeper(&self) -> &Keeper {
+        &self.keeper
     }
 
     /// Counts a page; gives how many there were.

@@ -1,4 +1,5 @@
-//! The connection to the browser: calls and their answers, and events, over one WebSocket.
+//! The connection to the browser: calls and their answers, and events, over a pair of sockets that no other process can reach.
+//! A NUL byte ends each message.
 //!
 //! The messages are those of the crate `headless_chrome`. Its transport is not used: its reader holds the lock of the connection
 //! through reads of up to 100 ms, so every call waits for one to end; answers are polled for; an answer that nobody waits for
@@ -12,8 +13,9 @@ use serde::{Deserialize, Serialize};
 use std::{
     borrow::Cow,
     collections::HashMap,
+    io::{self, BufRead, BufReader, Read, Write},
     marker::PhantomData,
-    net::TcpStream,
+    os::unix::net::UnixStream,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU32, Ordering},
@@ -21,11 +23,9 @@ use std::{
     },
     time::{Duration, Instant},
 };
-use tungstenite::{
-    Message, WebSocket,
-    protocol::{Role, WebSocketConfig},
-};
 
+/// Capacity of the buffer that is kept between messages.
+const BUFFER: usize = 1 << 20;
 /// The longest that a message may take to leave.
 const WRITE: Duration = Duration::from_secs(10);
 /// Events that somebody wants to know of. The others are not even read.
@@ -70,7 +70,7 @@ struct Waiting {
 }
 
 struct Shared {
-    writer: Mutex<WebSocket<TcpStream>>,
+    writer: Mutex<UnixStream>,
     next: AtomicU32,
     /// `None` once the connection is closed.
     waiting: Mutex<Option<HashMap<u32, Waiting>>>,
@@ -149,22 +149,12 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Connects to the browser that listens at a `ws:` address. `max_message` is in bytes.
-pub(crate) fn connect(url: &str, max_message: usize) -> Result<Session, CallError> {
-    let failed = |error: &dyn std::error::Error| CallError::Refused(error.to_string());
-    let parsed = url::Url::parse(url).map_err(|error| failed(&error))?;
-    let addresses = parsed.socket_addrs(|| None).map_err(|error| failed(&error))?;
-    let stream = TcpStream::connect(addresses.as_slice()).map_err(|error| failed(&error))?;
-    let prepared = stream.set_nodelay(true).and_then(|()| stream.set_write_timeout(Some(WRITE)));
-    let other = prepared.and_then(|()| stream.try_clone()).map_err(|error| failed(&error))?;
-    let config =
-        WebSocketConfig::default().max_message_size(Some(max_message)).max_frame_size(Some(max_message));
-    let handshake = tungstenite::client::client_with_config(url, stream, Some(config));
-    let (reader, _) = handshake.map_err(|error| failed(&error))?;
-    // two ends of one connection: what is read never waits for what is written
-    let writer = WebSocket::from_raw_socket(other, Role::Client, None);
+/// Takes over the connection to a browser. A longer message than `max_message` bytes ends it.
+pub(crate) fn connect(stream: UnixStream, max_message: usize) -> io::Result<Session> {
+    stream.set_write_timeout(Some(WRITE))?;
+    let reader = stream.try_clone()?;
     let shared = Arc::new(Shared {
-        writer: Mutex::new(writer),
+        writer: Mutex::new(stream),
         next: AtomicU32::new(1),
         waiting: Mutex::new(Some(HashMap::new())),
         handlers: Mutex::default(),
@@ -172,16 +162,22 @@ pub(crate) fn connect(url: &str, max_message: usize) -> Result<Session, CallErro
     });
     let reading = Arc::clone(&shared);
     let thread = std::thread::Builder::new().name("chrome-reader".into());
-    thread.spawn(move || read(reader, &reading)).map_err(|error| failed(&error))?;
+    thread.spawn(move || read(reader, &reading, max_message))?;
     Ok(Session { shared, id: None })
 }
 
 /// Reads until the connection ends, which it does with the browser.
-fn read(mut reader: WebSocket<TcpStream>, shared: &Shared) {
+fn read(stream: UnixStream, shared: &Shared, max_message: usize) {
+    let mut reader = BufReader::with_capacity(BUFFER >> 4, stream);
+    let mut message = Vec::new();
     loop {
-        match reader.read() {
-            Ok(Message::Text(text)) => shared.take(text.as_str()),
-            Ok(_) => {}
+        message.clear();
+        message.shrink_to(BUFFER);
+        match next(&mut reader, &mut message, max_message) {
+            Ok(()) => match std::str::from_utf8(&message) {
+                Ok(text) => shared.take(text),
+                Err(error) => tracing::debug!("a message of the browser is not UTF-8: {error}"),
+            },
             Err(error) => {
                 tracing::debug!("the connection to the browser ended: {error}");
                 break;
@@ -192,6 +188,19 @@ fn read(mut reader: WebSocket<TcpStream>, shared: &Shared) {
     lock(&shared.waiting).take();
     lock(&shared.handlers).clear();
     lock(&shared.ends).clear();
+}
+
+/// Reads a message of at most `max` bytes without the NUL behind it.
+fn next(reader: &mut impl BufRead, message: &mut Vec<u8>, max: usize) -> io::Result<()> {
+    let limit = u64::try_from(max).unwrap_or(u64::MAX).saturating_add(1);
+    reader.by_ref().take(limit).read_until(0, message)?;
+    match message.pop() {
+        Some(0) => Ok(()),
+        Some(_) if message.len() >= max => {
+            Err(io::Error::other(format!("a message of more than {max} bytes")))
+        }
+        _ => Err(io::ErrorKind::UnexpectedEof.into()),
+    }
 }
 
 impl Shared {
@@ -311,7 +320,27 @@ impl Session {
 
     fn write<M: Method + Serialize>(&self, id: u32, params: M) -> Result<(), CallError> {
         let call = Call { id, method: M::NAME, params, session: self.id.as_deref() };
-        let text = serde_json::to_string(&call).map_err(|error| CallError::Unreadable(error.to_string()))?;
-        lock(&self.shared.writer).send(Message::text(text)).map_err(|_| CallError::Closed)
+        let mut text = serde_json::to_vec(&call).map_err(|error| CallError::Unreadable(error.to_string()))?;
+        text.push(0);
+        lock(&self.shared.writer).write_all(&text).map_err(|_| CallError::Closed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::next;
+
+    #[test]
+    fn messages_end_with_a_nul_and_have_a_bound() {
+        let mut bytes: &[u8] = b"one\0\0three\0cut";
+        let mut read = |max| {
+            let mut message = Vec::new();
+            next(&mut bytes, &mut message, max).map(|()| String::from_utf8(message).unwrap())
+        };
+        assert_eq!(read(3).unwrap(), "one");
+        assert_eq!(read(3).unwrap(), "");
+        assert!(read(4).unwrap_err().to_string().contains("more than 4 bytes"));
+        assert_eq!(read(4).unwrap(), "");
+        assert_eq!(read(9).unwrap_err().kind(), std::io::ErrorKind::UnexpectedEof);
     }
 }

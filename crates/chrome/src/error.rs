@@ -84,6 +84,12 @@ pub enum RenderError {
     /// The tab's process died.
     #[error("the page crashed its tab")]
     Crashed,
+    /// The page held more memory than it may.
+    #[error("the page took more than {} MiB of memory; it was ended", limit >> 20)]
+    Memory {
+        /// The bound, in bytes.
+        limit: u64,
+    },
     /// The browser died or was replaced while the page was rendered.
     #[error("the browser ended while the page was rendered ({0})")]
     BrowserLost(String),
@@ -112,6 +118,7 @@ impl RenderError {
             Self::Timeout { .. } => "timeout",
             Self::Hung => "page_hung",
             Self::Crashed => "page_crashed",
+            Self::Memory { .. } => "page_memory",
             Self::BrowserLost(_) => "browser_lost",
             Self::Protocol(_) => "browser_protocol",
             Self::Closed => "renderer_closed",
@@ -146,6 +153,7 @@ impl RenderError {
             Self::Timeout { .. } => "raise the browser's budgets if the site is merely slow",
             Self::Hung => "the page's owner has to fix its script; the static result stands",
             Self::Crashed => "try the page in a newer browser, or with fewer tabs if memory is short",
+            Self::Memory { .. } => "raise chrome.max_page_memory if the page is known to need more",
             Self::BrowserLost(_) => {
                 "try again; if it happens often the machine may be short of memory: use fewer tabs"
             }

@@ -14,6 +14,7 @@
 mod browser;
 mod cdp;
 mod error;
+mod keeper;
 mod page;
 mod process;
 mod proxy;

@@ -23,7 +23,8 @@ pub struct Rendered {
     pub headers: Vec<(String, String)>,
     /// How long each phase took.
     pub timings: Timings,
-    /// Bytes that were loaded for it, as they came over the network.
+    /// Bytes that servers sent for it, as they came over the network: headers and TLS included, and what its frames and workers asked
+    /// for.
     pub bytes: u64,
     /// Whether network and DOM came to rest within their budget; else the HTML is what was there.
     pub settled: bool,

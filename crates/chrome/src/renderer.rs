@@ -149,6 +149,13 @@ impl Renderer {
         }
     }
 
+    /// Gives the bytes from servers since the last call that are in no [`Rendered::bytes`]: those of pages that failed, and what
+    /// came after a page was taken.
+    #[must_use]
+    pub fn take_uncharged(&self) -> u64 {
+        lock(&self.running).as_ref().map_or(0, |running| running.shared.proxy.take_uncharged())
+    }
+
     fn jobs(&self) -> Result<mpsc::Sender<Job>, RenderError> {
         let mut running = lock(&self.running);
         if let Some(running) = running.as_ref() {
@@ -257,7 +264,12 @@ impl Worker {
         };
         match error {
             RenderError::BrowserLost(_) => self.lose_browser(),
-            RenderError::Hung | RenderError::Crashed | RenderError::Protocol(_) => self.close_tab(),
+            RenderError::Hung
+            | RenderError::Crashed
+            | RenderError::Memory { .. }
+            | RenderError::Protocol(_) => {
+                self.close_tab();
+            }
             // it would lead away from the next page too
             _ if self.tab.as_ref().is_some_and(|(_, tab)| tab.is_restless()) => self.close_tab(),
             _ => {}
@@ -299,7 +311,11 @@ impl Worker {
             Some((owner, tab)) if std::ptr::eq(owner.as_ptr(), Arc::as_ptr(&chrome)) => tab,
             _ => {
                 shared.counts.tabs.fetch_add(1, Ordering::Relaxed);
-                PageTab::open(&chrome, &shared.settings, &shared.script).map_err(|error| {
+                let lane = shared
+                    .proxy
+                    .open_lane()
+                    .map_err(|error| RenderError::Protocol(format!("the proxy: {error}")))?;
+                PageTab::open(&chrome, lane, &shared.settings, &shared.script).map_err(|error| {
                     chrome.kill();
                     RenderError::BrowserLost(error.to_string())
                 })?
@@ -309,6 +325,9 @@ impl Worker {
         let tools =
             Tools { chrome: &chrome, settings: &shared.settings, proxy: &shared.proxy, watch: &shared.watch };
         let result = fresh.1.render(asked, &tools);
+        if result.is_err() {
+            fresh.1.charge_none();
+        }
         shared.recycle(&chrome, fresh.1.is_restless());
         result
     }
@@ -325,7 +344,7 @@ impl Shared {
             return Ok(Arc::clone(chrome));
         }
         *slot = None;
-        let chrome = Arc::new(Chrome::start(&self.settings, &self.proxy)?);
+        let chrome = Arc::new(Chrome::start(&self.settings)?);
         self.counts.browsers.fetch_add(1, Ordering::Relaxed);
         Ok(Arc::clone(slot.insert(chrome)))
     }

@@ -63,7 +63,6 @@ pub(crate) struct Seen {
     led_away: Option<(Url, u16)>,
     /// The document as it was sent, on its way.
     sent: Option<Pending<Network::GetResponseBody>>,
-    encoded: f64,
     decoded: u64,
     /// The request of a document for the page's frame that is under way.
     loading: Option<String>,
@@ -160,11 +159,6 @@ impl Seen {
         false
     }
 
-    /// Bytes that came over the network.
-    pub(crate) const fn bytes(&self) -> u64 {
-        self.encoded as u64
-    }
-
     /// Whether the page leads elsewhere or loads scripts of scripts, which nobody sees inside it.
     pub(crate) fn is_loading(&self) -> bool {
         !self.crashed && (self.loading.is_some() || !self.scripts.is_empty())
@@ -215,10 +209,7 @@ impl Seen {
                 let mut headers = names_and_values(event.params.headers.0.as_ref());
                 self.cookies |= headers.any(|(name, _)| name.eq_ignore_ascii_case("set-cookie"));
             }
-            Event::NetworkLoadingFinished(event) => {
-                self.encoded += event.params.encoded_data_length;
-                self.came(&event.params.request_id);
-            }
+            Event::NetworkLoadingFinished(event) => self.came(&event.params.request_id),
             Event::NetworkLoadingFailed(event) => self.came(&event.params.request_id),
             _ => {}
         }

@@ -32,13 +32,17 @@ pub struct ChromeSettings {
     pub recycle_pages: u32,
     /// Memory of a browser's processes together (anonymous and shared, bytes) above which it is replaced.
     pub recycle_memory: u64,
+    /// Memory of one page (anonymous and shared, bytes), above which it is ended. The pages of all tabs may hold as much for each
+    /// tab together.
+    pub max_page_memory: u64,
     /// HTML of a page that is kept, in UTF-16 units; what follows is cut off.
     pub max_html: usize,
-    /// Bytes that a page may load, decoded; beyond it loading is stopped and what is there is taken.
+    /// Bytes that a page may load: decoded for what its own frame loads, and as they go over the network for all its connections,
+    /// those of its frames and workers included, in both directions. Beyond it loading is stopped and what is there is taken.
     pub max_page_bytes: u64,
     /// Bytes of one connection, each way.
     pub max_connection_bytes: u64,
-    /// Connections of the browser at a time. Chromium itself makes 32 to a proxy.
+    /// Connections of the browser at a time. Chromium itself makes 32 a tab.
     pub max_connections: usize,
     /// Steps that a page is scrolled for lazy content; 0: it is not.
     pub scrolls: u32,
@@ -81,6 +85,7 @@ impl Default for ChromeSettings {
             sandbox: true,
             recycle_pages: 500,
             recycle_memory: 2 << 30,
+            max_page_memory: 1 << 30,
             max_html: 10 << 20,
             max_page_bytes: 64 << 20,
             max_connection_bytes: 64 << 20,

@@ -1,18 +1,18 @@
 //! A tab, and the four phases of a page in it.
 
 use crate::{
-    browser::{Chrome, OWN},
+    browser::{Chrome, OWN, OpenTab},
     cdp::{CallError, Session},
     error::{RenderError, RenderPhase},
     page::{Rendered, Timings},
-    proxy::{Proxy, Refusal},
+    proxy::{Lane, Proxy, Refusal},
     rules::RULES,
     script::{Taken, take_call},
     seen::{Asked, Seen, asks_for, listener, lock},
     settings::{Blocked, ChromeSettings, DRAWN_AT},
     watch::{Step, Watch},
 };
-use headless_chrome::protocol::cdp::{Emulation, Network, Page, Runtime};
+use headless_chrome::protocol::cdp::{Emulation, Network, Page, Runtime, Storage};
 use std::{
     sync::{
         Arc, Mutex,
@@ -31,6 +31,8 @@ const MAX_HOPS: u32 = 10;
 /// How long a page may take to stop its scripts.
 const QUIET: Duration = Duration::from_secs(1);
 
+/// Bytes that the origin of a page may store.
+const QUOTA: f64 = 64.0 * 1024.0 * 1024.0;
 /// Bytes of a document that is wanted as it was sent; a longer one is not kept.
 const SENT: u32 = 4 << 20;
 
@@ -38,6 +40,8 @@ const SENT: u32 = 4 << 20;
 pub(crate) struct PageTab {
     tab: Session,
     target_id: String,
+    context_id: String,
+    lane: Lane,
     seen: Arc<Mutex<Seen>>,
     /// Rings after each event; silent for good once the session has ended.
     bell: Receiver<()>,
@@ -60,8 +64,13 @@ pub(crate) struct Tools<'a> {
 
 impl PageTab {
     /// Opens a tab of a browser and tells it what holds for every page.
-    pub(crate) fn open(chrome: &Chrome, settings: &ChromeSettings, script: &str) -> Result<Self, CallError> {
-        let (target_id, id) = chrome.open_tab()?;
+    pub(crate) fn open(
+        chrome: &Chrome,
+        lane: Lane,
+        settings: &ChromeSettings,
+        script: &str,
+    ) -> Result<Self, CallError> {
+        let OpenTab { context_id, target_id, session_id: id } = chrome.open_tab(&lane)?;
         let seen = Arc::new(Mutex::new(Seen::default()));
         // the id of a tab is that of its frame, too
         let (ring, bell) = sync_channel(1);
@@ -87,7 +96,7 @@ impl PageTab {
             run_immediately: None,
         };
         tab.call(script, OWN)?;
-        Ok(Self { tab, target_id, seen, bell })
+        Ok(Self { tab, target_id, context_id, lane, seen, bell })
     }
 
     /// Renders a page.
@@ -95,9 +104,31 @@ impl PageTab {
         let start = Instant::now();
         let url = &asked.url.clone();
         let before = std::mem::replace(&mut *lock(&self.seen), Seen::new(asked));
+        self.lane.begin();
+        let ended = tools.chrome.keeper().ended_pages();
+        let rendered = self.render_from(&before, url, start, tools);
+        rendered.map_err(|error| match error {
+            RenderError::Crashed if tools.chrome.keeper().ended_pages() > ended => {
+                RenderError::Memory { limit: tools.settings.max_page_memory }
+            }
+            RenderError::BrowserLost(reason) => {
+                let why = tools.chrome.keeper().ended_browser();
+                RenderError::BrowserLost(why.map_or(reason, str::to_owned))
+            }
+            error => error,
+        })
+    }
+
+    fn render_from(
+        &self,
+        before: &Seen,
+        url: &Url,
+        start: Instant,
+        tools: &Tools<'_>,
+    ) -> Result<Rendered, RenderError> {
         let limit = tools.settings.budgets.navigate;
         let guard = tools.watch.arm(Some(&self.tab), tools.chrome.group(), Step::Stop, limit);
-        let navigated = self.prepare(&before).and_then(|()| self.navigate(url, limit));
+        let navigated = self.prepare(before, url).and_then(|()| self.navigate(url, limit));
         let step = guard.taken();
         drop(guard);
         match navigated {
@@ -134,8 +165,8 @@ impl PageTab {
             url,
             status: seen.status(),
             headers: seen.headers(),
-            bytes: seen.bytes(),
-            truncated: taken.truncated || seen.over,
+            bytes: self.lane.take_received(),
+            truncated: taken.truncated || seen.over || self.lane.is_over(),
             html: taken.html,
             as_sent,
             timings,
@@ -147,11 +178,14 @@ impl PageTab {
     }
 
     /// Has the tab do what the page wants, as far as it differs from what the page before wanted.
-    fn prepare(&self, before: &Seen) -> Result<(), CallError> {
+    fn prepare(&self, before: &Seen, url: &Url) -> Result<(), CallError> {
         let (own, keeps_sent) = {
             let seen = lock(&self.seen);
             (seen.own(), seen.keeps_sent())
         };
+        let origin = url.origin().ascii_serialization();
+        // what it stores is in the memory of the browser; where that is not known the browser's own bound holds
+        self.tab.send(Storage::OverrideQuotaForOrigin { origin, quota_size: Some(QUOTA) });
         if before.cookies {
             self.forget()?;
         }
@@ -282,10 +316,14 @@ impl PageTab {
         taken.map(|taken| (taken, at)).map_err(|error| CallError::Unreadable(error.to_string()))
     }
 
-    /// Forgets the cookies of the browser: no page is told that another was read. The tabs share them, so a page may
-    /// lose its own while it is rendered, as with a reader who keeps none.
+    /// Forgets the cookies of the tab: no page is told that another was read.
     fn forget(&self) -> Result<(), CallError> {
         self.tab.call(Network::ClearBrowserCookies(None), OWN).map(drop)
+    }
+
+    /// Counts what a page that failed has received as nobody's.
+    pub(crate) fn charge_none(&self) {
+        self.lane.charge_none();
     }
 
     /// Whether the tab's process died while nothing was rendered.
@@ -312,7 +350,7 @@ impl PageTab {
             let _ = self.tab.call(Emulation::SetScriptExecutionDisabled { value: true }, QUIET);
             self.tab.send(Page::StopLoading(None));
         }
-        chrome.close_tab(&self.tab, self.target_id.clone(), CLOSE);
+        chrome.close_tab(&self.tab, self.target_id.clone(), self.context_id.clone(), CLOSE);
     }
 }
 

@@ -7,8 +7,8 @@ mod support;
 use base64::{Engine, prelude::BASE64_STANDARD};
 use crawl_chrome::{Blocked, RenderError};
 use sha2::{Digest, Sha256};
-use std::{net::UdpSocket, time::Duration};
-use support::{Server, block_on, pages, render, renderer, script};
+use std::{collections::HashMap, net::UdpSocket, time::Duration};
+use support::{Server, block_on, pages, processes_of, render, renderer, script};
 
 const TEXT: &str = "Words that only a script brings to the page.";
 
@@ -75,6 +75,71 @@ fn no_datagram_leaves_the_proxy() {
     let received = canary.recv_from(&mut [0; 1500]);
     assert!(received.is_err(), "{received:?}");
     assert!(!page.html.contains(" udp "), "{}", page.html);
+}
+
+/// Local addresses of TCP sockets that listen, by inode.
+fn listening() -> HashMap<String, String> {
+    let tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(|table| std::fs::read_to_string(table).unwrap());
+    let fields = tables.iter().flat_map(|table| table.lines().skip(1)).map(|line| {
+        let fields: Vec<_> = line.split_whitespace().map(str::to_owned).collect();
+        fields
+    });
+    fields.filter(|fields| fields[3] == "0A").map(|fields| (fields[9].clone(), fields[1].clone())).collect()
+}
+
+/// The browser opens no port, and learns no variable of ours but those that it needs.
+#[test]
+#[ignore = "needs Chromium"]
+fn other_users_find_no_port_and_no_secret() {
+    // a variable of the test, as a secret would be one
+    assert!(std::env::var_os("CARGO_MANIFEST_DIR").is_some());
+    let Some((renderer, profiles)) = renderer(|_| {}) else { return };
+    let server = Server::start("127.0.0.1", pages(&[("/page", "text".into())]));
+    render(&renderer, &server.url("/page")).unwrap();
+    let processes = processes_of(profiles.path());
+    assert!(processes.len() > 2, "{processes:?}");
+    let listening = listening();
+    let own = std::fs::read_dir("/proc/self/fd").unwrap().flatten();
+    assert!(own.filter_map(|fd| socket(&fd.path())).any(|inode| listening.contains_key(&inode)));
+    for pid in processes {
+        let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap();
+        let environment = String::from_utf8_lossy(&environment);
+        assert!(!environment.contains("CARGO_MANIFEST_DIR"), "{pid}: {environment}");
+        for fd in std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap().flatten() {
+            let open = socket(&fd.path()).and_then(|inode| listening.get(&inode));
+            assert_eq!(open, None, "{pid}");
+        }
+    }
+}
+
+/// The browser sees no folder of the user where bubblewrap is present: its root holds neither the home nor the folder of the tests.
+#[test]
+#[ignore = "needs bubblewrap and Chromium"]
+fn files_of_the_user_are_hidden_from_the_browser() {
+    let Some((renderer, profiles)) = renderer(|_| {}) else { return };
+    let server = Server::start("127.0.0.1", pages(&[("/page", "text".into())]));
+    render(&renderer, &server.url("/page")).unwrap();
+    let own = std::env::current_dir().unwrap();
+    let profile = std::fs::read_dir(profiles.path()).unwrap().flatten().next().unwrap().path();
+    let mut browsers = 0;
+    for pid in processes_of(profiles.path()) {
+        let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        if !String::from_utf8_lossy(&line).contains("--type=gpu-process") {
+            continue;
+        }
+        browsers += 1;
+        let root = std::path::PathBuf::from(format!("/proc/{pid}/root"));
+        let seen = |path: &std::path::Path| root.join(path.strip_prefix("/").unwrap()).exists();
+        assert!(seen("/usr".as_ref()) && seen(&profile), "{pid}");
+        assert!(!seen(&own) && !seen("/home".as_ref()) && !seen("/root/.cargo".as_ref()), "{pid}");
+    }
+    assert!(browsers > 0);
+}
+
+/// The inode of a descriptor that is a socket.
+fn socket(fd: &std::path::Path) -> Option<String> {
+    let link = std::fs::read_link(fd).ok()?;
+    Some(link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.to_owned())
 }
 
 /// A page with everything that may be blocked, and what a server of it is asked for with these settings.

@@ -1,8 +1,9 @@
 //! Where the browser is, and the command line that it is started with.
 
+use super::bubblewrap;
 use crate::{error::RenderError, settings::ChromeSettings};
 use std::{
-    net::SocketAddr,
+    ffi::OsString,
     os::unix::process::CommandExt,
     path::{Path, PathBuf},
     process::{Command, Stdio},
@@ -25,10 +26,33 @@ const NAMES: [&str; 7] = [
     "google-chrome",
     "chrome",
 ];
+/// Shell program that bounds the data segment, in KiB, and moves the connection from standard input to the descriptors 3 and 4,
+/// where the browser looks for it.
+const START: &str = r#"ulimit -d "$0" 2>/dev/null; exec "$@" 3<&0 4>&0 0</dev/null"#;
+/// Memory that a process of the browser may reserve beyond that of a page: stacks of threads, and room for its heaps. An idle one
+/// reserves 0.6 GB.
+const RESERVED: u64 = 2 << 30;
+/// Variables that the browser and the libraries under it read. It gets no others: they may hold secrets.
+const KEPT: [&str; 14] = [
+    "CHROME_DEVEL_SANDBOX",
+    "FONTCONFIG_FILE",
+    "FONTCONFIG_PATH",
+    "HOME",
+    "LANG",
+    "LANGUAGE",
+    "LC_ALL",
+    "LC_CTYPE",
+    "LC_MESSAGES",
+    "LD_LIBRARY_PATH",
+    "NSS_DEFAULT_DB_TYPE",
+    "PATH",
+    "TZ",
+    "TZDIR",
+];
 /// Switches that every browser is started with: nothing that it does of its own accord, nothing that leaves the proxy.
 const SWITCHES: &[&str] = &[
     "--headless",
-    "--remote-debugging-port=0",
+    "--remote-debugging-pipe",
     "--no-first-run",
     "--no-default-browser-check",
     "--no-pings",
@@ -72,7 +96,9 @@ const SWITCHES: &[&str] = &[
     "--block-new-web-contents",
     "--deny-permission-prompts",
     "--autoplay-policy=user-gesture-required",
-    // Names are resolved by the proxy alone, and nothing is sent around it.
+    // Each tab is given a proxy of its own. What the browser asks of its own accord finds none, since only root can listen
+    // there. Names are resolved by the proxy alone, and nothing is sent around it.
+    "--proxy-server=http://127.0.0.1:9",
     "--proxy-bypass-list=<-loopback>",
     "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
     // The second name is that of older browsers.
@@ -100,30 +126,40 @@ pub fn find_browser(named: Option<&Path>) -> Result<PathBuf, RenderError> {
     }
 }
 
-fn in_path(name: &str) -> Option<PathBuf> {
+pub(super) fn in_path(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|dir| dir.join(name)).find(|file| file.is_file())
 }
 
-/// The command line. `setpriv` (util-linux) sets the parent-death signal; it is the kernel that then ends the browser
-/// when the thread that started it is gone, however it went.
-pub(super) fn command(path: &Path, settings: &ChromeSettings, proxy: SocketAddr, profile: &Path) -> Command {
-    let mut command = match in_path("setpriv") {
+/// The part of our environment that the browser gets.
+pub(super) fn environment() -> impl Iterator<Item = (&'static str, OsString)> {
+    KEPT.iter().filter_map(|name| Some((*name, std::env::var_os(name)?)))
+}
+
+/// The command line of a browser whose connection is standard input. `setpriv` (util-linux) sets the parent-death signal: the
+/// kernel then ends the browser when the thread that started it is gone, however it went.
+pub(super) fn command(path: &Path, settings: &ChromeSettings, profile: &Path) -> Command {
+    let mut words: Vec<OsString> = Vec::new();
+    match in_path("setpriv") {
         Some(setpriv) => {
-            let mut command = Command::new(setpriv);
-            command.args(["--pdeathsig", "KILL", "--"]).arg(path);
-            command
+            words.push(setpriv.into());
+            words.extend(["--pdeathsig", "KILL", "--"].map(Into::into));
         }
-        None => {
-            tracing::warn!(
-                "setpriv is missing: a browser may be left until the next start if the crawl is killed"
-            );
-            Command::new(path)
-        }
-    };
+        None => tracing::warn!(
+            "setpriv is missing: a browser may be left until the next start if the crawl is killed"
+        ),
+    }
+    if let Some(bwrap) = bubblewrap::usable(path, profile) {
+        words.push(bwrap.into());
+        words.extend(bubblewrap::arguments(path, profile));
+    }
+    let data = settings.max_page_memory.saturating_add(RESERVED) >> 10;
+    words.extend(["sh", "-c", START].map(Into::into));
+    words.extend([data.to_string().into(), path.into()]);
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]);
     command.args(SWITCHES);
     command.arg(format!("--user-data-dir={}", profile.display()));
-    command.arg(format!("--proxy-server=http://{proxy}"));
     let (width, height) = settings.screen();
     command.arg(format!("--window-size={width},{height}"));
     command.arg(format!("--screen-info={{{width}x{height}}}"));
@@ -143,6 +179,8 @@ pub(super) fn command(path: &Path, settings: &ChromeSettings, proxy: SocketAddr,
         command.args(["--no-sandbox", "--disable-setuid-sandbox"]);
     }
     command.arg("about:blank");
+    command.env_clear();
+    command.envs(environment());
     for variable in ["XDG_CONFIG_HOME", "XDG_CACHE_HOME"] {
         command.env(variable, profile);
     }
@@ -152,6 +190,6 @@ pub(super) fn command(path: &Path, settings: &ChromeSettings, proxy: SocketAddr,
         command.env("TMPDIR", profile);
     }
     command.process_group(0);
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    command.stdout(Stdio::null()).stderr(Stdio::piped());
     command
 }

@@ -1,6 +1,7 @@
 //! Processes as the kernel shows them under `/proc`.
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use super::census::Census;
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use std::{
     fs,
     thread::sleep,
@@ -41,13 +42,28 @@ impl Group {
     /// Bytes of memory that its processes hold and share with no file: anonymous and shared memory.
     pub(crate) fn memory(self) -> u64 {
         let own = self.0.as_raw_nonzero().get();
-        let sum: u64 = processes()
-            .filter(|pid| group_of(*pid) == Some(own))
-            .filter_map(|pid| fs::read_to_string(format!("/proc/{pid}/status")).ok())
-            .map(|status| status.lines().filter_map(kilobytes).sum::<u64>())
-            .sum();
-        sum << 10
+        processes().filter(|pid| group_of(*pid) == Some(own)).map(memory_of).sum()
     }
+
+    /// Readings of its processes.
+    pub(crate) fn census(self) -> Census {
+        Census::new(self.0.as_raw_nonzero().get())
+    }
+
+    /// Kills one of its processes.
+    pub(crate) fn kill_one(self, pid: u32) {
+        let own = self.0.as_raw_nonzero().get();
+        let process = i32::try_from(pid).ok().and_then(Pid::from_raw);
+        if let Some(process) = process.filter(|_| group_of(pid) == Some(own)) {
+            let _ = kill_process(process, Signal::KILL);
+        }
+    }
+}
+
+/// Bytes of anonymous and shared memory of a process.
+pub(super) fn memory_of(pid: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    status.lines().filter_map(kilobytes).sum::<u64>() << 10
 }
 
 /// The amount of a line of `/proc/PID/status` that counts.

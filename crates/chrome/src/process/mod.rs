@@ -1,13 +1,13 @@
 //! The browser's processes: started so that they die with us, killed as a group, and reaped if they were left.
 
+mod bubblewrap;
+mod census;
 mod command;
 mod group;
 mod profile;
 
-use crate::{
-    error::{RenderError, RenderPhase},
-    settings::ChromeSettings,
-};
+use crate::{error::RenderError, settings::ChromeSettings};
+pub(crate) use census::Member;
 use command::command;
 pub use command::find_browser;
 pub(crate) use group::Group;
@@ -17,53 +17,74 @@ use profile::{new_profile, remove_profile};
 use rustix::process::{Pid, geteuid};
 use std::{
     io::{BufRead, BufReader, Read},
-    net::SocketAddr,
+    os::{fd::OwnedFd, unix::net::UnixStream},
+    path::{Path, PathBuf},
     process::{Child, ChildStderr},
-    sync::mpsc::{Receiver, RecvTimeoutError, sync_channel},
+    sync::{
+        Mutex,
+        mpsc::{Receiver, sync_channel},
+    },
     time::Duration,
 };
 use tempfile::TempDir;
 
-/// How long the browser has to say where it listens.
-const START: Duration = Duration::from_secs(30);
+/// How long the last words of a browser that has ended are waited for.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
+/// Longest line of the browser that is kept.
+const LINE: u64 = 1 << 12;
 
 /// A browser that runs. Dropped, its processes are dead and its profile is gone.
 pub(crate) struct Process {
+    path: PathBuf,
     child: Child,
     group: Group,
-    /// Its address for whoever drives it.
-    pub(crate) debug_url: String,
+    /// Brings its last line once it has ended.
+    said: Mutex<Option<Receiver<String>>>,
     profile: Option<TempDir>,
 }
 
 impl Process {
-    /// Starts the browser behind the proxy. It dies with the calling thread.
-    pub(crate) fn start(settings: &ChromeSettings, proxy: SocketAddr) -> Result<Self, RenderError> {
+    /// Starts the browser; gives the connection to it as well. It dies with the calling thread.
+    pub(crate) fn start(settings: &ChromeSettings) -> Result<(Self, UnixStream), RenderError> {
         let path = find_browser(settings.path.as_deref())?;
+        let path = std::path::absolute(&path).unwrap_or(path);
         if settings.sandbox && geteuid().is_root() {
             return Err(RenderError::Sandbox);
         }
         let failed = |reason: String| RenderError::Launch { path: path.clone(), reason };
         let base = settings.profiles.clone().unwrap_or_else(std::env::temp_dir);
         let profile = new_profile(&base).map_err(|error| failed(format!("no profile directory: {error}")))?;
-        let mut command = command(&path, settings, proxy, profile.path());
+        let (ours, its) = UnixStream::pair().map_err(|error| failed(error.to_string()))?;
+        let mut command = command(&path, settings, profile.path());
+        command.stdin(OwnedFd::from(its));
         let mut child = command.spawn().map_err(|error| failed(error.to_string()))?;
+        // the end of the browser closes the connection only if no copy of its socket stays here
+        drop(command);
         let stderr = child.stderr.take();
         let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw).map(Group);
         let Some((stderr, group)) = stderr.zip(group) else {
             return Err(failed("it has no output".into()));
         };
-        let mut process = Self { child, group, debug_url: String::new(), profile: Some(profile) };
-        let said = listen(stderr).map_err(|error| failed(error.to_string()))?;
-        process.debug_url = match said.recv_timeout(START) {
-            Ok(Ok(url)) => url,
-            Ok(Err(last_words)) => return Err(failed(last_words)),
-            Err(RecvTimeoutError::Timeout) => {
-                return Err(RenderError::Timeout { phase: RenderPhase::Launch, limit: START });
-            }
-            Err(RecvTimeoutError::Disconnected) => return Err(failed("it ended".into())),
-        };
-        Ok(process)
+        let mut process =
+            Self { path: path.clone(), child, group, said: Mutex::default(), profile: Some(profile) };
+        process.said = Mutex::new(Some(listen(stderr).map_err(|error| failed(error.to_string()))?));
+        Ok((process, ours))
+    }
+
+    /// The last line of a browser that has ended, if it wrote any.
+    pub(crate) fn last_words(&self) -> Option<String> {
+        self.said.lock().ok()?.take()?.recv_timeout(LAST_WORDS).ok().filter(|line| !line.is_empty())
+    }
+
+    /// The error of a browser that did not start.
+    pub(crate) fn failed(&self, reason: String) -> RenderError {
+        RenderError::Launch { path: self.path.clone(), reason }
+    }
+
+    /// Its profile.
+    pub(crate) fn profile(&self) -> Option<&Path> {
+        self.profile.as_ref().map(TempDir::path)
     }
 
     pub(crate) const fn group(&self) -> Group {
@@ -88,29 +109,25 @@ impl Drop for Process {
     }
 }
 
-/// Reads what the browser says: the address at which it listens, or its last words. What it says later is let go.
-fn listen(stderr: ChildStderr) -> std::io::Result<Receiver<Result<String, String>>> {
+/// Reads what the browser says until it ends: a full pipe would stop it. Then sends the last line.
+fn listen(stderr: ChildStderr) -> std::io::Result<Receiver<String>> {
     let (tell, said) = sync_channel(1);
     let read = move || {
         let mut last = String::new();
         let mut lines = BufReader::new(stderr);
-        let mut line = String::new();
-        let found = loop {
+        let mut line = Vec::new();
+        loop {
             line.clear();
-            match lines.by_ref().take(1 << 16).read_line(&mut line) {
-                Ok(0) | Err(_) => break None,
+            match lines.by_ref().take(LINE).read_until(b'\n', &mut line) {
+                Ok(0) | Err(_) => break,
                 Ok(_) => {}
             }
-            if let Some((_, url)) = line.split_once("DevTools listening on ") {
-                break Some(url.trim().to_owned());
+            let text = String::from_utf8_lossy(&line);
+            if !text.trim().is_empty() {
+                text.trim().clone_into(&mut last);
             }
-            if !line.trim().is_empty() {
-                last = line.trim().to_owned();
-            }
-        };
-        let _ = tell.send(found.ok_or(last));
-        // a full pipe would stop the browser
-        let _ = std::io::copy(&mut lines, &mut std::io::sink());
+        }
+        let _ = tell.send(last);
     };
     std::thread::Builder::new().name("chrome-stderr".into()).spawn(read)?;
     Ok(said)

@@ -5,12 +5,13 @@ use super::{
     command::{VARIABLE, command, find_browser},
     profile::{MARK, new_profile, reap, remove_profile},
 };
-use crate::{error::RenderError, settings::ChromeSettings};
+use crate::{browser::Chrome, cdp, error::RenderError, settings::ChromeSettings};
+use headless_chrome::protocol::cdp::Browser;
 use rustix::process::Pid;
 use std::{
     collections::HashSet,
     fs,
-    os::unix::process::CommandExt,
+    os::unix::{fs::PermissionsExt, process::CommandExt},
     path::Path,
     process::{Child, Command, ExitStatus},
     time::{Duration, Instant},
@@ -105,8 +106,7 @@ fn a_profile_that_is_written_to_until_the_end_is_removed() {
 #[test]
 fn temporary_files_of_the_browser_are_in_its_profile() {
     let variable = |profile: &Path| {
-        let (settings, proxy) = (ChromeSettings::default(), "127.0.0.1:1".parse().unwrap());
-        let command = command(Path::new("/bin/true"), &settings, proxy, profile);
+        let command = command(Path::new("/bin/true"), &ChromeSettings::default(), profile);
         command.get_envs().find(|(name, _)| *name == "TMPDIR").map(|(_, value)| value.unwrap().to_owned())
     };
     assert_eq!(variable(Path::new("/tmp/crawl-chrome-1")), Some("/tmp/crawl-chrome-1".into()));
@@ -145,16 +145,19 @@ fn the_browser_knows_every_switch() {
         trusted_keys: vec!["key".into()],
         ..ChromeSettings::default()
     };
-    let proxy = "127.0.0.1:1".parse().unwrap();
-    let command = command(Path::new("/bin/true"), &settings, proxy, profiles.path());
+    let command = command(Path::new("/bin/true"), &settings, profiles.path());
     let arguments: Vec<_> = command.get_args().map(|argument| argument.to_string_lossy()).collect();
     let own = arguments.iter().skip_while(|argument| *argument != "--headless");
     let names = own.filter_map(|argument| argument.strip_prefix("--")?.split('=').next());
     let names: HashSet<_> = names.collect();
     assert!(names.contains("proxy-server") && names.contains("user-agent"), "{names:?}");
-    let process = Process::start(&settings, proxy).unwrap();
-    // a script may stand in `PATH`
-    let binary = fs::read_link(format!("/proc/{}/exe", process.child.id())).unwrap();
+    let (process, connection) = Process::start(&settings).unwrap();
+    let session = cdp::connect(connection, 1 << 20).unwrap();
+    session.call(Browser::GetVersion(None), Duration::from_secs(30)).unwrap();
+    // other programs stand before it
+    let members = process.group().census().read();
+    let programs = members.iter().filter_map(|one| fs::read_link(format!("/proc/{}/exe", one.pid)).ok());
+    let binary = programs.max_by_key(|path| path.metadata().map_or(0, |meta| meta.len())).unwrap();
     let knows = |name: &str| {
         let found = Command::new("grep").args(["-qawF", "-e", name]).arg(&binary).env("LC_ALL", "C").status();
         found.unwrap().success()
@@ -163,4 +166,22 @@ fn the_browser_knows_every_switch() {
     let mut unknown: Vec<_> = names.into_iter().filter(|name| !knows(name)).collect();
     unknown.retain(|name| OF_OTHERS.iter().all(|(other, _)| other != name));
     assert_eq!(unknown, Vec::<&str>::new(), "unknown to {}", binary.display());
+}
+
+#[test]
+fn a_browser_that_does_not_start_has_last_words() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("browser");
+    fs::write(&script, "#!/bin/sh\necho no display >&2\necho >&2\nexit 1\n").unwrap();
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o700)).unwrap();
+    let settings = ChromeSettings {
+        path: Some(script.clone()),
+        sandbox: false,
+        profiles: Some(folder.path().into()),
+        ..ChromeSettings::default()
+    };
+    let error = Chrome::start(&settings).err().unwrap();
+    assert_eq!(error, RenderError::Launch { path: script, reason: "no display".into() });
+    let left = fs::read_dir(folder.path()).unwrap().flatten().map(|entry| entry.file_name());
+    assert_eq!(left.collect::<Vec<_>>(), ["browser"]);
 }

@@ -2,91 +2,101 @@
 //! the crawl may contact. Names are resolved here, and what was checked is what is connected to, so a name that
 //! changes its address between the two gains nothing. Through another proxy only that one knows where a name leads.
 
+mod lane;
+mod meter;
 mod pass;
+mod peer;
 mod reach;
 
 use crate::settings::ChromeSettings;
 use http_body_util::{BodyExt, Empty};
-use hyper::{Method, Request, Response, StatusCode, Uri, body::Incoming, service::service_fn};
-use hyper_util::rt::{TokioIo, TokioTimer};
-use pass::{Body, HEADERS, TUNNEL, forward, pass};
+use hyper::{Method, Request, Response, StatusCode, Uri, body::Incoming};
+pub(crate) use lane::Lane;
+use lane::Opened;
+use meter::Meter;
+use pass::{Body, TUNNEL, forward, pass};
 pub(crate) use reach::Refusal;
 use reach::{Reach, bare};
 use std::{
     collections::VecDeque,
     io,
-    net::{Ipv4Addr, SocketAddr},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
     thread::JoinHandle,
-    time::Duration,
 };
 use tokio::{
-    net::TcpListener,
-    sync::{Semaphore, oneshot},
-    time::{sleep, timeout},
+    sync::{Semaphore, mpsc},
+    time::timeout,
 };
 
 /// Refusals that are remembered, for the messages of pages that failed by them.
 const REMEMBERED: usize = 64;
-/// Pause before a connection is accepted again after one could not be.
-const NO_DESCRIPTOR: Duration = Duration::from_millis(50);
+/// Lanes that wait to be served.
+const LANES: usize = 16;
 
 struct Shared {
     reach: Reach,
     max_bytes: u64,
+    max_page_bytes: u64,
+    /// Places for connections, whichever lane they come by.
+    places: Arc<Semaphore>,
+    /// Bytes from servers that no page was charged with.
+    uncharged: AtomicU64,
     refused: Mutex<VecDeque<(String, u16, Refusal)>>,
 }
 
-/// A proxy that runs on a thread of its own until it is dropped.
+/// A proxy that runs on a thread of its own until it is dropped. It listens at its lanes, one for each tab, so each connection is
+/// known to be of a tab, whichever frame or worker opened it.
 pub(crate) struct Proxy {
-    address: SocketAddr,
     shared: Arc<Shared>,
-    stop: Option<oneshot::Sender<()>>,
+    /// `None` ends the thread.
+    lanes: Option<mpsc::Sender<Opened>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Proxy {
-    /// Starts the proxy on a free port of loopback.
+    /// Starts the proxy, without lanes.
     pub(crate) fn start(settings: &ChromeSettings) -> io::Result<Self> {
-        // whoever starts it may be within a runtime already, so the proxy's own is entered on its thread only
-        let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-        listener.set_nonblocking(true)?;
-        let address = listener.local_addr()?;
         let shared = Arc::new(Shared {
-            reach: Reach::new(settings, address.port())?,
+            reach: Reach::new(settings)?,
             max_bytes: settings.max_connection_bytes,
+            max_page_bytes: settings.max_page_bytes,
+            places: Arc::new(Semaphore::new(settings.max_connections.max(1))),
+            uncharged: AtomicU64::new(0),
             refused: Mutex::default(),
         });
-        let (stop, stopped) = oneshot::channel();
-        let places = Arc::new(Semaphore::new(settings.max_connections.max(1)));
+        let (lanes, mut opened) = mpsc::channel::<Opened>(LANES);
         let serving = Arc::clone(&shared);
+        // whoever starts it may be within a runtime already, so the proxy's own is entered on its thread only
         let run = move || {
             let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
                 Ok(runtime) => runtime,
                 Err(error) => return tracing::error!("the browser's proxy did not start: {error}"),
             };
             runtime.block_on(async {
-                tokio::select! {
-                    result = serve(listener, serving, places) => {
-                        if let Err(error) = result {
-                            tracing::error!("the browser's proxy ended: {error}");
-                        }
-                    }
-                    _ = stopped => {}
+                while let Some(lane) = opened.recv().await {
+                    tokio::spawn(lane.serve(Arc::clone(&serving)));
                 }
             });
         };
         let thread = std::thread::Builder::new().name("chrome-proxy".into()).spawn(run)?;
-        Ok(Self { address, shared, stop: Some(stop), thread: Some(thread) })
+        Ok(Self { shared, lanes: Some(lanes), thread: Some(thread) })
     }
 
-    pub(crate) const fn address(&self) -> SocketAddr {
-        self.address
+    /// Opens a lane. Called on a thread that may block.
+    pub(crate) fn open_lane(&self) -> io::Result<Lane> {
+        let (lane, opened) = Lane::open(&self.shared)?;
+        let lanes = self.lanes.as_ref().ok_or(io::ErrorKind::BrokenPipe)?;
+        lanes.blocking_send(opened).map_err(|_| io::ErrorKind::BrokenPipe)?;
+        Ok(lane)
     }
 
-    /// Closes a port on loopback to pages: that at which a browser listens.
-    pub(crate) fn close_port(&self, port: u16) {
-        self.shared.reach.close_port(port);
+    /// Gives the bytes from servers since the last call that no page was charged with: those of pages that failed, and what came
+    /// after a page was taken.
+    pub(crate) fn take_uncharged(&self) -> u64 {
+        self.shared.uncharged.swap(0, Ordering::Relaxed)
     }
 
     /// Why the last connection to a host was not made, if one was not lately.
@@ -98,38 +108,10 @@ impl Proxy {
 
 impl Drop for Proxy {
     fn drop(&mut self) {
-        if let Some(stop) = self.stop.take() {
-            let _ = stop.send(());
-        }
+        self.lanes = None;
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
-    }
-}
-
-async fn serve(
-    listener: std::net::TcpListener,
-    shared: Arc<Shared>,
-    places: Arc<Semaphore>,
-) -> io::Result<()> {
-    let listener = TcpListener::from_std(listener)?;
-    loop {
-        let place = Arc::clone(&places).acquire_owned().await.map_err(io::Error::other)?;
-        let Ok((stream, _)) = listener.accept().await else {
-            // out of descriptors: whoever holds one may give it back
-            sleep(NO_DESCRIPTOR).await;
-            continue;
-        };
-        let shared = Arc::clone(&shared);
-        tokio::spawn(async move {
-            let _ = stream.set_nodelay(true);
-            // a tunnel outlives the exchange that asked for it, and holds the place as long
-            let place = Arc::new(place);
-            let service = service_fn(|request| answer(Arc::clone(&shared), Arc::clone(&place), request));
-            let mut server = hyper::server::conn::http1::Builder::new();
-            server.timer(TokioTimer::new()).header_read_timeout(HEADERS).max_buf_size(256 << 10);
-            let _ = server.serve_connection(TokioIo::new(stream), service).with_upgrades().await;
-        });
     }
 }
 
@@ -137,12 +119,16 @@ async fn serve(
 /// with a status would be taken for the page's.
 async fn answer(
     shared: Arc<Shared>,
+    meter: Arc<Meter>,
     place: Arc<tokio::sync::OwnedSemaphorePermit>,
     request: Request<Incoming>,
 ) -> Result<Response<Body>, Refusal> {
     let tunnel = request.method() == Method::CONNECT;
     let target = target(request.uri(), tunnel);
     let connected = match &target {
+        Ok(_) if meter.is_over() => {
+            return Err(Refusal::Failed("the page has loaded as much as it may".into()));
+        }
         Ok((host, port)) => shared.reach.connect(host, *port, tunnel).await,
         Err(refusal) => Err(refusal.clone()),
     };
@@ -157,12 +143,12 @@ async fn answer(
         }
     };
     if !tunnel {
-        return forward(request, reached, shared.max_bytes).await;
+        return forward(request, reached, &meter, shared.max_bytes).await;
     }
     let max = shared.max_bytes;
     tokio::spawn(async move {
         if let Ok(upgraded) = hyper::upgrade::on(request).await {
-            let _ = timeout(TUNNEL, pass(upgraded, reached.stream, max)).await;
+            let _ = timeout(TUNNEL, pass(upgraded, reached.stream, &meter, max)).await;
         }
         drop(place);
     });

@@ -1,6 +1,9 @@
 //! Passes on what the browser asks for: one plain exchange, or the bytes of a tunnel.
 
-use super::reach::{Reached, Refusal};
+use super::{
+    meter::{Meter, Metered},
+    reach::{Reached, Refusal},
+};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Limited, combinators::BoxBody};
 use hyper::{
@@ -10,7 +13,7 @@ use hyper::{
     upgrade::Upgraded,
 };
 use hyper_util::rt::TokioIo;
-use std::{io, time::Duration};
+use std::{io, sync::Arc, time::Duration};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
@@ -38,6 +41,7 @@ pub(super) type Body = BoxBody<Bytes, Box<dyn std::error::Error + Send + Sync>>;
 pub(super) async fn forward(
     request: Request<Incoming>,
     reached: Reached,
+    meter: &Arc<Meter>,
     max: u64,
 ) -> Result<Response<Body>, Refusal> {
     let (mut parts, body) = request.into_parts();
@@ -58,7 +62,7 @@ pub(super) async fn forward(
             parts.uri = path.parse().map_err(|_| Refusal::Failed("the path is not valid".into()))?;
         }
     }
-    let io = TokioIo::new(reached.stream);
+    let io = TokioIo::new(Metered::new(reached.stream, meter));
     let (mut sender, connection) = hyper::client::conn::http1::handshake(io).await?;
     tokio::spawn(async move {
         let _ = timeout(TUNNEL, connection).await;
@@ -86,9 +90,15 @@ fn strip(headers: &mut HeaderMap) {
 }
 
 /// Passes bytes both ways, up to `max` each.
-pub(super) async fn pass(browser: Upgraded, server: TcpStream, max: u64) -> io::Result<()> {
+pub(super) async fn pass(
+    browser: Upgraded,
+    server: TcpStream,
+    meter: &Arc<Meter>,
+    max: u64,
+) -> io::Result<()> {
     let (from_browser, mut to_browser) = tokio::io::split(TokioIo::new(browser));
-    let (from_server, mut to_server) = server.into_split();
+    let (from_server, to_server) = server.into_split();
+    let (from_server, mut to_server) = (Metered::new(from_server, meter), Metered::new(to_server, meter));
     let up = async {
         tokio::io::copy(&mut from_browser.take(max), &mut to_server).await?;
         to_server.shutdown().await

@@ -8,9 +8,10 @@ use http_body_util::Empty;
 use hyper::{Method, Request, header, header::HeaderValue};
 use hyper_util::rt::TokioIo;
 use std::{
+    collections::HashSet,
     fmt, io,
     net::IpAddr,
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 use tokio::{net::TcpStream, time::timeout};
@@ -18,8 +19,6 @@ use url::Url;
 
 /// For name resolution, TCP, and the way through another proxy together.
 const CONNECT: Duration = Duration::from_secs(10);
-/// Ports of browsers that are kept in mind; older ones are dead.
-const PORTS: usize = 64;
 
 /// Why a connection was not made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -113,29 +112,33 @@ pub(super) struct Reach {
     resolve: Vec<ResolveRule>,
     trackers: bool,
     upstream: Option<Upstream>,
-    /// The ports on loopback of the proxy and of browsers: no page has any business there, whatever is allowed.
-    own_ports: Mutex<Vec<u16>>,
+    /// The ports of the proxy on loopback: no page has any business there, whatever is allowed.
+    own_ports: Mutex<HashSet<u16>>,
 }
 
 impl Reach {
-    pub(super) fn new(settings: &ChromeSettings, own_port: u16) -> io::Result<Self> {
+    pub(super) fn new(settings: &ChromeSettings) -> io::Result<Self> {
         Ok(Self {
             addresses: settings.addresses.clone(),
             resolve: settings.resolve.clone(),
             trackers: settings.blocked.trackers,
             upstream: settings.proxy.as_ref().map(Upstream::new).transpose()?,
-            own_ports: Mutex::new(vec![own_port]),
+            own_ports: Mutex::default(),
         })
     }
 
-    /// Closes a port on loopback.
+    fn ports(&self) -> MutexGuard<'_, HashSet<u16>> {
+        self.own_ports.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Closes a port on loopback to pages.
     pub(super) fn close_port(&self, port: u16) {
-        let mut ports = self.own_ports.lock().unwrap_or_else(PoisonError::into_inner);
-        if ports.len() >= PORTS {
-            // the first is the proxy's own
-            ports.remove(1);
-        }
-        ports.push(port);
+        self.ports().insert(port);
+    }
+
+    /// Treats a port on loopback as any other again.
+    pub(super) fn open_port(&self, port: u16) {
+        self.ports().remove(&port);
     }
 
     /// Connects to a host for a plain request or a tunnel.
@@ -202,9 +205,10 @@ impl Reach {
     }
 
     fn check(&self, address: IpAddr, port: u16) -> Result<(), Refusal> {
-        let own = self.own_ports.lock().unwrap_or_else(PoisonError::into_inner);
+        // `::ffff:127.0.0.1` leads to 127.0.0.1
+        let address = address.to_canonical();
         let inside = address.is_loopback() || address.is_unspecified();
-        if !self.addresses.allows(address) || (inside && own.contains(&port)) {
+        if !self.addresses.allows(address) || (inside && self.ports().contains(&port)) {
             return Err(Refusal::Address(address));
         }
         Ok(())

@@ -7,9 +7,9 @@ use std::{
     time::Duration,
 };
 
-/// What the proxy answers to `request`: all of it until the connection closes.
-fn ask(proxy: &Proxy, request: &str) -> String {
-    let mut stream = std::net::TcpStream::connect(proxy.address()).unwrap();
+/// The answer of the proxy to `request` by a lane: all of it until the connection closes.
+fn ask(lane: &Lane, request: &str) -> String {
+    let mut stream = std::net::TcpStream::connect(lane.address()).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
     stream.write_all(request.as_bytes()).unwrap();
     let mut answer = Vec::new();
@@ -37,25 +37,31 @@ fn server(body: &'static str) -> u16 {
     port
 }
 
-fn proxy(allow: &[&str], resolve: &[String]) -> Proxy {
+fn proxy(allow: &[&str], resolve: &[String]) -> (Proxy, Lane) {
     let allow = allow.iter().map(|net| net.parse().unwrap()).collect();
     let settings = ChromeSettings {
         addresses: AddressPolicy { allow_private: false, allow },
         resolve: resolve.iter().map(|rule| rule.parse().unwrap()).collect(),
         ..ChromeSettings::default()
     };
-    Proxy::start(&settings).unwrap()
+    start(&settings)
+}
+
+fn start(settings: &ChromeSettings) -> (Proxy, Lane) {
+    let proxy = Proxy::start(settings).unwrap();
+    let lane = proxy.open_lane().unwrap();
+    (proxy, lane)
 }
 
 #[test]
 fn private_addresses_are_refused_however_they_are_asked_for() {
     let port = server("canary");
-    let proxy = proxy(&[], &[format!("a.test:{port}:127.0.0.1")]);
+    let (proxy, lane) = proxy(&[], &[format!("a.test:{port}:127.0.0.1")]);
     for host in ["127.0.0.1", "localhost", "a.test", "[::ffff:127.0.0.1]"] {
-        let plain = ask(&proxy, &format!("GET http://{host}:{port}/ HTTP/1.1\r\nHost: {host}\r\n\r\n"));
+        let plain = ask(&lane, &format!("GET http://{host}:{port}/ HTTP/1.1\r\nHost: {host}\r\n\r\n"));
         assert_eq!(plain, "", "{host}");
         let tunnel = ask(
-            &proxy,
+            &lane,
             &format!("CONNECT {host}:{port} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"),
         );
         assert!(tunnel.starts_with("HTTP/1.1 403"), "{host}: {tunnel}");
@@ -69,27 +75,84 @@ fn private_addresses_are_refused_however_they_are_asked_for() {
 #[test]
 fn what_is_allowed_passes_and_own_ports_never_do() {
     let port = server("the page");
-    let proxy = proxy(&["127.0.0.1/32"], &[format!("a.test:{port}:127.0.0.1")]);
+    let (_proxy, lane) = proxy(&["127.0.0.1/32"], &[format!("a.test:{port}:127.0.0.1")]);
     let get = format!("GET http://a.test:{port}/x HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n");
-    assert!(ask(&proxy, &get).ends_with("the page"));
+    assert!(ask(&lane, &get).ends_with("the page"));
     let connect = format!("CONNECT a.test:{port} HTTP/1.1\r\nHost: a.test\r\n\r\nGET / HTTP/1.1\r\n\r\n");
-    let tunnel = ask(&proxy, &connect);
+    let tunnel = ask(&lane, &connect);
     assert!(tunnel.starts_with("HTTP/1.1 200") && tunnel.ends_with("the page"), "{tunnel}");
-    proxy.close_port(port);
-    assert_eq!(ask(&proxy, &get), "");
-    let own = proxy.address();
-    assert_eq!(ask(&proxy, &format!("GET http://{own}/ HTTP/1.1\r\nHost: {own}\r\n\r\n")), "");
+}
+
+/// The bytes of a lane are those of its own connections, and no connection carries more than the page may load.
+#[test]
+fn bytes_are_counted_by_lane() {
+    let port = server("the page");
+    let allow = AddressPolicy { allow_private: false, allow: vec!["127.0.0.1/32".parse().unwrap()] };
+    let settings = ChromeSettings { addresses: allow, max_page_bytes: 500, ..ChromeSettings::default() };
+    let (proxy, lane) = start(&settings);
+    let other = proxy.open_lane().unwrap();
+    let get = format!("GET http://127.0.0.1:{port}/x HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+    let connect = format!("CONNECT 127.0.0.1:{port} HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\n\r\n");
+    let answer = "HTTP/1.1 200 OK\r\nContent-Length: 8\r\nConnection: close\r\n\r\nthe page";
+    for request in [&get, &connect] {
+        assert!(ask(&lane, request).ends_with("the page"));
+        assert_eq!(lane.take_received(), answer.len() as u64, "{request}");
+    }
+    let asked = (0..10).take_while(|_| ask(&lane, &get).ends_with("the page")).count();
+    assert!((1..5).contains(&asked) && lane.is_over(), "{asked}");
+    assert_eq!(ask(&lane, &connect), "");
+    assert!(ask(&other, &get).ends_with("the page") && !other.is_over());
+    assert_eq!(proxy.take_uncharged(), 0);
+    drop(other);
+    assert_eq!(proxy.take_uncharged(), answer.len() as u64);
+    lane.begin();
+    assert!(ask(&lane, &get).ends_with("the page") && proxy.take_uncharged() > 0);
+}
+
+/// The proxy's own port is closed to pages in every notation of its address, whatever is allowed.
+#[test]
+fn the_own_port_is_closed_in_every_notation() {
+    let (proxy, lane) = proxy(&["127.0.0.0/8", "::/0"], &[]);
+    let port = lane.address().port();
+    for host in
+        ["127.0.0.1", "127.1.2.3", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "localhost", "0.0.0.0", "[::]"]
+    {
+        let get = format!("GET http://{host}:{port}/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+        assert_eq!(ask(&lane, &get), "", "{host}");
+        let refusal = proxy.refusal(&bare(host), port);
+        assert!(matches!(refusal, Some(Refusal::Address(_))), "{host}: {refusal:?}");
+    }
+}
+
+/// Another user of the machine gets nothing from the proxy, and the own one does.
+#[test]
+#[ignore = "needs root"]
+fn another_user_is_refused() {
+    let port = server("the page");
+    let (_proxy, lane) = proxy(&["127.0.0.1/32"], &[]);
+    let own = lane.address().port();
+    let ask = |user: &str| {
+        let script = format!(
+            "exec 3<>/dev/tcp/127.0.0.1/{own} && printf 'GET http://127.0.0.1:{port}/ HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n' >&3 && \
+             timeout 5 head -c 15 <&3"
+        );
+        let mut command = std::process::Command::new("setpriv");
+        command.args(["--reuid", user, "--clear-groups", "bash", "-c", &script]);
+        String::from_utf8(command.output().unwrap().stdout).unwrap()
+    };
+    assert_eq!(ask("0"), "HTTP/1.1 200 OK");
+    assert_eq!(ask("65534"), "");
 }
 
 #[test]
 fn trackers_and_other_schemes_are_refused() {
-    let proxy = proxy(&[], &[]);
+    let (proxy, lane) = proxy(&[], &[]);
     let tunnel =
-        ask(&proxy, "CONNECT stats.g.doubleclick.net:443 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+        ask(&lane, "CONNECT stats.g.doubleclick.net:443 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
     assert!(tunnel.starts_with("HTTP/1.1 403"), "{tunnel}");
     assert_eq!(proxy.refusal("stats.g.doubleclick.net", 443), Some(Refusal::Tracker));
-    assert_eq!(ask(&proxy, "GET ftp://1.1.1.1/ HTTP/1.1\r\nHost: x\r\n\r\n"), "");
-    assert_eq!(ask(&proxy, "GET / HTTP/1.1\r\nHost: x\r\n\r\n"), "");
+    assert_eq!(ask(&lane, "GET ftp://1.1.1.1/ HTTP/1.1\r\nHost: x\r\n\r\n"), "");
+    assert_eq!(ask(&lane, "GET / HTTP/1.1\r\nHost: x\r\n\r\n"), "");
 }
 
 /// A proxy that notes the first line of each request and answers all with "from the proxy"; its URL, and the lines.
@@ -124,15 +187,15 @@ fn upstream() -> (String, Arc<Mutex<Vec<String>>>) {
 fn another_proxy_is_used_for_what_may_be_reached_and_for_nothing_else() {
     let (url, lines) = upstream();
     let settings = ChromeSettings { proxy: Some(url.parse().unwrap()), ..ChromeSettings::default() };
-    let proxy = Proxy::start(&settings).unwrap();
+    let (_proxy, lane) = start(&settings);
     let get = |host: &str| {
-        ask(&proxy, &format!("GET http://{host}/x HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"))
+        ask(&lane, &format!("GET http://{host}/x HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"))
     };
     assert!(get("name.invalid").ends_with("from the proxy"));
     assert!(get("192.0.2.1").is_empty() && get("127.0.0.1").is_empty() && get("localhost").is_empty());
-    let tunnel = ask(&proxy, "CONNECT name.invalid:443 HTTP/1.1\r\nHost: x\r\n\r\nhello");
+    let tunnel = ask(&lane, "CONNECT name.invalid:443 HTTP/1.1\r\nHost: x\r\n\r\nhello");
     assert!(tunnel.starts_with("HTTP/1.1 200") && tunnel.ends_with("from the proxy"), "{tunnel}");
-    let refused = ask(&proxy, "CONNECT 10.0.0.1:443 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    let refused = ask(&lane, "CONNECT 10.0.0.1:443 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
     assert!(refused.starts_with("HTTP/1.1 403"), "{refused}");
     let expected = ["GET http://name.invalid/x HTTP/1.1 true", "CONNECT name.invalid:443 HTTP/1.1 true"];
     assert_eq!(*lines.lock().unwrap(), expected);
@@ -160,8 +223,8 @@ fn a_fixed_address_is_reached_without_the_other_proxy() {
         resolve: vec![format!("fixed.test:{port}:127.0.0.9").parse().unwrap()],
         ..ChromeSettings::default()
     };
-    let proxy = Proxy::start(&settings).unwrap();
+    let (_proxy, lane) = start(&settings);
     let get = format!("GET http://fixed.test:{port}/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-    assert!(ask(&proxy, &get).ends_with("directly"));
+    assert!(ask(&lane, &get).ends_with("directly"));
     assert!(lines.lock().unwrap().is_empty());
 }

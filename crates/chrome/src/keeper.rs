@@ -1,0 +1,195 @@
+//! Watcher of the memory that the processes of a browser hold and of the disk space of its profile. A page that takes too much ends;
+//! where the browser itself holds too much it is killed, since nothing says for which page.
+
+use crate::{
+    process::{Group, Member},
+    settings::ChromeSettings,
+};
+use std::{
+    fs, io,
+    path::Path,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicU32, Ordering},
+        mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel},
+    },
+    thread::JoinHandle,
+    time::Duration,
+};
+
+/// Pause between two readings. A page fills about 100 MB in it.
+const PAUSE: Duration = Duration::from_millis(200);
+/// Readings of memory for one of the disk.
+const DISK_EVERY: u32 = 10;
+/// Memory of the processes that run no pages, together. Databases and files of pages are in it.
+const BROWSER: u64 = 1 << 30;
+/// Disk space of a profile. Pages store nothing in it, so it stays below 10 MB.
+const DISK: u64 = 512 << 20;
+/// The least that a file of the profile counts for.
+const FILE: u64 = 4096;
+
+/// Bounds in bytes.
+#[derive(Clone, Copy, Debug)]
+struct Limits {
+    /// Memory of a process that runs pages.
+    page: u64,
+    /// Memory of all such processes.
+    pages: u64,
+    /// Memory of the other processes.
+    browser: u64,
+}
+
+/// Decision after a reading.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    Fine,
+    /// The process holds more than a page may.
+    EndPage(u32),
+    /// The pages hold too much together; this is the largest.
+    EndLargest(u32),
+    EndBrowser,
+}
+
+/// Record of what was ended.
+#[derive(Debug, Default)]
+struct Ended {
+    pages: AtomicU32,
+    browser: OnceLock<&'static str>,
+}
+
+/// A watcher that runs until it is dropped.
+pub(crate) struct Keeper {
+    ended: Arc<Ended>,
+    stop: Option<SyncSender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Keeper {
+    pub(crate) fn start(group: Group, profile: Option<&Path>, settings: &ChromeSettings) -> io::Result<Self> {
+        let page = settings.max_page_memory;
+        let tabs = u64::try_from(settings.tabs.max(1)).unwrap_or(u64::MAX);
+        let limits = Limits { page, pages: page.saturating_mul(tabs), browser: BROWSER };
+        let ended = Arc::new(Ended::default());
+        let (stop, stopped) = sync_channel(0);
+        let (seen, profile) = (Arc::clone(&ended), profile.map(Path::to_owned));
+        let watch = move || watch(group, profile.as_deref(), limits, &seen, &stopped);
+        let thread = std::thread::Builder::new().name("chrome-memory".into()).spawn(watch)?;
+        Ok(Self { ended, stop: Some(stop), thread: Some(thread) })
+    }
+
+    /// Processes that were ended since they held more memory than a page may.
+    pub(crate) fn ended_pages(&self) -> u32 {
+        self.ended.pages.load(Ordering::SeqCst)
+    }
+
+    /// The reason for which the browser was killed.
+    pub(crate) fn ended_browser(&self) -> Option<&'static str> {
+        self.ended.browser.get().copied()
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        self.stop = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn watch(group: Group, profile: Option<&Path>, limits: Limits, ended: &Ended, stopped: &Receiver<()>) {
+    let mut census = group.census();
+    let mut readings = 0_u32;
+    while stopped.recv_timeout(PAUSE) == Err(RecvTimeoutError::Timeout) {
+        readings = readings.wrapping_add(1);
+        match verdict(&census.read(), limits) {
+            Verdict::Fine => {}
+            Verdict::EndPage(pid) => {
+                tracing::debug!(pid, "a page that held too much memory was ended");
+                ended.pages.fetch_add(1, Ordering::SeqCst);
+                group.kill_one(pid);
+            }
+            Verdict::EndLargest(pid) => {
+                tracing::debug!(
+                    pid,
+                    "the largest of the pages was ended: they held too much memory together"
+                );
+                group.kill_one(pid);
+            }
+            Verdict::EndBrowser => end(group, ended, "it held too much memory"),
+        }
+        let is_full = || profile.is_some_and(|profile| disk(profile) > DISK);
+        if readings.is_multiple_of(DISK_EVERY) && is_full() {
+            end(group, ended, "its profile took too much disk space");
+        }
+    }
+}
+
+fn end(group: Group, ended: &Ended, reason: &'static str) {
+    if ended.browser.set(reason).is_ok() {
+        tracing::warn!("the browser was ended: {reason}");
+        group.kill();
+    }
+}
+
+fn verdict(members: &[Member], limits: Limits) -> Verdict {
+    let (pages, others): (Vec<&Member>, Vec<&Member>) = members.iter().partition(|member| member.is_renderer);
+    let sum = |members: &[&Member]| members.iter().map(|member| member.memory).sum::<u64>();
+    match pages.iter().max_by_key(|member| member.memory) {
+        Some(largest) if largest.memory > limits.page => Verdict::EndPage(largest.pid),
+        Some(largest) if sum(&pages) > limits.pages => Verdict::EndLargest(largest.pid),
+        _ if sum(&others) > limits.browser => Verdict::EndBrowser,
+        _ => Verdict::Fine,
+    }
+}
+
+/// Disk space of a folder, in bytes; not all of it is counted where it is more than the bound.
+fn disk(folder: &Path) -> u64 {
+    use std::os::unix::fs::MetadataExt;
+    let mut sum = 0;
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let Ok(meta) = entry.metadata() else { continue };
+            sum += (meta.blocks() * 512).max(FILE);
+            if sum > DISK {
+                return sum;
+            }
+            if meta.is_dir() {
+                folders.push(entry.path());
+            }
+        }
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_page_ends_before_the_browser() {
+        let limits = Limits { page: 100, pages: 150, browser: 80 };
+        let of = |browser, pages: &[u64]| {
+            let page = |(pid, &memory): (u32, &u64)| Member { pid, is_renderer: true, memory };
+            let mut members = vec![Member { pid: 1, is_renderer: false, memory: browser }];
+            members.extend((2..).zip(pages).map(page));
+            verdict(&members, limits)
+        };
+        assert_eq!(of(80, &[100, 50]), Verdict::Fine);
+        assert_eq!(of(80, &[20, 101]), Verdict::EndPage(3));
+        assert_eq!(of(80, &[40, 60, 51]), Verdict::EndLargest(3));
+        assert_eq!(of(81, &[100, 50]), Verdict::EndBrowser);
+        assert_eq!(of(0, &[]), Verdict::Fine);
+    }
+
+    #[test]
+    fn disk_space_is_that_of_all_files() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(disk(folder.path()), 0);
+        fs::create_dir(folder.path().join("a")).unwrap();
+        fs::write(folder.path().join("a/b"), vec![1; 100_000]).unwrap();
+        let sum = disk(folder.path());
+        assert!((100_000..150_000).contains(&sum), "{sum}");
+    }
+}

@@ -1,0 +1,136 @@
+//! A lane of the proxy: the address on loopback at which it listens for one tab, and the bytes of that tab's connections.
+
+use super::{Shared, answer, meter::Meter, pass::HEADERS, peer};
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use std::{
+    io,
+    net::{Ipv4Addr, SocketAddr},
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::oneshot,
+    time::sleep,
+};
+
+/// Pause before a connection is accepted again after one could not be.
+const NO_DESCRIPTOR: Duration = Duration::from_millis(50);
+
+/// The side of a tab. Dropped, the lane accepts no more connections.
+pub(crate) struct Lane {
+    address: SocketAddr,
+    meter: Arc<Meter>,
+    shared: Arc<Shared>,
+    _open: oneshot::Sender<()>,
+}
+
+/// The side of the proxy.
+pub(super) struct Opened {
+    listener: std::net::TcpListener,
+    meter: Arc<Meter>,
+    closed: oneshot::Receiver<()>,
+}
+
+impl Lane {
+    /// Opens a lane on a free port of loopback.
+    pub(super) fn open(shared: &Arc<Shared>) -> io::Result<(Self, Opened)> {
+        let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
+        shared.reach.close_port(address.port());
+        let meter = Arc::new(Meter::new(shared.max_page_bytes));
+        let (open, closed) = oneshot::channel();
+        let lane = Self { address, meter: Arc::clone(&meter), shared: Arc::clone(shared), _open: open };
+        Ok((lane, Opened { listener, meter, closed }))
+    }
+
+    pub(crate) const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Begins a page. What was received since the page before was taken is nobody's.
+    pub(crate) fn begin(&self) {
+        self.charge_none();
+        self.meter.begin();
+    }
+
+    /// Gives the bytes from servers since the page began, to be charged to it.
+    pub(crate) fn take_received(&self) -> u64 {
+        self.meter.take_received()
+    }
+
+    /// Counts the bytes that no page was charged with.
+    pub(crate) fn charge_none(&self) {
+        self.shared.uncharged.fetch_add(self.meter.take_received(), Ordering::Relaxed);
+    }
+
+    /// Returns true if the page has loaded as much as it may.
+    pub(crate) fn is_over(&self) -> bool {
+        self.meter.is_over()
+    }
+}
+
+impl Drop for Lane {
+    fn drop(&mut self) {
+        self.charge_none();
+        self.shared.reach.open_port(self.address.port());
+    }
+}
+
+impl Opened {
+    /// Serves the tab until its side is dropped. Connections that are open then go on.
+    pub(super) async fn serve(self, shared: Arc<Shared>) {
+        let Self { listener, meter, closed } = self;
+        tokio::select! {
+            result = accept(listener, shared, meter) => {
+                if let Err(error) = result {
+                    tracing::error!("the browser's proxy ended: {error}");
+                }
+            }
+            _ = closed => {}
+        }
+    }
+}
+
+async fn accept(listener: std::net::TcpListener, shared: Arc<Shared>, meter: Arc<Meter>) -> io::Result<()> {
+    let listener = TcpListener::from_std(listener)?;
+    let own = listener.local_addr()?;
+    loop {
+        let Ok((stream, peer)) = listener.accept().await else {
+            // out of descriptors: whoever holds one may give it back
+            sleep(NO_DESCRIPTOR).await;
+            continue;
+        };
+        if !is_of_browser(peer, own) {
+            tracing::debug!(%peer, "another user was refused the browser's proxy");
+            continue;
+        }
+        let place = Arc::clone(&shared.places).acquire_owned().await.map_err(io::Error::other)?;
+        tokio::spawn(converse(stream, Arc::clone(&shared), Arc::clone(&meter), place));
+    }
+}
+
+/// Returns true if a connection was made by the user that the browser runs as: the proxy has the rights of the crawl in the network, and
+/// the credentials of its own proxy.
+fn is_of_browser(peer: SocketAddr, own: SocketAddr) -> bool {
+    matches!((peer, own), (SocketAddr::V4(peer), SocketAddr::V4(own)) if peer::is_own(peer, own))
+}
+
+/// Answers the requests of a connection.
+async fn converse(
+    stream: TcpStream,
+    shared: Arc<Shared>,
+    meter: Arc<Meter>,
+    place: tokio::sync::OwnedSemaphorePermit,
+) {
+    let _ = stream.set_nodelay(true);
+    // a tunnel outlives the exchange that asked for it, and holds the place as long
+    let place = Arc::new(place);
+    let service =
+        service_fn(|request| answer(Arc::clone(&shared), Arc::clone(&meter), Arc::clone(&place), request));
+    let mut server = hyper::server::conn::http1::Builder::new();
+    server.timer(TokioTimer::new()).header_read_timeout(HEADERS).max_buf_size(256 << 10);
+    let _ = server.serve_connection(TokioIo::new(stream), service).with_upgrades().await;
+}

@@ -1,0 +1,92 @@
+//! Bytes of the connections that one tab has opened, whichever of its frames and workers asked for them.
+
+use std::{
+    io,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    task::{Context, Poll, ready},
+};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+/// Bytes of a tab's connections, and how many its page may have.
+#[derive(Debug)]
+pub(super) struct Meter {
+    max: u64,
+    /// Bytes in both directions since the page began.
+    carried: AtomicU64,
+    /// Bytes from servers that no page was charged with yet.
+    received: AtomicU64,
+}
+
+impl Meter {
+    pub(super) const fn new(max: u64) -> Self {
+        Self { max, carried: AtomicU64::new(0), received: AtomicU64::new(0) }
+    }
+
+    /// Begins a page.
+    pub(super) fn begin(&self) {
+        self.carried.store(0, Relaxed);
+    }
+
+    /// Gives the bytes from servers since the last call.
+    pub(super) fn take_received(&self) -> u64 {
+        self.received.swap(0, Relaxed)
+    }
+
+    /// Returns true if the page has had its bytes: its connections fail.
+    pub(super) fn is_over(&self) -> bool {
+        self.carried.load(Relaxed) > self.max
+    }
+
+    fn count(&self, bytes: usize) -> io::Result<()> {
+        self.carried.fetch_add(bytes as u64, Relaxed);
+        if self.is_over() {
+            return Err(io::Error::other("the page has loaded as much as it may"));
+        }
+        Ok(())
+    }
+}
+
+/// A connection to a server whose bytes are counted.
+pub(super) struct Metered<S> {
+    stream: S,
+    meter: Arc<Meter>,
+}
+
+impl<S> Metered<S> {
+    pub(super) fn new(stream: S, meter: &Arc<Meter>) -> Self {
+        Self { stream, meter: Arc::clone(meter) }
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Metered<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buf.filled().len();
+        ready!(Pin::new(&mut self.stream).poll_read(cx, buf))?;
+        let bytes = buf.filled().len() - before;
+        self.meter.received.fetch_add(bytes as u64, Relaxed);
+        Poll::Ready(self.meter.count(bytes))
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Metered<S> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        let bytes = ready!(Pin::new(&mut self.stream).poll_write(cx, buf))?;
+        Poll::Ready(self.meter.count(bytes).map(|()| bytes))
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}

@@ -1,0 +1,159 @@
+//! Bounds of one page: the bytes that it loads by whichever way, its memory, and what it stores.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
+
+mod support;
+
+use crawl_chrome::{RenderError, Renderer};
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
+use support::{Server, block_on, pages, render, renderer, script};
+
+const MIB: u64 = 1 << 20;
+
+/// Keeps the page busy until its budget is over, so that what it has started is seen.
+const CLOCK: &str = "const clock = setInterval(() => app.textContent = performance.now(), 20);";
+/// Budget of a page that ends by itself, on a busy machine too.
+const LONG: Duration = Duration::from_secs(60);
+
+/// A page that loads files of 1 MiB by a worker and by a frame of another site.
+#[test]
+#[ignore = "needs Chromium"]
+fn bytes_of_workers_and_frames_count() {
+    let Some((renderer, _profiles)) = renderer(|settings| {
+        settings.max_page_bytes = 8 * MIB;
+        settings.addresses.allow = vec!["127.0.0.0/28".parse().unwrap()];
+    }) else {
+        return;
+    };
+    let load = "for (let i = 0; i < 60; i++) await fetch(location.origin + '/big?' + i).then(r => r.text(), () => 0)";
+    let frame = script(&format!("(async () => {{ {load} }})()"));
+    let mut other = pages(&[("/frame", frame)]);
+    let big = ("Content-Type: text/plain\r\n", "x".repeat(MIB as usize));
+    other.insert("/big", big.clone());
+    let other = Server::start("127.0.0.2", other);
+    let page = format!(
+        "<iframe src={}></iframe>{}",
+        other.url("/frame"),
+        script(&format!(
+            "new Worker(URL.createObjectURL(new Blob([`(async () => {{ {} }})()`])));{CLOCK}",
+            load.replace("location.origin", "'${location.origin}'")
+        ))
+    );
+    let mut own = pages(&[("/page", page), ("/small", "text".into())]);
+    own.insert("/big", big);
+    let own = Server::start("127.0.0.1", own);
+    let page = render(&renderer, &own.url("/page")).unwrap();
+    assert!(page.truncated, "{page:?}");
+    assert!((4 * MIB..9 * MIB).contains(&page.bytes), "{}", page.bytes);
+    let asked = |server: &Server| server.hits().iter().filter(|path| path.starts_with("/big")).count();
+    assert!(asked(&own) > 0 && asked(&other) > 0, "{} {}", asked(&own), asked(&other));
+    assert!(asked(&own) + asked(&other) <= 12, "{} {}", asked(&own), asked(&other));
+    // the next page has its own bytes
+    let small = render(&renderer, &own.url("/small")).unwrap();
+    assert!(!small.truncated && small.bytes < MIB, "{small:?}");
+}
+
+#[test]
+#[ignore = "needs Chromium"]
+fn bytes_of_a_page_that_fails_are_told() {
+    let Some((renderer, _profiles)) = renderer(|_| {}) else { return };
+    let mut served = pages(&[("/page", "text".into())]);
+    let file = "Content-Type: application/octet-stream\r\nContent-Disposition: attachment\r\n";
+    served.insert("/file", (file, "x".repeat(20_000)));
+    let server = Server::start("127.0.0.1", served);
+    assert!(render(&renderer, &server.url("/page")).unwrap().bytes > 50);
+    let _ = renderer.take_uncharged();
+    assert_eq!(render(&renderer, &server.url("/file")).unwrap_err(), RenderError::Download);
+    assert!(renderer.take_uncharged() > 50);
+}
+
+/// The largest memory of the browser's processes while `run` goes on, in bytes.
+fn peak<T>(renderer: &Renderer, run: impl FnOnce() -> T) -> (T, u64) {
+    let ended = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let watch = scope.spawn(|| {
+            let mut peak = 0;
+            while !ended.load(Ordering::SeqCst) {
+                peak = peak.max(renderer.stats().memory);
+                std::thread::park_timeout(Duration::from_millis(20));
+            }
+            peak
+        });
+        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
+        ended.store(true, Ordering::SeqCst);
+        let peak = watch.join().unwrap();
+        (result.unwrap_or_else(|panic| std::panic::resume_unwind(panic)), peak)
+    })
+}
+
+/// Fills 2 GB, 16 MB at a time.
+const FILL: &str = "let kept = []; const fill = () => { kept.push(new Uint8Array(16e6).fill(7)); \
+     if (kept.length < 125) setTimeout(fill) }; fill();";
+
+#[test]
+#[ignore = "needs Chromium"]
+fn a_page_that_takes_memory_ends_alone() {
+    let Some((renderer, _profiles)) = renderer(|settings| {
+        settings.tabs = 2;
+        settings.max_page_memory = 300 * MIB;
+        settings.budgets.settle = LONG;
+        settings.addresses.allow = vec!["127.0.0.0/28".parse().unwrap()];
+    }) else {
+        return;
+    };
+    let slow = "setTimeout(() => setTimeout(() => app.textContent = 'came', 950), 950)";
+    let worker = format!("new Worker(URL.createObjectURL(new Blob([`{FILL}`])));{CLOCK}");
+    let served = [
+        ("/heap", script(&format!("{FILL}{CLOCK}"))),
+        ("/worker", script(&worker)),
+        ("/other", script(slow)),
+        ("/small", "text".into()),
+    ];
+    let server = Server::start("127.0.0.1", pages(&served));
+    // the other tab's site is another, so that the two share no process
+    let other = Server::start("127.0.0.2", pages(&[("/other", script(slow))]));
+    let ((), peak) = peak(&renderer, || {
+        for path in ["/heap", "/worker"] {
+            let (hungry, calm) = (server.url(path), other.url("/other"));
+            let (taken, shown) =
+                block_on(async { futures::join!(renderer.render(&hungry), renderer.render(&calm)) });
+            assert_eq!(taken.unwrap_err(), RenderError::Memory { limit: 300 * MIB }, "{path}");
+            assert!(shown.unwrap().html.contains("came"), "{path}");
+        }
+    });
+    // two pages at their bound, what is filled until it is seen, and the browser itself
+    assert!(peak < 1400 * MIB, "{} MiB", peak / MIB);
+    assert!(render(&renderer, &server.url("/small")).is_ok());
+    assert_eq!(renderer.stats().browsers, 1);
+}
+
+/// Files and databases of pages stay within a bound, in memory as on disk.
+#[test]
+#[ignore = "needs Chromium"]
+fn a_page_stores_no_more_than_its_quota() {
+    let Some((renderer, profiles)) = renderer(|settings| settings.budgets.settle = LONG) else { return };
+    let code = "(async () => { let n = 0; try { const d = await navigator.storage.getDirectory(); \
+         const f = await d.getFileHandle('x', { create: true }); const w = await f.createWritable(); \
+         for (; n < 40; n++) await w.write(new Uint8Array(16e6).fill(7)); await w.close() } \
+         catch (error) { document.title = `${error.name} after ${n}` } clearInterval(clock) })();";
+    let server = Server::start("127.0.0.1", pages(&[("/page", script(&format!("{CLOCK}{code}")))]));
+    let (page, peak) = peak(&renderer, || render(&renderer, &server.url("/page")));
+    let page = page.unwrap();
+    let disk: u64 =
+        files(profiles.path()).iter().map(|path| path.metadata().map_or(0, |meta| meta.len())).sum();
+    assert!(disk < 64 * MIB, "{} MiB on disk, {}", disk / MIB, page.html);
+    assert!(page.html.contains("QuotaExceededError"), "{}", page.html);
+    assert!(peak < 700 * MIB, "{} MiB, {}", peak / MIB, page.html);
+}
+
+fn files(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let below = entries.flat_map(|entry| match entry.file_type() {
+        Ok(kind) if kind.is_dir() => files(&entry.path()),
+        _ => vec![entry.path()],
+    });
+    below.collect()
+}
