@@ -1,6 +1,6 @@
 //! The article score (heuristics reference §1): points for what the URL and the page look like.
 
-use crate::{dom::Tag, explain::Trace, links::tokens, page::Page, rules::Score};
+use crate::{dom::Tag, explain::Trace, links::tokens, metadata::IN_SCRIPT, page::Page, rules::Score};
 use crawl_model::PageMetadata;
 use html5ever::local_name;
 use url::Url;
@@ -31,11 +31,12 @@ pub(crate) fn score(page: &Page<'_>, metadata: &PageMetadata, counted: Counted) 
 }
 
 /// How much a page looks like an article to the choice of its content: the score, but a date of publication counts wherever it
-/// stands, and an address that is linked often counts once. Both are as good there, and what §1 counts cost text
+/// stands outside of scripts, and an address that is linked often counts once. Both are as good there, and what §1 counts cost text
 /// (docs/design/deviations.md).
 pub(crate) fn likeness(page: &Page<'_>, metadata: &PageMetadata, score: i32, counted: Counted) -> i32 {
     let rules = &page.rules.score.content;
-    let shown = !counted.dated && metadata.published.is_some();
+    let in_script = metadata.sources.published.as_deref() == Some(IN_SCRIPT);
+    let shown = !counted.dated && metadata.published.is_some() && !in_script;
     let repeated = counted.outbound > rules.outbound_over && counted.outbound_distinct <= rules.outbound_over;
     score + if shown { rules.published } else { 0 } - if repeated { rules.outbound } else { 0 }
 }

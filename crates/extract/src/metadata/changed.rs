@@ -29,8 +29,12 @@ pub(super) fn in_data(s: &Sources<'_>, order: Order) -> Option<(Rule, String)> {
 pub(super) fn only_change(s: &Sources<'_>, order: Order) -> Option<String> {
     let rules = &s.page.rules.dates;
     let is_newer = |line: &str| !shown::has_word(&rules.reviewed_words, &line.to_lowercase());
-    let near =
-        || s.near().iter().filter(|line| is_newer(line)).find_map(|line| dates::parse(rules, line, order));
+    let near = || {
+        s.near()
+            .iter()
+            .filter(|line| is_newer(line) && !shown::speaks_of_member(rules, line))
+            .find_map(|line| dates::parse(rules, line, order))
+    };
     shown_change(s, order, &is_newer).or_else(near).or_else(|| Some(in_data(s, order)?.1))
 }
 

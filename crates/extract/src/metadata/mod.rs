@@ -25,6 +25,7 @@ mod title;
 pub(crate) use date_rules::{DateFile, DateRules};
 pub(crate) use dates::{Order, is_bare_date, is_date_line};
 pub(crate) use jsonld::{JsonLd, types};
+pub(crate) use sources::IN_SCRIPT;
 
 use crate::{dom::Tag, page::Page, text};
 use crawl_model::PageMetadata;

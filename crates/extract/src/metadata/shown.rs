@@ -1,7 +1,7 @@
 //! Dates that a reader sees.
 
 use super::{
-    Order, Sources, bylines,
+    DateRules, Order, Sources, bylines,
     changed::{change_line, speaks_of_change},
     dates, near,
     published::day,
@@ -30,8 +30,12 @@ pub(super) fn without_heading(s: &Sources<'_>, order: Order) -> Option<String> {
 fn dated_line(s: &Sources<'_>, line: &str, order: Order) -> Option<String> {
     let rules = &s.page.rules.dates;
     let date = dates::parse(rules, line, order)?;
-    let lower = line.to_lowercase();
-    (!speaks_of_change(rules, &lower) && !has_word(&rules.member_words, &lower)).then_some(date)
+    (!speaks_of_change(rules, &line.to_lowercase()) && !speaks_of_member(rules, line)).then_some(date)
+}
+
+/// Returns true if the line has a word for the day on which a person joined.
+pub(super) fn speaks_of_member(rules: &DateRules, line: &str) -> bool {
+    has_word(&rules.member_words, &line.to_lowercase())
 }
 
 /// A short line anywhere, or a part of one, that begins with one of the words, is accepted and holds a date; last, if wanted, one beside the

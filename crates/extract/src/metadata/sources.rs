@@ -3,6 +3,9 @@
 use super::Sources;
 use crawl_model::{Confidence, MetadataConfidence, MetadataSources};
 
+/// Place of dates in scripts and in attributes with data.
+pub(crate) const IN_SCRIPT: &str = "script";
+
 /// A rule that gives a title, authors or a date.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rule {
@@ -109,7 +112,7 @@ impl Rule {
             Self::DateSentence => ("a sentence on the page's publication", "text"),
             Self::PostDate => ("the first date of a post", "post"),
             Self::BylineDate => ("a line that names an author and a date", "text"),
-            Self::ScriptDate => ("the only day of publication in scripts", "script"),
+            Self::ScriptDate => ("the only day of publication in scripts", IN_SCRIPT),
             Self::ImageDate => ("the URL of the page's image", "url"),
             Self::OnlyTime => ("the only day in the page's time elements", "element"),
             Self::OnlyChange => ("the only date there is, of the last change", "text"),
