@@ -154,6 +154,18 @@ fn elements_that_are_no_content_go_whatever_they_are_called() {
 }
 
 #[test]
+fn a_button_inside_of_a_sentence_is_a_word_of_it() {
+    let paragraph = |before: &str, behind: &str| {
+        is_kept(&article_with(&format!("<p>{before} <button>Zebra lines</button> {behind}</p>")))
+    };
+    assert!(paragraph("They follow the", "on the floor of the hall."));
+    assert!(!paragraph("They follow the line.", "on the floor of the hall."));
+    assert!(!paragraph("They follow the line…", "Jane, a passenger"));
+    assert!(!paragraph("They follow the", "<span hidden>on the floor</span>"));
+    assert!(!paragraph("They follow the", ""));
+}
+
+#[test]
 fn names_of_boilerplate_go_as_class_and_as_id() {
     for name in [
         "sidebar",

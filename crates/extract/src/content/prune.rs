@@ -35,6 +35,8 @@ const MAX_CAPTION: u32 = 800;
 const MAX_META: u32 = 200;
 /// Most nodes of a paragraph in which buttons are looked for.
 const MAX_PARAGRAPH: u32 = 500;
+/// Most words of a term in a sentence.
+const MAX_TERM: u32 = 3;
 
 /// By node: the subtree is boilerplate by its tag, role or names.
 ///
@@ -314,18 +316,21 @@ fn is_in_sentence(page: &Page<'_>, id: u32) -> bool {
         && page.amount(parent).chars > 2 * page.amount(id).chars
 }
 
-/// A button with text of its paragraph on both sides: a term that opens its explanation.
+/// A button of a few words inside of a sentence of its paragraph: a term that opens its explanation. What stands behind the
+/// end of a sentence is a control.
 fn is_word_of_paragraph(page: &Page<'_>, id: u32) -> bool {
     let dom = &page.dom;
     let Some(paragraph) = dom.ancestors(id).find(|up| dom.tag(*up).is_block()) else { return false };
-    let says = |range: Range<u32>| {
-        range.into_iter().any(|node| dom.text(node).contains(char::is_alphanumeric))
-    };
-    dom.tag(paragraph) == Tag::P
-        && dom.end(paragraph) - paragraph <= MAX_PARAGRAPH
-        && page.amount(paragraph).chars > 3 * page.amount(id).chars
-        && says(paragraph..id)
-        && says(dom.end(id)..dom.end(paragraph))
+    let says = |node: &u32| page.is_visible(*node) && dom.text(*node).contains(|c: char| !c.is_whitespace());
+    if dom.tag(paragraph) != Tag::P
+        || dom.end(paragraph) - paragraph > MAX_PARAGRAPH
+        || page.amount(id).words > MAX_TERM
+    {
+        return false;
+    }
+    let before = (paragraph..id).rev().find(says).map(|node| dom.text(node).trim_end());
+    let goes_on = before.is_some_and(|text| !text.ends_with(['.', '…', '!', '?', ':', '。']));
+    goes_on && (dom.end(id)..dom.end(paragraph)).any(|node| says(&node))
 }
 
 fn in_content(page: &Page<'_>, id: u32) -> bool {
