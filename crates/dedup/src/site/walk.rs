@@ -39,7 +39,7 @@ impl Judge<'_> {
         }
         // a run may pass over the page's own title once; beyond it a gap is taken for content
         let mut passed_title = false;
-        while at < n.min(RUN) {
+        while at < n.min(RUN) && self.title != Some(at) {
             let next = |judge: &Self| (at + 1 < n).then(|| judge.template(at + 1, Zone::Head)).flatten();
             if let Some((title, verdict)) = self.trail(at, self.least(false)).filter(|_| !passed_title) {
                 self.gone[at] = Some(verdict);
