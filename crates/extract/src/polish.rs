@@ -70,13 +70,23 @@ pub(crate) fn pieces(
     pieces
 }
 
-/// A page with next to nothing but headings is about them.
+/// Returns true for a page with next to nothing but headings, each with or without a date below it: the page is about them.
 fn is_heading_list(pieces: &[Piece], rules: &Rules) -> bool {
-    let is_heading = |piece: &&Piece| matches!(piece.kind, Kind::Heading(_)) || piece.text == render::RULE;
-    let behind = pieces.iter().rev().take_while(is_heading).count();
-    let words =
-        || pieces.iter().rev().skip(behind).map(|piece| words::count_words(piece.bare())).sum::<u32>();
-    behind == pieces.len() || behind >= HEADING_LIST && words() < rules.extraction.words.trafilatura
+    let is_heading = |piece: &Piece| matches!(piece.kind, Kind::Heading(_));
+    let is_date = |piece: &Piece| {
+        key(piece).is_some_and(|key| {
+            !key.is_empty() && (is_date(&key) || metadata::is_bare_date(&rules.dates, &key))
+        })
+    };
+    let is_entry = |piece: &&Piece| is_heading(piece) || piece.text == render::RULE || is_date(piece);
+    let behind = pieces.iter().rev().take_while(is_entry).count();
+    let headings = pieces[pieces.len() - behind..].iter().filter(|piece| is_heading(piece)).count();
+    let words = || {
+        let others = pieces.iter().rev().skip(behind);
+        others.map(|piece| words::count_words(piece.bare())).sum::<u32>()
+    };
+    headings > 0 && behind == pieces.len()
+        || headings >= HEADING_LIST && words() < rules.extraction.words.trafilatura
 }
 
 /// Leaves out what leads away from the content, and sections that follow it.

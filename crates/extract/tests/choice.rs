@@ -141,6 +141,22 @@ fn a_second_try_keeps_what_names_would_take() {
 }
 
 #[test]
+fn headings_with_dates_below_them_are_a_list_where_they_are_the_page() {
+    for date in ["2026-05-03", "3 May 2026"] {
+        let entry = |n: usize| {
+            format!("<article><h2><a href=/log/{n}>Log of the {n}th week</a></h2><p>{date}</p></article>")
+        };
+        let list: String = (10..24).map(entry).collect();
+        let text =
+            extract(&format!("<body><h1>Logs</h1><p>What came into the harbour and what left it.</p>{list}"))
+                .content;
+        for n in 10..24 {
+            assert!(text.contains(&format!("Log of the {n}th week")), "{n}: {text}");
+        }
+    }
+}
+
+#[test]
 fn headings_in_a_row_are_a_list_where_they_are_the_page() {
     let headings: String = (0..8).map(|n| format!("<h3>How to build boat number {n}</h3>")).collect();
     let page = format!("<body><main><h1>Guides</h1><p>Guides for boats.</p>{headings}</main>");
