@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
 use crawl_extract::{Format, Input, Options, PageExtractor, SiteEvidence};
-use crawl_model::{BySite, Extraction, Extractor};
+use crawl_model::{BySite, Confidence, Extraction, Extractor};
 use proptest::prelude::*;
 use url::Url;
 
@@ -166,6 +166,54 @@ fn titles_and_missing_paragraphs_are_added_and_notices_are_dropped() {
         let by_site = mended.metadata.by_site.clone().unwrap();
         assert_eq!((by_site.added, by_site.dropped, by_site.rebuilt), (1, 1, false));
         assert_eq!(mended.extractor, alone.extractor);
+    }
+}
+
+/// Pages with the same title element, of which some have a heading, some a line in its place, and some neither.
+fn same_title(n: usize, heading: &str, body: &str) -> String {
+    let text = if body.is_empty() { own(n) } else { body.to_owned() };
+    format!(
+        "<head><title>Aldermere | Harbour for all</title></head><body><nav><a href=/>Home</a> <a href=/log/{n}/>Tides of the day</a></nav>\
+         <div class=entry>{heading}{text}</div><footer>Harbour of Aldermere, open all year</footer></body>"
+    )
+}
+
+#[test]
+fn a_title_that_the_pages_share_gives_way_to_what_is_particular_to_a_page() {
+    for (open, close) in [("<h2>", "</h2>"), ("<div class=name>", "</div>")] {
+        let page =
+            |n: usize| same_title(n, &format!("{open}Log of {}{close}<p>2 May 2024</p>", first_word(n)), "");
+        for (n, (alone, mended)) in by_site(&(0..12).map(page).collect::<Vec<_>>()).iter().enumerate() {
+            assert_eq!(alone.metadata.title.as_deref(), Some("Aldermere | Harbour for all"));
+            let metadata = &mended.metadata;
+            assert_eq!(metadata.title, Some(format!("Log of {}", first_word(n))));
+            assert_eq!(metadata.sources.title.as_deref(), Some("site"));
+            assert_eq!(metadata.confidence.title, Some(Confidence::Low));
+        }
+    }
+}
+
+#[test]
+fn a_page_without_a_particular_line_has_the_name_of_the_link_to_it() {
+    let page = |n: usize| same_title(n, "", "<p>High water comes twice a day, and so does low water.</p>");
+    for (_, mended) in by_site(&(0..12).map(page).collect::<Vec<_>>()) {
+        assert_eq!(mended.metadata.title.as_deref(), Some("Tides of the day"));
+    }
+}
+
+#[test]
+fn a_title_of_its_own_stays() {
+    let page = |n: usize| {
+        same_title(n, &format!("<div class=name>Log of {}</div>", first_word(n)), "")
+            .replace("Aldermere |", &format!("Day {n} |"))
+    };
+    for (alone, mended) in by_site(&(0..12).map(page).collect::<Vec<_>>()) {
+        assert_eq!(alone.metadata, mended.metadata);
+    }
+    // four pages are too few
+    let page = |n: usize| same_title(n, &format!("<div class=name>Log of {}</div>", first_word(n)), "");
+    for (alone, mended) in by_site(&(0..4).map(page).collect::<Vec<_>>()) {
+        assert_eq!(alone.metadata, mended.metadata);
     }
 }
 

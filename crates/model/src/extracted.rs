@@ -237,7 +237,7 @@ pub struct BySite {
 }
 
 /// The place that gave each field of the metadata: `json_ld`, `meta`, `twitter`, `rdfa`, `title_element`, `heading`, `element`, `post`, `text`,
-/// `script`, `url`.
+/// `script`, `url`, `site` (other pages of the host).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct MetadataSources {

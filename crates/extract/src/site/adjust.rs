@@ -12,14 +12,14 @@ use super::{
     HALF, SiteEvidence,
     blocks::{self, SiteBlock},
     evidence::{CONTENT_LINKS, CONTENT_OWN, Place},
-    is_missed, template,
+    is_missed, template, title,
 };
 use crate::{
     content::{Chosen, Selection},
     dom::Tag,
     page::Page,
 };
-use crawl_model::{BySite, Extractor};
+use crawl_model::{BySite, Extractor, PageMetadata};
 
 /// Share of a place's words that the extraction takes on the pages, from which on it has to take them on all.
 const TAKEN: f64 = 0.5;
@@ -66,7 +66,7 @@ impl Known {
         self.place.is_own() && self.place.own >= CONTENT_OWN
     }
 
-    fn is_title(&self) -> bool {
+    pub(super) fn is_title(&self) -> bool {
         self.block.may_be_title && self.differs() && self.place.once >= TITLE_ONCE
     }
 
@@ -86,8 +86,24 @@ pub(crate) fn adjust(
     evidence: &SiteEvidence,
     mending: Mending,
     chosen: Chosen,
-) -> (Chosen, Option<BySite>) {
+    metadata: &mut PageMetadata,
+) -> Chosen {
     let blocks = known_blocks(page, evidence, &taken(page, &chosen.selection));
+    if mending == Mending::All {
+        title::mend(page, evidence, &blocks, metadata);
+    }
+    let (chosen, changes) = choose(page, evidence, mending, &blocks, chosen);
+    metadata.by_site = changes;
+    chosen
+}
+
+fn choose(
+    page: &Page<'_>,
+    evidence: &SiteEvidence,
+    mending: Mending,
+    blocks: &[Known],
+    chosen: Chosen,
+) -> (Chosen, Option<BySite>) {
     let own = |known: &&Known| known.is_content();
     let words = |known: &Known| known.block.amount.words;
     let own_words: u32 = blocks.iter().filter(own).map(words).sum();
@@ -100,12 +116,12 @@ pub(crate) fn adjust(
             evidence.pages(),
             chosen.reason
         );
-        let selection = rebuilt(page, &blocks);
+        let selection = rebuilt(page, blocks);
         let template = selection.roots.first().map(|root| template(page, *root));
         let changes = BySite { pages: evidence.pages(), rebuilt: true, template, ..BySite::default() };
         return (Chosen { selection, extractor: Extractor::SiteTemplate, reason, ..chosen }, Some(changes));
     }
-    mended(page, &blocks, evidence, chosen)
+    mended(page, blocks, evidence, chosen)
 }
 
 /// The blocks of a page of whose places something is known.

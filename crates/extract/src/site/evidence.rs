@@ -1,6 +1,9 @@
 //! The counts of a host.
 
-use super::blocks::{SiteBlock, mix};
+use super::{
+    blocks::{SiteBlock, mix},
+    title,
+};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Distinct texts that are counted of a host at a time: what a hash table of 2^14 slots takes, 0.4 MB.
@@ -249,6 +252,12 @@ impl SiteEvidence {
     /// Returns what is known of a block's place; `None` where fewer than [`MIN_PAGES`] pages have one there.
     pub(super) fn place(&self, block: &SiteBlock) -> Option<Place> {
         self.place_of(block.path, block.text)
+    }
+
+    /// Returns true if half of the pages have this title: it names the site.
+    pub(super) fn is_title_of_site(&self, title: &str) -> bool {
+        let place = self.place_of(title::PLACE, title::hash(title));
+        place.is_some_and(|place| place.repeated() >= super::HALF)
     }
 
     fn place_of(&self, path: u64, text: u64) -> Option<Place> {

@@ -7,7 +7,7 @@ use crate::{
     extractor::{Input, PageExtractor},
     page::Page,
 };
-use crawl_model::{BySite, Extraction, Extractor};
+use crawl_model::{Extraction, Extractor, PageMetadata};
 
 impl PageExtractor {
     /// Returns the blocks of a page for the [evidence](SiteEvidence) of its site: where they stand, and which of them its extraction
@@ -80,25 +80,26 @@ impl SiteUse<'_> {
         page: &Page<'_>,
         chosen: Chosen,
         has_rule: bool,
-    ) -> Option<(Chosen, Option<BySite>)> {
+        metadata: &mut PageMetadata,
+    ) -> Option<Chosen> {
         match self {
             Self::Count(blocks) => {
-                **blocks = counted(page, &chosen.selection);
+                **blocks = counted(page, &chosen.selection, metadata.title.as_deref());
                 None
             }
             Self::Outline(evidence, result) => {
                 **result = Some(outline(page, evidence, &chosen.selection));
                 None
             }
-            Self::None => Some((chosen, None)),
-            _ if has_rule => Some((chosen, None)),
-            Self::Apply(evidence) => Some(adjust(page, evidence, Mending::All, chosen)),
+            Self::None => Some(chosen),
+            _ if has_rule => Some(chosen),
+            Self::Apply(evidence) => Some(adjust(page, evidence, Mending::All, chosen, metadata)),
             Self::Crawl { evidence, blocks, is_doubtful } => {
-                *blocks = counted(page, &chosen.selection);
+                *blocks = counted(page, &chosen.selection, metadata.title.as_deref());
                 *is_doubtful = super::is_doubtful(page, &chosen.selection);
                 match evidence.filter(|site| site.judge(blocks) == SiteJudgement::Missed) {
-                    Some(evidence) => Some(adjust(page, evidence, Mending::Missed, chosen)),
-                    None => Some((chosen, None)),
+                    Some(evidence) => Some(adjust(page, evidence, Mending::Missed, chosen, metadata)),
+                    None => Some(chosen),
                 }
             }
         }

@@ -10,6 +10,7 @@ mod evidence;
 mod extract;
 mod outline;
 mod saved;
+mod title;
 
 use crate::{content::Selection, dom::NONE, page::Page};
 use adjust::{Mending, adjust};
@@ -44,10 +45,18 @@ fn is_doubtful(page: &Page<'_>, selection: &Selection) -> bool {
     outside_links >= f64::from(MISSED_WORDS) && f64::from(selection.words) < MISSED * outside_links
 }
 
-/// Returns the blocks of a page for the evidence, with those marked that a selection takes.
-fn counted(page: &Page<'_>, selection: &Selection) -> Vec<CountedBlock> {
+/// Returns the blocks of a page for the evidence, with those marked that a selection takes. The title is a block without words.
+fn counted(page: &Page<'_>, selection: &Selection, title: Option<&str>) -> Vec<CountedBlock> {
     let taken = adjust::taken(page, selection);
     let blocks = blocks::of(page).into_iter();
+    let title = title.map(|text| CountedBlock {
+        path: title::PLACE,
+        text: title::hash(text),
+        words: 0,
+        chars: 0,
+        link_chars: 0,
+        taken: false,
+    });
     let counted = |block: blocks::SiteBlock| CountedBlock {
         path: block.path,
         text: block.text,
@@ -56,7 +65,7 @@ fn counted(page: &Page<'_>, selection: &Selection) -> Vec<CountedBlock> {
         link_chars: block.amount.link_chars,
         taken: (block.id..block.end).any(|id| taken[id as usize]),
     };
-    blocks.map(counted).collect()
+    title.into_iter().chain(blocks.map(counted)).collect()
 }
 
 /// Returns the name of the template whose content stands in an element: the tags and first classes of the last six elements on the path
