@@ -21,8 +21,10 @@ use std::{
 const PAUSE: Duration = Duration::from_millis(200);
 /// Readings of memory for one of the disk.
 const DISK_EVERY: u32 = 10;
-/// Memory of the processes that run no pages, together. Databases and files of pages are in it.
-const BROWSER: u64 = 1 << 30;
+/// Memory of the processes that run no pages, together: a part of its own, and one for each tab. A tab has a cache, the databases and
+/// files of its pages, and HTML on its way.
+const BROWSER: u64 = 512 << 20;
+const TAB: u64 = 256 << 20;
 /// Disk space of a profile. Pages store nothing in it, so it stays below 10 MB.
 const DISK: u64 = 512 << 20;
 /// The least that a file of the profile counts for.
@@ -68,7 +70,8 @@ impl Keeper {
     pub(crate) fn start(group: Group, profile: Option<&Path>, settings: &ChromeSettings) -> io::Result<Self> {
         let page = settings.max_page_memory;
         let tabs = u64::try_from(settings.tabs.max(1)).unwrap_or(u64::MAX);
-        let limits = Limits { page, pages: page.saturating_mul(tabs), browser: BROWSER };
+        let browser = TAB.saturating_mul(tabs).saturating_add(BROWSER);
+        let limits = Limits { page, pages: page.saturating_mul(tabs), browser };
         let ended = Arc::new(Ended::default());
         let (stop, stopped) = sync_channel(0);
         let (seen, profile) = (Arc::clone(&ended), profile.map(Path::to_owned));

@@ -94,6 +94,11 @@ impl Browser {
         self.rendered.load(Relaxed)
     }
 
+    /// Gives the bytes from servers since the last call that no rendered page was charged with, see [`Renderer::take_uncharged`].
+    pub fn take_uncharged(&self) -> u64 {
+        self.renderer.take_uncharged()
+    }
+
     /// Renders a page; `headers` are for its origin alone, with `as_sent` the document is given as it was sent, too, and `is_page` says of
     /// which documents besides its first it may be made, see [`Renderer::render_page`].
     ///
@@ -183,6 +188,7 @@ fn settings(config: &Config, http: &HttpSettings, rules: &Rules) -> ChromeSettin
         recycle_memory: config.chrome.recycle_memory.as_u64(),
         max_html: usize::try_from(config.fetch.max_body.as_u64()).unwrap_or(usize::MAX),
         max_page_bytes: config.chrome.max_page_bytes.as_u64(),
+        max_page_memory: config.chrome.max_page_memory.as_u64(),
         scrolls,
         consent: ConsentRules {
             selectors: banners.selectors.iter().map(ToString::to_string).collect(),

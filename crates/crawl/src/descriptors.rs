@@ -8,8 +8,8 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 const OWN: usize = 36;
 /// Part of [`OWN`] that is opened for a moment, or after the connections were planned.
 const LATER: usize = 24;
-/// Descriptors of the proxy of a browser: two for each of its connections, and the pipes of its processes.
-const BROWSER_CONNECTIONS: usize = 64;
+/// Descriptors of the proxy of a browser: two for each connection of a tab, and the pipes of its processes.
+const TAB_CONNECTIONS: usize = 32;
 const BROWSER_PIPES: usize = 12;
 /// A request has a connection, and for a moment a second one or a socket of the name resolver.
 const A_REQUEST: usize = 2;
@@ -68,15 +68,18 @@ pub struct Plan {
     pub browser: usize,
 }
 
-/// A plan for the present limit. `requests` is the most that the run has use for.
+/// A plan for the present limit. `requests` is the most that the run has use for, `tabs` the number of a browser's tabs; 0 without one.
 #[must_use]
-pub fn plan(requests: usize, browser: bool) -> Plan {
-    divide(limit().saturating_sub(open()), requests, browser)
+pub fn plan(requests: usize, tabs: usize) -> Plan {
+    divide(limit().saturating_sub(open()), requests, tabs)
 }
 
-fn divide(left: usize, requests: usize, browser: bool) -> Plan {
+fn divide(left: usize, requests: usize, tabs: usize) -> Plan {
     let left = left.saturating_sub(LATER);
-    let for_browser = if browser { (2 * BROWSER_CONNECTIONS + BROWSER_PIPES).min(left / 2) } else { 0 };
+    let connections = tabs.saturating_mul(TAB_CONNECTIONS);
+    let for_browser = if tabs == 0 { 0 } else { connections.saturating_mul(2).saturating_add(BROWSER_PIPES) };
+    let for_browser = for_browser.min(left / 2);
+    let most = connections.max(2);
     let left = left - for_browser;
     let connections = left.saturating_sub(requests.saturating_mul(A_REQUEST).min(left / 2)) / 2;
     // a new generation costs as much as some handshakes
@@ -84,7 +87,7 @@ fn divide(left: usize, requests: usize, browser: bool) -> Plan {
     Plan {
         requests: requests.min((left - 2 * connections) / A_REQUEST).max(1),
         connections,
-        browser: (for_browser.saturating_sub(BROWSER_PIPES) / 2).clamp(2, BROWSER_CONNECTIONS),
+        browser: (for_browser.saturating_sub(BROWSER_PIPES) / 2).clamp(2, most),
     }
 }
 
@@ -95,8 +98,8 @@ mod tests {
     #[test]
     fn no_plan_uses_more_than_is_left() {
         for left in (LATER + 4..2_000).chain([100_000, usize::MAX]) {
-            for browser in [false, true] {
-                let plan = divide(left, 64, browser);
+            for tabs in [0, 1, 2, 64, usize::MAX] {
+                let plan = divide(left, 64, tabs);
                 let used = LATER + plan.requests * A_REQUEST + 2 * plan.connections;
                 assert!(used <= left, "{left}: {plan:?}");
                 assert!(plan.requests >= 1 && plan.browser >= 2);
@@ -106,9 +109,9 @@ mod tests {
 
     #[test]
     fn plenty_bounds_nothing_but_idle_connections() {
-        let few = divide(LATER + 20, 64, false);
+        let few = divide(LATER + 20, 64, 0);
         assert_eq!((few.requests, few.connections), (10, 0), "idle connections come last");
-        let plan = divide(20_000, 64, true);
-        assert_eq!(plan, Plan { requests: 64, connections: MOST_IDLE, browser: BROWSER_CONNECTIONS });
+        let plan = divide(20_000, 64, 2);
+        assert_eq!(plan, Plan { requests: 64, connections: MOST_IDLE, browser: 2 * TAB_CONNECTIONS });
     }
 }

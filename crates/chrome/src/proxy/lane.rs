@@ -18,6 +18,9 @@ use tokio::{
 /// Pause before a connection is accepted again after one could not be.
 const NO_DESCRIPTOR: Duration = Duration::from_millis(50);
 
+/// Time without a byte after which a tab is idle.
+const IDLE: Duration = Duration::from_secs(1);
+
 /// The side of a tab. Dropped, the lane accepts no more connections.
 pub(crate) struct Lane {
     address: SocketAddr,
@@ -107,7 +110,10 @@ async fn accept(listener: std::net::TcpListener, shared: Arc<Shared>, meter: Arc
             tracing::debug!(%peer, "another user was refused the browser's proxy");
             continue;
         }
-        let place = Arc::clone(&shared.places).acquire_owned().await.map_err(io::Error::other)?;
+        shared.waiting.fetch_add(1, Ordering::Relaxed);
+        let place = Arc::clone(&shared.places).acquire_owned().await;
+        shared.waiting.fetch_sub(1, Ordering::Relaxed);
+        let place = place.map_err(io::Error::other)?;
         tokio::spawn(converse(stream, Arc::clone(&shared), Arc::clone(&meter), place));
     }
 }
@@ -132,5 +138,21 @@ async fn converse(
         service_fn(|request| answer(Arc::clone(&shared), Arc::clone(&meter), Arc::clone(&place), request));
     let mut server = hyper::server::conn::http1::Builder::new();
     server.timer(TokioTimer::new()).header_read_timeout(HEADERS).max_buf_size(256 << 10);
-    let _ = server.serve_connection(TokioIo::new(stream), service).with_upgrades().await;
+    let serving = server.serve_connection(TokioIo::new(stream), service).with_upgrades();
+    tokio::select! {
+        _ = serving => {}
+        () = crowded_out(&shared, &meter) => {}
+    }
+}
+
+/// Waits until a connection has to give its place to another lane: one waits for a place, and the tab of this one is idle. Chromium
+/// keeps idle connections open, and counts those of each tab apart.
+pub(super) async fn crowded_out(shared: &Shared, meter: &Meter) {
+    loop {
+        let before = meter.carried();
+        sleep(IDLE).await;
+        if shared.waiting.load(Ordering::Relaxed) > 0 && meter.carried() == before {
+            return;
+        }
+    }
 }

@@ -41,6 +41,11 @@ impl Meter {
         self.carried.load(Relaxed) > self.max
     }
 
+    /// Bytes in both directions since the page began.
+    pub(super) fn carried(&self) -> u64 {
+        self.carried.load(Relaxed)
+    }
+
     fn count(&self, bytes: usize) -> io::Result<()> {
         self.carried.fetch_add(bytes as u64, Relaxed);
         if self.is_over() {

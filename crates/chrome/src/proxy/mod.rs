@@ -12,7 +12,7 @@ use crate::settings::ChromeSettings;
 use http_body_util::{BodyExt, Empty};
 use hyper::{Method, Request, Response, StatusCode, Uri, body::Incoming};
 pub(crate) use lane::Lane;
-use lane::Opened;
+use lane::{Opened, crowded_out};
 use meter::Meter;
 use pass::{Body, TUNNEL, forward, pass};
 pub(crate) use reach::Refusal;
@@ -22,7 +22,7 @@ use std::{
     io,
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicU64, AtomicUsize, Ordering},
     },
     thread::JoinHandle,
 };
@@ -42,6 +42,8 @@ struct Shared {
     max_page_bytes: u64,
     /// Places for connections, whichever lane they come by.
     places: Arc<Semaphore>,
+    /// Lanes with a connection that has none yet.
+    waiting: AtomicUsize,
     /// Bytes from servers that no page was charged with.
     uncharged: AtomicU64,
     refused: Mutex<VecDeque<(String, u16, Refusal)>>,
@@ -64,6 +66,7 @@ impl Proxy {
             max_bytes: settings.max_connection_bytes,
             max_page_bytes: settings.max_page_bytes,
             places: Arc::new(Semaphore::new(settings.max_connections.max(1))),
+            waiting: AtomicUsize::new(0),
             uncharged: AtomicU64::new(0),
             refused: Mutex::default(),
         });
@@ -148,7 +151,10 @@ async fn answer(
     let max = shared.max_bytes;
     tokio::spawn(async move {
         if let Ok(upgraded) = hyper::upgrade::on(request).await {
-            let _ = timeout(TUNNEL, pass(upgraded, reached.stream, &meter, max)).await;
+            tokio::select! {
+                _ = timeout(TUNNEL, pass(upgraded, reached.stream, &meter, max)) => {}
+                () = crowded_out(&shared, &meter) => {}
+            }
         }
         drop(place);
     });

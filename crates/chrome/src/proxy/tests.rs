@@ -109,6 +109,26 @@ fn bytes_are_counted_by_lane() {
     assert!(ask(&lane, &get).ends_with("the page") && proxy.take_uncharged() > 0);
 }
 
+/// An idle connection of a tab gives its place to another tab.
+#[test]
+fn an_idle_tab_keeps_no_place() {
+    let port = server("the page");
+    let allow = AddressPolicy { allow_private: false, allow: vec!["127.0.0.1/32".parse().unwrap()] };
+    let settings = ChromeSettings { addresses: allow, max_connections: 1, ..ChromeSettings::default() };
+    let (proxy, lane) = start(&settings);
+    let other = proxy.open_lane().unwrap();
+    for opening in ["", "CONNECT 127.0.0.1:{port} HTTP/1.1\r\nHost: a\r\n\r\n"] {
+        let mut idle = std::net::TcpStream::connect(lane.address()).unwrap();
+        idle.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        idle.write_all(opening.replace("{port}", &port.to_string()).as_bytes()).unwrap();
+        if !opening.is_empty() {
+            assert!(idle.read(&mut [0; 100]).unwrap() > 0);
+        }
+        let get = format!("GET http://127.0.0.1:{port}/ HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+        assert!(ask(&other, &get).ends_with("the page"), "{opening}");
+    }
+}
+
 /// The proxy's own port is closed to pages in every notation of its address, whatever is allowed.
 #[test]
 fn the_own_port_is_closed_in_every_notation() {

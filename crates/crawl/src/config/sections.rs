@@ -171,6 +171,7 @@ pub struct ChromeSection {
     pub recycle_pages: u32,
     pub recycle_memory: bytesize::ByteSize,
     pub max_page_bytes: bytesize::ByteSize,
+    pub max_page_memory: bytesize::ByteSize,
 }
 
 #[derive(Clone, Debug, Deserialize)]

@@ -122,6 +122,8 @@ impl Visit<'_> {
             rendered = self.context.browser.render(&self.request.url, headers, by_form, is_page) => rendered,
         };
         slot.finish(outcome(&rendered).of_url(&self.request.url));
+        let wire_bytes = &self.context.stats.wire_bytes;
+        wire_bytes.add(self.context.browser.take_uncharged());
         let mut rendered = match rendered {
             Ok(rendered) => rendered,
             Err(RenderError::LedAway { to, status }) => return self.led_away(&to, status),
@@ -135,13 +137,15 @@ impl Visit<'_> {
             self.context.stats.answered(&host, status, millis);
         }
         if let Some(status) = status.filter(|status| !(200..300).contains(status)) {
+            wire_bytes.add(rendered.bytes);
             return self.failed(&FetchError::Status(status), Some(status), retry_after);
         }
         if self.context.links.canonical(&rendered.document) != asked {
+            wire_bytes.add(rendered.bytes);
             return self.led_away(&rendered.document, status.unwrap_or(200));
         }
         if let Err(skipped) = self.context.client.judge_shown(&rendered.headers, &rendered.html) {
-            self.context.stats.wire_bytes.add(rendered.bytes);
+            wire_bytes.add(rendered.bytes);
             return Ok(self.end(Outcome::Skipped, skipped.name(), status));
         }
         let strategy =

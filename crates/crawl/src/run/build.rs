@@ -105,8 +105,8 @@ pub(super) fn context_on(
 fn divide_descriptors(config: &mut Config) -> Result<(HttpSettings, usize), Failure> {
     let mut http = config.fetch.http_settings()?;
     let wanted = config.fetch.concurrency;
-    let browser = !matches!(config.fetch.strategy, StrategyChoice::Static);
-    let plan = descriptors::plan(wanted, browser);
+    let tabs = if matches!(config.fetch.strategy, StrategyChoice::Static) { 0 } else { config.chrome.tabs };
+    let plan = descriptors::plan(wanted, tabs);
     (http.max_requests, http.max_connections) = (plan.requests, plan.connections);
     if plan.requests < wanted {
         tracing::warn!(

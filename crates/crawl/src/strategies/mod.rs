@@ -53,8 +53,8 @@ impl SoFar {
 }
 
 /// Failures of a strategy that say something of the page: it is a file, its script leads elsewhere or on without end, or ends
-/// the tab. What a network, a proxy or a robots.txt that could not be had says is of the moment.
-const TELLING: [&str; 4] = ["attachment", "navigation", "page_crashed", "page_hung"];
+/// the tab, or takes more memory than it may. What a network, a proxy or a robots.txt that could not be had says is of the moment.
+const TELLING: [&str; 5] = ["attachment", "navigation", "page_crashed", "page_hung", "page_memory"];
 
 /// What becomes of a page.
 pub enum Next {
