@@ -5,15 +5,18 @@
 mod mcp;
 #[path = "support/run.rs"]
 mod run;
+#[path = "support/scripted.rs"]
+mod scripted;
 mod support;
 
 use crawl_dedup::FingerprintSettings;
 use crawl_model::ProjectStore;
 use crawl_store::SqliteProjects;
 use mcp::Client;
-use run::Sandbox;
+use run::{Sandbox, eventually};
+use scripted::{SHELL, common, there_is_a_browser};
 use serde_json::{Value, json};
-use std::time::Duration;
+use std::{ffi::OsString, fs::DirEntry, path::Path, sync::mpsc, time::Duration};
 use support::{
     made::page,
     server::{Request, Response, Server},
@@ -208,4 +211,59 @@ fn what_a_tool_does_not_take_is_named() {
     let told = client.call("extract_page", &json!({"html": html, "format": "text"})).unwrap();
     assert!(told["text"].as_str().unwrap().contains("Words of a page."));
     client.close();
+}
+
+/// Processes of browsers whose profiles are in a folder: their command lines.
+fn processes(folder: &Path) -> Vec<String> {
+    let mark = format!("CRAWL_CHROME_PROFILE={}", folder.display()).into_bytes();
+    let text = |entry: &DirEntry, file: &str| std::fs::read(entry.path().join(file)).unwrap_or_default();
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    let marked = entries.filter(|entry| text(entry, "environ").windows(mark.len()).any(|part| part == mark));
+    marked.map(|entry| String::from_utf8_lossy(&text(&entry, "cmdline")).into_owned()).collect()
+}
+
+/// Profiles and other files in a folder.
+fn files(folder: &Path) -> Vec<OsString> {
+    std::fs::read_dir(folder).unwrap().flatten().map(|entry| entry.file_name()).collect()
+}
+
+/// A page that needs a browser has one, which ends with the page: neither a process nor a profile is left.
+#[test]
+#[ignore = "needs Chromium"]
+fn nothing_is_left_of_the_browser_of_a_page() {
+    assert!(there_is_a_browser());
+    let sandbox = Sandbox::new();
+    let temporary = sandbox.path("tmp");
+    std::fs::create_dir(&temporary).unwrap();
+    let folder = temporary.clone();
+    let (counts, counted) = mpsc::sync_channel(10);
+    let shell = move |request: &Request| match request.path() {
+        path if path.starts_with("/app/") => Response::html(SHELL),
+        path if path.starts_with("/api/") => {
+            // the programs that start a browser have its arguments, too
+            let browsers = processes(&folder).into_iter().filter(|line| {
+                let program = line.split('\0').next().unwrap_or_default();
+                line.contains("--remote-debugging-pipe") && !program.ends_with("bwrap")
+            });
+            counts.send((browsers.count(), files(&folder).len())).unwrap();
+            common(request)
+        }
+        _ => common(request),
+    };
+    let server = Server::start(0, shell).unwrap();
+    let own = [
+        ("TMPDIR", temporary.to_str().unwrap()),
+        ("CRAWL_CHROME_SANDBOX", "false"),
+        ("CRAWL_CHROME_SETTLE", "30s"),
+    ];
+    let mut client = Client::start(&sandbox, &[&QUICK[..], &own[..]].concat());
+    for n in 1..=5 {
+        let told = client.call("crawl_url", &json!({"url": server.url(&format!("/app/{n}"))})).unwrap();
+        assert!(told["text"].as_str().unwrap().contains("Entry 7 of"), "{told}");
+        assert_eq!(counted.recv_timeout(Duration::from_secs(1)), Ok((1, 1)), "page {n}");
+        assert_eq!(files(&temporary), Vec::<OsString>::new(), "after page {n}");
+        eventually("the browser is gone", || processes(&temporary).is_empty());
+    }
+    client.close();
+    assert_eq!(files(&temporary), Vec::<OsString>::new());
 }

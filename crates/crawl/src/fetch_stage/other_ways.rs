@@ -167,7 +167,7 @@ impl Visit<'_> {
         let Some(sent) = rendered.as_sent.take().filter(|_| is_html(rendered)) else { return false };
         let (context, url) = (Arc::clone(self.context), rendered.document.clone());
         let known_as = context.links.canonical(&url);
-        let Some(_permit) = self.context.cpu.ready().await else { return false };
+        // no permit: the extraction stage may hold the only one until this page comes; there are no more such pages than tabs
         let looked_at = self.context.cpu.run(move || {
             let input = Input { bytes: sent.as_bytes(), url: Some(&url), content_type: Some(HTML) };
             let extraction = context.extractor.extract(&input);
