@@ -108,6 +108,8 @@ fn further_forms_of_dates() {
     let footer = "<div class=asset-footer>By Ines Calloway on 5 March 2026, 11:51 | 0 comments</div>";
     let behind = format!("{}{footer}", format!("<p>{TEXT}</p>").repeat(30));
     assert_eq!(published("", &behind), pair("2026-03-05", "text"));
+    let threads = format!("{behind}<div>by Ada Holm on 7 March 2026, 10:02</div>");
+    assert_eq!(published("", &threads), pair("", ""), "a list of threads");
     let prefixed = "<meta property='holm:published_time' content='2026-03-05'>";
     assert_eq!(published(prefixed, "").0, "2026-03-05");
     let url = metadata("http://holm.example/notes/29-10-2026", "", "<h1>Ferry in winter</h1>");
@@ -116,13 +118,8 @@ fn further_forms_of_dates() {
         "<table><tr><td><b>Ferry in winter</b></td></tr><tr><td>Holm ( 2026-03-05 09:20:26 )</td></tr></table><p>{TEXT}</p>"
     );
     assert_eq!(metadata("http://holm.example/a", "", &body).published.as_deref(), Some("2026-03-05"));
-}
-
-#[test]
-fn the_date_in_the_url_of_the_image_is_the_last_resort() {
-    let head = "<meta property=og:image content='http://holm.example/files/2026/03/05/ferry.png'>";
-    assert_eq!(published(head, ""), pair("2026-03-05", "url"));
-    assert_eq!(published(head, "<p>Last updated: 9 March 2026</p>").0, "2026-03-09");
+    let list = body.replace("<p>", "<div>2026-02-01 10:00</div><p>");
+    assert_eq!(metadata("http://holm.example/a", "", &list).published, None, "a list of pages");
 }
 
 fn title(path: &str, head: &str, heading: &str) -> String {

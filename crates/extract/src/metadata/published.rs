@@ -30,7 +30,6 @@ pub(super) fn published(s: &Sources<'_>, order: Order) -> Option<String> {
     let rules = &s.page.rules.dates;
     let in_data = || in_json(s, order).or_else(|| in_meta(s, order));
     let in_url = || s.page.url.and_then(|url| dates::from_path(url.path()));
-    let in_image = || dates::from_path(s.metas.first(&["og:image", "twitter:image"])?);
     let (rule, found) = super::first(&[
         (Rule::ShownOfTwo, &|| stamped::shown_of_two(s, order)),
         (Rule::BeforeMeta, &|| stamped::before_meta(s, order)),
@@ -47,11 +46,10 @@ pub(super) fn published(s: &Sources<'_>, order: Order) -> Option<String> {
         (Rule::LabelledDate, &|| shown::labelled(s, &rules.published_words, &|_| true, true, order)),
         (Rule::DateSentence, &|| shown::sentence(s, order)),
         (Rule::PostDate, &|| shown::posted(s, false, order)),
-        (Rule::BylineDate, &|| shown::labelled(s, &rules.byline_words, &|_| true, true, order)),
+        (Rule::BylineDate, &|| shown::in_byline(s, order)),
         (Rule::ScriptDate, &|| scripts::published(s, order)),
         (Rule::OnlyTime, &|| shown::only_time(s, order)),
         (Rule::OnlyChange, &|| changed::only_change(s, order)),
-        (Rule::ImageDate, &in_image),
     ])?;
     let places = [in_json(s, order), in_meta(s, order), in_url()];
     let same = places.iter().flatten().filter(|date| day(date) == day(&found)).count();

@@ -19,11 +19,14 @@ pub(super) fn near_heading(s: &Sources<'_>, order: Order) -> Option<String> {
     s.near().iter().find_map(|line| dated_line(s, line, order))
 }
 
-/// The date in the first lines of a page without headings.
+/// The date in the first lines of a page without headings, if all of them have one day: those of a list are of other pages.
 pub(super) fn without_heading(s: &Sources<'_>, order: Order) -> Option<String> {
     let rules = &s.page.rules.dates;
+    let lines = near::first_lines(s.page)?;
     let is_date = |line: &&String| line.contains(':') || dates::is_date_line(rules, &line.to_lowercase());
-    near::first_lines(s.page)?.iter().filter(is_date).find_map(|line| dated_line(s, line, order))
+    let mut dates = lines.iter().filter(is_date).filter_map(|line| dated_line(s, line, order));
+    let first = dates.next()?;
+    dates.all(|other| day(&other) == day(&first)).then_some(first)
 }
 
 /// The date in a line, unless the line speaks of a change or of the day on which a person joined.
@@ -108,6 +111,15 @@ pub(super) const LABEL_STEPS: u32 = 10;
 
 /// A longer line says more than a date (characters).
 pub(super) const MAX_LABELLED: u32 = 60;
+
+/// The date in a line that begins with an author, if all such lines have one day: those of a board are of its threads.
+pub(super) fn in_byline(s: &Sources<'_>, order: Order) -> Option<String> {
+    let rules = &s.page.rules.dates;
+    let found = labelled(s, &rules.byline_words, &|_| true, true, order)?;
+    let is_other =
+        |line: &str| dates::parse(rules, line, order).is_some_and(|other| day(&other) != day(&found));
+    labelled(s, &rules.byline_words, &is_other, true, order).is_none().then_some(found)
+}
 
 /// The element stands among comments, teasers of other pages or menus; what stands beside the text may speak of it.
 fn is_of_others(page: &Page<'_>, id: u32) -> bool {

@@ -53,7 +53,6 @@ pub(super) enum Rule {
     ScriptDate,
     OnlyTime,
     OnlyChange,
-    ImageDate,
     ShownChange,
 }
 
@@ -113,7 +112,6 @@ impl Rule {
             Self::PostDate => ("the first date of a post", "post"),
             Self::BylineDate => ("a line that names an author and a date", "text"),
             Self::ScriptDate => ("the only day of publication in scripts", IN_SCRIPT),
-            Self::ImageDate => ("the URL of the page's image", "url"),
             Self::OnlyTime => ("the only day in the page's time elements", "element"),
             Self::OnlyChange => ("the only date there is, of the last change", "text"),
             Self::ShownChange => ("a date that calls itself one of a change", "text"),
@@ -147,8 +145,7 @@ impl Rule {
             | Self::PostAuthor
             | Self::PostDate
             | Self::BeforeChange
-            | Self::OnlyChange
-            | Self::ImageDate => Strength::Weak,
+            | Self::OnlyChange => Strength::Weak,
             _ => Strength::Plain,
         }
     }
