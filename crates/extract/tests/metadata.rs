@@ -71,6 +71,29 @@ fn the_name_of_the_domain_in_a_heading_is_not_the_title() {
 }
 
 #[test]
+fn the_own_feed_of_a_page_names_its_title() {
+    let feed = |address: &str, title: &str| {
+        format!(
+            "<title>Holm harbour | Ferries for all</title><link rel=alternate type='application/rss+xml' title='{title}' href='{address}'>"
+        )
+    };
+    let comments = feed("/notes/a/b.html/feed/", "Holm harbour » Ferry » winter Comments Feed");
+    let line = "<div>Holm harbour</div><div>Ferry » winter</div><div>Ferry</div>";
+    assert_eq!(title(&comments, line), "Ferry » winter");
+    assert_eq!(title(&comments, "<h1>Latest news</h1><h2>Ferry » winter</h2>"), "Ferry » winter");
+    assert_eq!(title(&comments, "<h3>Ferry » win…</h3><h3>Ferry » winter</h3>"), "Ferry » winter");
+    // neither a line of which the feed says more, nor one beside another heading
+    assert_eq!(title(&comments, "<div>Ferry of the north</div>"), "Holm harbour | Ferries for all");
+    let longer = feed(
+        "/notes/a/b.html/feed/",
+        "Holm harbour » Ferry stops for the winter and for the whole spring Feed",
+    );
+    assert_eq!(title(&longer, "<div>Ferry</div>"), "Holm harbour | Ferries for all");
+    let of_the_site = feed("/feed/", "Holm harbour » Ferry » winter Comments Feed");
+    assert_eq!(title(&of_the_site, line), "Holm harbour | Ferries for all");
+}
+
+#[test]
 fn of_two_headings_the_one_nearest_to_the_title_is_taken() {
     let head = "<title>Same-day winter crossings on the ferry in Holm, South</title>";
     let body =

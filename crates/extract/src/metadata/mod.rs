@@ -13,6 +13,7 @@ mod jsonld;
 mod language;
 mod microdata;
 mod near;
+mod own_feed;
 mod published;
 mod raw;
 mod relations;

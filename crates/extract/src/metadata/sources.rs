@@ -16,6 +16,7 @@ pub(super) enum Rule {
     PartOfHeading,
     HeadingOfAddress,
     NameOfAddress,
+    OwnFeed,
     OnlyHeading,
     FirstHeading,
     LowerHeading,
@@ -67,6 +68,7 @@ impl Rule {
             Self::PartOfHeading => ("the part of the heading that the page's data names", "heading"),
             Self::HeadingOfAddress => ("the heading that the page's address repeats", "heading"),
             Self::NameOfAddress => ("the name in the data that the page's address repeats", "meta"),
+            Self::OwnFeed => ("the line that the page's own feed names", "heading"),
             Self::OnlyHeading => {
                 ("the only heading, as the page's data names no more than the site", "heading")
             }
