@@ -16,6 +16,7 @@ const SCRIPT: &str = concat!(
     include_str!("js/rest.js"),
     include_str!("js/consent.js"),
     include_str!("js/scroll.js"),
+    include_str!("js/hidden.js"),
     include_str!("js/take.js"),
     "})();"
 );
@@ -26,6 +27,8 @@ const KEY: &str = "__crawlPage";
 const SILENCE: u64 = 32;
 /// Words from which on a page shows something: with fewer it may be a shell (heuristics §2, the rule of the least `body_word_count`).
 const SOME_WORDS: u32 = 50;
+/// Elements with a text of their own that are looked at for what a reader cannot see.
+const MAX_TEXTS: u32 = 20_000;
 
 /// What the script in the page gives.
 #[derive(Deserialize)]
@@ -70,6 +73,7 @@ pub(crate) fn page_script(settings: &ChromeSettings) -> String {
         "quiet": quiet,
         "silence": SILENCE.min(quiet),
         "someWords": SOME_WORDS,
+        "maxTexts": MAX_TEXTS,
         // timers of up to a second, set in the first two, three deep: a page that shows something "in a moment" does
         // it so; what is slower or goes on is a clock
         "timerDelay": 1000, "timerWindow": 2000, "timerDepth": 3,

@@ -5,8 +5,8 @@ use crawl_extract::{count_words, reading_time_minutes};
 use crawl_fetch::OptOut;
 use crawl_model::{
     BoilerplateInfo, BoilerplateStatus, Change, CleanPage, ContentHash, CrawlRequest, ExtractedPage,
-    Extraction, Extractor, HostKey, MetadataConfidence, MetadataSources, Outcome, PageType, Record,
-    RecordMetadata, SCHEMA_VERSION, Strategy, UrlKey, Warning,
+    Extraction, Extractor, HiddenText, HostKey, MetadataConfidence, MetadataSources, Outcome, PageType,
+    Record, RecordMetadata, SCHEMA_VERSION, Strategy, UrlKey, Warning,
 };
 use url::Url;
 
@@ -185,6 +185,7 @@ fn described(
         json_ld: metadata.json_ld,
         open_graph: metadata.open_graph,
         by_site: metadata.by_site,
+        hidden_text: metadata.hidden_text,
         ai_opt_out: ai_opt_out.into_iter().collect(),
         ..nothing_known(content_hash.to_string())
     };
@@ -238,6 +239,7 @@ fn nothing_known(content_hash: String) -> RecordMetadata {
         json_ld: None,
         open_graph: None,
         by_site: None,
+        hidden_text: HiddenText::default(),
         ai_opt_out: Vec::new(),
         project: None,
         source_group: None,

@@ -210,6 +210,7 @@ impl PageExtractor {
         let json = JsonLd::of(page);
         let collected = metadata::collect(page, &json, self.options.raw_metadata);
         extraction.metadata = collected.metadata;
+        extraction.metadata.hidden_text.characters = page.dom.carriers;
         if collected.is_cut {
             warnings.push(Warning::MetadataCapped);
         }
@@ -233,6 +234,10 @@ impl PageExtractor {
         extraction.is_article = score::is_article(&self.rules.score, score, chosen.listed);
         budget.go_on()?;
         let mut written = self.write(page, &json, chosen, genre);
+        extraction.metadata.hidden_text.words = written.hidden_words;
+        if !extraction.metadata.hidden_text.is_empty() {
+            warnings.push(Warning::HiddenText);
+        }
         if let Some(revealed) = revealed {
             written.reason = format!("{revealed}; {}", written.reason);
         }
@@ -282,6 +287,7 @@ impl PageExtractor {
         let (pieces, references) = render::pieces(page, &selection, render::Style::of(&self.options));
         let mut pieces = polish::pieces(pieces, &self.rules, polish, genre, &page.trace);
         let mut content = render::join(&pieces, &references);
+        let hidden_words = page.hidden_words_in(&selection.roots, &selection.drop);
         let mut media = media::collect(page, &selection);
         if selection.words < self.rules.extraction.words.readability
             && let Some(text) = self.embedded(page, json, 2 * selection.words)
@@ -301,7 +307,7 @@ impl PageExtractor {
             in_content[*node as usize] = true;
         }
         page.trace.written(page, &selection, &in_content);
-        Written { content, media, extractor, reason, in_content }
+        Written { content, media, extractor, reason, in_content, hidden_words }
     }
 }
 
@@ -313,6 +319,8 @@ struct Written {
     reason: String,
     /// By node: its text went into the content.
     in_content: Vec<bool>,
+    /// Words of the content that a reader cannot see.
+    hidden_words: u32,
 }
 
 /// Where a reader without scripts would see next to nothing: shows what stands in `noscript`, or else what is hidden,

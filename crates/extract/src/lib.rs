@@ -19,6 +19,7 @@ mod edges;
 mod embedded;
 mod explain;
 mod extractor;
+mod invisible;
 mod last_pass;
 mod links;
 mod media;
@@ -33,6 +34,7 @@ mod score;
 mod signals;
 mod site;
 mod text;
+mod visibility;
 mod words;
 
 pub use explain::{Candidate, Explanation, MAX_ELEMENTS, Points, Removal, Shown, Source, Span};

@@ -8,9 +8,10 @@ use crate::{
     explain::Trace,
     rules::{Hit, KnownNames, OnHost, Part, Roles, Rules, SeenClasses},
     text,
+    visibility::{self, Seen},
 };
 use html5ever::local_name;
-use std::{collections::HashSet, ops::Range};
+use std::{cell::OnceCell, collections::HashSet, ops::Range};
 use url::Url;
 
 /// Why a node is not part of what a reader sees.
@@ -20,8 +21,10 @@ pub(crate) enum Gone {
     No,
     /// Scripts, styles, forms' fields and the like.
     Silent,
-    /// Hidden by attribute or style.
+    /// Hidden by attribute or style, until a click or a script shows it.
     Hidden,
+    /// Hidden by a style that no state of the page is meant to end.
+    Unreadable,
     /// A consent banner.
     Consent,
 }
@@ -179,7 +182,9 @@ impl<'a> Page<'a> {
         // Class attributes repeat, ids do not.
         let mut seen = KnownNames::default();
         let mut classes = SeenClasses::default();
-        let (controlled, lists, budget) = (controlled(&self.dom), self.lists(), self.budget);
+        let (lists, budget) = (self.lists(), self.budget);
+        let seen_by_style = visibility::find(&self.dom, &self.rules.extraction.visibility, budget);
+        let controlled = OnceCell::new();
         for id in (1..self.dom.len()).take_while(|_| !budget.is_over()) {
             let at = id as usize;
             let parent = self.dom.parent(id);
@@ -188,9 +193,17 @@ impl<'a> Page<'a> {
             }
             let tag = self.dom.tag(id);
             if tag == Tag::Text {
+                if self.gone[at] == Gone::No && seen_by_style.get(parent as usize) == Some(&Seen::NoText) {
+                    self.gone[at] = Gone::Unreadable;
+                }
                 continue;
             }
             let (mut gone, class, own_id) = by_attributes(&self.dom, id);
+            match seen_by_style.get(at) {
+                Some(Seen::Closed) if gone == Gone::No => gone = Gone::Hidden,
+                Some(Seen::Never) if gone != Gone::Silent => gone = Gone::Unreadable,
+                _ => {}
+            }
             if !class.is_empty() {
                 self.roles[at] = seen.roles(&self.rules.tokens, class);
             }
@@ -200,8 +213,11 @@ impl<'a> Page<'a> {
                     self.roles[at] = self.roles[at].and(roles);
                 }
             }
-            if gone == Gone::Hidden && self.is_folded(id, controlled.contains(own_id)) {
-                gone = Gone::No;
+            if gone == Gone::Hidden {
+                let controlled = controlled.get_or_init(|| controlled_ids(&self.dom));
+                if self.is_folded(id, !own_id.is_empty() && controlled.contains(own_id)) {
+                    gone = Gone::No;
+                }
             }
             let mut consent = false;
             self.rules.selectors.for_matches_in_order(&self.dom, id, &mut classes, |hit| match hit {
@@ -230,6 +246,9 @@ impl<'a> Page<'a> {
             }
             if self.gone[at] == Gone::No && !matches!(tag, Tag::Body | Tag::Html) {
                 self.gone[at] = gone;
+            }
+            if tag == Tag::Template && is_shadow(&self.dom, id) {
+                hide_behind_shadow(&self.dom, id, &mut self.gone);
             }
         }
     }
@@ -362,6 +381,25 @@ impl<'a> Page<'a> {
         }
     }
 
+    /// Words that attributes and styles hide inside of a part of the page, without what is dropped of it.
+    pub(crate) fn hidden_words_in(&self, roots: &[u32], drop: &[bool]) -> u32 {
+        let mut words: u32 = 0;
+        for root in roots {
+            let mut id = *root;
+            while id < self.dom.end(*root) {
+                if drop[id as usize] {
+                    id = self.dom.end(id);
+                    continue;
+                }
+                if matches!(self.gone[id as usize], Gone::Hidden | Gone::Unreadable) {
+                    words = words.saturating_add(self.raw_words[id as usize]);
+                }
+                id += 1;
+            }
+        }
+        words
+    }
+
     /// Words that attributes and styles hide.
     pub(crate) fn hidden_words(&self) -> u32 {
         let all = self.gone.iter().zip(&self.raw_words);
@@ -432,7 +470,8 @@ fn by_attributes(dom: &Dom, id: u32) -> (Gone, &str, &str) {
             local_name!("id") => own_id = value,
             local_name!("hidden") if value != "until-found" => gone = Gone::Hidden,
             local_name!("aria-hidden") if value == "true" => gone = Gone::Hidden,
-            local_name!("style") if hides(value) => gone = Gone::Hidden,
+            // the other letters differ from those of the names above
+            _ if name.len() == 7 && &**name == "popover" => gone = Gone::Hidden,
             _ => {}
         }
     }
@@ -442,32 +481,45 @@ fn by_attributes(dom: &Dom, id: u32) -> (Gone, &str, &str) {
 /// What opens on a click and is no part of the content: menus, dialogs, searches.
 const LAID_OVER: Roles = Roles::OVERLAY.and(Roles::NAVIGATION).and(Roles::FORM).and(Roles::SIDEBAR);
 
-/// Ids of what buttons and tabs open.
-fn controlled(dom: &Dom) -> HashSet<&str> {
-    let all = (0..dom.len()).filter(|id| dom.tag(*id) != Tag::Text);
-    all.filter_map(|id| dom.attr(id, &local_name!("aria-controls")))
-        .flat_map(str::split_ascii_whitespace)
-        .collect()
+/// Hides what stands beside a shadow root that has no slot for it.
+fn hide_behind_shadow(dom: &Dom, root: u32, gone: &mut [Gone]) {
+    if dom.find(root..dom.end(root), Tag::Slot).is_some() {
+        return;
+    }
+    for child in dom.children(dom.parent(root)).filter(|child| *child != root) {
+        let nodes = &mut gone[child as usize..dom.end(child) as usize];
+        nodes.iter_mut().filter(|gone| **gone == Gone::No).for_each(|gone| *gone = Gone::Unreadable);
+    }
 }
+
+/// Ids of what buttons, tabs, labels and links in the page open.
+fn controlled_ids(dom: &Dom) -> HashSet<&str> {
+    let mut ids = HashSet::new();
+    for id in (0..dom.len()).filter(|id| dom.tag(*id) != Tag::Text) {
+        // what cannot be seen opens nothing
+        if by_attributes(dom, id).0 == Gone::Hidden {
+            continue;
+        }
+        for (name, value) in dom.attrs(id) {
+            match *name {
+                local_name!("aria-controls") => ids.extend(value.split_ascii_whitespace()),
+                local_name!("for") => drop(ids.insert(value)),
+                local_name!("href") => ids.extend(value.strip_prefix('#').filter(|id| !id.is_empty())),
+                _ if OPENERS.contains(&&**name) => drop(ids.insert(value.trim_start_matches('#'))),
+                _ => {}
+            }
+        }
+    }
+    ids
+}
+
+/// Attributes of controls that name the element which they open.
+const OPENERS: [&str; 5] =
+    ["data-target", "data-bs-target", "popovertarget", "commandfor", "data-toggle-target"];
 
 /// A declarative shadow root is a template whose contents are shown.
 pub(crate) fn is_shadow(dom: &Dom, id: u32) -> bool {
     dom.tag(id) == Tag::Template && dom.attrs(id).any(|(name, _)| &**name == "shadowrootmode")
-}
-
-fn hides(style: &str) -> bool {
-    if !style.contains("none") && !style.contains("hidden") && !style.contains("NONE") {
-        return false;
-    }
-    style.split(';').any(|rule| {
-        let Some((name, value)) = rule.split_once(':') else { return false };
-        let value = value.trim().trim_end_matches("!important").trim_end();
-        match name.trim().to_ascii_lowercase().as_str() {
-            "display" => value.eq_ignore_ascii_case("none"),
-            "visibility" => value.eq_ignore_ascii_case("hidden"),
-            _ => false,
-        }
-    })
 }
 
 /// A longer base is none (bytes): every relative address is written with it in front, and no server takes such a URL.

@@ -1,5 +1,7 @@
 //! Pages that are plain text.
 
+use crate::invisible;
+
 /// Whether bytes are plain text: declared so, or undeclared and without a single tag.
 pub(crate) fn is_plain(content_type: Option<&str>, text: &str) -> bool {
     match content_type.map(essence).as_deref() {
@@ -46,6 +48,7 @@ pub(crate) fn normalise(text: &str) -> String {
             out.push_str(if blank > 0 { "\n\n" } else { "\n" });
         }
         blank = 0;
+        let line = invisible::without(line);
         out.extend(line.chars().filter(|c| !c.is_control() || *c == '\t'));
     }
     out

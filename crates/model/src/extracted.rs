@@ -66,6 +66,8 @@ pub enum Warning {
     AddressesCapped,
     /// A file that may opt out of mining could not be had: whether the page is reserved is not known.
     OptOutUnknown,
+    /// Text that a reader cannot see was left out of the content: `metadata.hiddenText` counts it.
+    HiddenText,
 }
 
 /// What kind of link it is.
@@ -217,6 +219,26 @@ pub struct PageMetadata {
     pub open_graph: Option<String>,
     /// Changes that other pages of the site made to the content.
     pub by_site: Option<BySite>,
+    /// Text of the content that a reader cannot see and that was left out.
+    pub hidden_text: HiddenText,
+}
+
+/// Text that a reader cannot see and that was left out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct HiddenText {
+    /// Words that a style or an attribute hides inside of the content.
+    pub words: u32,
+    /// Invisible characters of the page that can carry a text: tags, selectors without a base, operators, overrides of direction.
+    pub characters: u32,
+}
+
+impl HiddenText {
+    /// Returns true if nothing was left out.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.words == 0 && self.characters == 0
+    }
 }
 
 /// Changes that the evidence of other pages of the site made to a page's content.

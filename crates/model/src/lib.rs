@@ -22,8 +22,9 @@ mod texts;
 
 pub use clock::{Simulation, SimulationGuard, instant, now_ms, random, simulate, system_time};
 pub use extracted::{
-    AuthorUrl, Block, BySite, Confidence, Directives, ExtractedPage, Extraction, Extractor, Hreflang,
-    KeptBody, Link, LinkKind, Media, MediaKind, MetadataConfidence, MetadataSources, PageMetadata, Warning,
+    AuthorUrl, Block, BySite, Confidence, Directives, ExtractedPage, Extraction, Extractor, HiddenText,
+    Hreflang, KeptBody, Link, LinkKind, Media, MediaKind, MetadataConfidence, MetadataSources, PageMetadata,
+    Warning,
 };
 pub use history::{Before, KnownUrl, PageHistory, Visits};
 pub use keys::{BodyHash, ContentHash, HostKey, LeaseToken, Origin, RequestId, RulesVersion, UrlKey};

@@ -293,6 +293,9 @@ pub struct RecordMetadata {
     /// Changes that other pages of the site made to the content.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub by_site: Option<crate::BySite>,
+    /// Text of the content that a reader cannot see and that was left out.
+    #[serde(skip_serializing_if = "crate::HiddenText::is_empty", default)]
+    pub hidden_text: crate::HiddenText,
     /// Where the site has opted out of mining and machine learning: `noai`, `tdm_header`, `tdm_file`, `ai_txt`.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub ai_opt_out: Vec<String>,

@@ -50,6 +50,11 @@ const run = async ({ until, refreshes, consent, scrolling, steps, maxHtml }) => 
   times.push(now());
   const scrolls = steps > 0 ? await scroll(steps, times[2] + scrolling) : 0;
   times.push(now());
+  try {
+    markHidden();
+  } catch {
+    // a page that has broken what is asked for is taken as it stands
+  }
   const html = htmlOf(document.documentElement);
   const truncated = html.length > maxHtml;
   const goesOn = !settled || truncated || intervals.size > 0;

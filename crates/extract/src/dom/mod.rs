@@ -11,7 +11,8 @@ mod suite_tests;
 mod tag;
 mod tokens;
 
-use html5ever::LocalName;
+use crate::invisible;
+use html5ever::{LocalName, local_name};
 pub(crate) use parse::{parse, parse_within};
 pub(crate) use references::in_text as decode_references;
 pub(crate) use tag::Tag;
@@ -68,9 +69,44 @@ pub(crate) struct Dom {
     attr_text: String,
     /// Names of the elements that are [`Tag::Other`], by node, in order.
     custom: Vec<(u32, LocalName)>,
+    /// Invisible characters that were removed and can carry a text.
+    pub(crate) carriers: u32,
 }
 
 impl Dom {
+    /// Removes invisible characters from the texts, and from the attributes that hold texts.
+    fn remove_invisible(&mut self) {
+        if !self.text.is_ascii() {
+            for id in 0..self.len() {
+                let Some(cleaned) = invisible::clean(self.text(id)) else { continue };
+                let node = &mut self.nodes[id as usize];
+                (node.start, node.len) = (self.text.len() as u32, cleaned.text.len() as u32);
+                self.text.push_str(&cleaned.text);
+                self.carriers = self.carriers.saturating_add(cleaned.carriers);
+            }
+        }
+        if !self.attr_text.is_ascii() {
+            for at in 0..self.attrs.len() {
+                let attr = &self.attrs[at];
+                let holds_text = matches!(
+                    attr.name,
+                    local_name!("alt")
+                        | local_name!("aria-label")
+                        | local_name!("content")
+                        | local_name!("label")
+                        | local_name!("title")
+                        | local_name!("value")
+                );
+                let Some(cleaned) = holds_text.then(|| invisible::clean(self.value(attr))).flatten() else {
+                    continue;
+                };
+                let attr = &mut self.attrs[at];
+                (attr.start, attr.len) = (self.attr_text.len() as u32, cleaned.text.len() as u32);
+                self.attr_text.push_str(&cleaned.text);
+            }
+        }
+    }
+
     /// Number of nodes; ids are `0..len`.
     pub(crate) fn len(&self) -> u32 {
         self.nodes.len() as u32

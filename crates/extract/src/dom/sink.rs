@@ -236,7 +236,9 @@ impl TreeSink for Sink {
     fn finish(self) -> (Dom, bool) {
         let mut inner = self.inner.into_inner();
         inner.place_streamed(self.max_depth);
-        (flatten(inner), self.attributes_capped.get())
+        let mut dom = flatten(inner);
+        dom.remove_invisible();
+        (dom, self.attributes_capped.get())
     }
 
     fn parse_error(&self, _: Cow<'static, str>) {}
@@ -392,6 +394,7 @@ fn flatten(inner: Inner) -> Dom {
                     attrs: inner.attrs,
                     attr_text: inner.attr_text,
                     custom,
+                    carriers: 0,
                 };
             }
             let link = &links[at as usize];

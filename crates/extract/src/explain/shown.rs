@@ -144,7 +144,7 @@ impl<'p, 'a> Reasons<'p, 'a> {
     fn of(&mut self, id: u32) -> String {
         match self.page.gone[id as usize] {
             Gone::Consent => return self.consent_of(id),
-            Gone::Hidden => return "hidden by attribute or style".to_owned(),
+            Gone::Hidden | Gone::Unreadable => return "hidden by attribute or style".to_owned(),
             Gone::No | Gone::Silent => {}
         }
         if let Some(pass) = self.fates.lines.get(&id) {

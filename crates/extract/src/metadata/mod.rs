@@ -28,7 +28,7 @@ pub(crate) use dates::{Order, is_bare_date, is_date_line};
 pub(crate) use jsonld::{JsonLd, types};
 pub(crate) use sources::IN_SCRIPT;
 
-use crate::{dom::Tag, page::Page, text};
+use crate::{dom::Tag, invisible, page::Page, text};
 use crawl_model::PageMetadata;
 use html5ever::local_name;
 use serde_json::Value;
@@ -232,8 +232,35 @@ pub(crate) fn collect(page: &Page<'_>, json: &JsonLd, raw: bool) -> Collected {
     (metadata.sources, metadata.confidence) = (noted.sources, noted.confidence);
     let raw = if raw { raw::find(s) } else { raw::Raw::default() };
     (metadata.json_ld, metadata.open_graph) = (raw.json_ld, raw.open_graph);
+    remove_invisible(&mut metadata);
     let dated = published::is_declared(s, order);
     Collected { metadata, dated, credited, accessible, is_cut: raw.is_cut }
+}
+
+/// Removes invisible characters, which JSON can write as escapes.
+fn remove_invisible(metadata: &mut PageMetadata) {
+    let texts = [
+        &mut metadata.title,
+        &mut metadata.description,
+        &mut metadata.published,
+        &mut metadata.modified,
+        &mut metadata.site_name,
+        &mut metadata.licence,
+        &mut metadata.og_type,
+        &mut metadata.section,
+        &mut metadata.structured,
+        &mut metadata.json_ld,
+        &mut metadata.open_graph,
+    ];
+    texts.into_iter().flatten().for_each(invisible::remove_from);
+    let lists = [
+        &mut metadata.authors,
+        &mut metadata.keywords,
+        &mut metadata.breadcrumbs,
+        &mut metadata.json_ld_types,
+    ];
+    lists.into_iter().flatten().for_each(invisible::remove_from);
+    metadata.author_urls.iter_mut().for_each(|author| invisible::remove_from(&mut author.name));
 }
 
 fn non_empty(text: &str) -> Option<String> {

@@ -411,6 +411,8 @@ pub(crate) struct Extraction {
     pub(crate) embedded: Embedded,
     pub(crate) last_pass: LastPass,
     pub(crate) markdown: Markdown,
+    #[serde(default)]
+    pub(crate) visibility: crate::visibility::RevealRules,
 }
 
 /// Properties by which a page declares its text.

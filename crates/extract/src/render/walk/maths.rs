@@ -146,9 +146,7 @@ impl Walk<'_> {
         let display = self.is_display(math);
         let is_tex = |node: &u32| {
             dom.name(*node) == "annotation"
-                && dom
-                    .attrs(*node)
-                    .any(|(name, value)| &**name == "encoding" && value.to_ascii_lowercase().contains("tex"))
+                && dom.attrs(*node).any(|(name, value)| &**name == "encoding" && is_tex_type(value))
         };
         if let Some(source) = (math..dom.end(math)).find(is_tex) {
             return clean(&dom.raw_text(source), display);
@@ -299,4 +297,11 @@ fn clean(tex: &str, display: bool) -> Option<Formula> {
     }
     let lines: Vec<&str> = tex.lines().map(str::trim_end).filter(|line| !line.trim().is_empty()).collect();
     Some(Formula { tex: lines.join("\n"), display })
+}
+
+/// Returns true if a media type is one of TeX: `application/x-tex`, `LaTeX`.
+fn is_tex_type(kind: &str) -> bool {
+    let name = kind.rsplit('/').next().unwrap_or(kind).trim().to_ascii_lowercase();
+    let name = name.strip_prefix("x-").unwrap_or(&name);
+    matches!(name, "tex" | "latex" | "amstex")
 }

@@ -1,0 +1,145 @@
+// Marks as `hidden` what a reader cannot see. Extraction leaves such elements out, but for those that a control opens.
+
+const styleOf = window.getComputedStyle.bind(window);
+const { checkVisibility, getBoundingClientRect, getAnimations, setAttribute, closest, matches } = Element.prototype;
+const asked = { opacityProperty: true, visibilityProperty: true, contentVisibilityAuto: false };
+const silent = /^(SCRIPT|STYLE|NOSCRIPT|TEMPLATE|TITLE|OPTION|TEXTAREA|IFRAME|OBJECT)$/;
+const faint = 0.05;
+
+const numbers = (colour) => (colour.match(/-?[\d.]+(e-?\d+)?/g) || []).map(Number);
+const alphaOf = (colour) => {
+  const parts = numbers(colour);
+  return parts.length > 3 ? parts[3] : 1;
+};
+const luminance = ([r, g, b]) => {
+  const [x, y, z] = [r, g, b].map((part) => (part <= 10 ? part / 3294 : ((part / 255 + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * x + 0.7152 * y + 0.0722 * z;
+};
+const isLost = (text, ground) => {
+  const [a, b] = [luminance(text), luminance(ground)];
+  return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05) < 1.15 && text.every((part, at) => at > 2 || Math.abs(part - ground[at]) <= 40);
+};
+
+// The colour behind an element, or null if it is a picture or a mixture.
+const groundOf = (element) => {
+  for (let at = element; at; at = at.parentElement) {
+    const style = styleOf(at);
+    if (style.backgroundImage !== 'none' || style.position === 'absolute' || style.position === 'fixed') return null;
+    const alpha = alphaOf(style.backgroundColor);
+    if (alpha >= 1) return style.backgroundColor.startsWith('rgb') ? numbers(style.backgroundColor) : null;
+    if (alpha > faint) return null;
+  }
+  return [255, 255, 255];
+};
+
+// An element whose box leaves nothing of its text to see, whatever stands in it.
+const isClosedBox = (element, style) => {
+  if (style.contentVisibility === 'hidden' || /^[a-z-]*gradient\((rgba\(\d+, \d+, \d+, 0\)(, )?)+\)$/.test(style.maskImage)) return true;
+  if (style.opacity <= faint || /\bopacity\(0(\.0\d*)?%?\)/.test(style.filter)) return true;
+  const isOut = style.position === 'absolute' || style.position === 'fixed';
+  const clip = isOut && style.clip !== 'auto' ? numbers(style.clip) : [];
+  if (clip.length === 4 && (clip[2] - clip[0] <= 1 || clip[1] - clip[3] <= 1)) return true;
+  if (/^(inset\((100|[5-9]\d)%|circle\(0|ellipse\(0|polygon\((0\S* 0[^,]*(, )?)+\))/.test(style.clipPath)) return true;
+  const box = getBoundingClientRect.call(element);
+  if (style.display !== 'inline' && style.overflow !== 'visible' && (box.width <= 1 || box.height <= 1)) return true;
+  if (style.transform !== 'none' && (box.width < 1 || box.height < 1)) return true;
+  return (isOut || style.transform !== 'none' || parseFloat(style.marginLeft) <= -500) && box.width > 0 && (box.right + window.scrollX <= 0 || box.bottom + window.scrollY <= 0);
+};
+const isClosedText = (element, style) => {
+  if (parseFloat(style.fontSize) <= 2 || parseFloat(style.textIndent) <= -500 || parseFloat(style.letterSpacing) <= -6) return true;
+  const isDrawn = style.webkitBackgroundClip === 'text' || style.textShadow !== 'none' || parseFloat(style.webkitTextStrokeWidth) > 0;
+  const colour = style.webkitTextFillColor || style.color;
+  if (isDrawn) return false;
+  if (alphaOf(colour) <= faint) return true;
+  if (!colour.startsWith('rgb')) return false;
+  const ground = groundOf(element);
+  return Boolean(ground) && isLost(numbers(colour), ground);
+};
+
+// Selectors of the rules that show something, by the classes and ids of the element that they are about.
+const showingRules = () => {
+  const found = new Map();
+  const read = (list) => {
+    for (const rule of list) {
+      if (rule.cssRules?.length) read(rule.cssRules);
+      const { style, selectorText } = rule;
+      if (!style || !selectorText) continue;
+      const shows = (style.display && style.display !== 'none') || style.opacity > faint || style.visibility === 'visible' || style.maxHeight || style.height;
+      if (!shows) continue;
+      for (const selector of selectorText.split(',')) {
+        const subject = selector.trim().split(/[\s>+~]+(?![^(]*\))/).pop();
+        for (const name of subject.match(/[.#][\w-]+/g) || []) found.set(name, [...(found.get(name) || []).slice(-50), selector]);
+      }
+    }
+  };
+  for (const sheet of document.styleSheets) {
+    try {
+      read(sheet.cssRules);
+    } catch {
+      // that of another origin
+    }
+  }
+  return found;
+};
+const isShownByRule = (element, rules) => {
+  const names = [...element.classList].map((name) => `.${name}`);
+  if (element.id) names.push(`#${element.id}`);
+  return names.some((name) =>
+    (rules.get(name) || []).some((selector) => {
+      try {
+        return !matches.call(element, selector);
+      } catch {
+        return false;
+      }
+    })
+  );
+};
+
+// Shown later: what is folded, moves in, is shown by a rule in another state, or takes turns with an element of the same kind.
+const isShownLater = (element, showing) => {
+  if (closest.call(element, 'details:not([open]),[hidden=until-found]')) return true;
+  if (getAnimations.call(element).length || isShownByRule(element, showing())) return true;
+  const classes = [...element.classList];
+  return classes.length > 0 && [...(element.parentElement?.children || [])].some((other) => other !== element && other.tagName === element.tagName && classes.every((name) => other.classList.contains(name)) && checkVisibility.call(other, asked));
+};
+
+const markHidden = () => {
+  if (!document.body || !checkVisibility) return 0;
+  const boxes = new Map([[document.body, null]]);
+  // The outermost element around a text that hides it with its box.
+  const closedBox = (element) => {
+    if (!element || boxes.has(element)) return boxes.get(element) || null;
+    const outer = closedBox(element.parentElement);
+    const closed = outer || (isClosedBox(element, styleOf(element)) ? element : null);
+    boxes.set(element, closed);
+    return closed;
+  };
+  const invisible = (element) => {
+    let at = element;
+    while (at.parentElement && at.parentElement !== document.body && !checkVisibility.call(at.parentElement, asked)) at = at.parentElement;
+    return at;
+  };
+  const known = new Map();
+  const shown = new Set();
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode() && known.size < rules.maxTexts) {
+    const text = texts.currentNode;
+    const element = text.parentElement;
+    if (!element || known.has(element) || silent.test(element.tagName) || !/\S/.test(text.data)) continue;
+    let cause = null;
+    if (!checkVisibility.call(element, asked)) cause = invisible(element);
+    else cause = closedBox(element) || (isClosedText(element, styleOf(element)) ? element : null);
+    known.set(element, cause);
+    if (!cause) for (let at = element; at && !shown.has(at); at = at.parentElement) shown.add(at);
+  }
+  let rulesThatShow = null;
+  const showing = () => (rulesThatShow ??= showingRules());
+  const causes = new Set(known.values());
+  const hidden = [...causes].filter((cause) => cause && cause !== document.body && !isShownLater(cause, showing));
+  for (const element of hidden) {
+    if (!shown.has(element)) setAttribute.call(element, 'hidden', '');
+    else for (const text of [...element.childNodes]) if (text.nodeType === 3) text.remove();
+  }
+  return hidden.length;
+};
+

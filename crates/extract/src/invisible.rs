@@ -1,0 +1,245 @@
+//! Characters that a reader cannot see: they carry instructions that only a program reads.
+//!
+//! Joiners, marks of direction and selectors of a form stay where they change the look of the text: in emoji, in scripts whose
+//! letters join, and in text that runs from right to left.
+
+mod classes;
+
+use classes::{
+    can_join, has_variants, is_carrier, is_conjoining, is_direction, is_emoji, is_mark, is_mongolian, is_rtl,
+    is_suspect, is_unspaced,
+};
+use std::borrow::Cow;
+
+/// A text without its invisible characters.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Cleaned {
+    /// The text that is left.
+    pub(crate) text: String,
+    /// Removed characters that have no use in a text and can carry a hidden one.
+    pub(crate) carriers: u32,
+}
+
+/// Combining marks that one letter may have.
+const MAX_MARKS: u32 = 4;
+
+/// Flags of parts of a country that Unicode recommends for interchange, as tag characters behind a black flag.
+const FLAGS: [&str; 3] = ["gbeng", "gbsct", "gbwls"];
+const BLACK_FLAG: char = '\u{1f3f4}';
+const CANCEL_TAG: char = '\u{e007f}';
+
+/// Removes invisible characters. `None` if the text has none.
+pub(crate) fn clean(text: &str) -> Option<Cleaned> {
+    if text.is_ascii() || !text.chars().any(is_suspect) {
+        return None;
+    }
+    let mut cleaner = Cleaner::new(text);
+    let mut rest = text.chars();
+    while let Some(c) = rest.next() {
+        if c == BLACK_FLAG
+            && let Some(flag) = flag_at(rest.as_str())
+        {
+            let (tags, behind) = rest.as_str().split_at(flag);
+            cleaner.push(c);
+            cleaner.out.push_str(tags);
+            rest = behind.chars();
+        } else if !is_suspect(c) || cleaner.keeps(c, rest.as_str()) {
+            cleaner.push(c);
+        } else {
+            cleaner.carriers += u32::from(is_carrier(c));
+        }
+    }
+    let Cleaner { out, carriers, .. } = cleaner;
+    (out.len() < text.len()).then_some(Cleaned { text: out, carriers })
+}
+
+/// The text without invisible characters.
+pub(crate) fn without(text: &str) -> Cow<'_, str> {
+    clean(text).map_or(Cow::Borrowed(text), |cleaned| Cow::Owned(cleaned.text))
+}
+
+/// Removes invisible characters and soft hyphens from a text in its place.
+pub(crate) fn remove_from(text: &mut String) {
+    if let Some(cleaned) = clean(text) {
+        *text = cleaned.text;
+    }
+    if text.contains('\u{ad}') {
+        text.retain(|c| c != '\u{ad}');
+    }
+}
+
+/// Bytes of the flag that the tag characters of a text begin with.
+fn flag_at(text: &str) -> Option<usize> {
+    let is_flag = |flag: &&&str| {
+        let tags = flag.chars().filter_map(|c| char::from_u32(0xe0000 + c as u32)).chain([CANCEL_TAG]);
+        text.chars().take(flag.len() + 1).eq(tags)
+    };
+    FLAGS.iter().find(is_flag).map(|flag| CANCEL_TAG.len_utf8() * (flag.len() + 1))
+}
+
+/// The state of a removal.
+struct Cleaner<'a> {
+    text: &'a str,
+    out: String,
+    /// The last character that was kept.
+    last: char,
+    /// Combining marks since the last other character.
+    marks: u32,
+    carriers: u32,
+    /// By control of direction, in order, if it stays; made at the first one.
+    pairs: Option<Vec<bool>>,
+    controls: usize,
+    has_rtl: Option<bool>,
+}
+
+impl<'a> Cleaner<'a> {
+    fn new(text: &'a str) -> Self {
+        let out = String::with_capacity(text.len());
+        Self { text, out, last: ' ', marks: 0, carriers: 0, pairs: None, controls: 0, has_rtl: None }
+    }
+
+    fn push(&mut self, c: char) {
+        self.marks = if is_mark(c) { self.marks + 1 } else { 0 };
+        self.last = c;
+        self.out.push(c);
+    }
+
+    fn has_rtl(&mut self) -> bool {
+        *self.has_rtl.get_or_insert_with(|| self.text.chars().any(is_rtl))
+    }
+
+    /// Returns true if a suspect character changes the look of the text between what was kept and the rest.
+    fn keeps(&mut self, c: char, rest: &str) -> bool {
+        let last = self.last;
+        let next = || rest.chars().find(|next| !is_suspect(*next));
+        match c {
+            _ if is_mark(c) => self.marks < MAX_MARKS,
+            // the place where a word may be parted; Markdown has none
+            '\u{ad}' => last.is_alphanumeric() && rest.starts_with(char::is_alphanumeric),
+            // a break of words where the script has no spaces
+            '\u{200b}' => is_unspaced(last) && next().is_some_and(is_unspaced),
+            '\u{200c}' => {
+                can_join(last) && next().is_some() || next().is_some_and(can_join) && last.is_alphanumeric()
+            }
+            '\u{200d}' => can_join(last) || is_emoji(last) && next().is_some_and(is_emoji),
+            '\u{200e}' | '\u{200f}' | '\u{61c}' => {
+                !matches!(last, '\u{200e}' | '\u{200f}' | '\u{61c}') && self.has_rtl()
+            }
+            _ if is_direction(c) => self.is_paired(),
+            '\u{fe0e}' | '\u{fe0f}' => {
+                is_emoji(last) && !is_suspect(last) || matches!(last, '0'..='9' | '#' | '*')
+            }
+            '\u{fe00}'..='\u{fe0d}' | '\u{e0100}'..='\u{e01ef}' => has_variants(last),
+            '\u{180b}'..='\u{180f}' => is_mongolian(last),
+            '\u{115f}' | '\u{1160}' => is_conjoining(last) || rest.chars().next().is_some_and(is_conjoining),
+            _ => false,
+        }
+    }
+
+    /// Returns true if the next control of direction has a partner, overrides no letters, and the text runs from right to left.
+    fn is_paired(&mut self) -> bool {
+        if !self.has_rtl() {
+            return false;
+        }
+        let at = self.controls;
+        self.controls += 1;
+        let pairs = self.pairs.get_or_insert_with(|| paired(self.text));
+        pairs.get(at).copied().unwrap_or(false)
+    }
+}
+
+/// By control of direction of a text: it is an embedding or an isolate that is closed, or closes one.
+fn paired(text: &str) -> Vec<bool> {
+    let controls: Vec<char> = text.chars().filter(|c| is_direction(*c)).collect();
+    let mut stays = vec![false; controls.len()];
+    let mut open: Vec<usize> = Vec::new();
+    for (at, c) in controls.iter().enumerate() {
+        let is_isolate = |from: usize| matches!(controls[from], '\u{2066}'..='\u{2068}');
+        let from = match c {
+            '\u{202c}' => open.pop_if(|from| !is_isolate(*from)),
+            '\u{2069}' => {
+                // an isolate ends the embeddings inside of it
+                let start = open.iter().rposition(|from| is_isolate(*from));
+                start.and_then(|start| open.drain(start..).next())
+            }
+            _ => {
+                open.push(at);
+                None
+            }
+        };
+        if let Some(from) = from
+            && !matches!(controls[from], '\u{202d}' | '\u{202e}')
+        {
+            (stays[from], stays[at]) = (true, true);
+        }
+    }
+    stays
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_seen_is_removed() {
+        for (text, left) in [
+            ("plain", "plain"),
+            ("Grüße", "Grüße"),
+            ("a\u{e0049}\u{e0067}\u{e006e}b", "ab"),
+            ("a\u{1f600}\u{e0139}\u{e0157}b", "a\u{1f600}b"),
+            ("i\u{200b}g\u{200b}n", "ign"),
+            ("s\u{200b}\u{200c}\u{200c}\u{200b} t", "s t"),
+            ("a\u{200d}\u{200d}b \u{1f600}\u{200d}", "ab \u{1f600}"),
+            ("a \u{202e}cba\u{202c} d", "a cba d"),
+            ("a \u{2067}b", "a b"),
+            ("a \u{ad}\u{ad}b\u{2063}c\u{34f}d\u{feff}e\u{2060}f", "a bcdef"),
+            ("a\u{3164}\u{115f}\u{1160}\u{ffa0}b", "ab"),
+            ("a\u{fff9}b\u{fffa}c\u{fffb}", "abc"),
+            ("a\u{fe0f}\u{fe00}\u{fe01}b", "ab"),
+            ("\u{1f600}\u{fe0f}\u{fe0e}\u{fe0f}", "\u{1f600}\u{fe0f}"),
+            ("a\u{1d173}\u{206a}\u{180e}b", "ab"),
+            // tags of no flag
+            ("\u{1f3f4}\u{e0067}\u{e0062}\u{e007f}", "\u{1f3f4}"),
+        ] {
+            assert_eq!(without(text), left, "{text:?}");
+        }
+        let zalgo = format!("Z{}y", "\u{335}".repeat(40));
+        assert_eq!(without(&zalgo), format!("Z{}y", "\u{335}".repeat(4)));
+    }
+
+    #[test]
+    fn what_shapes_the_text_stays() {
+        for text in [
+            "می\u{200c}خواهم برمی\u{200c}گردم PDF\u{200c}ها",
+            "families 👨\u{200d}👩\u{200d}👧 and 🏳\u{fe0f}\u{200d}🌈 and 👩🏽\u{200d}🚀",
+            "flags \u{1f3f4}\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}.",
+            "1\u{fe0f}\u{20e3} and ❤\u{fe0f} and ©\u{fe0f}",
+            "العبارة \u{200f}(A)\u{200f} و \u{2066}B\u{2069} \u{202a}C\u{202c}",
+            "क्\u{200d}ष ന്\u{200d} ක්\u{200d}ර",
+            "葛\u{e0100}城 辻\u{fe00}",
+            "ᠠ\u{180b}ᠨ\u{180e}ᠠ",
+            "ភាសា\u{200b}ខ្មែរ",
+            "soft\u{ad}hyphen",
+            "e\u{301}\u{323} Vie\u{302}\u{323}t",
+            "\u{115f}\u{1161}",
+        ] {
+            assert_eq!(clean(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn only_carriers_are_counted() {
+        let count = |text: &str| clean(text).map_or(0, |cleaned| cleaned.carriers);
+        assert_eq!(count("soft\u{ad}\u{ad}hyphen zero\u{200b}width"), 0);
+        assert_eq!(count("a\u{e0049}\u{e0067}b\u{2063}c\u{e0139}\u{202e}d"), 5);
+    }
+
+    #[test]
+    fn controls_are_matched_in_their_order() {
+        assert_eq!(
+            paired("\u{202a}\u{2067}\u{202b}\u{2069}\u{202c}\u{202c}"),
+            [true, true, false, true, true, false]
+        );
+        assert_eq!(paired("\u{202e}\u{202c}\u{2069}\u{2066}"), [false; 4]);
+    }
+}

@@ -1,0 +1,144 @@
+//! Classes of characters by their use. The standard library knows no scripts and no emoji.
+
+/// Returns true if the character may be invisible: it is looked at more closely.
+#[inline]
+pub(super) const fn is_suspect(c: char) -> bool {
+    if (c as u32) < 0xad {
+        return false;
+    }
+    matches!(
+        c,
+        '\u{ad}'
+            | '\u{34f}'
+            | '\u{61c}'
+            | '\u{115f}'
+            | '\u{1160}'
+            | '\u{17b4}'
+            | '\u{17b5}'
+            | '\u{180b}'..='\u{180f}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{3164}'
+            | '\u{fe00}'..='\u{fe0f}'
+            | '\u{feff}'
+            | '\u{ffa0}'
+            | '\u{fff0}'..='\u{fffb}'
+            | '\u{1bca0}'..='\u{1bca3}'
+            | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0000}'..='\u{e0fff}'
+    ) || is_mark(c)
+}
+
+/// Returns true if the character has no use in a text but to carry another one.
+pub(super) const fn is_carrier(c: char) -> bool {
+    matches!(
+        c,
+        '\u{202d}' | '\u{202e}' | '\u{2061}'..='\u{2064}' | '\u{206a}'..='\u{206f}' | '\u{e0000}'..='\u{e0fff}'
+    )
+}
+
+/// Marks that stand on any letter, as opposed to those of one script.
+pub(super) const fn is_mark(c: char) -> bool {
+    matches!(
+        c,
+        '\u{300}'..='\u{36f}'
+            | '\u{483}'..='\u{489}'
+            | '\u{1ab0}'..='\u{1aff}'
+            | '\u{1dc0}'..='\u{1dff}'
+            | '\u{20d0}'..='\u{20ff}'
+            | '\u{fe20}'..='\u{fe2f}'
+    ) && c != '\u{34f}'
+}
+
+/// Embeddings, overrides and isolates, and what ends them.
+pub(super) const fn is_direction(c: char) -> bool {
+    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Letters of scripts from right to left.
+pub(super) const fn is_rtl(c: char) -> bool {
+    matches!(
+        c,
+        '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}' | '\u{10800}'..='\u{10fff}'
+            | '\u{1e800}'..='\u{1efff}'
+    ) && c != '\u{61c}'
+}
+
+/// Letters whose form a joiner changes: Arabic and its sisters, the scripts of India and those that come from them, Mongolian.
+pub(super) const fn can_join(c: char) -> bool {
+    matches!(
+        c,
+        '\u{600}'..='\u{61b}'
+            | '\u{61d}'..='\u{8ff}'
+            | '\u{900}'..='\u{dff}'
+            | '\u{f00}'..='\u{109f}'
+            | '\u{1700}'..='\u{180a}'
+            | '\u{1810}'..='\u{18af}'
+            | '\u{1900}'..='\u{1aaf}'
+            | '\u{1b00}'..='\u{1cff}'
+            | '\u{a800}'..='\u{abff}'
+            | '\u{fb50}'..='\u{fdff}'
+            | '\u{fe70}'..='\u{fefc}'
+            | '\u{10a00}'..='\u{11fff}'
+            | '\u{1e900}'..='\u{1e95f}'
+    )
+}
+
+/// Letters of scripts without spaces, where an invisible one says where a word ends: Thai, Lao, Burmese, Khmer and their sisters.
+pub(super) const fn is_unspaced(c: char) -> bool {
+    matches!(
+        c,
+        '\u{e00}'..='\u{eff}'
+            | '\u{f00}'..='\u{109f}'
+            | '\u{1780}'..='\u{17ff}'
+            | '\u{1950}'..='\u{19ff}'
+            | '\u{1a20}'..='\u{1aaf}'
+            | '\u{a9e0}'..='\u{a9ff}'
+            | '\u{aa60}'..='\u{aadf}'
+    )
+}
+
+/// Emoji, symbols that may be shown as emoji, and what ends one.
+pub(super) const fn is_emoji(c: char) -> bool {
+    matches!(
+        c,
+        '\u{a9}'
+            | '\u{ae}'
+            | '\u{203c}'
+            | '\u{2049}'
+            | '\u{20e3}'
+            | '\u{2100}'..='\u{214f}'
+            | '\u{2190}'..='\u{2bff}'
+            | '\u{3030}'
+            | '\u{303d}'
+            | '\u{3297}'
+            | '\u{3299}'
+            | '\u{fe0f}'
+            | '\u{1f000}'..='\u{1faff}'
+    )
+}
+
+/// Letters and symbols that have variants in print: ideographs, letters of Burmese and Phags-pa, symbols of mathematics.
+pub(super) const fn has_variants(c: char) -> bool {
+    matches!(
+        c,
+        '\u{1000}'..='\u{109f}'
+            | '\u{2190}'..='\u{2bff}'
+            | '\u{3000}'..='\u{303f}'
+            | '\u{3400}'..='\u{9fff}'
+            | '\u{a840}'..='\u{a87f}'
+            | '\u{f900}'..='\u{faff}'
+            | '\u{ff01}'..='\u{ff60}'
+            | '\u{20000}'..='\u{3ffff}'
+    )
+}
+
+pub(super) const fn is_mongolian(c: char) -> bool {
+    matches!(c, '\u{1810}'..='\u{18af}')
+}
+
+/// Parts of a syllable of Hangul that join to one.
+pub(super) const fn is_conjoining(c: char) -> bool {
+    matches!(c, '\u{1100}'..='\u{115e}' | '\u{1161}'..='\u{11ff}' | '\u{a960}'..='\u{a97f}' | '\u{d7b0}'..='\u{d7ff}')
+}

@@ -1,0 +1,200 @@
+//! Colours, as far as a text can be told from what stands behind it.
+
+use super::value::FAINT;
+use cssparser::{ParseError, Parser, Token, color};
+
+/// A text has to differ this much from its background to be seen (ratio of luminances).
+const MIN_CONTRAST: f32 = 1.15;
+
+/// A colour.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Colour {
+    /// `None` for a colour space that is not converted.
+    rgb: Option<[u8; 3]>,
+    alpha: f32,
+}
+
+impl Colour {
+    pub(super) const WHITE: Self = Self::opaque([255; 3]);
+
+    const fn opaque(rgb: [u8; 3]) -> Self {
+        Self { rgb: Some(rgb), alpha: 1.0 }
+    }
+
+    /// Returns true if nothing is seen of the colour.
+    pub(super) fn is_clear(self) -> bool {
+        self.alpha <= FAINT
+    }
+
+    /// Returns true if nothing is seen through the colour.
+    pub(super) fn is_opaque(self) -> bool {
+        self.alpha >= 1.0 && self.rgb.is_some()
+    }
+
+    /// Returns true if a text of this colour cannot be seen on the other.
+    pub(super) fn is_lost_on(self, ground: Self) -> bool {
+        let (Some(a), Some(b)) = (self.rgb, ground.rgb) else { return false };
+        let (a, b) = (luminance(a), luminance(b));
+        let is_alike = (a.max(b) + 0.05) / (a.min(b) + 0.05) < MIN_CONTRAST;
+        is_alike && self.is_same_hue(ground)
+    }
+
+    /// Red on green of the same brightness is seen.
+    fn is_same_hue(self, other: Self) -> bool {
+        let (Some(a), Some(b)) = (self.rgb, other.rgb) else { return false };
+        a.iter().zip(b).all(|(a, b)| a.abs_diff(b) <= 40)
+    }
+}
+
+fn luminance(rgb: [u8; 3]) -> f32 {
+    let [r, g, b] = rgb.map(|channel| {
+        let share = f32::from(channel) / 255.0;
+        if share <= 0.04045 { share / 12.92 } else { ((share + 0.055) / 1.055).powf(2.4) }
+    });
+    0.2126 * r + 0.7152 * g + 0.0722 * b
+}
+
+/// Reads a value that is one colour.
+pub(super) fn parse(value: &str) -> Option<Colour> {
+    colour(&mut Parser::new(value))
+}
+
+/// Reads a colour as attributes of HTML may have it: without a hash, too.
+pub(super) fn of_attribute(value: &str) -> Option<Colour> {
+    let value = value.trim();
+    parse(value).or_else(|| parse(&format!("#{value}")))
+}
+
+/// The first colour of a value.
+pub(super) fn find(value: &str) -> Option<Colour> {
+    let mut input = Parser::new(value);
+    while !input.is_exhausted() {
+        if let Some(colour) = colour(&mut input) {
+            return Some(colour);
+        }
+    }
+    None
+}
+
+/// Returns true if a value is a gradient between colours of which nothing is seen.
+pub(super) fn is_clear_gradient(value: &str) -> bool {
+    let mut input = Parser::new(value);
+    let Ok(Token::Function(name)) = input.next().cloned() else { return false };
+    if !name.to_ascii_lowercase().contains("gradient") {
+        return false;
+    }
+    let all = input.parse_nested_block(|input| {
+        let mut all = Vec::new();
+        while !input.is_exhausted() {
+            all.extend(colour(input));
+        }
+        Ok::<_, ParseError<()>>(all)
+    });
+    all.is_ok_and(|all| !all.is_empty() && all.iter().all(|colour| colour.is_clear()))
+}
+
+/// The next token as a colour.
+fn colour(input: &mut Parser<'_>) -> Option<Colour> {
+    match input.next().ok()?.clone() {
+        Token::Hash(hex) | Token::IDHash(hex) => {
+            let (r, g, b, alpha) = color::parse_hash_color(hex.as_bytes()).ok()?;
+            Some(Colour { rgb: Some([r, g, b]), alpha })
+        }
+        Token::Ident(name) => match name.to_ascii_lowercase().as_str() {
+            "transparent" => Some(Colour { rgb: None, alpha: 0.0 }),
+            "canvas" => Some(Colour::WHITE),
+            "canvastext" => Some(Colour::opaque([0; 3])),
+            name => color::parse_named_color(name).ok().map(|(r, g, b)| Colour::opaque([r, g, b])),
+        },
+        Token::Function(name) => {
+            let name = name.to_ascii_lowercase();
+            let read = input.parse_nested_block(|input| Ok::<_, ParseError<()>>(function(&name, input)));
+            read.ok().flatten()
+        }
+        _ => None,
+    }
+}
+
+fn function(name: &str, input: &mut Parser<'_>) -> Option<Colour> {
+    let mut numbers: Vec<f32> = Vec::new();
+    let mut has_slash = false;
+    while let Ok(token) = input.next() {
+        match token {
+            Token::Number { value, .. } | Token::Dimension { value, .. } => numbers.push(*value),
+            // of 255 where it is a part of red, green and blue, else of 1
+            Token::Percentage { unit_value, .. } => {
+                let whole = if name.starts_with("rgb") && numbers.len() < 3 { 255.0 } else { 1.0 };
+                numbers.push(whole * unit_value);
+            }
+            Token::Delim('/') => has_slash = true,
+            Token::Ident(word) if word.eq_ignore_ascii_case("none") => numbers.push(0.0),
+            _ => {}
+        }
+        if numbers.len() > 8 {
+            return None;
+        }
+    }
+    let alpha = match numbers.len() {
+        4 => numbers[3],
+        _ if has_slash => *numbers.last()?,
+        _ => 1.0,
+    };
+    let rgb = match (name, numbers.as_slice()) {
+        ("rgb" | "rgba", [r, g, b, ..]) => Some([*r, *g, *b].map(|n| n.clamp(0.0, 255.0) as u8)),
+        ("hsl" | "hsla", [h, s, l, ..]) => Some(of_hsl(*h, *s, *l)),
+        ("hwb" | "lab" | "lch" | "oklab" | "oklch" | "color", [_, ..]) => None,
+        _ => return None,
+    };
+    Some(Colour { rgb, alpha })
+}
+
+fn of_hsl(hue: f32, saturation: f32, lightness: f32) -> [u8; 3] {
+    let share = |value: f32| (if value > 1.0 { value / 100.0 } else { value }).clamp(0.0, 1.0);
+    let (s, l) = (share(saturation), share(lightness));
+    let channel = |n: f32| {
+        let k = (n + hue / 30.0).rem_euclid(12.0);
+        let a = s * l.min(1.0 - l);
+        let value = l - a * (k - 3.0).min(9.0 - k).clamp(-1.0, 1.0);
+        (value * 255.0).round().clamp(0.0, 255.0) as u8
+    };
+    [channel(0.0), channel(8.0), channel(4.0)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_of_all_notations() {
+        for white in
+            ["white", "#FFF", "#ffffffff", "rgb(255, 255, 255)", "rgb(100% 100% 100%)", "hsl(0, 0%, 100%)"]
+        {
+            assert_eq!(parse(white), Some(Colour::WHITE), "{white}");
+        }
+        for clear in [
+            "transparent",
+            "#0000",
+            "rgba(0,0,0,0)",
+            "rgb(1 2 3 / 0%)",
+            "oklch(0.5 0.1 20 / 0)",
+            "hsla(0,0%,0%,.01)",
+        ] {
+            assert!(parse(clear).is_some_and(Colour::is_clear), "{clear}");
+        }
+        assert_eq!(parse("hsl(120 100% 50%)"), Some(Colour::opaque([0, 255, 0])));
+        assert_eq!(
+            (parse("currentcolor"), parse("var(--x)"), of_attribute("fff")),
+            (None, None, Some(Colour::WHITE))
+        );
+        assert_eq!(find("url(x.png) no-repeat #fff"), Some(Colour::WHITE));
+        assert!(is_clear_gradient("linear-gradient(transparent, #0000)"));
+        assert!(!is_clear_gradient("linear-gradient(#000, transparent)"));
+    }
+
+    #[test]
+    fn a_text_is_lost_on_its_own_colour() {
+        let on = |text: &str, ground: &str| parse(text).unwrap().is_lost_on(parse(ground).unwrap());
+        assert!(on("#fff", "#fefefe") && on("#111", "#000") && on("#f5f5f5", "white"));
+        assert!(!on("#fff", "#000") && !on("#ccc", "#fff") && !on("#777", "#fff") && !on("#f00", "#4a9f00"));
+    }
+}

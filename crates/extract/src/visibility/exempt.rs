@@ -1,0 +1,202 @@
+//! Hidden elements that a page shows later: by a script, an animation, a class that changes, or to who has no scripts.
+
+use super::{
+    cascade::{Cascade, Computed, Origin},
+    property::{self, Slot, Value},
+};
+use crate::dom::Tag;
+use html5ever::local_name;
+use serde::Deserialize;
+use std::cell::OnceCell;
+
+/// Names by which pages show what they hid.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RevealRules {
+    /// Attributes of elements that a script shows once they are on the screen, or once it has run.
+    attributes: Vec<String>,
+    /// Classes of the same.
+    classes: Vec<String>,
+    /// Attributes whose values are states.
+    state_attributes: Vec<String>,
+    /// Words in the names of classes that are states.
+    states: Vec<String>,
+    /// Beginnings of the classes that scripts generate, one for each state of an element.
+    generated: Vec<String>,
+    /// A box with this share of the page's text is shown by the page's scripts.
+    main_share: f32,
+}
+
+/// The exemptions of a page.
+pub(super) struct Exemptions<'b, 'a> {
+    cascade: &'b Cascade<'a>,
+    rules: &'b RevealRules,
+    has_scripts: bool,
+    /// By node: bytes of the texts up to it; made when it is asked for.
+    text_sums: OnceCell<Vec<u32>>,
+}
+
+impl<'b, 'a> Exemptions<'b, 'a> {
+    pub(super) fn new(cascade: &'b Cascade<'a>, rules: &'b RevealRules) -> Self {
+        let dom = cascade.dom;
+        let has_scripts = (1..dom.len()).any(|id| {
+            dom.tag(id) == Tag::Script
+                && dom.attr(id, &local_name!("type")).is_none_or(|kind| {
+                    let kind = kind.to_ascii_lowercase();
+                    kind.is_empty() || kind.contains("javascript") || kind == "module"
+                })
+        });
+        // an archived page may have lost its scripts, and kept the addresses of its style sheets
+        let has_scripts = has_scripts || cascade.has_external;
+        Self { cascade, rules, has_scripts, text_sums: OnceCell::new() }
+    }
+
+    /// Returns true if the page shows an element that the slot hides.
+    pub(super) fn holds(&self, element: u32, slot: Slot, computed: &Computed<'a>) -> bool {
+        self.ends_with_a_state(slot, computed)
+            || self.has_scripts
+                && (self.is_hooked(element, slot, computed)
+                    || self.is_generated(element, slot, computed)
+                    || self.is_main(element))
+            || slot != Slot::Display && (self.is_animated(slot, computed) || self.is_named(element))
+            || self.is_cloaked(element)
+            || self.is_shown_by_a_rule(element, slot)
+    }
+
+    fn is_state_attribute(&self, name: &str) -> bool {
+        self.rules.state_attributes.iter().any(|known| known == name)
+    }
+
+    /// The rule that hides says which class or state ends it: `.pane:not(.active)`.
+    fn ends_with_a_state(&self, slot: Slot, computed: &Computed<'a>) -> bool {
+        let Some(Origin::Selector(entry)) = computed.origin(slot) else { return false };
+        let selector = self.cascade.all().selector(entry);
+        selector.ends_with_a_state(&|name| self.is_state_attribute(name))
+            || selector.depends_on_a_state(&|name| self.is_state(name))
+    }
+
+    /// Libraries of animations write the first picture of an element into its attribute, and find it by a name.
+    fn is_hooked(&self, element: u32, slot: Slot, computed: &Computed<'a>) -> bool {
+        let is_moved = matches!(
+            slot,
+            Slot::Opacity | Slot::Transform | Slot::Translate | Slot::Scale | Slot::Filter | Slot::ClipPath
+        );
+        is_moved
+            && computed.origin(slot) == Some(Origin::Attribute)
+            && self.cascade.dom.attrs(element).any(|(name, value)| {
+                !value.is_empty()
+                    && (matches!(*name, local_name!("class") | local_name!("id"))
+                        || name.starts_with("data-"))
+            })
+    }
+
+    /// The class of the rule that hides is replaced by another one to show the element.
+    fn is_generated(&self, element: u32, slot: Slot, computed: &Computed<'a>) -> bool {
+        let is_rule = matches!(computed.origin(slot), Some(Origin::Selector(_)));
+        let class =
+            self.cascade.dom.attr(element, &local_name!("class")).filter(|_| is_rule).unwrap_or_default();
+        class.split_ascii_whitespace().any(|class| {
+            let generated = self.rules.generated.iter().find_map(|start| class.strip_prefix(start.as_str()));
+            generated.is_some_and(|hash| hash.len() >= 5 && hash.bytes().any(|byte| byte.is_ascii_digit()))
+        })
+    }
+
+    /// The element has much of the page's text.
+    fn is_main(&self, element: u32) -> bool {
+        let dom = self.cascade.dom;
+        let sums = self.text_sums.get_or_init(|| {
+            let mut sum = 0u32;
+            (0..dom.len())
+                .map(|id| {
+                    let is_text = dom.tag(id) == Tag::Text && !dom.tag(dom.parent(id)).is_silent();
+                    sum = sum.saturating_add(if is_text { dom.text(id).trim().len() as u32 } else { 0 });
+                    sum
+                })
+                .collect()
+        });
+        let before = sums[element as usize];
+        let own = sums[dom.end(element) as usize - 1] - before;
+        own as f32 > self.rules.main_share * sums[sums.len() - 1] as f32
+    }
+
+    fn is_state(&self, name: &str) -> bool {
+        let mut words = name.split(['-', '_']);
+        words.any(|word| self.rules.states.iter().any(|state| state.eq_ignore_ascii_case(word)))
+    }
+
+    /// An animation of the page runs, or a change of the property is drawn out, for which there has to be a script.
+    fn is_animated(&self, slot: Slot, computed: &Computed<'a>) -> bool {
+        let has_animation = match computed.get(Slot::Animation) {
+            Some(Value::Text(value)) => {
+                let animations = &self.cascade.sheets.animations;
+                let is_known =
+                    |word: &str| animations.iter().any(|name| name.trim_matches(['"', '\'']) == word);
+                value.split([' ', ',']).any(is_known) || self.cascade.has_external
+            }
+            _ => false,
+        };
+        let moves = match slot {
+            Slot::Opacity => "opacity",
+            Slot::Visibility => "visibility",
+            Slot::MaxHeight | Slot::Height => "height",
+            Slot::MaxWidth | Slot::Width => "width",
+            Slot::ClipPath => "clip-path",
+            _ => "transform",
+        };
+        let has_transition = match computed.get(Slot::Transition) {
+            Some(Value::Text(value)) => {
+                let value = value.to_ascii_lowercase();
+                value.contains(moves)
+                    || value.contains("all")
+                    || value.starts_with(|c: char| c.is_ascii_digit() || c == '.')
+            }
+            _ => false,
+        };
+        has_animation
+            || has_transition && self.has_scripts && computed.origin(slot) != Some(Origin::Attribute)
+    }
+
+    /// The element has a name of those that scripts look for.
+    fn is_named(&self, element: u32) -> bool {
+        self.cascade.dom.attrs(element).any(|(name, value)| match *name {
+            local_name!("class") => value
+                .split_ascii_whitespace()
+                .any(|class| self.rules.classes.iter().any(|known| known == class)),
+            _ => self.rules.attributes.iter().any(|known| **known == **name),
+        })
+    }
+
+    /// The element is hidden until a framework has run.
+    fn is_cloaked(&self, element: u32) -> bool {
+        self.cascade.dom.attrs(element).any(|(name, _)| name.ends_with("-cloak"))
+    }
+
+    /// A rule shows the element in another state of the page, or without scripts.
+    fn is_shown_by_a_rule(&self, element: u32, slot: Slot) -> bool {
+        let cascade = self.cascade;
+        let all = cascade.all();
+        let is_state = |name: &str| self.is_state(name);
+        let shows = |rule: u32| {
+            cascade.declarations(rule).iter().any(|declaration| {
+                let mut shows = false;
+                let (value, _) = property::importance(declaration.value);
+                declaration.property.read(value, &mut |set, value| {
+                    shows |= set == slot && !property::is_hiding(slot, value) && value != Value::Inherit;
+                });
+                shows
+            })
+        };
+        all.any(cascade.dom, element, |entry| {
+            let rule = all.rule(entry);
+            let selector = all.selector(entry);
+            let is_elsewhere = cascade.sheets.rules[rule as usize].is_elsewhere;
+            let is_other = if is_elsewhere {
+                cascade.tree.matches(selector, element)
+            } else {
+                !cascade.tree.matches(selector, element)
+                    && cascade.tree.could_match(selector, element, &is_state)
+            };
+            is_other && shows(rule)
+        })
+    }
+}

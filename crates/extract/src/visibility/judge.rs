@@ -1,0 +1,243 @@
+//! From winning values to what a reader sees.
+
+use super::{
+    Seen,
+    cascade::{Cascade, Computed},
+    colour::Colour,
+    exempt::Exemptions,
+    parent_of,
+    property::{Slot, Value},
+};
+use crate::dom::{NONE, Tag};
+use html5ever::local_name;
+use rustc_hash::FxHashMap;
+use std::cell::RefCell;
+
+/// Styles of a text that elements inside inherit.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Inherited {
+    invisible: bool,
+    tiny: bool,
+    indented: bool,
+    overlapping: bool,
+    clear: bool,
+    /// Fills letters with nothing, whatever their colour.
+    unfilled: bool,
+    /// Text of this colour is lost on what is behind it.
+    lost: Option<Colour>,
+}
+
+impl Inherited {
+    /// Returns true if no state of the page is meant in which the text can be read.
+    const fn is_unreadable(self) -> bool {
+        self.tiny || self.indented || self.overlapping || self.clear || self.unfilled || self.lost.is_some()
+    }
+
+    const fn hides(self) -> bool {
+        self.invisible || self.is_unreadable()
+    }
+}
+
+/// A walk over the elements of a page.
+pub(super) struct Judge<'b, 'a> {
+    cascade: &'b Cascade<'a>,
+    exemptions: &'b Exemptions<'b, 'a>,
+    seen: Vec<Seen>,
+    inherited: FxHashMap<u32, Inherited>,
+    /// Backgrounds of elements that were asked for.
+    grounds: RefCell<FxHashMap<u32, Ground>>,
+}
+
+/// The background of an element: none, one that no colour can be compared with, or a colour.
+type Ground = Option<Option<Colour>>;
+
+impl<'b, 'a> Judge<'b, 'a> {
+    pub(super) fn new(cascade: &'b Cascade<'a>, exemptions: &'b Exemptions<'b, 'a>) -> Self {
+        let seen = vec![Seen::Yes; cascade.dom.len() as usize];
+        Self { cascade, exemptions, seen, inherited: FxHashMap::default(), grounds: RefCell::default() }
+    }
+
+    pub(super) fn run(mut self) -> Vec<Seen> {
+        let (dom, cascade) = (self.cascade.dom, self.cascade);
+        let mut id = 1;
+        while id < dom.len() && !cascade.budget.is_over() {
+            let tag = dom.tag(id);
+            // a page that is hidden as a whole is shown by its scripts
+            if matches!(tag, Tag::Text | Tag::Html | Tag::Head | Tag::Body) {
+                id += 1;
+                continue;
+            }
+            let inherited = parent_of(dom, id).and_then(|parent| self.inherited.get(&parent)).copied();
+            if inherited.is_some() || cascade.is_suspect(id) {
+                self.look_at(id, inherited.unwrap_or_default());
+            }
+            let end = dom.end(id);
+            id += 1;
+            if matches!(self.seen[id as usize - 1], Seen::Closed | Seen::Never) {
+                self.seen[id as usize..end as usize].fill(Seen::Inside);
+                id = end;
+            }
+        }
+        self.join();
+        self.seen
+    }
+
+    fn look_at(&mut self, id: u32, inherited: Inherited) {
+        let computed = self.cascade.compute(id);
+        if let Some((slot, seen)) = self.hidden_box(id, &computed)
+            && !self.exemptions.holds(id, slot, &computed)
+        {
+            self.seen[id as usize] = seen;
+            return;
+        }
+        let inherited = self.text(id, &computed, inherited);
+        if inherited.hides() {
+            self.seen[id as usize] = Seen::NoText;
+            self.inherited.insert(id, inherited);
+        }
+    }
+
+    /// The slot that hides the element with all that is in it.
+    fn hidden_box(&self, id: u32, computed: &Computed<'a>) -> Option<(Slot, Seen)> {
+        let is_out = computed.is_set(Slot::Position);
+        let is_moved = is_out || computed.get(Slot::Position) == Some(Value::Relative);
+        let clips = computed.is_set(Slot::Overflow);
+        let is_box = is_out || computed.is_set(Slot::Float) || self.is_box(id, computed);
+        let by_itself = [Slot::Display, Slot::Contents, Slot::Opacity, Slot::Filter];
+        let by_shape = [Slot::Scale, Slot::Transform, Slot::Translate, Slot::Rotate];
+        let by_place = [Slot::Left, Slot::Top, Slot::Right, Slot::Bottom];
+        let by_size = [Slot::Height, Slot::MaxHeight, Slot::Width, Slot::MaxWidth];
+        let first = |slots: &[Slot]| slots.iter().copied().find(|slot| computed.hides(*slot));
+        let closed = first(&by_itself)
+            .or_else(|| first(&by_shape).filter(|_| is_box))
+            .or_else(|| first(&by_place).filter(|_| is_moved))
+            .or_else(|| first(&by_size).filter(|_| is_box && clips))
+            .or_else(|| first(&[Slot::ClipPath, Slot::Margin]))
+            .or_else(|| first(&[Slot::LineHeight]).filter(|_| clips && is_box));
+        if let Some(slot) = closed {
+            return Some((slot, Seen::Closed));
+        }
+        first(&[Slot::Mask])
+            .or_else(|| first(&[Slot::Clip]).filter(|_| is_out))
+            .map(|slot| (slot, Seen::Never))
+    }
+
+    /// Returns true if the element has a width and a height of its own.
+    fn is_box(&self, id: u32, computed: &Computed<'_>) -> bool {
+        match computed.get(Slot::Display) {
+            Some(Value::Inline) => false,
+            Some(_) => true,
+            None => {
+                let tag = self.cascade.dom.tag(id);
+                tag.is_block() || tag == Tag::Button
+            }
+        }
+    }
+
+    /// What the element's text inherits and what its own style makes of it.
+    fn text(&self, id: u32, computed: &Computed<'a>, mut all: Inherited) -> Inherited {
+        let dom = self.cascade.dom;
+        match computed.get(Slot::Visibility) {
+            Some(Value::Hides) => all.invisible = !self.exemptions.holds(id, Slot::Visibility, computed),
+            Some(Value::Shows) => all.invisible = false,
+            _ => {}
+        }
+        let may_be_styled = self.cascade.has_external
+            && [local_name!("class"), local_name!("id")].iter().any(|name| dom.attr(id, name).is_some());
+        match computed.get(Slot::FontSize) {
+            Some(Value::Length(size)) if size.is_relative() => all.tiny |= size.is_tiny_font(),
+            Some(Value::Length(size)) => all.tiny = size.is_tiny_font(),
+            Some(Value::Shows) => all.tiny = false,
+            // a style sheet that is not at hand may set it
+            _ => all.tiny &= !may_be_styled,
+        }
+        for (slot, flag) in [(Slot::Indent, &mut all.indented), (Slot::Letters, &mut all.overlapping)] {
+            match computed.get(slot) {
+                Some(Value::Length(_) | Value::Shows) => *flag = computed.hides(slot),
+                _ => *flag &= !may_be_styled,
+            }
+        }
+        self.colours(id, computed, &mut all, may_be_styled);
+        all
+    }
+
+    fn colours(&self, id: u32, computed: &Computed<'_>, all: &mut Inherited, may_be_styled: bool) {
+        let dom = self.cascade.dom;
+        let is_link = dom.tag(id) == Tag::A && dom.attr(id, &local_name!("href")).is_some();
+        let is_drawn = computed.is_set(Slot::GroundClip)
+            || matches!(computed.get(Slot::Shadow), Some(Value::Length(_)))
+            || matches!(computed.get(Slot::Stroke), Some(Value::Length(width)) if !width.is_zero());
+        match computed.get(Slot::Fill) {
+            Some(Value::Colour(colour)) => all.unfilled = colour.is_clear() && !is_drawn,
+            Some(Value::Shows) => all.unfilled = false,
+            _ => all.unfilled &= !may_be_styled && !is_drawn,
+        }
+        match computed.get(Slot::Colour) {
+            Some(Value::Colour(colour)) => {
+                all.clear = colour.is_clear() && !is_drawn;
+                all.lost =
+                    (!is_drawn && !colour.is_clear() && self.is_lost(id, colour, computed)).then_some(colour);
+            }
+            Some(Value::Shows) => (all.clear, all.lost) = (false, None),
+            // links have a colour of their own
+            _ if is_link || may_be_styled || is_drawn => (all.clear, all.lost) = (false, None),
+            _ => {
+                let has_ground = computed.get(Slot::Ground).is_some() || computed.is_set(Slot::Image);
+                if has_ground && all.lost.is_some_and(|colour| !self.is_lost(id, colour, computed)) {
+                    all.lost = None;
+                }
+            }
+        }
+    }
+
+    /// Returns true if text of the colour cannot be seen on what is behind the element.
+    fn is_lost(&self, id: u32, colour: Colour, computed: &Computed<'_>) -> bool {
+        let dom = self.cascade.dom;
+        if let Some(known) = ground_of(computed) {
+            return known.is_some_and(|ground| colour.is_lost_on(ground));
+        }
+        // behind it are the elements above, which style sheets that are not at hand may colour
+        if self.cascade.has_external || computed.is_set(Slot::Position) {
+            return false;
+        }
+        let mut up = dom.parent(id);
+        while up != NONE && up != 0 {
+            let ground =
+                *self.grounds.borrow_mut().entry(up).or_insert_with(|| ground_of(&self.cascade.compute(up)));
+            if let Some(known) = ground {
+                return known.is_some_and(|ground| colour.is_lost_on(ground));
+            }
+            up = dom.parent(up);
+        }
+        colour.is_lost_on(Colour::WHITE)
+    }
+
+    /// Where all elements inside have no text to read either, the element is hidden as a whole.
+    fn join(&mut self) {
+        if self.inherited.is_empty() {
+            return;
+        }
+        let dom = self.cascade.dom;
+        let mut shows = vec![false; self.seen.len()];
+        for id in (1..dom.len()).rev().filter(|id| dom.tag(*id) != Tag::Text) {
+            let at = id as usize;
+            if self.seen[at] == Seen::Yes || self.seen[at] == Seen::NoText && shows[at] {
+                shows[dom.parent(id) as usize] = true;
+            } else if self.seen[at] == Seen::NoText {
+                let is_unreadable = self.inherited.get(&id).is_some_and(|all| all.is_unreadable());
+                self.seen[at] = if is_unreadable { Seen::Never } else { Seen::Closed };
+            }
+        }
+    }
+}
+
+fn ground_of(computed: &Computed<'_>) -> Ground {
+    if computed.is_set(Slot::Image) {
+        return Some(None);
+    }
+    match computed.get(Slot::Ground) {
+        Some(Value::Colour(colour)) if colour.is_opaque() => Some(Some(colour)),
+        Some(Value::Colour(colour)) if !colour.is_clear() => Some(None),
+        _ => None,
+    }
+}

@@ -1,0 +1,417 @@
+//! Properties that can hide a text, and what they do to it.
+
+use super::{
+    colour::{self, Colour},
+    value::{self, Length},
+};
+use cssparser::{Parser, Token};
+use std::borrow::Cow;
+
+macro_rules! properties {
+    ($($(#[$doc:meta])* $name:ident = $($text:literal)|+),+ $(,)?) => {
+        /// A property, or several that do the same to a text.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(super) enum Property {
+            $($(#[$doc])* $name),+
+        }
+
+        fn by_name(name: &str) -> Option<Property> {
+            match name {
+                $($($text)|+ => Some(Property::$name),)+
+                _ => None,
+            }
+        }
+    };
+}
+
+properties! {
+    Display = "display",
+    Visibility = "visibility",
+    Opacity = "opacity",
+    Font = "font",
+    FontSize = "font-size",
+    Indent = "text-indent",
+    Position = "position",
+    Left = "left" | "inset-inline-start",
+    Top = "top" | "inset-block-start",
+    Right = "right" | "inset-inline-end",
+    Bottom = "bottom" | "inset-block-end",
+    /// All four at once, or two.
+    Inset = "inset" | "inset-block" | "inset-inline",
+    Margin = "margin" | "margin-left" | "margin-top" | "margin-inline-start" | "margin-block-start" | "margin-inline" | "margin-block",
+    Clip = "clip",
+    ClipPath = "clip-path" | "-webkit-clip-path",
+    Height = "height" | "block-size",
+    Width = "width" | "inline-size",
+    MaxHeight = "max-height" | "max-block-size",
+    MaxWidth = "max-width" | "max-inline-size",
+    Overflow = "overflow" | "overflow-x" | "overflow-y" | "overflow-block" | "overflow-inline" | "contain",
+    Transform = "transform" | "-webkit-transform",
+    Scale = "scale",
+    Translate = "translate",
+    Rotate = "rotate",
+    Contents = "content-visibility",
+    Colour = "color",
+    Fill = "-webkit-text-fill-color",
+    Background = "background",
+    Ground = "background-color",
+    Image = "background-image",
+    GroundClip = "background-clip" | "-webkit-background-clip",
+    Mask = "mask" | "mask-image" | "-webkit-mask" | "-webkit-mask-image",
+    Filter = "filter" | "-webkit-filter",
+    Letters = "letter-spacing",
+    LineHeight = "line-height",
+    Shadow = "text-shadow",
+    Stroke = "-webkit-text-stroke" | "-webkit-text-stroke-width",
+    Animation = "animation" | "animation-name" | "-webkit-animation" | "-webkit-animation-name",
+    Transition = "transition" | "transition-property" | "-webkit-transition",
+    Float = "float",
+}
+
+/// A property that matters, by its name in a style sheet.
+pub(super) fn named(name: &str) -> Option<Property> {
+    if name.len() > 24 && !name.contains('\\') {
+        return None;
+    }
+    if name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-') {
+        return by_name(name);
+    }
+    by_name(&plain(name)?)
+}
+
+/// A name without escapes, in lower case. `None` if it is no name.
+fn plain(name: &str) -> Option<String> {
+    let mut parser = Parser::new(name);
+    let ident = parser.expect_ident_cloned().ok()?;
+    parser.is_exhausted().then(|| ident.to_ascii_lowercase())
+}
+
+/// One thing about an element's box or text. Properties that are short for others set several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Slot {
+    Display,
+    Visibility,
+    Opacity,
+    FontSize,
+    Indent,
+    Position,
+    Left,
+    Top,
+    Right,
+    Bottom,
+    Margin,
+    Clip,
+    ClipPath,
+    Height,
+    Width,
+    MaxHeight,
+    MaxWidth,
+    Overflow,
+    Transform,
+    Scale,
+    Translate,
+    Rotate,
+    Contents,
+    Colour,
+    Fill,
+    Ground,
+    Image,
+    GroundClip,
+    Mask,
+    Filter,
+    Letters,
+    LineHeight,
+    Shadow,
+    Stroke,
+    Animation,
+    Transition,
+    Float,
+}
+
+/// Slots of an element.
+pub(super) const SLOTS: usize = Slot::Float as usize + 1;
+
+/// The value of a slot.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Value<'a> {
+    /// The slot hides the text, alone or with another slot.
+    Hides,
+    /// It does not, or nobody can say.
+    Shows,
+    /// A box in a line, which has no width and height of its own.
+    Inline,
+    /// A box that is moved but keeps its place.
+    Relative,
+    /// As the element above has it.
+    Inherit,
+    Length(Length),
+    Colour(Colour),
+    /// As written.
+    Text(&'a str),
+}
+
+/// The value without `!important`, and if it had it.
+pub(super) fn importance(value: &str) -> (&str, bool) {
+    match value.rsplit_once('!') {
+        Some((front, word)) if word.trim().eq_ignore_ascii_case("important") => (front.trim_end(), true),
+        _ => (value, false),
+    }
+}
+
+impl Property {
+    /// Returns true if the value hides, alone or with others. A first look at the letters spares most values the rest.
+    pub(super) fn can_hide(self, value: &str) -> bool {
+        let first = value.bytes().next().unwrap_or(b' ').to_ascii_lowercase();
+        let is_written_oddly = || value.contains('\\') || value.starts_with("/*");
+        let may = match self {
+            Self::Display => first == b'n',
+            Self::Visibility | Self::Contents => matches!(first, b'h' | b'c'),
+            Self::Opacity
+            | Self::FontSize
+            | Self::Height
+            | Self::Width
+            | Self::MaxHeight
+            | Self::MaxWidth
+            | Self::Scale
+            | Self::LineHeight => {
+                matches!(first, b'0'..=b'2' | b'.' | b'-' | b'+' | b'c' | b'm')
+            }
+            Self::Font => value.bytes().any(|byte| matches!(byte, b'0'..=b'2' | b'.')),
+            Self::Left | Self::Top | Self::Right | Self::Bottom => {
+                matches!(first, b'-' | b'c' | b'm') || value.len() >= 4 && first.is_ascii_digit()
+            }
+            Self::Indent | Self::Letters | Self::Margin | Self::Inset | Self::Translate => {
+                value.contains(['-', '(']) || value.len() >= 4 && first.is_ascii_digit()
+            }
+            Self::Colour | Self::Fill => matches!(first, b't' | b'r' | b'h' | b'#' | b'o' | b'l' | b'c'),
+            Self::Clip | Self::ClipPath | Self::Transform | Self::Mask | Self::Filter | Self::Rotate => {
+                first != b'n'
+            }
+            Self::Position
+            | Self::Overflow
+            | Self::Background
+            | Self::Ground
+            | Self::Image
+            | Self::GroundClip
+            | Self::Shadow
+            | Self::Stroke
+            | Self::Animation
+            | Self::Transition
+            | Self::Float => false,
+        };
+        if !may && !is_written_oddly() {
+            return false;
+        }
+        let mut hides = false;
+        self.read(importance(value).0, &mut |slot, value| hides |= is_hiding(slot, value));
+        hides
+    }
+
+    /// Reads a value without `!important`, and sets what it says.
+    pub(super) fn read<'a>(self, value: &'a str, set: &mut impl FnMut(Slot, Value<'a>)) {
+        if let Some(slot) = self.slot() {
+            set(slot, self.single(value));
+            return;
+        }
+        match self {
+            Self::Font => {
+                let size = value::font_size(value);
+                set(Slot::FontSize, size.map_or(Value::Shows, Value::Length));
+                set(Slot::LineHeight, Value::Shows);
+            }
+            Self::Background => {
+                let ground = colour::find(value);
+                set(Slot::Ground, ground.map_or(Value::Shows, Value::Colour));
+                set(Slot::Image, if has_function(value) { Value::Hides } else { Value::Shows });
+                let clips = value.to_ascii_lowercase().split_ascii_whitespace().any(|word| word == "text");
+                set(Slot::GroundClip, if clips { Value::Hides } else { Value::Shows });
+            }
+            Self::Inset => {
+                let lengths = value::lengths(value);
+                for (slot, at) in [(Slot::Top, 0), (Slot::Right, 1), (Slot::Bottom, 2), (Slot::Left, 3)] {
+                    let length = lengths.get(at).or_else(|| lengths.get(at % 2)).or_else(|| lengths.first());
+                    set(slot, length.copied().map_or(Value::Shows, Value::Length));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The slot of a property that sets one alone.
+    const fn slot(self) -> Option<Slot> {
+        Some(match self {
+            Self::Display => Slot::Display,
+            Self::Visibility => Slot::Visibility,
+            Self::Opacity => Slot::Opacity,
+            Self::FontSize => Slot::FontSize,
+            Self::Indent => Slot::Indent,
+            Self::Position => Slot::Position,
+            Self::Left => Slot::Left,
+            Self::Top => Slot::Top,
+            Self::Right => Slot::Right,
+            Self::Bottom => Slot::Bottom,
+            Self::Margin => Slot::Margin,
+            Self::Clip => Slot::Clip,
+            Self::ClipPath => Slot::ClipPath,
+            Self::Height => Slot::Height,
+            Self::Width => Slot::Width,
+            Self::MaxHeight => Slot::MaxHeight,
+            Self::MaxWidth => Slot::MaxWidth,
+            Self::Overflow => Slot::Overflow,
+            Self::Transform => Slot::Transform,
+            Self::Scale => Slot::Scale,
+            Self::Translate => Slot::Translate,
+            Self::Rotate => Slot::Rotate,
+            Self::Contents => Slot::Contents,
+            Self::Colour => Slot::Colour,
+            Self::Fill => Slot::Fill,
+            Self::Ground => Slot::Ground,
+            Self::Image => Slot::Image,
+            Self::GroundClip => Slot::GroundClip,
+            Self::Mask => Slot::Mask,
+            Self::Filter => Slot::Filter,
+            Self::Letters => Slot::Letters,
+            Self::LineHeight => Slot::LineHeight,
+            Self::Shadow => Slot::Shadow,
+            Self::Stroke => Slot::Stroke,
+            Self::Animation => Slot::Animation,
+            Self::Transition => Slot::Transition,
+            Self::Float => Slot::Float,
+            Self::Font | Self::Background | Self::Inset => return None,
+        })
+    }
+
+    fn single(self, value: &str) -> Value<'_> {
+        if let Some(keyword) = keyword(value) {
+            match &*keyword {
+                "inherit" => return Value::Inherit,
+                "initial" | "unset" | "revert" | "revert-layer" => return Value::Shows,
+                word => {
+                    if let Some(value) = self.keyword(word) {
+                        return value;
+                    }
+                }
+            }
+        }
+        let hides = |hides: bool| if hides { Value::Hides } else { Value::Shows };
+        match self {
+            Self::Opacity | Self::Scale => {
+                let least = if self == Self::Scale { 0.02 } else { value::FAINT };
+                hides(
+                    value::lengths(value)
+                        .iter()
+                        .any(|length| length.number().is_some_and(|n| n.abs() <= least)),
+                )
+            }
+            Self::Margin => hides(value::lengths(value).iter().any(|length| length.is_far_before())),
+            Self::Translate => hides(value::lengths(value).iter().any(|length| length.is_far())),
+            Self::Rotate => hides(value.contains("90deg") && value.contains(['x', 'y', 'X', 'Y'])),
+            Self::Clip => hides(value::is_empty_rect(value)),
+            Self::ClipPath => hides(value::is_empty_shape(value)),
+            Self::Transform => hides(value::transforms_away(value)),
+            Self::Mask => hides(colour::is_clear_gradient(value)),
+            Self::Filter => hides(value::filters_away(value)),
+            Self::Colour | Self::Fill => colour::parse(value).map_or(Value::Shows, Value::Colour),
+            Self::Ground => colour::parse(value).map_or(Value::Shows, Value::Colour),
+            Self::Image => hides(has_function(value)),
+            Self::Animation | Self::Transition => Value::Text(value),
+            _ => value::lengths(value).first().map_or(Value::Shows, |length| Value::Length(*length)),
+        }
+    }
+
+    /// The value of a single word.
+    fn keyword(self, word: &str) -> Option<Value<'static>> {
+        Some(match (self, word) {
+            (Self::Display, "none")
+            | (Self::Visibility, "hidden" | "collapse")
+            | (Self::Contents, "hidden") => Value::Hides,
+            (Self::Display, "inline") => Value::Inline,
+            // out of the flow, so that a length may move it off the screen
+            (Self::Position, "absolute" | "fixed") => Value::Hides,
+            (Self::Position, "relative") => Value::Relative,
+            (Self::Overflow, "hidden" | "clip" | "scroll" | "auto" | "paint" | "strict" | "content") => {
+                Value::Hides
+            }
+            (Self::GroundClip, "text") => Value::Hides,
+            (Self::Float, "left" | "right") => Value::Hides,
+            (
+                Self::Display
+                | Self::Visibility
+                | Self::Contents
+                | Self::Position
+                | Self::Overflow
+                | Self::GroundClip
+                | Self::Float
+                | Self::Shadow
+                | Self::Stroke
+                | Self::Image
+                | Self::Clip
+                | Self::ClipPath
+                | Self::Mask
+                | Self::Filter
+                | Self::Transform,
+                _,
+            ) => Value::Shows,
+            (Self::Animation | Self::Transition, "none") => Value::Shows,
+            _ => return None,
+        })
+    }
+}
+
+/// The word that a value consists of, in lower case.
+fn keyword(value: &str) -> Option<Cow<'_, str>> {
+    if value.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-') {
+        return Some(Cow::Borrowed(value));
+    }
+    let mut parser = Parser::new(value);
+    let Ok(Token::Ident(word)) = parser.next().cloned() else { return None };
+    // two words for the two directions of a box
+    let rest = parser.next().cloned();
+    match rest {
+        Err(_) => Some(Cow::Owned(word.to_ascii_lowercase())),
+        Ok(Token::Ident(second)) if value.starts_with("visible") => {
+            Some(Cow::Owned(second.to_ascii_lowercase()))
+        }
+        Ok(Token::Ident(_)) => Some(Cow::Owned(word.to_ascii_lowercase())),
+        Ok(_) => None,
+    }
+}
+
+/// A gradient or a picture.
+fn has_function(value: &str) -> bool {
+    let value = value.to_ascii_lowercase();
+    ["url(", "gradient(", "image", "var("].iter().any(|function| value.contains(function))
+}
+
+/// Returns true if a slot of this value can hide a text, alone or with others.
+pub(super) fn is_hiding(slot: Slot, value: Value<'_>) -> bool {
+    match (slot, value) {
+        (
+            Slot::Display
+            | Slot::Visibility
+            | Slot::Contents
+            | Slot::Opacity
+            | Slot::Scale
+            | Slot::Margin
+            | Slot::Translate
+            | Slot::Rotate
+            | Slot::Clip
+            | Slot::ClipPath
+            | Slot::Transform
+            | Slot::Mask
+            | Slot::Filter,
+            Value::Hides,
+        ) => true,
+        (Slot::FontSize, Value::Length(length)) => length.is_tiny_font(),
+        (Slot::Indent | Slot::Left | Slot::Top | Slot::Right | Slot::Bottom, Value::Length(length)) => {
+            length.is_far()
+        }
+        (Slot::Letters, Value::Length(length)) => length.overlaps(),
+        (Slot::LineHeight, Value::Length(length)) => length.is_no_line(),
+        (Slot::Height | Slot::Width | Slot::MaxHeight | Slot::MaxWidth, Value::Length(length)) => {
+            length.is_nothing()
+        }
+        (Slot::Colour | Slot::Fill, Value::Colour(colour)) => colour.is_clear(),
+        _ => false,
+    }
+}

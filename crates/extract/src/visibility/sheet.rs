@@ -1,0 +1,397 @@
+//! Style sheets to rules: one pass over the bytes, which looks into declarations no further than their names and first letters.
+
+use super::{
+    media,
+    property::{self, Property},
+};
+use crate::budget::Budget;
+use std::ops::Range;
+
+/// Bytes of style sheets of a page that are read.
+const MAX_BYTES: usize = 2 << 20;
+/// Rules with a declaration that matters.
+const MAX_RULES: usize = 20_000;
+/// Blocks inside of each other.
+const MAX_NESTING: usize = 32;
+/// Layers of a page; later ones count as the last.
+const MAX_LAYERS: usize = 1000;
+/// The layer of rules outside of layers, which are stronger.
+pub(super) const NO_LAYER: u16 = u16::MAX;
+
+/// A rule with at least one declaration that can hide or show, or with rules inside.
+#[derive(Clone, Debug)]
+pub(super) struct Rule<'a> {
+    pub(super) prelude: &'a str,
+    /// The rule around it.
+    pub(super) parent: Option<u32>,
+    pub(super) layer: u16,
+    pub(super) declarations: Range<u32>,
+    /// One of the declarations can hide.
+    pub(super) hides: bool,
+    /// It holds in another state of the page: without scripts, or on a screen of another width.
+    pub(super) is_elsewhere: bool,
+}
+
+/// A declaration of a property that can hide or show.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Declaration<'a> {
+    pub(super) property: Property,
+    /// The value as written, with `!important`.
+    pub(super) value: &'a str,
+    /// The value can hide.
+    pub(super) hides: bool,
+}
+
+/// The style sheets of a page.
+#[derive(Debug, Default)]
+pub(super) struct Sheets<'a> {
+    pub(super) rules: Vec<Rule<'a>>,
+    pub(super) declarations: Vec<Declaration<'a>>,
+    /// Names of the animations.
+    pub(super) animations: Vec<&'a str>,
+    /// A sheet imports others, which are not fetched.
+    pub(super) imports: bool,
+    layers: Vec<String>,
+    bytes: usize,
+}
+
+/// A block that is open.
+#[derive(Clone, Copy)]
+struct Open {
+    /// The rule whose declarations stand here.
+    rule: Option<u32>,
+    layer: u16,
+    is_elsewhere: bool,
+}
+
+impl<'a> Sheets<'a> {
+    /// Adds a sheet. What is beyond the bounds is left out.
+    pub(super) fn read(&mut self, css: &'a str, is_elsewhere: bool, budget: &Budget) {
+        self.bytes += css.len();
+        if self.bytes > MAX_BYTES {
+            return;
+        }
+        let mut open = vec![Open { rule: None, layer: NO_LAYER, is_elsewhere }];
+        let mut at = 0;
+        while at < css.len() && self.rules.len() < MAX_RULES && !budget.is_over() {
+            let Some(here) = open.last().copied() else { return };
+            let start = at;
+            let (stop, byte) = next_stop(css.as_bytes(), at);
+            at = stop + 1;
+            let text = &css[start..stop];
+            match byte {
+                b'{' => match self.open(text, here, open.len()) {
+                    Some(inner) => open.push(inner),
+                    None => at = behind_block(css.as_bytes(), at),
+                },
+                b'}' => {
+                    self.declare(text, here);
+                    // one too many belongs to no block
+                    if open.len() > 1 {
+                        open.pop();
+                        if let Some(outer) = open.last_mut() {
+                            self.go_on(outer);
+                        }
+                    }
+                }
+                _ => self.statement(text, here),
+            }
+        }
+    }
+
+    /// Reads declarations without a rule, of a `style` attribute.
+    pub(super) fn inline(style: &'a str) -> impl Iterator<Item = Declaration<'a>> {
+        let mut at = 0;
+        std::iter::from_fn(move || {
+            while at < style.len() {
+                let start = at;
+                let (mut stop, mut byte) = next_stop(style.as_bytes(), at);
+                // braces do not end a declaration here
+                while matches!(byte, b'{' | b'}') {
+                    (stop, byte) = next_stop(style.as_bytes(), stop + 1);
+                }
+                at = stop + 1;
+                if let Some(declaration) = declaration(&style[start..stop]) {
+                    return Some(declaration);
+                }
+            }
+            None
+        })
+    }
+
+    /// The block behind a prelude, or `None` if nothing in it matters.
+    fn open(&mut self, prelude: &'a str, here: Open, depth: usize) -> Option<Open> {
+        let prelude = trimmed(prelude);
+        if depth > MAX_NESTING {
+            return None;
+        }
+        let Some(rest) = prelude.strip_prefix('@') else {
+            // a value in braces
+            if here.rule.is_some() && prelude.starts_with("--") {
+                return None;
+            }
+            return Some(Open { rule: Some(self.rule(prelude, here.rule, here)), ..here });
+        };
+        let name_end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '-').unwrap_or(rest.len());
+        let (name, condition) = rest.split_at(name_end);
+        let condition = condition.trim();
+        match name.to_ascii_lowercase().as_str() {
+            "media" if media::matches(condition) => Some(self.group(here)),
+            "media" if media::matches_elsewhere(condition) => {
+                Some(self.group(Open { is_elsewhere: true, ..here }))
+            }
+            "supports" if media::is_supported(condition) => Some(self.group(here)),
+            "layer" => {
+                let layer = self.layer(condition, here.layer);
+                Some(self.group(Open { layer, ..here }))
+            }
+            "scope" => {
+                let root = condition.strip_prefix('(').and_then(|rest| rest.split(')').next());
+                let rule = root.map(|root| self.rule(root, here.rule, here));
+                Some(Open { rule: rule.or(here.rule), ..here })
+            }
+            "keyframes" | "-webkit-keyframes" => {
+                self.animations.push(condition);
+                None
+            }
+            _ => None,
+        }
+    }
+
+    /// A group inside of a rule holds declarations of that rule.
+    fn group(&mut self, here: Open) -> Open {
+        let again = here.rule.map(|rule| {
+            let Rule { prelude, parent, .. } = self.rules[rule as usize];
+            self.rule(prelude, parent, here)
+        });
+        Open { rule: again, ..here }
+    }
+
+    /// What follows behind a block inside of a rule is a rule of its own, with the same prelude.
+    fn go_on(&mut self, here: &mut Open) {
+        let Some(rule) = here.rule else { return };
+        let Rule { prelude, parent, declarations, .. } = self.rules[rule as usize].clone();
+        if declarations.end as usize != self.declarations.len() {
+            here.rule = Some(self.rule(prelude, parent, *here));
+        }
+    }
+
+    fn rule(&mut self, prelude: &'a str, parent: Option<u32>, here: Open) -> u32 {
+        let at = self.declarations.len() as u32;
+        let Open { layer, is_elsewhere, .. } = here;
+        self.rules.push(Rule { prelude, parent, layer, declarations: at..at, hides: false, is_elsewhere });
+        self.rules.len() as u32 - 1
+    }
+
+    fn declare(&mut self, text: &'a str, here: Open) {
+        let Some(rule) = here.rule else { return };
+        let Some(declaration) = declaration(text) else { return };
+        let rule = &mut self.rules[rule as usize];
+        rule.declarations.end += 1;
+        rule.hides |= declaration.hides;
+        self.declarations.push(declaration);
+    }
+
+    fn statement(&mut self, text: &'a str, here: Open) {
+        let text_trimmed = trimmed(text);
+        let Some(rest) = text_trimmed.strip_prefix('@') else { return self.declare(text, here) };
+        if let Some(names) = keyword(rest, "layer") {
+            for name in names.split(',') {
+                self.layer(name, here.layer);
+            }
+        } else if keyword(rest, "import").is_some() {
+            self.imports = true;
+        }
+    }
+
+    /// The number of a layer, by its name with those around it.
+    fn layer(&mut self, name: &str, around: u16) -> u16 {
+        let outer = self.layers.get(usize::from(around)).cloned();
+        let name = name.trim();
+        // one without a name is a layer of its own
+        let own = if name.is_empty() { format!("{{{}}}", self.layers.len()) } else { name.to_owned() };
+        let full = outer.map_or(own.clone(), |outer| format!("{outer}.{own}"));
+        let known = self.layers.iter().position(|known| *known == full);
+        let at = known.unwrap_or_else(|| {
+            if self.layers.len() < MAX_LAYERS {
+                self.layers.push(full);
+            }
+            self.layers.len() - 1
+        });
+        at as u16
+    }
+}
+
+/// The text behind a word, if it begins with the word.
+fn keyword<'a>(text: &'a str, word: &str) -> Option<&'a str> {
+    let (head, rest) = text.split_at_checked(word.len())?;
+    (head.eq_ignore_ascii_case(word) && !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '-'))
+        .then_some(rest)
+}
+
+/// Without space, comments, and the marks of a comment of HTML around it.
+fn trimmed(text: &str) -> &str {
+    let mut text = text.trim();
+    loop {
+        if let Some(rest) = text.strip_prefix("/*") {
+            text = rest.split_once("*/").map_or("", |(_, behind)| behind).trim_start();
+        } else if let Some(rest) = text.strip_prefix("<!--").or_else(|| text.strip_prefix("-->")) {
+            text = rest.trim_start();
+        } else {
+            return text;
+        }
+    }
+}
+
+/// Reads a declaration, if its property matters.
+fn declaration(text: &str) -> Option<Declaration<'_>> {
+    let text = trimmed(text);
+    let colon = memchr::memchr(b':', text.as_bytes())?;
+    let property = property::named(text[..colon].trim_end())?;
+    let value = trimmed(&text[colon + 1..]);
+    Some(Declaration { property, value, hides: property.can_hide(value) })
+}
+
+/// Bytes that [`next_stop`] looks at.
+const STOPS: [bool; 256] = {
+    let mut stops = [false; 256];
+    let bytes = b"{};\"'\\/(";
+    let mut at = 0;
+    while at < bytes.len() {
+        stops[bytes[at] as usize] = true;
+        at += 1;
+    }
+    stops
+};
+
+/// The next brace or semicolon outside of strings, comments and parentheses; the end counts as a semicolon.
+fn next_stop(css: &[u8], mut at: usize) -> (usize, u8) {
+    while let Some(step) = css.get(at..).and_then(|rest| rest.iter().position(|byte| STOPS[*byte as usize])) {
+        at += step;
+        match css[at] {
+            byte @ (b'{' | b'}' | b';') => return (at, byte),
+            b'(' => at = behind_parenthesis(css, at),
+            _ => at = behind_token(css, at),
+        }
+    }
+    (css.len(), b';')
+}
+
+/// The place behind a string, a comment, or an escaped character.
+fn behind_token(css: &[u8], at: usize) -> usize {
+    let end = match css[at] {
+        quote @ (b'"' | b'\'') => {
+            let mut end = at + 1;
+            loop {
+                match memchr::memchr3(quote, b'\\', b'\n', &css[end.min(css.len())..]) {
+                    None => break css.len(),
+                    Some(step) if css[end + step] == b'\\' => end += step + 2,
+                    Some(step) => break end + step + 1,
+                }
+            }
+        }
+        b'/' if css.get(at + 1) == Some(&b'*') => {
+            memchr::memmem::find(&css[at + 2..], b"*/").map_or(css.len(), |step| at + 2 + step + 2)
+        }
+        b'\\' => at + 2,
+        _ => at + 1,
+    };
+    end.min(css.len())
+}
+
+/// The place behind what stands in parentheses.
+fn behind_parenthesis(css: &[u8], at: usize) -> usize {
+    let is_address = at >= 3 && css[at - 3..at].eq_ignore_ascii_case(b"url");
+    let mut depth = 0;
+    let mut at = at;
+    while at < css.len() {
+        match css[at] {
+            b'(' => depth += 1,
+            b')' => {
+                depth -= 1;
+                if depth == 0 {
+                    return at + 1;
+                }
+            }
+            // an address without quotes may hold them, and two slashes
+            b'"' | b'\'' | b'/' if is_address && css.get(at.wrapping_sub(1)) != Some(&b'(') => {}
+            b'"' | b'\'' | b'\\' | b'/' => {
+                at = behind_token(css, at);
+                continue;
+            }
+            // no value goes on behind these: the parenthesis was not closed
+            b'{' | b'}' if !is_address => return at,
+            _ => {}
+        }
+        at += 1;
+    }
+    css.len()
+}
+
+/// The place behind the brace that closes a block.
+fn behind_block(css: &[u8], mut at: usize) -> usize {
+    let mut depth = 1;
+    while at < css.len() {
+        let (stop, byte) = next_stop(css, at);
+        at = stop + 1;
+        match byte {
+            b'{' => depth += 1,
+            b'}' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return at;
+        }
+    }
+    css.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(css: &str) -> Vec<String> {
+        let mut sheets = Sheets::default();
+        sheets.read(css, false, &Budget::unlimited());
+        let all = sheets.rules.iter().filter(|rule| !rule.declarations.is_empty());
+        all.map(|rule| {
+            let range = rule.declarations.start as usize..rule.declarations.end as usize;
+            let values: Vec<&str> = sheets.declarations[range].iter().map(|one| one.value).collect();
+            let parent = rule.parent.map_or("", |parent| sheets.rules[parent as usize].prelude);
+            format!("{parent}>{} {}{}", rule.prelude, values.join(","), if rule.hides { "!" } else { "" })
+        })
+        .collect()
+    }
+
+    #[test]
+    fn rules_of_a_sheet() {
+        for (css, rules) in [
+            ("a{display:none}b{color:red}", vec![">a none!", ">b red"]),
+            ("<!-- a { display : none } -->", vec![">a none!"]),
+            ("/* x{ */a/* y */{padding:0;/* } */display:none;}", vec![">a/* y */ none!"]),
+            ("a{background:url(data:x;base64,{/'});display:none}", vec![">a url(data:x;base64,{/'}),none!"]),
+            ("a{content:'}';display:none}", vec![">a none!"]),
+            ("@media print{a{display:none}}@media screen{b{display:none}}", vec![">b none!"]),
+            ("@font-face{src:url(x)}@page{a{}}c{display:none", vec![">c none!"]),
+            (
+                "@supports (display:grid){a{display:none}}@supports not (display:grid){b{display:none}}",
+                vec![">a none!"],
+            ),
+            (".a{&.b{display:none}display:block}", vec![".a>&.b none!", ">.a block"]),
+            (".a{@media screen{display:none}}", vec![">.a none!"]),
+            ("}}a{display:none}", vec![">a none!"]),
+            ("a{--x:{display:none};display:block}", vec![">a block"]),
+            ("@layer x{a{display:none}}@import 'y';b{display:none}", vec![">a none!", ">b none!"]),
+        ] {
+            assert_eq!(read(css), rules, "{css}");
+        }
+    }
+
+    #[test]
+    fn declarations_of_an_attribute() {
+        let values = |style| Sheets::inline(style).map(|one| one.value.to_owned()).collect::<Vec<_>>();
+        assert_eq!(values("padding:0; DISPLAY : none !important"), ["none !important"]);
+        assert_eq!(values("color:red;}display:none"), ["red"]);
+        assert_eq!(values("background:url(a;b);opacity:0"), ["url(a;b)", "0"]);
+    }
+}

@@ -1,0 +1,146 @@
+use crate::{Format, Input, Options, PageExtractor};
+
+/// The text of a page with a visible text around a snippet that says FINDME.
+fn text(head: &str, snippet: &str) -> String {
+    let prose = "<p>The harbour master keeps a ledger of tides, and every evening the clerk writes into it which boats came home, \
+        what they carried, how the wind stood, and whether the lamp on the long pier had been lit in time for the last of them.</p>";
+    let html = format!(
+        "<!doctype html><html><head><title>A day</title>{head}</head><body><article><h1>A day in the harbour</h1>{}{snippet}{}</article></body></html>",
+        prose.repeat(3),
+        prose.repeat(3)
+    );
+    let extractor = PageExtractor::new(Options { format: Format::Text, ..Options::default() }).unwrap();
+    extractor.extract(&Input { bytes: html.as_bytes(), url: None, content_type: Some("text/html") }).content
+}
+
+const SENTENCE: &str = "FINDME a sentence of some length that stands in the middle of the article, for you.";
+
+/// Ways to hide a text: style sheet, and snippet with the sentence in the place of `{}`.
+const HIDDEN: [(&str, &str); 40] = [
+    ("", r"<p style='d\69splay:none'>{}</p>"),
+    ("", "<p style='display:/**/none'>{}</p>"),
+    ("", "<p style='font:0/0 a'>{}</p>"),
+    ("", "<p style='position:absolute;right:calc(100vw * 10)'>{}</p>"),
+    ("", "<p style='margin-left:-9999px'>{}</p>"),
+    ("", "<p style='transform:translate(-200vw,0)'>{}</p>"),
+    ("", "<p style='clip-path:polygon(0 0,0 0,0 0)'>{}</p>"),
+    ("", "<p style='clip-path:circle(0)'>{}</p>"),
+    ("", "<p style='filter:opacity(0)'>{}</p>"),
+    ("", "<p style='transform:rotateY(90deg)'>{}</p>"),
+    ("", "<p style='scale:0'>{}</p>"),
+    ("", "<p style='letter-spacing:-1em'>{}</p>"),
+    ("", "<p style='color:#fffefe'>{}</p>"),
+    ("", "<p style='color:rgb(255 255 255 / 1%)'>{}</p>"),
+    ("", "<p style='color:hsl(0,0%,99%)'>{}</p>"),
+    ("", "<div bgcolor='#000' style='background:#000'><p style='color:#010101'>{}</p></div>"),
+    ("", "<p style='-webkit-text-fill-color:transparent'>{}</p>"),
+    ("", "<p style='visibility:collapse'>{}</p>"),
+    ("", "<span style='display:inline-block;width:1px;height:1px;overflow:hidden'>{}</span>"),
+    ("", "<p style='line-height:0;overflow:hidden'>{}</p>"),
+    ("", "<p style='inset:-9999px auto auto -9999px;position:fixed'>{}</p>"),
+    ("", "<p style='max-width:0;max-height:0;overflow:clip'>{}</p>"),
+    ("<style>.a .b>.c{display:none}</style>", "<div class=a><div class=b><p class=c>{}</p></div></div>"),
+    ("<style>p:nth-child(5){opacity:0}</style>", "<p>{}</p>"),
+    ("<style>[data-x=y]{font-size:0!important}</style>", "<p data-x=y style='font-size:1em'>{}</p>"),
+    ("<style>@layer a,b;@layer b{.q{display:none}}@layer a{.q{display:block}}</style>", "<p class=q>{}</p>"),
+    ("<style>.w{& .q{display:none}}</style>", "<div class=w><p class=q>{}</p></div>"),
+    ("<style>@supports (display:grid){.q{visibility:hidden}}</style>", "<p class=q>{}</p>"),
+    ("<style>@media (min-width:1024px){.q{display:none}}</style>", "<p class=q>{}</p>"),
+    ("<style>@media (width>=600px) and (hover){.q{display:none}}</style>", "<p class=q>{}</p>"),
+    (r"<style>.q\:x{text-indent:-100em;white-space:nowrap}</style>", "<p class='q:x'>{}</p>"),
+    ("<style>p:has(em){display:none}</style>", "<p>{} <em>x</em></p>"),
+    ("<style>h1~p+div:not(:first-child){position:absolute;top:-100vh}</style>", "<div>{}</div>"),
+    ("<style>@scope (.s){p{display:none}}</style>", "<div class=s><p>{}</p></div>"),
+    ("<style><!-- .q{display:none} --></style>", "<p class=q>{}</p>"),
+    ("<style>.q{display:block}.q{display:none}</style>", "<p class=q>{}</p>"),
+    ("<style>#i{display:none}.q{display:block}</style>", "<p class=q id=i>{}</p>"),
+    ("<svg><style>.q{display:none}</style></svg>", "<p class=q>{}</p>"),
+    ("<style>.q{mask-image:linear-gradient(#0000,#0000)}</style>", "<p class=q>{}</p>"),
+    ("", "<div popover>{}</div>"),
+];
+
+#[test]
+fn what_a_style_hides_is_no_content() {
+    let left: Vec<String> = HIDDEN
+        .iter()
+        .filter(|(head, snippet)| text(head, &snippet.replace("{}", SENTENCE)).contains("FINDME"))
+        .map(|(head, snippet)| format!("{head}{snippet}"))
+        .collect();
+    assert!(left.is_empty(), "{left:#?}");
+}
+
+/// The same of what a reader can see, or can open.
+const SEEN: [(&str, &str); 30] = [
+    ("<style>.q{display:none}.q{display:block}</style>", "<p class=q>{}</p>"),
+    ("<style>#i{display:block}.q{display:none}</style>", "<p class=q id=i>{}</p>"),
+    ("<style>.q{display:none}</style>", "<p class=q style='display:block'>{}</p>"),
+    ("<style>.q{display:block!important}</style>", "<p class=q style='display:none'>{}</p>"),
+    ("<style>@layer a{.q{display:none}}.q{display:block}</style>", "<p class=q>{}</p>"),
+    ("<style>@media print{.q{display:none}}</style>", "<p class=q>{}</p>"),
+    ("<style media=print>.q{display:none}</style>", "<p class=q>{}</p>"),
+    ("<style type='text/x-less'>.q{display:none}</style>", "<p class=q>{}</p>"),
+    ("<style>@media (max-width:600px){.q{display:none}}</style>", "<p class=q>{}</p>"),
+    ("<style>.o{visibility:hidden}.q{visibility:visible}</style>", "<div class=o><p class=q>{}</p></div>"),
+    ("<style>.o{font-size:0}.q{font-size:16px}</style>", "<div class=o><p class=q>{}</p></div>"),
+    ("<style>.q{background:#222;color:#fff}</style>", "<p class=q>{}</p>"),
+    ("<style>.o{background:#222}.q{color:#fff}</style>", "<div class=o><p class=q>{}</p></div>"),
+    ("<style>.o{background:url(x.png)}.q{color:#fff}</style>", "<div class=o><p class=q>{}</p></div>"),
+    ("<link rel=stylesheet href=x.css>", "<div class=hero><p style='color:#fff'>{}</p></div>"),
+    (
+        "<style>.q{background:linear-gradient(red,blue);-webkit-background-clip:text;color:transparent}</style>",
+        "<p class=q>{}</p>",
+    ),
+    ("<style>.q{height:0;overflow:visible}</style>", "<p class=q>{}</p>"),
+    ("<style>.q{transform:translate(-50%,-50%);left:50%;position:relative}</style>", "<p class=q>{}</p>"),
+    ("<style>.q{text-indent:-2em;padding-left:2em}</style>", "<p class=q>{}</p>"),
+    ("<style>.pane:not(.active){display:none}</style>", "<div class=pane><p>{}</p></div>"),
+    ("<style>.js .q{display:none}</style>", "<p class=q>{}</p>"),
+    ("<style>.no-js .q{display:none}</style>", "<p class=q>{}</p>"),
+    ("<style>.q{opacity:0}</style><noscript><style>.q{opacity:1}</style></noscript>", "<p class=q>{}</p>"),
+    ("<style>.q{opacity:0}</style>", "<p class='q wow'>{}</p>"),
+    ("<style>.q{opacity:0}</style>", "<p class=q data-aos=fade-up>{}</p>"),
+    ("<style>[v-cloak]{display:none}</style>", "<div v-cloak><p>{}</p></div>"),
+    ("<style>.q{display:none}.o:hover .q{display:block}</style>", "<div class=o><p class=q>{}</p></div>"),
+    (
+        "<style>.q{display:none}</style><script>x()</script>",
+        "<button data-bs-target='#i'>More</button><div class=q id=i><p>{}</p></div>",
+    ),
+    ("<style>.q{display:none}</style>", "<a href='#i'>More</a><div class=q id=i><p>{}</p></div>"),
+    (
+        "<style>[aria-hidden=true]{display:none}.q[aria-expanded=false]+p{display:none}</style>",
+        "<a class=q aria-expanded=false>More</a><p>{}</p>",
+    ),
+];
+
+#[test]
+fn what_can_be_seen_or_opened_stays() {
+    let lost: Vec<String> = SEEN
+        .iter()
+        .filter(|(head, snippet)| !text(head, &snippet.replace("{}", SENTENCE)).contains("FINDME"))
+        .map(|(head, snippet)| format!("{head}{snippet}"))
+        .collect();
+    assert!(lost.is_empty(), "{lost:#?}");
+}
+
+#[test]
+fn style_sheets_without_end_take_no_time() {
+    let rules: String = (0..20_000).map(|n| format!(".a .b .c{n} > .d ~ .e{{display:none}}")).collect();
+    for css in [
+        rules,
+        "a{".repeat(50_000),
+        "@media screen{".repeat(50_000),
+        "(".repeat(200_000),
+        "/*".repeat(100_000),
+        ":is(".repeat(60_000),
+    ] {
+        let started = cpu_time::ThreadTime::now();
+        let found = text(&format!("<style>{css}</style>"), "<p class='e'>x</p>");
+        assert!(found.contains("harbour"));
+        assert!(
+            started.elapsed() < std::time::Duration::from_secs(10),
+            "{:?}: {}",
+            started.elapsed(),
+            &css[..20]
+        );
+    }
+}
