@@ -113,13 +113,19 @@ impl<'b, 'a> Judge<'b, 'a> {
             .or_else(|| first(&by_place).filter(|_| is_moved))
             .or_else(|| first(&by_size).filter(|_| is_box && clips))
             .or_else(|| first(&[Slot::ClipPath, Slot::Margin]))
-            .or_else(|| first(&[Slot::LineHeight]).filter(|_| clips && is_box));
+            .or_else(|| first(&[Slot::LineHeight]).filter(|_| clips && is_box && self.is_leaf(id)));
         if let Some(slot) = closed {
             return Some((slot, Seen::Closed));
         }
         first(&[Slot::Mask])
             .or_else(|| first(&[Slot::Clip]).filter(|_| is_out))
             .map(|slot| (slot, Seen::Never))
+    }
+
+    /// Returns true if no element stands in the element that could have lines of another height.
+    fn is_leaf(&self, id: u32) -> bool {
+        let dom = self.cascade.dom;
+        (id + 1..dom.end(id)).all(|inside| dom.tag(inside) == Tag::Text)
     }
 
     /// Returns true if the element has a width and a height of its own.
