@@ -275,6 +275,7 @@ impl HttpClient {
                 return Fetched::Skipped { request, kind, status, content_type, wire_bytes };
             }
             Err(error) => {
+                let error = self.noted(&request.url, error);
                 keep(draft, None, Some(Truncated::by(&error))).await;
                 return Fetched::Failed { request, error, status: Some(status), retry_after: None };
             }
@@ -365,7 +366,7 @@ impl HttpClient {
             Ok(Read::Unwanted { bytes, wire_bytes }) => (bytes, true, wire_bytes),
             Err(error) => {
                 keep(draft, None, Some(Truncated::by(&error))).await;
-                return Err(error);
+                return Err(self.noted(url, error));
             }
         };
         if let Some(draft) = draft {
@@ -407,10 +408,25 @@ impl HttpClient {
                 });
                 Ok((response, draft))
             }
-            Ok(Err(error)) => Err(error),
-            Err(_) if patience < deadline => Err(FetchError::Timeout { phase: Phase::Headers, limit }),
-            Err(_) => Err(FetchError::Timeout { phase: Phase::Total, limit: self.limits.total }),
+            Ok(Err(error)) => Err(self.noted(&url, error)),
+            Err(_) => {
+                let (phase, limit) = if patience < deadline {
+                    (Phase::Headers, limit)
+                } else {
+                    (Phase::Total, self.limits.total)
+                };
+                Err(self.noted(&url, FetchError::Timeout { phase, limit }))
+            }
         }
+    }
+
+    /// Leaves HTTP/2 at the host of a URL after an error that HTTP/2 may be to blame for.
+    fn noted(&self, url: &Url, error: FetchError) -> FetchError {
+        let is_connecting = matches!(error, FetchError::Timeout { phase: Phase::Connect, .. });
+        if matches!(error, FetchError::Protocol(_)) || (error.is_timeout() && !is_connecting) {
+            self.transport.leave_http2(url);
+        }
+        error
     }
 
     /// Adds what the URL's host has set.

@@ -8,8 +8,9 @@ use super::{
     transport::{Answer, Transport, Waiting},
 };
 use crate::error::{FetchError, LocalResource};
+use crawl_model::HostKey;
 use hyper_util::client::proxy::matcher::Matcher;
-use reqwest::{Certificate, Client, Proxy, header::HeaderMap, redirect, retry};
+use reqwest::{Certificate, Client, ClientBuilder, Proxy, header::HeaderMap, redirect, retry};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::{
     net::IpAddr,
@@ -21,8 +22,11 @@ use url::{Host, Url};
 /// HTTP/2 header lists beyond this are refused; HTTP/1 is bounded by hyper (100 headers, about 400 KiB).
 const MAX_HEADER_LIST: u32 = 64 * 1024;
 
+/// Hosts that are asked over HTTP/1.1 alone; beyond that all may be asked over HTTP/2 again.
+const MAX_WITHOUT_HTTP2: usize = 50_000;
+
 /// The way to a host.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Way {
     /// Everything else.
     Open,
@@ -38,6 +42,8 @@ struct Generation {
     open: Client,
     literal: Client,
     fixed: FxHashMap<u16, Client>,
+    /// Clients that speak HTTP/1.1 alone, made when they are needed.
+    without_http2: FxHashMap<Way, Client>,
     /// Connections that were made.
     made: Made,
 }
@@ -54,6 +60,8 @@ struct Guards {
 /// made as many connections as may be kept over all hosts is replaced by a new one.
 pub(super) struct Pool {
     generation: Mutex<Generation>,
+    /// Hosts that are asked over HTTP/1.1 alone.
+    without_http2: Mutex<FxHashSet<HostKey>>,
     settings: HttpSettings,
     /// Resolvers of hosts with a fixed address, by port.
     fixed: FxHashMap<u16, GuardedResolver>,
@@ -90,6 +98,7 @@ impl Pool {
         };
         Ok(Self {
             generation: Mutex::new(Generation::new(settings, &guards, &fixed)?),
+            without_http2: Mutex::default(),
             settings: settings.clone(),
             fixed,
             direct: proxies.is_empty(),
@@ -167,7 +176,18 @@ impl Pool {
                 Err(error) => tracing::warn!(%error, "idle connections cannot be closed"),
             }
         }
+        if self.is_without_http2(url) {
+            match generation.without_http2(way, &self.settings, &self.guards, &self.fixed) {
+                Ok(client) => return client,
+                Err(error) => tracing::warn!(%error, "HTTP/2 cannot be left"),
+            }
+        }
         generation.client(way).clone()
+    }
+
+    fn is_without_http2(&self, url: &Url) -> bool {
+        let hosts = self.without_http2.lock().unwrap_or_else(PoisonError::into_inner);
+        !hosts.is_empty() && HostKey::of(url).is_some_and(|host| hosts.contains(&host))
     }
 
     /// Tells a resolver that does not answer from a host whose name cannot be resolved, for an error of a request to a URL
@@ -192,16 +212,40 @@ impl Generation {
         fixed: &FxHashMap<u16, GuardedResolver>,
     ) -> Result<Self, FetchError> {
         let made = Made::default();
-        let direct = |resolver: &GuardedResolver| build(settings, resolver, &ProxyChoice::Direct, &made);
+        let make = |builder: Result<ClientBuilder, FetchError>| finish(builder?);
+        let direct =
+            |resolver: &GuardedResolver| make(build(settings, resolver, &ProxyChoice::Direct, &made));
         Ok(Self {
-            open: build(settings, &guards.open, &settings.proxy, &made)?,
+            open: make(build(settings, &guards.open, &settings.proxy, &made))?,
             literal: direct(&guards.literal)?,
             fixed: fixed
                 .iter()
                 .map(|(&port, resolver)| Ok((port, direct(resolver)?)))
                 .collect::<Result<_, FetchError>>()?,
+            without_http2: FxHashMap::default(),
             made,
         })
+    }
+
+    /// The client of a way that speaks HTTP/1.1 alone.
+    fn without_http2(
+        &mut self,
+        way: Way,
+        settings: &HttpSettings,
+        guards: &Guards,
+        fixed: &FxHashMap<u16, GuardedResolver>,
+    ) -> Result<Client, FetchError> {
+        if let Some(client) = self.without_http2.get(&way) {
+            return Ok(client.clone());
+        }
+        let (resolver, proxy) = match way {
+            Way::Open => (&guards.open, &settings.proxy),
+            Way::Literal => (&guards.literal, &ProxyChoice::Direct),
+            Way::Fixed(port) => (fixed.get(&port).unwrap_or(&guards.literal), &ProxyChoice::Direct),
+        };
+        let client = finish(build(settings, resolver, proxy, &self.made)?.http1_only())?;
+        self.without_http2.insert(way, client.clone());
+        Ok(client)
     }
 
     fn client(&self, way: Way) -> &Client {
@@ -250,6 +294,15 @@ impl Transport for Pool {
         })
     }
 
+    fn leave_http2(&self, url: &Url) {
+        let Some(host) = HostKey::of(url).filter(|_| url.scheme() == "https") else { return };
+        let mut hosts = self.without_http2.lock().unwrap_or_else(PoisonError::into_inner);
+        if hosts.len() >= MAX_WITHOUT_HTTP2 {
+            hosts.clear();
+        }
+        hosts.insert(host);
+    }
+
     fn is_direct(&self, url: &Url) -> bool {
         self.reaches_host(url)
     }
@@ -285,7 +338,7 @@ fn build(
     resolver: &GuardedResolver,
     proxy: &ProxyChoice,
     made: &Made,
-) -> Result<Client, FetchError> {
+) -> Result<ClientBuilder, FetchError> {
     let idle_per_host = if settings.max_connections == 0 { 0 } else { settings.pool_idle_per_host };
     let builder = Client::builder()
         .redirect(redirect::Policy::none())
@@ -306,11 +359,14 @@ fn build(
         [] => builder,
         pem => builder.tls_certs_merge(Certificate::from_pem_bundle(pem).map_err(|e| unusable(&e))?),
     };
-    let builder = match proxy {
+    Ok(match proxy {
         ProxyChoice::Environment => builder,
         ProxyChoice::Direct => builder.no_proxy(),
         ProxyChoice::Url(url) => builder.proxy(Proxy::all(url.clone()).map_err(|e| unusable(&e))?),
-    };
+    })
+}
+
+fn finish(builder: ClientBuilder) -> Result<Client, FetchError> {
     builder.build().map_err(|e| unusable(&e))
 }
 

@@ -29,6 +29,10 @@ pub trait Transport: Send + Sync {
     /// Checks the host of a URL against the address policy where [`Transport::get`] does not.
     fn check<'a>(&'a self, url: &'a Url) -> Waiting<'a, ()>;
 
+    /// Asks the host of a URL over HTTP/1.1 from now on: over HTTP/2 it ran out of time or broke the protocol. A connection of
+    /// HTTP/2 costs CPU as long as its peer sends frames, whether a request waits on it or not.
+    fn leave_http2(&self, _url: &Url) {}
+
     /// Returns true if the peer of a request to this URL is the host itself.
     fn is_direct(&self, url: &Url) -> bool;
 }

@@ -2,7 +2,7 @@
 //! be sent twice by the library below.
 
 use crate::{
-    error,
+    error, page,
     support::{client, request, settings},
     tls::acceptor,
 };
@@ -122,4 +122,45 @@ async fn a_server_that_breaks_the_rules_of_http_2_is_a_protocol_error() {
         assert!(!error.is_transient(), "{name}");
         assert_eq!(requests, 1, "{name}");
     }
+}
+
+/// A server that answers over HTTP/2 with nothing but pings, and over HTTP/1.1 with a page.
+#[tokio::test]
+async fn a_host_that_floods_http_2_is_asked_over_http_1_from_then_on() {
+    let ping: Vec<u8> = [&[0, 0, 8, 6, 0, 0, 0, 0, 0][..], &[0; 8]].concat().repeat(1_000);
+    let (acceptor, pem) = acceptor(&["h2", "http/1.1"]);
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = Url::parse(&format!("https://{}/", listener.local_addr().unwrap())).unwrap();
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let (acceptor, ping) = (acceptor.clone(), ping.clone());
+            tokio::spawn(async move {
+                let Ok(mut stream) = acceptor.accept(stream).await else { return };
+                if stream.get_ref().1.alpn_protocol() == Some(b"h2") {
+                    let _ = stream.write_all(&EMPTY_SETTINGS).await;
+                    let (mut answers, mut flood) = tokio::io::split(stream);
+                    let mut unread = tokio::io::sink();
+                    let read = tokio::io::copy(&mut answers, &mut unread);
+                    let _ = tokio::join!(read, async { while flood.write_all(&ping).await.is_ok() {} });
+                    return;
+                }
+                let mut head = [0; 4096];
+                let _ = stream.read(&mut head).await;
+                let answer = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 4\r\n\r\npage";
+                let _ = stream.write_all(answer.as_bytes()).await;
+                let _ = stream.shutdown().await;
+            });
+        }
+    });
+    let (second, short) = (Duration::from_secs(1), Duration::from_millis(500));
+    let limits = HttpSettings {
+        read_timeout: second,
+        connect_timeout: second,
+        total_timeout: 5 * second,
+        ..settings()
+    };
+    let client = client(HttpSettings { extra_roots: pem.into_bytes(), pool_idle_timeout: short, ..limits });
+    let first = error(client.fetch(request(url.clone())).await);
+    assert!(matches!(first, FetchError::Timeout { .. }), "{first:?}");
+    page(client.fetch(request(url)).await);
 }
