@@ -213,6 +213,12 @@ fn a_host_has_so_many_urls_of_sitemaps_in_the_frontier() {
         let store = SqliteStore::open_read_only(&sandbox.path("state")).unwrap();
         let pending = store.counts().unwrap().pending;
         assert!(pending <= most, "{limit}: {pending} URLs are stored");
+        let setting = limit.split(' ').next().unwrap();
+        let mut status = sandbox.bare();
+        status.args(["status", "--state-dir", "state"]);
+        status.env(format!("CRAWL_TRAPS_{}", setting.to_uppercase()), "20");
+        let status = run(&mut status).expect(0).stdout;
+        assert!(status.contains(&format!("no room for more: traps.{setting}")), "{status}");
         let counted = done.stderr.split(&format!("{kind}: ")).nth(1).unwrap();
         let counted: u64 = counted.split(|c: char| !c.is_ascii_digit()).next().unwrap().parse().unwrap();
         assert!(counted + pending >= 2_000 - 20, "{counted} are counted and {pending} pending of 2,000");
