@@ -210,6 +210,7 @@ impl PageExtractor {
         let json = JsonLd::of(page);
         let collected = metadata::collect(page, &json, self.options.raw_metadata);
         extraction.metadata = collected.metadata;
+        metadata::remove_invisible(&mut extraction.metadata);
         extraction.metadata.hidden_text.characters = page.dom.carriers;
         if collected.is_cut {
             warnings.push(Warning::MetadataCapped);

@@ -232,13 +232,12 @@ pub(crate) fn collect(page: &Page<'_>, json: &JsonLd, raw: bool) -> Collected {
     (metadata.sources, metadata.confidence) = (noted.sources, noted.confidence);
     let raw = if raw { raw::find(s) } else { raw::Raw::default() };
     (metadata.json_ld, metadata.open_graph) = (raw.json_ld, raw.open_graph);
-    remove_invisible(&mut metadata);
     let dated = published::is_declared(s, order);
     Collected { metadata, dated, credited, accessible, is_cut: raw.is_cut }
 }
 
 /// Removes invisible characters, which JSON can write as escapes.
-fn remove_invisible(metadata: &mut PageMetadata) {
+pub(crate) fn remove_invisible(metadata: &mut PageMetadata) {
     let texts = [
         &mut metadata.title,
         &mut metadata.description,

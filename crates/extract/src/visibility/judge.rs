@@ -234,6 +234,17 @@ impl<'b, 'a> Judge<'b, 'a> {
                 self.seen[at] = if is_unreadable { Seen::Never } else { Seen::Closed };
             }
         }
+        // what opens the outermost one opens those in it
+        let mut id = 1;
+        while id < dom.len() {
+            let end = dom.end(id);
+            let is_root = matches!(self.seen[id as usize], Seen::Closed | Seen::Never);
+            id += 1;
+            if is_root {
+                self.seen[id as usize..end as usize].fill(Seen::Inside);
+                id = end;
+            }
+        }
     }
 }
 

@@ -70,7 +70,8 @@ fn what_a_style_hides_is_no_content() {
 }
 
 /// The same of what a reader can see, or can open.
-const SEEN: [(&str, &str); 30] = [
+const SEEN: [(&str, &str); 31] = [
+    ("", "<div role=region style='visibility:hidden'><div><p>{}</p></div></div>"),
     ("<style>.q{display:none}.q{display:block}</style>", "<p class=q>{}</p>"),
     ("<style>#i{display:block}.q{display:none}</style>", "<p class=q id=i>{}</p>"),
     ("<style>.q{display:none}</style>", "<p class=q style='display:block'>{}</p>"),
