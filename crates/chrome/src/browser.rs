@@ -56,7 +56,14 @@ impl Chrome {
             Err(CallError::Late(limit)) => {
                 return Err(RenderError::Timeout { phase: RenderPhase::Launch, limit });
             }
-            Err(error) => return Err(process.failed(process.last_words().unwrap_or(error.to_string()))),
+            Err(error) => {
+                let reason = process.last_words().unwrap_or(error.to_string());
+                if process.refuse_bubblewrap(&reason) {
+                    drop((keeper, process));
+                    return Self::start(settings);
+                }
+                return Err(process.failed(reason));
+            }
         }
         Ok(Self { keeper, process, session, pages: AtomicU32::new(0), lost: AtomicBool::new(false) })
     }

@@ -94,6 +94,9 @@ pub(crate) struct Pending<M> {
     method: PhantomData<fn() -> M>,
 }
 
+/// Waits for the end of a call.
+pub(crate) type Wait = Box<dyn FnOnce() -> Result<(), CallError>>;
+
 impl<M: Method> Pending<M> {
     /// Waits for the answer, `limit` at most.
     pub(crate) fn wait(self, limit: Duration) -> Result<(M::ReturnObject, Instant), CallError> {
@@ -308,6 +311,16 @@ impl Session {
         let pending = Pending { shared: Arc::clone(&self.shared), id, answered, method: PhantomData };
         self.write(id, method).inspect_err(|_| pending.forget())?;
         Ok(pending)
+    }
+
+    /// Calls; gives what waits for the end of the call, `limit` at most.
+    pub(crate) fn begin_within<M: Method + Serialize + 'static>(
+        &self,
+        method: M,
+        limit: Duration,
+    ) -> Result<Wait, CallError> {
+        let pending = self.begin(method)?;
+        Ok(Box::new(move || pending.wait(limit).map(drop)))
     }
 
     /// Calls without waiting; whether it helped is seen by others.

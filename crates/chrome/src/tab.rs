@@ -77,25 +77,29 @@ impl PageTab {
         let named = chrome.session.named(&id);
         let on_event = listener(&seen, named, target_id.clone(), settings.max_page_bytes, ring);
         let tab = chrome.session.attached(&id, on_event);
-        tab.call(Page::Enable { enable_file_chooser_opened_event: None }, OWN)?;
-        tab.call(network(false), OWN)?;
-        tab.call(asks_for(None), OWN)?;
-        let urls = blocked_urls(settings);
-        if !urls.is_empty() {
-            tab.call(Network::SetBlockedURLs { urls }, OWN)?;
-        }
-        tab.call(Network::SetBypassServiceWorker { bypass: true }, OWN)?;
         let behavior = Page::SetDownloadBehaviorBehaviorOption::Deny;
-        tab.call(Page::SetDownloadBehavior { behavior, download_path: None }, OWN)?;
-        tab.call(Emulation::SetFocusEmulationEnabled { enabled: true }, OWN)?;
-        tab.call(metrics(settings.viewport), OWN)?;
         let script = Page::AddScriptToEvaluateOnNewDocument {
             source: script.to_owned(),
             world_name: None,
             include_command_line_api: None,
             run_immediately: None,
         };
-        tab.call(script, OWN)?;
+        let urls = blocked_urls(settings);
+        // all are on their way before the first is waited for
+        let mut waits = vec![
+            tab.begin_within(Page::Enable { enable_file_chooser_opened_event: None }, OWN)?,
+            tab.begin_within(network(false), OWN)?,
+            tab.begin_within(asks_for(None), OWN)?,
+            tab.begin_within(Network::SetBypassServiceWorker { bypass: true }, OWN)?,
+            tab.begin_within(Page::SetDownloadBehavior { behavior, download_path: None }, OWN)?,
+            tab.begin_within(Emulation::SetFocusEmulationEnabled { enabled: true }, OWN)?,
+            tab.begin_within(metrics(settings.viewport), OWN)?,
+            tab.begin_within(script, OWN)?,
+        ];
+        if !urls.is_empty() {
+            waits.push(tab.begin_within(Network::SetBlockedURLs { urls }, OWN)?);
+        }
+        waits.into_iter().try_for_each(|wait| wait())?;
         Ok(Self { tab, target_id, context_id, lane, seen, bell })
     }
 

@@ -1,12 +1,11 @@
 //! A view of the file system for the browser, by bubblewrap: programs, libraries and settings of the system to read, its profile to
 //! write, and nothing of the user.
 
-use super::command::{environment, in_path};
+use super::command::in_path;
 use std::{
     ffi::OsString,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
-    sync::OnceLock,
+    sync::atomic::{AtomicBool, Ordering},
 };
 
 /// Its own processes, and no folder yet.
@@ -40,8 +39,6 @@ const READ: [&str; 13] = [
 ];
 /// Folders of the user that it reads: certificates that the user trusts, and fonts.
 const READ_AT_HOME: [&str; 4] = [".pki", ".fonts", ".local/share/fonts", ".config/fontconfig"];
-/// Longest time that the browser may take to say its version, in seconds.
-const PROBE: &str = "20";
 
 /// The arguments of `bwrap` up to the program, for a browser at `path`.
 pub(super) fn arguments(path: &Path, profile: &Path) -> Vec<OsString> {
@@ -63,29 +60,24 @@ pub(super) fn arguments(path: &Path, profile: &Path) -> Vec<OsString> {
     arguments
 }
 
-/// The path of `bwrap` if the browser at `path` runs by it. Says once if it does not.
-pub(super) fn usable(path: &Path, profile: &Path) -> Option<PathBuf> {
-    static USABLE: OnceLock<Option<PathBuf>> = OnceLock::new();
-    let look = || {
-        let bwrap = in_path("bwrap").ok_or_else(|| "bwrap is missing".to_owned());
-        let bwrap = bwrap.and_then(|bwrap| probe(&bwrap, path, profile).map(|()| bwrap));
-        let said = bwrap.inspect_err(|reason| {
-            tracing::info!("the browser can read the files of its user: bubblewrap is not used: {reason}");
-        });
-        said.ok()
-    };
-    USABLE.get_or_init(look).clone()
+/// Set once the browser was not started by bubblewrap.
+static REFUSED: AtomicBool = AtomicBool::new(false);
+
+/// The path of `bwrap`, unless it is missing or the browser was not started by it. Says once if it is missing.
+pub(super) fn find() -> Option<PathBuf> {
+    if REFUSED.load(Ordering::Relaxed) {
+        return None;
+    }
+    let bwrap = in_path("bwrap");
+    if bwrap.is_none() {
+        refuse("bwrap is missing");
+    }
+    bwrap
 }
 
-/// Has the browser say its version.
-fn probe(bwrap: &Path, path: &Path, profile: &Path) -> Result<(), String> {
-    let mut command = Command::new(bwrap);
-    command.args(arguments(path, profile)).args(["timeout", PROBE]).arg(path).arg("--version");
-    command.env_clear().envs(environment());
-    let output = command.stdin(Stdio::null()).output().map_err(|error| error.to_string())?;
-    if output.status.success() {
-        return Ok(());
+/// Says that the browser is started without bubblewrap, and why; once.
+pub(super) fn refuse(reason: &str) {
+    if !REFUSED.swap(true, Ordering::Relaxed) {
+        tracing::info!("the browser can read the files of its user: bubblewrap is not used: {reason}");
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    Err(said.lines().last().unwrap_or("it failed").to_owned())
 }

@@ -131,14 +131,14 @@ pub(super) fn in_path(name: &str) -> Option<PathBuf> {
     std::env::split_paths(&path).map(|dir| dir.join(name)).find(|file| file.is_file())
 }
 
-/// The part of our environment that the browser gets.
-pub(super) fn environment() -> impl Iterator<Item = (&'static str, OsString)> {
-    KEPT.iter().filter_map(|name| Some((*name, std::env::var_os(name)?)))
-}
-
 /// The command line of a browser whose connection is standard input. `setpriv` (util-linux) sets the parent-death signal: the
 /// kernel then ends the browser when the thread that started it is gone, however it went.
-pub(super) fn command(path: &Path, settings: &ChromeSettings, profile: &Path) -> Command {
+pub(super) fn command(
+    path: &Path,
+    settings: &ChromeSettings,
+    profile: &Path,
+    bwrap: Option<&Path>,
+) -> Command {
     let mut words: Vec<OsString> = Vec::new();
     match in_path("setpriv") {
         Some(setpriv) => {
@@ -149,7 +149,7 @@ pub(super) fn command(path: &Path, settings: &ChromeSettings, profile: &Path) ->
             "setpriv is missing: a browser may be left until the next start if the crawl is killed"
         ),
     }
-    if let Some(bwrap) = bubblewrap::usable(path, profile) {
+    if let Some(bwrap) = bwrap {
         words.push(bwrap.into());
         words.extend(bubblewrap::arguments(path, profile));
     }
@@ -180,7 +180,7 @@ pub(super) fn command(path: &Path, settings: &ChromeSettings, profile: &Path) ->
     }
     command.arg("about:blank");
     command.env_clear();
-    command.envs(environment());
+    command.envs(KEPT.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
     for variable in ["XDG_CONFIG_HOME", "XDG_CACHE_HOME"] {
         command.env(variable, profile);
     }

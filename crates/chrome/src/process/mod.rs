@@ -42,6 +42,8 @@ pub(crate) struct Process {
     /// Brings its last line once it has ended.
     said: Mutex<Option<Receiver<String>>>,
     profile: Option<TempDir>,
+    /// Started by bubblewrap.
+    is_wrapped: bool,
 }
 
 impl Process {
@@ -56,7 +58,8 @@ impl Process {
         let base = settings.profiles.clone().unwrap_or_else(std::env::temp_dir);
         let profile = new_profile(&base).map_err(|error| failed(format!("no profile directory: {error}")))?;
         let (ours, its) = UnixStream::pair().map_err(|error| failed(error.to_string()))?;
-        let mut command = command(&path, settings, profile.path());
+        let bwrap = bubblewrap::find();
+        let mut command = command(&path, settings, profile.path(), bwrap.as_deref());
         command.stdin(OwnedFd::from(its));
         let mut child = command.spawn().map_err(|error| failed(error.to_string()))?;
         // the end of the browser closes the connection only if no copy of its socket stays here
@@ -66,8 +69,14 @@ impl Process {
         let Some((stderr, group)) = stderr.zip(group) else {
             return Err(failed("it has no output".into()));
         };
-        let mut process =
-            Self { path: path.clone(), child, group, said: Mutex::default(), profile: Some(profile) };
+        let mut process = Self {
+            path: path.clone(),
+            child,
+            group,
+            said: Mutex::default(),
+            profile: Some(profile),
+            is_wrapped: bwrap.is_some(),
+        };
         process.said = Mutex::new(Some(listen(stderr).map_err(|error| failed(error.to_string()))?));
         Ok((process, ours))
     }
@@ -75,6 +84,14 @@ impl Process {
     /// The last line of a browser that has ended, if it wrote any.
     pub(crate) fn last_words(&self) -> Option<String> {
         self.said.lock().ok()?.take()?.recv_timeout(LAST_WORDS).ok().filter(|line| !line.is_empty())
+    }
+
+    /// Has the next browser started without bubblewrap if this one, which did not start, was started by it.
+    pub(crate) fn refuse_bubblewrap(&self, reason: &str) -> bool {
+        if self.is_wrapped {
+            bubblewrap::refuse(reason);
+        }
+        self.is_wrapped
     }
 
     /// The error of a browser that did not start.

@@ -106,7 +106,7 @@ fn a_profile_that_is_written_to_until_the_end_is_removed() {
 #[test]
 fn temporary_files_of_the_browser_are_in_its_profile() {
     let variable = |profile: &Path| {
-        let command = command(Path::new("/bin/true"), &ChromeSettings::default(), profile);
+        let command = command(Path::new("/bin/true"), &ChromeSettings::default(), profile, None);
         command.get_envs().find(|(name, _)| *name == "TMPDIR").map(|(_, value)| value.unwrap().to_owned())
     };
     assert_eq!(variable(Path::new("/tmp/crawl-chrome-1")), Some("/tmp/crawl-chrome-1".into()));
@@ -145,7 +145,7 @@ fn the_browser_knows_every_switch() {
         trusted_keys: vec!["key".into()],
         ..ChromeSettings::default()
     };
-    let command = command(Path::new("/bin/true"), &settings, profiles.path());
+    let command = command(Path::new("/bin/true"), &settings, profiles.path(), None);
     let arguments: Vec<_> = command.get_args().map(|argument| argument.to_string_lossy()).collect();
     let own = arguments.iter().skip_while(|argument| *argument != "--headless");
     let names = own.filter_map(|argument| argument.strip_prefix("--")?.split('=').next());
