@@ -29,6 +29,17 @@ pub(crate) enum Gone {
     Consent,
 }
 
+impl Gone {
+    /// The reason, with that of the styles.
+    fn with_style(self, style: Option<Seen>) -> Self {
+        match (style, self) {
+            (Some(Seen::Closed), Self::No) => Self::Hidden,
+            (Some(Seen::Never), gone) if gone != Self::Silent => Self::Unreadable,
+            (_, gone) => gone,
+        }
+    }
+}
+
 /// Amounts of visible text; differences of prefix sums.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Amount {
@@ -198,21 +209,9 @@ impl<'a> Page<'a> {
                 }
                 continue;
             }
-            let (mut gone, class, own_id) = by_attributes(&self.dom, id);
-            match seen_by_style.get(at) {
-                Some(Seen::Closed) if gone == Gone::No => gone = Gone::Hidden,
-                Some(Seen::Never) if gone != Gone::Silent => gone = Gone::Unreadable,
-                _ => {}
-            }
-            if !class.is_empty() {
-                self.roles[at] = seen.roles(&self.rules.tokens, class);
-            }
-            if !own_id.is_empty() && !ids::is_slug(own_id) {
-                let roles = self.rules.tokens.roles_of_id(own_id);
-                if roles != Roles::NONE && !ids::names_topic(&self.dom, id, own_id) {
-                    self.roles[at] = self.roles[at].and(roles);
-                }
-            }
+            let (gone, class, own_id) = by_attributes(&self.dom, id);
+            let mut gone = gone.with_style(seen_by_style.get(at).copied());
+            self.roles[at] = named(&self.dom, self.rules, &mut seen, (id, class, own_id));
             if gone == Gone::Hidden {
                 let controlled = controlled.get_or_init(|| controlled_ids(&self.dom));
                 if self.is_folded(id, !own_id.is_empty() && controlled.contains(own_id)) {
@@ -458,6 +457,21 @@ fn push_once(list: &mut Vec<u32>, id: u32) {
     if list.last() != Some(&id) {
         list.push(id);
     }
+}
+
+/// The roles of an element by its class and its id, unless the id names a topic of the page.
+fn named<'a>(
+    dom: &'a Dom,
+    rules: &Rules,
+    seen: &mut KnownNames<'a>,
+    (id, class, own_id): (u32, &'a str, &str),
+) -> Roles {
+    let by_class = if class.is_empty() { Roles::NONE } else { seen.roles(&rules.tokens, class) };
+    if own_id.is_empty() || ids::is_slug(own_id) {
+        return by_class;
+    }
+    let by_id = rules.tokens.roles_of_id(own_id);
+    if by_id == Roles::NONE || ids::names_topic(dom, id, own_id) { by_class } else { by_class.and(by_id) }
 }
 
 /// Whether the element's tag or attributes take it from the reader; its class and its id.

@@ -281,44 +281,6 @@ fn title_element(s: &Sources<'_>) -> Option<String> {
     non_empty(&dom.raw_text(id))
 }
 
-/// A visible heading of the first levels.
-pub(super) struct Heading {
-    id: u32,
-    pub(super) level: u8,
-    pub(super) text: String,
-    names_site: bool,
-}
-
-/// The visible headings of the first three levels, those of the first before the others.
-fn seen(s: &Sources<'_>) -> Vec<Heading> {
-    let dom = &s.page.dom;
-    let mut out: Vec<Heading> = Vec::new();
-    for (level, tag) in [(1, Tag::H1), (2, Tag::H2), (3, Tag::H3)] {
-        let all =
-            (s.page.body..dom.end(s.page.body)).filter(|id| dom.tag(*id) == tag && s.page.is_visible(*id));
-        for (id, heading) in
-            all.take(MAX_HEADINGS).filter_map(|id| Some((id, non_empty(&s.page.visible_text(id))?)))
-        {
-            let text = heading.trim_start_matches("# ").trim_end_matches(['¶', '#', ' ']).to_owned();
-            if text.len() <= MAX_HEADING && !text.is_empty() {
-                out.push(Heading { id, level, text, names_site: level == 1 && leads_up(s, id) });
-            }
-        }
-    }
-    out
-}
-
-/// The headings of the first level that are not the site's name.
-fn headings(s: &Sources<'_>, seen: &[Heading], sites: &[String]) -> Vec<String> {
-    let mut out: Vec<String> = Vec::new();
-    for heading in seen.iter().filter(|heading| heading.level == 1 && !heading.names_site) {
-        if !is_site(&heading.text, sites, s) && !out.contains(&heading.text) {
-            out.push(heading.text.clone());
-        }
-    }
-    out
-}
-
 /// The text is the site's name, or its host's.
 pub(super) fn is_site(part: &str, sites: &[String], s: &Sources<'_>) -> bool {
     let host = s.page.url.and_then(|url| url.host_str()).unwrap_or_default();

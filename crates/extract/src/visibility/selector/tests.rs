@@ -9,8 +9,8 @@ fn matched(selector: &str) -> Vec<String> {
     let dom = parse_html(PAGE, &Limits::default()).dom;
     let tree = Tree::new(&dom);
     let list = parse(selector, None).unwrap_or_default();
-    let all =
-        (1..dom.len()).filter(|id| dom.name(*id) != "" && list.iter().any(|one| tree.matches(one, *id)));
+    let all = (1..dom.len())
+        .filter(|id| !dom.name(*id).is_empty() && list.iter().any(|one| tree.matches(one, *id)));
     all.map(|id| format!("{}{}", dom.name(id), dom.raw_text(id))).collect()
 }
 
