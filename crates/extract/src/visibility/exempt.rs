@@ -13,6 +13,9 @@ use std::cell::OnceCell;
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RevealRules {
+    /// Applies the `style` elements of a page too. Without them only attributes hide.
+    #[serde(default)]
+    pub(super) style_sheets: bool,
     /// Attributes of elements that a script shows once they are on the screen, or once it has run.
     attributes: Vec<String>,
     /// Classes of the same.

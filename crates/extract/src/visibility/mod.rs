@@ -1,7 +1,8 @@
 //! Text that the page's own style keeps from its readers.
 //!
-//! The `style` elements and attributes of a page are applied as far as they can hide: nothing is fetched. A page without a style that hides
-//! costs one pass over the bytes of its style sheets. Elsewhere elements that a hiding rule matches are computed by all rules.
+//! The `style` attributes of a page are applied as far as they can hide, and its `style` elements if the rules ask for it: nothing is
+//! fetched. A page without a style that hides costs one pass over the bytes of its style sheets. Elsewhere elements that a hiding
+//! rule matches are computed by all rules.
 
 mod cascade;
 mod colour;
@@ -45,9 +46,13 @@ pub(crate) fn find<'a>(dom: &'a Dom, rules: &RevealRules, budget: &'a Budget) ->
     let mut has_external = false;
     for id in 1..dom.len() {
         match dom.tag(id) {
+            // a sheet that is not read may show what an attribute hides
+            Tag::Style if !rules.style_sheets => has_external = true,
             Tag::Style => read_sheet(dom, id, &mut sheets, budget),
             Tag::Link => has_external |= is_external_sheet(dom, id),
-            Tag::Other if dom.name(id) == "style" => read_sheet(dom, id, &mut sheets, budget),
+            Tag::Other if rules.style_sheets && dom.name(id) == "style" => {
+                read_sheet(dom, id, &mut sheets, budget)
+            }
             _ => {}
         }
     }

@@ -1,4 +1,4 @@
-use crate::{Format, Input, Options, PageExtractor};
+use crate::{Format, Input, Options, PageExtractor, rules::Rules};
 
 /// The text of a page with a visible text around a snippet that says FINDME.
 fn text(head: &str, snippet: &str) -> String {
@@ -9,7 +9,9 @@ fn text(head: &str, snippet: &str) -> String {
         prose.repeat(3),
         prose.repeat(3)
     );
-    let extractor = PageExtractor::new(Options { format: Format::Text, ..Options::default() }).unwrap();
+    let mut rules = Rules::embedded().unwrap();
+    rules.extraction.visibility.style_sheets = true;
+    let extractor = PageExtractor::from_rules(rules, Options { format: Format::Text, ..Options::default() });
     extractor.extract(&Input { bytes: html.as_bytes(), url: None, content_type: Some("text/html") }).content
 }
 
@@ -121,6 +123,23 @@ fn what_can_be_seen_or_opened_stays() {
         .map(|(head, snippet)| format!("{head}{snippet}"))
         .collect();
     assert!(lost.is_empty(), "{lost:#?}");
+}
+
+#[test]
+fn style_sheets_are_applied_only_where_the_rules_ask_for_it() {
+    let html = "<!doctype html><style>.q{display:none}.r{display:block!important}</style><body><h1>A day</h1><p>The clerk writes into \
+        the ledger which boats came home, and what they carried.<p class=q>FINDME in a sheet.<p style='display:none'>FINDME in an attribute.";
+    let with = |style_sheets: bool| {
+        let mut rules = Rules::embedded().unwrap();
+        rules.extraction.visibility.style_sheets = style_sheets;
+        let extractor =
+            PageExtractor::from_rules(rules, Options { format: Format::Text, ..Options::default() });
+        let page = Input { bytes: html.as_bytes(), url: None, content_type: Some("text/html") };
+        extractor.extract(&page).content
+    };
+    assert!(with(false).contains("FINDME in a sheet"));
+    assert!(!with(true).contains("FINDME in a sheet"));
+    assert!(!with(false).contains("FINDME in an attribute"));
 }
 
 #[test]
