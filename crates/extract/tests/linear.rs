@@ -16,7 +16,11 @@ static EXTRACTOR: LazyLock<PageExtractor> = LazyLock::new(|| {
 /// The least CPU time of this thread in `times` extractions, and what was extracted: what else runs on the machine
 /// stops this thread and empties its caches, so the clock on the wall and a single run say little.
 fn cost(page: &str, times: usize) -> (Duration, Extraction) {
-    let url = url::Url::parse("https://example.org/a/b").unwrap();
+    cost_at("https://example.org/a/b", page, times)
+}
+
+fn cost_at(url: &str, page: &str, times: usize) -> (Duration, Extraction) {
+    let url = url::Url::parse(url).unwrap();
     let input =
         Input { bytes: page.as_bytes(), url: Some(&url), content_type: Some("text/html; charset=utf-8") };
     let run = || {
@@ -42,7 +46,7 @@ const TIMES: usize = 3;
 
 type Kind = (&'static str, fn(usize) -> String);
 
-const KINDS: [Kind; 12] = [
+const KINDS: [Kind; 13] = [
     ("links that are named again without nofollow", |n| {
         numbered(n, |i| format!("<a rel=nofollow href=/{i}>")) + &numbered(n, |i| format!("<a href=/{i}>"))
     }),
@@ -60,6 +64,9 @@ const KINDS: [Kind; 12] = [
     ("a title as long as the page", |n| {
         let heading = numbered(40, |i| format!("w{} ", i * 100));
         format!("<meta property=og:title content='{}'><h1>{heading}</h1>", numbered(n, |i| format!("w{i} ")))
+    }),
+    ("a name that one element repeats", |n| {
+        format!("<meta property='{}' content='{}'>", "og:title ".repeat(n), numbered(n, |i| format!("w{i} ")))
     }),
     ("authors that are named by references", |n| {
         let objects = "{\"@id\":\"a\"},".repeat(1000);
@@ -92,6 +99,18 @@ fn eight_times_the_page_is_eight_times_the_work() {
             room(&found)
         );
     }
+}
+
+#[test]
+fn a_long_title_is_compared_with_a_long_address_in_linear_time() {
+    let at = |n: usize| {
+        let slug = numbered(n, |i| format!("-u{i}"));
+        let name = numbered(n, |i| format!("w{i} "));
+        let page = format!("<meta property=og:title content='{name}'><title>{name}</title><h1>Ferry</h1>");
+        cost_at(&format!("https://example.org/a/{slug}"), &page, TIMES).0
+    };
+    let (few, many) = (at(2_000), at(16_000));
+    assert!(many <= few * 24 + Duration::from_millis(60), "{few:?}, {many:?}");
 }
 
 #[test]

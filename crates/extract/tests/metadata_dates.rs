@@ -5,7 +5,10 @@ use crawl_extract::{Input, Options, PageExtractor};
 use crawl_model::PageMetadata;
 
 fn metadata(url: &str, head: &str, body: &str) -> PageMetadata {
-    let html = format!("<html lang=en><head>{head}</head><body>{body}</body></html>");
+    extracted(url, &format!("<html lang=en><head>{head}</head><body>{body}</body></html>"))
+}
+
+fn extracted(url: &str, html: &str) -> PageMetadata {
     let extractor = PageExtractor::new(Options::default()).unwrap();
     let url = url::Url::parse(url).unwrap();
     let input = Input { bytes: html.as_bytes(), url: Some(&url), content_type: Some("text/html") };
@@ -48,6 +51,10 @@ fn an_instant_has_the_zone_of_the_page_where_the_day_differs() {
     assert_eq!(shown("6 March 2026, 00:30"), "2026-03-06T00:30:00+02:00");
     assert_eq!(shown("March 5, 2026, 5:30 pm"), "2026-03-05T22:30:00Z", "the same day");
     assert_eq!(shown("6 March 2026, 00:37"), "2026-03-05T22:30:00Z", "another instant");
+    assert_eq!(shown("Updated 6 March 2026, 09:00"), "2026-03-05T22:30:00Z", "a change");
+    assert_eq!(shown("Joined: 6 March 2026, 00:30"), "2026-03-05T22:30:00Z", "a person");
+    let change = "<p>Updated <time datetime='2026-03-06T00:30:00+02:00'>6 March 2026, 00:30</time></p>";
+    assert_eq!(published(stamp, change).0, "2026-03-05T22:30:00Z");
     let other = format!("{stamp}<meta name=date content='Fri, 06 Mar 2026 00:30:00 +0200'>");
     assert_eq!(published(&other, "").0, "2026-03-06T00:30:00+02:00");
     let time = "<time datetime='2026-03-05T22:30:00+00:00'>03-06-2026, 07:30 AM</time>";
@@ -59,6 +66,14 @@ fn a_meta_element_that_may_be_of_the_change_yields_to_an_earlier_date_on_the_pag
     let head = "<meta name=date content='2026-03-12'>";
     assert_eq!(published(head, "<div>5 March 2026 - Ines Calloway</div>"), pair("2026-03-05", "text"));
     assert_eq!(published(head, "<time>14 March 2026</time>"), pair("2026-03-12", "meta"));
+    let byline = "<p>By Ines Calloway <time datetime=2026-03-05>a week ago</time></p>";
+    assert_eq!(published(head, byline), pair("2026-03-05", "text"));
+    // A date in the text is not that of the text.
+    for rest in ["the ferry sank.", "the ferry ran aground on the rocks of the outer harbour and sank there."]
+    {
+        let text = format!("<p>In <time datetime=1998-05-01>May 1998</time> {rest}</p>");
+        assert_eq!(published(head, &text), pair("2026-03-12", "meta"), "{rest}");
+    }
     let sure = "<meta property=article:published_time content='2026-03-12'>";
     assert_eq!(published(sure, "<div>5 March 2026</div>"), pair("2026-03-12", "meta"));
 }
@@ -91,7 +106,55 @@ fn the_day_on_which_a_person_joined_dates_no_page() {
     }
     let post = "<p>Joined: 5 March 2020</p><p>r23 » 9 March 2026, 05:42</p>";
     assert_eq!(published("", post).0, "2026-03-09");
+    let trade = "<p>By Ada Byron, registered nurse, 5 March 2026</p>";
+    assert_eq!(published("", trade).0, "2026-03-05");
+    let beside = "<p>Ada Byron, registered on Monday, 5 March 2026</p>";
+    assert_eq!(published("", beside).0, "");
 }
+
+#[test]
+fn months_are_known_in_twelve_more_languages() {
+    for (language, months) in MONTHS {
+        assert_eq!(months.split(' ').count(), 12, "{language}");
+        for (number, month) in (1..).zip(months.split(' ')) {
+            let html = format!("<html lang={language}><body><h1>Holm</h1><p>5 {month} 2026</p><p>{TEXT}</p>");
+            let found = extracted("http://holm.example/a", &html).published.unwrap_or_default();
+            assert_eq!(found, format!("2026-{number:02}-05"), "{month} in {language}");
+        }
+    }
+}
+
+/// The twelve months as dates have them, by language.
+const MONTHS: [(&str, &str); 13] = [
+    ("ar", "يناير فبراير مارس أبريل مايو يونيو يوليو أغسطس سبتمبر أكتوبر نوفمبر ديسمبر"),
+    ("he", "בינואר בפברואר במרץ באפריל במאי ביוני ביולי באוגוסט בספטמבר באוקטובר בנובמבר בדצמבר"),
+    ("uk", "січня лютого березня квітня травня червня липня серпня вересня жовтня листопада грудня"),
+    ("bg", "януари февруари март април май юни юли август септември октомври ноември декември"),
+    (
+        "hu",
+        "január február március április május június július augusztus szeptember október november december",
+    ),
+    ("sk", "januára februára marca apríla mája júna júla augusta septembra októbra novembra decembra"),
+    ("sl", "januarja februarja marca aprila maja junija julija avgusta septembra oktobra novembra decembra"),
+    (
+        "hr",
+        "siječnja veljače ožujka travnja svibnja lipnja srpnja kolovoza rujna listopada studenoga prosinca",
+    ),
+    (
+        "lt",
+        "sausio vasario kovo balandžio gegužės birželio liepos rugpjūčio rugsėjo spalio lapkričio gruodžio",
+    ),
+    ("lv", "janvārī februārī martā aprīlī maijā jūnijā jūlijā augustā septembrī oktobrī novembrī decembrī"),
+    ("et", "jaanuar veebruar märts aprill mai juuni juuli august september oktoober november detsember"),
+    (
+        "ca",
+        "de\u{a0}gener de\u{a0}febrer de\u{a0}març d'abril de\u{a0}maig de\u{a0}juny de\u{a0}juliol d'agost de\u{a0}setembre d'octubre de\u{a0}novembre de\u{a0}desembre",
+    ),
+    (
+        "pl",
+        "stycznia lutego marca kwietnia maja czerwca lipca sierpnia września października listopada grudnia",
+    ),
+];
 
 #[test]
 fn the_day_above_the_page_yields_to_the_line_at_the_heading() {
@@ -108,6 +171,11 @@ fn further_forms_of_dates() {
     let footer = "<div class=asset-footer>By Ines Calloway on 5 March 2026, 11:51 | 0 comments</div>";
     let behind = format!("{}{footer}", format!("<p>{TEXT}</p>").repeat(30));
     assert_eq!(published("", &behind), pair("2026-03-05", "text"));
+    let prose = |line: &str| format!("{}<div class=note>{line}</div>", format!("<p>{TEXT}</p>").repeat(30));
+    for line in ["di 5 maart 2026, 11:51", "By March 5, 2026", "von Montag, 5. März 2026 an"] {
+        assert_eq!(published("", &prose(line)), pair("", ""), "{line}");
+    }
+    assert_eq!(published("", &prose("Di Ines Calloway, 5 marzo 2026")), pair("2026-03-05", "text"));
     let threads = format!("{behind}<div>by Ada Holm on 7 March 2026, 10:02</div>");
     assert_eq!(published("", &threads), pair("", ""), "a list of threads");
     let prefixed = "<meta property='holm:published_time' content='2026-03-05'>";

@@ -1,65 +1,83 @@
 //! Titles that the address of a page repeats.
 
+use super::headings::{MAX_NAME, share};
+use crate::text;
 use url::Url;
 
-/// The name that the last part of an address was made from, if it holds clearly more of its words than the chosen title.
-///
-/// Programs make the address of a page from its title. Where heading and data disagree, the address names the title.
-pub(super) fn better<'a>(url: Option<&Url>, chosen: &str, names: &[&'a str]) -> Option<&'a str> {
-    let slug = slug(url?)?;
-    let best = names.iter().map(|name| (shared(&slug, name), *name));
-    // Among equals the first.
-    let (share, name) = best.reduce(|best, next| if next.0 > best.0 { next } else { best })?;
-    (share >= shared(&slug, chosen) + CLEARLY).then_some(name)
+/// Words of the last parts of a path, of the part with the most; without numbers.
+pub(super) struct Slug(Vec<String>);
+
+impl Slug {
+    /// Returns the words of an address that has enough of them.
+    pub(super) fn of(url: &Url) -> Option<Self> {
+        let parts = url.path_segments()?.rev().filter(|part| !part.is_empty()).take(PARTS);
+        let longest = parts
+            .map(words_of_part)
+            .reduce(|best, next| if next.len() > best.len() { next } else { best })?;
+        (longest.len() >= MIN_WORDS).then_some(Self(longest))
+    }
+
+    /// Returns the name that holds the most words of the address, if it holds clearly more than the chosen title.
+    ///
+    /// Programs make the address of a page from its title. Where heading and data disagree, the address names the title.
+    pub(super) fn better<'a>(&self, chosen: &str, names: &[&'a str]) -> Option<&'a str> {
+        let best = names.iter().map(|name| (self.share_in(name), *name));
+        // Among equals the first.
+        let (share, name) = best.reduce(|best, next| if next.0 > best.0 { next } else { best })?;
+        (share >= self.share_in(chosen) + CLEARLY).then_some(name)
+    }
+
+    /// Share of the words of the address that stand in a name.
+    fn share_in(&self, name: &str) -> f32 {
+        share(self.0.iter(), &words(text::head(name, MAX_NAME)).collect())
+    }
+}
+
+/// The words of a part of a path, without numbers and the ending of a file.
+fn words_of_part(part: &str) -> Vec<String> {
+    let part = percent_encoding::percent_decode_str(part).decode_utf8_lossy();
+    let name =
+        part.rsplit_once('.').filter(|(_, end)| end.len() <= MAX_ENDING).map_or(&*part, |(name, _)| name);
+    let is_number = |word: &String| word.bytes().all(|byte| byte.is_ascii_digit());
+    words(text::head(name, MAX_NAME)).filter(|word| !is_number(word)).take(MAX_WORDS).collect()
 }
 
 /// A name holds clearly more words of an address from this share on.
 const CLEARLY: f32 = 0.25;
 /// An address of fewer words says too little.
 const MIN_WORDS: usize = 4;
+/// Words of an address that are compared.
+const MAX_WORDS: usize = 40;
 /// The parts of a path, from its end, that are looked at.
 const PARTS: usize = 2;
-/// Shorter words count less (characters).
-const LONG: usize = 4;
-
-/// The words of the last parts of a path, of the part with the most; without numbers.
-fn slug(url: &Url) -> Option<Vec<String>> {
-    let parts = url.path_segments()?.rev().filter(|part| !part.is_empty()).take(PARTS);
-    let words = |part: &str| -> Vec<String> {
-        let part = percent_encoding::percent_decode_str(part).decode_utf8_lossy();
-        let name =
-            part.rsplit_once('.').filter(|(_, end)| end.len() <= MAX_ENDING).map_or(&*part, |(name, _)| name);
-        words(name).filter(|word| !word.bytes().all(|byte| byte.is_ascii_digit())).collect()
-    };
-    let longest = parts.map(words).reduce(|best, next| if next.len() > best.len() { next } else { best })?;
-    (longest.len() >= MIN_WORDS).then_some(longest)
-}
-
 /// A longer end behind a full stop is no ending of a file (bytes).
 const MAX_ENDING: usize = 5;
 
-/// Share of the words of an address that stand in a name.
-fn shared(slug: &[String], name: &str) -> f32 {
-    let name: Vec<String> = words(name).collect();
-    let weight = |word: &String| if word.chars().count() >= LONG { 1.0 } else { 0.3 };
-    let all: f32 = slug.iter().map(weight).sum();
-    slug.iter().filter(|word| name.contains(word)).map(weight).sum::<f32>() / all
-}
-
 /// The words of a text, as addresses write them.
-fn words(text: &str) -> impl Iterator<Item = String> {
-    let text: String = text.chars().filter(|c| !matches!(c, '\'' | '’' | '\u{ad}')).collect();
-    let words: Vec<String> = text
-        .split(|c: char| !c.is_alphanumeric())
-        .filter(|word| !word.is_empty())
-        .map(|word| word.chars().flat_map(char::to_lowercase).map(plain).collect::<String>())
-        // "für" is "fuer" or "fur": both are one word here.
-        .map(|word| DIGRAPHS.iter().fold(word, |word, (two, one)| word.replace(two, one)))
-        .collect();
-    words.into_iter()
+fn words(text: &str) -> impl Iterator<Item = String> + '_ {
+    text.split(|c: char| !c.is_alphanumeric() && !is_in_word(c)).map(folded).filter(|word| !word.is_empty())
 }
 
-const DIGRAPHS: [(&str, &str); 5] = [("ae", "a"), ("oe", "o"), ("ue", "u"), ("aa", "a"), ("ss", "s")];
+/// A sign that addresses leave out of a word.
+const fn is_in_word(c: char) -> bool {
+    matches!(c, '\'' | '’' | '\u{ad}')
+}
+
+/// The word in lower case, without accents. "für" is "fuer" or "fur": both are one word here.
+fn folded(word: &str) -> String {
+    let mut out = String::with_capacity(word.len());
+    let mut last = None;
+    for c in word.chars().filter(|c| !is_in_word(*c)).flat_map(char::to_lowercase).map(plain) {
+        if last.is_none_or(|last| !DIGRAPHS.contains(&(last, c))) {
+            out.push(c);
+            last = Some(c);
+        }
+    }
+    out
+}
+
+/// Pairs of letters that stand for the first of them.
+const DIGRAPHS: [(char, char); 5] = [('a', 'e'), ('o', 'e'), ('u', 'e'), ('a', 'a'), ('s', 's')];
 
 /// A lower-case letter without its accents.
 const fn plain(c: char) -> char {
@@ -101,8 +119,8 @@ mod tests {
             ("/?p=4711", "No boats from November", None),
             ("/news/autumn-storms-close-the-harbour", "No boats from November", None),
         ] {
-            assert_eq!(better(Some(&url(path)), chosen, &names), want, "{path}");
+            let better = Slug::of(&url(path)).and_then(|slug| slug.better(chosen, &names));
+            assert_eq!(better, want, "{path}");
         }
-        assert_eq!(better(None, "No boats from November", &names), None);
     }
 }

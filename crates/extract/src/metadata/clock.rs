@@ -2,7 +2,9 @@
 
 use super::{
     DateRules, Order, Sources,
+    changed::{change_line, speaks_of_change},
     dates::{Token, from_tokens, tokens},
+    shown,
 };
 use crate::{dom::Tag, text};
 use html5ever::local_name;
@@ -24,7 +26,10 @@ fn zoned(s: &Sources<'_>, stamp: &str, order: Order) -> Option<String> {
         offset(utc, local)
     };
     let in_meta = || rules.published.iter().find_map(|name| s.metas.all(name).find_map(offset));
-    let in_line = || s.near().iter().find_map(|line| offset(line));
+    let is_of_page = |line: &&String| {
+        !speaks_of_change(rules, &line.to_lowercase()) && !shown::speaks_of_member(rules, line)
+    };
+    let in_line = || s.near().iter().filter(is_of_page).find_map(|line| offset(line));
     let seconds = in_meta().or_else(|| in_times(s, &offset)).or_else(in_line)?;
     let zone = TimeZone::fixed(jiff::tz::Offset::from_seconds(seconds).ok()?);
     Some(instant.to_zoned(zone).strftime("%Y-%m-%dT%H:%M:%S%:z").to_string())
@@ -37,8 +42,8 @@ fn in_times(s: &Sources<'_>, offset: &dyn Fn(&str) -> Option<i32>) -> Option<i32
     let stamped = |id: &u32| dom.attr(*id, &local_name!("datetime")).is_some();
     let mut times = (page.body..dom.end(page.body)).filter(is_time).filter(stamped).take(MAX_TIMES);
     times.find_map(|id| {
-        let short = page.amount(id).chars <= MAX_CHARS;
-        short.then(|| offset(&text::fold(&page.visible_text(id))))?
+        let is_own = page.amount(id).chars <= MAX_CHARS && change_line(page, id).is_none();
+        is_own.then(|| offset(&text::fold(&page.visible_text(id))))?
     })
 }
 
@@ -86,13 +91,17 @@ fn offset(utc: DateTime, local: DateTime) -> Option<i32> {
         days * MINUTES_OF_DAY + i64::from(time.hour()) * 60 + i64::from(time.minute())
     };
     let apart = minutes(local) - minutes(utc);
-    (apart % STEP == 0 && (WEST..=EAST).contains(&apart)).then(|| i32::try_from(apart * 60).ok())?
+    let is_zone =
+        apart % MINUTES_OF_HOUR == 0 && (WEST..=EAST).contains(&apart) || BETWEEN_HOURS.contains(&apart);
+    is_zone.then(|| i32::try_from(apart * 60).ok())?
 }
 
 const MINUTES_OF_DAY: i64 = 24 * 60;
-/// Zones differ by multiples of this (minutes).
-const STEP: i64 = 15;
-/// Zones of the world (minutes).
+const MINUTES_OF_HOUR: i64 = 60;
+/// Zones that are no whole hours: Newfoundland, Marquesas, Iran, Afghanistan, India, Nepal, Myanmar, Central Australia,
+/// Chatham Islands (minutes).
+const BETWEEN_HOURS: [i64; 12] = [-570, -210, -150, 210, 270, 330, 345, 390, 570, 630, 765, 825];
+/// First and last zone of whole hours (minutes).
 const WEST: i64 = -12 * 60;
 const EAST: i64 = 14 * 60;
 /// Elements that are looked at.
@@ -109,7 +118,14 @@ mod tests {
         let at = |text: &str| text.parse::<DateTime>().unwrap();
         assert_eq!(offset(at("2019-10-18T22:04:00"), at("2019-10-19T00:04:00")), Some(7200));
         assert_eq!(offset(at("2014-03-17T00:25:01"), at("2014-03-16T19:25:00")), Some(-5 * 3600));
+        assert_eq!(offset(at("2019-10-18T20:00:00"), at("2019-10-19T01:30:00")), Some(19_800), "India");
         assert_eq!(offset(at("2019-10-18T22:04:00"), at("2019-10-19T00:10:00")), None, "no zone");
+        assert_eq!(
+            offset(at("2019-10-18T22:00:00"), at("2019-10-19T05:30:00")),
+            None,
+            "no zone of half hours"
+        );
+        assert_eq!(offset(at("2019-10-18T22:00:00"), at("2019-10-19T00:15:00")), None, "no zone of quarters");
         assert_eq!(offset(at("2019-10-18T12:04:00"), at("2019-10-18T14:04:00")), None, "the same day");
         assert_eq!(offset(at("2019-10-18T22:04:00"), at("2019-10-20T00:04:00")), None, "too far");
     }

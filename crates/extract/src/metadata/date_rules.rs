@@ -1,5 +1,6 @@
 //! Names and words of dates, from `dates.toml`.
 
+use super::Order;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Deserialize;
 
@@ -15,6 +16,8 @@ pub(crate) struct DateFile {
     published_words: Vec<String>,
     modified_words: Vec<String>,
     reviewed_words: Vec<String>,
+    #[serde(default)]
+    croatian_months: FxHashMap<String, i8>,
     #[serde(default)]
     published_sentences: Vec<String>,
     #[serde(default)]
@@ -33,6 +36,8 @@ pub(crate) struct DateFile {
 #[derive(Debug)]
 pub(crate) struct DateRules {
     months: FxHashMap<String, i8>,
+    /// Names that are another month in Croatian than in other languages.
+    croatian_months: FxHashMap<String, i8>,
     weekdays: FxHashSet<String>,
     /// Meta names, best first.
     pub(crate) published: Vec<String>,
@@ -72,6 +77,7 @@ impl DateRules {
         file.names.iter().for_each(|name| names.add(name, crate::rules::Roles::META));
         Ok(Self {
             months,
+            croatian_months: file.croatian_months,
             weekdays: file.weekdays.into_iter().collect(),
             published: file.published,
             modified: file.modified,
@@ -96,8 +102,9 @@ impl DateRules {
     }
 
     /// The number of a month by its name or abbreviation, in lower case.
-    pub(super) fn month(&self, word: &str) -> Option<i16> {
-        self.months.get(word).map(|month| i16::from(*month))
+    pub(super) fn month(&self, word: &str, order: Order) -> Option<i16> {
+        let croatian = (order == Order::Croatian).then(|| self.croatian_months.get(word)).flatten();
+        croatian.or_else(|| self.months.get(word)).map(|month| i16::from(*month))
     }
 
     /// The name of a day of the week, in lower case.

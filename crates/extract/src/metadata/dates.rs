@@ -10,6 +10,8 @@ pub(crate) enum Order {
     DayFirst,
     /// 5/4 is the fourth of May, as in the United States.
     MonthFirst,
+    /// 5/4 is the fifth of April, and the Croatian names of months come before those of other languages.
+    Croatian,
 }
 
 /// Years before are not dates of web pages; the year after the last is not checked against a clock, since there is none.
@@ -206,7 +208,7 @@ pub(super) fn tokens(text: &str) -> Vec<Token> {
 }
 
 pub(super) fn from_tokens(rules: &DateRules, tokens: &[Token], order: Order) -> Option<Date> {
-    numeric(tokens, order).or_else(|| written(rules, tokens))
+    numeric(tokens, order).or_else(|| written(rules, tokens, order))
 }
 
 fn numeric(tokens: &[Token], order: Order) -> Option<Date> {
@@ -243,12 +245,12 @@ fn numeric(tokens: &[Token], order: Order) -> Option<Date> {
 }
 
 /// A month by its name, with day and year around it.
-fn written(rules: &DateRules, tokens: &[Token]) -> Option<Date> {
+fn written(rules: &DateRules, tokens: &[Token], order: Order) -> Option<Date> {
     let filler = |token: &Token| match token {
         Token::Word(word) => {
             matches!(
                 word.as_str(),
-                "st" | "nd" | "rd" | "th" | "de" | "of" | "del" | "er" | "di" | "a" | "o" | "г"
+                "st" | "nd" | "rd" | "th" | "d" | "de" | "of" | "del" | "er" | "di" | "a" | "o" | "г"
             )
         }
         Token::Sign(sign) => matches!(sign, ',' | '.' | '-' | '/' | 'º' | '°' | '’' | '\''),
@@ -258,7 +260,7 @@ fn written(rules: &DateRules, tokens: &[Token]) -> Option<Date> {
         tokens.iter().enumerate().filter(|(at, token)| *at == 0 || !filler(token)).map(|(_, token)| token);
     let (a, b, c) = (parts.next()?, parts.next()?, parts.next()?);
     let month = |token: &Token| match token {
-        Token::Word(word) => rules.month(word),
+        Token::Word(word) => rules.month(word, order),
         _ => None,
     };
     let number = |token: &Token, digits: &[usize]| match token {

@@ -5,6 +5,7 @@ use super::{
     title::{MAX_CUTS, SEPARATORS, is_site, leads_up, letters, without_site},
 };
 use crate::{dom::Tag, text};
+use rustc_hash::FxHashSet;
 
 /// Longer headings are no titles (bytes).
 const MAX_HEADING: usize = 250;
@@ -127,22 +128,30 @@ fn both(named: &[String], heading: &str) -> f32 {
     named.iter().map(|name| shared(heading, name) * shared(name, heading)).fold(0.0, f32::max)
 }
 
-/// What is looked at of a name (bytes): every word of a heading is looked for in it.
-const MAX_NAME: usize = 4 * MAX_HEADING;
+/// Longest part of a name that is compared (bytes).
+pub(super) const MAX_NAME: usize = 4 * MAX_HEADING;
 
 /// Share of the heading's words that stand in the name.
 pub(super) fn shared(heading: &str, name: &str) -> f32 {
-    let name: Vec<String> = words(text::head(name, MAX_NAME)).collect();
+    share(words(heading), &words(text::head(name, MAX_NAME)).collect())
+}
+
+/// Share of the words that a name has; short words count less.
+pub(super) fn share(words: impl Iterator<Item = impl AsRef<str>>, name: &FxHashSet<String>) -> f32 {
     let (mut all, mut found) = (0.0, 0.0);
-    for word in words(heading) {
-        let weight = if word.chars().count() > 3 { 1.0 } else { 0.3 };
+    for word in words {
+        let word = word.as_ref();
+        let weight = if word.chars().count() >= LONG { 1.0 } else { 0.3 };
         all += weight;
-        if name.contains(&word) {
+        if name.contains(word) {
             found += weight;
         }
     }
     if all == 0.0 { 0.0 } else { found / all }
 }
+
+/// Shorter words count less (characters).
+const LONG: usize = 4;
 
 pub(super) fn words(text: &str) -> impl Iterator<Item = String> {
     text.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).map(str::to_lowercase)

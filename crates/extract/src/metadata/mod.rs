@@ -38,6 +38,9 @@ use std::cell::{Cell, OnceCell, RefCell};
 /// Lists of keywords, breadcrumbs and the like are cut here.
 const MAX_LIST: usize = 64;
 
+/// Names that are read of an attribute of a `meta` element.
+const MAX_NAMES: usize = 8;
+
 /// The `meta` elements of a page: name, property, itemprop or http-equiv in lower case, and the content.
 pub(crate) struct Metas<'a> {
     list: Vec<(String, &'a str)>,
@@ -46,7 +49,7 @@ pub(crate) struct Metas<'a> {
 impl<'a> Metas<'a> {
     fn of(page: &'a Page<'_>) -> Self {
         let dom = &page.dom;
-        let mut list = Vec::new();
+        let mut list: Vec<(String, &str)> = Vec::new();
         for id in (0..dom.len()).filter(|id| dom.tag(*id) == Tag::Meta) {
             // Some programs write the content into `value`.
             let attribute = |name| dom.attr(id, &name).map(str::trim).filter(|c| !c.is_empty());
@@ -54,14 +57,19 @@ impl<'a> Metas<'a> {
             else {
                 continue;
             };
+            let first = list.len();
             for attribute in [
                 local_name!("property"),
                 local_name!("name"),
                 local_name!("itemprop"),
                 local_name!("http-equiv"),
             ] {
-                for name in dom.attr(id, &attribute).unwrap_or_default().split_ascii_whitespace() {
-                    list.push((name.to_ascii_lowercase(), content));
+                let names = dom.attr(id, &attribute).unwrap_or_default().split_ascii_whitespace();
+                for name in names.take(MAX_NAMES) {
+                    let name = name.to_ascii_lowercase();
+                    if list[first..].iter().all(|(known, _)| *known != name) {
+                        list.push((name, content));
+                    }
                 }
             }
         }

@@ -12,6 +12,7 @@ use html5ever::local_name;
 pub(super) fn order_of(language: Option<&str>) -> Order {
     match language {
         None | Some("en" | "en-US" | "en-PH") => Order::MonthFirst,
+        Some(language) if language.split('-').next() == Some("hr") => Order::Croatian,
         _ => Order::DayFirst,
     }
 }
@@ -39,7 +40,7 @@ pub(super) fn published(s: &Sources<'_>, order: Order) -> Option<String> {
         (Rule::Meta, &|| in_meta(s, order)),
         (Rule::Rdfa, &|| in_rdfa(s, order)),
         (Rule::ThreadDate, &|| shown::posted(s, true, order)),
-        (Rule::MarkedDate, &|| shown::visible(s, order)),
+        (Rule::MarkedDate, &|| Some(shown::visible(s, order)?.1)),
         (Rule::Url, &in_url),
         (Rule::DateLine, &|| shown::near_heading(s, order).or_else(|| shown::without_heading(s, order))),
         (Rule::Dateline, &|| shown::dateline(s, order)),

@@ -36,10 +36,25 @@ fn dated_line(s: &Sources<'_>, line: &str, order: Order) -> Option<String> {
     (!speaks_of_change(rules, &line.to_lowercase()) && !speaks_of_member(rules, line)).then_some(date)
 }
 
-/// Returns true if the line has a word for the day on which a person joined.
+/// Returns true if a word for the day on which a person joined begins the line or stands in front of its date.
 pub(super) fn speaks_of_member(rules: &DateRules, line: &str) -> bool {
-    has_word(&rules.member_words, &line.to_lowercase())
+    let lower = line.to_lowercase();
+    let line = lower.trim_start_matches(|c: char| !c.is_alphanumeric());
+    let behind =
+        |at: usize| rules.member_words.iter().find_map(|word| line[at..].strip_prefix(word.as_str()));
+    // "Registered nurse, 5 March" has a word between that belongs to no date.
+    let is_of_date = |word: &str| {
+        word.chars().count() <= MAX_PREPOSITION || rules.is_month(word) || rules.is_weekday(word)
+    };
+    let is_label = |behind: &str| {
+        let before_date = behind.split(|c: char| c.is_ascii_digit()).next().unwrap_or_default();
+        before_date.split(|c: char| !c.is_alphabetic()).all(is_of_date)
+    };
+    word_starts(line).any(|at| behind(at).is_some_and(|behind| at == 0 || is_label(behind)))
 }
+
+/// Longer words between a label and a date belong to neither (characters).
+const MAX_PREPOSITION: usize = 3;
 
 /// A short line anywhere, or a part of one, that begins with one of the words, is accepted and holds a date; last, if wanted, one beside the
 /// text.
@@ -115,10 +130,25 @@ pub(super) const MAX_LABELLED: u32 = 60;
 /// The date in a line that begins with an author, if all such lines have one day: those of a board are of its threads.
 pub(super) fn in_byline(s: &Sources<'_>, order: Order) -> Option<String> {
     let rules = &s.page.rules.dates;
-    let found = labelled(s, &rules.byline_words, &|_| true, true, order)?;
-    let is_other =
-        |line: &str| dates::parse(rules, line, order).is_some_and(|other| day(&other) != day(&found));
+    let is_byline = |line: &str| names_author(rules, line);
+    let found = labelled(s, &rules.byline_words, &is_byline, true, order)?;
+    let is_other = |line: &str| {
+        let is_other_day =
+            || dates::parse(rules, line, order).is_some_and(|other| day(&other) != day(&found));
+        is_byline(line) && is_other_day()
+    };
     labelled(s, &rules.byline_words, &is_other, true, order).is_none().then_some(found)
+}
+
+/// Returns true if a capitalized word other than a month or a weekday stands behind a word such as "by", in front of the first digit.
+fn names_author(rules: &DateRules, line: &str) -> bool {
+    let rest = rules.byline_words.iter().find_map(|word| bylines::behind(line, word)).unwrap_or_default();
+    let before_date = rest.split(|c: char| c.is_ascii_digit()).next().unwrap_or_default();
+    before_date.split(|c: char| !c.is_alphabetic()).any(|word| {
+        let is_capital = word.chars().next().is_some_and(|c| !c.is_lowercase());
+        let lower = word.to_lowercase();
+        is_capital && !rules.is_month(&lower) && !rules.is_weekday(&lower)
+    })
 }
 
 /// The element stands among comments, teasers of other pages or menus; what stands beside the text may speak of it.
@@ -245,15 +275,20 @@ const MAX_AUTHOR_LINE: u32 = 80;
 
 /// The line, in lower case, has one of the words, at the start of a word: "date" is not found in "updated".
 pub(super) fn has_word(words: &[String], line: &str) -> bool {
+    word_starts(line).any(|at| words.iter().any(|word| line[at..].starts_with(word.as_str())))
+}
+
+/// The places at which no letter stands in front.
+fn word_starts(line: &str) -> impl Iterator<Item = usize> + '_ {
     let mut in_word = false;
-    line.char_indices().any(|(at, c)| {
+    line.char_indices().filter_map(move |(at, c)| {
         let starts = !std::mem::replace(&mut in_word, c.is_alphabetic());
-        starts && words.iter().any(|word| line[at..].starts_with(word.as_str()))
+        starts.then_some(at)
     })
 }
 
-/// A date that a reader sees.
-pub(super) fn visible(s: &Sources<'_>, order: Order) -> Option<String> {
+/// A date that a reader sees, and its element.
+pub(super) fn visible(s: &Sources<'_>, order: Order) -> Option<(u32, String)> {
     let page = s.page;
     let dom = &page.dom;
     let rules = &page.rules.dates;
@@ -279,16 +314,17 @@ pub(super) fn visible(s: &Sources<'_>, order: Order) -> Option<String> {
         }
         if is_time {
             let found = stamp(s, id, order);
-            if found.is_some() {
-                return found;
+            if let Some(found) = found {
+                return Some((id, found));
             }
         }
         if is_named {
-            fallback = dates::parse(rules, &text::fold(&page.visible_text(id)), order);
+            let mut date = dates::parse(rules, &text::fold(&page.visible_text(id)), order);
             // In front of the heading may stand the day on which the page is read.
-            if fallback.is_some() && heading.is_some_and(|heading| id < heading) {
-                fallback = s.near().iter().find_map(|line| dated_line(s, line, order)).or(fallback);
+            if date.is_some() && heading.is_some_and(|heading| id < heading) {
+                date = near_heading(s, order).or(date);
             }
+            fallback = date.map(|date| (id, date));
         }
     }
     fallback

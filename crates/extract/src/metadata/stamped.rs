@@ -36,9 +36,23 @@ pub(super) fn before_meta(s: &Sources<'_>, order: Order) -> Option<String> {
         let is_date = dates::is_date_line(rules, &lower) || dates::is_bare_date(rules, &lower);
         (is_date || shown::has_word(&rules.published_words, &lower)).then(|| parse(line))?
     };
-    let shown = shown::visible(s, order).or_else(|| s.near().iter().find_map(line))?;
+    let marked = || shown::visible(s, order).filter(|(id, _)| is_near(s, *id)).map(|(_, date)| date);
+    let shown = marked().or_else(|| s.near().iter().find_map(line))?;
     (day(&shown) < day(&stamped)).then_some(shown)
 }
+
+/// Returns true if the text of an element is most of a line near the heading that is no sentence.
+fn is_near(s: &Sources<'_>, id: u32) -> bool {
+    let text = text::fold(&s.page.visible_text(id));
+    let is_most = |line: &String| {
+        let beside = line.split_once(text.as_str()).map(|(before, behind)| before.len() + behind.len());
+        beside.is_some_and(|beside| beside <= MAX_BESIDE) && !line.ends_with(['.', '!', '?', '…'])
+    };
+    !text.is_empty() && s.near().iter().any(is_most)
+}
+
+/// A line with more text beside a date is no byline (bytes).
+const MAX_BESIDE: usize = 60;
 
 /// An earlier day that the page shows beside its heading, if publication and change have the day on which a program built the page.
 pub(super) fn before_build(s: &Sources<'_>, stamped: &str, order: Order) -> Option<String> {

@@ -1,12 +1,13 @@
 //! The title of a page, without the name of its site.
 
 use super::{
-    Sources, address,
-    headings::{Heading, agreeing, headings, part_of, seen, shared, words},
+    Sources,
+    address::Slug,
+    headings::{Heading, MAX_NAME, agreeing, headings, part_of, seen, shared, words},
     jsonld, non_empty, own_feed,
     sources::{Field, Rule},
 };
-use crate::dom::Tag;
+use crate::{dom::Tag, text};
 use html5ever::local_name;
 
 /// What stands between a title and the site's name.
@@ -124,15 +125,21 @@ fn addressed(
 ) -> Option<(String, Rule)> {
     let Names { sites, element, .. } = *names;
     let may_hold_site = |full: &str| sites.is_empty() || element == Some(full);
-    let named: Vec<String> = s.metas.all(DECLARED[0]).filter_map(plain).collect();
-    let named: Vec<String> =
-        named.iter().map(|full| without_site(full, sites, s, may_hold_site(full))).collect();
+    let slug = Slug::of(s.page.url?)?;
+    let contents = s.metas.all(DECLARED[0]).take(MAX_CONTENTS);
+    let named: Vec<String> = contents
+        .filter_map(|content| plain(text::head(content, MAX_NAME)))
+        .map(|full| without_site(&full, sites, s, may_hold_site(&full)))
+        .collect();
     let all: Vec<&str> = headings.iter().chain(&named).map(String::as_str).collect();
-    let better = address::better(s.page.url, chosen, &all)?;
+    let better = slug.better(chosen, &all)?;
     let is_heading = headings.iter().any(|heading| heading == better);
     let rule = if is_heading { Rule::HeadingOfAddress } else { Rule::NameOfAddress };
     Some((better.to_owned(), rule))
 }
+
+/// Contents of `og:title` that are compared with the address.
+const MAX_CONTENTS: usize = 4;
 
 /// The title, after its rule was noted. A heading is confirmed by a name in the data that is the same, such a name by another one.
 fn noted(s: &Sources<'_>, title: String, rule: Rule, named: &[String]) -> String {
