@@ -42,6 +42,14 @@ fn the_only_day_of_publication_in_scripts_dates_the_page() {
     assert_eq!(published("", list), pair("", ""));
     let other = r#"<script>var user = {"registered":"2026-03-05","unpublished_at":"2026-03-05"};</script>"#;
     assert_eq!(published("", other), pair("", ""));
+    let image =
+        r#"<script type=application/ld+json>{"@type":"ImageObject","datePublished":"2025-01-05"}</script>"#;
+    assert_eq!(published("", image), pair("", ""), "not of the page");
+    assert_eq!(published(image, json), pair("2026-03-05T10:00:00Z", "script"));
+    let page = r#"<script type=application/ld+json>[{"@type":"Product","name":"Boat"},{"@type":"WebPage","datePublished":"2026-03-05"}]</script>"#;
+    assert_eq!(published(page, ""), pair("2026-03-05", "script"));
+    let long = format!("{json}<script>{}</script>", "0".repeat(4 << 20));
+    assert_eq!(published("", &long), pair("", ""), "the rest is not read");
 }
 
 #[test]

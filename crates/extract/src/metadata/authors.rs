@@ -37,13 +37,11 @@ const MAX_LISTED: usize = 5 * MAX_AUTHORS;
 /// heading.
 pub(super) fn find(s: &Sources<'_>) -> Vec<String> {
     let some = |names: Vec<String>| Some(names).filter(|names| !names.is_empty());
-    let in_metas = || {
-        let named =
-            |name: &&str| some(s.metas.all(name).flat_map(split).filter_map(|n| clean(s, &n)).collect());
-        METAS.iter().find_map(named)
-    };
+    let (metas, byline) = (OnceCell::new(), OnceCell::new());
+    let in_metas = || metas.get_or_init(|| from_metas(s)).clone();
     let label = || written_by(s);
-    let line = || some(s.near().iter().map(|line| bylines::names(s, line)).find(|names| !names.is_empty())?);
+    let find_byline = || s.near().iter().map(|line| bylines::names(s, line)).find(|names| !names.is_empty());
+    let line = || byline.get_or_init(find_byline).clone();
     let beside_date =
         || s.near().iter().find_map(|line| bylines::beside_date(s, line)).map(|name| vec![name]);
     let labelled = || some(bylines::labelled(s)).inspect(|_| s.by_label.set(true));
@@ -99,6 +97,14 @@ pub(super) fn find(s: &Sources<'_>) -> Vec<String> {
     s.note(Field::Authors, rule, places > 1 || (places == 1 && rule.is_of_text()));
     let names = more_of(names, &[&|| shown.clone(), &in_lines]);
     distinct(names)
+}
+
+/// The authors in the first meta name that has any.
+fn from_metas(s: &Sources<'_>) -> Option<Vec<String>> {
+    METAS.iter().find_map(|name| {
+        let names: Vec<String> = s.metas.all(name).flat_map(split).filter_map(|n| clean(s, &n)).collect();
+        (!names.is_empty()).then_some(names)
+    })
 }
 
 /// Returns true if the list has the name, ignoring case and punctuation.

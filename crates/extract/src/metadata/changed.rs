@@ -24,8 +24,7 @@ pub(super) fn in_data(s: &Sources<'_>, order: Order) -> Option<(Rule, String)> {
     in_json.map(|date| (Rule::JsonLd, date)).or_else(|| Some((Rule::Meta, in_meta()?)))
 }
 
-/// The date of the last change, which the page shows or has in its data: this text is not older than that. A review says nothing
-/// about the age of what was reviewed.
+/// Returns the date of the last change. The text is at least as old. A review says nothing about the age of the text.
 pub(super) fn only_change(s: &Sources<'_>, order: Order) -> Option<String> {
     let rules = &s.page.rules.dates;
     let is_newer = |line: &str| !shown::has_word(&rules.reviewed_words, &line.to_lowercase());

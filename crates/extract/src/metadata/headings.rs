@@ -18,6 +18,8 @@ pub(super) struct Heading {
     pub(super) id: u32,
     pub(super) level: u8,
     pub(super) text: String,
+    /// Letters and digits of the text, in lower case.
+    pub(super) letters: String,
     pub(super) names_site: bool,
 }
 
@@ -33,7 +35,8 @@ pub(super) fn seen(s: &Sources<'_>) -> Vec<Heading> {
         {
             let text = heading.trim_start_matches("# ").trim_end_matches(['¶', '#', ' ']).to_owned();
             if text.len() <= MAX_HEADING && !text.is_empty() {
-                out.push(Heading { id, level, text, names_site: level == 1 && leads_up(s, id) });
+                let (letters, names_site) = (letters(&text), level == 1 && leads_up(s, id));
+                out.push(Heading { id, level, text, letters, names_site });
             }
         }
     }
@@ -82,7 +85,7 @@ pub(super) fn part_of(
     named: &[String],
     sites: &[String],
 ) -> Option<String> {
-    let whole = letters(&heading.text);
+    let whole = heading.letters.as_str();
     let is_shorter = |name: &String| {
         let name = letters(name);
         name.len() < whole.len()
@@ -90,8 +93,8 @@ pub(super) fn part_of(
             && (whole.starts_with(&name) || whole.ends_with(&name))
     };
     let name = named.iter().map(|name| without_site(name, sites, s, true)).find(is_shorter);
-    let name = name.or_else(|| named.iter().find_map(|name| behind_kicker(name, &whole)))?;
-    is_element(s, heading.id, &whole, &letters(&name)).then_some(name)
+    let name = name.or_else(|| named.iter().find_map(|name| behind_kicker(name, whole)))?;
+    is_element(s, heading.id, whole, &letters(&name)).then_some(name)
 }
 
 /// The longer part of a name that a separator cuts in two, if the heading shows the shorter part in front of it.

@@ -1,29 +1,35 @@
 //! Dates of publication in the data that scripts of a page hold.
 
-use super::{Order, Sources, dates, published::day};
+use super::{Order, Sources, dates, jsonld, published::day, types};
 use crate::{dom::Tag, text};
+use html5ever::local_name;
 use memchr::memmem;
+use serde_json::Value;
 
 /// The date of publication in scripts and in attributes with data, if all of them name one day.
 ///
-/// Data with several days speaks of other pages too.
+/// Data with several days speaks of other pages too. Of JSON-LD, an object that describes a web page counts.
 pub(super) fn published(s: &Sources<'_>, order: Order) -> Option<String> {
     let dom = &s.page.dom;
-    let mut found: Option<String> = None;
+    let mut found = None;
+    let mut is_same = |date: String| {
+        let first = found.get_or_insert_with(|| date.clone());
+        day(first) == day(&date)
+    };
+    let is_one_in_json = dates_of_pages(s, order).all(&mut is_same);
     let mut left = MAX_BYTES;
     let mut is_one_day = |data: &str| {
-        let data = text::head(data, left);
-        left -= data.len();
-        dates_in(s, data, order).into_iter().all(|date| {
-            let first = found.get_or_insert_with(|| date.clone());
-            day(first) == day(&date)
-        })
+        let Some(rest) = left.checked_sub(data.len()) else { return false };
+        left = rest;
+        dates_in(s, data, order).into_iter().all(&mut is_same)
     };
-    let is_one = (0..dom.len()).all(|id| match dom.tag(id) {
-        Tag::Script => is_one_day(&dom.raw_text(id)),
-        Tag::Text => true,
-        _ => dom.attrs(id).filter(|(_, value)| is_data(value)).all(|(_, value)| is_one_day(value)),
-    });
+    let is_one = is_one_in_json
+        && (0..dom.len()).all(|id| match dom.tag(id) {
+            Tag::Script if is_json_ld(s, id) => true,
+            Tag::Script => is_one_day(&dom.raw_text(id)),
+            Tag::Text => true,
+            _ => dom.attrs(id).filter(|(_, value)| is_data(value)).all(|(_, value)| is_one_day(value)),
+        });
     found.filter(|_| is_one)
 }
 
@@ -43,12 +49,26 @@ fn dates_in(s: &Sources<'_>, data: &str, order: Order) -> Vec<String> {
 /// Start of a date in quotation marks.
 const CENTURY: &str = "\"20";
 
+/// The dates of objects in JSON-LD that describe a web page: the page's own object may be a product.
+fn dates_of_pages(s: &Sources<'_>, order: Order) -> impl Iterator<Item = String> {
+    let is_page = |node: &&&Value| types(node).iter().any(|kind| kind.ends_with("Page"));
+    let pages = s.nodes.iter().filter(is_page);
+    let dates = pages.filter_map(|node| jsonld::text(node.get("datePublished")?));
+    dates.filter_map(move |date| dates::parse(&s.page.rules.dates, date, order))
+}
+
+/// Returns true if the script holds JSON-LD.
+fn is_json_ld(s: &Sources<'_>, id: u32) -> bool {
+    let kind = s.page.dom.attr(id, &local_name!("type")).unwrap_or_default();
+    kind.trim().to_ascii_lowercase().starts_with("application/ld+json")
+}
+
 /// An attribute that holds an object.
 fn is_data(value: &str) -> bool {
     value.len() >= MIN_DATA && value.starts_with('{')
 }
 
-/// Scripts and attributes of a page beyond this many bytes are not looked at.
+/// A page with more bytes in scripts and attributes gives no date: the rest may name another day.
 const MAX_BYTES: usize = 4 << 20;
 /// A shorter attribute is no data.
 const MIN_DATA: usize = 40;

@@ -12,13 +12,17 @@ use crate::{dom::Tag, text};
 /// Days that follow each other may be one day in two zones.
 pub(super) fn shown_of_two(s: &Sources<'_>, order: Order) -> Option<String> {
     let (json, meta) = (in_json(s, order)?, in_meta(s, order)?);
-    let date = |text: &str| day(text).parse::<jiff::civil::Date>().ok();
-    let apart = date(&json)?.duration_since(date(&meta)?).as_hours().abs();
+    let apart = civil(&json)?.duration_since(civil(&meta)?).as_hours().abs();
     let shown = (apart > HOURS_OF_DAY).then(|| shown::near_heading(s, order))??;
     (day(&shown) == day(&meta)).then_some(meta)
 }
 
 const HOURS_OF_DAY: i64 = 24;
+
+/// The day of a date, to reckon with.
+fn civil(date: &str) -> Option<jiff::civil::Date> {
+    day(date).parse().ok()
+}
 
 /// An earlier date that the page shows, if the only date in the data stands in a meta element such as `date`.
 ///
@@ -67,10 +71,8 @@ pub(super) fn before_build(s: &Sources<'_>, stamped: &str, order: Order) -> Opti
     let is_before = || instant(&modified).zip(instant(stamped)).is_some_and(|(change, built)| change < built);
     let in_one_go = modified.len().min(stamped.len()) == DAY || modified == stamped || is_before();
     let shown = shown::near_heading(s, order)?;
-    let day_before = || {
-        let date = |text: &str| day(text).parse::<jiff::civil::Date>().ok();
-        stamped.ends_with('Z') && date(&shown).and_then(|shown| shown.tomorrow().ok()) == date(stamped)
-    };
+    let day_before =
+        || stamped.ends_with('Z') && civil(&shown).and_then(|shown| shown.tomorrow().ok()) == civil(stamped);
     (day(&shown) < day(stamped) && (in_one_go || day_before())).then_some(shown)
 }
 

@@ -166,7 +166,7 @@ fn site_in_title(
         element.split_once(sep).is_some_and(|(_, tail)| {
             let tail = letters(tail);
             named.iter().any(|name| letters(name) == tail)
-                || seen.iter().any(|h| h.level == 1 && letters(&h.text) == tail)
+                || seen.iter().any(|h| h.level == 1 && h.letters == tail)
         })
     };
     let cuts: Vec<(usize, usize)> = site_separators()
@@ -175,20 +175,23 @@ fn site_in_title(
         .map(|(at, sep)| (at, sep.len()))
         .collect();
     let cuts = || cuts.iter().take(MAX_CUTS).map(|(at, len)| (&element[..*at], &element[at + len..]));
-    let same = |a: &str, b: &str| letters(a) == letters(b);
+    let seen_with = |part: &str, accept: &dyn Fn(&Heading, &str) -> bool| {
+        let part = letters(part);
+        seen.iter().any(|h| accept(h, &part))
+    };
+    let names: Vec<String> = named.iter().map(|name| letters(name)).collect();
     let is_first_level =
-        |part: &str| seen.iter().any(|h| h.level == 1 && !h.names_site && same(&h.text, part));
+        |part: &str| seen_with(part, &|h, part| h.level == 1 && !h.names_site && h.letters == part);
     let starts_with_first =
-        |part: &str| seen.iter().any(|h| h.level == 1 && letters(part).starts_with(&letters(&h.text)));
-    let in_data = |part: &str| named.iter().any(|name| same(name, part));
-    let is_lower = |part: &str| seen.iter().any(|h| h.level > 1 && same(&h.text, part));
+        |part: &str| seen_with(part, &|h, part| h.level == 1 && part.starts_with(&h.letters));
+    let in_data = |part: &str| names.contains(&letters(part));
+    let is_lower = |part: &str| seen_with(part, &|h, part| h.level > 1 && h.letters == part);
     // A heading of the first level says more than the rest of the title: that is a section then.
     let holds_more = |site: &str, page: &str| {
         let (site, page) = (letters(site), letters(page));
-        seen.iter().filter(|h| h.level == 1 && !h.names_site).any(|h| {
-            let heading = letters(&h.text);
-            heading.len() > page.len() && site.contains(&heading) && site != heading
-        })
+        seen.iter()
+            .filter(|h| h.level == 1 && !h.names_site)
+            .any(|h| h.letters.len() > page.len() && site.contains(&h.letters) && site != h.letters)
     };
     let ends = || cuts().flat_map(|(head, tail)| [(head, tail, false), (tail, head, true)]);
     // In front the site's name is one only if it is the page's first heading: a lower heading may well repeat the site's name.
