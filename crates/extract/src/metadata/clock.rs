@@ -26,10 +26,9 @@ fn zoned(s: &Sources<'_>, stamp: &str, order: Order) -> Option<String> {
         offset(utc, local)
     };
     let in_meta = || rules.published.iter().find_map(|name| s.metas.all(name).find_map(offset));
-    let is_of_page = |line: &&String| {
-        !speaks_of_change(rules, &line.to_lowercase()) && !shown::speaks_of_member(rules, line)
-    };
-    let in_line = || s.near().iter().filter(is_of_page).find_map(|line| offset(line));
+    let is_of_page =
+        |line: &str| !speaks_of_change(rules, &line.to_lowercase()) && !shown::speaks_of_member(rules, line);
+    let in_line = || s.near().iter().find_map(|line| offset(line).filter(|_| is_of_page(line)));
     let seconds = in_meta().or_else(|| in_times(s, &offset)).or_else(in_line)?;
     let zone = TimeZone::fixed(jiff::tz::Offset::from_seconds(seconds).ok()?);
     Some(instant.to_zoned(zone).strftime("%Y-%m-%dT%H:%M:%S%:z").to_string())
@@ -42,8 +41,9 @@ fn in_times(s: &Sources<'_>, offset: &dyn Fn(&str) -> Option<i32>) -> Option<i32
     let stamped = |id: &u32| dom.attr(*id, &local_name!("datetime")).is_some();
     let mut times = (page.body..dom.end(page.body)).filter(is_time).filter(stamped).take(MAX_TIMES);
     times.find_map(|id| {
-        let is_own = page.amount(id).chars <= MAX_CHARS && change_line(page, id).is_none();
-        is_own.then(|| offset(&text::fold(&page.visible_text(id))))?
+        let short = page.amount(id).chars <= MAX_CHARS;
+        let found = short.then(|| offset(&text::fold(&page.visible_text(id))))??;
+        change_line(page, id).is_none().then_some(found)
     })
 }
 
