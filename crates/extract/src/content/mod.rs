@@ -17,6 +17,7 @@ mod relax;
 pub(crate) mod site_rule;
 mod stamped;
 mod teasers;
+mod terms;
 mod trafilatura;
 
 use crate::{

@@ -1,6 +1,9 @@
 //! What is left out of the content: boilerplate by name, and by what it consists of.
 
-use super::{How, Selection};
+use super::{
+    How, Selection,
+    terms::{is_in_sentence, is_word_of_paragraph},
+};
 use crate::{
     dom::{NONE, Tag},
     options::{Favor, Options},
@@ -33,10 +36,6 @@ const MAX_CAPTION: u32 = 800;
 
 /// Longer than this, an element named like a byline or a list of tags is something else (characters).
 const MAX_META: u32 = 200;
-/// Most nodes of a paragraph in which buttons are looked for.
-const MAX_PARAGRAPH: u32 = 500;
-/// Most words of a term in a sentence.
-const MAX_TERM: u32 = 3;
 
 /// By node: the subtree is boilerplate by its tag, role or names.
 ///
@@ -305,32 +304,6 @@ fn is_boilerplate(page: &Page<'_>, id: u32, options: &Options, unwanted: Roles) 
         return roles.has(unwanted) || roles.has(Roles::HEADER) && !has_heading(page, id);
     }
     false
-}
-
-/// A span with more text beside it in a paragraph than in it.
-fn is_in_sentence(page: &Page<'_>, id: u32) -> bool {
-    let dom = &page.dom;
-    let parent = dom.parent(id);
-    dom.tag(id) == Tag::Span
-        && dom.tag(parent) == Tag::P
-        && page.amount(parent).chars > 2 * page.amount(id).chars
-}
-
-/// A button of a few words inside of a sentence of its paragraph: a term that opens its explanation. What stands behind the
-/// end of a sentence is a control.
-fn is_word_of_paragraph(page: &Page<'_>, id: u32) -> bool {
-    let dom = &page.dom;
-    let Some(paragraph) = dom.ancestors(id).find(|up| dom.tag(*up).is_block()) else { return false };
-    let says = |node: &u32| page.is_visible(*node) && dom.text(*node).contains(|c: char| !c.is_whitespace());
-    if dom.tag(paragraph) != Tag::P
-        || dom.end(paragraph) - paragraph > MAX_PARAGRAPH
-        || page.amount(id).words > MAX_TERM
-    {
-        return false;
-    }
-    let before = (paragraph..id).rev().find(says).map(|node| dom.text(node).trim_end());
-    let goes_on = before.is_some_and(|text| !text.ends_with(['.', '…', '!', '?', ':', '。']));
-    goes_on && (dom.end(id)..dom.end(paragraph)).any(|node| says(&node))
 }
 
 fn in_content(page: &Page<'_>, id: u32) -> bool {

@@ -112,6 +112,18 @@ fn blocks_have_the_forms_of_the_contract() {
             "<p>So:</p><code class='hl lean block'>\n  def <b>a</b> :=\n    1\n</code><div class=code-block data-lang=http>GET /x\n\n> y</div>",
             "So:\n\n```lean\ndef a :=\n  1\n```\n\n```http\nGET /x\n\n> y\n```",
         ),
+        (
+            "<code style='white-space: pre'>\na\n  b</code><div role=code>a<br>b</div>",
+            "```\na\n  b\n```\n\n```\na\nb\n```",
+        ),
+        (
+            "<p>In <code style='white-space: pre-wrap'>a b\n</code></p><div class=code-block data-lang=http>One line</div>",
+            "In `a b`\n\nOne line",
+        ),
+        (
+            "<div><code class=block>a</code> <code class=block>b</code><p>In <code class=block>c</code> it</p></div>",
+            "```\na\n```\n\n```\nb\n```\n\nIn `c` it",
+        ),
         ("<h2 id=a><a href=#a>Head</a></h2><h2>In <a href=#a>it</a></h2>", "## Head\n\n## In [it](#a)"),
         (
             "<ul><li><b>bread</b><span>1 litre</span><li><b>milk</b><span>2 cups</span></ul>",
@@ -230,7 +242,14 @@ fn an_address_that_says_no_more_than_its_text_is_not_spelled() {
     for (html, once) in [
         ("<a href=/wiki/Red_list>Red list</a>", "Red list"),
         ("<a href=/api/struct.Vec.html><code>Vec</code></a>", "`Vec`"),
-        ("<a href=/tags/a1/>iron</a> <a rel=author href=/p/9>Jane</a>", "iron Jane"),
+        (
+            "<a href=/tags/a1/>iron</a> <a href=/tags/b2>wood</a> <a rel=author href=/p/9>Jane</a>",
+            "iron wood Jane",
+        ),
+        (
+            "<a href=/elements/label/for>the attribute</a>",
+            "[the attribute](https://quay.test/elements/label/for)",
+        ),
         ("<a href=/red-list>the list</a>", "[the list](https://quay.test/red-list)"),
         ("<a href=https://pier.test/Red_list>Red list</a>", "[Red list](https://pier.test/Red_list)"),
         ("<a href=/x?name=Red+list>Red list</a>", "[Red list](https://quay.test/x?name=Red+list)"),

@@ -2,7 +2,7 @@
 
 use super::{
     super::{Gap, Kind, inline::Mark},
-    MAX_MARKED, Walk,
+    MAX_MARKED, Walk, styled,
 };
 use crate::{dom::Tag, page::Page, rules::MarkdownRules};
 use html5ever::local_name;
@@ -61,8 +61,10 @@ impl Walk<'_> {
         }
     }
 
-    /// Opens a block of code that is no `pre`: a `code` element with a class of blocks (`block`), or a box of text whose class is that of a
-    /// highlighter and whose attribute names the language. Returns false if the element is none.
+    /// Opens a block of code that is no `pre`. The element has several lines of text and says that it keeps them: a `code`
+    /// element by its style or by a class of blocks, a box by the role `code` or by the class of a highlighter and the name
+    /// of a language. A `code` element with a class of blocks may be one line without text beside it. Returns false if the
+    /// element is none.
     pub(super) fn enter_code_block(&mut self, id: u32, tag: Tag) -> bool {
         if self.table.is_some() || !matches!(tag, Tag::Code | Tag::Div) {
             return false;
@@ -70,12 +72,19 @@ impl Walk<'_> {
         let dom = &self.page.dom;
         let rules = &self.page.rules.extraction.markdown;
         let is_block = match tag {
-            Tag::Code => has_class(self.page, id, &rules.code_blocks),
+            Tag::Code if has_class(self.page, id, &rules.code_blocks) => {
+                has_lines(self.page, id) || self.stands_alone(id)
+            }
+            Tag::Code => keeps_lines(self.page, id) && has_lines(self.page, id),
             _ => {
-                dom.end(id) == id + 2
-                    && dom.tag(id + 1) == Tag::Text
-                    && has_class(self.page, id, &rules.highlighters)
-                    && attribute_language(self.page, id).is_some()
+                let is_code = dom.attr(id, &local_name!("role")) == Some("code")
+                    && dom.find(id..dom.end(id), Tag::Pre).is_none();
+                let is_text = dom.end(id) == id + 2 && dom.tag(id + 1) == Tag::Text;
+                (is_code
+                    || is_text
+                        && has_class(self.page, id, &rules.highlighters)
+                        && attribute_language(self.page, id).is_some())
+                    && has_lines(self.page, id)
             }
         };
         if is_block {
@@ -86,6 +95,20 @@ impl Walk<'_> {
             self.line_numbers.clear();
         }
         is_block
+    }
+
+    /// Returns true if no text or inline element stands beside a `code` element, but for others with a class of blocks.
+    fn stands_alone(&self, id: u32) -> bool {
+        let dom = &self.page.dom;
+        let (mut next, end) = (dom.end(id), dom.end(dom.parent(id)));
+        if next < end && dom.tag(next) == Tag::Text && dom.text(next).trim().is_empty() {
+            next = dom.end(next);
+        }
+        let code_blocks = &self.page.rules.extraction.markdown.code_blocks;
+        self.inline.text.trim().is_empty()
+            && (next >= end
+                || dom.tag(next).is_block()
+                || dom.tag(next) == Tag::Code && has_class(self.page, next, code_blocks))
     }
 
     pub(super) fn leave_pre(&mut self, id: u32) {
@@ -128,6 +151,32 @@ impl Walk<'_> {
         }
         Some(name)
     }
+}
+
+/// Returns true if the style of an element keeps the ends of its lines.
+fn keeps_lines(page: &Page<'_>, id: u32) -> bool {
+    let Some(style) = page.dom.attr(id, &local_name!("style")) else { return false };
+    styled::value(style, "white-space").is_some_and(|value| {
+        let value = value.to_ascii_lowercase();
+        value.starts_with("pre") || value.starts_with("break-spaces")
+    })
+}
+
+/// Returns true if an element has text on two lines.
+fn has_lines(page: &Page<'_>, id: u32) -> bool {
+    let dom = &page.dom;
+    let (mut has_text, mut has_end) = (false, false);
+    for node in id..dom.end(id) {
+        has_end |= has_text && dom.tag(node) == Tag::Br;
+        let text = if has_text { dom.text(node) } else { dom.text(node).trim_start() };
+        has_text |= !text.is_empty();
+        let after = if has_end { text } else { text.find('\n').map_or("", |at| &text[at..]) };
+        has_end |= !after.is_empty();
+        if has_end && !after.trim_start().is_empty() {
+            return true;
+        }
+    }
+    false
 }
 
 /// Text without the spaces that all its lines begin with: those of the source around it.
@@ -234,10 +283,7 @@ fn code_language(page: &Page<'_>, pre: u32) -> Option<String> {
         language_of(class, rules, bare)
     };
     let exact = |id| class(id, false).or_else(|| attribute_language(page, id));
-    let highlighter = |id: &u32| {
-        let class = dom.attr(*id, &local_name!("class")).unwrap_or_default();
-        class.split_ascii_whitespace().any(|word| rules.highlighters.iter().any(|name| name == word))
-    };
+    let highlighter = |id: &u32| has_class(page, *id, &rules.highlighters);
     own.clone().chain(around.iter().copied()).find_map(exact).or_else(|| {
         own.clone().chain(around.iter().copied().filter(highlighter)).find_map(|id| class(id, true))
     })

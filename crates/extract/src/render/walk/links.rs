@@ -24,16 +24,20 @@ pub(super) struct Links {
     spelled: FxHashSet<String>,
     /// Texts of links to several places: labels of controls.
     pub(super) labels: FxHashSet<String>,
+    /// Folders of archives, as [`once::archives`] gives them.
+    pub(super) archives: FxHashSet<String>,
 }
 
 impl Links {
     pub(super) fn of(page: &Page<'_>, style: Style) -> Self {
-        let own = page.url.map(|url| once::place(url.as_str()).to_owned());
+        let index_files = &page.rules.extraction.markdown.index_files;
+        let own = page.url.map(|url| once::place(url.as_str(), index_files).to_owned());
         let style = if style.markdown { style.links } else { LinkStyle::Strip };
         Self {
             style,
             own,
             labels: if style == LinkStyle::Once { once::labels(page) } else { FxHashSet::default() },
+            archives: if style == LinkStyle::Once { once::archives(page) } else { FxHashSet::default() },
             list: Vec::new(),
             numbers: FxHashMap::default(),
             spelled: FxHashSet::default(),
@@ -53,13 +57,14 @@ impl Links {
     }
 
     /// What stands behind a link's text. `None`: the text alone is left.
-    fn after(&mut self, url: String) -> Option<String> {
+    fn after(&mut self, url: String, index_files: &[String]) -> Option<String> {
         match self.style {
             LinkStyle::Strip => None,
             LinkStyle::Reference => Some(format!("][{}]", self.number(url))),
             LinkStyle::Keep => Some(format!("]({})", destination(&url))),
             LinkStyle::Once
-                if self.own.as_deref() == Some(once::place(&url)) || self.spelled.contains(&url) =>
+                if self.own.as_deref() == Some(once::place(&url, index_files))
+                    || self.spelled.contains(&url) =>
             {
                 None
             }
@@ -133,7 +138,8 @@ impl Walk<'_> {
             url.push('#');
             url.push_str(fragment);
         }
-        let after = self.links.after(url.clone())?;
+        let index_files = &self.page.rules.extraction.markdown.index_files;
+        let after = self.links.after(url.clone(), index_files)?;
         Some(Mark::Link { after, url })
     }
 

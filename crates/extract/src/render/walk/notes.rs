@@ -1,6 +1,7 @@
 //! Footnotes: which links lead to a note of the page, and where the notes stand.
 
 mod numbered;
+mod skipped;
 
 use super::sidenotes;
 use crate::{
@@ -128,87 +129,6 @@ impl Notes {
             self.skip_back(page, body, &references);
         }
     }
-
-    /// The note's own number at its start, as an element or as text.
-    fn skip_number(&mut self, page: &Page<'_>, body: u32, marker: &str) {
-        let dom = &page.dom;
-        let Some(first) = (body..dom.end(body)).find(|node| !dom.text(*node).trim().is_empty()) else {
-            return;
-        };
-        let written = dom.text(first);
-        let start = written.len()
-            - written.trim_start_matches(|c: char| c.is_whitespace() || c == '[' || c == '(').len();
-        let Some(rest) = written[start..].strip_prefix(marker) else { return };
-        let after =
-            rest.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '.' | ')' | ']' | ':'));
-        let alone = after.is_empty();
-        let element = dom.parent(first);
-        if alone && element != body && !dom.tag(element).is_block() {
-            let mut outer = element;
-            while dom.parent(outer) != body
-                && !dom.tag(dom.parent(outer)).is_block()
-                && marker_of(&dom.raw_text(dom.parent(outer))) == marker
-            {
-                outer = dom.parent(outer);
-            }
-            self.skipped.insert(outer);
-            // The point or bracket that ends the number.
-            let next = dom.end(outer);
-            if next < dom.end(body) && dom.text(next).starts_with(['.', ')', ']', ':']) {
-                let text = dom.text(next);
-                self.numbers.insert(next, text.len() - text[1..].trim_start().len());
-            }
-        } else if !alone && after.len() < rest.len() {
-            self.numbers.insert(first, written.len() - after.len());
-        }
-    }
-
-    /// Links in a note that lead to its references, with what is around them and says nothing else.
-    fn skip_back(&mut self, page: &Page<'_>, body: u32, references: &[u32]) {
-        let dom = &page.dom;
-        let mut names: FxHashSet<&str> = FxHashSet::default();
-        for &reference in references {
-            let around = dom.ancestors(reference).take(AROUND).take_while(|up| !dom.tag(*up).is_block());
-            let before = reference.checked_sub(1).into_iter().chain(reference.checked_sub(2));
-            let inside = reference..dom.end(reference);
-            for node in inside.chain(around).chain(before).filter(|node| dom.tag(*node) != Tag::Text) {
-                names.extend(names_of(dom, node));
-            }
-        }
-        for link in (body..dom.end(body)).filter(|node| dom.tag(*node) == Tag::A) {
-            let Some(href) = dom.attr(link, &local_name!("href")) else { continue };
-            let Some((_, name)) = href.rsplit_once('#') else { continue };
-            let text = dom.raw_text(link);
-            let arrow = text.contains(['↩', '↑', '⤴', '^', '⬆', '↵', '⏎', '↖'])
-                && !text.contains(char::is_alphabetic);
-            if names.contains(name) || arrow || name.contains("ref") && marker_of(&text).len() <= MAX_MARKER {
-                let mut outer = link;
-                while dom.parent(outer) != body
-                    && !dom.tag(dom.parent(outer)).is_block()
-                    && says_no_more(dom, dom.parent(outer))
-                {
-                    outer = dom.parent(outer);
-                }
-                self.skipped.insert(outer);
-            }
-        }
-    }
-}
-
-/// Returns true if an element holds only signs and links of up to [`MAX_MARKER`] characters.
-fn says_no_more(dom: &Dom, id: u32) -> bool {
-    let mut node = id;
-    while node < dom.end(id) {
-        if dom.tag(node) == Tag::A && marker_of(&dom.raw_text(node)).chars().count() <= MAX_MARKER {
-            node = dom.end(node);
-            continue;
-        }
-        if dom.text(node).contains(char::is_alphanumeric) {
-            return false;
-        }
-        node += 1;
-    }
-    true
 }
 
 fn names_of(dom: &Dom, id: u32) -> impl Iterator<Item = &str> {

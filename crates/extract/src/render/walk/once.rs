@@ -31,11 +31,30 @@ pub(super) fn labels(page: &Page<'_>) -> FxHashSet<String> {
         let Some(href) = dom.attr(id, &local_name!("href")) else { continue };
         let hrefs = places.entry(text::fold(&dom.raw_text(id))).or_default();
         if hrefs.len() < LABEL_PLACES {
-            hrefs.insert(href.split('#').next().unwrap_or(href));
+            hrefs.insert(without_fragment(href));
         }
     }
     let several = places.into_iter().filter(|(_, hrefs)| hrefs.len() >= LABEL_PLACES);
     several.map(|(label, _)| label).collect()
+}
+
+/// Folders of archives with links to two places: one link may lead to a page of that name in a manual.
+pub(super) fn archives(page: &Page<'_>) -> FxHashSet<String> {
+    let dom = &page.dom;
+    let mut found: FxHashMap<&str, (&str, bool)> = FxHashMap::default();
+    for id in (page.body..dom.end(page.body)).filter(|id| dom.tag(*id) == Tag::A) {
+        let Some(href) = dom.attr(id, &local_name!("href")) else { continue };
+        if let Some(folder) = archive_folder(href, &page.rules.extraction.markdown) {
+            let target = without_fragment(href);
+            let (first, has_two) = found.entry(folder).or_insert((target, false));
+            *has_two |= *first != target;
+        }
+    }
+    found.into_iter().filter(|(_, (_, has_two))| *has_two).map(|(folder, _)| folder.to_owned()).collect()
+}
+
+fn without_fragment(href: &str) -> &str {
+    href.split('#').next().unwrap_or(href).trim()
 }
 
 impl Walk<'_> {
@@ -49,8 +68,7 @@ impl Walk<'_> {
         else {
             return false;
         };
-        let rules = &self.page.rules.extraction.markdown;
-        self.is_unvouched(id) || self.is_filed(id) || is_archive(path, rules) || self.is_named(id, path)
+        self.is_unvouched(id) || self.is_filed(id) || self.is_named(id, path)
     }
 
     /// Returns true if the text of a link leads to several places.
@@ -67,15 +85,24 @@ impl Walk<'_> {
             .dom
             .attr(id, &local_name!("role"))
             .is_some_and(|role| role.eq_ignore_ascii_case("button"));
-        button || self.has_rel(id, &["nofollow"])
+        button || self.has_rel(id, &self.page.rules.extraction.markdown.unvouched_rels)
     }
 
-    /// Returns true if a link says that it leads to the archive of a tag or of an author.
+    /// Returns true if a link leads to the archive of a tag, category or author, or to the profile of a user: by its `rel`, or
+    /// because the page links to two places in the same folder with such a name.
     fn is_filed(&self, id: u32) -> bool {
-        self.has_rel(id, &["tag", "author", "category"])
+        let rules = &self.page.rules.extraction.markdown;
+        self.has_rel(id, &rules.archive_rels)
+            || !self.links.archives.is_empty()
+                && self
+                    .page
+                    .dom
+                    .attr(id, &local_name!("href"))
+                    .and_then(|href| archive_folder(href, rules))
+                    .is_some_and(|folder| self.links.archives.contains(folder))
     }
 
-    fn has_rel(&self, id: u32, names: &[&str]) -> bool {
+    fn has_rel(&self, id: u32, names: &[String]) -> bool {
         self.page.dom.attr(id, &local_name!("rel")).is_some_and(|rel| {
             rel.split_ascii_whitespace().any(|word| names.iter().any(|name| word.eq_ignore_ascii_case(name)))
         })
@@ -90,24 +117,37 @@ impl Walk<'_> {
     }
 }
 
-/// Returns true if a path leads to the archive of a tag, category or author, or to the profile of a user: the last folder,
-/// or the file in front of the query, has such a name.
-fn is_archive(path: &str, rules: &MarkdownRules) -> bool {
-    let (path, query) = path.split_once('?').map_or((path, false), |(path, _)| (path, true));
-    let mut parts = path.rsplit('/').filter(|part| !part.is_empty());
-    let last = parts.next().unwrap_or_default();
-    let last = if is_index(last, &rules.index_files) { parts.next().unwrap_or_default() } else { last };
-    // A copy of a site holds the query in the file name.
-    let (file, encoded) = last.split_once("%3F").map_or((last, false), |(file, _)| (file, true));
-    let file = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
+/// The part of an address up to the name of an archive: its last folder, or the file in front of the query.
+fn archive_folder<'h>(href: &'h str, rules: &MarkdownRules) -> Option<&'h str> {
+    let href = without_fragment(href);
+    let (path, query) = href.split_once('?').map_or((href, false), |(path, _)| (path, true));
+    let mut path = path.trim_end_matches('/');
+    if let Some((folder, file)) = path.rsplit_once('/')
+        && is_index(file, &rules.index_files)
+    {
+        path = folder.trim_end_matches('/');
+    }
     let is_known = |name: &str| rules.archives.iter().any(|archive| archive.eq_ignore_ascii_case(name));
-    (query || encoded) && is_known(file) || parts.next().is_some_and(is_known)
+    let (folder, last) = path.rsplit_once('/').unwrap_or(("", path));
+    // A copy of a site holds the query in the file name.
+    let encoded = last.find("%3F").or_else(|| last.find("%3f"));
+    let file = &last[..encoded.unwrap_or(last.len())];
+    if (query || encoded.is_some()) && is_known(file.rsplit_once('.').map_or(file, |(stem, _)| stem)) {
+        return Some(&path[..path.len() - last.len() + file.len()]);
+    }
+    let folder = folder.trim_end_matches('/');
+    // Two slashes stand in front of a host.
+    let (before, name) = folder.rsplit_once('/').unwrap_or(("", folder));
+    (!last.is_empty() && !before.ends_with('/') && is_known(name)).then_some(folder)
 }
 
 /// Returns true if a file is the index of its folder.
 fn is_index(file: &str, index_files: &[String]) -> bool {
-    let stem = file.split('.').next().unwrap_or_default();
-    stem.len() < file.len() && index_files.iter().any(|name| name.eq_ignore_ascii_case(stem))
+    file.split_once('.').is_some_and(|(stem, kind)| {
+        !kind.is_empty()
+            && kind.bytes().all(|b| b.is_ascii_alphanumeric())
+            && index_files.iter().any(|name| name.eq_ignore_ascii_case(stem))
+    })
 }
 
 /// Returns true if a path without a query ends with a name: the same letters and digits, whatever stands between them, up to
@@ -196,13 +236,11 @@ fn push_letters(out: &mut String, run: &str) {
 
 /// The part of an address that names a page: without scheme, fragment, the name of an index and the last slash. A page
 /// that answers at its folder and at the index of it links to itself by both.
-pub(super) fn place(url: &str) -> &str {
+pub(super) fn place<'u>(url: &'u str, index_files: &[String]) -> &'u str {
     let url = url.split('#').next().unwrap_or(url);
     let url = url.split_once("://").map_or(url, |(_, rest)| rest);
     let (folder, file) = url.rsplit_once('/').unwrap_or((url, ""));
-    let is_index =
-        file.strip_prefix("index.").is_some_and(|kind| kind.bytes().all(|b| b.is_ascii_alphanumeric()));
-    if file.is_empty() || is_index { folder } else { url }
+    if file.is_empty() || is_index(file, index_files) { folder } else { url }
 }
 
 #[cfg(test)]
@@ -245,17 +283,24 @@ mod tests {
     fn an_archive_is_known_by_the_last_folder_of_its_path() {
         let rules = crate::rules::Rules::embedded().unwrap();
         let rules = &rules.extraction.markdown;
-        for path in [
-            "/tags/iron/",
-            "/blog/category/bridges/index.html",
-            "/author/jane",
-            "/forum/member.php?action=profile&uid=9",
-            "/forum/member.php%3Faction=profile&uid=9.html",
+        for (href, folder) in [
+            ("/tags/iron/", "/tags"),
+            ("https://a.test/blog/category/bridges/index.html#top", "https://a.test/blog/category"),
+            ("../author/jane", "../author"),
+            ("/forum/member.php?action=profile&uid=9", "/forum/member.php"),
+            ("/forum/member.php%3faction=profile&uid=9.html", "/forum/member.php"),
         ] {
-            assert!(is_archive(path, rules), "{path}");
+            assert_eq!(archive_folder(href, rules), Some(folder), "{href}");
         }
-        for path in ["/tags/", "/docs/tags.html", "/category/bridges/iron-bridge", "/member.html", "/"] {
-            assert!(!is_archive(path, rules), "{path}");
+        for href in [
+            "/tags/",
+            "/docs/tags.html",
+            "/category/bridges/iron-bridge",
+            "/member.html",
+            "/",
+            "http://u/jane",
+        ] {
+            assert_eq!(archive_folder(href, rules), None, "{href}");
         }
     }
 
@@ -279,15 +324,18 @@ mod tests {
         for url in
             ["http://a.test/x/", "https://a.test/x/index.html", "https://a.test/x", "https://a.test/x/#y"]
         {
-            assert_eq!(place(url), "a.test/x", "{url}");
+            assert_eq!(place(url, &index_files()), "a.test/x", "{url}");
         }
         for url in [
             "https://a.test/x/indexes.html",
             "https://a.test/x/?page=2",
             "https://a.test/x/index.html?page=2",
         ] {
-            assert_ne!(place(url), "a.test/x", "{url}");
+            assert_ne!(place(url, &index_files()), "a.test/x", "{url}");
         }
-        assert_eq!(place("https://a.test/"), place("https://a.test/index.php"));
+        assert_eq!(
+            place("https://a.test/", &index_files()),
+            place("https://a.test/index.php", &index_files())
+        );
     }
 }
