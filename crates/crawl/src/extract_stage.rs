@@ -310,7 +310,7 @@ fn read(context: &Context, page: FetchedPage, body_hash: Option<BodyHash>) -> Re
     let ai_opt_out = opt_outs::of_page(&page, directives.noai);
     if let Some(kind) = unwanted(context, directives, &ai_opt_out).filter(|_| !probe) {
         // it may lead to pages that are wanted, so its words count; what it says is not compared
-        let worth = traps::worth(&context.traps, &known_as, &extraction.content, found.leads_on);
+        let worth = traps::worth(&context.traps, &known_as, &extraction, found.leads_on);
         traps::learn(context, &page.request, &known_as, worth);
         return Ok(Extracted { end: End::Finished(left_out(&page, kind)), trapped });
     }

@@ -7,7 +7,9 @@ use crate::{
     hints,
 };
 use crawl_fetch::{POOR_WORDS, PageWorth, Trap, TrapSettings, Traps};
-use crawl_model::{CrawlRequest, FailedPage, HostBound, HostBounds, HostKey, Refused, Stage};
+use crawl_model::{
+    CrawlRequest, Extraction, FailedPage, HostBound, HostBounds, HostKey, Prose, Refused, Stage,
+};
 use rustc_hash::{FxHashSet, FxHasher};
 use serde::{Deserialize, Deserializer, de::Error as _};
 use std::{
@@ -94,12 +96,27 @@ pub fn learn(context: &Context, request: &CrawlRequest, final_url: &Url, worth: 
     context.traps.learn(final_url, worth);
 }
 
-/// What a text that was not known is worth. The words of links do not count: generators of mazes make them without end.
+/// Classifies a page whose text was not known. Words of links do not count: generators of mazes make them without end.
 #[must_use]
-pub fn worth(traps: &Traps, url: &Url, content: &str, leads_on: bool) -> PageWorth {
-    // Compared with those of this run alone, so that a fast hash will do: whoever makes two texts meet says that his own
-    // page has nothing new.
-    let (mut words, mut said, mut outside) = (0, FxHasher::default(), String::new());
+pub fn worth(traps: &Traps, url: &Url, extraction: &Extraction, leads_on: bool) -> PageWorth {
+    // A fast hash is enough: a page whose text collides with another one only loses its own worth.
+    let prose = extraction.prose.unwrap_or_else(|| prose_of(&extraction.content));
+    worth_of(traps, url, prose, leads_on)
+}
+
+fn worth_of(traps: &Traps, url: &Url, prose: Prose, leads_on: bool) -> PageWorth {
+    let again = prose.words > 0 && traps.repeats(url, prose.hash);
+    match () {
+        () if prose.words >= POOR_WORDS && !again => PageWorth::New,
+        () if leads_on => PageWorth::LeadsOn,
+        () if again => PageWorth::Duplicate,
+        () => PageWorth::Poor,
+    }
+}
+
+/// Text of Markdown outside of links, for content that has no elements. Counts [`POOR_WORDS`] words and few more.
+fn prose_of(content: &str) -> Prose {
+    let (mut words, mut hash, mut outside) = (0, FxHasher::default(), String::new());
     for line in content.lines() {
         let line = if memchr::memchr(b'[', line.as_bytes()).is_some() {
             outside.clear();
@@ -111,15 +128,9 @@ pub fn worth(traps: &Traps, url: &Url, content: &str, leads_on: bool) -> PageWor
         if words < POOR_WORDS {
             words += crawl_extract::count_words(line);
         }
-        line.hash(&mut said);
+        line.hash(&mut hash);
     }
-    let again = words > 0 && traps.repeats(url, said.finish());
-    match () {
-        () if words >= POOR_WORDS && !again => PageWorth::New,
-        () if leads_on => PageWorth::LeadsOn,
-        () if again => PageWorth::Duplicate,
-        () => PageWorth::Poor,
-    }
+    Prose { words, hash: hash.finish() }
 }
 
 /// A line of Markdown without its links' texts and targets. A bracket that is never closed is a bracket.
@@ -224,6 +235,7 @@ pub(crate) fn line(url: String, kind: &'static str, message: String) -> FailedPa
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crawl_extract::{Input, LinkStyle, Options, PageExtractor};
 
     #[test]
     fn years_are_two_numbers_or_no_limit() {
@@ -250,7 +262,7 @@ mod tests {
     fn a_short_text_is_poor_and_said_again_a_duplicate() {
         let traps = Traps::new(TrapSettings::default(), 2026);
         let of = |n: usize, text: &str| {
-            worth(&traps, &Url::parse(&format!("http://h/p/{n}")).unwrap(), text, false)
+            worth_of(&traps, &Url::parse(&format!("http://h/p/{n}")).unwrap(), prose_of(text), false)
         };
         let links = "[a page of many words](http://h/p) ".repeat(50);
         assert_eq!(of(1, &"word ".repeat(30)), PageWorth::New);
@@ -261,7 +273,28 @@ mod tests {
         let long = format!("{} [session](/q/1)", "words of a page ".repeat(30));
         assert_eq!([of(7, &long), of(8, &long.replace("/1", "/2"))], [PageWorth::New, PageWorth::Duplicate]);
         let listing = Url::parse("http://h/p/9").unwrap();
-        assert_eq!(worth(&traps, &listing, "No results.", true), PageWorth::LeadsOn);
+        assert_eq!(worth_of(&traps, &listing, prose_of("No results."), true), PageWorth::LeadsOn);
+    }
+
+    #[test]
+    fn a_maze_whose_link_texts_are_their_slugs_is_poor() {
+        let traps = Traps::new(TrapSettings::default(), 2026);
+        let options = Options { links: LinkStyle::Once, ..Options::default() };
+        let extractor = PageExtractor::new(options).unwrap();
+        let of = |n: usize, text: &str| {
+            let links: String = (0..40)
+                .map(|k| format!("<p><a href='/maze/{n}/iron-{n}-{k}-bridge'>Iron {n} {k} bridge</a>"))
+                .collect();
+            let html = format!("<main><h1>Maze</h1>{links}<p>{text}</main>");
+            let url = Url::parse(&format!("http://h.test/maze/{n}")).unwrap();
+            let input = Input { bytes: html.as_bytes(), url: Some(&url), content_type: Some("text/html") };
+            let extraction = extractor.extract(&input);
+            assert!(!extraction.content.contains("]("), "no address is spelled");
+            assert!(prose_of(&extraction.content).words >= POOR_WORDS, "the text itself looks rich");
+            worth(&traps, &url, &extraction, false)
+        };
+        assert_eq!([of(1, ""), of(2, "")], [PageWorth::Poor, PageWorth::Duplicate], "a heading and links");
+        assert_eq!(of(3, &"words of a page ".repeat(10)), PageWorth::New);
     }
 
     #[test]

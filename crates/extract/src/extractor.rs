@@ -13,13 +13,13 @@ use crate::{
     page::{Page, Reveal},
     plain,
     polish::{self, Genre, Polish},
-    render,
+    prose, render,
     rules::{Rules, RulesError},
     score, signals,
     site::SiteUse,
     text, words,
 };
-use crawl_model::{Directives, Extraction, Extractor, Media, PageMetadata, PageSignals, Warning};
+use crawl_model::{Directives, Extraction, Extractor, Media, PageMetadata, PageSignals, Prose, Warning};
 use std::{borrow::Cow, path::Path, sync::Arc};
 use url::Url;
 
@@ -257,6 +257,7 @@ impl PageExtractor {
             warnings.push(Warning::AllBoilerplate);
         }
         extraction.content = written.content;
+        extraction.prose = written.prose;
         extraction.media = written.media;
         extraction.extractor = written.extractor;
         extraction.reason = written.reason;
@@ -290,12 +291,14 @@ impl PageExtractor {
         let mut content = render::join(&pieces, &references);
         let hidden_words = page.hidden_words_in(&selection.roots, &selection.drop);
         let mut media = media::collect(page, &selection);
+        let mut is_embedded = false;
         if selection.words < self.rules.extraction.words.readability
             && let Some(text) = self.embedded(page, json, 2 * selection.words)
         {
             pieces.clear();
             media.clear();
             content = text;
+            is_embedded = true;
             extractor = Extractor::EmbeddedData;
             reason = format!("the page itself has {} words; its data for scripts has more", selection.words);
         }
@@ -308,7 +311,8 @@ impl PageExtractor {
             in_content[*node as usize] = true;
         }
         page.trace.written(page, &selection, &in_content);
-        Written { content, media, extractor, reason, in_content, hidden_words }
+        let prose = (!is_embedded).then(|| prose::of(page, &in_content));
+        Written { content, media, extractor, reason, prose, in_content, hidden_words }
     }
 }
 
@@ -318,6 +322,7 @@ struct Written {
     media: Vec<Media>,
     extractor: Extractor,
     reason: String,
+    prose: Option<Prose>,
     /// By node: its text went into the content.
     in_content: Vec<bool>,
     /// Words of the content that a reader cannot see.
@@ -359,6 +364,7 @@ fn without_content() -> Extraction {
         article_score: 0,
         is_article: false,
         word_count: 0,
+        prose: None,
         charset: "",
         warnings: Vec::new(),
     }

@@ -28,6 +28,7 @@ mod options;
 mod page;
 mod plain;
 mod polish;
+mod prose;
 mod render;
 mod rules;
 mod score;

@@ -370,6 +370,15 @@ pub struct Media {
     pub poster: Option<String>,
 }
 
+/// Text of the content outside of links.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Prose {
+    /// Its words.
+    pub words: u32,
+    /// Hash of its words in order, for comparison within one run.
+    pub hash: u64,
+}
+
 /// What `extract` makes of the bytes of one page.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Extraction {
@@ -402,6 +411,9 @@ pub struct Extraction {
     pub is_article: bool,
     /// Words of `content` (Unicode words, so that scripts without spaces count).
     pub word_count: u32,
+    /// Text of `content` outside of links. `None` if `content` is plain text or embedded data.
+    #[serde(default)]
+    pub prose: Option<Prose>,
     /// Charset the bytes were decoded with, by its name in the Encoding Standard.
     #[serde(skip_deserializing)]
     pub charset: &'static str,

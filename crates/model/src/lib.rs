@@ -24,7 +24,7 @@ pub use clock::{Simulation, SimulationGuard, instant, now_ms, random, simulate, 
 pub use extracted::{
     AuthorUrl, Block, BySite, Confidence, Directives, ExtractedPage, Extraction, Extractor, HiddenText,
     Hreflang, KeptBody, Link, LinkKind, Media, MediaKind, MetadataConfidence, MetadataSources, PageMetadata,
-    Warning,
+    Prose, Warning,
 };
 pub use history::{Before, KnownUrl, PageHistory, Visits};
 pub use keys::{BodyHash, ContentHash, HostKey, LeaseToken, Origin, RequestId, RulesVersion, UrlKey};

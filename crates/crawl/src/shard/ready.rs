@@ -54,7 +54,7 @@ impl Shard {
         let worth = match () {
             () if witness.recognises(page) => PageWorth::NotFound,
             () if claim.first != UrlKey::of(page.final_url.as_str()) => PageWorth::Duplicate,
-            () => traps::worth(&context.traps, &page.final_url, &page.extraction.content, page.leads_on),
+            () => traps::worth(&context.traps, &page.final_url, &page.extraction, page.leads_on),
         };
         // what was a page before has not paid
         if page.request.before.is_none() {

@@ -1,0 +1,48 @@
+//! Text of the content outside of links, whatever style the links have.
+
+use crate::page::Page;
+use crawl_model::Prose;
+use rustc_hash::FxHasher;
+use std::hash::{Hash, Hasher};
+
+/// Counts and hashes the words outside of links. `in_content` says by node if its text went into the content.
+pub(crate) fn of(page: &Page<'_>, in_content: &[bool]) -> Prose {
+    let (mut words, mut hash) = (0, FxHasher::default());
+    for id in (0..page.dom.len()).filter(|id| in_content[*id as usize]) {
+        let amount = page.amount(id);
+        if amount.link_chars == 0 {
+            words += amount.words;
+            page.dom.text(id).split_whitespace().for_each(|word| word.hash(&mut hash));
+        }
+    }
+    Prose { words, hash: hash.finish() }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Format, Input, LinkStyle, Options, PageExtractor};
+    use crawl_model::Prose;
+    use url::Url;
+
+    fn prose(html: &str, options: Options) -> Prose {
+        let url = Url::parse("https://quay.test/page").unwrap();
+        let input = Input { bytes: html.as_bytes(), url: Some(&url), content_type: Some("text/html") };
+        PageExtractor::new(options).unwrap().extract(&input).prose.unwrap()
+    }
+
+    #[test]
+    fn words_of_links_are_no_prose_in_any_style() {
+        let page = |link: &str| {
+            let text = "The quay is long, and the crane at its end is old. ".repeat(8);
+            format!("<main><h1>Quay</h1><p>{text}<p>{text} <a href='/{link}'>{link}</a> ends here.</main>")
+        };
+        let styles = [LinkStyle::Once, LinkStyle::Keep, LinkStyle::Strip, LinkStyle::Reference];
+        let markdown = styles.map(|links| Options { links, ..Options::default() });
+        for options in markdown.into_iter().chain([Options { format: Format::Text, ..Options::default() }]) {
+            let of = |link: &str| prose(&page(link), options.clone());
+            assert_eq!(of("iron-bridge"), of("a-boat-of-wood"), "{options:?}");
+            assert_eq!(of("iron-bridge").words, 1 + 2 * 8 * 12 + 2, "{options:?}");
+            assert_ne!(of("x").hash, prose(&page("x").replace("old", "new"), options).hash);
+        }
+    }
+}
