@@ -22,6 +22,20 @@ fn set(items: &[&str]) -> BTreeSet<String> {
     items.iter().map(|&i| i.to_owned()).collect()
 }
 
+/// Each page links to all 120 pages, of which the frontier has room for 20 at a time.
+#[test]
+fn links_that_found_no_room_are_followed_from_a_later_page() {
+    let links: Vec<String> = (0..120).map(|n| format!("/n{n}/page.html")).collect();
+    let server = Server::start(0, move |request: &Request| Response::html(page(request.path(), &links)));
+    let (server, sandbox) = (server.unwrap(), Sandbox::new());
+    let config = sandbox.write("crawl.toml", "[traps]\nhost_urls = 20\n");
+    let flags = ["--config", config.to_str().unwrap(), "-O", "out.jsonl"];
+    run(&mut sandbox.crawl(&[server.url("/")], &flags)).expect(0);
+    assert_eq!(sandbox.records("out.jsonl").len(), 121);
+    let lines = sandbox.errors();
+    assert_eq!(lines.iter().filter(|line| line["kind"] == "trap_host_urls").count(), 1, "{lines:?}");
+}
+
 #[test]
 fn depth_counts_links_from_the_seed() {
     let server = Server::start(0, Tree::of(31).handler()).unwrap();

@@ -5,6 +5,7 @@ mod alternative;
 mod ends;
 mod known;
 mod other_ways;
+mod payment;
 mod permission;
 
 use crate::{
@@ -25,6 +26,7 @@ use crawl_model::{
     CrawlRequest, Discovery, ExtractedPage, FailedPage, FetchedPage, HostKey, Lane, LeaseRef, Outcome, Stage,
     Strategy,
 };
+use payment::Payment;
 use std::{future::pending, sync::Arc, time::Duration};
 use tokio::sync::{Mutex, OwnedSemaphorePermit, mpsc};
 use url::Url;
@@ -67,6 +69,7 @@ pub async fn worker(
         let Some(Job { request, slot, place, mut slow }) = job else { return Ok(()) };
         let (lease, host) = (LeaseRef::from(&request), HostKey::of(&request.url));
         let (attempt, strategy) = (request.attempt, request.strategy);
+        let payment = Payment::new(&context.traps);
         let visit = Visit {
             context: &context,
             finished: &finished,
@@ -76,7 +79,7 @@ pub async fn worker(
             opt_outs: None,
             opt_outs_there: None,
             was_tried: false,
-            paid: false,
+            payment: &payment,
             on_trial: None,
         };
         let watch = SlowWatch::new(SLOW_AFTER);
@@ -84,8 +87,9 @@ pub async fn worker(
             biased;
             () = context.requests.cancelled() => None,
             answer = watch.over(visit.run()) => Some(answer?),
-            () = gives_way(&context, &watch, host.as_ref(), &mut slow), if lane == Lane::Plain => None,
+            () = until_displaced(&context, &watch, host.as_ref(), &mut slow), if lane == Lane::Plain => None,
         };
+        drop(payment);
         let answer = match answer {
             Some(answer) => answer,
             None => {
@@ -114,7 +118,7 @@ pub async fn worker(
 }
 
 /// Waits until a request is slow and there is no place for slow ones; it goes on as long as it has such a place.
-async fn gives_way(
+async fn until_displaced(
     context: &Context,
     watch: &SlowWatch,
     host: Option<&HostKey>,
@@ -151,8 +155,8 @@ struct Visit<'a> {
     opt_outs_there: Option<Arc<OriginOptOuts>>,
     /// Another strategy has been tried before.
     was_tried: bool,
-    /// The account of the URL's template has paid for this visit.
-    paid: bool,
+    /// Charge of the URL's pattern for this visit.
+    payment: &'a Payment<'a>,
     /// Pages of the URL's form wait for this one.
     on_trial: Option<OnTrial>,
 }
@@ -165,7 +169,12 @@ impl Visit<'_> {
         self.was_tried = so_far.is_some();
         // before another strategy is at work, an end says nothing of it: there is nothing to go back from
         let mut chosen = request.strategy.filter(|_| self.was_tried);
-        match self.visit(so_far.as_ref(), &mut chosen).await? {
+        let payment = self.payment;
+        let answer = self.visit(so_far.as_ref(), &mut chosen).await?;
+        if !matches!(answer, Answer::Requeued) {
+            payment.commit();
+        }
+        match answer {
             Answer::Finished(end) => {
                 let request = CrawlRequest { strategy: chosen, ..request };
                 Ok(match strategies::fell_short(context, &request, so_far, end)? {
@@ -303,10 +312,7 @@ impl Visit<'_> {
         if self.request.discovery.is_seed() || self.request.before.is_some() {
             return None;
         }
-        let Err(trap) = self.context.traps.begin(&self.request.url) else {
-            self.paid = true;
-            return None;
-        };
+        let trap = self.payment.charge(&self.request.url).err()?;
         self.give_back_slot();
         Some(self.fail(Stage::Fetch, trap.kind(), None, trap.to_string()))
     }
@@ -365,7 +371,12 @@ impl Visit<'_> {
             Ok(answer) => {
                 let status = answer.status;
                 self.context.stats.wire_bytes.add(answer.wire_bytes);
-                match sitemaps::read(self.context, &self.request, answer).await? {
+                let read = sitemaps::read(self.context, &self.request, answer).await?;
+                if self.context.requests.is_cancelled() {
+                    // a part may have been read
+                    return self.requeue(Duration::ZERO, self.request.attempt);
+                }
+                match read {
                     Ok(lines) => {
                         self.tell(lines).await?;
                         Ok(self.end(Outcome::Skipped, "sitemap", Some(status)))
@@ -426,10 +437,9 @@ impl Visit<'_> {
             self.request.url = to;
             return Ok(None);
         }
-        if self.paid && same_page(&self.request.url, &to) {
+        if same_page(&self.request.url, &to) {
             // the target is a URL of its own, which pays when it is fetched
-            context.traps.pay_back(&self.request.url);
-            self.paid = false;
+            self.payment.pay_back();
         }
         if back {
             let message = format!("a redirect leads back to {to}; the page may need cookies");

@@ -134,9 +134,7 @@ impl LinkPolicy {
             }
             found.outgoing.push(url.as_str().to_owned());
             let may_follow = follow && deeper && !(obey_nofollow && link.nofollow);
-            // under a limit a URL may be found again at a lesser depth, which the frontier has to hear of
-            let seen = if self.max_depth == u64::MAX { hash } else { self.keys.hash_one((hash, page.depth)) };
-            if !(may_follow && self.admits(&url) && self.note(seen)) {
+            if !(may_follow && self.admits(&url) && self.note(self.seen_hash(hash, page.depth + 1))) {
                 continue;
             }
             match self.trap(&url) {
@@ -150,8 +148,8 @@ impl LinkPolicy {
         found
     }
 
-    /// Adds what was discovered to the frontier. What could not be added is forgotten again, so that the next page
-    /// with the same link brings it anew. Returns the URLs that the frontier has no room for.
+    /// Adds candidates to the frontier. Forgets those that the frontier refuses, so that the next page with the same link
+    /// offers them again. Returns the refused URLs.
     ///
     /// # Errors
     /// When storage fails.
@@ -159,7 +157,24 @@ impl LinkPolicy {
         if candidates.is_empty() {
             return Ok(Vec::new());
         }
-        store.enqueue(candidates).map(|done| done.refused).inspect_err(|_| self.forget())
+        let refused = store.enqueue(candidates).inspect_err(|_| self.forget())?.refused;
+        if !refused.is_empty() {
+            self.forget_refused(candidates, &refused);
+        }
+        Ok(refused)
+    }
+
+    fn forget_refused(&self, candidates: &[NewUrl], refused: &[Refused]) {
+        let keys: FxHashSet<UrlKey> = refused.iter().flat_map(|refused| &refused.keys).copied().collect();
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        for url in candidates.iter().filter(|url| keys.contains(&url.key)) {
+            seen.forget(self.seen_hash(self.keys.hash_one(url.url.as_str()), url.depth));
+        }
+    }
+
+    /// Key of a URL in the cache. Under a limit of the depth a URL counts anew at each depth, since the frontier keeps the least.
+    fn seen_hash(&self, url_hash: u64, depth: u32) -> u64 {
+        if self.max_depth == u64::MAX { url_hash } else { self.keys.hash_one((url_hash, depth)) }
     }
 
     fn forget(&self) {
@@ -202,13 +217,20 @@ impl SeenCache {
         self.young.insert(hash);
         !known
     }
+
+    /// Removes a URL from both generations.
+    fn forget(&mut self, hash: u64) {
+        self.young.remove(&hash);
+        self.old.remove(&hash);
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crawl_fetch::{Scope, TrapSettings};
-    use crawl_model::{LeaseToken, LinkKind, RequestId};
+    use crawl_model::{Frontier, HostBounds, LeaseToken, LinkKind, RequestId};
+    use crawl_store::MemoryStore;
 
     fn policy(max_depth: u64) -> LinkPolicy {
         let seed = Url::parse("http://a.test/").unwrap();
@@ -288,6 +310,23 @@ mod tests {
     }
 
     #[test]
+    fn a_refused_link_is_offered_again() {
+        for max_depth in [9, u64::MAX] {
+            let (policy, store) = (policy(max_depth), MemoryStore::new());
+            let urls =
+                |found: Discovered| found.candidates.into_iter().map(|url| url.url).collect::<Vec<_>>();
+            store.begin_round().unwrap();
+            store.bound_hosts(HostBounds { urls: Some(1), bytes: None }).unwrap();
+            let links = ["http://a.test/x", "http://a.test/y"].map(link);
+            let found = policy.discover(&page(0), &links, true, true);
+            let refused = policy.enqueue(&store, &found.candidates).unwrap();
+            assert_eq!(refused[0].keys, [UrlKey::of("http://a.test/y")]);
+            let again = policy.discover(&page(0), &links, true, true);
+            assert_eq!(urls(again), ["http://a.test/y"]);
+        }
+    }
+
+    #[test]
     fn a_page_of_traps_has_so_many_lines_and_no_more() {
         let deep: Vec<Link> = (0..LINES_A_PAGE + 5)
             .map(|n| link(&format!("http://a.test/{}{n}", "x/y/z/".repeat(9))))
@@ -319,6 +358,8 @@ mod tests {
             cache.note(hash);
         }
         assert!(!cache.note(0), "still in the old generation");
+        cache.forget(0);
+        assert!(cache.note(0), "forgotten in both generations");
         assert!(cache.young.len() + cache.old.len() <= 2 * GENERATION);
     }
 }

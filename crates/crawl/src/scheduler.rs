@@ -271,12 +271,14 @@ impl Scheduler {
 
     fn turn(&self, host: &HostKey, lane: Lane) -> Result<Turn, NotYet> {
         let slow = match lane {
-            Lane::Plain => self.context.slow.admit(host).map_err(|Full| NotYet {
-                at: Some(Instant::now() + SLOW_PAUSE),
-                dead: false,
-                address: None,
-                asked: true,
-            })?,
+            Lane::Plain => match self.context.slow.admit(host) {
+                Ok(place) => place,
+                Err(Full) if self.context.gate.is_given_up(host) => None,
+                Err(Full) => {
+                    let at = Some(Instant::now() + SLOW_PAUSE);
+                    return Err(NotYet { at, dead: false, address: None, asked: true });
+                }
+            },
             Lane::Browser => None,
         };
         match self.context.gate.try_acquire_watched(host) {

@@ -10,7 +10,7 @@ use crate::{
     traps::{self, LINES_A_PAGE},
 };
 use crawl_fetch::{
-    Resource, Sitemap, SitemapError, SitemapKind, SitemapLimits, domain, parse_sitemap, unpack_sitemap,
+    Resource, Sitemap, SitemapError, SitemapKind, SitemapLimits, domain, parse_sitemap_until, unpack_sitemap,
 };
 use crawl_model::{CrawlRequest, Discovery, FailedPage, HostKey, NewUrl, StoreError};
 use std::sync::Arc;
@@ -117,7 +117,7 @@ pub fn redirected(
     Ok(lines)
 }
 
-/// Reads a sitemap's body and puts what it lists into the frontier. The inner result holds lines of the error log for what
+/// Reads a sitemap's body and puts what it lists into the frontier; stops early once requests are cancelled. The inner result holds lines of the error log for what
 /// was left out, or says in words why it is no sitemap.
 ///
 /// # Errors
@@ -142,7 +142,8 @@ fn read_now(
 ) -> Result<Result<Vec<FailedPage>, String>, StoreError> {
     let limits =
         SitemapLimits { bytes: context.config.fetch.max_sitemap.as_u64(), ..SitemapLimits::default() };
-    let sitemap = match parsed(answer, &request.url, &limits) {
+    let stop = || context.requests.is_cancelled();
+    let sitemap = match parsed(answer, &request.url, &limits, &stop) {
         Ok(sitemap) => sitemap,
         Err(error) => return Ok(Err(error.to_string())),
     };
@@ -161,13 +162,18 @@ fn read_now(
 }
 
 /// Unpacks and reads a body; what it unpacks to counts against the byte budget as the body does, until both are dropped.
-fn parsed(answer: Resource, url: &Url, limits: &SitemapLimits) -> Result<Sitemap, SitemapError> {
+fn parsed(
+    answer: Resource,
+    url: &Url,
+    limits: &SitemapLimits,
+    stop: &dyn Fn() -> bool,
+) -> Result<Sitemap, SitemapError> {
     let mut admission = answer.admission;
     let (bytes, cut) = unpack_sitemap(answer.body, limits.bytes)?;
     if let Some(admission) = admission.as_mut() {
         admission.holds(bytes.len() as u64);
     }
-    let mut sitemap = parse_sitemap(&bytes, url, limits)?;
+    let mut sitemap = parse_sitemap_until(&bytes, url, limits, stop)?;
     sitemap.truncated |= cut || answer.truncated;
     Ok(sitemap)
 }
@@ -197,6 +203,9 @@ fn pages(context: &Context, request: &CrawlRequest, sitemap: Sitemap) -> (Vec<Ne
     };
     let mut found = Discovered::default();
     for entry in sitemap.entries {
+        if context.requests.is_cancelled() {
+            break;
+        }
         let url = context.links.canonical(&entry.url);
         let Some(host) = HostKey::of(&url).filter(|_| context.links.admits(&url)) else { continue };
         // a template whose pages have had nothing new to say would fill the frontier with what is never fetched
@@ -229,6 +238,9 @@ pub(crate) fn enqueue(context: &Context, urls: &[NewUrl]) -> Result<Vec<FailedPa
     files.chunks(BATCH).try_for_each(|batch| context.store.revisit(batch).map(drop))?;
     let mut lines = Vec::new();
     for batch in pages.chunks(BATCH) {
+        if context.requests.is_cancelled() {
+            break;
+        }
         lines.extend(traps::refused(context, context.store.enqueue(batch)?.refused));
     }
     Ok(lines)

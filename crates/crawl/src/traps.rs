@@ -195,21 +195,22 @@ impl FullHosts {
 #[must_use]
 pub fn refused(context: &Context, refused: Vec<Refused>) -> Vec<FailedPage> {
     let mut lines = Vec::new();
-    for Refused { host, bound, first, urls } in refused {
+    for Refused { host, bound, first, keys } in refused {
         let (kind, setting) = match bound {
             HostBound::Urls => ("trap_host_urls", "traps.host_urls"),
             HostBound::Bytes => ("trap_host_bytes", "traps.host_bytes"),
         };
         let is_new = context.full_hosts.note(&host);
         // the line counts for one
-        let rest = urls as u64 - u64::from(is_new);
+        let rest = (keys.len() as u64).saturating_sub(is_new.into());
         if rest > 0 {
             context.stats.by_kind(kind, rest);
         }
         if is_new {
-            tracing::warn!(%host, "the frontier holds as much of the host as {setting} allows; its other URLs are left out");
+            tracing::warn!(%host, "the frontier holds as many URLs of the host as {setting} allows; others are left out");
             let message = format!(
-                "{host} has as many URLs to be fetched as {setting} allows; this one and others are left out until some are done"
+                "the frontier holds as many URLs of {host} as {setting} allows: this URL and others are left out until some are \
+                 done, those of a sitemap in this round"
             );
             lines.push(line(first, kind, message));
         }

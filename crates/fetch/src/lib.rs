@@ -40,7 +40,8 @@ pub use robots::{ROBOTS_MAX_BYTES, RobotsPolicy, RobotsTxt, RobotsVerdict, RuleS
 pub use scope::{Scope, ScopeSet, domain};
 pub use seeds::{Seed, parse_seed_line};
 pub use sitemap::{
-    Sitemap, SitemapEntry, SitemapError, SitemapKind, SitemapLimits, parse_sitemap, unpack_sitemap,
+    Sitemap, SitemapEntry, SitemapError, SitemapKind, SitemapLimits, parse_sitemap, parse_sitemap_until,
+    unpack_sitemap,
 };
 pub use soft404::{ErrorPage, probe_url, says_not_found};
 pub use traps::{POOR_WORDS, PageWorth, Trap, TrapSettings, Traps, same_page, url_template};

@@ -72,7 +72,7 @@ pub struct Enqueued {
 pub struct HostBounds {
     /// Pending URLs.
     pub urls: Option<u64>,
-    /// Bytes that pending URLs take in the state, about.
+    /// Approximate bytes of pending URLs in the state.
     pub bytes: Option<u64>,
 }
 
@@ -94,8 +94,8 @@ pub struct Refused {
     pub bound: HostBound,
     /// The first URL.
     pub first: String,
-    /// Number of URLs.
-    pub urls: usize,
+    /// Keys of all refused URLs.
+    pub keys: Vec<UrlKey>,
 }
 
 /// A host with held pages.

@@ -88,9 +88,10 @@ pub(crate) const fn is_bounded(discovery: Discovery) -> bool {
 /// Adds a URL to those that were refused.
 pub(crate) fn refuse(refused: &mut Vec<Refused>, url: &NewUrl, bound: HostBound) {
     match refused.iter_mut().find(|refused| refused.host == url.host) {
-        Some(refused) => refused.urls += 1,
+        Some(refused) => refused.keys.push(url.key),
         None => {
-            refused.push(Refused { host: url.host.clone(), bound, first: url.url.clone(), urls: 1 });
+            let (host, first) = (url.host.clone(), url.url.clone());
+            refused.push(Refused { host, bound, first, keys: vec![url.key] });
         }
     }
 }

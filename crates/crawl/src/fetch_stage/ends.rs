@@ -50,7 +50,7 @@ impl Visit<'_> {
         }
         let attempts = self.request.attempt + 1;
         if error.is_transient()
-            && !self.is_elsewhere()
+            && self.may_repeat(retry_after)
             && let Some(pause) = self.context.retry.pause(attempts, retry_after, error.is_timeout())
         {
             tracing::info!(url = %self.request.url, kind = error.kind(), attempts, ?pause, "will try again");
@@ -71,10 +71,14 @@ impl Visit<'_> {
         met.map(|_| answer)
     }
 
-    /// Returns true for a sitemap on a host of which no page is wanted. Such a host is not asked twice for what somebody else's
-    /// robots.txt says of it.
-    pub(super) fn is_elsewhere(&self) -> bool {
-        self.request.discovery == Discovery::SitemapFile && !self.context.links.in_scope(&self.request.url)
+    /// Returns true if a failed request may be repeated. A sitemap outside of the scope is repeated once, if robots.txt names it
+    /// and its host answers with `Retry-After`.
+    fn may_repeat(&self, retry_after: Option<Duration>) -> bool {
+        let request = &self.request;
+        let is_elsewhere =
+            request.discovery == Discovery::SitemapFile && !self.context.links.in_scope(&request.url);
+        !is_elsewhere
+            || (request.attempt == 0 && retry_after.is_some() && self.context.sitemaps.origin(request).1)
     }
 
     /// A bare host that cannot be reached by https is tried by http.
@@ -101,10 +105,6 @@ impl Visit<'_> {
 
     pub(super) fn requeue(&self, wait: Duration, attempt: u32) -> Result<Answer, StageError> {
         let due = now_ms().saturating_add(i64::try_from(wait.as_millis()).unwrap_or(i64::MAX));
-        if self.paid {
-            // the next visit pays
-            self.context.traps.pay_back(&self.request.url);
-        }
         let (store, strategy) = (&self.context.store, self.request.strategy);
         let given_back = store.requeue((&self.request).into(), due, attempt, strategy)?;
         // a lease that has run out was counted then

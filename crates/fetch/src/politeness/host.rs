@@ -110,6 +110,12 @@ impl Host {
         self.told.filter(|told| told.left && told.until > now).map(|told| told.until - now)
     }
 
+    /// Returns true if the host is not asked again in this run: it never answers, or asks for a longer pause than is kept.
+    pub(super) fn is_given_up(&self, settings: &PolitenessSettings, now: Instant) -> bool {
+        let is_silent = self.failures >= settings.break_after.saturating_add(settings.break_tries);
+        is_silent || self.left(now).is_some()
+    }
+
     /// Begins a pause, with the request of slot `begun_by` or, for 0, after an answer.
     pub(super) fn begin_pause(&mut self, settings: &PolitenessSettings, begun_by: u64) {
         self.limiter = limiter(pause(self, settings));

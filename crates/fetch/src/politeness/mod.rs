@@ -134,8 +134,7 @@ impl Gate {
             Some(host) => host,
             None => hosts.entry(key.clone()).or_insert_with(|| Host::new(now)),
         };
-        let silent = host.failures >= settings.break_after.saturating_add(settings.break_tries);
-        let dead = silent || host.left(now).is_some();
+        let dead = host.is_given_up(settings, now);
         // after a break one request finds out whether the host is back
         let slots = if host.failures >= settings.break_after { 1 } else { settings.host_concurrency.max(1) };
         let watch = watched && host.in_flight > 0;
@@ -278,6 +277,13 @@ impl Gate {
     #[must_use]
     pub fn left(&self, key: &HostKey) -> Option<Duration> {
         self.0.lock().hosts.get(key).and_then(|host| host.left(Instant::now()))
+    }
+
+    /// Returns true if a host is not asked again in this run.
+    #[must_use]
+    pub fn is_given_up(&self, key: &HostKey) -> bool {
+        let state = self.0.lock();
+        state.hosts.get(key).is_some_and(|host| host.is_given_up(&self.0.settings, Instant::now()))
     }
 
     /// What hosts have asked for by `Retry-After` and is not over, for the next run.

@@ -112,11 +112,24 @@ pub fn unpack_sitemap(bytes: Vec<u8>, cap: u64) -> Result<(Vec<u8>, bool), Sitem
 /// # Errors
 /// When it is none.
 pub fn parse_sitemap(bytes: &[u8], url: &Url, limits: &SitemapLimits) -> Result<Sitemap, SitemapError> {
+    parse_sitemap_until(bytes, url, limits, &|| false)
+}
+
+/// Reads a sitemap or feed as [`parse_sitemap`] does, and stops before the first entry at which `stop` returns true.
+///
+/// # Errors
+/// When it is none.
+pub fn parse_sitemap_until(
+    bytes: &[u8],
+    url: &Url,
+    limits: &SitemapLimits,
+    stop: &dyn Fn() -> bool,
+) -> Result<Sitemap, SitemapError> {
     let (bytes, cut) = decompressed(bytes, limits.bytes)?;
     let text = decoded(&bytes);
     // a byte order mark and space may stand before the declaration, in any order
     let text = text.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}' || c == '\0');
-    let mut collected = Collected::new(url, *limits);
+    let mut collected = Collected { base: url, limits: *limits, stop, entries: Vec::new(), full: false };
     let (kind, damaged) =
         if text.starts_with('<') { xml::parse(text, &mut collected)? } else { lines(text, &mut collected)? };
     let strict = limits.strict_location && matches!(kind, SitemapKind::UrlSet | SitemapKind::Text);
@@ -135,19 +148,16 @@ pub fn parse_sitemap(bytes: &[u8], url: &Url, limits: &SitemapLimits) -> Result<
 struct Collected<'a> {
     base: &'a Url,
     limits: SitemapLimits,
+    stop: &'a dyn Fn() -> bool,
     entries: Vec<SitemapEntry>,
     full: bool,
 }
 
-impl<'a> Collected<'a> {
-    const fn new(base: &'a Url, limits: SitemapLimits) -> Self {
-        Self { base, limits, entries: Vec::new(), full: false }
-    }
-
+impl Collected<'_> {
     /// Takes a location; false if it is none.
     fn push(&mut self, location: &str, lastmod: Option<String>) -> bool {
         let Some(url) = location_url(location, self.base) else { return false };
-        if self.entries.len() >= self.limits.entries {
+        if self.full || self.entries.len() >= self.limits.entries || (self.stop)() {
             self.full = true;
         } else {
             self.entries.push(SitemapEntry { url, lastmod });
@@ -218,6 +228,9 @@ fn lines(text: &str, collected: &mut Collected<'_>) -> Result<(SitemapKind, bool
     };
     let mut wrong = false;
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        if collected.full {
+            break;
+        }
         wrong |= !(is_url(&line) && collected.push(line, None));
     }
     if collected.entries.is_empty() {

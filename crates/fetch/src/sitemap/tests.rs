@@ -1,6 +1,6 @@
 use super::*;
 use flate2::{Compression, write::GzEncoder};
-use std::io::Write;
+use std::{cell::Cell, io::Write};
 
 fn parse(text: &str) -> Result<Sitemap, SitemapError> {
     parse_bytes(text.as_bytes())
@@ -144,4 +144,17 @@ fn long_urls_and_dates_are_none() {
     let relative =
         parse_sitemap(b"<urlset><url><loc>1.html</loc></url></urlset>", &base, &SitemapLimits::default());
     assert!(relative.unwrap().entries.is_empty(), "what it is resolved to is too long");
+}
+
+#[test]
+fn reading_stops_when_told() {
+    let entries: String = (0..9).map(|n| format!("<url><loc>http://a.test/{n}</loc></url>")).collect();
+    let lines: String = (0..9).map(|n| format!("http://a.test/{n}\n")).collect();
+    for text in [format!("<urlset>{entries}</urlset>"), lines] {
+        let asked = Cell::new(0);
+        let stop = || asked.replace(asked.get() + 1) >= 4;
+        let base = Url::parse("http://a.test/map.xml").unwrap();
+        let found = parse_sitemap_until(text.as_bytes(), &base, &SitemapLimits::default(), &stop).unwrap();
+        assert_eq!((found.entries.len(), found.truncated), (4, true));
+    }
 }

@@ -5,7 +5,7 @@ use crate::{
     support::{Server, Then, client, html, request, settings},
 };
 use crawl_fetch::{FetchError, HttpClient, HttpSettings, Phase};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use url::Url;
 
@@ -110,11 +110,9 @@ async fn each_time_limit_is_reported_as_itself() {
         );
         assert_eq!(error.is_transient(), phase != Phase::Total);
     }
-    let began = Instant::now();
     let dripping = HttpSettings { min_rate_bytes: 256, ..short() };
     let error = error(client(dripping).fetch(request(server.url("/drip"))).await);
     assert_eq!(error, FetchError::TooSlow { min_rate: 256 });
-    assert!(began.elapsed() < Duration::from_secs(2), "as soon as a pause may have been over");
     assert!(error.is_transient() && error.is_timeout() && !error.is_unanswered());
 }
 

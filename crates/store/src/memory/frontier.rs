@@ -302,7 +302,7 @@ impl Inner {
                 None => new += usize::from(self.add(url, parsed, again)),
             }
         }
-        let left: usize = refused.iter().map(|refused| refused.urls).sum();
+        let left: usize = refused.iter().map(|refused| refused.keys.len()).sum();
         Ok(Enqueued { new, known: urls.len() - new - left, refused })
     }
 

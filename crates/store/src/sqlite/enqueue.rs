@@ -29,7 +29,7 @@ impl Inner {
             }
             Ok((new, refused))
         })?;
-        let left: usize = refused.iter().map(|refused| refused.urls).sum();
+        let left: usize = refused.iter().map(|refused| refused.keys.len()).sum();
         Ok(Enqueued { new, known: urls.len() - new - left, refused })
     }
 }

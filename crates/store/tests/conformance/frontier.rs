@@ -25,7 +25,8 @@ pub fn a_host_has_so_many_pending_urls(store: &impl Store) {
     let done = enqueue(store, &["https://a/1", "https://b/1", "https://a/2", "https://a/3", "https://a/4"]);
     assert_eq!((done.new, done.known), (3, 0));
     let host = HostKey::from_stored("a");
-    let refused = Refused { host, bound: HostBound::Urls, first: "https://a/3".into(), urls: 2 };
+    let keys = ["https://a/3", "https://a/4"].map(UrlKey::of).to_vec();
+    let refused = Refused { host, bound: HostBound::Urls, first: "https://a/3".into(), keys };
     assert_eq!(done.refused, [refused]);
     assert_eq!(enqueue(store, &["https://a/2", "https://b/2"]), added(1, 1), "known URLs are not refused");
     let exempt = |url: &str, discovery| NewUrl { discovery, ..new_url(url, 0) };
@@ -46,7 +47,7 @@ pub fn a_host_has_so_many_bytes_of_pending_urls(store: &impl Store) {
     let done = enqueue(store, &all);
     assert!((7..=9).contains(&done.new), "{}", done.new);
     assert_eq!(done.refused.len(), 1);
-    assert_eq!((done.refused[0].bound, done.refused[0].urls), (HostBound::Bytes, 20 - done.new));
+    assert_eq!((done.refused[0].bound, done.refused[0].keys.len()), (HostBound::Bytes, 20 - done.new));
     assert_eq!(enqueue(store, &["https://b/1"]), added(1, 0), "each host has its own");
     settle(store, &lease(store, "a", 4), Outcome::Record);
     let again = enqueue(store, &all);
