@@ -67,20 +67,29 @@ impl Places {
 /// crawl of thousands of hosts asks all for their robots.txt before the first page of any.
 const FIRST_LEASES: u64 = 16;
 
-/// Bytes that a URL takes besides its texts: its key, its numbers, and its places in tables and indexes.
-pub(crate) const ROW_BYTES: u64 = 128;
+/// Bytes of a URL's row besides its texts: key, numbers, date, and places in tables and indexes.
+pub(crate) const ROW_BYTES: u64 = 192;
 
-/// Bytes that a URL from before the store was opened is taken for, until those of its host are counted.
+/// Assumed bytes of a pending URL of an earlier process. The first count of its host replaces the assumption. Only long
+/// chains of redirects exceed it; each of their URLs has cost a fetch.
 const ASSUMED_BYTES: u64 = 8 << 10;
 
-/// Bytes that a URL takes while it is pending.
-pub(crate) fn bytes_of(url: &NewUrl) -> u64 {
-    let redirects: usize = url.redirects.iter().map(String::len).sum();
-    let texts = url.url.len() + redirects + url.sitemap_lastmod.as_ref().map_or(0, String::len);
-    ROW_BYTES + texts as u64
+/// Bytes of a pending URL whose texts have these lengths.
+pub(crate) const fn row_bytes(url: usize, redirects: usize) -> u64 {
+    ROW_BYTES + (url + redirects) as u64
 }
 
-/// Returns true if a new URL is held against the bounds of its host. The others are the user's word, or have cost a fetch.
+/// Total length of a chain of redirects.
+pub(crate) fn chain_len(redirects: &[String]) -> usize {
+    redirects.iter().map(String::len).sum()
+}
+
+/// Bytes of a new URL while it is pending.
+pub(crate) fn bytes_of(url: &NewUrl) -> u64 {
+    row_bytes(url.url.len(), chain_len(&url.redirects))
+}
+
+/// Returns true if the bounds of a host apply to a new URL. Seeds and redirects are exempt.
 pub(crate) const fn is_bounded(discovery: Discovery) -> bool {
     matches!(discovery, Discovery::Link | Discovery::Sitemap)
 }
@@ -121,10 +130,10 @@ struct Entry {
     suspended: bool,
     /// The ready URLs of the lane wait for URLs that are nearer to the seeds.
     behind_level: [bool; 2],
-    /// Bytes of pending URLs, at least as many as there are: those of URLs that have left are taken off by a count alone.
+    /// Bytes of pending URLs.
     bytes: u64,
-    /// Pending URLs at the last count, if that found too many bytes.
-    full_at: Option<u64>,
+    /// Some of the bytes are assumed.
+    is_assumed: bool,
 }
 
 impl Entry {
@@ -138,7 +147,7 @@ impl Entry {
             suspended: false,
             behind_level: [false; 2],
             bytes: 0,
-            full_at: None,
+            is_assumed: false,
         }
     }
 
@@ -175,41 +184,47 @@ impl Ledger {
         self.order(host);
     }
 
-    /// URLs of a host that have come take so many bytes.
+    /// Adds the bytes of URLs that come to be pending to a host.
     pub(crate) fn grow(&mut self, host: HostId, bytes: u64) {
         if let Some(entry) = self.hosts.get_mut(&host) {
             entry.bytes = entry.bytes.saturating_add(bytes);
         }
     }
 
-    /// `n` URLs of a host are from before the store was opened.
+    /// Subtracts the bytes of URLs that are leased from a host.
+    pub(crate) fn shrink(&mut self, host: HostId, bytes: u64) {
+        if let Some(entry) = self.hosts.get_mut(&host) {
+            entry.bytes = entry.bytes.saturating_sub(bytes);
+        }
+    }
+
+    /// Counts `n` URLs of an earlier process at an assumed size.
     pub(crate) fn assume(&mut self, host: HostId, n: u64) {
         self.grow(host, n.saturating_mul(ASSUMED_BYTES));
+        if let Some(entry) = self.hosts.get_mut(&host) {
+            entry.is_assumed = true;
+        }
     }
 
     /// Room of a host for a new URL of so many bytes.
     pub(crate) fn room(&self, host: HostId, bounds: HostBounds, bytes: u64) -> Room {
         let Some(entry) = self.hosts.get(&host) else { return Room::Enough };
-        let pending = entry.places.pending();
-        if bounds.urls.is_some_and(|most| pending >= most) {
+        if bounds.urls.is_some_and(|most| entry.places.pending() >= most) {
             return Room::Full(HostBound::Urls);
         }
-        let Some(most) = bounds.bytes else { return Room::Enough };
-        match entry.full_at {
-            // a count costs as much as there is to count
-            Some(then) if pending > then - then / 10 => Room::Full(HostBound::Bytes),
-            None if entry.bytes.saturating_add(bytes) <= most => Room::Enough,
-            _ => Room::Uncounted,
+        match bounds.bytes {
+            Some(most) if entry.bytes.saturating_add(bytes) <= most => Room::Enough,
+            Some(_) if entry.is_assumed => Room::Uncounted,
+            Some(_) => Room::Full(HostBound::Bytes),
+            None => Room::Enough,
         }
     }
 
-    /// The pending URLs of a host take so many bytes, of which it may have `most`. Returns the room that the host has now.
-    pub(crate) fn counted(&mut self, host: HostId, bytes: u64, most: u64) -> Room {
-        let Some(entry) = self.hosts.get_mut(&host) else { return Room::Enough };
-        let is_full = bytes >= most - most / 10;
-        entry.bytes = bytes;
-        entry.full_at = is_full.then(|| entry.places.pending());
-        if is_full { Room::Full(HostBound::Bytes) } else { Room::Enough }
+    /// Replaces the assumed bytes of a host's pending URLs by a count.
+    pub(crate) fn counted(&mut self, host: HostId, bytes: u64) {
+        if let Some(entry) = self.hosts.get_mut(&host) {
+            (entry.bytes, entry.is_assumed) = (bytes, false);
+        }
     }
 
     /// `n` URLs of a host leave for good.
@@ -450,25 +465,22 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_counted_when_they_may_be_too_many_and_not_again_at_once() {
+    fn assumed_bytes_are_counted_once_when_they_may_be_too_many() {
         let mut ledger = Ledger::default();
-        let bounds = HostBounds { urls: Some(50), bytes: Some(1_000) };
+        let bounds = HostBounds { urls: Some(50), bytes: Some(3 * ASSUMED_BYTES) };
         assert_eq!(ledger.room(1, bounds, 100), Room::Enough, "nothing is known of the host");
-        ledger.add(1, &key("a"), Place::Ready, 40);
-        ledger.grow(1, 950);
-        assert_eq!(ledger.room(1, bounds, 50), Room::Enough);
-        assert_eq!(ledger.room(1, bounds, 51), Room::Uncounted);
-        assert_eq!(ledger.counted(1, 500, 1_000), Room::Enough, "some have left since");
-        assert_eq!(ledger.room(1, bounds, 500), Room::Enough);
-        ledger.grow(1, 500);
-        assert_eq!(ledger.room(1, bounds, 1), Room::Uncounted);
-        assert_eq!(ledger.counted(1, 950, 1_000), Room::Full(HostBound::Bytes));
-        ledger.take(1, Place::Ready, 3);
-        assert_eq!(ledger.room(1, bounds, 1), Room::Full(HostBound::Bytes), "a tenth has to leave first");
-        ledger.take(1, Place::Ready, 1);
-        assert_eq!(ledger.room(1, bounds, 1), Room::Uncounted);
-        assert_eq!(ledger.counted(1, 850, 1_000), Room::Enough);
-        ledger.add(1, &key("a"), Place::Ready, 14);
+        ledger.add(1, &key("a"), Place::Ready, 2);
+        ledger.assume(1, 2);
+        assert_eq!(ledger.room(1, bounds, ASSUMED_BYTES), Room::Enough);
+        assert_eq!(ledger.room(1, bounds, ASSUMED_BYTES + 1), Room::Uncounted);
+        ledger.counted(1, 500);
+        assert_eq!(ledger.room(1, bounds, ASSUMED_BYTES + 1), Room::Enough);
+        ledger.grow(1, 3 * ASSUMED_BYTES - 500);
+        assert_eq!(ledger.room(1, bounds, 1), Room::Full(HostBound::Bytes));
+        ledger.shrink(1, 300);
+        assert_eq!(ledger.room(1, bounds, 300), Room::Enough);
+        assert_eq!(ledger.room(1, bounds, 301), Room::Full(HostBound::Bytes), "a count is exact");
+        ledger.add(1, &key("a"), Place::Ready, 48);
         assert_eq!(ledger.room(1, bounds, 1), Room::Full(HostBound::Urls));
         assert_eq!(ledger.room(1, HostBounds::default(), u64::MAX), Room::Enough, "without bounds");
     }

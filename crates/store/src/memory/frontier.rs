@@ -1,6 +1,6 @@
 //! [`Frontier`] in memory.
 
-use super::{Held, Inner, Lease, MemoryStore, Row, index};
+use super::{Held, Inner, Lease, MemoryStore, index};
 use crate::ledger::{HostId, Place, Room, bytes_of, is_bounded, refuse};
 use crawl_model::{
     CrawlRequest, Enqueued, Frontier, FrontierCounts, HeldPage, HostBound, HostBounds, HostKey, HostLoad,
@@ -312,24 +312,11 @@ impl Inner {
             return None;
         }
         let host = *self.hosts.get(&url.host)?;
-        let room = match self.this_round.ledger.room(host, self.bounds, bytes_of(url)) {
-            Room::Uncounted => {
-                let bytes = self.pending_bytes(host);
-                self.this_round.ledger.counted(host, bytes, self.bounds.bytes.unwrap_or(u64::MAX))
-            }
-            room => room,
-        };
-        match room {
+        match self.this_round.ledger.room(host, self.bounds, bytes_of(url)) {
             Room::Full(bound) => Some(bound),
+            // nothing is assumed in memory
             Room::Enough | Room::Uncounted => None,
         }
-    }
-
-    fn pending_bytes(&self, host: HostId) -> u64 {
-        let now = &self.this_round;
-        let queued = Lane::ALL.into_iter().filter_map(|lane| now.queues.get(&(host, lane))).flatten();
-        let pending = queued.map(|&(_, id)| id).chain(now.waiting.iter().map(|&(_, id)| id));
-        pending.map(|id| &self.rows[index(id)]).filter(|row| row.host == host).map(Row::bytes).sum()
     }
 
     /// A URL of an earlier round that is not visited in this one.
@@ -380,6 +367,7 @@ impl Inner {
         row.strategy = strategy;
         self.this_round.waiting.insert((not_before_ms, lease.id.0));
         self.this_round.ledger.shift(row.host, Place::Leased, Place::Waiting, 1);
+        self.this_round.ledger.grow(row.host, row.bytes());
         true
     }
 
@@ -409,6 +397,7 @@ impl Inner {
             let token = LeaseToken(self.token);
             now.leases.insert(id, Lease { token, deadline });
             now.ledger.shift(host, Place::ready(lane), Place::Leased, 1);
+            now.ledger.shrink(host, self.rows[index(id)].bytes());
             leased.push(self.request(id, token));
         }
         match leased.len() as u64 {

@@ -6,7 +6,7 @@ mod texts;
 
 pub use projects::MemoryProjects;
 
-use crate::ledger::{HostId, Ledger, Place, ROW_BYTES, bytes_of};
+use crate::ledger::{HostId, Ledger, Place, bytes_of, chain_len, row_bytes};
 use crawl_model::{
     Before, CachedRobots, ContentHash, CrawlRequest, Discovery, DomainStore, FrontierCounts, HostBounds,
     HostKey, Lane, LeaseRef, LeaseToken, NewUrl, Origin, Outcome, PageHistory, RequestId, RunStore,
@@ -212,18 +212,22 @@ impl Inner {
         let lane = row.lane();
         self.this_round.queues.entry((row.host, lane)).or_default().insert((row.depth, id));
         self.this_round.ledger.shift(row.host, from, Place::ready(lane), 1);
+        if from == Place::Leased {
+            self.this_round.ledger.grow(row.host, row.bytes());
+        }
     }
 
     /// Puts a URL of which nothing is in the frontier back into the queue, as if nothing had been tried.
     fn put_back(&mut self, id: i64) {
         let row = &mut self.rows[index(id)];
         (row.attempt, row.strategy) = (0, None);
-        let (host, depth) = (row.host, row.depth);
+        let (host, depth, bytes) = (row.host, row.depth, row.bytes());
         let key = self.hosts.iter().find(|(_, known)| **known == host).map(|(key, _)| key.clone());
         let now = &mut self.this_round;
         now.queues.entry((host, Lane::Plain)).or_default().insert((depth, id));
         if let Some(key) = key {
             now.ledger.add(host, &key, Place::Ready, 1);
+            now.ledger.grow(host, bytes);
         }
     }
 
@@ -305,10 +309,7 @@ impl Row {
 
     /// Bytes that it takes while it is pending.
     fn bytes(&self) -> u64 {
-        let redirects: usize = self.redirects.iter().map(String::len).sum();
-        let texts =
-            self.url.as_str().len() + redirects + self.sitemap_lastmod.as_ref().map_or(0, String::len);
-        ROW_BYTES + texts as u64
+        row_bytes(self.url.as_str().len(), chain_len(&self.redirects))
     }
 
     /// Whether an earlier round has dealt with it in a way that the next one need not repeat.

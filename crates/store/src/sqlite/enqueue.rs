@@ -1,7 +1,7 @@
 //! Adding URLs: the hottest path of the store, since a page has a hundred links and most of them are known.
 
 use super::{Inner, codes, error::sql, memory::Memory};
-use crate::ledger::{HostId, Ledger, Place, ROW_BYTES, Room, bytes_of, is_bounded, refuse};
+use crate::ledger::{HostId, Ledger, Place, ROW_BYTES, Room, bytes_of, is_bounded, refuse, row_bytes};
 use crawl_model::{Discovery, Enqueued, HostBound, HostBounds, Lane, NewUrl, Outcome, StoreError};
 use rusqlite::{CachedStatement, Connection};
 
@@ -34,7 +34,8 @@ impl Inner {
     }
 }
 
-/// Room of a host for a new URL of so many bytes; those of its pending URLs are counted if need be.
+/// Room of a host for a new URL of so many bytes. Counts the pending URLs of a host if their bytes are assumed and would
+/// exceed the bound: once for each host after the state is opened, at a cost proportional to its pending URLs.
 pub(super) fn room(
     conn: &Connection,
     ledger: &mut Ledger,
@@ -42,23 +43,29 @@ pub(super) fn room(
     bounds: HostBounds,
     bytes: u64,
 ) -> rusqlite::Result<Room> {
-    match ledger.room(host, bounds, bytes) {
-        Room::Uncounted => {
-            let pending = pending_bytes(conn, host)?;
-            Ok(ledger.counted(host, pending, bounds.bytes.unwrap_or(u64::MAX)))
-        }
-        room => Ok(room),
+    let room = ledger.room(host, bounds, bytes);
+    if room != Room::Uncounted {
+        return Ok(room);
     }
+    ledger.counted(host, pending_bytes(conn, host)?);
+    Ok(ledger.room(host, bounds, bytes))
 }
 
 /// Bytes that the pending URLs of a host take.
 fn pending_bytes(conn: &Connection, host: HostId) -> rusqlite::Result<u64> {
     conn.prepare_cached(
-        "SELECT coalesce(sum(?2 + octet_length(url) + coalesce(octet_length(redirects), 0) \
-         + coalesce(octet_length(sitemap_lastmod), 0)), 0) FROM urls WHERE id IN \
+        "SELECT coalesce(sum(?2 + octet_length(url) + coalesce(octet_length(redirects), 0)), 0) FROM urls WHERE id IN \
          (SELECT id FROM queue WHERE host = ?1 UNION ALL SELECT id FROM waiting WHERE host = ?1)",
     )?
     .query_row((host, ROW_BYTES), |row| row.get(0))
+}
+
+/// Bytes of one URL while it is pending.
+pub(super) fn stored_bytes(conn: &Connection, id: i64) -> rusqlite::Result<u64> {
+    conn.prepare_cached(
+        "SELECT ?2 + octet_length(url) + coalesce(octet_length(redirects), 0) FROM urls WHERE id = ?1",
+    )?
+    .query_row((id, ROW_BYTES), |row| row.get(0))
 }
 
 /// What becomes of a URL that rests.
@@ -140,7 +147,7 @@ impl<'c> Adding<'c> {
             .map_err(sql)?;
         if inserted == 1 {
             let id = self.conn.last_insert_rowid();
-            return self.queue(memory, url, host, id).map_err(sql);
+            return self.queue(memory, url, host, (id, redirects.as_deref())).map_err(sql);
         }
         let found = self.find.query_row([url.key.0], |row| {
             let (id, round, depth, discovery) = (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
@@ -156,7 +163,7 @@ impl<'c> Adding<'c> {
                 return Ok(false);
             }
             self.revive(memory, url, redirects.as_deref(), found.id).map_err(sql)?;
-            return self.queue(memory, url, host, found.id).map_err(sql);
+            return self.queue(memory, url, host, (found.id, redirects.as_deref())).map_err(sql);
         }
         if codes::read_discovery(found.discovery)?.gives_way_to(url.discovery) {
             self.renamed(found.id, url.discovery).map_err(sql)?;
@@ -170,11 +177,17 @@ impl<'c> Adding<'c> {
         Ok(false)
     }
 
-    fn queue(&mut self, memory: &mut Memory, url: &NewUrl, host: HostId, id: i64) -> rusqlite::Result<bool> {
+    fn queue(
+        &mut self,
+        memory: &mut Memory,
+        url: &NewUrl,
+        host: HostId,
+        (id, redirects): (i64, Option<&str>),
+    ) -> rusqlite::Result<bool> {
         memory.host_in_round(self.conn, &url.host)?;
         self.queue.execute((host, codes::lane(Lane::Plain), url.depth, id))?;
         memory.ledger.add(host, &url.host, Place::Ready, 1);
-        memory.ledger.grow(host, bytes_of(url));
+        memory.ledger.grow(host, row_bytes(url.url.len(), redirects.map_or(0, str::len)));
         memory.known.note(&url.key, url.depth);
         Ok(true)
     }

@@ -4,13 +4,13 @@ use super::{
     Inner, SqliteStore,
     checksum::{checksum, read_checked},
     codes,
-    enqueue::Rest,
+    enqueue::{Rest, stored_bytes},
     error::sql,
     memory::Memory,
     recrawl::{ReadBefore, note_status},
     settle::end_lease,
 };
-use crate::ledger::{HostId, Place};
+use crate::ledger::{HostId, Place, ROW_BYTES, row_bytes};
 use crawl_model::{
     CrawlRequest, Enqueued, Frontier, FrontierCounts, HeldPage, HostBounds, HostKey, HostLoad, KnownUrl,
     Lane, LeaseRef, LeaseToken, NewUrl, OutputMark, ReadyHost, RequestId, Settlement, StoreError, Strategy,
@@ -314,10 +314,11 @@ fn back_to_queue(
     let lane = format!("urls.strategy IS {browser}");
     let due = format!("FROM {table} JOIN urls ON urls.id = {table}.id WHERE {time} <= ?1");
     let mut select = conn.prepare_cached(&format!(
-        "SELECT {table}.host, {lane}, count(*) {due} GROUP BY 1, 2 ORDER BY min(urls.id)"
+        "SELECT {table}.host, {lane}, count(*), sum(octet_length(url) + coalesce(octet_length(redirects), 0)) \
+         {due} GROUP BY 1, 2 ORDER BY min(urls.id)"
     ))?;
-    let moved: Vec<(HostId, bool, u64)> = select
-        .query_map([until], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+    let moved: Vec<(HostId, bool, u64, u64)> = select
+        .query_map([until], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?
         .collect::<Result<_, _>>()?;
     if moved.is_empty() {
         return Ok(0);
@@ -327,9 +328,12 @@ fn back_to_queue(
     ))?
     .execute([until])?;
     let n = conn.prepare_cached(&format!("DELETE FROM {table} WHERE {time} <= ?1"))?.execute([until])?;
-    for (host, browser, n) in moved {
+    for (host, browser, n, text_bytes) in moved {
         let lane = if browser { Lane::Browser } else { Lane::Plain };
         memory.ledger.shift(host, place, Place::ready(lane), n);
+        if place == Place::Leased {
+            memory.ledger.grow(host, n * ROW_BYTES + text_bytes);
+        }
     }
     Ok(n)
 }
@@ -368,6 +372,11 @@ impl Leased {
             sitemap_lastmod: row.get(9)?,
             before: if recrawl { ReadBefore::read(row, 10)?.map(Box::new) } else { None },
         })
+    }
+
+    /// Bytes of the URL while it was pending.
+    fn bytes(&self) -> u64 {
+        row_bytes(self.url.len(), self.redirects.as_ref().map_or(0, String::len))
     }
 
     fn request(self, project: &Arc<str>, group: Option<&Arc<str>>) -> Result<CrawlRequest, StoreError> {
@@ -470,6 +479,7 @@ fn take_from_queue(
             unqueue.execute((host, codes::lane(lane), row.depth, row.id))?;
         }
         memory.ledger.shift(host, Place::ready(lane), Place::Leased, leased.len() as u64);
+        memory.ledger.shrink(host, leased.iter().map(Leased::bytes).sum());
         if !leased.is_empty() {
             memory.ledger.served(host, lane, leased.len() as u64);
         }
@@ -507,6 +517,7 @@ fn refetch(conn: &Connection, memory: &mut Memory, held: LeaseRef) -> rusqlite::
     ))?;
     memory.ledger.take(held_for, Place::Held, 1);
     memory.ledger.add(host, &HostKey::from_stored(&name), Place::Ready, 1);
+    memory.ledger.grow(host, stored_bytes(conn, held.id.0)?);
     Ok(true)
 }
 
@@ -527,6 +538,7 @@ fn postpone(
     conn.prepare_cached("INSERT INTO waiting (due, id, host) VALUES (?1, ?2, ?3)")?
         .execute((due, id.0, host))?;
     memory.ledger.shift(host, Place::Leased, Place::Waiting, 1);
+    memory.ledger.grow(host, stored_bytes(conn, id.0)?);
     memory.next_due = Some(memory.next_due.map_or(due, |next| next.min(due)));
     Ok(())
 }

@@ -159,7 +159,7 @@ fn ledger(conn: &Connection) -> rusqlite::Result<Ledger> {
             let key = HostKey::from_stored(row.get::<_, String>(1)?);
             let (host, n) = (row.get(0)?, row.get(2)?);
             ledger.add(host, &key, place, n);
-            if place != Place::Held {
+            if !matches!(place, Place::Held | Place::Leased) {
                 ledger.assume(host, n);
             }
         }

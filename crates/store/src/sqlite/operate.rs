@@ -2,7 +2,7 @@
 
 use super::{
     Inner, SqliteStore, codes,
-    enqueue::room,
+    enqueue::{room, stored_bytes},
     error::sql,
     memory::{OUTCOMES, set_number},
 };
@@ -73,10 +73,12 @@ impl SqliteStore {
         let mut inner = self.ready()?;
         let Inner { conn, memory, .. } = &mut *inner;
         let Some(host) = memory.find_host(conn, host).map_err(sql)? else { return Ok(None) };
-        Ok(match room(conn, &mut memory.ledger, host, bounds, 0).map_err(sql)? {
-            Room::Full(bound) => Some(bound),
-            Room::Enough | Room::Uncounted => None,
-        })
+        Ok(
+            match room(conn, &mut memory.ledger, host, bounds, bounds.bytes.unwrap_or(0) / 10).map_err(sql)? {
+                Room::Full(bound) => Some(bound),
+                Room::Enough | Room::Uncounted => None,
+            },
+        )
     }
 
     /// What the next round will know: the URLs of all rounds so far, from after number `after` on (0 for the start), `limit` at
@@ -122,6 +124,7 @@ impl SqliteStore {
                 reset.execute([id]).map_err(sql)?;
                 queue.execute((host, codes::lane(Lane::Plain), depth, id)).map_err(sql)?;
                 memory.ledger.add(host, &HostKey::from_stored(&name), Place::Ready, 1);
+                memory.ledger.grow(host, stored_bytes(conn, id).map_err(sql)?);
                 reopened += 1;
             }
             if let Some(n) = OUTCOMES.iter().position(|(outcome, _)| *outcome == Outcome::Failed) {
@@ -229,6 +232,28 @@ mod tests {
         assert_eq!(store.lease(&host, Lane::Plain, 9, "w", 0, 1_000).unwrap().len(), 3);
         store.begin_round().unwrap();
         assert_eq!(store.reopen_failed(&keys).unwrap(), 0, "that was another round");
+    }
+
+    #[test]
+    fn urls_that_are_reopened_take_the_room_of_their_host() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(dir.path()).unwrap();
+        store.begin_round().unwrap();
+        let (urls, host) = (urls(9, 1_000), HostKey::from_stored("a.example"));
+        store.bound_hosts(HostBounds { urls: None, bytes: Some(4_900) }).unwrap();
+        assert_eq!(store.enqueue(&urls[..4]).unwrap().new, 4);
+        let leased = store.lease(&host, Lane::Plain, 4, "w", 0, 1_000).unwrap();
+        let (outcome, history) = (Outcome::Failed, PageHistory::default());
+        let end = |lease| Settlement { lease, outcome, history: history.clone() };
+        store.settle(&leased.iter().map(|lease| end(lease.into())).collect::<Vec<_>>(), &[]).unwrap();
+        let keys: Vec<UrlKey> = urls[..3].iter().map(|url| url.key).collect();
+        assert_eq!(store.reopen_failed(&keys).unwrap(), 3);
+        assert_eq!(store.enqueue(&urls[4..]).unwrap().new, 1);
+        assert!(store.full_by(&host, HostBounds { urls: None, bytes: Some(4_900) }).unwrap().is_some());
+        drop(store);
+        let store = SqliteStore::open(dir.path()).unwrap();
+        store.bound_hosts(HostBounds { urls: None, bytes: Some(7_300) }).unwrap();
+        assert_eq!(store.enqueue(&urls[4..]).unwrap().new, 2, "those from before count as they are");
     }
 
     #[test]

@@ -55,6 +55,30 @@ pub fn a_host_has_so_many_bytes_of_pending_urls(store: &impl Store) {
     assert_eq!(again.known, done.new);
 }
 
+pub fn urls_that_come_back_take_the_room_of_their_host(store: &impl Store) {
+    store.begin_round().unwrap();
+    store.bound_hosts(HostBounds { urls: None, bytes: Some(10_000) }).unwrap();
+    let batch = |from: usize| -> Vec<NewUrl> {
+        (from..from + 20).map(|n| new_url(&format!("https://a/{n}/{}", "x".repeat(1_000)), 0)).collect()
+    };
+    let room = store.enqueue(&batch(100)).unwrap().new;
+    let new = |from: usize| store.enqueue(&batch(from)).unwrap().new;
+    let leased = lease(store, "a", 3);
+    for request in &leased {
+        assert!(store.requeue(request.into(), 50, 1, None).unwrap());
+    }
+    assert_eq!(new(200), 0, "they wait");
+    assert_eq!(store.lease(&host("a"), Lane::Plain, 3, "w", 60, 100).unwrap().len(), 3);
+    assert_eq!(store.expire_leases(100).unwrap(), 3);
+    assert_eq!(new(200), 0, "their leases have run out");
+    let held = one(store, "a");
+    store.hold((&held).into(), &host("a"), b"page").unwrap();
+    assert!(store.refetch((&held).into()).unwrap());
+    assert_eq!(new(200), 0, "a held page is fetched again");
+    settle(store, &lease(store, "a", 99), Outcome::Record);
+    assert_eq!(new(300), room, "all have left");
+}
+
 pub fn a_pending_url_takes_the_lesser_depth(store: &impl Store) {
     store.enqueue(&[new_url("https://a/deep", 5), new_url("https://a/mid", 3)]).unwrap();
     assert_eq!(store.enqueue(&[new_url("https://a/deep", 7)]).unwrap().known, 1);

@@ -68,6 +68,7 @@ conformance!(
     a_batch_may_name_a_url_twice,
     a_host_has_so_many_pending_urls,
     a_host_has_so_many_bytes_of_pending_urls,
+    urls_that_come_back_take_the_room_of_their_host,
     a_pending_url_takes_the_lesser_depth,
     a_pending_link_becomes_the_sitemap_it_is_named_as,
     leases_come_by_depth_then_discovery,
