@@ -5,8 +5,8 @@
 
 use crawl_model::{
     Attempt, AuthorUrl, BoilerplateInfo, BoilerplateStatus, BySite, Change, Confidence, Extractor,
-    LanguageSource, Media, MediaKind, MetadataConfidence, MetadataSources, PageType, Quality, Record,
-    RecordMetadata, RemovalReason, RemovedSpan, SCHEMA_VERSION, Strategy, Warning,
+    HiddenText, LanguageSource, Media, MediaKind, MetadataConfidence, MetadataSources, PageType, Quality,
+    Record, RecordMetadata, RemovalReason, RemovedSpan, SCHEMA_VERSION, Strategy, Warning,
 };
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -118,17 +118,17 @@ fn metadata(full: bool) -> RecordMetadata {
             published: full.then_some(Confidence::Low),
             modified: full.then_some(Confidence::Low),
         },
-        author_urls: if full {
-            vec![AuthorUrl { name: String::new(), url: String::new() }]
-        } else {
-            Vec::new()
-        },
+        author_urls: full
+            .then(|| AuthorUrl { name: String::new(), url: String::new() })
+            .into_iter()
+            .collect(),
         section: text(),
         is_accessible_for_free: full.then_some(true),
         structured: text(),
         json_ld: text(),
         open_graph: text(),
         by_site: Some(BySite { pages: 9, added: 1, dropped: 2, rebuilt: true, template: text() }),
+        hidden_text: HiddenText { words: u32::from(full), characters: u32::from(full) },
         ai_opt_out: list(),
         project: text(),
         source_group: text(),

@@ -51,7 +51,7 @@ pub(crate) fn find<'a>(dom: &'a Dom, rules: &RevealRules, budget: &'a Budget) ->
             Tag::Style => read_sheet(dom, id, &mut sheets, budget),
             Tag::Link => has_external |= is_external_sheet(dom, id),
             Tag::Other if rules.style_sheets && dom.name(id) == "style" => {
-                read_sheet(dom, id, &mut sheets, budget)
+                read_sheet(dom, id, &mut sheets, budget);
             }
             _ => {}
         }
