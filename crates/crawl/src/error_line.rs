@@ -1,4 +1,4 @@
-//! Lines of the error log. A long URL would make the log grow with what others write, so a line has its beginning and its key.
+//! Lines of the error log. A line repeats at most 512 bytes of a URL and adds its key.
 
 use crate::{context::StageError, output::push_line};
 use crawl_model::{FailedPage, UrlKey};

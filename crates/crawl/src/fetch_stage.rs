@@ -14,7 +14,7 @@ use crate::{
     hints,
     links::new_url,
     sitemaps,
-    slow_lane::{Full, SLOW_AFTER, SlowPlace},
+    slow_lane::{SLOW_AFTER, SlowPlace},
     soft404,
     strategies::{self, Next, OnTrial, SoFar},
 };
@@ -131,7 +131,7 @@ async fn until_displaced(
     } else {
         match context.slow.turn_slow(host) {
             Ok(place) => *slow = Some(place),
-            Err(Full) => {
+            Err(_) => {
                 tracing::info!(%host, "the host is slow and all places for slow hosts are taken; its URL is fetched later");
                 return;
             }

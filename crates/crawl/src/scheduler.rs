@@ -44,6 +44,14 @@ struct Turn {
     slow: Option<SlowPlace>,
 }
 
+/// Reason why a host has no turn now.
+enum Refusal {
+    /// Its time has not come.
+    Gate(NotYet),
+    /// It is slow, and the slow lane is full.
+    SlowLane,
+}
+
 /// See the module.
 pub struct Scheduler {
     context: Arc<Context>,
@@ -220,6 +228,9 @@ impl Scheduler {
         let gate = &self.context.gate;
         let mut hosts = self.waiting.released(gate.take_released());
         hosts.extend(self.waiting.due(Instant::now(), gate.address_pause()));
+        if self.waiting.has_slow() {
+            hosts.extend(self.waiting.next_slow(self.context.slow.free()));
+        }
         if !hosts.is_empty() {
             self.context.store.resume(&hosts)?;
         }
@@ -263,20 +274,24 @@ impl Scheduler {
                 Err(refused) => refused,
             };
             self.context.store.suspend(&host.host)?;
-            self.waiting.put_off(host, refused);
+            match refused {
+                Refusal::Gate(not_yet) => self.waiting.put_off(host, not_yet),
+                Refusal::SlowLane => self.waiting.put_off_slow(&host.host),
+            }
             return Ok((turns, true));
         }
         Ok((turns, false))
     }
 
-    fn turn(&self, host: &HostKey, lane: Lane) -> Result<Turn, NotYet> {
+    fn turn(&self, host: &HostKey, lane: Lane) -> Result<Turn, Refusal> {
         let slow = match lane {
             Lane::Plain => match self.context.slow.admit(host) {
                 Ok(place) => place,
-                Err(Full) if self.context.gate.is_given_up(host) => None,
-                Err(Full) => {
+                Err(_) if self.context.gate.is_given_up(host) => None,
+                Err(Full::Lane) => return Err(Refusal::SlowLane),
+                Err(Full::Address) => {
                     let at = Some(Instant::now() + SLOW_PAUSE);
-                    return Err(NotYet { at, dead: false, address: None, asked: true });
+                    return Err(Refusal::Gate(NotYet { at, dead: false, address: None, asked: true }));
                 }
             },
             Lane::Browser => None,
@@ -285,7 +300,7 @@ impl Scheduler {
             Ok(slot) => Ok(Turn { slot: Some(slot), slow }),
             // a host that has been given up needs no leave: its URLs are failed
             Err(NotYet { dead: true, .. }) => Ok(Turn { slot: None, slow: None }),
-            Err(refused) => Err(refused),
+            Err(refused) => Err(Refusal::Gate(refused)),
         }
     }
 
@@ -380,7 +395,7 @@ impl Scheduler {
     }
 }
 
-/// Gives all requests in flight back once the time of the run has been over for a while. Never returns.
+/// Cancels requests in flight two seconds after `crawl.max_time`. Never returns.
 async fn end_requests(context: &Context) {
     if let Some(end) = context.config.crawl.max_time.and_then(|time| context.stats.started.checked_add(time))
     {

@@ -209,7 +209,7 @@ fn pages(context: &Context, request: &CrawlRequest, sitemap: Sitemap) -> (Vec<Ne
         let url = context.links.canonical(&entry.url);
         let Some(host) = HostKey::of(&url).filter(|_| context.links.admits(&url)) else { continue };
         // a template whose pages have had nothing new to say would fill the frontier with what is never fetched
-        let trap = context.links.trap(&url).or_else(|| context.traps.judge_template(&url));
+        let trap = context.links.trap(&url).or_else(|| context.traps.exhausted_pattern(&url));
         match trap {
             None => {
                 let page = new_url(url, host, depth, Discovery::Sitemap);

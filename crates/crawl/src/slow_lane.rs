@@ -1,5 +1,5 @@
-//! Places of hosts that answer slowly. A request that has waited long for its host keeps its place only if it gets one of
-//! these as well, and a host that is known to be slow is leased from only with one. They are fewer than all places, so that
+//! Places for slow hosts. A slow request keeps its fetch place only with a place of this lane. A host that is known to be slow
+//! is leased from only with a place of this lane. The places are fewer than all fetch places, so that
 //! hosts that answer at once find some, however many slow ones there are.
 
 use crawl_fetch::AddressBook;
@@ -13,11 +13,11 @@ use std::{
 
 /// Time that a request may wait for its host before it counts as slow.
 pub const SLOW_AFTER: Duration = Duration::from_secs(3);
-/// Pause before a slow host without a place is looked at again.
+/// Pause before a slow host is looked at again that shares a full address.
 pub const SLOW_PAUSE: Duration = Duration::from_millis(250);
 /// Slow hosts that are known; beyond that those without a place are forgotten.
 const MAX_HOSTS: usize = 100_000;
-/// Slow answers of a host that count, at most, towards the quick ones that are asked of it.
+/// Upper bound of strikes. A host with n strikes needs 2ⁿ quick answers.
 const MAX_STRIKES: u32 = 6;
 
 /// See the module.
@@ -56,9 +56,14 @@ pub struct SlowPlace {
     address: Option<IpAddr>,
 }
 
-/// No place of the lane is free for a host.
+/// Reason why a host has no place of the lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Full;
+pub enum Full {
+    /// All places are taken.
+    Lane,
+    /// The share of the host's address is taken.
+    Address,
+}
 
 impl SlowLane {
     /// Three quarters of `concurrency` places, and a quarter of those for each address.
@@ -106,6 +111,12 @@ impl SlowLane {
         }
     }
 
+    /// Number of free places.
+    #[must_use]
+    pub fn free(&self) -> usize {
+        self.shared.places.saturating_sub(self.shared.lock().taken)
+    }
+
     fn address_of(&self, host: &HostKey) -> Option<IpAddr> {
         self.addresses.as_ref().and_then(|book| book.address_of(host))
     }
@@ -113,11 +124,14 @@ impl SlowLane {
     fn take(&self, state: &mut State, host: &HostKey, address: Option<IpAddr>) -> Result<SlowPlace, Full> {
         let at_address =
             address.and_then(|address| state.addresses.get(&address)).copied().unwrap_or_default();
-        let Some(slow) = state.hosts.get_mut(host) else { return Err(Full) };
+        let Some(slow) = state.hosts.get_mut(host) else { return Err(Full::Lane) };
         // an address of one host is bounded by fetch.host_concurrency
         let shares_address = slow.places < at_address;
-        if state.taken >= self.shared.places || (shares_address && at_address >= self.shared.at_address) {
-            return Err(Full);
+        if state.taken >= self.shared.places {
+            return Err(Full::Lane);
+        }
+        if shares_address && at_address >= self.shared.at_address {
+            return Err(Full::Address);
         }
         slow.places += 1;
         state.taken += 1;
@@ -175,7 +189,8 @@ mod tests {
         let lane = SlowLane::new(16, None);
         assert!(lane.admit(&host(0)).unwrap().is_none(), "nothing is known of it");
         let taken: Vec<_> = (0..12).map(|n| lane.turn_slow(&host(n)).unwrap()).collect();
-        assert!(lane.turn_slow(&host(12)).is_err(), "the lane is full");
+        assert_eq!(lane.turn_slow(&host(12)).err(), Some(Full::Lane));
+        assert_eq!(lane.free(), 0);
         assert!(lane.admit(&host(12)).is_err(), "and the host is slow all the same");
         assert!(lane.admit(&host(99)).unwrap().is_none(), "others need no place");
         drop(taken);
@@ -206,7 +221,7 @@ mod tests {
         }
         let lane = SlowLane::new(16, Some(book));
         let first: Vec<_> = (0..3).map(|n| lane.turn_slow(&host(n)).unwrap()).collect();
-        assert!(lane.turn_slow(&host(3)).is_err(), "the address has its quarter");
+        assert_eq!(lane.turn_slow(&host(3)).err(), Some(Full::Address), "the address has its quarter");
         let other: Vec<_> = (0..5).map(|_| lane.turn_slow(&host(5)).unwrap()).collect();
         assert_eq!(other.len(), 5, "a host alone at its address is bounded by fetch.host_concurrency");
         assert!(lane.turn_slow(&host(6)).is_err());

@@ -113,10 +113,10 @@ pub enum FetchError {
         /// The limit that was passed.
         limit: Duration,
     },
-    /// The body came more slowly than a place of the run is worth.
+    /// The body arrived below the minimum rate.
     #[error("the body came with less than {min_rate} bytes a second")]
     TooSlow {
-        /// Bytes a second that a body has to come with.
+        /// Minimum rate of a body, in bytes a second.
         min_rate: u64,
     },
     /// The peer closed or reset the connection before the response was complete.

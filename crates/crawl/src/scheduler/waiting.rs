@@ -20,6 +20,8 @@ pub struct WaitingHosts {
     hosts: FxHashMap<HostKey, Wait>,
     addresses: FxHashMap<IpAddr, Queue>,
     timers: BTreeMap<Timer, Waiter>,
+    /// Slow hosts that wait for a place of the slow lane, in order.
+    slow: VecDeque<HostKey>,
     numbers: u64,
 }
 
@@ -31,6 +33,8 @@ enum Wait {
     Time(Timer),
     /// The turn of its address.
     Address,
+    /// A place of the slow lane.
+    SlowPlace,
 }
 
 /// The owner of a timer.
@@ -77,6 +81,28 @@ impl WaitingHosts {
             }
         };
         self.hosts.insert(host.host.clone(), wait);
+    }
+
+    /// Takes in a slow host for which the slow lane has no place.
+    pub fn put_off_slow(&mut self, host: &HostKey) {
+        if let Some(Wait::Time(timer)) = self.hosts.insert(host.clone(), Wait::SlowPlace) {
+            self.timers.remove(&timer);
+        }
+        self.slow.push_back(host.clone());
+    }
+
+    /// Takes out as many slow hosts as the slow lane has free places, the longest waiting ones first.
+    pub fn next_slow(&mut self, free: usize) -> Vec<HostKey> {
+        let hosts: Vec<_> = self.slow.drain(..free.min(self.slow.len())).collect();
+        for host in &hosts {
+            self.hosts.remove(host);
+        }
+        hosts
+    }
+
+    /// Returns true if a slow host waits for a place.
+    pub fn has_slow(&self) -> bool {
+        !self.slow.is_empty()
     }
 
     fn put_off_at(&mut self, address: IpAddr, host: &ReadyHost, asked: bool, at: Instant) {
@@ -133,7 +159,7 @@ impl WaitingHosts {
     /// Takes out hosts one of whose slots was freed. One that waits for its address goes on waiting.
     pub fn released(&mut self, mut hosts: Vec<HostKey>) -> Vec<HostKey> {
         hosts.retain(|host| match self.hosts.get(host) {
-            None | Some(Wait::Address) => false,
+            None | Some(Wait::Address | Wait::SlowPlace) => false,
             Some(Wait::Slot) => self.hosts.remove(host).is_some(),
             Some(Wait::Time(timer)) => {
                 self.timers.remove(timer);
@@ -183,6 +209,21 @@ mod tests {
             [key("slot"), key("later")]
         );
         assert!(waiting.next().is_none() && waiting.hosts.is_empty());
+    }
+
+    #[test]
+    fn slow_hosts_come_back_in_order_when_places_are_free() {
+        let mut waiting = WaitingHosts::default();
+        for name in ["a", "b", "c"] {
+            waiting.put_off_slow(&key(name));
+        }
+        assert!(waiting.next().is_none(), "they have no timers");
+        assert!(waiting.next_slow(0).is_empty());
+        assert!(waiting.released(vec![key("a")]).is_empty());
+        assert_eq!(waiting.next_slow(2), [key("a"), key("b")]);
+        waiting.put_off_slow(&key("a"));
+        assert_eq!(waiting.next_slow(9), [key("c"), key("a")]);
+        assert!(!waiting.has_slow() && waiting.hosts.is_empty());
     }
 
     #[test]

@@ -123,8 +123,8 @@ async fn next(
 }
 
 impl Limits {
-    /// The time at which a body that began at `began` and of which so many bytes have come has come too slowly. A pause as long
-    /// as any may be is always granted; of a body of which nothing has come that is the limit.
+    /// The time at which a body that began at `began` and of which so many bytes have come has come too slowly. The read
+    /// timeout is always granted. Before the first byte it is the only limit.
     fn too_slow_at(&self, began: Instant, wire_bytes: u64) -> Option<Instant> {
         let seconds = wire_bytes.checked_div(self.min_rate).filter(|_| wire_bytes > 0)?;
         began.checked_add(self.read.max(Duration::from_secs(seconds)))

@@ -266,9 +266,9 @@ impl Traps {
         template::of(one) != template::of(other)
     }
 
-    /// Judges a URL by the account of its template, which stays as it is.
+    /// Returns the trap of a URL whose pattern has no credit, without a charge.
     #[must_use]
-    pub fn judge_template(&self, url: &Url) -> Option<Trap> {
+    pub fn exhausted_pattern(&self, url: &Url) -> Option<Trap> {
         self.settings.template_credit?;
         let (host, templates) = (HostKey::of(url)?, [template::of_names(url), template::of(url)]);
         let ledger = self.lock();

@@ -172,13 +172,13 @@ fn what_was_paid_for_a_redirect_to_the_same_page_is_paid_back() {
 fn a_used_up_template_is_known_without_an_account_being_opened() {
     let traps = traps();
     for n in 0..50 {
-        assert_eq!(traps.judge_template(&url(&format!("/list/{n}"))), None, "nothing was fetched");
+        assert_eq!(traps.exhausted_pattern(&url(&format!("/list/{n}"))), None, "nothing was fetched");
     }
     while traps.begin(&url("/list/1")).is_ok() {}
-    assert_eq!(traps.judge_template(&url("/list/2")).map(|trap| trap.kind()), Some("trap_template"));
-    assert_eq!(traps.judge_template(&url("/other/2")), None);
+    assert_eq!(traps.exhausted_pattern(&url("/list/2")).map(|trap| trap.kind()), Some("trap_template"));
+    assert_eq!(traps.exhausted_pattern(&url("/other/2")), None);
     traps.learn(&url("/list/1"), PageWorth::New);
-    assert_eq!(traps.judge_template(&url("/list/2")), None, "it has earned some");
+    assert_eq!(traps.exhausted_pattern(&url("/list/2")), None, "it has earned some");
     let without = Traps::new(TrapSettings { template_credit: None, ..TrapSettings::default() }, 2026);
-    assert_eq!(without.judge_template(&url("/list/2")), None);
+    assert_eq!(without.exhausted_pattern(&url("/list/2")), None);
 }
