@@ -14,7 +14,7 @@ use std::{
     time::Duration,
 };
 
-/// How long the browser has for its first answer.
+/// Deadline of the browser's first answer.
 const START: Duration = Duration::from_secs(30);
 /// How long the browser may take for what it does itself: opening a tab, closing one.
 pub(crate) const OWN: Duration = Duration::from_secs(20);
@@ -45,7 +45,12 @@ pub(crate) struct Chrome {
 impl Chrome {
     /// Starts a browser and waits for its first answer. It dies with the calling thread.
     pub(crate) fn start(settings: &ChromeSettings) -> Result<Self, RenderError> {
-        let (process, connection) = Process::start(settings)?;
+        Self::start_by(settings, true)
+    }
+
+    /// Starts a browser by bubblewrap, or without it if `by_bubblewrap` is false or bubblewrap is missing.
+    fn start_by(settings: &ChromeSettings, by_bubblewrap: bool) -> Result<Self, RenderError> {
+        let (process, connection) = Process::start(settings, by_bubblewrap)?;
         let keeper = Keeper::start(process.group(), process.profile(), settings)
             .map_err(|error| process.failed(error.to_string()))?;
         // a UTF-16 unit takes up to six bytes of JSON
@@ -58,11 +63,13 @@ impl Chrome {
             }
             Err(error) => {
                 let reason = process.last_words().unwrap_or(error.to_string());
-                if process.refuse_bubblewrap(&reason) {
-                    drop((keeper, process));
-                    return Self::start(settings);
+                if !process.is_wrapped() {
+                    return Err(process.failed(reason));
                 }
-                return Err(process.failed(reason));
+                drop((keeper, process));
+                let chrome = Self::start_by(settings, false)?;
+                chrome.process.refuse_bubblewrap(&reason);
+                return Ok(chrome);
             }
         }
         Ok(Self { keeper, process, session, pages: AtomicU32::new(0), lost: AtomicBool::new(false) })

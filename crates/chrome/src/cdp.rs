@@ -15,6 +15,7 @@ use std::{
     collections::HashMap,
     io::{self, BufRead, BufReader, Read, Write},
     marker::PhantomData,
+    net::Shutdown,
     os::unix::net::UnixStream,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -335,13 +336,35 @@ impl Session {
         let call = Call { id, method: M::NAME, params, session: self.id.as_deref() };
         let mut text = serde_json::to_vec(&call).map_err(|error| CallError::Unreadable(error.to_string()))?;
         text.push(0);
-        lock(&self.shared.writer).write_all(&text).map_err(|_| CallError::Closed)
+        let mut writer = lock(&self.shared.writer);
+        writer.write_all(&text).map_err(|error| {
+            tracing::debug!("the connection to the browser is closed: a message was not written: {error}");
+            // a part of the message may have left: the browser would read the next one as its rest
+            let _ = writer.shutdown(Shutdown::Both);
+            CallError::Closed
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::next;
+    use super::*;
+    use headless_chrome::protocol::cdp::{Browser, Target};
+
+    /// A browser that stops reading gets a part of a message. No later call may follow it.
+    #[test]
+    fn a_message_that_is_written_in_part_closes_the_connection() {
+        let (ours, _its) = UnixStream::pair().unwrap();
+        let options = ours.try_clone().unwrap();
+        let session = connect(ours, 1 << 20).unwrap();
+        // the option is one of the socket, whichever descriptor sets it
+        options.set_write_timeout(Some(Duration::from_millis(50))).unwrap();
+        let pending = session.begin(Browser::GetVersion(None)).unwrap();
+        let long = Target::CloseTarget { target_id: "x".repeat(8 << 20) };
+        assert!(matches!(session.begin(long).err(), Some(CallError::Closed)));
+        let waited = pending.wait(Duration::from_secs(10)).err();
+        assert!(matches!(waited, Some(CallError::Closed)), "{waited:?}");
+    }
 
     #[test]
     fn messages_end_with_a_nul_and_have_a_bound() {
@@ -354,6 +377,6 @@ mod tests {
         assert_eq!(read(3).unwrap(), "");
         assert!(read(4).unwrap_err().to_string().contains("more than 4 bytes"));
         assert_eq!(read(4).unwrap(), "");
-        assert_eq!(read(9).unwrap_err().kind(), std::io::ErrorKind::UnexpectedEof);
+        assert_eq!(read(9).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
     }
 }

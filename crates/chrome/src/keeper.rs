@@ -1,5 +1,5 @@
-//! Watcher of the memory that the processes of a browser hold and of the disk space of its profile. A page that takes too much ends;
-//! where the browser itself holds too much it is killed, since nothing says for which page.
+//! Watcher of the memory that the processes of a browser hold and of the disk space of its profile. A page that takes too much ends.
+//! A browser that exceeds its own bound is killed, since the page at fault is unknown.
 
 use crate::{
     process::{Group, Member},
@@ -9,12 +9,11 @@ use std::{
     fs, io,
     path::Path,
     sync::{
-        Arc, OnceLock,
-        atomic::{AtomicU32, Ordering},
+        Arc, Mutex, OnceLock, PoisonError,
         mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel},
     },
     thread::JoinHandle,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// Pause between two readings. A page fills about 100 MB in it.
@@ -52,11 +51,31 @@ enum Verdict {
     EndBrowser,
 }
 
+/// Processes of pages that were ended and that no page has claimed, at most.
+const UNCLAIMED: usize = 64;
+
 /// Record of what was ended.
 #[derive(Debug, Default)]
 struct Ended {
-    pages: AtomicU32,
+    /// Time at which each process of a page was ended, until a page claims it.
+    pages: Mutex<Vec<Instant>>,
     browser: OnceLock<&'static str>,
+}
+
+impl Ended {
+    fn add_page(&self) {
+        let mut pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
+        if pages.len() >= UNCLAIMED {
+            pages.remove(0);
+        }
+        pages.push(Instant::now());
+    }
+
+    fn claim_page(&self, since: Instant) -> bool {
+        let mut pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = pages.iter().position(|at| *at >= since);
+        found.map(|index| pages.remove(index)).is_some()
+    }
 }
 
 /// A watcher that runs until it is dropped.
@@ -80,9 +99,10 @@ impl Keeper {
         Ok(Self { ended, stop: Some(stop), thread: Some(thread) })
     }
 
-    /// Processes that were ended since they held more memory than a page may.
-    pub(crate) fn ended_pages(&self) -> u32 {
-        self.ended.pages.load(Ordering::SeqCst)
+    /// Claims the end of a process for a page that began at `since` and crashed. Returns true if a process was ended since then for
+    /// its memory, and no other page has claimed it. The browser does not tell which process runs which tab.
+    pub(crate) fn claim_page(&self, since: Instant) -> bool {
+        self.ended.claim_page(since)
     }
 
     /// The reason for which the browser was killed.
@@ -109,7 +129,7 @@ fn watch(group: Group, profile: Option<&Path>, limits: Limits, ended: &Ended, st
             Verdict::Fine => {}
             Verdict::EndPage(pid) => {
                 tracing::debug!(pid, "a page that held too much memory was ended");
-                ended.pages.fetch_add(1, Ordering::SeqCst);
+                ended.add_page();
                 group.kill_one(pid);
             }
             Verdict::EndLargest(pid) => {
@@ -117,6 +137,7 @@ fn watch(group: Group, profile: Option<&Path>, limits: Limits, ended: &Ended, st
                     pid,
                     "the largest of the pages was ended: they held too much memory together"
                 );
+                ended.add_page();
                 group.kill_one(pid);
             }
             Verdict::EndBrowser => end(group, ended, "it held too much memory"),
@@ -184,6 +205,20 @@ mod tests {
         assert_eq!(of(80, &[40, 60, 51]), Verdict::EndLargest(3));
         assert_eq!(of(81, &[100, 50]), Verdict::EndBrowser);
         assert_eq!(of(0, &[]), Verdict::Fine);
+    }
+
+    #[test]
+    fn one_page_claims_an_ended_process() {
+        let ended = Ended::default();
+        let before = Instant::now();
+        assert!(!ended.claim_page(before));
+        ended.add_page();
+        let after = Instant::now() + Duration::from_secs(1);
+        assert!(!ended.claim_page(after), "the process ended before the page began");
+        assert!(ended.claim_page(before));
+        assert!(!ended.claim_page(before), "a page has claimed it");
+        (0..100).for_each(|_| ended.add_page());
+        assert_eq!((0..100).filter(|_| ended.claim_page(before)).count(), UNCLAIMED);
     }
 
     #[test]

@@ -32,8 +32,7 @@ pub struct ChromeSettings {
     pub recycle_pages: u32,
     /// Memory of a browser's processes together (anonymous and shared, bytes) above which it is replaced.
     pub recycle_memory: u64,
-    /// Memory of one page (anonymous and shared, bytes), above which it is ended. The pages of all tabs may hold as much for each
-    /// tab together.
+    /// Bound on the memory (anonymous and shared) of one page, in bytes. All pages together may hold this times the number of tabs.
     pub max_page_memory: u64,
     /// HTML of a page that is kept, in UTF-16 units; what follows is cut off.
     pub max_html: usize,

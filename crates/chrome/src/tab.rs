@@ -109,10 +109,9 @@ impl PageTab {
         let url = &asked.url.clone();
         let before = std::mem::replace(&mut *lock(&self.seen), Seen::new(asked));
         self.lane.begin();
-        let ended = tools.chrome.keeper().ended_pages();
         let rendered = self.render_from(&before, url, start, tools);
         rendered.map_err(|error| match error {
-            RenderError::Crashed if tools.chrome.keeper().ended_pages() > ended => {
+            RenderError::Crashed if tools.chrome.keeper().claim_page(start) => {
                 RenderError::Memory { limit: tools.settings.max_page_memory }
             }
             RenderError::BrowserLost(reason) => {

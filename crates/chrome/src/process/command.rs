@@ -96,8 +96,7 @@ const SWITCHES: &[&str] = &[
     "--block-new-web-contents",
     "--deny-permission-prompts",
     "--autoplay-policy=user-gesture-required",
-    // Each tab is given a proxy of its own. What the browser asks of its own accord finds none, since only root can listen
-    // there. Names are resolved by the proxy alone, and nothing is sent around it.
+    // Each tab has its own proxy. Requests of the browser itself go to port 9, where nothing listens. Names are resolved by the proxy alone, and nothing is sent around it.
     "--proxy-server=http://127.0.0.1:9",
     "--proxy-bypass-list=<-loopback>",
     "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",

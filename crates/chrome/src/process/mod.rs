@@ -28,7 +28,7 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// How long the last words of a browser that has ended are waited for.
+/// Longest wait for the last line of a browser that has ended.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
 /// Longest line of the browser that is kept.
@@ -47,8 +47,12 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Starts the browser; gives the connection to it as well. It dies with the calling thread.
-    pub(crate) fn start(settings: &ChromeSettings) -> Result<(Self, UnixStream), RenderError> {
+    /// Starts the browser, by bubblewrap if it is wanted and present; gives the connection to it as well. It dies with the calling
+    /// thread.
+    pub(crate) fn start(
+        settings: &ChromeSettings,
+        by_bubblewrap: bool,
+    ) -> Result<(Self, UnixStream), RenderError> {
         let path = find_browser(settings.path.as_deref())?;
         let path = std::path::absolute(&path).unwrap_or(path);
         if settings.sandbox && geteuid().is_root() {
@@ -58,7 +62,7 @@ impl Process {
         let base = settings.profiles.clone().unwrap_or_else(std::env::temp_dir);
         let profile = new_profile(&base).map_err(|error| failed(format!("no profile directory: {error}")))?;
         let (ours, its) = UnixStream::pair().map_err(|error| failed(error.to_string()))?;
-        let bwrap = bubblewrap::find();
+        let bwrap = by_bubblewrap.then(|| bubblewrap::find(&path)).flatten();
         let mut command = command(&path, settings, profile.path(), bwrap.as_deref());
         command.stdin(OwnedFd::from(its));
         let mut child = command.spawn().map_err(|error| failed(error.to_string()))?;
@@ -86,12 +90,14 @@ impl Process {
         self.said.lock().ok()?.take()?.recv_timeout(LAST_WORDS).ok().filter(|line| !line.is_empty())
     }
 
-    /// Has the next browser started without bubblewrap if this one, which did not start, was started by it.
-    pub(crate) fn refuse_bubblewrap(&self, reason: &str) -> bool {
-        if self.is_wrapped {
-            bubblewrap::refuse(reason);
-        }
+    /// Returns true if the browser was started by bubblewrap.
+    pub(crate) const fn is_wrapped(&self) -> bool {
         self.is_wrapped
+    }
+
+    /// Has the next browser started without bubblewrap, as this one was after bubblewrap failed for `reason`.
+    pub(crate) fn refuse_bubblewrap(&self, reason: &str) {
+        bubblewrap::refuse(&self.path, reason);
     }
 
     /// The error of a browser that did not start.

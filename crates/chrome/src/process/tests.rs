@@ -1,8 +1,8 @@
 //! Processes are found, counted and ended; only those that nobody owns any more are removed.
 
 use super::{
-    Group, Process,
-    command::{VARIABLE, command, find_browser},
+    Group, Process, bubblewrap,
+    command::{VARIABLE, command, find_browser, in_path},
     profile::{MARK, new_profile, reap, remove_profile},
 };
 use crate::{browser::Chrome, cdp, error::RenderError, settings::ChromeSettings};
@@ -151,7 +151,7 @@ fn the_browser_knows_every_switch() {
     let names = own.filter_map(|argument| argument.strip_prefix("--")?.split('=').next());
     let names: HashSet<_> = names.collect();
     assert!(names.contains("proxy-server") && names.contains("user-agent"), "{names:?}");
-    let (process, connection) = Process::start(&settings).unwrap();
+    let (process, connection) = Process::start(&settings, true).unwrap();
     let session = cdp::connect(connection, 1 << 20).unwrap();
     session.call(Browser::GetVersion(None), Duration::from_secs(30)).unwrap();
     // other programs stand before it
@@ -181,7 +181,33 @@ fn a_browser_that_does_not_start_has_last_words() {
         ..ChromeSettings::default()
     };
     let error = Chrome::start(&settings).err().unwrap();
-    assert_eq!(error, RenderError::Launch { path: script, reason: "no display".into() });
+    assert_eq!(error, RenderError::Launch { path: script.clone(), reason: "no display".into() });
+    // it does not start without bubblewrap either
+    assert_eq!(bubblewrap::find(&script), in_path("bwrap"));
     let left = fs::read_dir(folder.path()).unwrap().flatten().map(|entry| entry.file_name());
     assert_eq!(left.collect::<Vec<_>>(), ["browser"]);
+}
+
+/// A browser that fails by bubblewrap starts without it, then and later. Other browsers are still started by it.
+#[test]
+#[ignore = "needs bubblewrap and Chromium"]
+fn a_browser_that_bubblewrap_keeps_from_starting_starts_without_it() {
+    let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let [folder, hidden] = folders.each_ref().map(tempfile::TempDir::path);
+    let script = folder.join("browser");
+    let browser = find_browser(None).unwrap();
+    let lines =
+        format!("#!/bin/sh\nls '{}' || exit 1\nexec '{}' \"$@\"\n", hidden.display(), browser.display());
+    fs::write(&script, lines).unwrap();
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o700)).unwrap();
+    let settings = ChromeSettings {
+        path: Some(script.clone()),
+        sandbox: false,
+        profiles: Some(folder.into()),
+        ..ChromeSettings::default()
+    };
+    assert!(bubblewrap::find(&script).is_some());
+    assert!(Chrome::start(&settings).is_ok());
+    assert_eq!(bubblewrap::find(&script), None);
+    assert!(bubblewrap::find(&browser).is_some());
 }

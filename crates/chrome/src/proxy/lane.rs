@@ -32,6 +32,7 @@ pub(crate) struct Lane {
 /// The side of the proxy.
 pub(super) struct Opened {
     listener: std::net::TcpListener,
+    port: u16,
     meter: Arc<Meter>,
     closed: oneshot::Receiver<()>,
 }
@@ -46,14 +47,14 @@ impl Lane {
         let meter = Arc::new(Meter::new(shared.max_page_bytes));
         let (open, closed) = oneshot::channel();
         let lane = Self { address, meter: Arc::clone(&meter), shared: Arc::clone(shared), _open: open };
-        Ok((lane, Opened { listener, meter, closed }))
+        Ok((lane, Opened { listener, port: address.port(), meter, closed }))
     }
 
     pub(crate) const fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Begins a page. What was received since the page before was taken is nobody's.
+    /// Begins a page. Bytes received since the previous page count for no page.
     pub(crate) fn begin(&self) {
         self.charge_none();
         self.meter.begin();
@@ -78,22 +79,23 @@ impl Lane {
 impl Drop for Lane {
     fn drop(&mut self) {
         self.charge_none();
-        self.shared.reach.open_port(self.address.port());
     }
 }
 
 impl Opened {
     /// Serves the tab until its side is dropped. Connections that are open then go on.
     pub(super) async fn serve(self, shared: Arc<Shared>) {
-        let Self { listener, meter, closed } = self;
+        let Self { listener, port, meter, closed } = self;
         tokio::select! {
-            result = accept(listener, shared, meter) => {
+            result = accept(listener, Arc::clone(&shared), meter) => {
                 if let Err(error) = result {
                     tracing::error!("the browser's proxy ended: {error}");
                 }
             }
             _ = closed => {}
         }
+        // the listener is closed
+        shared.reach.open_port(port);
     }
 }
 

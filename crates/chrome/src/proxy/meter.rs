@@ -11,6 +11,9 @@ use std::{
 };
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
+/// Reason for which a connection of a page that has its bytes fails.
+pub(super) const TOO_MUCH: &str = "the page has loaded as much as it may";
+
 /// Bytes of a tab's connections, and how many its page may have.
 #[derive(Debug)]
 pub(super) struct Meter {
@@ -49,7 +52,7 @@ impl Meter {
     fn count(&self, bytes: usize) -> io::Result<()> {
         self.carried.fetch_add(bytes as u64, Relaxed);
         if self.is_over() {
-            return Err(io::Error::other("the page has loaded as much as it may"));
+            return Err(io::Error::other(TOO_MUCH));
         }
         Ok(())
     }

@@ -13,7 +13,7 @@ use http_body_util::{BodyExt, Empty};
 use hyper::{Method, Request, Response, StatusCode, Uri, body::Incoming};
 pub(crate) use lane::Lane;
 use lane::{Opened, crowded_out};
-use meter::Meter;
+use meter::{Meter, TOO_MUCH};
 use pass::{Body, TUNNEL, forward, pass};
 pub(crate) use reach::Refusal;
 use reach::{Reach, bare};
@@ -129,9 +129,7 @@ async fn answer(
     let tunnel = request.method() == Method::CONNECT;
     let target = target(request.uri(), tunnel);
     let connected = match &target {
-        Ok(_) if meter.is_over() => {
-            return Err(Refusal::Failed("the page has loaded as much as it may".into()));
-        }
+        Ok(_) if meter.is_over() => return Err(Refusal::Failed(TOO_MUCH.into())),
         Ok((host, port)) => shared.reach.connect(host, *port, tunnel).await,
         Err(refusal) => Err(refusal.clone()),
     };

@@ -144,6 +144,20 @@ fn the_own_port_is_closed_in_every_notation() {
     }
 }
 
+/// A port stays closed to pages while something listens at it.
+#[test]
+fn the_own_port_opens_after_its_listener_is_closed() {
+    let (proxy, _lane) = proxy(&["127.0.0.0/8"], &[]);
+    let (lane, opened) = Lane::open(&proxy.shared).unwrap();
+    let port = lane.address().port();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let refusal = || runtime.block_on(proxy.shared.reach.connect("127.0.0.1", port, false)).err();
+    drop(lane);
+    assert!(matches!(refusal(), Some(Refusal::Address(_))), "{:?}", refusal());
+    runtime.block_on(opened.serve(Arc::clone(&proxy.shared)));
+    assert!(matches!(refusal(), Some(Refusal::Failed(_))), "{:?}", refusal());
+}
+
 /// Another user of the machine gets nothing from the proxy, and the own one does.
 #[test]
 #[ignore = "needs root"]
