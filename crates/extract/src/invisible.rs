@@ -6,8 +6,8 @@
 mod classes;
 
 use classes::{
-    can_join, has_variants, is_carrier, is_conjoining, is_direction, is_emoji, is_mark, is_mongolian, is_rtl,
-    is_suspect, is_unspaced,
+    begins_suspect, can_join, has_variants, is_carrier, is_conjoining, is_direction, is_emoji, is_mark,
+    is_mongolian, is_rtl, is_suspect, is_unspaced,
 };
 use std::borrow::Cow;
 
@@ -30,7 +30,7 @@ const CANCEL_TAG: char = '\u{e007f}';
 
 /// Removes invisible characters. `None` if the text has none.
 pub(crate) fn clean(text: &str) -> Option<Cleaned> {
-    if text.is_ascii() || !text.chars().any(is_suspect) {
+    if !has_suspect(text) {
         return None;
     }
     let mut cleaner = Cleaner::new(text);
@@ -51,6 +51,19 @@ pub(crate) fn clean(text: &str) -> Option<Cleaned> {
     }
     let Cleaner { out, carriers, .. } = cleaner;
     (out.len() < text.len()).then_some(Cleaned { text: out, carriers })
+}
+
+/// Bytes of a text that are looked at together.
+const CHUNK: usize = 64;
+
+/// Returns true if the text has a character that may be invisible.
+fn has_suspect(text: &str) -> bool {
+    let is_at = |at: usize| text.get(at..).and_then(|rest| rest.chars().next()).is_some_and(is_suspect);
+    let chunks = text.as_bytes().chunks(CHUNK).enumerate();
+    chunks.filter(|(_, chunk)| !chunk.is_ascii()).any(|(n, chunk)| {
+        let mut bytes = chunk.iter().enumerate();
+        bytes.any(|(at, byte)| begins_suspect(*byte) && is_at(n * CHUNK + at))
+    })
 }
 
 /// The text without invisible characters.
@@ -179,6 +192,20 @@ fn paired(text: &str) -> Vec<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_suspect_is_passed_over_by_its_first_byte() {
+        let mut bytes = [0; 4];
+        for c in '\0'..=char::MAX {
+            let first = c.encode_utf8(&mut bytes).as_bytes()[0];
+            assert!(!is_suspect(c) || classes::begins_suspect(first), "{c:?}");
+        }
+        // a character across the border of two chunks
+        for n in 0..CHUNK {
+            assert!(has_suspect(&format!("{}\u{200b}x", "a".repeat(n))), "{n}");
+            assert!(!has_suspect(&format!("{}\u{2019}\u{e9}", "a".repeat(n))), "{n}");
+        }
+    }
 
     #[test]
     fn what_cannot_be_seen_is_removed() {
