@@ -83,6 +83,26 @@ fn reviews_are_left_out_of_a_product() {
 }
 
 #[test]
+fn copies_of_a_box_are_left_out() {
+    let slide = |n: u32| {
+        format!(
+            "<div class=slide><h3>Harbour {n}</h3><p>Its ferry number {n} sails for the island at noon.</p></div>"
+        )
+    };
+    let slides: String = [1, 2, 3, 1, 2, 3].map(slide).concat();
+    let page = format!("<body><h1>Ferries</h1>{PROSE}<div class=track>{slides}</div>");
+    let content = extract(&page).content;
+    for n in 1..=3 {
+        assert_eq!(content.matches(&format!("Its ferry number {n} sails")).count(), 1, "{content}");
+    }
+    // An article may say a thing twice, and parts between headings are text.
+    let article = format!("<meta property='og:type' content='article'>{page}");
+    assert_eq!(extract(&article).content.matches("Harbour 1").count(), 2);
+    let parts = format!("<body><h1>Ferries</h1>{PROSE}<h2>In May</h2>{0}<h2>In June</h2>{0}", slide(1));
+    assert_eq!(extract(&parts).content.matches("Its ferry number 1 sails").count(), 2);
+}
+
+#[test]
 fn dated_entries_stay_where_the_page_consists_of_them() {
     let live = r#"<script type="application/ld+json">{"@type": "LiveBlogPosting", "headline": "The storm"}</script>"#;
     let lead = PROSE.repeat(3);

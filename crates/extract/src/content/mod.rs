@@ -4,6 +4,7 @@ mod anchor;
 mod asides;
 mod begin;
 mod comments;
+mod copies;
 pub(crate) mod declared;
 mod density;
 mod imprint;
@@ -159,6 +160,9 @@ pub(crate) fn choose(
         return chosen;
     }
     let listed = listing::share(page, &mask);
+    if !how.declared {
+        copies::mask(page, &mut mask);
+    }
     teasers::mask(page, &mut mask, teaser_share(page, how));
     let outside = mask.clone();
     anchor::mask(page, &mut mask);
