@@ -332,7 +332,11 @@ fn hostile_scripts_cost_their_own_page_only() {
                 assert!(path != "/stuck" && page.html.contains(text), "{path}: {}", page.html);
                 assert_eq!((page.stopped, page.settled), (stopped, !stopped), "{path}");
             }
-            Err(error) => assert_eq!((path, error), ("/stuck", RenderError::Hung)),
+            // its sets of nodes may fill the memory of a page before its time is up
+            Err(error) => {
+                let is_expected = matches!(error, RenderError::Hung | RenderError::Memory { .. });
+                assert!(path == "/stuck" && is_expected, "{path}: {error}");
+            }
         }
         assert!(render(&renderer, &server.url("/good")).unwrap().html.contains(TEXT), "after {path}");
         let stats = renderer.stats();
