@@ -198,7 +198,7 @@ mod tests {
         let mut bytes = [0; 4];
         for c in '\0'..=char::MAX {
             let first = c.encode_utf8(&mut bytes).as_bytes()[0];
-            assert!(!is_suspect(c) || classes::begins_suspect(first), "{c:?}");
+            assert!(!is_suspect(c) || begins_suspect(first), "{c:?}");
         }
         // a character across the border of two chunks
         for n in 0..CHUNK {
