@@ -8,7 +8,7 @@ use crate::{dom::Tag, text};
 use html5ever::local_name;
 use url::Url;
 
-/// What stands between the names of the site and the page.
+/// Separator between the names of the site and the page.
 const SEPARATOR: char = '»';
 /// A shorter text names no page (letters).
 const MIN_LETTERS: usize = 4;

@@ -69,7 +69,7 @@ pub(super) fn find(s: &Sources<'_>, site: Option<&str>) -> Option<String> {
     Some(noted(s, title, rule, &named))
 }
 
-/// What the data of a page calls it.
+/// Names in the data of a page.
 struct Names<'a> {
     /// Names of the page, best first.
     named: &'a [String],

@@ -140,7 +140,7 @@ impl<'b, 'a> Judge<'b, 'a> {
         }
     }
 
-    /// What the element's text inherits and what its own style makes of it.
+    /// Styles that the text of the element has: inherited ones, and those of its own style.
     fn text(&self, id: u32, computed: &Computed<'a>, mut all: Inherited) -> Inherited {
         let dom = self.cascade.dom;
         match computed.get(Slot::Visibility) {
@@ -218,7 +218,7 @@ impl<'b, 'a> Judge<'b, 'a> {
         colour.is_lost_on(Colour::WHITE)
     }
 
-    /// Where all elements inside have no text to read either, the element is hidden as a whole.
+    /// Hides an element as a whole if no element in it has text to read.
     fn join(&mut self) {
         if self.inherited.is_empty() {
             return;

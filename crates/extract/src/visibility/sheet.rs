@@ -167,7 +167,7 @@ impl<'a> Sheets<'a> {
         Open { rule: again, ..here }
     }
 
-    /// What follows behind a block inside of a rule is a rule of its own, with the same prelude.
+    /// Reads what follows a block inside of a rule as a rule of its own, with the same prelude.
     fn go_on(&mut self, here: &mut Open) {
         let Some(rule) = here.rule else { return };
         let Rule { prelude, parent, declarations, .. } = self.rules[rule as usize].clone();

@@ -140,7 +140,7 @@ fn new_url(url: &str, depth: u32) -> NewUrl {
     }
 }
 
-/// What a call brings that adds so many URLs and knows so many.
+/// Result of a call that adds and knows so many URLs.
 fn added(new: usize, known: usize) -> Enqueued {
     Enqueued { new, known, ..Enqueued::default() }
 }

@@ -72,7 +72,7 @@ pub(crate) struct Player {
     pub(crate) page: String,
 }
 
-/// What goes after site cleaning.
+/// Parts that the last pass removes from a cleaned text.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LastPass {
@@ -131,7 +131,7 @@ pub(crate) struct Choice {
     pub(crate) relaxed_prose: f32,
 }
 
-/// What is cut out of the content.
+/// Parts that are cut out of the content.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Prune {
