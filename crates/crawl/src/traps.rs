@@ -173,7 +173,7 @@ pub fn lines(trapped: Vec<(String, Trap)>, more: u64) -> Vec<FailedPage> {
     trapped.into_iter().enumerate().map(told).collect()
 }
 
-/// Hosts without room for more URLs, each of which has one line in the error log. At most [`MAX_FULL_HOSTS`] of them.
+/// Hosts without room for more URLs, each of which has one line in the error log. At most `MAX_FULL_HOSTS` of them.
 #[derive(Default)]
 pub struct FullHosts(Mutex<FxHashSet<HostKey>>);
 
