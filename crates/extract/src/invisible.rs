@@ -6,7 +6,7 @@
 mod classes;
 
 use classes::{
-    begins_suspect, can_join, has_variants, is_carrier, is_conjoining, is_direction, is_emoji, is_mark,
+    BEGINS_SUSPECT, can_join, has_variants, is_carrier, is_conjoining, is_direction, is_emoji, is_mark,
     is_mongolian, is_rtl, is_suspect, is_unspaced,
 };
 use std::borrow::Cow;
@@ -30,24 +30,25 @@ const CANCEL_TAG: char = '\u{e007f}';
 
 /// Removes invisible characters. `None` if the text has none.
 pub(crate) fn clean(text: &str) -> Option<Cleaned> {
-    if !has_suspect(text) {
-        return None;
-    }
+    let mut at = next_suspect(text, 0)?;
     let mut cleaner = Cleaner::new(text);
-    let mut rest = text.chars();
-    while let Some(c) = rest.next() {
-        if c == BLACK_FLAG
-            && let Some(flag) = flag_at(rest.as_str())
+    let mut done = 0;
+    loop {
+        cleaner.push_plain(&text[done..at]);
+        let mut rest = text[at..].chars();
+        let Some(c) = rest.next() else { break };
+        done = at + c.len_utf8();
+        if text[..at].ends_with(BLACK_FLAG)
+            && let Some(flag) = flag_at(&text[at..])
         {
-            let (tags, behind) = rest.as_str().split_at(flag);
-            cleaner.push(c);
-            cleaner.out.push_str(tags);
-            rest = behind.chars();
-        } else if !is_suspect(c) || cleaner.keeps(c, rest.as_str()) {
+            done = at + flag;
+            cleaner.out.push_str(&text[at..done]);
+        } else if cleaner.keeps(c, rest.as_str()) {
             cleaner.push(c);
         } else {
             cleaner.carriers += u32::from(is_carrier(c));
         }
+        at = next_suspect(text, done).unwrap_or(text.len());
     }
     let Cleaner { out, carriers, .. } = cleaner;
     (out.len() < text.len()).then_some(Cleaned { text: out, carriers })
@@ -56,14 +57,21 @@ pub(crate) fn clean(text: &str) -> Option<Cleaned> {
 /// Bytes of a text that are looked at together.
 const CHUNK: usize = 64;
 
-/// Returns true if the text has a character that may be invisible.
-fn has_suspect(text: &str) -> bool {
+/// The first place at or behind `from` with a character that may be invisible.
+fn next_suspect(text: &str, from: usize) -> Option<usize> {
     let is_at = |at: usize| text.get(at..).and_then(|rest| rest.chars().next()).is_some_and(is_suspect);
-    let chunks = text.as_bytes().chunks(CHUNK).enumerate();
-    chunks.filter(|(_, chunk)| !chunk.is_ascii()).any(|(n, chunk)| {
-        let mut bytes = chunk.iter().enumerate();
-        bytes.any(|(at, byte)| begins_suspect(*byte) && is_at(n * CHUNK + at))
-    })
+    let mut start = from;
+    for chunk in text.as_bytes()[from..].chunks(CHUNK) {
+        if !chunk.is_ascii() {
+            let mut bytes = chunk.iter().enumerate();
+            let found = bytes.find(|(at, byte)| BEGINS_SUSPECT[usize::from(**byte)] && is_at(start + at));
+            if let Some((at, _)) = found {
+                return Some(start + at);
+            }
+        }
+        start += chunk.len();
+    }
+    None
 }
 
 /// The text without invisible characters.
@@ -109,6 +117,14 @@ impl<'a> Cleaner<'a> {
     fn new(text: &'a str) -> Self {
         let out = String::with_capacity(text.len());
         Self { text, out, last: ' ', marks: 0, carriers: 0, pairs: None, controls: 0, has_rtl: None }
+    }
+
+    /// Adds text without a suspect.
+    fn push_plain(&mut self, text: &str) {
+        if let Some(last) = text.chars().next_back() {
+            (self.marks, self.last) = (0, last);
+            self.out.push_str(text);
+        }
     }
 
     fn push(&mut self, c: char) {
@@ -198,12 +214,12 @@ mod tests {
         let mut bytes = [0; 4];
         for c in '\0'..=char::MAX {
             let first = c.encode_utf8(&mut bytes).as_bytes()[0];
-            assert!(!is_suspect(c) || begins_suspect(first), "{c:?}");
+            assert!(!is_suspect(c) || BEGINS_SUSPECT[usize::from(first)], "{c:?}");
         }
         // a character across the border of two chunks
         for n in 0..CHUNK {
-            assert!(has_suspect(&format!("{}\u{200b}x", "a".repeat(n))), "{n}");
-            assert!(!has_suspect(&format!("{}\u{2019}\u{e9}", "a".repeat(n))), "{n}");
+            assert!(next_suspect(&format!("{}\u{200b}x", "a".repeat(n)), 0).is_some(), "{n}");
+            assert!(next_suspect(&format!("{}\u{2019}\u{e9}", "a".repeat(n)), 0).is_none(), "{n}");
         }
     }
 

@@ -19,7 +19,7 @@ pub(crate) struct Measured {
 
 /// Measures a run of text.
 pub(crate) fn measure(text: &str) -> Measured {
-    let trimmed = text.trim();
+    let trimmed = trim(text);
     if trimmed.is_empty() {
         return Measured::default();
     }
@@ -40,6 +40,15 @@ pub(crate) fn measure(text: &str) -> Measured {
     }
     marks += trimmed.chars().filter(|c| is_mark(*c)).count() as u32;
     Measured { chars, words: words::count_words(trimmed), marks }
+}
+
+/// The text without whitespace at its ends; most runs of text end in whitespace of ASCII, or are nothing else.
+fn trim(text: &str) -> &str {
+    let trimmed = text.trim_ascii();
+    match trimmed.as_bytes() {
+        [first, .., last] if first.is_ascii_graphic() && last.is_ascii_graphic() => trimmed,
+        _ => trimmed.trim(),
+    }
 }
 
 /// The same for text of ASCII alone, in one pass.
@@ -86,25 +95,43 @@ pub(crate) const fn is_mark(c: char) -> bool {
 
 /// Whitespace folded to single spaces, ends trimmed.
 pub(crate) fn fold(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for word in text.split_whitespace() {
-        if !out.is_empty() {
-            out.push(' ');
+    fold_ascii(text, |byte| byte).unwrap_or_else(|| {
+        let mut out = String::with_capacity(text.len());
+        for word in text.split_whitespace() {
+            if !out.is_empty() {
+                out.push(' ');
+            }
+            out.push_str(word);
         }
-        out.push_str(word);
-    }
-    out
+        out
+    })
 }
 
 /// Folded and in lower case: what is compared and hashed.
 pub(crate) fn fold_lower(text: &str) -> String {
-    let folded = fold(text);
-    if folded.is_ascii() {
-        let mut bytes = folded;
-        bytes.make_ascii_lowercase();
-        return bytes;
+    fold_ascii(text, |byte| byte.to_ascii_lowercase()).unwrap_or_else(|| fold(text).to_lowercase())
+}
+
+/// Folds a text of ASCII, byte by byte. `None` for other text.
+fn fold_ascii(text: &str, change: impl Fn(u8) -> u8) -> Option<String> {
+    if !text.is_ascii() {
+        return None;
     }
-    folded.to_lowercase()
+    let mut out = Vec::with_capacity(text.len());
+    let mut space = true;
+    for byte in text.bytes() {
+        let is_space = matches!(byte, b' ' | b'\t'..=b'\r');
+        if !is_space {
+            out.push(change(byte));
+        } else if !space {
+            out.push(b' ');
+        }
+        space = is_space;
+    }
+    if space {
+        out.pop();
+    }
+    String::from_utf8(out).ok()
 }
 
 /// At most `max` bytes of a text, cut between characters.
@@ -127,6 +154,19 @@ pub(crate) fn reference_numbers(text: &str) -> impl Iterator<Item = &str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn text_of_ascii_is_folded_like_any_other() {
+        for text in ["", " ", "a", " \t\u{b}\u{c}\r\n", "  One\u{b}two \u{1c}\n\n three ", "a\u{1f} b"] {
+            let wide = format!("{text} é");
+            assert_eq!(format!("{} é", fold(text)).trim_start(), fold(&wide), "{text:?}");
+            assert_eq!(format!("{} é", fold_lower(text)).trim_start(), fold_lower(&wide), "{text:?}");
+            assert_eq!(trim(text), text.trim(), "{text:?}");
+        }
+        for text in ["\u{a0} a\u{3000}", " \u{a0}\n", "é ", " \u{b}a\u{2003} "] {
+            assert_eq!(trim(text), text.trim(), "{text:?}");
+        }
+    }
 
     #[test]
     fn measures_what_is_read() {

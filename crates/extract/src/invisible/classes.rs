@@ -30,11 +30,16 @@ pub(super) const fn is_suspect(c: char) -> bool {
     ) || is_mark(c)
 }
 
-/// Returns true if the UTF-8 form of a character of [`is_suspect`] begins with the byte.
-#[inline]
-pub(super) const fn begins_suspect(byte: u8) -> bool {
-    matches!(byte, 0xc2 | 0xcc | 0xcd | 0xd2 | 0xd8 | 0xe1..=0xe3 | 0xef | 0xf0 | 0xf3)
-}
+/// By byte: the UTF-8 form of a character of [`is_suspect`] may begin with it.
+pub(super) const BEGINS_SUSPECT: [bool; 256] = {
+    let mut begins = [false; 256];
+    let mut byte = 0;
+    while byte < begins.len() {
+        begins[byte] = matches!(byte, 0xc2 | 0xcc | 0xcd | 0xd2 | 0xd8 | 0xe1..=0xe3 | 0xef | 0xf0 | 0xf3);
+        byte += 1;
+    }
+    begins
+};
 
 /// Returns true if the character has no use in a text but to carry another one.
 pub(super) const fn is_carrier(c: char) -> bool {

@@ -273,7 +273,15 @@ const MAX_SITE: u32 = 60;
 
 /// The letters and digits of a text, in lower case.
 pub(super) fn letters(text: &str) -> String {
-    text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_ascii_alphanumeric() {
+            out.push(c.to_ascii_lowercase());
+        } else if !c.is_ascii() && c.is_alphanumeric() {
+            out.extend(c.to_lowercase());
+        }
+    }
+    out
 }
 
 /// Text of an attribute or of JSON that may hold character references a second time.

@@ -112,7 +112,8 @@ pub(crate) struct SelectorSet<T> {
     by_id: FxHashMap<String, Vec<u32>>,
     by_class: FxHashMap<String, OfClass>,
     by_attr: FxHashMap<LocalName, Vec<u32>>,
-    by_tag: FxHashMap<Tag, Vec<u32>>,
+    /// By [`Tag`] as a number; shorter than the tags.
+    by_tag: Vec<Vec<u32>>,
     by_name: FxHashMap<String, Vec<u32>>,
 }
 
@@ -144,7 +145,7 @@ impl<T> Default for SelectorSet<T> {
             by_id: FxHashMap::default(),
             by_class: FxHashMap::default(),
             by_attr: FxHashMap::default(),
-            by_tag: FxHashMap::default(),
+            by_tag: Vec::new(),
             by_name: FxHashMap::default(),
         }
     }
@@ -169,7 +170,9 @@ impl<T: Copy> SelectorSet<T> {
             match tag {
                 Name::Known(tag) => {
                     self.by_name.entry(tag.name().to_owned()).or_default().push(index);
-                    self.by_tag.entry(*tag).or_default()
+                    let at = *tag as usize;
+                    self.by_tag.resize_with(self.by_tag.len().max(at + 1), Vec::new);
+                    &mut self.by_tag[at]
                 }
                 Name::Custom(name) => self.by_name.entry(name.clone()).or_default(),
             }
@@ -231,7 +234,7 @@ impl<T: Copy> SelectorSet<T> {
         }
         match dom.tag(element) {
             Tag::Other => check(self.by_name.get(dom.name(element)), None, seen.as_deref()),
-            tag => check(self.by_tag.get(&tag), None, seen.as_deref()),
+            tag => check(self.by_tag.get(tag as usize), None, seen.as_deref()),
         }
         for (name, value) in dom.attrs(element) {
             if *name == html5ever::local_name!("id") {
