@@ -44,7 +44,7 @@ def main():
     parser.add_argument("--before", type=lambda path: str(pathlib.Path(path).resolve(strict=True)),
                         help="an older binary that is attacked as well")
     parser.add_argument("--verbose", action="store_true", help="print each attack, not only those that get through")
-    given = parser.parse_args()
+    given = parser.parse_intermixed_args()
     names = given.families or families()
     before = tally(given.before, names, given.verbose) if given.before else {}
     now = tally(given.binary, names, given.verbose)

@@ -1,0 +1,1 @@
+"""Servers and canaries that several families of attacks share."""
