@@ -69,8 +69,8 @@ impl Judge<'_> {
         if self.is_full() && self.title.is_none() && at > 1 { self.menu_above_title(at) } else { at }
     }
 
-    /// Returns true for a title, or a list of headings that begins with it, right above the title: each line is said again below, in this
-    /// order.
+    /// Returns true for a block right above the title whose first line is the title and whose lines follow below, in this order, as
+    /// blocks of one line: a list of the page's sections.
     fn is_said_again(&self, at: usize) -> bool {
         let (read, title) = (self.read, at + 1);
         let block = &read.blocks[at];
