@@ -9,7 +9,7 @@ use crate::{
     explain::{Explanation, Trace},
     last_pass, links, media,
     metadata::{self, JsonLd},
-    options::Options,
+    options::{Format, Options},
     page::{Page, Reveal},
     plain,
     polish::{self, Genre, Polish},
@@ -135,7 +135,7 @@ impl PageExtractor {
             warnings.push(Warning::InvalidBytes);
         }
         let (mut extraction, explanation) = if plain::is_plain(input.content_type, &decoded.text) {
-            (extract_plain(&decoded.text, self.options.blocks, &mut warnings), None)
+            (extract_plain(&decoded.text, &self.options, &mut warnings), None)
         } else {
             self.extract_html(&decoded.text, input.url, &mut warnings, trace, budget, site)
         };
@@ -371,12 +371,15 @@ fn without_content() -> Extraction {
 }
 
 /// Plain text is its own content; its paragraphs are its blocks.
-fn extract_plain(raw: &str, blocks: bool, warnings: &mut Vec<Warning>) -> Extraction {
-    let content = plain::normalise(raw);
+fn extract_plain(raw: &str, options: &Options, warnings: &mut Vec<Warning>) -> Extraction {
+    let mut content = plain::normalise(raw);
     let words = words::count_words(&content);
-    let blocks = if blocks { blocks::of_plain(&content) } else { Vec::new() };
+    let blocks = if options.blocks { blocks::of_plain(&content) } else { Vec::new() };
     if words == 0 && !content.trim().is_empty() {
         warnings.push(Warning::AllBoilerplate);
+    }
+    if options.format == Format::Markdown {
+        content = plain::to_markdown(&content);
     }
     Extraction {
         extractor: if content.is_empty() { Extractor::None } else { Extractor::PlainText },

@@ -1,4 +1,4 @@
-//! Characters that a reader cannot see: they carry instructions that only a program reads.
+//! Characters that a reader cannot see: they carry instructions that only a program reads, or command a terminal.
 //!
 //! Joiners, marks of direction and selectors of a form stay where they change the look of the text: in emoji, in scripts whose
 //! letters join, and in text that runs from right to left.
@@ -6,8 +6,8 @@
 mod classes;
 
 use classes::{
-    BEGINS_SUSPECT, can_join, has_variants, is_carrier, is_conjoining, is_direction, is_emoji, is_mark,
-    is_mongolian, is_rtl, is_suspect, is_unspaced,
+    BEGINS_SUSPECT, can_join, has_variants, is_carrier, is_conjoining, is_control, is_direction, is_emoji,
+    is_mark, is_mongolian, is_rtl, is_suspect, is_unspaced,
 };
 use std::borrow::Cow;
 
@@ -28,7 +28,8 @@ const FLAGS: [&str; 3] = ["gbeng", "gbsct", "gbwls"];
 const BLACK_FLAG: char = '\u{1f3f4}';
 const CANCEL_TAG: char = '\u{e007f}';
 
-/// Removes invisible characters. `None` if the text has none.
+/// Removes invisible characters, and controls but for tabs and line feeds. A control that ends a line or a word is replaced by a
+/// line feed or a space. `None` if the text has none.
 pub(crate) fn clean(text: &str) -> Option<Cleaned> {
     let mut at = next_suspect(text, 0)?;
     let mut cleaner = Cleaner::new(text);
@@ -43,6 +44,8 @@ pub(crate) fn clean(text: &str) -> Option<Cleaned> {
         {
             done = at + flag;
             cleaner.out.push_str(&text[at..done]);
+        } else if is_control(c) {
+            cleaner.out.extend(gap_for(c, rest.as_str()));
         } else if cleaner.keeps(c, rest.as_str()) {
             cleaner.push(c);
         } else {
@@ -51,18 +54,32 @@ pub(crate) fn clean(text: &str) -> Option<Cleaned> {
         at = next_suspect(text, done).unwrap_or(text.len());
     }
     let Cleaner { out, carriers, .. } = cleaner;
-    (out.len() < text.len()).then_some(Cleaned { text: out, carriers })
+    (out != text).then_some(Cleaned { text: out, carriers })
+}
+
+/// The whitespace that replaces a control. CommonMark reads a carriage return as the end of a line.
+fn gap_for(control: char, rest: &str) -> Option<char> {
+    match control {
+        '\r' => (!rest.starts_with('\n')).then_some('\n'),
+        '\u{b}' | '\u{c}' | '\u{1c}'..='\u{1f}' | '\u{85}' => Some(' '),
+        _ => None,
+    }
 }
 
 /// Bytes of a text that are looked at together.
 const CHUNK: usize = 64;
+
+/// Returns true if the text has a character that may be invisible.
+pub(crate) fn has_suspect(text: &str) -> bool {
+    next_suspect(text, 0).is_some()
+}
 
 /// The first place at or behind `from` with a character that may be invisible.
 fn next_suspect(text: &str, from: usize) -> Option<usize> {
     let is_at = |at: usize| text.get(at..).and_then(|rest| rest.chars().next()).is_some_and(is_suspect);
     let mut start = from;
     for chunk in text.as_bytes()[from..].chunks(CHUNK) {
-        if !chunk.is_ascii() {
+        if chunk.iter().fold(false, |any, byte| any | is_unusual(*byte)) {
             let mut bytes = chunk.iter().enumerate();
             let found = bytes.find(|(at, byte)| BEGINS_SUSPECT[usize::from(**byte)] && is_at(start + at));
             if let Some((at, _)) = found {
@@ -72,6 +89,11 @@ fn next_suspect(text: &str, from: usize) -> Option<usize> {
         start += chunk.len();
     }
     None
+}
+
+/// Returns true for a byte that is neither printable ASCII, a tab nor a line feed. Without a branch, a chunk is one step.
+const fn is_unusual(byte: u8) -> bool {
+    !byte.is_ascii() | byte.is_ascii_control() & (byte != b'\t') & (byte != b'\n')
 }
 
 /// The text without invisible characters.
@@ -218,8 +240,23 @@ mod tests {
         }
         // a character across the border of two chunks
         for n in 0..CHUNK {
-            assert!(next_suspect(&format!("{}\u{200b}x", "a".repeat(n)), 0).is_some(), "{n}");
-            assert!(next_suspect(&format!("{}\u{2019}\u{e9}", "a".repeat(n)), 0).is_none(), "{n}");
+            assert!(has_suspect(&format!("{}\u{200b}x", "a".repeat(n))), "{n}");
+            assert!(has_suspect(&format!("{}\u{1b}x", "a".repeat(n))), "{n}");
+            assert!(!has_suspect(&format!("{}\u{2019}\u{e9}\t\n", "a".repeat(n))), "{n}");
+        }
+    }
+
+    #[test]
+    fn controls_are_removed_or_become_whitespace() {
+        for (text, left) in [
+            ("a\u{1b}[31mb\u{9b}2Jc\u{7f}\u{0}\u{8}d", "a[31mb2Jcd"),
+            ("a\tb\nc", "a\tb\nc"),
+            ("a\r\nb\rc\u{b}d\u{c}e\u{85}f\u{1d}g", "a\nb\nc d e f g"),
+        ] {
+            assert_eq!(without(text), left, "{text:?}");
+        }
+        for c in ('\0'..='\u{a0}').filter(|c| c.is_control() && !matches!(c, '\t' | '\n')) {
+            assert!(!without(&format!("a{c}b")).contains(c), "{c:?}");
         }
     }
 

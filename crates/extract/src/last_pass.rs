@@ -6,7 +6,7 @@
 
 use crate::{rules::LastPass, text, words};
 use memchr::memmem;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::Range;
 
 /// Fewer words say nothing beside links (html-cleaner-impact, step 4).
@@ -131,20 +131,32 @@ fn number(line: &str) -> Option<&str> {
 }
 
 /// Counts what is read of a line, in one go: a closing bracket with an address behind it makes a link of what was counted
-/// since its opening one.
+/// since its opening one. Brackets in code and in addresses between angle brackets are no marks.
 fn measure(line: &mut Line<'_>, rules: &LastPass) {
     let bytes = line.text.as_bytes();
     // By open bracket: where it stands, or the `!` in front of it, and what was counted before.
     let mut open: Vec<(usize, usize, usize)> = Vec::new();
+    let mut code = Code::of(bytes);
     let (mut from, mut addresses) = (0, true);
     let rest = |from| bytes.get(from..).unwrap_or_default();
-    while let Some(next) = memchr::memchr3(b'\\', b'[', b']', rest(from)) {
+    let is_mark = |byte: &u8| matches!(byte, b'\\' | b'[' | b']' | b'`' | b'<');
+    while let Some(next) = rest(from).iter().position(is_mark) {
         let mut at = from + next;
         let run = &bytes[from..at];
         line.chars += characters(run);
         match bytes[at] {
             // What stands behind it is passed as well.
             b'\\' => at += 1,
+            b'`' => {
+                let end = code.end(bytes, at);
+                line.chars += characters(&bytes[at..end]);
+                at = end - 1;
+            }
+            b'<' => {
+                let end = enclosed(rest(at)).map_or(at + 1, |end| at + end);
+                line.chars += characters(&bytes[at..end]);
+                at = end - 1;
+            }
             // A picture; its mark is read like any other unless an address follows.
             b'[' if run.last() == Some(&b'!') => open.push((at - 1, line.chars - 1, line.link_chars)),
             b'[' => open.push((at, line.chars, line.link_chars)),
@@ -154,7 +166,7 @@ fn measure(line: &mut Line<'_>, rules: &LastPass) {
                     continue;
                 };
                 let closing = match bytes.get(at + 1) {
-                    Some(b'(') if addresses => memchr::memchr(b')', &bytes[at..]),
+                    Some(b'(') if addresses => address_end(rest(at + 2)).map(|end| end + 2),
                     Some(b'[') if addresses => memchr::memchr(b']', &bytes[at + 1..]).map(|end| end + 1),
                     _ => None,
                 };
@@ -185,6 +197,76 @@ fn measure(line: &mut Line<'_>, rules: &LastPass) {
         from = at + 1;
     }
     line.chars += characters(rest(from));
+}
+
+/// Code in a line: between two runs of so many backticks.
+struct Code {
+    /// By length of a run: where the last one begins.
+    last: FxHashMap<usize, usize>,
+}
+
+impl Code {
+    fn of(line: &[u8]) -> Self {
+        let mut last = FxHashMap::default();
+        let mut from = 0;
+        while let Some(at) = memchr::memchr(b'`', &line[from..]).map(|next| from + next) {
+            let length = ticks(&line[at..]);
+            last.insert(length, at);
+            from = at + length;
+        }
+        Self { last }
+    }
+
+    /// The end of the code that begins at a backtick, or of its run if none begins there.
+    fn end(&mut self, line: &[u8], at: usize) -> usize {
+        let length = ticks(&line[at..]);
+        let behind = at + length;
+        if self.last.get(&length).is_none_or(|last| *last < behind) {
+            return behind;
+        }
+        let mut from = behind;
+        while let Some(next) = memchr::memchr(b'`', &line[from..]).map(|next| from + next) {
+            let other = ticks(&line[next..]);
+            if other == length {
+                return next + length;
+            }
+            from = next + other;
+        }
+        behind
+    }
+}
+
+/// Backticks that a text begins with.
+fn ticks(text: &[u8]) -> usize {
+    text.iter().take_while(|byte| **byte == b'`').count()
+}
+
+/// Bytes of the address or tag between angle brackets that a text begins with.
+fn enclosed(text: &[u8]) -> Option<usize> {
+    let is_end = |byte: &u8| matches!(byte, b'>' | b'<' | b' ');
+    let end = 1 + text.get(1..)?.iter().position(is_end)?;
+    (text[1].is_ascii_alphabetic() && text[end] == b'>').then_some(end + 1)
+}
+
+/// Where the bracket stands that ends the address of a link, which the text begins with.
+fn address_end(text: &[u8]) -> Option<usize> {
+    let mut depth = 0;
+    let mut bytes = text.iter().enumerate();
+    let is_enclosed = text.first() == Some(&b'<');
+    while let Some((at, byte)) = bytes.next() {
+        match byte {
+            b'\\' => _ = bytes.next(),
+            b'>' if is_enclosed => return (text.get(at + 1) == Some(&b')')).then_some(at + 1),
+            _ if is_enclosed => {}
+            // A title follows, which our own text never has.
+            b' ' => return memchr::memchr(b')', &text[at..]).map(|end| at + end),
+            b'(' => depth += 1,
+            b')' if depth == 0 => return Some(at),
+            b')' => depth -= 1,
+            _ => {}
+        }
+    }
+    None
 }
 
 /// Characters other than spaces.

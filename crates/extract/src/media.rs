@@ -4,6 +4,7 @@ use crate::{
     content::Selection,
     dom::{NONE, Tag},
     page::{Gone, Page},
+    render,
     rules::Roles,
     text,
 };
@@ -77,7 +78,10 @@ fn is_icon(media: &Media) -> bool {
 /// The image of an `img` element, unless it is there to be asked for and not to be seen, or belongs to the frame of the page.
 pub(crate) fn image(page: &Page<'_>, id: u32) -> Option<Media> {
     let (width, height) = sides(page, id);
-    if width.is_some_and(|width| width <= 1) || height.is_some_and(|height| height <= 1) {
+    if width.is_some_and(|width| width <= 1)
+        || height.is_some_and(|height| height <= 1)
+        || is_hidden_beacon(page, id)
+    {
         return None;
     }
     let src = linked_file(page, id).or_else(|| image_address(page, id))?;
@@ -85,6 +89,24 @@ pub(crate) fn image(page: &Page<'_>, id: u32) -> Option<Media> {
     let image = Media { kind: MediaKind::Image, src, alt, caption: None, width, height, poster: None };
     let is_frame = is_icon(&image) || is_avatar(page, id, &image.src) || is_logo(page, id);
     (!is_frame).then_some(image)
+}
+
+/// Returns true for an image that its own style makes a pixel, or hides although it has no alternative text and no other address
+/// that a script would set: it counts readers.
+fn is_hidden_beacon(page: &Page<'_>, id: u32) -> bool {
+    let dom = &page.dom;
+    let Some(style) = dom.attr(id, &local_name!("style")) else { return false };
+    let is_pixel = |side| {
+        let length = render::style_value(style, side).map(|value| value.trim_end_matches("px"));
+        length.and_then(|length| length.parse::<f32>().ok()).is_some_and(|length| length <= 1.0)
+    };
+    let is = |property, value: &str| {
+        render::style_value(style, property).is_some_and(|own| own.eq_ignore_ascii_case(value))
+    };
+    let is_hidden = || is("display", "none") || is("visibility", "hidden") || is("opacity", "0");
+    let has_text = || dom.attr(id, &local_name!("alt")).is_some_and(|alt| !alt.trim().is_empty());
+    let is_lazy = || dom.attrs(id).any(|(name, _)| name.starts_with("data-"));
+    is_pixel("width") || is_pixel("height") || is_hidden() && !has_text() && !is_lazy()
 }
 
 /// A picture of a user or an author: a class of the image or of an element close around it says so, or a folder or the host of its address.

@@ -1,6 +1,6 @@
 //! Pages that are plain text.
 
-use crate::invisible;
+use crate::{invisible, render};
 
 /// Whether bytes are plain text: declared so, or undeclared and without a single tag.
 pub(crate) fn is_plain(content_type: Option<&str>, text: &str) -> bool {
@@ -48,15 +48,49 @@ pub(crate) fn normalise(text: &str) -> String {
             out.push_str(if blank > 0 { "\n\n" } else { "\n" });
         }
         blank = 0;
-        let line = invisible::without(line);
-        out.extend(line.chars().filter(|c| !c.is_control() || *c == '\t'));
+        out.push_str(&invisible::without(line));
     }
     out
+}
+
+/// Normalised plain text as Markdown that shows it: what would be read as a mark or a tag has a backslash. Lines stay lines, and
+/// indented ones keep their indent; where that makes code of them, they need no backslash.
+pub(crate) fn to_markdown(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 16);
+    for (n, paragraph) in text.split("\n\n").enumerate() {
+        if n > 0 {
+            out.push_str("\n\n");
+        }
+        let code: usize =
+            paragraph.split_inclusive('\n').take_while(|line| is_indented(line)).map(str::len).sum();
+        out.push_str(&paragraph[..code]);
+        render::push_plain(&mut out, &paragraph[code..]);
+    }
+    out
+}
+
+/// Returns true for a line that CommonMark reads as code: four columns of whitespace begin it.
+fn is_indented(line: &str) -> bool {
+    let spaces = line.bytes().take_while(|byte| *byte == b' ').count();
+    spaces > 3 || line[spaces..].starts_with('\t')
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn plain_text_is_shown_as_it_stands() {
+        for (text, want) in [
+            ("a < b, c_d and e > f", "a < b, c_d and e > f"),
+            ("x <img src=x onerror=y>\n# z", "x \\<img src=x onerror=y>\n\\# z"),
+            ("[a](b)\n\n[c]: d\n~~~", "[a\\](b)\n\n[c\\]: d\n\\~\\~\\~"),
+            ("    <b>\n    `c\n<b>", "    <b>\n    `c\n\\<b>"),
+            ("a\n    <b>\n\n\t<c>", "a\n    \\<b>\n\n\t<c>"),
+        ] {
+            assert_eq!(to_markdown(text), want, "{text}");
+        }
+    }
 
     #[test]
     fn recognised_and_normalised() {

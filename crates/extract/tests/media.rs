@@ -78,6 +78,7 @@ fn a_video_has_its_poster_and_a_player_the_page_of_its_video() {
 #[test]
 fn icons_pixels_and_what_stands_twice_are_no_media() {
     let inside = "<p><img src=/icon.png width=16 height=16><img src=/pixel.gif width=1 height=1><img src=/a.jpg>\
+                  <img src=/b1.gif style='width: 1px; height:1px'><img src=/b2.gif style='display:none'>\
                   <img src=/a.jpg></p>";
     assert_eq!(addresses(inside), ["https://harbour.example/a.jpg"]);
 }

@@ -76,7 +76,7 @@ pub(crate) struct Dom {
 impl Dom {
     /// Removes invisible characters from the texts, and from the attributes that hold texts.
     fn remove_invisible(&mut self) {
-        if !self.text.is_ascii() {
+        if invisible::has_suspect(&self.text) {
             for id in 0..self.len() {
                 let Some(cleaned) = invisible::clean(self.text(id)) else { continue };
                 let node = &mut self.nodes[id as usize];
@@ -85,7 +85,7 @@ impl Dom {
                 self.carriers = self.carriers.saturating_add(cleaned.carriers);
             }
         }
-        if !self.attr_text.is_ascii() {
+        if invisible::has_suspect(&self.attr_text) {
             for at in 0..self.attrs.len() {
                 let attr = &self.attrs[at];
                 let holds_text = matches!(

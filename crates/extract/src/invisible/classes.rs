@@ -4,7 +4,7 @@
 #[inline]
 pub(super) const fn is_suspect(c: char) -> bool {
     if (c as u32) < 0xad {
-        return false;
+        return is_control(c);
     }
     matches!(
         c,
@@ -35,11 +35,16 @@ pub(super) const BEGINS_SUSPECT: [bool; 256] = {
     let mut begins = [false; 256];
     let mut byte = 0;
     while byte < begins.len() {
-        begins[byte] = matches!(byte, 0xc2 | 0xcc | 0xcd | 0xd2 | 0xd8 | 0xe1..=0xe3 | 0xef | 0xf0 | 0xf3);
+        begins[byte] = matches!(byte, 0..=0x08 | 0x0b..=0x1f | 0x7f | 0xc2 | 0xcc | 0xcd | 0xd2 | 0xd8 | 0xe1..=0xe3 | 0xef | 0xf0 | 0xf3);
         byte += 1;
     }
     begins
 };
+
+/// Returns true for a control character (C0, DEL, C1) other than a tab or a line feed.
+pub(super) const fn is_control(c: char) -> bool {
+    c.is_ascii_control() && !matches!(c, '\t' | '\n') || matches!(c, '\u{80}'..='\u{9f}')
+}
 
 /// Returns true if the character has no use in a text but to carry another one.
 pub(super) const fn is_carrier(c: char) -> bool {

@@ -268,6 +268,7 @@ pub(crate) fn remove_invisible(metadata: &mut PageMetadata) {
     ];
     lists.into_iter().flatten().for_each(invisible::remove_from);
     metadata.author_urls.iter_mut().for_each(|author| invisible::remove_from(&mut author.name));
+    metadata.hreflang.iter_mut().for_each(|version| invisible::remove_from(&mut version.lang));
 }
 
 fn non_empty(text: &str) -> Option<String> {

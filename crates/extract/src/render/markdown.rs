@@ -147,6 +147,23 @@ fn starts(lines: &str, place: Place) -> String {
     out
 }
 
+/// Adds lines of plain text with the escapes that they need, each behind its indent.
+pub(super) fn push_plain(out: &mut String, text: &str) {
+    let paragraph = Paragraph::of(text, text, false, false, false);
+    for (at, line) in text.split('\n').enumerate() {
+        if at > 0 {
+            out.push('\n');
+        }
+        let bare = line.trim_start();
+        out.push_str(&line[..line.len() - bare.len()]);
+        let mut escaped = String::with_capacity(bare.len());
+        let around = Around { next: None, in_link: false, behind_note: false };
+        escape::push(&mut escaped, bare, around, paragraph);
+        escape::escape_start(&mut escaped, at == 0, false);
+        out.push_str(&escaped);
+    }
+}
+
 /// Writes what stands in the brackets of an image.
 pub(super) fn write_label(text: &str, place: Place) -> String {
     let mut out = String::with_capacity(text.len());

@@ -11,7 +11,7 @@ use crate::{
     options::{Format, LinkStyle, Options},
     text,
 };
-pub(crate) use walk::pieces;
+pub(crate) use walk::{pieces, style_value};
 
 /// A change of topic without a heading.
 pub(crate) const RULE: &str = "---";
@@ -111,6 +111,11 @@ pub(crate) fn join(pieces: &[Piece], references: &[String]) -> String {
         gap = "\n";
     }
     out
+}
+
+/// Adds lines of plain text as Markdown that shows them.
+pub(crate) fn push_plain(out: &mut String, text: &str) {
+    markdown::push_plain(out, text);
 }
 
 /// The numbers of the references in a text, in order; up to `most`.

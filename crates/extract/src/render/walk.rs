@@ -28,6 +28,7 @@ use maths::Formulas;
 use notes::Notes;
 use rustc_hash::FxHashSet;
 use std::ops::Range;
+pub(crate) use styled::value as style_value;
 
 /// Deeper lists and quotes are written as if they were at this depth: every line carries the marks of all of them.
 const MAX_PREFIXES: usize = 12;

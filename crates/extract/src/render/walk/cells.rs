@@ -26,14 +26,14 @@ impl Walk<'_> {
                 self.want(Gap::Blank);
             }
             Tag::Td | Tag::Th => {
-                let text = self.cell();
+                let text = self.line(true);
                 if let Some((_, table)) = &mut self.table {
                     table.push(self.page, id, text);
                 }
             }
             _ => {
                 // A caption stands before its table.
-                let text = self.cell();
+                let text = self.line(false);
                 let nodes = std::mem::take(&mut self.inline.nodes);
                 if !text.is_empty() {
                     self.put(Kind::Paragraph, text);
@@ -47,14 +47,14 @@ impl Walk<'_> {
         }
     }
 
-    /// The text since the last cell, as one line.
-    fn cell(&mut self) -> String {
+    /// The text since the last cell, as one line: a cell, or a paragraph.
+    fn line(&mut self, cell: bool) -> String {
         let spans = self.inline.end_block();
         let text = std::mem::take(&mut self.inline.text);
         if !self.style.markdown {
             return text::fold(&text);
         }
         let numbers = self.style.links == LinkStyle::Reference;
-        text::fold(&markdown::write(&text, &spans, Place { cell: true, numbers, ..Place::default() }))
+        text::fold(&markdown::write(&text, &spans, Place { cell, numbers, ..Place::default() }))
     }
 }

@@ -4,7 +4,7 @@ use super::{
     super::{Style, inline::Mark},
     MAX_MARKED, Walk, once,
 };
-use crate::{options::LinkStyle, page::Page};
+use crate::{invisible, options::LinkStyle, page::Page};
 use html5ever::local_name;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Deserialize;
@@ -117,12 +117,13 @@ impl Walk<'_> {
                 && !whole
                 && href.len() > 1
                 && href.len() <= MAX_FRAGMENT
-                && !href.contains(char::is_whitespace);
+                && !href.contains(char::is_whitespace)
+                && !invisible::has_suspect(href);
             return named
                 .then(|| Mark::Link { after: format!("]({})", destination(href)), url: href.to_owned() });
         }
         if href.get(..7).is_some_and(|scheme| scheme.eq_ignore_ascii_case("mailto:")) {
-            let address = href.split('?').next().unwrap_or(href);
+            let address = invisible::without(href.split('?').next().unwrap_or(href));
             let url: String = address.chars().filter(|c| !c.is_whitespace() && !c.is_control()).collect();
             return (url.contains('@') && url.len() <= MAX_MAILTO)
                 .then(|| Mark::Link { after: format!("]({})", destination(&url)), url });

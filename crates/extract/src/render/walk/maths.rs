@@ -1,7 +1,7 @@
 //! Formulas: their source in TeX, whatever a script or a server made of them.
 
 use super::{Gap, Kind, Walk, mathml};
-use crate::{dom::Tag, page::Page, text};
+use crate::{dom::Tag, invisible, page::Page, text};
 use html5ever::local_name;
 
 /// A longer formula is written as it stands (bytes).
@@ -275,8 +275,9 @@ fn single(text: &str) -> Option<usize> {
     fits.then_some(end)
 }
 
-/// A formula without the frames that some servers put around it and without blank lines, which would end it.
+/// A formula without the frames that some servers put around it, without blank lines, which would end it, and without Markdown.
 fn clean(tex: &str, display: bool) -> Option<Formula> {
+    let tex = invisible::without(tex);
     let mut tex = tex.trim();
     let mut display = display;
     for (open, close, shown) in
@@ -296,7 +297,35 @@ fn clean(tex: &str, display: bool) -> Option<Formula> {
         return None;
     }
     let lines: Vec<&str> = tex.lines().map(str::trim_end).filter(|line| !line.trim().is_empty()).collect();
-    Some(Formula { tex: lines.join("\n"), display })
+    Some(Formula { tex: without_markdown(lines.join("\n")), display })
+}
+
+/// The same formula without what a reader of Markdown that knows no formulas takes for a tag, a link, code or a fence: spaces
+/// mean nothing in TeX, and a backtick is the command `\lq`.
+fn without_markdown(tex: String) -> String {
+    if !tex.contains(['`', '<', ']', '~']) {
+        return tex;
+    }
+    let mut out = String::with_capacity(tex.len() + 8);
+    let mut rest = tex.as_str();
+    while let Some(c) = rest.chars().next() {
+        let (own, behind) = rest.split_at(c.len_utf8());
+        match c {
+            '`' => {
+                let escaped = out.len() - out.trim_end_matches('\\').len();
+                out.push_str(if escaped % 2 == 1 { "grave " } else { "\\lq " });
+            }
+            '~' if rest.starts_with("~~~") && (out.is_empty() || out.ends_with('\n')) => out.push_str("{}~"),
+            _ => out.push_str(own),
+        }
+        let is_tag =
+            c == '<' && behind.starts_with(|next: char| next.is_ascii_alphabetic() || "/!?".contains(next));
+        if is_tag || c == ']' && behind.starts_with(['(', '[', ':']) {
+            out.push(' ');
+        }
+        rest = behind;
+    }
+    out
 }
 
 /// Returns true if a media type is one of TeX: `application/x-tex`, `LaTeX`.
@@ -304,4 +333,24 @@ fn is_tex_type(kind: &str) -> bool {
     let name = kind.rsplit('/').next().unwrap_or(kind).trim().to_ascii_lowercase();
     let name = name.strip_prefix("x-").unwrap_or(&name);
     matches!(name, "tex" | "latex" | "amstex")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formulas_hold_no_markdown() {
+        for (tex, want) in [
+            ("a < b", "a < b"),
+            ("a<b", "a< b"),
+            ("<img src=x onerror=alert(1)>", "< img src=x onerror=alert(1)>"),
+            ("[x](javascript:alert(1))", "[x] (javascript:alert(1))"),
+            ("a\n[x]: y\n~~~\n</b", "a\n[x] : y\n{}~~~\n< /b"),
+            ("``a'' \\`e \\\\`", "\\lq \\lq a'' \\grave e \\\\\\lq "),
+            ("\u{1b}x", "x"),
+        ] {
+            assert_eq!(clean(tex, false).map(|formula| formula.tex).as_deref(), Some(want), "{tex}");
+        }
+    }
 }
