@@ -14,6 +14,7 @@ use std::{
     io::{Read, Write},
     net::TcpStream,
     os::unix::fs::PermissionsExt,
+    time::{Duration, Instant},
 };
 
 const TOKEN: &str = "a-token-for-one-test";
@@ -158,7 +159,13 @@ fn pages_of_other_sites_learn_and_change_nothing() {
     let (_sandbox, served) = started();
     let token = format!("authorization: Bearer {TOKEN}");
     // a name that somebody has pointed at this machine
-    for host in ["host: evil.example", "host: evil.example:8620", "host: 127.0.0.1.evil.example"] {
+    for host in [
+        "host: evil.example",
+        "host: evil.example:8620",
+        "host: 127.0.0.1.evil.example",
+        "host: [::1].evil.example",
+        "host: localhost:@evil.example",
+    ] {
         assert_eq!(served.with("GET", "/api/v1/health", &[host, &token], "").status, 421);
     }
     assert_eq!(served.with("GET", "/api/v1/health", &["host: localhost:1"], "").status, 200);
@@ -344,6 +351,82 @@ fn slow_callers_hold_nothing() {
          content-type: application/json\r\ncontent-length: 20\r\n\r\n{{"
     );
     assert_eq!(served.raw(&request).status, 408);
+}
+
+/// Opens connections that send `request` and never read an answer.
+fn unread(address: &str, connections: usize, request: &str) -> Vec<TcpStream> {
+    let open = |_| {
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.set_nonblocking(true).unwrap();
+        while stream.write(request.as_bytes()).is_ok_and(|written| written > 0) {}
+        stream
+    };
+    (0..connections).map(open).collect()
+}
+
+#[test]
+fn callers_without_the_token_hold_no_place_of_those_who_have_it() {
+    let (_sandbox, served) = started();
+    let document = "GET /api/v1/openapi.json HTTP/1.1\r\nhost: localhost\r\n\r\n".repeat(200);
+    for request in ["", "GET /api/v1/health HTTP/1.1\r\nhost: localhost\r\nx-", &document] {
+        let held = unread(&served.address, 100, request);
+        let began = Instant::now();
+        assert_eq!(served.ask("GET", "/api/v1/projects").status, 200);
+        assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+        drop(held);
+    }
+}
+
+#[test]
+fn a_connection_whose_answers_are_not_read_is_closed() {
+    let sandbox = Sandbox::new();
+    let served = Served::start(&sandbox, &[("CRAWL_SERVE_TOKEN", TOKEN), ("CRAWL_SERVE_TIMEOUT", "300ms")]);
+    let request = format!(
+        "GET /api/v1/openapi.json HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {TOKEN}\r\n\r\n"
+    );
+    let mut held = unread(&served.address, 1, &request.repeat(200));
+    let stream = &mut held[0];
+    std::thread::sleep(Duration::from_millis(1500));
+    stream.set_nonblocking(false).unwrap();
+    stream.set_read_timeout(Some(run::PATIENCE)).unwrap();
+    let mut rest = Vec::new();
+    // a reset is an end too
+    let _ = stream.read_to_end(&mut rest);
+    let answers = rest.windows(12).filter(|part| *part == b"HTTP/1.1 200").count();
+    assert!(answers > 0 && answers < 200, "{answers}");
+}
+
+#[test]
+fn requests_without_the_token_are_counted() {
+    let (_sandbox, served) = started();
+    let request = "GET /api/v1/projects HTTP/1.1\r\nhost: localhost\r\n\r\n";
+    let mut statuses = Vec::new();
+    for _ in 0..8 {
+        let mut stream = TcpStream::connect(&served.address).unwrap();
+        stream.set_read_timeout(Some(run::PATIENCE)).unwrap();
+        stream.write_all(request.repeat(40).as_bytes()).unwrap();
+        let mut answers = Vec::new();
+        let _ = stream.read_to_end(&mut answers);
+        let answers = String::from_utf8_lossy(&answers).into_owned();
+        let found = answers.match_indices("HTTP/1.1 ").filter_map(|(at, _)| answers.get(at + 9..at + 12));
+        let found: Vec<String> = found.map(str::to_owned).collect();
+        assert!(found.len() <= 32, "{}", found.len());
+        statuses.extend(found);
+    }
+    assert!(statuses.iter().any(|status| status == "401") && statuses.iter().any(|status| status == "429"));
+    assert_eq!(served.ask("GET", "/api/v1/projects").status, 200, "a token is not counted");
+}
+
+#[test]
+fn a_body_that_is_announced_too_large_is_not_waited_for() {
+    let (_sandbox, served) = started();
+    let request = format!(
+        "POST /api/v1/projects HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\nauthorization: Bearer {TOKEN}\r\n\
+         content-type: application/json\r\ncontent-length: 1000000\r\n\r\n{{"
+    );
+    let began = Instant::now();
+    assert_eq!(served.raw(&request).status, 413);
+    assert!(began.elapsed() < Duration::from_secs(10));
 }
 
 #[test]

@@ -8,12 +8,13 @@ use crate::{
     context::Context,
     exit::{Exit, Failure},
     output::{absolute, replace},
-    serve::accept,
+    serve::{Limits, accept, within_rate},
 };
 use axum::{
     Router,
     extract::State,
     http::{StatusCode, header},
+    middleware::from_fn,
     response::{IntoResponse, Response},
     routing::get,
 };
@@ -28,9 +29,8 @@ use tokio_util::sync::CancellationToken;
 
 /// Between two versions of the file: collectors are seldom asked more often.
 const REWRITE: Duration = Duration::from_secs(15);
-/// Connections at a time, and how long one may take to send its request.
-const CONNECTIONS: usize = 16;
-const HEADERS: Duration = Duration::from_secs(10);
+/// Bounds of connections: collectors ask seldom and read at once.
+const LIMITS: Limits = Limits { connections: 16, timeout: Duration::from_secs(10) };
 
 /// Where counts are shown while a run is on.
 pub struct Metrics {
@@ -75,7 +75,8 @@ impl Metrics {
         let listens = self.listener.is_some();
         if let Some(listener) = self.listener {
             let router = Router::new().route("/metrics", get(answer)).with_state(Arc::clone(&context));
-            tasks.spawn(accept::serve(listener, router, CONNECTIONS, HEADERS, closing.clone()));
+            let router = router.layer(from_fn(within_rate));
+            tasks.spawn(accept::serve(listener, router, LIMITS, closing.clone()));
         }
         if let Some(path) = self.file {
             tasks.spawn(rewrite(path, Arc::clone(&context), done.clone()));

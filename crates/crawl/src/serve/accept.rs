@@ -1,14 +1,20 @@
-//! Connections: so many at a time, each with a limit on how long its headers may take, and an orderly end.
+//! Connections of a server: a bounded number, with limits on the time that reading and writing take, and an orderly end.
 
-use axum::Router;
-use hyper::server::conn::http1;
+use super::visitors::{Limits, Visitors};
+use axum::{Router, body::Body, http::Request};
+use hyper::{
+    body::Incoming,
+    server::conn::http1,
+    service::{Service, service_fn},
+};
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
     server::graceful::GracefulShutdown,
     service::TowerToHyperService,
 };
-use std::{sync::Arc, time::Duration};
-use tokio::{net::TcpListener, sync::Semaphore};
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio_io_timeout::TimeoutStream;
 use tokio_util::sync::CancellationToken;
 
 /// How long requests that are being answered may still take once the server is told to stop.
@@ -18,44 +24,47 @@ const MAX_HEAD: usize = 32 << 10;
 /// How long to wait after a connection could not be accepted, as when there are no more file descriptors.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Serves until `stop`, then answers what has been asked and ends.
-pub async fn serve(
-    listener: TcpListener,
-    router: Router,
-    connections: usize,
-    header_timeout: Duration,
-    stop: CancellationToken,
-) {
-    let places = Arc::new(Semaphore::new(connections));
+/// Serves until `stop`, then answers what has been asked and ends. `limits.timeout` bounds the headers of a request, the time
+/// until the next request, each wait for a client that does not read, and a connection without a token.
+pub async fn serve(listener: TcpListener, router: Router, limits: Limits, stop: CancellationToken) {
+    let visitors = Visitors::new(limits);
     let graceful = GracefulShutdown::new();
     let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new()).header_read_timeout(header_timeout).max_buf_size(MAX_HEAD);
+    http.timer(TokioTimer::new()).header_read_timeout(limits.timeout).max_buf_size(MAX_HEAD);
     loop {
         let next = async {
-            let place = Arc::clone(&places).acquire_owned().await;
-            (place, listener.accept().await)
+            let (stream, peer) = listener.accept().await?;
+            Ok::<_, std::io::Error>((stream, visitors.enter(peer.ip()).await))
         };
-        let (place, accepted) = tokio::select! {
+        let accepted = tokio::select! {
             next = next => next,
             () = stop.cancelled() => break,
         };
-        let stream = match accepted {
-            Ok((stream, _)) => stream,
+        let (stream, visitor) = match accepted {
+            Ok(accepted) => accepted,
             Err(error) => {
                 tracing::warn!(%error, "a connection could not be accepted");
                 tokio::time::sleep(PAUSE).await;
                 continue;
             }
         };
-        let connection =
-            http.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router.clone()));
-        let connection = graceful.watch(connection);
+        let mut stream = TimeoutStream::new(stream);
+        stream.set_write_timeout(Some(limits.timeout));
+        let (routes, asking) = (TowerToHyperService::new(router.clone()), visitor.pass());
+        let service = service_fn(move |request: Request<Incoming>| {
+            let mut request = request.map(Body::new);
+            request.extensions_mut().insert(asking.clone());
+            routes.call(request)
+        });
+        let connection = graceful.watch(http.serve_connection(TokioIo::new(Box::pin(stream)), service));
         tokio::spawn(async move {
-            // a client that breaks off is its own business
-            if let Err(error) = connection.await {
-                tracing::debug!(%error, "a connection ended early");
+            tokio::select! {
+                ended = connection => if let Err(error) = ended {
+                    // a client that breaks off is its own business
+                    tracing::debug!(%error, "a connection ended early");
+                },
+                () = visitor.dismissed() => tracing::debug!("a connection without a token is closed"),
             }
-            drop(place);
         });
     }
     drop(listener);

@@ -4,35 +4,97 @@
 use super::{
     App,
     problem::{PROBLEM_JSON, Problem},
+    visitors::{Pass, Permission},
 };
 use axum::{
+    body::Body,
     extract::{Request, State},
     http::{HeaderMap, HeaderValue, StatusCode, header},
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use std::net::IpAddr;
+use futures::StreamExt;
+use std::time::Duration;
+use url::{Host, Url};
 
 /// Paths that need no token: they tell nothing of anybody.
 pub const OPEN: [&str; 2] = ["/api/v1/health", "/api/v1/openapi.json"];
 
+/// Bytes of a refused body that are read, and the time for it: a connection that is closed before its client has sent all may
+/// lose the answer.
+const DISCARDED_BYTES: usize = 1 << 20;
+const DISCARD_TIME: Duration = Duration::from_secs(1);
+
 /// Refuses what is not for us, comes from another origin, or does not know the token; in this order, so that a page in a
 /// browser that has pointed a name of its own at this machine learns nothing.
 pub async fn admit(State(app): State<App>, request: Request, next: Next) -> Response {
-    match admitted(&app, &request) {
+    let has_token = has_token(&app, request.headers());
+    let permission = match request.extensions().get::<Pass>() {
+        Some(pass) if has_token => {
+            pass.show_token();
+            Permission::Granted
+        }
+        Some(pass) => pass.request(),
+        None => Permission::Granted,
+    };
+    let admitted = match permission {
+        Permission::Refused => Err(too_many_requests()),
+        Permission::Granted | Permission::Last => admitted(&app, &request, has_token),
+    };
+    let mut response = match admitted {
         Ok(()) => next.run(request).await,
         Err(problem) => {
-            let mut response = problem.into_response();
-            if response.status() == StatusCode::UNAUTHORIZED {
-                let asks = HeaderValue::from_static("Bearer realm=\"crawl\"");
-                response.headers_mut().insert(header::WWW_AUTHENTICATE, asks);
-            }
-            response
+            discard(request.into_body()).await;
+            problem.into_response()
         }
+    };
+    if response.status() == StatusCode::UNAUTHORIZED {
+        let asks = HeaderValue::from_static("Bearer realm=\"crawl\"");
+        response.headers_mut().insert(header::WWW_AUTHENTICATE, asks);
+    }
+    close_after(permission, &mut response);
+    response
+}
+
+/// Bounds the requests of a server without a token.
+pub async fn within_rate(request: Request, next: Next) -> Response {
+    let permission = request.extensions().get::<Pass>().map_or(Permission::Granted, Pass::request);
+    let mut response = match permission {
+        Permission::Refused => too_many_requests().into_response(),
+        Permission::Granted | Permission::Last => next.run(request).await,
+    };
+    close_after(permission, &mut response);
+    response
+}
+
+fn too_many_requests() -> Problem {
+    Problem::new(StatusCode::TOO_MANY_REQUESTS, "too many requests without a token; wait a second")
+}
+
+/// Closes the connection after the answer, unless more requests may follow.
+fn close_after(permission: Permission, response: &mut Response) {
+    if permission == Permission::Refused {
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+    }
+    if permission != Permission::Granted {
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
 }
 
-fn admitted(app: &App, request: &Request) -> Result<(), Problem> {
+/// Reads the beginning of a body that nobody wants.
+async fn discard(body: Body) {
+    let read = async {
+        let (mut pieces, mut left) = (body.into_data_stream(), DISCARDED_BYTES);
+        while let Some(Ok(piece)) = pieces.next().await {
+            let Some(rest) = left.checked_sub(piece.len()) else { return };
+            left = rest;
+        }
+    };
+    // a client that is slower has to do without the answer
+    let _ = tokio::time::timeout(DISCARD_TIME, read).await;
+}
+
+fn admitted(app: &App, request: &Request, has_token: bool) -> Result<(), Problem> {
     let headers = request.headers();
     let host = only(headers, header::HOST)
         .ok_or_else(|| Problem::new(StatusCode::BAD_REQUEST, "a request has one Host header"))?;
@@ -46,17 +108,25 @@ fn admitted(app: &App, request: &Request) -> Result<(), Problem> {
             return Err(Problem::new(StatusCode::FORBIDDEN, "requests of other origins are refused"));
         }
     }
-    if OPEN.contains(&request.uri().path()) {
-        return Ok(());
+    if !has_token && !OPEN.contains(&request.uri().path()) {
+        let detail = "send the token as \"Authorization: Bearer TOKEN\"";
+        return Err(Problem::new(StatusCode::UNAUTHORIZED, detail));
     }
+    let announced = only(headers, header::CONTENT_LENGTH).and_then(|length| length.parse::<u64>().ok());
+    if announced.is_some_and(|length| length > app.max_body) {
+        let detail = format!("a body has {} bytes at most (serve.max_body)", app.max_body);
+        return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail));
+    }
+    Ok(())
+}
+
+/// Returns true if a request has the token.
+fn has_token(app: &App, headers: &HeaderMap) -> bool {
     let token = only(headers, header::AUTHORIZATION).and_then(|value| {
         let (scheme, token) = value.split_once(' ')?;
         scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
     });
-    match token {
-        Some(token) if app.token.is(token.as_bytes()) => Ok(()),
-        _ => Err(Problem::new(StatusCode::UNAUTHORIZED, "send the token as \"Authorization: Bearer TOKEN\"")),
-    }
+    token.is_some_and(|token| app.token.is(token.as_bytes()))
 }
 
 /// The value of a header that is there once, as text.
@@ -66,16 +136,23 @@ fn only(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
     values.next().is_none().then_some(value)
 }
 
-/// Whether a Host header names this server. A bare address cannot be a name that somebody pointed here (DNS rebinding);
-/// a name has to be known.
+/// Returns true if a Host header names this server. A bare address cannot be a name that somebody pointed here (DNS
+/// rebinding); a name has to be known. The whole value has to be a host with a port or without one.
 fn is_ours(host: &str, known: &[String]) -> bool {
-    let name = match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-        Some((address, _)) => address,
-        None => host.rsplit_once(':').map_or(host, |(name, _)| name),
-    };
-    name.parse::<IpAddr>().is_ok()
-        || name.eq_ignore_ascii_case("localhost")
-        || known.iter().any(|ours| ours.eq_ignore_ascii_case(name))
+    if host.is_empty()
+        || host.contains(['/', '?', '#', '\\', '@'])
+        || host.bytes().any(|byte| !byte.is_ascii_graphic())
+    {
+        return false;
+    }
+    let Ok(url) = Url::parse(&format!("http://{host}/")) else { return false };
+    match url.host() {
+        Some(Host::Ipv4(_) | Host::Ipv6(_)) => true,
+        Some(Host::Domain(name)) => {
+            name == "localhost" || known.iter().any(|ours| ours.eq_ignore_ascii_case(name))
+        }
+        None => false,
+    }
 }
 
 /// Ends a request that takes too long.
@@ -128,6 +205,15 @@ mod tests {
             "",
             ":80",
             "localhost.evil.example",
+            "[::1].evil.example",
+            "[::1]evil.example:80",
+            "localhost:@evil.example",
+            "localhost:80@evil.example",
+            "127.0.0.1:x",
+            "localhost/.evil.example",
+            "evil.example\\@localhost",
+            "localhost\t",
+            "[::1",
         ] {
             assert!(!is_ours(host, &known), "{host}");
         }

@@ -8,8 +8,11 @@ mod input;
 mod jobs;
 mod problem;
 mod token;
+mod visitors;
 
 pub use document::document;
+pub(crate) use guard::within_rate;
+pub(crate) use visitors::Limits;
 
 use crate::{
     cli::ServeArgs,
@@ -38,6 +41,7 @@ pub struct App {
     token: Arc<Token>,
     hosts: Arc<[String]>,
     timeout: Duration,
+    max_body: u64,
 }
 
 impl App {
@@ -81,11 +85,13 @@ fn app(settings: &Config) -> Result<App, Failure> {
         token: Arc::new(Token::of(&settings.serve)?),
         hosts: settings.serve.hosts.as_slice().into(),
         timeout: settings.serve.timeout,
+        max_body: settings.serve.max_body.as_u64(),
     })
 }
 
 /// The paths with everything that stands before them.
-fn router(app: &App, max_body: usize) -> Router {
+fn router(app: &App) -> Router {
+    let max_body = usize::try_from(app.max_body).unwrap_or(usize::MAX);
     let guarded = |router: Router<App>| {
         let admitted = middleware::from_fn_with_state(app.clone(), guard::admit);
         let within = DefaultBodyLimit::max(max_body);
@@ -112,11 +118,11 @@ async fn serve(app: App, settings: &Config) -> Result<Exit, Failure> {
         tracing::warn!(%address, "listening beyond this machine, without TLS: the token can be read on the way");
     }
     say(&format!("listening on http://{address}, API document at http://{address}{}", document::PATH));
-    let max_body = usize::try_from(section.max_body.as_u64()).unwrap_or(usize::MAX);
-    let router = router(&app, max_body);
+    let router = router(&app);
     let stop = CancellationToken::new();
     let signals = tokio::spawn(stop_on_signals(stop.clone(), app.jobs.clone()));
-    accept::serve(listener, router, section.connections, section.timeout, stop).await;
+    let limits = Limits { connections: section.connections, timeout: section.timeout };
+    accept::serve(listener, router, limits, stop).await;
     signals.abort();
     Ok(Exit::Done)
 }
