@@ -19,6 +19,7 @@ mod warc;
 pub use document::{Body, Document, Item};
 pub use error::{ArchiveError, RecordError};
 pub use inputs::{Format, expand};
+pub use lines::{Line, next_line};
 pub use parquet_write::{Column, ColumnKind, ParquetFile, ParquetTable, Value};
 pub use warc::{
     Leftover, NewRecord, WarcFiles, WarcReader, WarcRecord, digest, parse_record_id, record_id, request_head,

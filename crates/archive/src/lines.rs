@@ -2,9 +2,9 @@
 
 use std::io::{self, BufRead};
 
-/// A line, or that one was too long.
+/// Outcome of reading a line.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Line {
+pub enum Line {
     /// In the buffer, without its line feed.
     Whole,
     /// Longer than allowed: read to its end and dropped.
@@ -13,8 +13,11 @@ pub(crate) enum Line {
     End,
 }
 
-/// Reads a line into a buffer.
-pub(crate) fn next_line(input: &mut dyn BufRead, line: &mut Vec<u8>, most: usize) -> io::Result<Line> {
+/// Reads a line of at most `most` bytes into a buffer.
+///
+/// # Errors
+/// When the input cannot be read.
+pub fn next_line(input: &mut dyn BufRead, line: &mut Vec<u8>, most: usize) -> io::Result<Line> {
     line.clear();
     let (mut read, mut too_long) = (false, false);
     loop {

@@ -1,8 +1,8 @@
 //! `crawl check`: one decision, explained; or many, as lines of JSON.
 
 use super::{
-    jsonl::{Object, each_object},
-    open, read_all, write_out,
+    jsonl::{Lines, Object, each_object},
+    read_document, write_out,
 };
 use crate::{
     cli::{CheckArgs, CheckWhat},
@@ -29,7 +29,7 @@ pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
                 return Err(Failure::usage("--jsonl is not for rules and lists: name a directory or a file"));
             }
         };
-        return each_object(open(args.file.as_deref())?, answer);
+        return each_object(Lines::open(args.file.as_deref())?, answer);
     }
     let text = match args.what {
         CheckWhat::Robots => robots(args)?,
@@ -51,7 +51,7 @@ fn needed_url(args: &CheckArgs, what: &str) -> Result<Url, Failure> {
 fn robots(args: &CheckArgs) -> Result<String, Failure> {
     let url = needed_url(args, "the URL in question")?;
     let token = args.user_agent.as_deref().unwrap_or_else(|| product_token());
-    let robots = RobotsTxt::parse(&read_all(args.file.as_deref())?);
+    let robots = RobotsTxt::parse(&read_document(args.file.as_deref())?);
     let verdict = robots.verdict(token, &url);
     let mut out =
         format!("{}: {url} for \"{token}\"\n", if verdict.allowed { "allowed" } else { "disallowed" });
@@ -73,7 +73,7 @@ fn urls(args: &CheckArgs) -> Result<Exit, Failure> {
     let canonicalizer = Canonicalizer::default();
     let given = match &args.url {
         Some(url) => url.clone(),
-        None => String::from_utf8_lossy(&read_all(args.file.as_deref())?).into_owned(),
+        None => String::from_utf8_lossy(&read_document(args.file.as_deref())?).into_owned(),
     };
     let (mut out, mut refused) = (String::new(), Vec::new());
     for line in given.lines().map(str::trim).filter(|line| !line.is_empty()) {
@@ -89,7 +89,7 @@ fn urls(args: &CheckArgs) -> Result<Exit, Failure> {
 }
 
 fn charset_of(args: &CheckArgs) -> Result<String, Failure> {
-    let bytes = read_all(args.file.as_deref())?;
+    let bytes = read_document(args.file.as_deref())?;
     let decoded = charset::decode(&bytes, args.content_type.as_deref());
     let mut out = format!("{} ({})\n", decoded.charset, source_name(decoded.source));
     if decoded.overridden {
@@ -103,7 +103,7 @@ fn charset_of(args: &CheckArgs) -> Result<String, Failure> {
 
 fn sitemap(args: &CheckArgs) -> Result<String, Failure> {
     let url = needed_url(args, "where the sitemap came from")?;
-    let found = parse_sitemap(&read_all(args.file.as_deref())?, &url, &SitemapLimits::default())
+    let found = parse_sitemap(&read_document(args.file.as_deref())?, &url, &SitemapLimits::default())
         .map_err(|e| Failure::usage(e.to_string()))?;
     let damage = if found.damaged { ", damaged: what stands before the damage was kept" } else { "" };
     let cut = if found.truncated { ", cut at the limits" } else { "" };

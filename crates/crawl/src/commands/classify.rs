@@ -1,6 +1,6 @@
 //! `crawl classify`: what kind of page it is, and how it should be fetched.
 
-use super::{jsonl, open, page_file::read_page, rules, write_out};
+use super::{jsonl, page_file::read_page, rules, write_out};
 use crate::{
     cli::ClassifyArgs,
     exit::{Exit, Failure},
@@ -27,7 +27,7 @@ struct Line {
 pub fn run(args: &ClassifyArgs) -> Result<Exit, Failure> {
     let extractor = PageExtractor::from_rules(rules(&args.rules)?, Options::default());
     if args.jsonl {
-        return jsonl::each(open(args.file.as_deref())?, |page| {
+        return jsonl::each(jsonl::Lines::open(args.file.as_deref())?, |page| {
             classify(&extractor, page.id, &page.bytes, page.url.as_ref(), page.content_type.as_deref())
         });
     }

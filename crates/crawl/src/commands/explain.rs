@@ -2,7 +2,7 @@
 
 pub(super) mod html;
 
-use super::{jsonl, open, read_all, write_out};
+use super::{jsonl, read_document, write_out};
 use crate::{
     cli::{ExplainForm, ExtractArgs, TextFormat},
     exit::{Exit, Failure},
@@ -41,13 +41,13 @@ pub fn run(args: &ExtractArgs, form: ExplainForm, extractor: &PageExtractor) -> 
         return Err(Failure::usage("--explain=html writes one page as HTML: leave --jsonl and --format out"));
     }
     if args.jsonl {
-        return jsonl::each(open(args.file.as_deref())?, |page| {
+        return jsonl::each(jsonl::Lines::open(args.file.as_deref())?, |page| {
             let content_type = page.content_type.as_deref();
             let input = Input { bytes: &page.bytes, url: page.url.as_ref(), content_type };
             explain(extractor, page.id, &input)
         });
     }
-    let bytes = read_all(args.file.as_deref())?;
+    let bytes = read_document(args.file.as_deref())?;
     let input = Input { bytes: &bytes, url: args.url.as_ref(), content_type: args.content_type.as_deref() };
     let explained = explain(extractor, Value::Null, &input);
     let mut out = match args.format {

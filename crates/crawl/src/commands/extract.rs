@@ -2,7 +2,7 @@
 
 pub(super) mod by_site;
 
-use super::{explain, jsonl, open, page_file::read_page, rules, write_out};
+use super::{explain, jsonl, page_file::read_page, rules, write_out};
 use crate::{
     cli::{ExtractArgs, TextFormat},
     exit::{Exit, Failure},
@@ -44,7 +44,7 @@ pub fn run(args: &ExtractArgs) -> Result<Exit, Failure> {
         return by_site::run(&extractor, args.file.as_deref());
     }
     if args.jsonl {
-        return jsonl::each(open(args.file.as_deref())?, |page| line(&extractor, page, None));
+        return jsonl::each(jsonl::Lines::open(args.file.as_deref())?, |page| line(&extractor, page, None));
     }
     let bytes = read_page(args.file.as_deref())?;
     let input = Input { bytes: &bytes, url: args.url.as_ref(), content_type: args.content_type.as_deref() };

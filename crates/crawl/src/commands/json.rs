@@ -5,11 +5,16 @@
 
 use memchr::{memchr2, memchr3};
 use serde_json::value::RawValue;
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::HashMap};
+
+/// Members that are searched one by one: fewer than a table of them would cost.
+const FEW: usize = 32;
 
 /// The members of an object, in order: a key as it reads, and the value as it stands. A key that comes twice has its last value.
 pub struct Members<'a> {
     pub all: Vec<(Cow<'a, str>, &'a str)>,
+    /// Places of the keys, once there are more than [`FEW`].
+    places: HashMap<Cow<'a, str>, usize>,
     /// The value that was asked for, if it is there and a string.
     pub asked: Option<Cow<'a, str>>,
 }
@@ -17,7 +22,7 @@ pub struct Members<'a> {
 impl<'a> Members<'a> {
     /// Reads an object; the text of the member `asked` is read on the way, into a buffer.
     pub fn of(line: &'a str, asked: &str, buffer: &'a mut String) -> Result<Self, String> {
-        let mut out = Self { all: Vec::with_capacity(16), asked: None };
+        let mut out = Self { all: Vec::with_capacity(16), places: HashMap::new(), asked: None };
         let mut reader = Reader { line, at: 0 };
         reader.expect(b'{', "an object")?;
         if !reader.next_is(b'}') {
@@ -42,15 +47,35 @@ impl<'a> Members<'a> {
     }
 
     pub fn get(&self, key: &str) -> Option<&'a str> {
-        self.all.iter().find(|(name, _)| name == key).map(|(_, value)| *value)
+        self.place(key).and_then(|place| self.all.get(place)).map(|(_, value)| *value)
+    }
+
+    fn place(&self, key: &str) -> Option<usize> {
+        if self.all.len() > FEW {
+            self.places.get(key).copied()
+        } else {
+            self.all.iter().position(|(name, _)| name == key)
+        }
     }
 
     /// Sets the value of a key, in its place or at the end.
     pub fn put(&mut self, key: Cow<'a, str>, value: &'a str) {
-        match self.all.iter_mut().find(|(name, _)| *name == key) {
-            Some((_, place)) => *place = value,
-            None => self.all.push((key, value)),
+        let place = self.place(&key);
+        if let Some((_, old)) = place.and_then(|place| self.all.get_mut(place)) {
+            *old = value;
+            return;
         }
+        match self.all.len() {
+            FEW => {
+                let names = self.all.iter().map(|(name, _)| name.clone()).chain([key.clone()]);
+                self.places = names.zip(0..).collect();
+            }
+            count if count > FEW => {
+                self.places.insert(key.clone(), count);
+            }
+            _ => {}
+        }
+        self.all.push((key, value));
     }
 }
 
@@ -300,6 +325,19 @@ mod tests {
         for line in bad {
             assert!(!held_against_serde_json(line), "{line}");
         }
+    }
+
+    /// Many keys are read in a time that grows with their number, and not with its square.
+    #[test]
+    fn many_keys_are_read_as_serde_json_reads_them() {
+        let members: Vec<String> = (0..100).map(|n| format!("\"k{}\":{n}", n % 70)).collect();
+        assert!(held_against_serde_json(&format!("{{{}}}", members.join(","))));
+        let members: Vec<String> = (0..200_000).map(|n| format!("\"k{n}\":{n}")).collect();
+        let line = format!("{{{}}}", members.join(","));
+        let (mut buffer, began) = (String::new(), std::time::Instant::now());
+        let read = Members::of(&line, "asked", &mut buffer).unwrap();
+        assert_eq!((read.all.len(), read.get("k199999")), (200_000, Some("199999")));
+        assert!(began.elapsed().as_secs() < 20, "{:?}", began.elapsed());
     }
 
     /// Every line that is cut off or has one byte changed is read as before, or refused as before.

@@ -1,21 +1,89 @@
 //! Lines of pages in, lines of results out: in parallel, in the same order, a bounded number in memory.
 
-use super::write_out;
+use super::{open, write_out};
 use crate::{
     exit::{Exit, Failure},
     logging::say,
 };
 use base64::{Engine, prelude::BASE64_STANDARD};
+use crawl_archive::next_line;
 use crawl_extract::Input;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::{borrow::Cow, io::BufRead};
+use std::{borrow::Cow, io::BufRead, path::Path};
 use url::Url;
 
 /// Lines worked on at a time; they and their results are in memory together.
 const BATCH_LINES: usize = 64;
 const BATCH_BYTES: usize = 32 << 20;
+/// Bytes of a line; a longer one is no page.
+pub(super) const MAX_LINE: usize = 64 << 20;
+
+/// Lines of a file or of standard input.
+pub struct Lines {
+    input: Box<dyn BufRead>,
+    /// The name of the input, for messages.
+    name: String,
+    /// The number of the last line.
+    number: usize,
+}
+
+/// A line, or an error message if it is too long.
+type NumberedLine = (usize, Result<Vec<u8>, String>);
+
+impl Lines {
+    /// Opens a file, or standard input for `-` and for none.
+    ///
+    /// # Errors
+    /// When the file cannot be opened.
+    pub fn open(path: Option<&Path>) -> Result<Self, Failure> {
+        Ok(Self::new(open(path)?, input_name(path)))
+    }
+
+    /// Reads an input that messages give this name.
+    pub fn new(input: Box<dyn BufRead>, name: String) -> Self {
+        Self { input, name, number: 0 }
+    }
+
+    /// The next line with its number, which may be empty.
+    fn next(&mut self) -> Result<Option<NumberedLine>, Failure> {
+        let mut line = Vec::new();
+        let read = next_line(&mut *self.input, &mut line, MAX_LINE)
+            .map_err(|e| Failure::usage(format!("{}: the input cannot be read: {e}", self.name)))?;
+        self.number += 1;
+        Ok(match read {
+            crawl_archive::Line::Whole => Some((self.number, Ok(line))),
+            crawl_archive::Line::TooLong => Some((self.number, Err(too_long()))),
+            crawl_archive::Line::End => None,
+        })
+    }
+
+    fn batch(&mut self) -> Result<Vec<NumberedLine>, Failure> {
+        let (mut lines, mut bytes) = (Vec::new(), 0);
+        while lines.len() < BATCH_LINES && bytes < BATCH_BYTES {
+            let Some(line) = self.next()? else { break };
+            bytes += line.1.as_ref().map_or(0, Vec::len);
+            lines.push(line);
+        }
+        Ok(lines)
+    }
+
+    fn report(&self, number: usize, problem: &str) {
+        say(&format!("{}: line {number}: {problem}", self.name));
+    }
+}
+
+/// The name of an input in messages.
+pub(super) fn input_name(path: Option<&Path>) -> String {
+    path.filter(|path| path.as_os_str() != "-")
+        .map_or_else(|| "standard input".to_owned(), |path| path.display().to_string())
+}
+
+/// The error of a line that is too long.
+pub(super) fn too_long() -> String {
+    format!("longer than {} MiB; left out", MAX_LINE >> 20)
+}
 
 /// A page as a line: `html`, or `html_base64` where its bytes are not UTF-8.
 #[derive(Deserialize)]
@@ -87,20 +155,23 @@ impl<'a> Line<'a> {
 ///
 /// # Errors
 /// When input or output fails, or when no line at all could be used.
-pub fn each<T: Serialize>(
-    mut input: Box<dyn BufRead>,
-    work: impl Fn(Page<'_>) -> T + Sync,
-) -> Result<Exit, Failure> {
-    let (mut number, mut good, mut bad) = (0, 0_usize, 0_usize);
+pub fn each<T: Serialize>(mut input: Lines, work: impl Fn(Page<'_>) -> T + Sync) -> Result<Exit, Failure> {
+    let (mut good, mut bad) = (0_usize, 0_usize);
     loop {
-        let lines = read_batch(&mut *input)?;
+        let lines = input.batch()?;
         if lines.is_empty() {
             break;
         }
-        let results: Vec<Outcome> = lines.par_iter().map(|line| one(line, &work)).collect();
+        let outcome = |(number, line): &NumberedLine| {
+            let outcome = match line {
+                Ok(line) => one(line, &work),
+                Err(problem) => Err(bad_line(&Value::Null, problem.clone())),
+            };
+            (*number, outcome)
+        };
+        let results: Vec<(usize, Outcome)> = lines.par_iter().map(outcome).collect();
         let mut out = Vec::new();
-        for result in results {
-            number += 1;
+        for (number, result) in results {
             match result {
                 Ok(line) if line.is_empty() => {}
                 Ok(line) => {
@@ -109,7 +180,7 @@ pub fn each<T: Serialize>(
                 }
                 Err((line, problem)) => {
                     bad += 1;
-                    say(&format!("line {number}: {problem}"));
+                    input.report(number, &problem);
                     out.extend(line);
                 }
             }
@@ -128,16 +199,19 @@ pub fn each<T: Serialize>(
 /// # Errors
 /// When input fails.
 pub fn visit<T: Send>(
-    mut input: Box<dyn BufRead>,
+    mut input: Lines,
     work: impl Fn(Page<'_>) -> T + Sync,
     mut take: impl FnMut(T),
 ) -> Result<(), Failure> {
     loop {
-        let lines = read_batch(&mut *input)?;
+        let lines = input.batch()?;
         if lines.is_empty() {
             return Ok(());
         }
-        let page = |line: &Vec<u8>| serde_json::from_slice::<Line<'_>>(line).ok()?.page().ok().map(&work);
+        let page = |(_, line): &NumberedLine| {
+            let line = line.as_ref().ok()?;
+            serde_json::from_slice::<Line<'_>>(line).ok()?.page().ok().map(&work)
+        };
         let results: Vec<Option<T>> = lines.par_iter().map(page).collect();
         results.into_iter().flatten().for_each(&mut take);
     }
@@ -149,16 +223,15 @@ pub fn visit<T: Send>(
 /// # Errors
 /// When input or output fails, or when no line at all could be used.
 pub fn each_object(
-    input: Box<dyn BufRead>,
+    mut input: Lines,
     work: impl Fn(&Object) -> Result<Object, String>,
 ) -> Result<Exit, Failure> {
     let (mut good, mut bad) = (0_usize, 0_usize);
-    for (number, line) in (1_usize..).zip(input.lines()) {
-        let line = line.map_err(|e| Failure::usage(format!("the input cannot be read: {e}")))?;
-        if line.trim().is_empty() {
+    while let Some((number, line)) = input.next()? {
+        if line.as_ref().is_ok_and(|line| line.trim_ascii().is_empty()) {
             continue;
         }
-        let asked = serde_json::from_str::<Object>(&line).map_err(|e| e.to_string());
+        let asked = line.and_then(|line| serde_json::from_slice::<Object>(&line).map_err(|e| e.to_string()));
         let id = asked.as_ref().ok().and_then(|asked| asked.get("id").cloned());
         let mut answer = match asked.and_then(|asked| work(&asked)) {
             Ok(answer) => {
@@ -167,7 +240,7 @@ pub fn each_object(
             }
             Err(problem) => {
                 bad += 1;
-                say(&format!("line {number}: {problem}"));
+                input.report(number, &problem);
                 Object::from_iter([("error".to_owned(), Value::String(problem))])
             }
         };
@@ -189,11 +262,16 @@ fn one<T: Serialize>(line: &[u8], work: &(impl Fn(Page<'_>) -> T + Sync)) -> Out
     let page = serde_json::from_slice::<Line<'_>>(line)
         .map_err(|e| (Value::Null, e.to_string()))
         .and_then(Line::page);
-    let encoded = match page {
+    let refused = match page {
         Ok(page) => return encode(&work(page)).map_err(|e| (Vec::new(), e)),
-        Err((id, problem)) => (encode(&Bad { id: &id, error: problem.clone() }), problem),
+        Err((id, problem)) => bad_line(&id, problem),
     };
-    Err((encoded.0.unwrap_or_default(), encoded.1))
+    Err(refused)
+}
+
+/// The line to write for a line that is no page, and what is wrong with it.
+fn bad_line(id: &Value, problem: String) -> (Vec<u8>, String) {
+    (encode(&Bad { id, error: problem.clone() }).unwrap_or_default(), problem)
 }
 
 fn encode(value: &impl Serialize) -> Result<Vec<u8>, String> {
@@ -202,25 +280,10 @@ fn encode(value: &impl Serialize) -> Result<Vec<u8>, String> {
     Ok(line)
 }
 
-fn read_batch(input: &mut dyn BufRead) -> Result<Vec<Vec<u8>>, Failure> {
-    let (mut lines, mut bytes) = (Vec::new(), 0);
-    while lines.len() < BATCH_LINES && bytes < BATCH_BYTES {
-        let mut line = Vec::new();
-        let read = input
-            .read_until(b'\n', &mut line)
-            .map_err(|e| Failure::usage(format!("the input cannot be read: {e}")))?;
-        if read == 0 {
-            break;
-        }
-        bytes += read;
-        lines.push(line);
-    }
-    Ok(lines)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::{self, BufReader, Read};
 
     #[test]
     fn a_line_is_a_page_or_says_why_not() {
@@ -235,5 +298,14 @@ mod tests {
         );
         assert!(size("{").unwrap_err().1.contains("EOF"));
         assert!(size("{}").unwrap_err().1.contains("neither"));
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_is_left_out() {
+        let long = io::repeat(b'x').take(MAX_LINE as u64 + 1).chain(&b"\nlast\n"[..]);
+        let mut lines = Lines::new(Box::new(BufReader::new(long)), "FILE".into());
+        assert_eq!(lines.next().unwrap_or_default(), Some((1, Err("longer than 64 MiB; left out".into()))));
+        assert_eq!(lines.next().unwrap_or_default(), Some((2, Ok(b"last".to_vec()))));
+        assert_eq!(lines.next().unwrap_or_default(), None);
     }
 }

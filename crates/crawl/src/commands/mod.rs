@@ -95,9 +95,22 @@ fn open(path: Option<&Path>) -> Result<Box<dyn BufRead>, Failure> {
     }
 }
 
-fn read_all(path: Option<&Path>) -> Result<Vec<u8>, Failure> {
+/// Bytes of a single document. A larger one is no page, list or sitemap.
+const MAX_DOCUMENT: u64 = 256 << 20;
+
+/// Reads a document of bounded size.
+fn read_document(path: Option<&Path>) -> Result<Vec<u8>, Failure> {
+    let bytes = read_to_end(open(path)?.take(MAX_DOCUMENT + 1), path)?;
+    if bytes.len() as u64 > MAX_DOCUMENT {
+        let name = jsonl::input_name(path);
+        return Err(Failure::usage(format!("{name}: larger than {} MiB", MAX_DOCUMENT >> 20)));
+    }
+    Ok(bytes)
+}
+
+fn read_to_end(mut input: impl Read, path: Option<&Path>) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
-    open(path)?
+    input
         .read_to_end(&mut bytes)
         .map_err(|e| Failure::input(path.unwrap_or(Path::new("standard input")), &e))?;
     Ok(bytes)

@@ -1,6 +1,6 @@
 //! A page from a file: gzip and zstd are undone, and what is no page is refused by its name.
 
-use super::read_all;
+use super::read_document;
 use crate::exit::Failure;
 use flate2::read::MultiGzDecoder;
 use std::{
@@ -17,7 +17,7 @@ const MAX_BYTES: u64 = 256 << 20;
 /// When it cannot be read, is damaged, or is another format than a page's.
 pub fn read_page(path: Option<&Path>) -> Result<Vec<u8>, Failure> {
     let name = path.map_or_else(|| "standard input".to_owned(), |path| path.display().to_string());
-    page_of(read_all(path)?).map_err(|problem| Failure::usage(format!("{name}: {problem}")))
+    page_of(read_document(path)?).map_err(|problem| Failure::usage(format!("{name}: {problem}")))
 }
 
 fn page_of(bytes: Vec<u8>) -> Result<Vec<u8>, String> {

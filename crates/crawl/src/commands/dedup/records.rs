@@ -5,7 +5,8 @@ use crate::{
     cleaning,
     commands::{
         json::{self, Members, push_key},
-        read_all,
+        jsonl::{MAX_LINE, too_long},
+        open, read_to_end,
     },
     exit::Failure,
 };
@@ -53,7 +54,7 @@ impl<'p> Input<'p> {
     pub fn open(path: Option<&'p Path>) -> Result<Self, Failure> {
         match path.filter(|path| path.is_file()) {
             Some(path) => Ok(Self::File(path)),
-            None => Ok(Self::Kept(read_all(path)?)),
+            None => Ok(Self::Kept(read_to_end(open(path)?, path)?)),
         }
     }
 
@@ -72,23 +73,27 @@ impl<'p> Input<'p> {
             Self::Kept(bytes) => Box::new(&bytes[..]),
         };
         let mut text = String::new();
-        each_line(lines, |number, line| match Record::of(line, &mut text) {
-            _ if line.trim_ascii().is_empty() => Ok(()),
-            Ok(record) => visit(record),
-            Err(problem) => {
-                bad(number, problem);
-                Ok(())
+        each_line(lines, |number, line| {
+            let record = line.ok_or_else(too_long).and_then(|line| Record::of(line, &mut text));
+            match record {
+                _ if line.is_some_and(|line| line.trim_ascii().is_empty()) => Ok(()),
+                Ok(record) => visit(record),
+                Err(problem) => {
+                    bad(number, problem);
+                    Ok(())
+                }
             }
         })
     }
 }
 
-/// Visits lines, numbered from 1. One that stands in the reader's buffer as a whole is not copied.
+/// Visits lines, numbered from 1; `None` stands for one that is too long. A line that stands in the reader's buffer as a whole
+/// is not copied.
 fn each_line(
     mut lines: Box<dyn BufRead + '_>,
-    mut visit: impl FnMut(usize, &[u8]) -> Result<(), Failure>,
+    mut visit: impl FnMut(usize, Option<&[u8]>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let (mut number, mut begun) = (1, Vec::new());
+    let (mut number, mut begun, mut is_too_long) = (1, Vec::new(), false);
     loop {
         let buffer = match lines.fill_buf() {
             Ok(buffer) => buffer,
@@ -96,18 +101,25 @@ fn each_line(
             Err(e) => return Err(Failure::usage(format!("the input cannot be read: {e}"))),
         };
         if buffer.is_empty() {
-            return if begun.is_empty() { Ok(()) } else { visit(number, &begun) };
+            return match begun.is_empty() {
+                true if is_too_long => visit(number, None),
+                true => Ok(()),
+                false => visit(number, Some(&begun)),
+            };
         }
         let end = memchr(b'\n', buffer).map(|at| at + 1);
         let part = buffer.get(..end.unwrap_or(buffer.len())).unwrap_or_default();
         let read = part.len();
+        is_too_long |= begun.len() + part.len() > MAX_LINE;
         match end {
-            Some(_) if begun.is_empty() => visit(number, part)?,
+            _ if is_too_long => begun = Vec::new(),
+            Some(_) if begun.is_empty() => visit(number, Some(part))?,
             _ => begun.extend_from_slice(part),
         }
-        if end.is_some() && !begun.is_empty() {
-            visit(number, &begun)?;
+        if end.is_some() && (is_too_long || !begun.is_empty()) {
+            visit(number, Some(begun.as_slice()).filter(|_| !is_too_long))?;
             begun.clear();
+            is_too_long = false;
         }
         number += usize::from(end.is_some());
         lines.consume(read);

@@ -11,7 +11,7 @@ use crawl_model::HostKey;
 use std::{
     collections::HashMap,
     fs::File,
-    io::{self, BufRead, BufReader, Seek, SeekFrom},
+    io::{self, BufReader, Seek, SeekFrom},
     path::Path,
 };
 
@@ -54,14 +54,15 @@ impl<'a> Lines<'a> {
         Ok(Self::Kept(file))
     }
 
-    pub(in crate::commands) fn reader(&self) -> Result<Box<dyn BufRead>, Failure> {
+    /// The lines from the first one on.
+    pub(in crate::commands) fn reader(&self) -> Result<jsonl::Lines, Failure> {
         match self {
-            Self::Path(path) => open(Some(path)),
+            Self::Path(path) => jsonl::Lines::open(Some(path)),
             Self::Kept(file) => {
                 let again = |e: io::Error| Failure::usage(format!("a temporary file cannot be read: {e}"));
                 let mut file = file.try_clone().map_err(again)?;
                 file.seek(SeekFrom::Start(0)).map_err(again)?;
-                Ok(Box::new(BufReader::new(file)))
+                Ok(jsonl::Lines::new(Box::new(BufReader::new(file)), jsonl::input_name(None)))
             }
         }
     }
