@@ -15,6 +15,7 @@ pub use values::{Limit, Secret};
 
 use std::{
     fmt::{self, Display},
+    io::Read,
     path::Path,
 };
 use toml::{Table, Value, de::DeTable};
@@ -51,17 +52,42 @@ impl Display for ConfigError {
 
 impl std::error::Error for ConfigError {}
 
-/// Everything that is wrong with the settings, one line each; never empty.
-#[derive(Debug, PartialEq, Eq)]
-pub struct ConfigErrors(pub Vec<ConfigError>);
+/// The first errors of the settings, one line each, and the number of the others; never empty.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct ConfigErrors {
+    /// The first [`SHOWN_ERRORS`].
+    pub shown: Vec<ConfigError>,
+    /// Number of those that are not shown.
+    pub more: usize,
+}
+
+/// Errors that are shown.
+const SHOWN_ERRORS: usize = 20;
+/// Bytes of a file of settings.
+const MAX_FILE: u64 = 4 << 20;
+
+impl ConfigErrors {
+    /// Adds an error, which is made only if it is shown.
+    fn add(&mut self, error: impl FnOnce() -> ConfigError) {
+        if self.shown.len() < SHOWN_ERRORS {
+            self.shown.push(error());
+        } else {
+            self.more += 1;
+        }
+    }
+
+    fn one(error: ConfigError) -> Self {
+        Self { shown: vec![error], more: 0 }
+    }
+}
 
 impl Display for ConfigErrors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (number, error) in self.0.iter().enumerate() {
+        for (number, error) in self.shown.iter().enumerate() {
             let gap = if number == 0 { "" } else { "\n" };
             write!(f, "{gap}{error}")?;
         }
-        Ok(())
+        if self.more > 0 { write!(f, "\n{} more errors in the settings", self.more) } else { Ok(()) }
     }
 }
 
@@ -88,8 +114,8 @@ pub fn load(
     flags: Vec<Override>,
 ) -> Result<Config, ConfigErrors> {
     let defaults: Table =
-        DEFAULTS.parse().map_err(|e| ConfigErrors(vec![broken_defaults(&format!("{e}"))]))?;
-    let mut merge = Merge { merged: defaults.clone(), defaults, faults: Vec::new() };
+        DEFAULTS.parse().map_err(|e| ConfigErrors::one(broken_defaults(&format!("{e}"))))?;
+    let mut merge = Merge { merged: defaults.clone(), defaults, faults: ConfigErrors::default() };
     if let Some(path) = file {
         merge.file(path);
     }
@@ -101,22 +127,22 @@ pub fn load(
                 let value = parse_like(&default, &text);
                 merge.set(&section, &key, value, &name);
             }
-            Err(fault) => merge.faults.push(fault),
+            Err(fault) => merge.faults.add(|| fault),
         }
     }
     for Override { flag, key, value } in flags {
         match key.rsplit_once('.') {
             Some((section, key)) => merge.set(section, key, value, flag),
-            None => merge.faults.push(broken_defaults(key)),
+            None => merge.faults.add(|| broken_defaults(key)),
         }
     }
     let config = read(merge.merged, "settings");
     match config {
-        Ok(config) if merge.faults.is_empty() => Ok(config),
-        Ok(_) => Err(ConfigErrors(merge.faults)),
+        Ok(config) if merge.faults.shown.is_empty() => Ok(config),
+        Ok(_) => Err(merge.faults),
         Err(fault) => {
-            merge.faults.push(fault);
-            Err(ConfigErrors(merge.faults))
+            merge.faults.add(|| fault);
+            Err(merge.faults)
         }
     }
 }
@@ -171,7 +197,7 @@ fn without_path(problem: &str) -> String {
 struct Merge {
     defaults: Table,
     merged: Table,
-    faults: Vec<ConfigError>,
+    faults: ConfigErrors,
 }
 
 impl Merge {
@@ -180,7 +206,7 @@ impl Merge {
         let Some(table) = section_mut(&mut self.merged, section) else { return };
         let before = table.insert(key.to_owned(), value);
         let Err(fault) = read(self.merged.clone(), place) else { return };
-        self.faults.push(fault);
+        self.faults.add(|| fault);
         if let (Some(table), Some(before)) = (section_mut(&mut self.merged, section), before) {
             table.insert(key.to_owned(), before);
         }
@@ -189,11 +215,11 @@ impl Merge {
     /// Lays a file over what there is.
     fn file(&mut self, path: &Path) {
         let shown = path.display().to_string();
-        let text = match std::fs::read_to_string(path) {
+        let text = match read_file(path) {
             Ok(text) => text,
-            Err(e) => {
+            Err(problem) => {
                 let file = SourceFile { shown, text: String::new() };
-                return self.faults.push(file.fault(None, "", format!("cannot be read: {e}"), None));
+                return self.faults.add(|| file.fault(None, "", problem, None));
             }
         };
         let file = SourceFile { shown, text };
@@ -201,9 +227,9 @@ impl Merge {
             (Ok(document), Ok(values)) => (document, values),
             (Err(e), _) => {
                 let at = e.span().map(|span| span.start);
-                return self.faults.push(file.fault(at, "", e.message().to_owned(), None));
+                return self.faults.add(|| file.fault(at, "", e.message().to_owned(), None));
             }
-            (_, Err(e)) => return self.faults.push(file.fault(None, "", format!("{e}"), None)),
+            (_, Err(e)) => return self.faults.add(|| file.fault(None, "", format!("{e}"), None)),
         };
         // in the order of the file, which a table does not keep
         let mut sections: Vec<_> = document.get_ref().iter().collect();
@@ -211,13 +237,13 @@ impl Merge {
         for (section, body) in sections {
             let (name, at) = (section.get_ref().as_ref(), Some(section.span().start));
             if !self.defaults.get(name).is_some_and(Value::is_table) {
-                let nearest = nearest(name, self.defaults.keys());
-                self.faults.push(file.fault(at, name, "unknown section".into(), nearest));
+                let nearest = || nearest(name, self.defaults.keys());
+                self.faults.add(|| file.fault(at, name, "unknown section".into(), nearest()));
                 continue;
             }
             match (body.get_ref().as_table(), values.get(name).and_then(Value::as_table)) {
                 (Some(keys), Some(values)) => self.section(&file, name, keys, values),
-                _ => self.faults.push(file.fault(at, name, "is a section, not a value".into(), None)),
+                _ => self.faults.add(|| file.fault(at, name, "is a section, not a value".into(), None)),
             }
         }
     }
@@ -237,16 +263,28 @@ impl Merge {
                     }
                 }
                 (Some(Value::Table(_)), _) => {
-                    self.faults.push(file.fault(at, &full, "is a section, not a value".into(), None));
+                    self.faults.add(|| file.fault(at, &full, "is a section, not a value".into(), None));
                 }
                 (Some(_), Some(value)) => self.set(section, name, value.clone(), &file.place(at)),
                 _ => {
-                    let nearest = nearest(name, known.keys());
-                    self.faults.push(file.fault(at, &full, "unknown key".into(), nearest));
+                    let nearest = || nearest(name, known.keys());
+                    self.faults.add(|| file.fault(at, &full, "unknown key".into(), nearest()));
                 }
             }
         }
     }
+}
+
+/// Reads a file of settings of bounded size.
+fn read_file(path: &Path) -> Result<String, String> {
+    let unread = |e: std::io::Error| format!("cannot be read: {e}");
+    let mut text = String::new();
+    let file = std::fs::File::open(path).map_err(unread)?;
+    file.take(MAX_FILE + 1).read_to_string(&mut text).map_err(unread)?;
+    if text.len() as u64 > MAX_FILE {
+        return Err(format!("is larger than {} MiB, which no file of settings is", MAX_FILE >> 20));
+    }
+    Ok(text)
 }
 
 /// A file of settings, for messages about it.

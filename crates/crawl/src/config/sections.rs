@@ -3,8 +3,9 @@
 use super::http::{AuthEntry, headers, proxy};
 pub use super::quality::QualitySection;
 use super::values::{
-    Limit, Secret, address_or_none, at_least_one, duration, from_text, list_from_text, min_block_chars,
-    min_pages, pause, positive, share, threshold_pct, unlimited_duration, unlimited_size,
+    Limit, Secret, address_or_none, at_least_one, at_most, duration, from_text, list_from_text,
+    min_block_chars, min_pages, pause, positive, share, threshold_pct, unlimited_duration, unlimited_size,
+    up_to,
 };
 use crate::traps::TrapsSection;
 use crawl_corpus::ClusterAlgorithm;
@@ -152,7 +153,7 @@ pub struct StrategiesSection {
 pub struct ChromeSection {
     pub path: String,
     pub sandbox: bool,
-    #[serde(deserialize_with = "positive")]
+    #[serde(deserialize_with = "up_to::<256, _>")]
     pub tabs: usize,
     #[serde(deserialize_with = "duration")]
     pub navigate: Duration,
@@ -179,9 +180,9 @@ pub struct ChromeSection {
 #[expect(missing_docs, reason = "see config/crawl.toml")]
 pub struct FetchSection {
     pub strategy: StrategyChoice,
-    #[serde(deserialize_with = "positive")]
+    #[serde(deserialize_with = "up_to::<10_000, _>")]
     pub concurrency: usize,
-    #[serde(deserialize_with = "positive")]
+    #[serde(deserialize_with = "up_to::<1_000, _>")]
     pub host_concurrency: usize,
     #[serde(deserialize_with = "pause")]
     pub delay: Duration,
@@ -220,7 +221,7 @@ pub struct FetchSection {
     pub ca_file: String,
     #[serde(deserialize_with = "duration")]
     pub keep_alive: Duration,
-    #[serde(deserialize_with = "positive")]
+    #[serde(deserialize_with = "up_to::<1_000, _>")]
     pub keep_alive_per_host: usize,
     pub allow_private_addresses: bool,
     #[serde(deserialize_with = "list_from_text")]
@@ -280,6 +281,7 @@ impl PolitenessSection {
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "see config/crawl.toml")]
 pub struct ExtractSection {
+    #[serde(deserialize_with = "at_most::<1_024, _>")]
     pub threads: usize,
     #[serde(deserialize_with = "pause")]
     pub deadline: Duration,
@@ -309,7 +311,7 @@ pub struct DedupSection {
     pub min_block_chars: usize,
     pub release: crawl_dedup::Release,
     pub settle_pages: u64,
-    #[serde(deserialize_with = "positive")]
+    #[serde(deserialize_with = "up_to::<256, _>")]
     pub shards: usize,
 }
 
@@ -339,9 +341,9 @@ pub struct ServeSection {
     pub max_body: bytesize::ByteSize,
     #[serde(deserialize_with = "duration")]
     pub timeout: Duration,
-    #[serde(deserialize_with = "positive")]
+    #[serde(deserialize_with = "up_to::<10_000, _>")]
     pub connections: usize,
-    #[serde(deserialize_with = "positive")]
+    #[serde(deserialize_with = "up_to::<64, _>")]
     pub analyses: usize,
 }
 
@@ -354,7 +356,7 @@ pub struct OutputSection {
     pub fields: Vec<String>,
     pub links: bool,
     pub emit: Emit,
-    #[serde(deserialize_with = "positive")]
+    #[serde(deserialize_with = "up_to::<100_000, _>")]
     pub batch: usize,
 }
 
@@ -411,11 +413,11 @@ pub struct LogSection {
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "see config/crawl.toml")]
 pub struct ChannelsSection {
-    #[serde(deserialize_with = "positive")]
+    #[serde(deserialize_with = "up_to::<100_000, _>")]
     pub fetched: usize,
-    #[serde(deserialize_with = "positive")]
+    #[serde(deserialize_with = "up_to::<100_000, _>")]
     pub extracted: usize,
-    #[serde(deserialize_with = "positive")]
+    #[serde(deserialize_with = "up_to::<100_000, _>")]
     pub cleaned: usize,
 }
 

@@ -177,3 +177,41 @@ fn sections_in_sections_are_set_key_by_key() {
     let flag = Override { flag: "--x", key: "quality.c4.min_num_sentences", value: 3.into() };
     assert_eq!(load(None, none(), vec![flag]).unwrap().quality.c4.min_num_sentences, 3);
 }
+
+#[test]
+fn numbers_that_would_use_up_the_machine_are_refused_by_their_key() {
+    for key in [
+        "fetch.concurrency",
+        "fetch.host_concurrency",
+        "fetch.keep_alive_per_host",
+        "chrome.tabs",
+        "extract.threads",
+        "dedup.shards",
+        "serve.connections",
+        "serve.analyses",
+        "output.batch",
+        "channels.fetched",
+        "channels.extracted",
+        "channels.cleaned",
+    ] {
+        let (section, name) = key.split_once('.').unwrap();
+        let error = with_file(&format!("[{section}]\n{name} = 1000000000\n")).unwrap_err();
+        assert!(error.starts_with(&format!("FILE:2: {key}: must be at most ")), "{error}");
+    }
+    assert_eq!(with_file("[extract]\nthreads = 0\n").unwrap().extract.threads, 0);
+    assert!(with_file("[dedup]\nshards = 0\n").unwrap_err().contains("must be at least 1"));
+}
+
+#[test]
+fn many_errors_are_counted() {
+    let keys: Vec<String> = (0..60_000).map(|n| format!("k{n} = {n}\n")).collect();
+    let text = format!("[fetch]\n{}", keys.concat());
+    let began = std::time::Instant::now();
+    let error = with_file(&text).unwrap_err();
+    assert!(error.starts_with("FILE:2: fetch.k0: unknown key"), "{error}");
+    assert_eq!(error.lines().count(), 21);
+    assert!(error.ends_with("\n59980 more errors in the settings"), "{error}");
+    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+    let error = with_file(&"#".repeat(5 << 20)).unwrap_err();
+    assert_eq!(error, "FILE: is larger than 4 MiB, which no file of settings is");
+}

@@ -80,6 +80,26 @@ where
     }
 }
 
+/// A number from 1 to a ceiling: a larger one would only use up the machine.
+pub(super) fn up_to<'de, const MOST: usize, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<usize, D::Error> {
+    at_most::<MOST, D>(deserializer).and_then(|number| match number {
+        0 => Err(D::Error::custom("must be at least 1")),
+        number => Ok(number),
+    })
+}
+
+/// A number from 0 to a ceiling.
+pub(super) fn at_most<'de, const MOST: usize, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<usize, D::Error> {
+    match usize::deserialize(deserializer)? {
+        number if number > MOST => Err(D::Error::custom(format!("must be at most {MOST}, not {number}"))),
+        number => Ok(number),
+    }
+}
+
 pub(super) fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     match f64::deserialize(deserializer)? {
         n if (0.0..=1.0).contains(&n) => Ok(n),
