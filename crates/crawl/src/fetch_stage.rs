@@ -422,6 +422,10 @@ impl Visit<'_> {
             );
             return Ok(Some(self.fail(Stage::Fetch, "too_many_redirects", Some(status), message)));
         }
+        if context.links.canonicalizer().is_too_long(&canonical) {
+            let message = "a redirect leads to a URL that is longer than the limit".to_owned();
+            return Ok(Some(self.fail(Stage::Fetch, "bad_redirect", Some(status), message)));
+        }
         let asked = context.links.canonical(&self.request.url);
         if canonical == asked
             && to.as_str() != from

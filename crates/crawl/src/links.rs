@@ -96,10 +96,11 @@ impl LinkPolicy {
         self.in_scope(url) && !matches!(self.filter.judge(url), Judgement::Exclude { .. })
     }
 
-    /// Whether a URL lies within the scope, whatever the filters say.
+    /// Returns true if a URL lies within the scope, whatever the filters say. A URL over the limit of length never does.
     #[must_use]
     pub fn in_scope(&self, url: &Url) -> bool {
-        self.scope.read().unwrap_or_else(PoisonError::into_inner).contains(url)
+        !self.canonicalizer.is_too_long(url)
+            && self.scope.read().unwrap_or_else(PoisonError::into_inner).contains(url)
     }
 
     /// Why a URL that was found, other than a seed and what a seed redirects to, is left out as a trap.
@@ -265,6 +266,13 @@ mod tests {
 
     fn urls(found: &Discovered) -> Vec<&str> {
         found.candidates.iter().map(|c| c.url.as_str()).collect()
+    }
+
+    #[test]
+    fn links_over_the_limit_of_length_are_not_followed() {
+        let long = |length: usize| link(&format!("http://a.test/?q={}", "a".repeat(length)));
+        let found = policy(9).discover(&page(0), &[long(4_000), long(4_100)], true, true);
+        assert_eq!((found.candidates.len(), found.candidates[0].url.len()), (1, 4_017));
     }
 
     #[test]

@@ -227,6 +227,9 @@ fn pages(context: &Context, request: &CrawlRequest, sitemap: Sitemap) -> (Vec<Ne
 /// A sitemap or feed as a URL of the frontier.
 pub(crate) fn file(context: &Context, url: &Url, depth: u32) -> Option<NewUrl> {
     let url = context.links.canonical(url);
+    if context.links.canonicalizer().is_too_long(&url) {
+        return None;
+    }
     HostKey::of(&url).map(|host| new_url(url, host, depth, Discovery::SitemapFile))
 }
 

@@ -545,8 +545,11 @@ fn base_of(dom: &Dom, url: Option<&Url>) -> Option<Url> {
         .find_map(|id| dom.attr(id, &local_name!("href")))
         .filter(|href| href.len() <= MAX_BASE);
     match (href, url) {
-        (Some(href), Some(url)) => url.join(href.trim()).ok().or_else(|| Some(url.clone())),
-        (Some(href), None) => Url::parse(href.trim()).ok(),
+        (Some(href), Some(url)) => {
+            let joined = url.join(href.trim()).ok();
+            joined.filter(|base| base.as_str().len() <= MAX_BASE).or_else(|| Some(url.clone()))
+        }
+        (Some(href), None) => Url::parse(href.trim()).ok().filter(|base| base.as_str().len() <= MAX_BASE),
         (None, url) => url.cloned(),
     }
 }

@@ -238,6 +238,7 @@ impl Visit<'_> {
         let (links, canonical) = (&context.links, context.links.canonical(to));
         let seed = self.request.discovery.is_seed();
         if let Some(host) = HostKey::of(&canonical)
+            && !links.canonicalizer().is_too_long(&canonical)
             && self.request.redirects.len() < context.config.fetch.max_redirects
             && (seed || (links.admits(&canonical) && links.trap(&canonical).is_none()))
         {

@@ -1,7 +1,7 @@
 //! What requests say about themselves, and what responses say besides their body.
 
 use super::{decode::ACCEPT_ENCODING, settings::HttpSettings};
-use crate::{error::FetchError, user_agents};
+use crate::{error::FetchError, url::DEFAULT_MAX_URL_LENGTH, user_agents};
 use crawl_model::{CrawlRequest, Headers, HostKey, system_time};
 use reqwest::header::{
     ACCEPT, ACCEPT_ENCODING as ACCEPT_ENCODING_NAME, ACCEPT_LANGUAGE, HeaderMap, HeaderName, HeaderValue,
@@ -17,7 +17,14 @@ pub(super) fn requestable(url: &Url) -> Result<Url, FetchError> {
     }
     let mut url = url.clone();
     strip(&mut url);
+    if url.as_str().len() > DEFAULT_MAX_URL_LENGTH {
+        return Err(FetchError::Url(too_long()));
+    }
     Ok(url)
+}
+
+fn too_long() -> String {
+    format!("longer than {DEFAULT_MAX_URL_LENGTH} octets")
 }
 
 fn strip(url: &mut Url) {
@@ -40,13 +47,18 @@ pub(super) fn target(base: &Url, headers: &HeaderMap) -> Result<Url, FetchError>
         return Err(FetchError::Redirect("Location is empty".into()));
     }
     let shown = || location.chars().take(200).collect::<String>();
+    let long = || FetchError::Redirect(format!("Location \"{}…\": {}", shown(), too_long()));
+    if location.len() > DEFAULT_MAX_URL_LENGTH {
+        return Err(long());
+    }
     let mut url =
         base.join(location).map_err(|e| FetchError::Redirect(format!("Location \"{}\": {e}", shown())))?;
     if HostKey::of(&url).is_none() {
         return Err(FetchError::Redirect(format!("Location \"{}\" is neither http nor https", shown())));
     }
     strip(&mut url);
-    Ok(url)
+    // percent-encoding can make it three times as long
+    if url.as_str().len() > DEFAULT_MAX_URL_LENGTH { Err(long()) } else { Ok(url) }
 }
 
 pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {

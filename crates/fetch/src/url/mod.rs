@@ -95,6 +95,12 @@ impl Canonicalizer {
         if url.as_str().len() > self.max_length { Err(UrlRefusal::TooLong) } else { Ok(url) }
     }
 
+    /// Returns true if a URL is longer than the limit. [`Canonicalizer::canonical`] makes such URLs canonical too.
+    #[must_use]
+    pub fn is_too_long(&self, url: &Url) -> bool {
+        url.as_str().len() > self.max_length
+    }
+
     /// The canonical form of a URL. Idempotent. A URL that has none, which [`Canonicalizer::parse`] refuses, stays as it
     /// is.
     #[must_use]

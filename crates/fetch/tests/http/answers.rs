@@ -154,3 +154,20 @@ async fn error_statuses_bring_retry_after_in_both_forms() {
     assert_eq!(found, [(429, Some(7)), (503, None), (503, None), (429, None), (999, None)]);
     assert_eq!(server.connections(), 1);
 }
+
+#[tokio::test]
+async fn urls_over_the_limit_of_length_are_neither_followed_nor_asked_for() {
+    let server = Server::answering(|seen| {
+        let to = if seen.path == "/plain" { "a".repeat(4_100) } else { "é".repeat(1_000) };
+        response("302 Found", &format!("Location: /{to}\r\n"), b"")
+    })
+    .await;
+    for path in ["/plain", "/encoded"] {
+        let error = error(fetch(&server, path).await);
+        let FetchError::Redirect(reason) = error else { panic!("{error:?}") };
+        assert!(reason.contains("longer than 4096 octets") && reason.len() < 600, "{reason}");
+    }
+    let error = error(fetch(&server, &format!("/{}", "a".repeat(4_100))).await);
+    assert!(matches!(error, FetchError::Url(_)), "{error:?}");
+    assert_eq!(server.seen().len(), 2);
+}
