@@ -22,6 +22,7 @@
 mod ledger;
 mod lock;
 mod memory;
+pub mod private;
 mod sqlite;
 
 pub use lock::{Holder, StateLock};

@@ -1,11 +1,11 @@
 //! The lock on a state directory.
 
-use crate::sqlite::io_error;
+use crate::{private, sqlite::io_error};
 use crawl_model::StoreError;
 use serde::{Deserialize, Serialize};
 use std::{
     fmt,
-    fs::{self, File, OpenOptions, TryLockError},
+    fs::{self, File, TryLockError},
     io::{self, Read, Seek, Write},
     path::Path,
 };
@@ -13,12 +13,13 @@ use std::{
 /// Name of the lock's file in the state directory.
 const FILE: &str = "lock";
 
-/// Longest command line that is noted, in bytes.
+/// Bytes of a command line that earlier versions noted.
 const COMMAND_CAP: usize = 512;
 
 /// An exclusive lock of the operating system on `DIR/lock`. It is released when it is dropped, and by the kernel when
 /// the process ends in whatever way, so it never goes stale. The file stays: removing it would let two processes
-/// lock two files of one name. Its one line of JSON names the holder: `{"pid","host","startedAt","command"}`.
+/// lock two files of one name. Its one line of JSON names the holder: `{"pid","host","startedAt","command","startTicks"}`. It has no
+/// arguments of the command, which may be passwords.
 #[derive(Debug)]
 pub struct StateLock {
     file: File,
@@ -33,9 +34,10 @@ impl StateLock {
     pub fn acquire(dir: &Path) -> Result<Self, StoreError> {
         let path = dir.join(FILE);
         let failed = |e: &io::Error| io_error(&path, e);
-        fs::create_dir_all(dir).map_err(|e| failed(&e))?;
+        private::create_dir_all(dir).map_err(|e| failed(&e))?;
+        private::tighten_state(dir);
         // not truncated here: the content belongs to the holder until the lock is ours
-        let mut file = OpenOptions::new()
+        let mut file = private::options()
             .read(true)
             .write(true)
             .create(true)
@@ -57,21 +59,22 @@ impl StateLock {
     /// is in nobody's way. A holder on this machine that is no more (it was killed) is none.
     #[must_use]
     pub fn holder(dir: &Path) -> Option<Holder> {
-        let holder: Holder = serde_json::from_str(&fs::read_to_string(dir.join(FILE)).ok()?).ok()?;
+        let holder = Holder::read(&fs::read_to_string(dir.join(FILE)).ok()?)?;
         let here = gethostname::gethostname().to_string_lossy() == holder.host.as_str();
         // where there is no /proc nothing can be said against it
         let gone = here && Path::new("/proc/self/cmdline").exists() && !holder.is_alive();
-        (!gone).then_some(holder)
+        (!gone).then(|| holder.without_arguments())
     }
 
     /// Writes who holds the lock.
     fn sign(&mut self) -> io::Result<()> {
-        let arguments = std::env::args_os().map(|a| a.to_string_lossy().into_owned());
+        let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
         let holder = Holder {
             pid: std::process::id(),
             host: gethostname::gethostname().to_string_lossy().into_owned(),
             started_at: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
-            command: capped(arguments.collect::<Vec<_>>().join(" ")),
+            command: job(words),
+            start_ticks: start_ticks(std::process::id()),
         };
         let line = serde_json::to_string(&holder)?;
         self.file.set_len(0)?;
@@ -114,14 +117,31 @@ pub struct Holder {
     pub host: String,
     /// When it took the lock, RFC 3339.
     pub started_at: String,
-    /// Its command line, of which the first half a KiB is kept.
+    /// Its program and job, such as `crawl retry-errors`.
     pub command: String,
+    /// When the process started, in ticks since the machine did; tells it from a later process of the same number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    start_ticks: Option<u64>,
 }
 
 impl Holder {
-    /// Whether there is a process of this number with this command line on this machine.
+    fn read(line: &str) -> Option<Self> {
+        serde_json::from_str(line).ok()
+    }
+
+    /// The holder as it may be shown: an earlier version noted the whole command line.
+    fn without_arguments(self) -> Self {
+        let command = job(self.command.split(' ').map(str::to_owned));
+        Self { command, start_ticks: None, ..self }
+    }
+
+    /// Returns true if the process of this number on this machine is the one that took the lock.
     fn is_alive(&self) -> bool {
         let Ok(line) = fs::read(format!("/proc/{}/cmdline", self.pid)) else { return false };
+        if self.start_ticks.is_some() {
+            return start_ticks(self.pid) == self.start_ticks;
+        }
+        // noted by an earlier version
         let words: Vec<_> = line
             .strip_suffix(b"\0")
             .unwrap_or(&line)
@@ -132,9 +152,27 @@ impl Holder {
     }
 }
 
+/// The program and the job of a command line, without flags and arguments.
+fn job(mut words: impl Iterator<Item = String>) -> String {
+    let program = words.next().unwrap_or_default();
+    let program = Path::new(&program).file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let is_job = |word: &String| {
+        word.starts_with(|c: char| c.is_ascii_lowercase())
+            && word.bytes().all(|b| b.is_ascii_lowercase() || b == b'-')
+    };
+    words.next().filter(is_job).map_or_else(|| program.clone(), |job| format!("{program} {job}"))
+}
+
+/// When a process started, in ticks since the machine did (proc_pid_stat(5), field 22).
+fn start_ticks(pid: u32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // the second field is a name in brackets, with whatever characters
+    stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
+}
+
 impl fmt::Display for Holder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { pid, host, started_at, command } = self;
+        let Self { pid, host, started_at, command, .. } = self;
         write!(f, "process {pid} on {host} since {started_at}: {command}")
     }
 }
@@ -147,8 +185,8 @@ fn capped(mut command: String) -> String {
 /// The holder in words, as far as the file tells.
 fn holder(file: &mut File, dir: &Path) -> String {
     let mut text = String::new();
-    match file.read_to_string(&mut text).ok().and_then(|_| serde_json::from_str::<Holder>(&text).ok()) {
-        Some(holder) => format!("{} is held by {holder}", dir.display()),
+    match file.read_to_string(&mut text).ok().and_then(|_| Holder::read(&text)) {
+        Some(holder) => format!("{} is held by {}", dir.display(), holder.without_arguments()),
         // between another process's lock and its line
         None => format!("{} is held by another process", dir.display()),
     }
@@ -176,6 +214,36 @@ mod tests {
         StateLock::acquire(&state).unwrap();
         assert_eq!(fs::read_to_string(state.join(FILE)).unwrap(), "");
         StateLock::acquire(&state).unwrap();
+    }
+
+    #[test]
+    fn no_argument_of_a_command_is_noted_or_shown() {
+        let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>().into_iter();
+        for (line, kept) in [
+            ("/usr/bin/crawl --seed s --proxy http://u:s3cret@h", "crawl"),
+            ("crawl retry-errors --proxy=http://u:s3cret@h", "crawl retry-errors"),
+            ("crawl http://u:s3cret@h", "crawl"),
+            ("crawl", "crawl"),
+        ] {
+            assert_eq!(job(words(line)), kept);
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let lock = StateLock::acquire(dir.path()).unwrap();
+        let text = fs::read_to_string(dir.path().join(FILE)).unwrap();
+        // the test is named on the command line of its runner
+        assert!(!text.contains("no_argument_of_a_command"), "{text}");
+        let own: Holder = Holder::read(&text).unwrap();
+        assert!(own.is_alive() && own.start_ticks.is_some());
+        let other = Holder { start_ticks: own.start_ticks.map(|ticks| ticks + 1), ..own.clone() };
+        assert!(!other.is_alive(), "another process has the number now");
+        assert_eq!(StateLock::holder(dir.path()).unwrap().start_ticks, None, "nobody needs to see it");
+        drop(lock);
+        // as an earlier version has noted it
+        let command = capped(std::env::args().collect::<Vec<_>>().join(" "));
+        let earlier = Holder { command, start_ticks: None, ..own };
+        fs::write(dir.path().join(FILE), serde_json::to_string(&earlier).unwrap()).unwrap();
+        let shown = StateLock::holder(dir.path()).unwrap().to_string();
+        assert!(!shown.contains("no_argument_of_a_command"), "{shown}");
     }
 
     #[test]

@@ -34,6 +34,7 @@ pub use operate::{HostPlaces, StoreSize};
 pub use projects::SqliteProjects;
 pub use repair::{RepairReport, TableReport};
 
+use crate::private;
 use crawl_model::{StoreError, instant};
 use durable::OpenFile;
 use error::sql;
@@ -141,7 +142,9 @@ impl SqliteStore {
     /// # Errors
     /// As [`SqliteStore::open`].
     pub fn open_with(dir: &Path, options: StoreOptions) -> Result<Self, StoreError> {
-        fs::create_dir_all(dir).map_err(|e| io_error(dir, &e))?;
+        private::create_dir_all(dir).map_err(|e| io_error(dir, &e))?;
+        // its logs get the permissions of the database
+        private::create(&dir.join(FILE)).map_err(|e| io_error(&dir.join(FILE), &e))?;
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
         let at = |error| in_file(dir, error::or_no_locks(dir, error));
         let seal = seal::take(dir)?;
@@ -369,6 +372,10 @@ fn connect_at_rest(path: &Path, why: StateAtRest) -> rusqlite::Result<Connection
         StateAtRest::Salvage => OpenFlags::SQLITE_OPEN_READ_WRITE,
         StateAtRest::Create => OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE,
     };
+    if why == StateAtRest::Create {
+        // an error of it is SQLite's next
+        let _ = private::create(path);
+    }
     let conn = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     conn.busy_timeout(BUSY)?;
     conn.pragma_update(None, "temp_store", "memory")?;

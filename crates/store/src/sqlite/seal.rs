@@ -4,6 +4,7 @@
 //! killed, or where it does not fit, SQLite's own check decides.
 
 use super::{FILE, error::sql, io_error};
+use crate::private;
 use crawl_model::StoreError;
 use rusqlite::Connection;
 use std::{
@@ -67,7 +68,7 @@ pub(super) fn leave(conn: &Connection, dir: &Path) -> Result<(), StoreError> {
     }
     let database = dir.join(FILE);
     let sum = checksum_of(&database).map_err(|e| io_error(&database, &e))?;
-    fs::write(path(dir), sum + "\n").map_err(|e| io_error(&path(dir), &e))
+    private::write(&path(dir), (sum + "\n").as_bytes()).map_err(|e| io_error(&path(dir), &e))
 }
 
 pub(super) fn remove(dir: &Path) -> Result<(), StoreError> {

@@ -9,6 +9,7 @@ use super::{
     migrate::{Migrations, migrate},
     texts::Texts,
 };
+use crate::private;
 use crawl_model::{
     Analysis, DomainBoilerplate, DomainPages, KnownText, NewSource, NewText, Project, ProjectId,
     ProjectStore, Sketch, Source, SourceQuery, StoreError, UrlKey,
@@ -16,7 +17,6 @@ use crawl_model::{
 use rows::{groups_json, project_of, source_of};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior, config::DbConfig, params};
 use std::{
-    fs,
     path::{Path, PathBuf},
     sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -56,15 +56,21 @@ impl SqliteProjects {
     /// [`StoreError::Full`] when it cannot be written, [`StoreError::Busy`] when another process is writing for long.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            fs::create_dir_all(folder).map_err(|e| io_error(folder, &e))?;
+            private::create_dir_all(folder).map_err(|e| io_error(folder, &e))?;
         }
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        private::create(path).map_err(|e| io_error(path, &e))?;
         Self::connect(path).map_err(|error| or_no_locks(folder, error))
     }
 
     fn connect(path: &Path) -> Result<Self, StoreError> {
         let mut writer = connect(path).map_err(sql)?;
         claim(&writer, path)?;
+        for suffix in ["", "-wal", "-shm"] {
+            let mut name = path.as_os_str().to_owned();
+            name.push(suffix);
+            private::tighten(Path::new(&name));
+        }
         writer.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(())).map_err(sql)?;
         migrate(&mut writer, MIGRATIONS)?;
         let reader = connect(path).map_err(sql)?;
@@ -314,6 +320,7 @@ ON CONFLICT (project_id, id) DO UPDATE SET
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn a_file_of_something_else_is_left_alone() {
