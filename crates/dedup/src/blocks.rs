@@ -1,5 +1,6 @@
 //! The blocks of a page: where they stand and their hashes. One pass, linear.
 
+use crate::fence::{Fence, without_parts_of_code};
 use crawl_model::{RemovalReason, RemovedSpan};
 use memchr::{memchr, memmem};
 use sha2::{Digest, Sha256};
@@ -90,6 +91,7 @@ impl PageBlocks {
                 Some(RemovedSpan { start, end, hash, key: None, reason: RemovalReason::Block, pages })
             })
             .collect();
+        let removed = without_parts_of_code(content, removed);
         if removed.is_empty() {
             return None;
         }
@@ -197,15 +199,10 @@ pub(crate) fn fold_line_feeds_outside_code(text: String) -> String {
     }
     let mut folded = String::with_capacity(text.len());
     // line feeds in a row that end what was written
-    let (mut fence, mut feeds) = (None, 0);
+    let (mut fence, mut feeds) = (Fence::default(), 0);
     for line in text.split_inclusive('\n') {
-        let marks = fence_marks(line.trim());
-        let in_code = fence.is_some();
-        fence = match (fence, marks) {
-            (None, Some((marks, behind))) if !behind.contains('`') => Some(marks),
-            (Some(open), Some((marks, ""))) if marks.starts_with(open) => None,
-            (before, _) => before,
-        };
+        let in_code = fence.is_open();
+        fence.read(line);
         if line != "\n" {
             feeds = usize::from(line.ends_with('\n'));
             folded.push_str(line);
@@ -215,14 +212,6 @@ pub(crate) fn fold_line_feeds_outside_code(text: String) -> String {
         }
     }
     folded
-}
-
-/// The marks of a line that begins or ends fenced code, and what stands behind them.
-fn fence_marks(line: &str) -> Option<(&str, &str)> {
-    let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
-    let behind = line.trim_start_matches(mark);
-    let marks = &line[..line.len() - behind.len()];
-    (marks.len() >= 3).then(|| (marks, behind.trim()))
 }
 
 /// The hash of a block, by way of a buffer that is used again.

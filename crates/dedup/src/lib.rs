@@ -15,6 +15,7 @@ mod blocks;
 mod clean;
 mod counts;
 mod exact;
+mod fence;
 pub mod fingerprint;
 mod host;
 mod mode;

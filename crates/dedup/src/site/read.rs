@@ -6,7 +6,10 @@ use super::{
     table::GroupHashes,
     words::*,
 };
-use crate::blocks::{parts, strip};
+use crate::{
+    blocks::{parts, strip},
+    fence::Fence,
+};
 use std::ops::Range;
 
 /// Letters of a word in the file's name that says what the page is about.
@@ -60,7 +63,7 @@ impl SitePage {
     pub fn of(page: &PageText<'_>) -> Self {
         let mut out = Self::default();
         let mut scratch = Scratch::default();
-        let mut in_fence = false;
+        let mut fence = Fence::default();
         for part in parts(page.content) {
             let text = strip(&page.content[part.clone()]);
             if text.is_empty() {
@@ -69,7 +72,7 @@ impl SitePage {
             let lead = page.content[part.clone()].len()
                 - page.content[part.clone()].trim_start_matches(crate::blocks::is_space).len();
             let start = part.start + lead;
-            out.block(start..start + text.len(), text, &mut in_fence, &mut scratch);
+            out.block(start..start + text.len(), text, &mut fence, &mut scratch);
         }
         if !page.extracted {
             out.titles = out.titles_of(page, &mut scratch);
@@ -127,19 +130,21 @@ impl SitePage {
             && words(self.text_of(block, page), scratch).iter().any(|word| of.contains(&word.plain))
     }
 
-    fn block(&mut self, bytes: Range<usize>, text: &str, in_fence: &mut bool, scratch: &mut Scratch) {
+    fn block<'a>(
+        &mut self,
+        bytes: Range<usize>,
+        text: &'a str,
+        fence: &mut Fence<'a>,
+        scratch: &mut Scratch,
+    ) {
         let first = self.lines.len();
         let (mut key, mut words, mut longest, mut shown, mut linked) = (0, 0_u32, 0, 0, 0);
-        let mut fenced = *in_fence;
+        let mut fenced = fence.is_open();
         let links = has_link(text);
         let mut count = 0;
         for line in lines(text) {
             count += 1;
-            let start = line.trim_start();
-            if start.starts_with("```") || start.starts_with("~~~") {
-                *in_fence = !*in_fence;
-                fenced = true;
-            }
+            fenced |= fence.read(line);
             let read = line_key(line, links, scratch);
             if read.words == 0 {
                 continue;

@@ -1,0 +1,106 @@
+//! Fenced code of a text, which cannot lose a part: without one of its fences its lines are read as Markdown.
+
+use crawl_model::RemovedSpan;
+use memchr::memmem;
+use std::ops::Range;
+
+/// The spans without those that hold a part of fenced code and not all of it: what is left of it would be read as Markdown.
+pub(crate) fn without_parts_of_code(content: &str, spans: Vec<RemovedSpan>) -> Vec<RemovedSpan> {
+    let has_fence = |marks: &[u8]| memmem::find(content.as_bytes(), marks).is_some();
+    if spans.is_empty() || !has_fence(b"```") && !has_fence(b"~~~") {
+        return spans;
+    }
+    let mut code: Vec<Range<u64>> = Vec::new();
+    let (mut fence, mut at) = (Fence::default(), 0);
+    for line in content.split_inclusive('\n') {
+        let end = at + line.len() as u64;
+        let was_open = fence.is_open();
+        fence.read(line);
+        match code.last_mut().filter(|_| was_open) {
+            Some(last) => last.end = end,
+            None if fence.is_open() => code.push(at..end),
+            None => {}
+        }
+        at = end;
+    }
+    let is_whole = |span: &RemovedSpan| {
+        let first = code.partition_point(|code| code.end <= span.start);
+        let touching = code[first..].iter().take_while(|code| code.start < span.end);
+        // the line feed behind the last fence belongs to no block
+        touching.into_iter().all(|code| code.start >= span.start && code.end <= span.end + 1)
+    };
+    spans.into_iter().filter(is_whole).collect()
+}
+
+/// The fenced code that a text is in, line by line.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Fence<'a> {
+    marks: Option<&'a str>,
+}
+
+impl<'a> Fence<'a> {
+    pub(crate) const fn is_open(&self) -> bool {
+        self.marks.is_some()
+    }
+
+    /// Reads a line; returns true if it begins or ends fenced code, be it in an item of a list or a quotation.
+    pub(crate) fn read(&mut self, line: &'a str) -> bool {
+        let before = self.is_open();
+        self.marks = match (self.marks, fence_marks(bare(line).trim())) {
+            (None, Some((marks, behind))) if !(marks.starts_with('`') && behind.contains('`')) => Some(marks),
+            (Some(open), Some((marks, ""))) if marks.starts_with(open) => None,
+            (marks, _) => marks,
+        };
+        before != self.is_open()
+    }
+}
+
+/// A line without the marks of lists and quotations in front of it.
+fn bare(line: &str) -> &str {
+    let mut rest = line.trim_start();
+    loop {
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        let number = rest[digits..].strip_prefix(". ").or_else(|| rest[digits..].strip_prefix(") "));
+        let behind = match rest.strip_prefix('>') {
+            None if digits > 0 => number,
+            None => ["- ", "* ", "+ "].iter().find_map(|mark| rest.strip_prefix(mark)),
+            behind => behind,
+        };
+        let Some(behind) = behind else { return rest };
+        rest = behind.trim_start();
+    }
+}
+
+/// The marks of a line that begins or ends fenced code, and what stands behind them.
+fn fence_marks(line: &str) -> Option<(&str, &str)> {
+    let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
+    let behind = line.trim_start_matches(mark);
+    let marks = &line[..line.len() - behind.len()];
+    (marks.len() >= 3).then(|| (marks, behind.trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::blocks::{PageBlocks, Repeated, hash_folded};
+
+    #[test]
+    fn no_part_of_fenced_code_is_removed() {
+        let left = |content: &str, repeated: &[&str]| {
+            let blocks = PageBlocks::of(content, 1);
+            let hashes: Vec<u64> = repeated.iter().map(|block| hash_folded(block, &mut Vec::new())).collect();
+            let of = |hash| hashes.contains(&hash).then_some(Repeated { hash, pages: 9 });
+            blocks.strip(content, of).map(|(text, _)| text)
+        };
+        for (content, repeated) in [
+            ("x\n\n```\na\n\n<img onerror=y>\n```", "```\na"),
+            ("x\n\n```\na\n\n<img onerror=y>\n```", "<img onerror=y>\n```"),
+            ("x\n\n````\na\n\n```\n\nb\n\n<i>\n````", "```"),
+            ("x\n\n- ```\n  a\n\n  <i>\n  ```", "- ```\n  a"),
+            ("x\n\n> 1. ~~~\n>    a\n\ny", "y"),
+        ] {
+            assert_eq!(left(content, &[repeated]), None, "{content}");
+        }
+        assert_eq!(left("x\n\n```\na\n```\n\ny", &["```\na\n```"]).as_deref(), Some("x\n\ny"));
+        assert_eq!(left("x\n\n```\na\n\nb\n```\n\ny", &["x"]).as_deref(), Some("\n\n```\na\n\nb\n```\n\ny"));
+    }
+}
