@@ -5,7 +5,14 @@ use super::{
     group::{Group, group_of, processes, start_time},
 };
 use rustix::process::{Pid, geteuid};
-use std::{fs, io::ErrorKind, os::unix::fs::MetadataExt, path::Path, thread::sleep, time::Duration};
+use std::{
+    fs::{self, Permissions},
+    io::ErrorKind,
+    os::unix::fs::{MetadataExt, PermissionsExt},
+    path::Path,
+    thread::sleep,
+    time::Duration,
+};
 use tempfile::TempDir;
 
 /// How a profile's directory is called.
@@ -17,7 +24,9 @@ const TRIES: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(50);
 
 pub(super) fn new_profile(base: &Path) -> std::io::Result<TempDir> {
-    let profile = tempfile::Builder::new().prefix(PREFIX).tempdir_in(base)?;
+    // cookies and files of pages are of no concern to other users
+    let permissions = Permissions::from_mode(0o700);
+    let profile = tempfile::Builder::new().prefix(PREFIX).permissions(permissions).tempdir_in(base)?;
     let own = std::process::id();
     fs::write(profile.path().join(MARK), format!("{own} {}", start_time(own).unwrap_or_default()))?;
     // what the command line has no switch for

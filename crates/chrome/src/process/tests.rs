@@ -104,6 +104,13 @@ fn a_profile_that_is_written_to_until_the_end_is_removed() {
 }
 
 #[test]
+fn a_profile_is_closed_to_other_users() {
+    let base = tempfile::tempdir().unwrap();
+    let profile = new_profile(base.path()).unwrap();
+    assert_eq!(profile.path().metadata().unwrap().permissions().mode() & 0o777, 0o700);
+}
+
+#[test]
 fn temporary_files_of_the_browser_are_in_its_profile() {
     let variable = |profile: &Path| {
         let command = command(Path::new("/bin/true"), &ChromeSettings::default(), profile, None);

@@ -118,9 +118,15 @@ fn is_read(
     }
 }
 
-/// Returns true if the text behind an ampersand makes it a character reference.
+/// Longest name of a character reference, in bytes.
+const LONGEST_NAME: usize = 31;
+
+/// Returns true if the text behind an ampersand makes it a character reference. The search for its end is bounded, since a text may
+/// consist of ampersands.
 fn is_entity(rest: &str) -> bool {
-    let Some((name, _)) = rest.split_once(';') else { return false };
+    let bytes = rest.as_bytes();
+    let start = &bytes[..bytes.len().min(LONGEST_NAME + 1)];
+    let Some(name) = start.iter().position(|b| *b == b';').map(|end| &rest[..end]) else { return false };
     let digits = |text: &str, hex: bool| {
         (1..=7).contains(&text.len())
             && text.bytes().all(|b| b.is_ascii_digit() || hex && b.is_ascii_hexdigit())
@@ -130,7 +136,7 @@ fn is_entity(rest: &str) -> bool {
             Some(hex) => digits(hex, true),
             None => digits(number, false),
         },
-        None => (1..=31).contains(&name.len()) && name.bytes().all(|b| b.is_ascii_alphanumeric()),
+        None => (1..=LONGEST_NAME).contains(&name.len()) && name.bytes().all(|b| b.is_ascii_alphanumeric()),
     }
 }
 
@@ -199,6 +205,17 @@ mod tests {
             escape_start(&mut line, true, false);
             assert_eq!(line, want);
         }
+    }
+
+    #[test]
+    fn ampersands_take_linear_time() {
+        let prose = "&".repeat(1 << 20);
+        let begun = std::time::Instant::now();
+        assert_eq!(escaped(&prose), prose);
+        assert!(begun.elapsed() < std::time::Duration::from_secs(2), "{:?}", begun.elapsed());
+        let longest = format!("&{};", "a".repeat(LONGEST_NAME));
+        assert_eq!(escaped(&longest), format!("\\{longest}"));
+        assert_eq!(escaped(&format!("&a{}", &longest[1..])), format!("&a{}", &longest[1..]));
     }
 
     #[test]
