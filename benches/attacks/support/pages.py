@@ -3,7 +3,7 @@ import http.server, threading
 
 
 class Pages(http.server.ThreadingHTTPServer):
-    """Answers by (host, path), or by path for every host: (status, headers, body). Other paths are 404."""
+    """Answers by (host, path), or by path for every host: (status, headers, body). Other paths are 404. A function is called for a body."""
     daemon_threads = True
     request_queue_size = 128
 
@@ -14,7 +14,7 @@ class Pages(http.server.ThreadingHTTPServer):
 
     def add(self, where, body="", kind="text/html; charset=utf-8", status=200, **headers):
         lines = {name.replace("_", "-"): value for name, value in headers.items()}
-        self.answers[where] = (status, {"Content-Type": kind, **lines}, body.encode())
+        self.answers[where] = (status, {"Content-Type": kind, **lines}, body if callable(body) else body.encode())
 
     def handle_error(self, request, client_address):
         """A connection that breaks is of no interest."""
@@ -31,6 +31,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         missing = (404, {"Content-Type": "text/plain"}, b"no such page")
         answers = self.server.answers
         status, headers, body = answers.get((host, path)) or answers.get(path) or missing
+        body = body() if callable(body) else body
         self.send_response(status)
         for name, value in {**headers, "Content-Length": len(body)}.items():
             self.send_header(name, value)
