@@ -46,7 +46,9 @@ impl<'a> Fence<'a> {
     /// Reads a line; returns true if it begins or ends fenced code, be it in an item of a list or a quotation.
     pub(crate) fn read(&mut self, line: &'a str) -> bool {
         let before = self.is_open();
-        self.marks = match (self.marks, fence_marks(bare(line).trim())) {
+        // the mark of a list within code is code
+        let own = if before { line.trim_start_matches(['>', ' ', '\t']) } else { bare(line) };
+        self.marks = match (self.marks, fence_marks(own.trim())) {
             (None, Some((marks, behind))) if !(marks.starts_with('`') && behind.contains('`')) => Some(marks),
             (Some(open), Some((marks, ""))) if marks.starts_with(open) => None,
             (marks, _) => marks,
@@ -97,6 +99,7 @@ mod tests {
             ("x\n\n````\na\n\n```\n\nb\n\n<i>\n````", "```"),
             ("x\n\n- ```\n  a\n\n  <i>\n  ```", "- ```\n  a"),
             ("x\n\n> 1. ~~~\n>    a\n\ny", "y"),
+            ("x\n\n```\n- ```\n\n<i>\n```", "<i>\n```"),
         ] {
             assert_eq!(left(content, &[repeated]), None, "{content}");
         }
