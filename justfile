@@ -31,9 +31,21 @@ serve site="harbour" port="8080":
 fixtures:
     python3 fixtures/sites/harbour.src/build.py
 
-# fuzz one target: robots, url, charset, sitemap or extract (fuzz/README.md)
-fuzz target seconds="600":
+# fuzz one target, or all of them one after another (fuzz/README.md; `fuzz/run.sh list` names them)
+fuzz target="all" seconds="600":
     fuzz/run.sh {{target}} {{seconds}}
+
+# known advisories about the dependencies, where a RustSec database is at hand (docs/release.md)
+advisories:
+    cargo run --quiet --locked -p crawl-supply --bin advisories
+
+# the binary of a release, the same bytes from the same commit (docs/release.md)
+release output="dist/crawl":
+    packaging/release {{output}}
+
+# the components of the binary as CycloneDX
+sbom:
+    @cargo run --quiet --locked -p crawl-supply --bin sbom
 
 # crawl random sites under simulated time and network, with faults and restarts; a failed seed says how to repeat it
 simulate seeds="10000" first="1":
