@@ -20,6 +20,10 @@ const HOPELESS: u64 = 128;
 const DRAIN_BYTES: u64 = 64 * 1024;
 const DRAIN_TIME: Duration = Duration::from_secs(1);
 
+/// Pieces of a body beyond those that hold [`SMALL_PIECE`] bytes on average: each costs CPU, however little it brings.
+const SMALL_PIECES: u64 = 1 << 16;
+const SMALL_PIECE: u64 = 64;
+
 /// What came of reading.
 pub(super) enum Read {
     /// The body; `truncated` if there was or may have been more.
@@ -58,7 +62,7 @@ pub(super) async fn read(
     }
     let mut judged = plan.declared.is_none();
     let mut coded = coded.filter(|_| !decoder.is_identity());
-    let began = Instant::now();
+    let (began, mut pieces) = (Instant::now(), 0_u64);
     loop {
         let too_slow_at = plan.limits.too_slow_at(began, decoder.wire_bytes());
         let chunk = next(&mut response, plan, too_slow_at).await?;
@@ -71,6 +75,12 @@ pub(super) async fn read(
         }
         let kept = coded.as_ref().map_or(0, |coded| coded.len()) as u64;
         let wire_bytes = decoder.wire_bytes();
+        pieces += 1;
+        if pieces > SMALL_PIECES + wire_bytes / SMALL_PIECE {
+            return Err(FetchError::Protocol(format!(
+                "{wire_bytes} bytes of a body came in {pieces} pieces"
+            )));
+        }
         let decoded = decoder.decoded();
         if let Some(admission) = admission.as_deref_mut() {
             admission.holds(decoded.len() as u64 + kept);

@@ -95,7 +95,8 @@ fn of_http2(error: &h2::Error) -> FetchError {
             | Reason::CONNECT_ERROR,
         ) => !error.is_library(),
         Some(_) => false,
-        None => error.is_io(),
+        // invalid data is the word of TLS
+        None => error.get_io().is_some_and(|error| error.kind() != io::ErrorKind::InvalidData),
     };
     let words = error.to_string();
     if is_passing { FetchError::ConnectionLost(words) } else { FetchError::Protocol(words) }

@@ -3,6 +3,7 @@
 use super::{
     connections::Made,
     failure::{Limits, classify, innermost, local},
+    metered_tls,
     resolve::{GuardedResolver, Refused, ResolverProbe},
     settings::{HttpSettings, ProxyChoice},
     transport::{Answer, Transport, Waiting},
@@ -78,6 +79,7 @@ pub(super) struct Pool {
 
 impl Pool {
     pub(super) fn new(settings: &HttpSettings) -> Result<Self, FetchError> {
+        metered_tls::install();
         let mut by_port: FxHashMap<u16, FxHashMap<String, Vec<IpAddr>>> = FxHashMap::default();
         for rule in &settings.resolve {
             by_port.entry(rule.port).or_default().insert(rule.host.clone(), rule.addresses.clone());

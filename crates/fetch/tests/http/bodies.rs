@@ -99,3 +99,17 @@ async fn large_resources_are_accounted_like_pages_and_small_ones_are_not() {
     drop(sitemap);
     assert_eq!(budget.used(), 0);
 }
+
+#[tokio::test]
+async fn a_body_that_comes_byte_by_byte_without_end_is_given_up() {
+    let server = Server::start(|_, mut stream| async move {
+        let head = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\n";
+        let _ = stream.write_all(head.as_bytes()).await;
+        let chunks = b"1\r\nx\r\n".repeat(10_000);
+        while stream.write_all(&chunks).await.is_ok() {}
+        (stream, Then::Close)
+    })
+    .await;
+    let error = error(fetch(&server, "/").await);
+    assert!(matches!(&error, FetchError::Protocol(words) if words.contains("pieces")), "{error:?}");
+}

@@ -124,24 +124,28 @@ async fn a_server_that_breaks_the_rules_of_http_2_is_a_protocol_error() {
     }
 }
 
-/// A server that answers over HTTP/2 with nothing but pings, and over HTTP/1.1 with a page.
-#[tokio::test]
-async fn a_host_that_floods_http_2_is_asked_over_http_1_from_then_on() {
-    let ping: Vec<u8> = [&[0, 0, 8, 6, 0, 0, 0, 0, 0][..], &[0; 8]].concat().repeat(1_000);
+/// A server that answers a request over HTTP/2 with `begin` and then with `flood` without end, and over HTTP/1.1 with a page.
+/// Its certificate in PEM comes with its URL.
+async fn flooding(begin: Vec<u8>, flood: Vec<u8>) -> (Url, String) {
     let (acceptor, pem) = acceptor(&["h2", "http/1.1"]);
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = Url::parse(&format!("https://{}/", listener.local_addr().unwrap())).unwrap();
+    let flood = flood.repeat(1_000);
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
-            let (acceptor, ping) = (acceptor.clone(), ping.clone());
+            let (acceptor, begin, flood) = (acceptor.clone(), begin.clone(), flood.clone());
             tokio::spawn(async move {
                 let Ok(mut stream) = acceptor.accept(stream).await else { return };
                 if stream.get_ref().1.alpn_protocol() == Some(b"h2") {
+                    let mut preface = [0; PREFACE];
+                    let _ = stream.read_exact(&mut preface).await;
                     let _ = stream.write_all(&EMPTY_SETTINGS).await;
-                    let (mut answers, mut flood) = tokio::io::split(stream);
+                    while frame(&mut stream).await.is_some_and(|(kind, _)| kind != HEADERS) {}
+                    let _ = stream.write_all(&begin).await;
+                    let (mut answers, mut floods) = tokio::io::split(stream);
                     let mut unread = tokio::io::sink();
                     let read = tokio::io::copy(&mut answers, &mut unread);
-                    let _ = tokio::join!(read, async { while flood.write_all(&ping).await.is_ok() {} });
+                    let _ = tokio::join!(read, async { while floods.write_all(&flood).await.is_ok() {} });
                     return;
                 }
                 let mut head = [0; 4096];
@@ -152,15 +156,37 @@ async fn a_host_that_floods_http_2_is_asked_over_http_1_from_then_on() {
             });
         }
     });
-    let (second, short) = (Duration::from_secs(1), Duration::from_millis(500));
-    let limits = HttpSettings {
-        read_timeout: second,
-        connect_timeout: second,
-        total_timeout: 5 * second,
-        ..settings()
-    };
-    let client = client(HttpSettings { extra_roots: pem.into_bytes(), pool_idle_timeout: short, ..limits });
-    let first = error(client.fetch(request(url.clone())).await);
-    assert!(matches!(first, FetchError::Timeout { .. }), "{first:?}");
-    page(client.fetch(request(url)).await);
+    (url, pem)
+}
+
+fn raw_frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
+    [&length[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
+}
+
+#[tokio::test]
+async fn a_host_that_floods_http_2_is_asked_over_http_1_from_then_on() {
+    const END_HEADERS: u8 = 4;
+    // of the static table of HPACK: 200, 100 is spelt out
+    let head = || raw_frame(HEADERS, END_HEADERS, 1, &[0x88]);
+    let hints = raw_frame(HEADERS, END_HEADERS, 1, &[&[0x08, 3][..], b"103"].concat());
+    let floods = [
+        ("ping", Vec::new(), raw_frame(6, 0, 0, &[0; 8])),
+        ("settings", Vec::new(), raw_frame(SETTINGS, 0, 0, &[])),
+        ("window update", Vec::new(), raw_frame(8, 0, 0, &[0, 0, 0, 0])),
+        ("early hints", Vec::new(), hints),
+        ("unknown", Vec::new(), raw_frame(0xfa, 0, 0, b"x")),
+        ("empty data", head(), raw_frame(0, 0, 1, &[])),
+        ("padding", head(), raw_frame(0, 8, 1, &[9, 0, 0, 0, 0, 0, 0, 0, 0, 0])),
+        ("continuation", raw_frame(HEADERS, 0, 1, &[0x88]), raw_frame(9, 0, 1, &[])),
+    ];
+    for (name, begin, flood) in floods {
+        let (url, pem) = flooding(begin, flood).await;
+        let limits = HttpSettings { read_timeout: Duration::from_secs(60), ..settings() };
+        let client = client(HttpSettings { extra_roots: pem.into_bytes(), ..limits });
+        let first = timeout(Duration::from_secs(20), client.fetch(request(url.clone()))).await;
+        let first = error(first.unwrap_or_else(|_| panic!("{name}: the flood goes on")));
+        assert!(matches!(first, FetchError::Protocol(_)), "{name}: {first:?}");
+        page(client.fetch(request(url)).await);
+    }
 }

@@ -19,6 +19,7 @@ use tokio_rustls::{
     TlsAcceptor,
     rustls::{
         ServerConfig,
+        crypto::aws_lc_rs,
         pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer},
     },
     server::TlsStream,
@@ -69,7 +70,11 @@ impl TlsServer {
 pub fn acceptor(protocols: &[&str]) -> (TlsAcceptor, String) {
     let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
     let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(made.signing_key.serialize_der()));
-    let mut config = ServerConfig::builder()
+    // the default of the process is the client's
+    let provider = Arc::new(aws_lc_rs::default_provider());
+    let mut config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
         .with_no_client_auth()
         .with_single_cert(vec![made.cert.der().clone()], key)
         .unwrap();
@@ -136,4 +141,28 @@ async fn plain_text_on_a_tls_port_is_a_tls_error() {
     let url = Url::parse(&format!("https://{address}/")).unwrap();
     let error = error(client(settings()).fetch(request(url)).await);
     assert!(matches!(error, FetchError::Tls { .. }), "{error:?}");
+}
+
+#[tokio::test]
+async fn a_server_that_asks_for_new_keys_is_given_up() {
+    let (acceptor, pem) = acceptor(&["http/1.1"]);
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = Url::parse(&format!("https://{}/", listener.local_addr().unwrap())).unwrap();
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let Ok(mut stream) = acceptor.accept(stream).await else { return };
+            let _ = stream.read(&mut [0; 4096]).await;
+            let head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 8\r\n\r\npage";
+            let _ = stream.write_all(head).await;
+            let _ = stream.get_mut().1.refresh_traffic_keys();
+            let _ = stream.write_all(b"page").await;
+            let _ = stream.flush().await;
+            let _ = stream.read(&mut [0; 4096]).await;
+        }
+    });
+    let limits = HttpSettings { read_timeout: Duration::from_secs(60), ..settings() };
+    let client = client(HttpSettings { extra_roots: pem.into_bytes(), ..limits });
+    let answer = tokio::time::timeout(Duration::from_secs(20), client.fetch(request(url))).await;
+    let error = error(answer.unwrap());
+    assert!(!matches!(error, FetchError::Timeout { .. }), "{error:?}");
 }
