@@ -8,13 +8,13 @@ use crate::{
     context::Context,
     exit::{Exit, Failure},
     output::{absolute, replace},
-    serve::{Limits, accept, within_rate},
+    serve::{Limits, accept},
 };
 use axum::{
     Router,
+    body::Bytes,
     extract::State,
     http::{StatusCode, header},
-    middleware::from_fn,
     response::{IntoResponse, Response},
     routing::get,
 };
@@ -24,11 +24,13 @@ use std::{
     sync::Arc,
     time::Duration,
 };
-use tokio::{net::TcpListener, task::JoinSet};
+use tokio::{net::TcpListener, sync::Mutex, task::JoinSet, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 /// Between two versions of the file: collectors are seldom asked more often.
 const REWRITE: Duration = Duration::from_secs(15);
+/// Age of counts that are shown again: many questions do not cost the crawl its time.
+const FRESH: Duration = Duration::from_millis(200);
 /// Bounds of connections: collectors ask seldom and read at once.
 const LIMITS: Limits = Limits { connections: 16, timeout: Duration::from_secs(10) };
 
@@ -74,8 +76,8 @@ impl Metrics {
         let (mut tasks, closing) = (JoinSet::new(), CancellationToken::new());
         let listens = self.listener.is_some();
         if let Some(listener) = self.listener {
-            let router = Router::new().route("/metrics", get(answer)).with_state(Arc::clone(&context));
-            let router = router.layer(from_fn(within_rate));
+            let shown = Arc::new(Shown { context: Arc::clone(&context), last: Mutex::default() });
+            let router = Router::new().route("/metrics", get(answer)).with_state(shown);
             tasks.spawn(accept::serve(listener, router, LIMITS, closing.clone()));
         }
         if let Some(path) = self.file {
@@ -112,8 +114,29 @@ async fn rewrite(path: PathBuf, context: Arc<Context>, done: CancellationToken) 
     }
 }
 
-async fn answer(State(context): State<Arc<Context>>) -> Response {
-    match families::text(&context) {
+/// The counts that were shown last.
+struct Shown {
+    context: Arc<Context>,
+    last: Mutex<Option<(Instant, Bytes)>>,
+}
+
+impl Shown {
+    /// The counts, which are at most [`FRESH`] old.
+    async fn text(&self) -> anyhow::Result<Bytes> {
+        let mut last = self.last.lock().await;
+        match &*last {
+            Some((since, text)) if since.elapsed() < FRESH => Ok(text.clone()),
+            _ => {
+                let text = Bytes::from(families::text(&self.context)?);
+                *last = Some((Instant::now(), text.clone()));
+                Ok(text)
+            }
+        }
+    }
+}
+
+async fn answer(State(shown): State<Arc<Shown>>) -> Response {
+    match shown.text().await {
         Ok(text) => ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response(),
         Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
     }

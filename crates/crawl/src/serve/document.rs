@@ -1,9 +1,17 @@
 //! The API's document (OpenAPI 3.1), made of the types and paths, and of what holds for all of them.
 
-use super::{api, guard, problem::PROBLEM_JSON};
-use axum::Json;
+use super::{
+    api, guard,
+    problem::{PROBLEM_JSON, Problem},
+};
+use axum::{
+    body::Bytes,
+    http::header,
+    response::{IntoResponse, Response},
+};
+use std::sync::OnceLock;
 use utoipa::openapi::{
-    Components, ContentBuilder, InfoBuilder, OpenApi, OpenApiBuilder, PathsBuilder, Ref, RefOr, Response,
+    self, Components, ContentBuilder, InfoBuilder, OpenApi, OpenApiBuilder, PathsBuilder, Ref, RefOr,
     ResponseBuilder, SecurityRequirement,
     link::Link,
     path::{Operation, PathItem},
@@ -78,12 +86,21 @@ fn refusals(path: &str, operation: &mut Operation) {
     may("default", "Any other problem");
 }
 
-fn problem(words: &str) -> Response {
+fn problem(words: &str) -> openapi::Response {
     let schema = Ref::from_schema_name("Problem");
     let content = ContentBuilder::new().schema(Some(schema)).build();
     ResponseBuilder::new().description(words).content(PROBLEM_JSON, content).build()
 }
 
-pub(super) async fn get() -> Json<OpenApi> {
-    Json(document())
+/// Answers with the document, which is made once.
+pub(super) async fn get() -> Result<Response, Problem> {
+    static TEXT: OnceLock<Bytes> = OnceLock::new();
+    let text = match TEXT.get() {
+        Some(text) => text.clone(),
+        None => {
+            let made = serde_json::to_vec(&document()).map_err(|e| Problem::internal(&e))?;
+            TEXT.get_or_init(|| made.into()).clone()
+        }
+    };
+    Ok(([(header::CONTENT_TYPE, "application/json")], text).into_response())
 }

@@ -56,17 +56,6 @@ pub async fn admit(State(app): State<App>, request: Request, next: Next) -> Resp
     response
 }
 
-/// Bounds the requests of a server without a token.
-pub async fn within_rate(request: Request, next: Next) -> Response {
-    let permission = request.extensions().get::<Pass>().map_or(Permission::Granted, Pass::request);
-    let mut response = match permission {
-        Permission::Refused => too_many_requests().into_response(),
-        Permission::Granted | Permission::Last => next.run(request).await,
-    };
-    close_after(permission, &mut response);
-    response
-}
-
 fn too_many_requests() -> Problem {
     Problem::new(StatusCode::TOO_MANY_REQUESTS, "too many requests without a token; wait a second")
 }

@@ -11,7 +11,6 @@ mod token;
 mod visitors;
 
 pub use document::document;
-pub(crate) use guard::within_rate;
 pub(crate) use visitors::Limits;
 
 use crate::{
