@@ -14,6 +14,7 @@ pub(crate) use values::unlimited_size;
 pub use values::{Limit, Secret};
 
 use std::{
+    borrow::Cow,
     fmt::{self, Display},
     io::Read,
     path::Path,
@@ -40,9 +41,9 @@ impl Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: ", self.place)?;
         if !self.key.is_empty() {
-            write!(f, "{}: ", self.key)?;
+            write!(f, "{}: ", shortened(&self.key))?;
         }
-        f.write_str(&self.problem)?;
+        f.write_str(&shortened(&self.problem))?;
         match &self.nearest {
             Some(nearest) => write!(f, "; did you mean \"{nearest}\"?"),
             None => Ok(()),
@@ -51,6 +52,16 @@ impl Display for ConfigError {
 }
 
 impl std::error::Error for ConfigError {}
+
+/// Characters of a key or a problem in a message: a problem repeats the value that is wrong.
+const SHOWN_CHARS: usize = 1_000;
+
+fn shortened(text: &str) -> Cow<'_, str> {
+    match text.char_indices().nth(SHOWN_CHARS) {
+        Some((end, _)) => Cow::Owned(format!("{}…", text.get(..end).unwrap_or_default())),
+        None => Cow::Borrowed(text),
+    }
+}
 
 /// The first errors of the settings, one line each, and the number of the others; never empty.
 #[derive(Debug, Default, PartialEq, Eq)]
