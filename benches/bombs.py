@@ -180,4 +180,5 @@ def measure(given, flags, names, base):
     return missed
 
 
-main()
+if __name__ == "__main__":
+    main()
