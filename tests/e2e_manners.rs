@@ -146,10 +146,12 @@ fn credentials_stay_with_their_site() {
 fn a_secret_that_cannot_be_had_is_a_usage_error() {
     let (server, sandbox) = (Server::start(0, two_pages).unwrap(), Sandbox::new());
     for (entry, why) in [
-        ("user = \"u\", password_env = \"NOT_SET\"", "NOT_SET is not set"),
-        ("user = \"u\", password_file = \"nowhere\"", "nowhere"),
+        ("user = \"u\", password_env = \"NOT_SET\"", "the variable of password_env is not set"),
+        ("user = \"u\", password_file = \"s3cret\"", "the file of password_file cannot be read"),
         ("user = \"u\"", "password_file or password_env"),
         ("user = \"u\", password = \"s3cret\"", "unknown field"),
+        ("user = \"u\", password_env = \"s3cret\"", "the variable of password_env is not set"),
+        ("user = \"u\", password_env = 53", "expected a table of texts"),
         ("user = \"u:v\", password_env = \"HOME\"", "colon"),
     ] {
         let auth = format!("[fetch]\nauth = [{{ site = \"https://a.test\", {entry} }}]\n");
@@ -179,6 +181,91 @@ fn a_proxy_is_used_when_named() {
         };
         run(&mut command).expect(0);
         assert_eq!(sandbox.records("out.jsonl")[0]["metadata"]["title"], "by proxy");
+    }
+}
+
+/// The modes of a file or folder and of all below it, by name.
+fn modes(path: &Path) -> Vec<(String, u32)> {
+    use std::os::unix::fs::PermissionsExt;
+    let mut out =
+        vec![(path.display().to_string(), fs::metadata(path).unwrap().permissions().mode() & 0o777)];
+    if path.is_dir() {
+        for entry in fs::read_dir(path).unwrap() {
+            out.extend(modes(&entry.unwrap().path()));
+        }
+    }
+    out
+}
+
+#[test]
+fn other_users_read_only_the_output() {
+    let server = Server::start(0, two_pages).unwrap();
+    let sandbox = Sandbox::new();
+    let flags = ["--warc", "warc", "--project", "p", "--database", "p.sqlite"];
+    for round in ["first", "later"] {
+        let command = crawl(&sandbox, &server, &flags);
+        run(&mut sandbox.shell("umask 000; exec \"$@\"", &command)).expect(0);
+        let mut found: Vec<_> =
+            ["state", "warc", "p.sqlite"].iter().flat_map(|name| modes(&sandbox.path(name))).collect();
+        assert!(found.len() >= 9, "{found:?}");
+        found.retain(|(_, mode)| mode & 0o077 != 0);
+        assert_eq!(found, [], "{round}");
+        assert_eq!(modes(&sandbox.path("out.jsonl"))[0].1, 0o666, "the user has named it");
+        // as an earlier version has left them
+        for (path, _) in modes(&sandbox.path("state")).into_iter().chain(modes(&sandbox.path("p.sqlite"))) {
+            use std::os::unix::fs::PermissionsExt;
+            let mode = if Path::new(&path).is_dir() { 0o755 } else { 0o644 };
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_seed_with_a_password_is_refused_and_not_repeated() {
+    let (server, sandbox) = (Server::start(0, two_pages).unwrap(), Sandbox::new());
+    let seed = server.url("/").replace("http://", "http://gull:s3cret@");
+    let seeds = [server.url("/other"), seed.clone(), seed.replace("http://", "")];
+    let done = run(&mut sandbox.crawl(&seeds, &["-O", "out.jsonl", "--log-level", "trace"])).expect(0);
+    for line in ["seeds.txt: line 2: \"http://…@", "seeds.txt: line 3: \"…@"] {
+        assert!(done.stderr.contains(line) && done.stderr.contains("fetch.auth"), "{}", done.stderr);
+    }
+    assert!(!done.stderr.contains("s3cret"), "{}", done.stderr);
+    for job in [&[][..], &["status"], &["report"], &["retry-errors"]] {
+        for seed in [seed.as_str(), &seed.replace("://", ":/")] {
+            let done = run(sandbox.bare().args(job).args(["--seed", seed])).expect(2);
+            assert!(!done.stderr.contains("s3cret") && done.stdout.is_empty(), "{job:?}: {}", done.stderr);
+        }
+    }
+    assert!(sent(&server, "authorization").iter().all(Option::is_none));
+}
+
+#[test]
+fn no_setting_that_is_wrong_repeats_a_secret() {
+    let sandbox = Sandbox::new();
+    for (text, place) in [
+        ("[serve]\ntoken = \"s3cret", "crawl.toml:2"),
+        ("[serve]\ntoken = s3cret", "crawl.toml:2"),
+        ("[serve]\ntoken = [\"s3cret\"]", "crawl.toml:2: serve.token"),
+        ("[serve]\ntoken = { a = \"s3cret\" }", "crawl.toml:2: serve.token"),
+        ("[serve]\ntokens = \"s3cret\"", "crawl.toml:2: serve.tokens"),
+        ("[fetch]\nauth = \"u:s3cret\"", "crawl.toml:2: fetch.auth"),
+        ("[fetch]\nauth = [\"u:s3cret\"]", "crawl.toml:2: fetch.auth: entry 1"),
+        (
+            "[fetch]\nauth = [{ site = \"s3cret\", user = \"u\", password_env = \"HOME\" }]",
+            "entry 1: site is no URL",
+        ),
+        (
+            "[fetch]\nauth = [{ site = \"https://u:s3cret@h\", user = \"u\", password_env = \"HOME\" }]",
+            "entry 1: the site",
+        ),
+        ("[fetch]\nproxy = \"u:s3cret@h:1\"", "crawl.toml:2: fetch.proxy"),
+        ("[fetch]\nheaders = \"X-Key: s3cret\"", "crawl.toml:2: fetch.headers"),
+    ] {
+        let config = sandbox.write("crawl.toml", text);
+        let config = config.to_str().unwrap();
+        let done = run(sandbox.bare().args(["--seed", "http://127.0.0.1:1/", "--config", config])).expect(2);
+        assert!(done.stderr.contains(place), "{text}: {}", done.stderr);
+        assert!(!done.stderr.contains("s3cret"), "{}", done.stderr);
     }
 }
 

@@ -1,8 +1,7 @@
 //! What a renderer is built from: plain data.
 
-use crawl_fetch::{AddressPolicy, ResolveRule};
+use crawl_fetch::{AddressPolicy, ProxyUrl, ResolveRule};
 use std::{path::PathBuf, time::Duration};
-use url::Url;
 
 /// The scale at which pages are drawn. They are laid out in full, and do not see it; nobody looks at the drawing, which costs
 /// time by its pixels.
@@ -54,7 +53,7 @@ pub struct ChromeSettings {
     /// Another HTTP proxy (`http://[user:password@]host:port`) that connections go through; what the address policy refuses is not sent
     /// there, and what has an address in `resolve`, or is an address in a network that was allowed, is reached without it.
     /// `None`: all are direct. Its own address is the user's word and may be private.
-    pub proxy: Option<Url>,
+    pub proxy: Option<ProxyUrl>,
     /// Keys of certificates that are trusted though no authority vouches for them: SHA-256 of a certificate's
     /// SubjectPublicKeyInfo in base64 (as `openssl x509 -pubkey -noout | openssl pkey -pubin -outform der | openssl dgst -sha256
     /// -binary | base64` prints it), of the server's certificate or of one that it sends along.

@@ -254,7 +254,7 @@ fn connections_go_through_the_other_proxy() {
     let page = script(&format!("app.textContent = '{TEXT}'"));
     let proxy = Server::start("127.0.0.1", pages(&[("http://name.invalid/page", page)]));
     let Some((renderer, _profiles)) = renderer(|settings| {
-        settings.proxy = Some(proxy.url("/"));
+        settings.proxy = Some(proxy.url("/").into());
     }) else {
         return;
     };

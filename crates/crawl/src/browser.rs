@@ -3,7 +3,7 @@
 use crate::config::{ChromeSection, Config};
 use crawl_chrome::{Blocked, Budgets, ChromeSettings, ConsentRules, RenderError, Rendered, Renderer};
 use crawl_extract::Rules;
-use crawl_fetch::{HttpSettings, ProxyChoice, browser_user_agent};
+use crawl_fetch::{HttpSettings, ProxyChoice, ProxyUrl, browser_user_agent};
 use std::{
     path::PathBuf,
     sync::{
@@ -144,7 +144,7 @@ impl Browser {
 
 /// The proxy that the browser's connections go through. An error where one is set that it cannot be told: it speaks to HTTP
 /// proxies only, and knows no exceptions.
-fn proxy(choice: &ProxyChoice) -> Result<Option<Url>, ()> {
+fn proxy(choice: &ProxyChoice) -> Result<Option<ProxyUrl>, ()> {
     let named = match choice {
         ProxyChoice::Direct => return Ok(None),
         ProxyChoice::Url(url) => url.clone(),
@@ -157,10 +157,10 @@ fn proxy(choice: &ProxyChoice) -> Result<Option<Url>, ()> {
             if named.len() > 1 || excepted {
                 return Err(());
             }
-            Url::parse(first).map_err(|_| ())?
+            Url::parse(first).map_err(|_| ())?.into()
         }
     };
-    if named.scheme() == "http" { Ok(Some(named)) } else { Err(()) }
+    if named.address().scheme() == "http" { Ok(Some(named)) } else { Err(()) }
 }
 
 fn settings(config: &Config, http: &HttpSettings, rules: &Rules) -> ChromeSettings {

@@ -10,6 +10,7 @@ mod text;
 
 use crate::config::Override;
 use clap::{Args, Parser, Subcommand};
+use crawl_model::strip_userinfo;
 pub use duplicates::DuplicatesArgs;
 pub use jobs::{
     CheckArgs, CheckWhat, ClassifyArgs, DedupArgs, DedupMode, ExplainForm, ExtractArgs, RulesArgs, SiteArgs,
@@ -19,9 +20,11 @@ pub use operate::{ReportArgs, RetryArgs, StateArgs, StateJob, StateJobArgs, Stat
 pub use projects::{AnalyzeArgs, DatabaseArgs, McpArgs, ProjectsArgs, ProjectsWhat, ServeArgs};
 pub use quality::QualityArgs;
 pub use replay::ReplayArgs;
+use secrecy::{ExposeSecret, SecretString};
 use std::path::PathBuf;
 pub use text::TextArgs;
 use toml::Value;
+use url::Url;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -96,6 +99,13 @@ pub enum Command {
         /// The shell to complete for.
         shell: clap_complete::Shell,
     },
+}
+
+/// Reads the address of a page, whose user name and password are dropped.
+fn page_url(text: &str) -> Result<Url, url::ParseError> {
+    let mut url = Url::parse(text)?;
+    strip_userinfo(&mut url);
+    Ok(url)
 }
 
 /// Flags of the main job; all but a few override a key of the configuration.
@@ -208,14 +218,14 @@ pub struct RunArgs {
     pub contact: Option<String>,
     /// Send this header with every request, as curl does (repeatable; for a secret use the configuration)
     #[arg(long, value_name = "NAME: VALUE", help_heading = "Fetching")]
-    pub header: Vec<String>,
+    pub header: Vec<SecretString>,
     /// Keep cookies, each for the host that set it
     #[arg(long, help_heading = "Fetching")]
     pub cookies: bool,
     /// Send requests through this proxy, but for addresses that are not public; or none (default: HTTP_PROXY, HTTPS_PROXY,
     /// ALL_PROXY, NO_PROXY)
     #[arg(long, value_name = "URL", help_heading = "Fetching")]
-    pub proxy: Option<String>,
+    pub proxy: Option<SecretString>,
     /// Do not obey robots.txt, meta robots, X-Robots-Tag and nofollow
     #[arg(long, help_heading = "Fetching")]
     pub ignore_robots: bool,
@@ -311,9 +321,12 @@ impl RunArgs {
         out.switch("--chrome-no-sandbox", "chrome.sandbox", self.chrome_no_sandbox, false);
         out.text("--user-agent", "fetch.user_agent", self.user_agent.as_ref());
         out.text("--contact", "fetch.contact", self.contact.as_ref());
-        out.list("--header", "fetch.headers", &self.header);
+        let headers: Vec<_> = self.header.iter().map(|header| header.expose_secret().to_owned()).collect();
+        out.list("--header", "fetch.headers", &headers);
         out.switch("--cookies", "fetch.cookies", self.cookies, true);
-        out.text("--proxy", "fetch.proxy", self.proxy.as_ref());
+        if let Some(proxy) = &self.proxy {
+            out.set("--proxy", "fetch.proxy", proxy.expose_secret());
+        }
         out.switch("--ignore-robots", "crawl.obey_robots", self.ignore_robots, false);
         out.switch("--no-respect-ai-optout", "crawl.respect_ai_optout", self.no_respect_ai_optout, false);
         out.list("--resolve", "fetch.resolve", &self.resolve);

@@ -63,6 +63,7 @@ pub mod strategies;
 pub mod threads;
 pub mod traps;
 mod upkeep;
+pub mod usage_error;
 pub mod visit;
 
 pub use commands::dispatch;

@@ -45,7 +45,8 @@ pub fn say_json(level: Level, message: &str, fields: serde_json::Map<String, ser
 /// When the level is none that can be understood.
 pub fn start(section: &LogSection) -> Result<(), Failure> {
     // html5ever warns of every page that is not well-formed, which is most of the web
-    let level = format!("html5ever=error,{}", section.level);
+    // at "trace" rmcp repeats whatever agents send
+    let level = format!("html5ever=error,rmcp=info,{}", section.level);
     let filter = EnvFilter::try_new(level).map_err(|e| Failure::usage(format!("log.level: {e}")))?;
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)

@@ -1,8 +1,8 @@
 //! The binary `crawl`: flags to plain data, plain data to a run, a run to an exit code.
 
 use clap::Parser;
-use crawl::{cli::Cli, exit::Exit};
-use std::process::ExitCode;
+use crawl::{cli::Cli, exit::Exit, usage_error::without_secrets};
+use std::{io::Write, process::ExitCode};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -12,9 +12,17 @@ fn main() -> ExitCode {
     let exit = match Cli::try_parse() {
         Ok(cli) => crawl::dispatch(cli),
         Err(error) => {
-            // clap prints help and version to standard output, errors to standard error
-            let _ = error.print();
-            if error.use_stderr() { Exit::Usage } else { Exit::Done }
+            if error.use_stderr() {
+                let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+                let text = without_secrets(&error.render().to_string(), words);
+                // a closed standard error is not worth an error
+                let _ = std::io::stderr().write_all(text.as_bytes());
+                Exit::Usage
+            } else {
+                // help and version go to standard output
+                let _ = error.print();
+                Exit::Done
+            }
         }
     };
     ExitCode::from(exit as u8)

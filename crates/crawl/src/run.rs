@@ -25,7 +25,7 @@ use crate::{
     upkeep,
 };
 use crawl_fetch::Seed;
-use crawl_model::{Discovery, FrontierCounts, HostKey, NewUrl, UrlKey};
+use crawl_model::{Discovery, FrontierCounts, HostKey, NewUrl, UrlKey, hide_userinfo};
 use std::{
     io,
     path::{Path, PathBuf},
@@ -72,8 +72,8 @@ pub fn open_state(config: &Config, dir: &Path, fresh: bool) -> Result<State, Fai
 
 fn read_seeds(file: &Path) -> Result<Vec<Seed>, Failure> {
     if let Some(url) = seeds::as_url(file) {
-        let seed =
-            crawl_fetch::parse_seed_line(url).map_err(|e| Failure::usage(format!("--seed {url}: {e}")))?;
+        let seed = crawl_fetch::parse_seed_line(url)
+            .map_err(|e| Failure::usage(format!("--seed {}: {e}", hide_userinfo(url))))?;
         return Ok(vec![seed]);
     }
     let found = seeds::read(file).map_err(|e| {
@@ -82,7 +82,8 @@ fn read_seeds(file: &Path) -> Result<Vec<Seed>, Failure> {
         } else {
             ""
         };
-        let failure = Failure::input(file, &e);
+        // a URL that is written wrong is taken for the name of a file
+        let failure = Failure::input(Path::new(&*hide_userinfo(&file.to_string_lossy())), &e);
         Failure::new(failure.exit, format!("{}{hint}", failure.error))
     })?;
     for bad in &found.bad {

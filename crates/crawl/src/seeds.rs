@@ -1,6 +1,7 @@
 //! The seed file: one URL or bare host a line.
 
 use crawl_fetch::Seed;
+use crawl_model::hide_userinfo;
 use flate2::read::MultiGzDecoder;
 use std::{
     fmt,
@@ -13,7 +14,7 @@ use std::{
 pub struct BadLine {
     /// From 1.
     pub number: usize,
-    /// The line, shortened.
+    /// The line, shortened, without what may be a password.
     pub line: String,
     /// What is wrong with it.
     pub problem: String,
@@ -83,11 +84,16 @@ fn parse(mut input: impl BufRead) -> io::Result<Seeds> {
         match parsed {
             Ok(seed) => seeds.seeds.push(seed),
             Err(problem) => {
-                seeds.bad.push(BadLine { number, line: text.chars().take(80).collect(), problem });
+                seeds.bad.push(BadLine { number, line: shown(text), problem });
             }
         }
     }
     Ok(seeds)
+}
+
+/// The beginning of a line that is no seed, without what may be a password.
+fn shown(line: &str) -> String {
+    hide_userinfo(line).chars().take(80).collect()
 }
 
 fn skip_to_line_end(input: &mut impl BufRead) -> io::Result<()> {
@@ -119,6 +125,23 @@ mod tests {
             [("https://a.test/x", false), ("https://b.test/", true), ("https://c.test:8080/p", true)]
         );
         assert_eq!(seeds.bad.iter().map(|b| b.number).collect::<Vec<_>>(), [5, 6]);
+    }
+
+    #[test]
+    fn a_password_is_refused_with_its_line_and_not_repeated() {
+        let text =
+            format!("http://u:s3cret@a.test/\nu:s3cret@a.test\nhttp://u:{}s3cret@a.test/\n", "x".repeat(90));
+        let seeds = parse(text.as_bytes()).unwrap();
+        assert!(seeds.seeds.is_empty());
+        let told: Vec<String> = seeds.bad.iter().map(ToString::to_string).collect();
+        assert!(
+            told[0].starts_with("line 1: \"http://…@a.test/\": credentials are not taken from URLs"),
+            "{told:?}"
+        );
+        assert!(
+            told.len() == 3 && !told.concat().contains("s3cret") && !told.concat().contains('x'),
+            "{told:?}"
+        );
     }
 
     #[test]

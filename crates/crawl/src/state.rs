@@ -10,8 +10,8 @@ use crate::{
     output::absolute,
     seeds,
 };
-use crawl_model::{Frontier, RulesVersion, RunStore, StoreError, UrlKey};
-use crawl_store::{SqliteStore, StateLock};
+use crawl_model::{Frontier, RulesVersion, RunStore, StoreError, UrlKey, has_userinfo, hide_userinfo};
+use crawl_store::{SqliteStore, StateLock, private};
 use std::{
     fs::File,
     path::{Path, PathBuf},
@@ -43,10 +43,18 @@ pub struct State {
 pub fn default_dir(seed: &Path) -> Result<PathBuf, Failure> {
     let base = base()?;
     let (stem, identity) = match seeds::as_url(seed).map(Url::parse) {
+        Some(Ok(url)) if has_userinfo(&url) => {
+            return Err(Failure::usage(format!(
+                "--seed {}: credentials are not taken from URLs",
+                hide_userinfo(url.as_str())
+            )));
+        }
         Some(Ok(url)) => (url.host_str().unwrap_or_default().to_owned(), url.to_string()),
         _ => {
             let seed = if seed.as_os_str() == "-" { absolute(Path::new("stdin")) } else { absolute(seed) };
-            let stem = seed.file_stem().map_or_else(String::new, |s| s.to_string_lossy().into_owned());
+            let stem = seed
+                .file_stem()
+                .map_or_else(String::new, |s| hide_userinfo(&s.to_string_lossy()).into_owned());
             (stem, seed.to_string_lossy().into_owned())
         }
     };
@@ -146,7 +154,11 @@ impl State {
         let at = |error: &dyn std::fmt::Display| {
             Failure::new(Exit::Storage, format!("{}: {error}", dir.display()))
         };
-        std::fs::create_dir_all(dir).map_err(|e| at(&e))?;
+        private::create_dir_all(dir).map_err(|e| at(&e))?;
+        // an earlier version made the folder above it with the mode of the umask
+        if let Some(base) = base().ok().filter(|base| dir.parent() == Some(base)) {
+            private::tighten(&base);
+        }
         let lock = StateLock::acquire(dir)?;
         if fresh {
             forget(dir)?;

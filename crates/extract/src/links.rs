@@ -1,7 +1,7 @@
 //! Links of a page and its own robots directives.
 
 use crate::{dom::Tag, page::Page};
-use crawl_model::{Directives, Link, LinkKind};
+use crawl_model::{Directives, Link, LinkKind, strip_userinfo};
 use html5ever::local_name;
 use memchr::memchr;
 use std::collections::{HashMap, HashSet, hash_map::Entry};
@@ -11,7 +11,7 @@ use url::Url;
 const LONGEST: usize = 8_000;
 
 /// Resolves an address of a page. `None` for what is neither http nor https, too long, or no address. The fragment is
-/// dropped.
+/// dropped, and so are user name and password.
 pub(crate) fn resolve(base: Option<&Url>, address: &str) -> Option<String> {
     let address = address.trim_matches(|c: char| c.is_ascii_whitespace() || c.is_ascii_control());
     let address = &address[..memchr(b'#', address.as_bytes()).unwrap_or(address.len())];
@@ -58,6 +58,7 @@ fn http(mut url: Url) -> Option<String> {
         return None;
     }
     url.set_fragment(None);
+    strip_userinfo(&mut url);
     Some(url.into())
 }
 
@@ -216,6 +217,16 @@ pub(crate) fn directives(page: &Page<'_>, product_token: &str) -> Directives {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn user_names_and_passwords_are_dropped() {
+        let base = Url::parse("https://example.org/a/b").unwrap();
+        for address in
+            ["https://u:s3cret@example.org/x", "//u:s3cret@example.org/x", "https://s3cret@example.org/x"]
+        {
+            assert_eq!(resolve(Some(&base), address).as_deref(), Some("https://example.org/x"));
+        }
+    }
 
     #[test]
     fn the_fast_path_agrees_with_the_parser() {

@@ -10,6 +10,7 @@ use crate::{
     text,
     visibility::{self, Seen},
 };
+use crawl_model::strip_userinfo;
 use html5ever::local_name;
 use std::{cell::OnceCell, collections::HashSet, ops::Range};
 use url::Url;
@@ -544,12 +545,14 @@ fn base_of(dom: &Dom, url: Option<&Url>) -> Option<Url> {
         .filter(|id| dom.tag(*id) == Tag::Base)
         .find_map(|id| dom.attr(id, &local_name!("href")))
         .filter(|href| href.len() <= MAX_BASE);
-    match (href, url) {
+    let mut base = match (href, url) {
         (Some(href), Some(url)) => {
             let joined = url.join(href.trim()).ok();
             joined.filter(|base| base.as_str().len() <= MAX_BASE).or_else(|| Some(url.clone()))
         }
         (Some(href), None) => Url::parse(href.trim()).ok().filter(|base| base.as_str().len() <= MAX_BASE),
         (None, url) => url.cloned(),
-    }
+    }?;
+    strip_userinfo(&mut base);
+    Some(base)
 }

@@ -28,8 +28,8 @@ pub use escalation::{ladder, outweighs};
 pub use filter::{FilterError, FilterRules, Judgement, UrlFilter};
 pub use http::{
     AddressPolicy, Answer, Exchange, Fetched, HostAuth, HttpClient, HttpSettings, LONGEST_RETRY_AFTER,
-    ProxyChoice, Recorded, Recorder, RequestHeader, ResolveRule, Resource, SkipKind, SlowWatch, Transport,
-    Truncated, Waiting, decode_body, foreign_format, parse_retry_after,
+    ProxyChoice, ProxyUrl, Recorded, Recorder, RequestHeader, ResolveRule, Resource, SkipKind, SlowWatch,
+    Transport, Truncated, Waiting, decode_body, foreign_format, parse_retry_after,
 };
 pub use optout::{
     AI_TXT_PATH, OPT_OUT_MAX_BYTES, OptOut, OptOutFile, OriginOptOuts, TDMREP_PATH, tdm_header,

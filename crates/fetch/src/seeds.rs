@@ -1,6 +1,6 @@
 //! Lines of a seed file.
 
-use crawl_model::HostKey;
+use crawl_model::{HostKey, has_userinfo};
 use url::Url;
 
 /// Where a crawl begins.
@@ -12,10 +12,13 @@ pub struct Seed {
     pub bare: bool,
 }
 
+/// The reason for which a seed with a user name or a password is refused.
+const NO_CREDENTIALS: &str = "credentials are not taken from URLs; name the site and the user in fetch.auth";
+
 /// Reads one line that is neither empty nor a comment.
 ///
 /// # Errors
-/// Says in words why the line is no seed.
+/// Says in words why the line is no seed. The words repeat nothing that may be a user name or a password.
 pub fn parse_seed_line(line: &str) -> Result<Seed, String> {
     let line = line.trim();
     let (text, bare) = match line.split_once("://") {
@@ -33,8 +36,8 @@ pub fn parse_seed_line(line: &str) -> Result<Seed, String> {
     if HostKey::of(&url).is_none() {
         return Err("there is no host".into());
     }
-    if !url.username().is_empty() || url.password().is_some() {
-        return Err("credentials are not taken from URLs; configure them for the host".into());
+    if has_userinfo(&url) {
+        return Err(NO_CREDENTIALS.into());
     }
     Ok(Seed { url, bare })
 }
@@ -47,6 +50,9 @@ fn is_scheme(text: &str) -> bool {
 /// A line without a scheme must look like a host: a dot, a port, or the name localhost.
 fn check_bare(text: &str) -> Result<(), String> {
     let host = text.split(['/', '?', '#']).next().unwrap_or_default();
+    if host.contains('@') {
+        return Err(NO_CREDENTIALS.into());
+    }
     if host.starts_with('[') || host.eq_ignore_ascii_case("localhost") {
         return Ok(());
     }
@@ -100,9 +106,13 @@ mod tests {
             ("word", "dot"),
             ("https://u:p@a.test/", "credentials"),
             ("a b.test", "not a URL"),
+            ("s3cret:p@a.test", "credentials"),
+            ("s3cret@a.test/", "credentials"),
+            ("//u:s3cret@a.test/", "credentials"),
+            ("http://u:s3cret@a.test:99999/", "not a URL"),
         ] {
             let error = parse_seed_line(line).unwrap_err();
-            assert!(error.contains(hint), "{line}: {error}");
+            assert!(error.contains(hint) && !error.contains("s3cret"), "{line}: {error}");
         }
     }
 }

@@ -19,6 +19,7 @@ mod request;
 mod signals;
 mod storage;
 mod texts;
+mod userinfo;
 
 pub use clock::{Simulation, SimulationGuard, instant, now_ms, random, simulate, system_time};
 pub use extracted::{
@@ -45,3 +46,4 @@ pub use storage::{
     LeaseRef, NewUrl, Outcome, OutputMark, ReadyHost, Refused, RunStore, Settlement, StoreError,
 };
 pub use texts::{KnownText, NewText, Sketch, TextIndex};
+pub use userinfo::{has_userinfo, hide_userinfo, strip_userinfo};

@@ -65,7 +65,7 @@ impl WarcFiles {
     /// # Errors
     /// When the folder cannot be written.
     pub fn open(folder: &Path, prefix: &str, most: u64) -> io::Result<Self> {
-        match fs::create_dir(folder) {
+        match private_folder().create(folder) {
             Err(e) if e.kind() != io::ErrorKind::AlreadyExists => return Err(e),
             _ => {}
         }
@@ -99,7 +99,7 @@ impl WarcFiles {
             if self.folder.join(&name).exists() {
                 continue;
             }
-            let file = match OpenOptions::new().append(true).create_new(true).open(&path) {
+            let file = match private_file().append(true).create_new(true).open(&path) {
                 Err(e) if e.kind() == io::ErrorKind::AlreadyExists => continue,
                 file => file?,
             };
@@ -145,6 +145,23 @@ impl WarcFiles {
         close(&current.path)?;
         sync_folder(&self.folder)
     }
+}
+
+/// Options under which a new file belongs to its owner alone, whatever the umask: it holds pages that only the owner may be allowed to
+/// see.
+fn private_file() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+/// The same for a folder.
+fn private_folder() -> fs::DirBuilder {
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder
 }
 
 /// Gives a file its name.
@@ -204,7 +221,7 @@ fn end_leftover(path: &Path, file: &File) -> io::Result<Leftover> {
 /// killed meanwhile, the next one starts over, since the file is removed last.
 fn salvage(path: &Path, file: &File, survey: &Survey, leftover: &mut Leftover) -> io::Result<()> {
     let written = |name: &Path, parts: &[Range<u64>]| {
-        let mut to = File::create(name)?;
+        let mut to = private_file().write(true).create(true).truncate(true).open(name)?;
         let bytes = copy_parts(file, parts, &mut to)?;
         to.sync_all().map(|()| bytes)
     };
@@ -261,6 +278,20 @@ mod tests {
             .unwrap()
             .map(|record| record.unwrap().block)
             .collect()
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn an_archive_belongs_to_its_owner_alone() {
+        use std::os::unix::fs::PermissionsExt;
+        let directory = tempfile::tempdir().unwrap();
+        let folder = directory.path().join("warc");
+        let mut files = WarcFiles::open(&folder, "a", 1 << 20).unwrap();
+        files.begin().unwrap();
+        files.append(&member(b"one")).unwrap();
+        files.end().unwrap();
+        let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&folder), mode(&folder.join("a-00000.warc.gz"))), (0o700, 0o600));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::{rules::RULES, settings::ChromeSettings};
 use base64::{Engine, prelude::BASE64_STANDARD};
 use bytes::Bytes;
-use crawl_fetch::{AddressPolicy, ResolveRule};
+use crawl_fetch::{AddressPolicy, ProxyUrl, ResolveRule};
 use http_body_util::Empty;
 use hyper::{Method, Request, header, header::HeaderValue};
 use hyper_util::rt::TokioIo;
@@ -15,7 +15,6 @@ use std::{
     time::Duration,
 };
 use tokio::{net::TcpStream, time::timeout};
-use url::Url;
 
 /// For name resolution, TCP, and the way through another proxy together.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -57,14 +56,17 @@ struct Upstream {
 }
 
 impl Upstream {
-    fn new(url: &Url) -> io::Result<Self> {
+    fn new(proxy: &ProxyUrl) -> io::Result<Self> {
+        let url = proxy.with_credentials();
         let wrong = |reason: &str| io::Error::new(io::ErrorKind::InvalidInput, format!("the proxy {reason}"));
         let host = url.host_str().filter(|_| url.scheme() == "http");
         let host = host.ok_or_else(|| wrong("has to be a URL of the kind http"))?;
         let decoded = |text| percent_encoding::percent_decode_str(text).decode_utf8_lossy().into_owned();
         let credentials = (!url.username().is_empty()).then(|| {
             let pair = format!("{}:{}", decoded(url.username()), decoded(url.password().unwrap_or_default()));
-            HeaderValue::from_str(&format!("Basic {}", BASE64_STANDARD.encode(pair)))
+            let mut value = HeaderValue::from_str(&format!("Basic {}", BASE64_STANDARD.encode(pair)))?;
+            value.set_sensitive(true);
+            Ok::<_, header::InvalidHeaderValue>(value)
         });
         Ok(Self {
             host: bare(host),

@@ -7,6 +7,10 @@ use std::{
     time::Duration,
 };
 
+fn upstream_url(url: &str) -> crawl_fetch::ProxyUrl {
+    url.parse::<url::Url>().unwrap().into()
+}
+
 /// The answer of the proxy to `request` by a lane: all of it until the connection closes.
 fn ask(lane: &Lane, request: &str) -> String {
     let mut stream = std::net::TcpStream::connect(lane.address()).unwrap();
@@ -220,7 +224,7 @@ fn upstream() -> (String, Arc<Mutex<Vec<String>>>) {
 #[test]
 fn another_proxy_is_used_for_what_may_be_reached_and_for_nothing_else() {
     let (url, lines) = upstream();
-    let settings = ChromeSettings { proxy: Some(url.parse().unwrap()), ..ChromeSettings::default() };
+    let settings = ChromeSettings { proxy: Some(upstream_url(&url)), ..ChromeSettings::default() };
     let (_proxy, lane) = start(&settings);
     let get = |host: &str| {
         ask(&lane, &format!("GET http://{host}/x HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"))
@@ -234,7 +238,7 @@ fn another_proxy_is_used_for_what_may_be_reached_and_for_nothing_else() {
     let expected = ["GET http://name.invalid/x HTTP/1.1 true", "CONNECT name.invalid:443 HTTP/1.1 true"];
     assert_eq!(*lines.lock().unwrap(), expected);
     for wrong in ["socks5://127.0.0.1:1", "https://127.0.0.1:1"] {
-        let settings = ChromeSettings { proxy: Some(wrong.parse().unwrap()), ..ChromeSettings::default() };
+        let settings = ChromeSettings { proxy: Some(upstream_url(wrong)), ..ChromeSettings::default() };
         assert!(Proxy::start(&settings).err().unwrap().to_string().contains("http"), "{wrong}");
     }
 }
@@ -252,7 +256,7 @@ fn a_fixed_address_is_reached_without_the_other_proxy() {
     };
     std::thread::Builder::new().spawn(accept).unwrap();
     let settings = ChromeSettings {
-        proxy: Some(url.parse().unwrap()),
+        proxy: Some(upstream_url(&url)),
         addresses: AddressPolicy { allow_private: false, allow: vec!["127.0.0.9/32".parse().unwrap()] },
         resolve: vec![format!("fixed.test:{port}:127.0.0.9").parse().unwrap()],
         ..ChromeSettings::default()

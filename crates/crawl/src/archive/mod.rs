@@ -23,7 +23,7 @@ use crawl_model::{ExtractedPage, FetchedPage, HostKey};
 use rustc_hash::FxHashMap;
 use std::{
     io,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 use url::Url;
@@ -84,6 +84,7 @@ impl Archive {
         let most = config.archive.max_file.as_u64();
         let files = WarcFiles::open(&folder, &prefix, most)
             .map_err(|source| StageError::Output { name: folder.display().to_string(), source })?;
+        warn_of_readers(&folder);
         let info = info(config);
         files.leftovers().iter().for_each(tell_of_leftover);
         let damaged = files.leftovers().iter().map(|leftover| leftover.damaged).sum();
@@ -334,6 +335,29 @@ impl Shared {
         None
     }
 }
+
+/// Warns of files that an earlier version left readable by all users.
+#[cfg(unix)]
+fn warn_of_readers(folder: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+    let allows =
+        |path: &Path, right: u32| path.metadata().is_ok_and(|found| found.permissions().mode() & right != 0);
+    if !allows(folder, 0o001) {
+        return;
+    }
+    let files = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let is_open = |path: &PathBuf| path.to_string_lossy().contains(".warc.gz") && allows(path, 0o004);
+    let count = files.filter(is_open).count();
+    if count > 0 {
+        let folder = folder.display();
+        tracing::warn!(
+            "{folder}: all users can read {count} files of earlier runs; chmod -R go= {folder} takes that away"
+        );
+    }
+}
+
+#[cfg(not(unix))]
+fn warn_of_readers(_: &Path) {}
 
 /// Lost answers that are named in a warning.
 const NAMED: usize = 10;

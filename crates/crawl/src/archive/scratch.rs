@@ -23,6 +23,11 @@ pub(super) struct Scratch {
     _lock: File,
 }
 
+/// The permissions of the folder: its owner's alone.
+fn permissions() -> fs::Permissions {
+    std::os::unix::fs::PermissionsExt::from_mode(0o700)
+}
+
 impl Scratch {
     /// Makes a folder whose name begins with `prefix`. Folders of this user with such names are removed if the process that made
     /// them was killed.
@@ -32,7 +37,8 @@ impl Scratch {
     pub(super) fn new(base: &Path, prefix: &str) -> io::Result<Self> {
         remove_leftovers(base, prefix);
         for _ in 0..TRIES {
-            let folder = tempfile::Builder::new().prefix(prefix).tempdir_in(base)?;
+            let folder =
+                tempfile::Builder::new().prefix(prefix).permissions(permissions()).tempdir_in(base)?;
             let lock = File::create(folder.path().join(LOCK))?;
             match lock.try_lock() {
                 Err(TryLockError::WouldBlock) => {}
@@ -117,6 +123,9 @@ mod tests {
         let scratch = Scratch::new(base.path(), "crawl-test-").unwrap();
         assert!(!folder("crawl-test-old").exists());
         assert!(["crawl-test-new", "crawl-test-foreign", "another"].iter().all(|name| folder(name).exists()));
+        let mode =
+            std::os::unix::fs::PermissionsExt::mode(&fs::metadata(scratch.path()).unwrap().permissions());
+        assert_eq!(mode & 0o777, 0o700);
         drop(scratch);
     }
 

@@ -40,7 +40,7 @@ pub struct ExtractArgs {
     /// The page, or with --jsonl the lines; - or none for standard input
     pub file: Option<PathBuf>,
     /// The page's address, for dates and for links that are relative, which have no target without it
-    #[arg(long)]
+    #[arg(long, value_parser = super::page_url)]
     pub url: Option<url::Url>,
     /// The Content-Type header, for the charset
     #[arg(long, value_name = "VALUE")]
@@ -104,7 +104,7 @@ pub struct ClassifyArgs {
     /// The page, or with --jsonl the lines; - or none for standard input
     pub file: Option<PathBuf>,
     /// The page's address
-    #[arg(long)]
+    #[arg(long, value_parser = super::page_url)]
     pub url: Option<url::Url>,
     /// Lines {"id","url","content_type","html" or "html_base64"} in, {"id","pageType","strategy","confidence","reason","signals"} out
     #[arg(long)]

@@ -39,7 +39,7 @@ pub struct QualityArgs {
     #[arg(long, conflicts_with = "url", help_heading = "Explaining")]
     pub failed: bool,
     /// Fetch this page, politely as a crawl does, and explain it
-    #[arg(long, value_name = "URL", conflicts_with_all = ["inputs", "output", "html", "stats"], help_heading = "Explaining")]
+    #[arg(long, value_name = "URL", value_parser = super::page_url, conflicts_with_all = ["inputs", "output", "html", "stats"], help_heading = "Explaining")]
     pub url: Option<url::Url>,
     /// Print the thresholds in force
     #[arg(long, conflicts_with_all = ["inputs", "url"], help_heading = "Explaining")]

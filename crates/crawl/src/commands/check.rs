@@ -14,6 +14,7 @@ use crawl_fetch::{
     Canonicalizer, DEFAULT_MAX_URL_LENGTH, IdnForm, ParamRules, RobotsTxt, SitemapLimits, parse_sitemap,
     product_token,
 };
+use crawl_model::hide_userinfo;
 use serde_json::{Value, json};
 use std::{fmt::Write as _, path::Path};
 use url::Url;
@@ -45,7 +46,7 @@ pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
 
 fn needed_url(args: &CheckArgs, what: &str) -> Result<Url, Failure> {
     let text = args.url.as_deref().ok_or_else(|| Failure::usage(format!("name {what} with --url")))?;
-    Url::parse(text).map_err(|e| Failure::usage(format!("--url {text}: {e}")))
+    Url::parse(text).map_err(|e| Failure::usage(format!("--url {}: {e}", hide_userinfo(text))))
 }
 
 fn robots(args: &CheckArgs) -> Result<String, Failure> {

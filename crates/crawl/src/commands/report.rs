@@ -16,8 +16,12 @@ pub fn run(args: &ReportArgs) -> Result<Exit, Failure> {
     let report = Report::read(&dir).map_err(|e| {
         Failure::usage(format!("{}: no report of a run can be read here: {e}", dir.display()))
     })?;
-    let page = args.output.clone().unwrap_or_else(|| dir.join("report.html"));
-    report.write_page(&page).map_err(|e| Failure::new(Exit::Storage, format!("{}: {e}", page.display())))?;
+    let written = match &args.output {
+        Some(page) => report.write_page(page).map(|()| page.clone()),
+        None => report.write(&dir),
+    };
+    let place = args.output.as_deref().unwrap_or(&dir).display();
+    let page = written.map_err(|e| Failure::new(Exit::Storage, format!("{place}: {e}")))?;
     say(&page.display().to_string());
     if args.open {
         opener::open(&page)

@@ -2,46 +2,119 @@
 
 use super::{ConfigError, FetchSection};
 use crawl_fetch::{AddressPolicy, HostAuth, HttpSettings, ProxyChoice, RequestHeader};
-use crawl_model::Origin;
+use crawl_model::{Origin, has_userinfo};
+use secrecy::SecretString;
 use serde::{Deserialize, Deserializer, de::Error as _};
 use std::fs;
 use toml::Value;
 use url::Url;
 
-/// Basic credentials for one origin. The password stands elsewhere, so that the settings can be shown to anybody.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// Basic credentials for one origin. The password stands elsewhere.
+#[derive(Clone)]
 pub struct AuthEntry {
-    /// `https://host[:port]`, the only place they are sent to.
-    pub site: Url,
-    /// User name.
-    pub user: String,
-    /// File that holds the password in its first line; either this …
-    pub password_file: Option<String>,
-    /// … or the variable of the environment that holds it.
-    pub password_env: Option<String>,
+    /// The only place that they are sent to.
+    origin: Origin,
+    user: String,
+    password: PasswordPlace,
+}
+
+/// Place of a password. No message names it: it may be the password itself, put there by mistake.
+#[derive(Clone)]
+enum PasswordPlace {
+    /// File that holds it in its first line.
+    File(String),
+    /// Variable of the environment.
+    Variable(String),
+}
+
+/// An [`AuthEntry`] as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AuthTable {
+    /// `https://host[:port]`.
+    site: String,
+    user: String,
+    password_file: Option<String>,
+    password_env: Option<String>,
+}
+
+impl std::fmt::Debug for AuthEntry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AuthEntry").field("origin", &self.origin).finish_non_exhaustive()
+    }
+}
+
+impl TryFrom<AuthTable> for AuthEntry {
+    type Error = String;
+
+    fn try_from(table: AuthTable) -> Result<Self, String> {
+        let site = Url::parse(&table.site).map_err(|_| "site is no URL, such as https://host")?;
+        let origin = Origin::of(&site).ok_or("site is neither http nor https")?;
+        if has_userinfo(&site) {
+            return Err(format!("the site {origin} has a user name or a password: write them apart"));
+        }
+        if site.path() != "/" || site.query().is_some() {
+            return Err(format!("{origin} is followed by a path, but credentials are for a whole site"));
+        }
+        if table.user.contains(':') {
+            return Err(format!("the user for {origin} has a colon, which basic authentication cannot send"));
+        }
+        let password = match (table.password_file, table.password_env) {
+            (Some(file), None) => PasswordPlace::File(file),
+            (None, Some(name)) => PasswordPlace::Variable(name),
+            _ => return Err(format!("{origin} needs either password_file or password_env")),
+        };
+        Ok(Self { origin, user: table.user, password })
+    }
 }
 
 impl AuthEntry {
     fn credentials(&self) -> Result<HostAuth, String> {
-        let site = &self.site;
-        let origin = Origin::of(site).ok_or("a site is neither http nor https")?;
-        if site.path() != "/" || site.query().is_some() {
-            return Err(format!("{origin} is followed by a path, but credentials are for a whole site"));
-        }
-        let password = match (&self.password_file, &self.password_env) {
-            (Some(file), None) => fs::read_to_string(file)
-                .map_err(|e| format!("the password for {origin}: {file}: {e}"))
+        let origin = &self.origin;
+        let password = match &self.password {
+            PasswordPlace::File(file) => fs::read_to_string(file)
+                .map_err(|e| {
+                    format!("the password for {origin}: the file of password_file cannot be read: {e}")
+                })
                 .map(|text| text.lines().next().unwrap_or_default().to_owned())?,
-            (None, Some(name)) => std::env::var(name).map_err(|_| {
-                format!("the password for {origin}: the variable {name} is not set, or not text")
+            PasswordPlace::Variable(name) => std::env::var(name).map_err(|_| {
+                format!("the password for {origin}: the variable of password_env is not set, or not text")
             })?,
-            _ => return Err(format!("{origin} needs either password_file or password_env")),
         };
-        if self.user.contains(':') {
-            return Err(format!("the user for {origin} has a colon, which basic authentication cannot send"));
-        }
-        Ok(HostAuth { origin, user: self.user.clone(), password })
+        Ok(HostAuth { origin: origin.clone(), user: self.user.clone(), password: password.into() })
+    }
+}
+
+/// A list of credentials.
+pub(super) fn auth<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<AuthEntry>, D::Error> {
+    let Value::Array(items) = Value::deserialize(deserializer)? else {
+        return Err(D::Error::custom(
+            "expected a list of tables with site, user, and password_file or password_env",
+        ));
+    };
+    let read = |(index, item): (usize, Value)| {
+        let entry = AuthTable::deserialize(item).map_err(|error| without_values(error.message()));
+        entry
+            .and_then(AuthEntry::try_from)
+            .map_err(|why| D::Error::custom(format!("entry {}: {why}", index + 1)))
+    };
+    items.into_iter().enumerate().map(read).collect()
+}
+
+/// The message of a parser about a table, if it repeats no value of it.
+fn without_values(message: &str) -> String {
+    let names_keys_alone = ["unknown field", "missing field"].iter().any(|start| message.starts_with(start));
+    if names_keys_alone {
+        return message.lines().next().unwrap_or_default().to_owned();
+    }
+    "expected a table of texts: site, user, and password_file or password_env".into()
+}
+
+/// A text that cannot be printed.
+pub(super) fn secret<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SecretString, D::Error> {
+    match Value::deserialize(deserializer)? {
+        Value::String(text) => Ok(text.into()),
+        _ => Err(D::Error::custom("is not text")),
     }
 }
 

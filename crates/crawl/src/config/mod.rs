@@ -10,8 +10,8 @@ mod values;
 
 pub use http::AuthEntry;
 pub use sections::*;
+pub use values::Limit;
 pub(crate) use values::unlimited_size;
-pub use values::{Limit, Secret};
 
 use std::{
     borrow::Cow,
@@ -104,8 +104,8 @@ impl Display for ConfigErrors {
 
 impl std::error::Error for ConfigErrors {}
 
-/// A setting given by a flag.
-#[derive(Clone, Debug)]
+/// A setting given by a flag. It may be a secret, and cannot be printed.
+#[derive(Clone)]
 pub struct Override {
     /// The flag as typed, for messages.
     pub flag: &'static str,

@@ -1,16 +1,16 @@
 //! The sections of `config/crawl.toml` as types.
 
-use super::http::{AuthEntry, headers, proxy};
+use super::http::{AuthEntry, auth, headers, proxy, secret};
 pub use super::quality::QualitySection;
 use super::values::{
-    Limit, Secret, address_or_none, at_least_one, at_most, duration, from_text, list_from_text,
-    min_block_chars, min_pages, pause, positive, share, threshold_pct, unlimited_duration, unlimited_size,
-    up_to,
+    Limit, address_or_none, at_least_one, at_most, duration, from_text, list_from_text, min_block_chars,
+    min_pages, pause, positive, share, threshold_pct, unlimited_duration, unlimited_size, up_to,
 };
 use crate::traps::TrapsSection;
 use crawl_corpus::ClusterAlgorithm;
 use crawl_extract::{Favor, LinkStyle};
 use crawl_fetch::{PolitenessSettings, ProxyChoice, RequestHeader, RetrySettings, Scope};
+use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use std::{path::PathBuf, time::Duration};
 
@@ -215,6 +215,7 @@ pub struct FetchSection {
     #[serde(deserialize_with = "headers")]
     pub headers: Vec<RequestHeader>,
     pub cookies: bool,
+    #[serde(deserialize_with = "auth")]
     pub auth: Vec<AuthEntry>,
     #[serde(deserialize_with = "proxy")]
     pub proxy: ProxyChoice,
@@ -335,7 +336,8 @@ pub struct ProjectsSection {
 #[expect(missing_docs, reason = "see config/crawl.toml")]
 pub struct ServeSection {
     pub listen: std::net::SocketAddr,
-    pub token: Secret,
+    #[serde(deserialize_with = "secret")]
+    pub token: SecretString,
     pub token_file: String,
     pub hosts: Vec<String>,
     pub max_body: bytesize::ByteSize,

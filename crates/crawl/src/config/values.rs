@@ -35,17 +35,6 @@ impl<'de> Deserialize<'de> for Limit {
     }
 }
 
-/// A text that is not shown by accident.
-#[derive(Clone, Deserialize)]
-#[serde(transparent)]
-pub struct Secret(pub String);
-
-impl std::fmt::Debug for Secret {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Secret(…)")
-    }
-}
-
 /// A limit that leaves something to do.
 pub(super) fn at_least_one<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Limit, D::Error> {
     match Limit::deserialize(deserializer)? {

@@ -2,7 +2,7 @@
 
 use crate::projects::{AnalysisMode, DomainStats, Project, Source};
 use crawl_dedup::{FingerprintSettings, SettingRange};
-use crawl_model::Record;
+use crawl_model::{Record, hide_userinfo, strip_userinfo};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -274,10 +274,12 @@ impl PageTold {
 /// # Errors
 /// Says what is wrong with it.
 pub fn web_url(field: &str, text: &str) -> Result<Url, String> {
-    let url = Url::parse(text).map_err(|e| format!("{field}: \"{text}\": {e}"))?;
+    let shown = hide_userinfo(text);
+    let mut url = Url::parse(text).map_err(|e| format!("{field}: \"{shown}\": {e}"))?;
+    strip_userinfo(&mut url);
     match url.scheme() {
         "http" | "https" => Ok(url),
-        scheme => Err(format!("{field}: \"{text}\": {scheme} is not http or https")),
+        scheme => Err(format!("{field}: \"{shown}\": {scheme} is not http or https")),
     }
 }
 

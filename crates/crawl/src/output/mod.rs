@@ -24,7 +24,7 @@ pub use lines::LineRecords;
 pub(crate) use lines::push_line;
 pub use place::Place;
 pub use stdout::StdoutOutput;
-pub use whole::{Replacement, replace};
+pub use whole::{Replacement, replace, replace_private};
 
 use crate::context::StageError;
 use crawl_model::Record;

@@ -1,5 +1,6 @@
 //! Small files that are replaced as a whole.
 
+use crawl_store::private;
 use std::{
     fs,
     io::{self, BufWriter, Write},
@@ -21,6 +22,21 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
         Ok(found) if found.is_file() => replace_file(&path, bytes, Some(found.permissions())),
         _ => fs::write(&path, bytes),
     }
+}
+
+/// Replaces a file of a state directory as a whole. No other user can read it.
+///
+/// # Errors
+/// When it cannot be written; nothing is left beside it then.
+pub fn replace_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    remove_leftovers(&path);
+    let new = beside(&path);
+    let written = private::write(&new, bytes).and_then(|()| fs::rename(&new, &path));
+    if written.is_err() {
+        let _ = fs::remove_file(&new);
+    }
+    written
 }
 
 fn replace_file(path: &Path, bytes: &[u8], permissions: Option<fs::Permissions>) -> io::Result<()> {
@@ -208,6 +224,21 @@ mod tests {
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         replace(Path::new("/dev/null"), b"gone").unwrap();
         assert!(!Path::new("/dev/null").is_file());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_private_file_replaces_one_that_others_can_read() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("report.json");
+        for text in ["one", "two"] {
+            replace_private(&path, text.as_bytes()).unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), text);
+            assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+        }
+        assert_eq!(names(dir.path()), ["report.json"]);
     }
 
     #[test]

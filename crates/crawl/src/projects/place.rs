@@ -5,7 +5,7 @@ use crate::{
     exit::{Exit, Failure},
 };
 use crawl_model::StoreError;
-use crawl_store::SqliteProjects;
+use crawl_store::{SqliteProjects, private};
 use std::path::{Path, PathBuf};
 
 /// The database where none was named: `$XDG_DATA_HOME/crawl/projects.sqlite`.
@@ -27,6 +27,10 @@ pub fn default_database() -> Result<PathBuf, Failure> {
 /// When it cannot be used, with the exit code of storage.
 pub fn open(config: &Config) -> Result<(SqliteProjects, PathBuf), Failure> {
     let path = database(config)?;
+    if let Some(folder) = path.parent().filter(|_| config.projects.database.is_empty()) {
+        // an earlier version made it with the mode of the umask
+        private::tighten(folder);
+    }
     let store = SqliteProjects::open(&path).map_err(|error| failure(&path, &error))?;
     Ok((store, path))
 }

@@ -7,7 +7,7 @@ pub use samples::{Sample, Samples};
 use crate::{
     context::{Context, rfc3339},
     exit::Exit,
-    output::replace,
+    output::{replace, replace_private},
     site_book::{self, MissedSite},
     stats::HostFigures,
 };
@@ -189,9 +189,9 @@ impl Report {
     /// # Errors
     /// When a file cannot be written.
     pub fn write(&self, dir: &Path) -> io::Result<PathBuf> {
-        replace(&dir.join(DATA), &serde_json::to_vec(self)?)?;
-        let page = dir.join("report.html");
-        self.write_page(&page)?;
+        replace_private(&dir.join(DATA), &serde_json::to_vec(self)?)?;
+        let page = dir.join(PAGE_NAME);
+        replace_private(&page, &self.page()?)?;
         Ok(page)
     }
 
@@ -200,11 +200,18 @@ impl Report {
     /// # Errors
     /// When the file cannot be written.
     pub fn write_page(&self, path: &Path) -> io::Result<()> {
+        replace(path, &self.page()?)
+    }
+
+    fn page(&self) -> io::Result<Vec<u8>> {
         let mut out = Vec::new();
         crawl_corpus::fill_page(PAGE, self, &mut out).map_err(io::Error::other)?;
-        replace(path, &out)
+        Ok(out)
     }
 }
+
+/// Name of the page in the state directory.
+const PAGE_NAME: &str = "report.html";
 
 /// Name of the data in the state directory.
 const DATA: &str = "report.json";

@@ -1,13 +1,14 @@
 //! The outputs of a run: opened before its first batch, closed after its last.
 
 use crate::{
-    context::{Context, Ending},
+    context::{Context, Ending, StageError},
     exit::{Exit, Failure},
     output::{self, Fields, FileOutput, LineRecords, Output, Place, RecordOutput, StdoutOutput},
     progress,
     state::{self, State},
 };
 use crawl_model::{OutputMark, RunStore};
+use crawl_store::private;
 use std::path::Path;
 
 /// The outputs of a run.
@@ -23,7 +24,10 @@ pub(super) fn open(context: &Context, state: &State) -> Result<Outputs, Failure>
     let fields = Fields::of(&output.fields).map_err(|e| Failure::usage(format!("output.fields: {e}")))?;
     let log = state.dir.join(state::ERROR_LOG);
     let place = Place::of_lines(&log);
-    let errors = FileOutput::open(&place.path, state.before(&place, &log, true)?)?;
+    let before = state.before(&place, &log, true)?;
+    private::create(&place.path)
+        .map_err(|source| StageError::Output { name: log.display().to_string(), source })?;
+    let errors = FileOutput::open(&place.path, before)?;
     if errors.missing() > 0 {
         tracing::warn!("{}: lines of this round are not there any more", log.display());
     }

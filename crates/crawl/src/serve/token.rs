@@ -5,10 +5,11 @@ use crate::{
     exit::{Exit, Failure},
     logging::say,
 };
+use crawl_store::private;
+use secrecy::{ExposeSecret, SecretString};
 use std::{
     fs,
     io::{ErrorKind, Write},
-    os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
 };
 use subtle::ConstantTimeEq;
@@ -16,8 +17,11 @@ use subtle::ConstantTimeEq;
 /// Shortest token, in bytes: what is shorter can be tried out.
 const LEAST: usize = 16;
 
+/// The setting that names the file of the token.
+const FILE_KEY: &str = "the file of serve.token_file";
+
 /// A secret that a caller must know.
-pub struct Token(Vec<u8>);
+pub struct Token(SecretString);
 
 impl Token {
     /// The token of the configuration; else that of its file; else the one that was made at the first start, or a new one.
@@ -25,12 +29,13 @@ impl Token {
     /// # Errors
     /// When it is too short, or its file cannot be read or written.
     pub fn of(serve: &ServeSection) -> Result<Self, Failure> {
-        match (serve.token.0.as_str(), serve.token_file.as_str()) {
+        match (serve.token.expose_secret(), serve.token_file.as_str()) {
             ("", "") => made(&default_file()?),
             (token, "") => checked(token, "serve.token"),
             ("", file) => {
-                let text = fs::read_to_string(file).map_err(|e| Failure::input(Path::new(file), &e))?;
-                checked(text.trim(), file)
+                // the name of the file may be the token itself, put there by mistake
+                let text = fs::read_to_string(file).map_err(|e| Failure::input(Path::new(FILE_KEY), &e))?;
+                checked(text.trim(), FILE_KEY)
             }
             _ => Err(Failure::usage("serve.token and serve.token_file are both set: name one token")),
         }
@@ -39,7 +44,7 @@ impl Token {
     /// Whether this is it. Takes as long for every token of its length.
     #[must_use]
     pub fn is(&self, given: &[u8]) -> bool {
-        self.0.ct_eq(given).into()
+        self.0.expose_secret().as_bytes().ct_eq(given).into()
     }
 }
 
@@ -49,7 +54,7 @@ fn checked(token: &str, place: &str) -> Result<Token, Failure> {
             "{place}: a token has {LEAST} characters or more, which are printable ASCII without spaces"
         )));
     }
-    Ok(Token(token.as_bytes().to_vec()))
+    Ok(Token(token.into()))
 }
 
 fn default_file() -> Result<PathBuf, Failure> {
@@ -65,19 +70,21 @@ fn default_file() -> Result<PathBuf, Failure> {
 fn made(file: &Path) -> Result<Token, Failure> {
     let at = |e: &dyn std::fmt::Display| Failure::new(Exit::Storage, format!("{}: {e}", file.display()));
     if let Some(folder) = file.parent() {
-        fs::create_dir_all(folder).map_err(|e| at(&e))?;
+        private::create_dir_all(folder).map_err(|e| at(&e))?;
+        private::tighten(folder);
     }
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes).map_err(|e| at(&e))?;
     let token: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     // readable by its owner alone from the first moment on
-    match fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(file) {
+    match private::options().write(true).create_new(true).open(file) {
         Ok(mut made) => {
             writeln!(made, "{token}").and_then(|()| made.sync_all()).map_err(|e| at(&e))?;
             say(&format!("token (shown once, kept in {}): {token}", file.display()));
             checked(&token, "token")
         }
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            private::tighten(file);
             let text = fs::read_to_string(file).map_err(|e| at(&e))?;
             checked(text.trim(), &file.display().to_string())
         }

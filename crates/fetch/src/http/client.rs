@@ -24,6 +24,7 @@ use reqwest::{
     Response,
     header::{AUTHORIZATION, COOKIE, HeaderMap, HeaderName, HeaderValue},
 };
+use secrecy::ExposeSecret;
 use std::{sync::Arc, time::Duration};
 use tokio::{
     sync::Semaphore,
@@ -439,8 +440,8 @@ impl HttpClient {
     /// Adds the credentials of the URL's origin.
     fn add_credentials(&self, url: &Url, headers: &mut HeaderMap) {
         let Some(auth) = self.credentials(url) else { return };
-        let pair = BASE64_STANDARD.encode(format!("{}:{}", auth.user, auth.password));
-        if let Ok(mut value) = HeaderValue::from_str(&format!("Basic {pair}")) {
+        let pair = format!("{}:{}", auth.user, auth.password.expose_secret());
+        if let Ok(mut value) = HeaderValue::from_str(&format!("Basic {}", BASE64_STANDARD.encode(pair))) {
             value.set_sensitive(true);
             headers.insert(AUTHORIZATION, value);
         }

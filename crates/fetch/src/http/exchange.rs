@@ -4,7 +4,7 @@ use crate::error::{FetchError, Phase};
 use bytes::Bytes;
 use reqwest::{
     Response, Version,
-    header::{AUTHORIZATION, COOKIE, HeaderMap},
+    header::{AUTHORIZATION, COOKIE, HeaderMap, HeaderName, HeaderValue, PROXY_AUTHORIZATION},
 };
 use std::{future::Future, net::IpAddr, pin::Pin, sync::Arc};
 use url::Url;
@@ -21,7 +21,8 @@ pub struct Exchange {
     pub address: Option<IpAddr>,
     /// `http/1.1` or `h2`.
     pub protocol: &'static str,
-    /// Headers that were sent, but for `Host` and without cookies and credentials, which are nobody else's.
+    /// Headers that were sent, but for `Host` and without those that may be secrets: cookies, credentials, and the headers of the
+    /// settings.
     pub sent: Vec<(String, Vec<u8>)>,
     /// HTTP status.
     pub status: u16,
@@ -100,9 +101,6 @@ impl Draft {
         direct: bool,
         response: &Response,
     ) -> Self {
-        let mut visible = sent.clone();
-        visible.remove(COOKIE);
-        visible.remove(AUTHORIZATION);
         let status = response.status();
         let own = response.extensions().get::<hyper::ext::ReasonPhrase>();
         let reason = own.and_then(|reason| std::str::from_utf8(reason.as_bytes()).ok());
@@ -111,7 +109,7 @@ impl Draft {
             started_at_ms,
             address: response.remote_addr().filter(|_| direct).map(|peer| peer.ip()),
             protocol: if response.version() == Version::HTTP_2 { "h2" } else { "http/1.1" },
-            sent: owned(&visible),
+            sent: owned(&public(sent)),
             status: status.as_u16(),
             reason: reason.or_else(|| status.canonical_reason()).unwrap_or_default().to_owned(),
             headers: owned(response.headers()),
@@ -128,6 +126,15 @@ impl Draft {
         self.exchange.truncated = truncated;
         self.recorder.record(self.exchange).await
     }
+}
+
+/// The headers of a request that hold no secret.
+fn public(sent: &HeaderMap) -> HeaderMap {
+    let is_secret = |name: &HeaderName, value: &HeaderValue| {
+        value.is_sensitive() || [AUTHORIZATION, COOKIE, PROXY_AUTHORIZATION].contains(name)
+    };
+    let public = sent.iter().filter(|(name, value)| !is_secret(name, value));
+    public.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
 fn owned(headers: &HeaderMap) -> Vec<(String, Vec<u8>)> {

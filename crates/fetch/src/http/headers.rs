@@ -2,7 +2,7 @@
 
 use super::{decode::ACCEPT_ENCODING, settings::HttpSettings};
 use crate::{error::FetchError, url::DEFAULT_MAX_URL_LENGTH, user_agents};
-use crawl_model::{CrawlRequest, Headers, HostKey, system_time};
+use crawl_model::{CrawlRequest, Headers, HostKey, hide_userinfo, strip_userinfo, system_time};
 use reqwest::header::{
     ACCEPT, ACCEPT_ENCODING as ACCEPT_ENCODING_NAME, ACCEPT_LANGUAGE, HeaderMap, HeaderName, HeaderValue,
     IF_MODIFIED_SINCE, IF_NONE_MATCH, LOCATION, RETRY_AFTER, USER_AGENT,
@@ -29,11 +29,7 @@ fn too_long() -> String {
 
 fn strip(url: &mut Url) {
     url.set_fragment(None);
-    if !url.username().is_empty() || url.password().is_some() {
-        // these fail only for URLs without a host
-        let _ = url.set_username("");
-        let _ = url.set_password(None);
-    }
+    strip_userinfo(url);
 }
 
 /// Where a redirect leads.
@@ -46,7 +42,7 @@ pub(super) fn target(base: &Url, headers: &HeaderMap) -> Result<Url, FetchError>
     if location.is_empty() {
         return Err(FetchError::Redirect("Location is empty".into()));
     }
-    let shown = || location.chars().take(200).collect::<String>();
+    let shown = || hide_userinfo(location).chars().take(200).collect::<String>();
     let long = || FetchError::Redirect(format!("Location \"{}…\": {}", shown(), too_long()));
     if location.len() > DEFAULT_MAX_URL_LENGTH {
         return Err(long());

@@ -124,7 +124,10 @@ impl Pool {
         }
         let (host, port) = match &self.settings.proxy {
             ProxyChoice::Direct => return None,
-            ProxyChoice::Url(proxy) => (proxy.host_str()?.to_owned(), proxy.port_or_known_default()),
+            ProxyChoice::Url(proxy) => {
+                let address = proxy.address();
+                (address.host_str()?.to_owned(), address.port_or_known_default())
+            }
             ProxyChoice::Environment => {
                 let found = self.environment.intercept(&url.as_str().parse().ok()?)?;
                 (found.uri().host()?.to_owned(), found.uri().port_u16())
@@ -364,7 +367,7 @@ fn build(
     Ok(match proxy {
         ProxyChoice::Environment => builder,
         ProxyChoice::Direct => builder.no_proxy(),
-        ProxyChoice::Url(url) => builder.proxy(Proxy::all(url.clone()).map_err(|e| unusable(&e))?),
+        ProxyChoice::Url(url) => builder.proxy(Proxy::all(url.with_credentials()).map_err(|e| unusable(&e))?),
     })
 }
 
@@ -381,7 +384,7 @@ fn unusable(error: &reqwest::Error) -> FetchError {
 fn proxy_urls(choice: &ProxyChoice) -> Vec<Url> {
     match choice {
         ProxyChoice::Direct => Vec::new(),
-        ProxyChoice::Url(url) => vec![url.clone()],
+        ProxyChoice::Url(url) => vec![url.address().clone()],
         ProxyChoice::Environment => {
             ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"]
                 .iter()

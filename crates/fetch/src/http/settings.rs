@@ -1,13 +1,14 @@
 //! What a client is built from: plain data. Whatever of it is a secret shows nothing when it is formatted.
 
 use super::{addresses::AddressPolicy, resolve::ResolveRule};
-use crawl_model::Origin;
+use crawl_model::{Origin, strip_userinfo};
 use reqwest::header::{HeaderName, HeaderValue};
+use secrecy::{ExposeSecret, SecretString};
 use std::{fmt, str::FromStr, time::Duration};
 use url::Url;
 
 /// How requests find their way out. Written as text: nothing for the environment, `none` for no proxy, else its URL.
-#[derive(Clone, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ProxyChoice {
     /// As `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY` say.
     #[default]
@@ -15,21 +16,53 @@ pub enum ProxyChoice {
     /// No proxy, whatever the environment says.
     Direct,
     /// This one for everything: `http`, `https`, `socks5` or `socks5h`.
-    Url(Url),
+    Url(ProxyUrl),
 }
 
-impl fmt::Debug for ProxyChoice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Environment => f.write_str("Environment"),
-            Self::Direct => f.write_str("Direct"),
-            // its credentials stay out of logs
-            Self::Url(url) => {
-                write!(f, "Url({}://{})", url.scheme(), url.host_str().unwrap_or_default())
-            }
-        }
+/// URL of a proxy. Its user name and password show nothing when it is formatted.
+#[derive(Clone)]
+pub struct ProxyUrl {
+    /// Without user name and password.
+    address: Url,
+    whole: SecretString,
+}
+
+impl ProxyUrl {
+    /// The URL without user name and password.
+    #[must_use]
+    pub fn address(&self) -> &Url {
+        &self.address
+    }
+
+    /// The URL with user name and password, for the connection to the proxy.
+    #[must_use]
+    pub fn with_credentials(&self) -> Url {
+        Url::parse(self.whole.expose_secret()).unwrap_or_else(|_| self.address.clone())
     }
 }
+
+impl From<Url> for ProxyUrl {
+    fn from(url: Url) -> Self {
+        let whole = SecretString::from(url.as_str());
+        let mut address = url;
+        strip_userinfo(&mut address);
+        Self { address, whole }
+    }
+}
+
+impl fmt::Debug for ProxyUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ProxyUrl({})", self.address)
+    }
+}
+
+impl PartialEq for ProxyUrl {
+    fn eq(&self, other: &Self) -> bool {
+        self.whole.expose_secret() == other.whole.expose_secret()
+    }
+}
+
+impl Eq for ProxyUrl {}
 
 impl FromStr for ProxyChoice {
     type Err = &'static str;
@@ -42,7 +75,7 @@ impl FromStr for ProxyChoice {
         }
         let url = Url::parse(text).map_err(|_| "is neither \"none\" nor the URL of a proxy")?;
         match url.scheme() {
-            "http" | "https" | "socks5" | "socks5h" if url.has_host() => Ok(Self::Url(url)),
+            "http" | "https" | "socks5" | "socks5h" if url.has_host() => Ok(Self::Url(url.into())),
             _ => Err("has to be the URL of a proxy of the kind http, https, socks5 or socks5h"),
         }
     }
@@ -103,14 +136,14 @@ impl fmt::Debug for RequestHeader {
 }
 
 /// Basic credentials for one origin, sent to no other one: not to another port, nor without TLS where it has TLS.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct HostAuth {
     /// `scheme://host[:port]`.
     pub origin: Origin,
     /// User name.
     pub user: String,
-    /// Password; never logged.
-    pub password: String,
+    /// Password.
+    pub password: SecretString,
 }
 
 impl fmt::Debug for HostAuth {
@@ -216,6 +249,9 @@ mod tests {
         for url in ["http://u:s3cret@proxy.test:3128", "socks5h://u:s3cret@[::1]:1080"] {
             let proxy: ProxyChoice = url.parse().unwrap();
             assert!(!format!("{proxy:?}").contains("s3cret"), "{proxy:?}");
+            let ProxyChoice::Url(proxy) = proxy else { panic!("{proxy:?}") };
+            assert!(proxy.with_credentials().as_str().contains("u:s3cret@"), "the connection needs them");
+            assert!(!proxy.address().as_str().contains('@'));
         }
         for bad in ["proxy.test:3128", "ftp://u:s3cret@h/", "//u:s3cret@h"] {
             let error = bad.parse::<ProxyChoice>().unwrap_err();

@@ -50,7 +50,7 @@ async fn a_proxy_gets_names_and_never_what_is_named_by_address() {
     let direct = Server::answering(|_| html("direct")).await;
     let port = direct.address.port();
     let client = client(HttpSettings {
-        proxy: ProxyChoice::Url(proxy.url("/")),
+        proxy: ProxyChoice::Url(proxy.url("/").into()),
         resolve: vec![format!("fixed.test:{port}:127.0.0.1").parse().unwrap()],
         ..settings()
     });
@@ -79,7 +79,7 @@ async fn a_page_at_the_name_of_the_proxy_obeys_the_policy() {
         let url = format!("{scheme}://LocalHost:{}", proxy.address.port());
         client(HttpSettings {
             addresses: crawl_fetch::AddressPolicy::default(),
-            proxy: ProxyChoice::Url(Url::parse(&url).unwrap()),
+            proxy: ProxyChoice::Url(Url::parse(&url).unwrap().into()),
             ..settings()
         })
     };
@@ -100,7 +100,7 @@ async fn a_proxy_that_is_down_is_named() {
     // a port that was free a moment ago
     let port = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
     let by = |proxy: String| {
-        client(HttpSettings { proxy: ProxyChoice::Url(Url::parse(&proxy).unwrap()), ..settings() })
+        client(HttpSettings { proxy: ProxyChoice::Url(Url::parse(&proxy).unwrap().into()), ..settings() })
     };
     for (scheme, target) in [("http", "http"), ("http", "https"), ("socks5h", "http")] {
         let client = by(format!("{scheme}://me:s3cret@127.0.0.1:{port}"));

@@ -1,0 +1,60 @@
+//! Errors of the command line, without the secrets that its words may hold.
+
+use crawl_model::hide_userinfo;
+
+/// The text of an error of the command line. It may repeat the words that are wrong: of those, passwords in URLs and values of headers are
+/// left out.
+#[must_use]
+pub fn without_secrets(error: &str, words: impl Iterator<Item = String>) -> String {
+    let mut text = error.to_owned();
+    for word in words {
+        // `--flag=VALUE` is repeated as its value
+        for part in [word.as_str(), word.split_once('=').map_or("", |(_, value)| value)] {
+            let shown = hide(part);
+            if shown != part {
+                text = text.replace(part, &shown);
+            }
+        }
+    }
+    text
+}
+
+/// A word without what may be a password or the value of a header.
+fn hide(word: &str) -> String {
+    let shown = hide_userinfo(word).into_owned();
+    match shown.split_once(": ") {
+        Some((name, _)) => format!("{name}: …"),
+        None => shown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::Cli;
+    use clap::Parser;
+
+    fn told(words: &[&str]) -> String {
+        let words = || ["crawl"].iter().chain(words).map(ToString::to_string);
+        let error = Cli::try_parse_from(words()).unwrap_err();
+        without_secrets(&error.render().to_string(), words())
+    }
+
+    #[test]
+    fn no_password_and_no_header_is_repeated() {
+        for words in [
+            &["--seed", "a.test", "http://u:s3cret@h"][..],
+            &["http://u:s3cret@h"],
+            &["--seed", "a.test", "X-Api-Key: s3cret"],
+            &["--concurrency", "http://u:s3cret@h"],
+            &["--concurrency=http://u:s3cret@h"],
+            &["status", "http://u:s3cret@h"],
+            &["--proxi=http://u:s3cret@h"],
+            &["--proxy", "http://u:s3cret@h", "--proxy", "http://u:s3cret@h"],
+        ] {
+            let told = told(words);
+            assert!(told.starts_with("error: ") && !told.contains("s3cret"), "{words:?}: {told}");
+        }
+        assert!(told(&["status", "harbour"]).contains("'harbour'"), "other words are repeated");
+    }
+}
