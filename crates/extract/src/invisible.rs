@@ -45,7 +45,10 @@ pub(crate) fn clean(text: &str) -> Option<Cleaned> {
             done = at + flag;
             cleaner.out.push_str(&text[at..done]);
         } else if is_control(c) {
-            cleaner.out.extend(gap_for(c, rest.as_str()));
+            let gap = gap_for(c, rest.as_str());
+            gap.filter(|gap| *gap != ' ' || !cleaner.out.ends_with(' '))
+                .into_iter()
+                .for_each(|gap| cleaner.push(gap));
         } else if cleaner.keeps(c, rest.as_str()) {
             cleaner.push(c);
         } else {
@@ -57,11 +60,12 @@ pub(crate) fn clean(text: &str) -> Option<Cleaned> {
     (out != text).then_some(Cleaned { text: out, carriers })
 }
 
-/// The whitespace that replaces a control. CommonMark reads a carriage return as the end of a line.
+/// The whitespace that replaces a control. CommonMark reads a carriage return as the end of a line. Controls of C1 are mostly bytes
+/// of a text that was decoded twice, and part words there.
 fn gap_for(control: char, rest: &str) -> Option<char> {
     match control {
         '\r' => (!rest.starts_with('\n')).then_some('\n'),
-        '\u{b}' | '\u{c}' | '\u{1c}'..='\u{1f}' | '\u{85}' => Some(' '),
+        '\u{b}' | '\u{c}' | '\u{1c}'..='\u{1f}' | '\u{80}'..='\u{9f}' => Some(' '),
         _ => None,
     }
 }
@@ -104,7 +108,7 @@ pub(crate) fn without(text: &str) -> Cow<'_, str> {
 /// Removes invisible characters and soft hyphens from a text in its place.
 pub(crate) fn remove_from(text: &mut String) {
     if let Some(cleaned) = clean(text) {
-        *text = cleaned.text;
+        cleaned.text.trim().clone_into(text);
     }
     if text.contains('\u{ad}') {
         text.retain(|c| c != '\u{ad}');
@@ -249,7 +253,8 @@ mod tests {
     #[test]
     fn controls_are_removed_or_become_whitespace() {
         for (text, left) in [
-            ("a\u{1b}[31mb\u{9b}2Jc\u{7f}\u{0}\u{8}d", "a[31mb2Jcd"),
+            ("a\u{1b}[31mb\u{9b}2Jc\u{7f}\u{0}\u{8}d", "a[31mb 2Jcd"),
+            ("\u{e2}\u{80}\u{99}s \u{9b}t", "\u{e2} s t"),
             ("a\tb\nc", "a\tb\nc"),
             ("a\r\nb\rc\u{b}d\u{c}e\u{85}f\u{1d}g", "a\nb\nc d e f g"),
         ] {

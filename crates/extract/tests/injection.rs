@@ -99,6 +99,34 @@ fn plain_text_is_no_markdown() {
 }
 
 #[test]
+fn an_address_below_the_text_is_one_address() {
+    let extractor =
+        PageExtractor::new(Options { links: LinkStyle::Reference, ..Options::default() }).unwrap();
+    let address = "https://a.test/?)[x](javascript:alert(1))";
+    let html = format!(
+        "<article><h1>The ferry</h1>{PROSE}<p>Words <a href='{address}'>of a link</a></p>{PROSE}</article>"
+    );
+    let page = extractor.extract(&Input { bytes: html.as_bytes(), url: None, content_type: None });
+    assert_eq!(live(&page.content), [address.replace("](", "%5D(")], "{}", page.content);
+}
+
+#[test]
+fn an_address_that_is_read_as_text_holds_no_link_and_no_code() {
+    for fragment in [
+        r"<p>See <a href='/?[x](javascript:alert(1))'>the \(a]b\) report</a> there.</p>".to_owned(),
+        format!("<p>See <a href='/?`'>the report</a> and <code>{TAG}</code> there.</p>"),
+        format!("<p>See <img width=90 height=90 src='/?`'> and <code>{TAG}</code> there.</p>"),
+        format!("<p>See <a href='#`'>the report</a> and <code>{TAG}</code> there.</p>"),
+        format!("<p>Ask <a href='mailto:a@b`'>a@b`</a> and <code>{TAG}</code> there.</p>"),
+    ] {
+        let text = markdown(&fragment);
+        let is_own =
+            |part: &String| part.starts_with("https://harbour.example/?") || part.starts_with(['#', 'm']);
+        assert!(live(&text).iter().all(is_own), "{fragment}\n{text}");
+    }
+}
+
+#[test]
 fn addresses_of_other_schemes_are_no_links_in_any_style() {
     for links in [LinkStyle::Keep, LinkStyle::Once, LinkStyle::Reference] {
         let extractor = PageExtractor::new(Options { links, images: true, ..Options::default() }).unwrap();
@@ -157,7 +185,7 @@ fn records_hold_no_control_characters() {
                 text.chars().find(|c| c.is_control() && !matches!(c, '\n' | '\t') || *c == '\u{202e}');
             assert_eq!(control, None, "{name}: {text:?}");
         }
-        assert!(page.content.contains("a]0;xb31mcdefg"), "{}", page.content);
+        assert!(page.content.contains("a]0;xb 31mcdef g"), "{}", page.content);
     }
 }
 

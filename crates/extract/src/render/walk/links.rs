@@ -44,9 +44,9 @@ impl Links {
         }
     }
 
-    /// The addresses, by number.
+    /// The addresses, by number, as CommonMark takes them.
     pub(super) fn into_list(self) -> Vec<String> {
-        self.list
+        self.list.iter().map(|url| destination(url)).collect()
     }
 
     fn number(&mut self, url: String) -> usize {
@@ -77,8 +77,12 @@ impl Links {
     }
 }
 
-/// An address as CommonMark takes it: in angle brackets where its own brackets would end it.
+/// An address as CommonMark takes it: in angle brackets where its own brackets would end it. Encoded is what would be code or a link
+/// of its own.
 pub(super) fn destination(url: &str) -> String {
+    if url.contains('`') || url.contains("](") {
+        return destination(&url.replace('`', "%60").replace("](", "%5D("));
+    }
     let mut depth = 0_i32;
     let balanced = url.bytes().all(|byte| {
         depth += i32::from(byte == b'(') - i32::from(byte == b')');
@@ -172,10 +176,12 @@ impl Walk<'_> {
 /// The text of a link is its address, which CommonMark takes between angle brackets.
 fn is_address(text: &str, url: &str) -> bool {
     if let Some(address) = url.strip_prefix("mailto:") {
-        return text == address;
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '@' | '.' | '_' | '+' | '-');
+        return text == address && text.chars().all(is_plain);
     }
     let whole = text.starts_with("http://") || text.starts_with("https://");
-    if !whole || text.contains(|c: char| c.is_whitespace() || c.is_control() || matches!(c, '<' | '>')) {
+    if !whole || text.contains(|c: char| c.is_whitespace() || c.is_control() || matches!(c, '<' | '>' | '`'))
+    {
         return false;
     }
     // Behind the host a backslash stays in the text, and is encoded in the address.
@@ -234,6 +240,9 @@ mod tests {
     fn addresses_with_brackets_end_where_they_end() {
         assert_eq!(destination("https://a.test/x_(y)"), "https://a.test/x_(y)");
         assert_eq!(destination("https://a.test/x):"), "<https://a.test/x):>");
+        assert_eq!(destination("https://a.test/?`[x](y)"), "https://a.test/?%60[x%5D(y)");
+        assert!(is_address("a@b.test", "mailto:a@b.test") && !is_address("a@b`", "mailto:a@b`"));
+        assert!(!is_address("https://a.test/?`", "https://a.test/?`"));
         assert!(is_address("https://a.test?x=\\*", "https://a.test/?x=%5C*"));
         assert!(is_address("https://a.test", "https://a.test/") && !is_address("a.test", "https://a.test/"));
     }
