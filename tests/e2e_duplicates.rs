@@ -112,6 +112,29 @@ fn groups_over_files_of_several_formats() {
 }
 
 #[test]
+fn cells_of_the_table_are_no_formulas_and_are_read_again_as_they_were() {
+    let sandbox = Sandbox::new();
+    let texts = ["=cmd|' /C calc'!A0", "- an item", "\t=1", "'@quoted"];
+    let lines: Vec<String> = texts.iter().map(|text| line(text, &format!("{text} {STORY}"))).collect();
+    sandbox.write("a.jsonl", lines.join("\n"));
+    let table = |from: &str, to: &str| {
+        let mut command = sandbox.bare();
+        command.arg("duplicates").arg(sandbox.path(from)).arg("--table").arg(sandbox.path(to));
+        run(command.args(["--min-df", "1"])).expect(0);
+        sandbox.read(to)
+    };
+    let first = table("a.jsonl", "t.csv");
+    for text in texts {
+        assert!(first.contains(&format!("'{text} The old ferry")), "{first}");
+    }
+    let again = table("t.csv", "again.csv");
+    for text in texts {
+        let cell = format!("'{text} The old ferry");
+        assert!(again.contains(&cell) && !again.contains(&format!("'{cell}")), "{again}");
+    }
+}
+
+#[test]
 fn flags_decide_and_are_written_down() {
     let sandbox = Sandbox::new();
     corpus(&sandbox);

@@ -4,6 +4,7 @@
 //! that cannot be read is an [`Item`] like others, and reading goes on behind it. WARC files and Parquet tables are written here
 //! as well.
 
+mod cell;
 mod columns;
 mod date;
 mod document;
@@ -16,6 +17,7 @@ mod parquet_write;
 mod table;
 mod warc;
 
+pub use cell::guard_cell;
 pub use document::{Body, Document, Item};
 pub use error::{ArchiveError, RecordError};
 pub use inputs::{Format, expand};

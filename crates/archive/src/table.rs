@@ -2,6 +2,7 @@
 
 use crate::{
     Item, ReadOptions, RecordError,
+    cell::without_guard,
     columns::{Columns, Row},
     read_error,
 };
@@ -58,7 +59,7 @@ fn document(columns: &Columns, fields: Vec<Vec<u8>>) -> Result<crate::Document, 
     let mut row = Row::default();
     for (column, bytes) in fields.into_iter().enumerate() {
         if let Some(field) = columns.field(column) {
-            row.set(field, bytes);
+            row.set(field, without_guard(bytes));
         }
     }
     row.document()

@@ -5,7 +5,7 @@ use crate::{
     exit::{Exit, Failure},
     output::Replacement,
 };
-use crawl_archive::{ColumnKind, ParquetTable, Value};
+use crawl_archive::{ColumnKind, ParquetTable, Value, guard_cell};
 use crawl_corpus::{COLUMNS, Cell, Column, Findings, Origin};
 use std::{
     io::Write,
@@ -59,7 +59,7 @@ fn csv_table(findings: &Findings, out: Replacement) -> anyhow::Result<()> {
     for row in crawl_corpus::rows(findings) {
         for cell in row? {
             match cell {
-                Cell::Text(text) => out.write_field(text)?,
+                Cell::Text(text) => out.write_field(guard_cell(&text).as_bytes())?,
                 Cell::Integer(number) => out.write_field(number.to_string())?,
                 Cell::Float(number) => out.write_field(number.to_string())?,
                 Cell::Boolean(value) => out.write_field(if value { "True" } else { "False" })?,
@@ -120,7 +120,7 @@ fn bands(findings: &Findings, out: Replacement) -> anyhow::Result<()> {
 fn terms(findings: &Findings, mut out: Replacement) -> anyhow::Result<()> {
     writeln!(out, "term\tcount\tdocuments\tidf")?;
     for (text, term) in findings.vocabulary().into_iter().flat_map(crawl_corpus::Vocabulary::terms) {
-        writeln!(out, "{text}\t{}\t{}\t{}", term.count, term.documents, term.idf)?;
+        writeln!(out, "{}\t{}\t{}\t{}", guard_cell(text), term.count, term.documents, term.idf)?;
     }
     out.finish()?;
     Ok(())
