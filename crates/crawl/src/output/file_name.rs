@@ -1,11 +1,16 @@
 //! The file that a page is written to: a path like its URL's, which stays within its folder whatever the URL says.
 
+use unicode_normalization::is_nfc;
 use url::Url;
 
 /// Bytes of one name, of a whole path, and names in it; file systems take more, archives and other systems do not.
 const NAME: usize = 100;
 const PATH: usize = 400;
 const NAMES: usize = 12;
+/// Names of devices, whatever stands behind their first dot (Windows).
+const DEVICES: [&str; 6] = ["con", "prn", "aux", "nul", "conin$", "conout$"];
+/// Beginnings of the names of devices that a digit ends.
+const NUMBERED_DEVICES: [&str; 2] = ["com", "lpt"];
 /// Digits of the id that tell pages apart whose URLs make the same name.
 const ID_DIGITS: usize = 16;
 
@@ -14,9 +19,19 @@ const ID_DIGITS: usize = 16;
 /// https are two).
 ///
 /// Where something of the URL had to be left out or replaced, its query for one, `~` and a part of the record's `id` follow. A
-/// name has no `~` otherwise, so no two URLs come to the same path.
+/// name has no `~` otherwise, so no two URLs come to the same path. The same holds where a file system knows no case: a name
+/// with a capital has the part of the `id` as well, and so has one that is no NFC or names a device of Windows.
 pub(super) fn page_path(url: &str, id: &str) -> String {
-    let mut name = Name { text: String::new(), exact: true };
+    path(url, id, true)
+}
+
+/// The path that an earlier version gave the page, if that was another one.
+pub(super) fn earlier_path(url: &str, id: &str) -> Option<String> {
+    Some(path(url, id, false)).filter(|earlier| *earlier != page_path(url, id))
+}
+
+fn path(url: &str, id: &str, portable: bool) -> String {
+    let mut name = Name { text: String::new(), exact: true, portable };
     let Ok(url) = Url::parse(url) else {
         return format!("other/page~{}.md", tag(id));
     };
@@ -63,6 +78,8 @@ struct Name {
     text: String,
     /// Another URL cannot have come to the same.
     exact: bool,
+    /// Names are those that every file system takes, and tells apart.
+    portable: bool,
 }
 
 impl Name {
@@ -98,8 +115,30 @@ impl Name {
             self.exact = false;
             out = format!("_{shown}");
         }
+        if self.portable {
+            self.exact &= out.chars().all(has_one_case) && is_nfc(&out);
+            if is_device(&out) {
+                self.exact = false;
+                out.insert(0, '_');
+            }
+        }
         out
     }
+}
+
+/// Returns true for a small letter, and for a character without case.
+fn has_one_case(c: char) -> bool {
+    c.is_ascii_lowercase() || c.to_uppercase().flat_map(char::to_lowercase).eq([c])
+}
+
+/// Returns true for a name that Windows takes for a device.
+fn is_device(name: &str) -> bool {
+    let stem = name.split('.').next().unwrap_or_default().trim_end().to_lowercase();
+    let is_number = |text: &str| {
+        matches!(text.as_bytes(), [b'0'..=b'9']) || matches!(text, "\u{b9}" | "\u{b2}" | "\u{b3}")
+    };
+    DEVICES.contains(&stem.as_str())
+        || NUMBERED_DEVICES.iter().any(|device| stem.strip_prefix(device).is_some_and(is_number))
 }
 
 /// A segment without its percent-encoding, where that was UTF-8.
@@ -139,7 +178,14 @@ mod tests {
             ("https://a.test/docs/pears", "a.test/docs/pears.md"),
             ("https://a.test/docs/pears/", "a.test/docs/pears/index.md"),
             ("https://a.test/docs/pears.html", "a.test/docs/pears.html.md"),
-            ("https://a.test/%C3%84pfel", "a.test/Äpfel.md"),
+            ("https://a.test/%C3%84pfel", "a.test/Äpfel~.md"),
+            ("https://a.test/%C3%A4pfel", "a.test/äpfel.md"),
+            ("https://a.test/Docs/pears", "a.test/Docs/pears~.md"),
+            ("https://a.test/con", "a.test/_con~.md"),
+            ("https://a.test/aux.txt/nul.tar.gz", "a.test/_aux.txt/_nul.tar.gz~.md"),
+            ("https://a.test/com1/com10/lpt%C2%B9", "a.test/_com1/com10/_lpt¹~.md"),
+            ("https://con.test/console", "_con.test/console~.md"),
+            ("https://a.test/x%20", "a.test/x-~.md"),
             ("https://a.test/%E9", "a.test/_E9~.md"),
             ("https://a.test/list?page=2", "a.test/list~.md"),
             ("https://a.test/docs/index", "a.test/docs/index~.md"),
@@ -165,10 +211,17 @@ mod tests {
     }
 
     fn urls() -> impl Strategy<Value = String> {
-        let path =
-            "(/|[.]{1,3}|%2[eEfF]|%5c|%00|~|[a-c]|[A-C]|index|[.]md|é|%C3%A9|%E9|[?]|=|:|\\\\| ){0,12}";
+        let path = "(/|[.]{1,3}|%2[eEfF]|%5c|%00|~|[a-c]|[A-C]|index|Index|con|aux[.]txt|[.]md|é|%C3%A9|%E9|[?]|=|:|\\\\| ){0,12}";
         ("https?://(a[.]test|a[.]test:8080|\\[::1\\]|xn--bcher-kva[.]test)", path)
             .prop_map(|(host, path)| format!("{host}/{path}"))
+    }
+
+    #[test]
+    fn an_earlier_path_is_no_path_of_now() {
+        assert_eq!(earlier_path("https://a.test/docs/pears", ID), None);
+        assert_eq!(earlier_path("https://a.test/Docs/pears", ID).as_deref(), Some("a.test/Docs/pears.md"));
+        assert_eq!(earlier_path("https://a.test/con", ID).as_deref(), Some("a.test/con.md"));
+        assert_eq!(earlier_path("https://a.test/Docs?x", ID), None);
     }
 
     proptest! {
@@ -193,8 +246,8 @@ mod tests {
             let one = |url: &str| url.replace("%c3", "%C3").replace("%2e", "%2E").replace("%2f", "%2F").replace("%5c", "%5C");
             let (a, b) = (one(&a), one(&b));
             if a != b {
-                let id = |url: &str| crawl_model::UrlKey::of(url).to_string();
-                prop_assert_ne!(page_path(&a, &id(&a)), page_path(&b, &id(&b)), "{} {}", a, b);
+                let path = |url: &str| page_path(url, &crawl_model::UrlKey::of(url).to_string()).to_lowercase();
+                prop_assert_ne!(path(&a), path(&b), "{} {}", a, b);
             }
         }
     }

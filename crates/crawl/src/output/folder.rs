@@ -7,7 +7,7 @@
 use super::{
     Before, Fields, FileOutput, Output, RecordOutput,
     fields::members,
-    file_name::page_path,
+    file_name::{earlier_path, page_path},
     lines::{push_line, unwritable},
     whole::{Replacement, write_by},
 };
@@ -18,7 +18,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use std::{
     fmt::Write as _,
     fs::{self, File},
-    io::{self, BufRead, BufReader, Write as _},
+    io::{self, BufRead, BufReader, Read as _, Write as _},
     path::{Component, Path, PathBuf},
 };
 
@@ -104,6 +104,20 @@ impl MarkdownFolder {
         }
     }
 
+    /// Gives the file of a page the name of this version, if it has that of an earlier one.
+    fn rename_page(&self, record: &Record, path: &str) -> io::Result<()> {
+        let Some(earlier) = earlier_path(&record.url, &record.id) else { return Ok(()) };
+        let (earlier, target) = (self.folder.join(earlier), self.folder.join(path));
+        // where a file system knows no case, the file may be that of another page
+        if target.exists() || !holds_page(&earlier, &record.id) {
+            return Ok(());
+        }
+        if let Some(parent) = target.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        fs::rename(earlier, target)
+    }
+
     fn write_page(&self, path: &str, page: &str) -> io::Result<()> {
         let (writing, target) = (self.folder.join(WRITING), self.folder.join(path));
         if let Some(parent) = target.parent() {
@@ -120,6 +134,7 @@ impl RecordOutput for MarkdownFolder {
             self.index.write(b"")?;
         }
         let path = page_path(&record.url, &record.id);
+        self.rename_page(record, &path).map_err(|e| self.fail(e))?;
         let change = record.metadata.change;
         if change == Some(Change::Gone) {
             self.removed = true;
@@ -160,6 +175,13 @@ impl RecordOutput for MarkdownFolder {
     fn name(&self) -> &str {
         self.index.name()
     }
+}
+
+/// Returns true if the front matter of a file begins with the id of a page.
+fn holds_page(path: &Path, id: &str) -> bool {
+    let start = format!("---\nid: \"{id}\"\n");
+    let mut read = vec![0; start.len()];
+    File::open(path).and_then(|mut file| file.read_exact(&mut read)).is_ok() && read == start.as_bytes()
 }
 
 /// The page that a line of the index names, if it is one of ours.
@@ -279,7 +301,12 @@ fn entry(out: &mut String, name: &str, value: &RawValue) {
     let _ = write!(out, "{name}: ");
     for c in value.get().chars() {
         match c {
-            '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}' => {
+            '\u{7f}'..='\u{9f}'
+            | '\u{2028}'..='\u{202e}'
+            | '\u{2066}'..='\u{2069}'
+            | '\u{feff}'
+            | '\u{fffe}'
+            | '\u{ffff}' => {
                 let _ = write!(out, "\\u{:04x}", u32::from(c));
             }
             _ => out.push(c),
@@ -359,6 +386,26 @@ mod tests {
         assert!(!path.join("a.test/old").exists() && path.join("a.test/new.md").exists());
         assert!(path.join("a.test/mine.md").exists() && outside.exists());
         assert_eq!(fs::read_to_string(path.join(INDEX)).unwrap().lines().count(), 1);
+    }
+
+    #[test]
+    fn a_file_of_an_earlier_version_gets_the_name_of_this_one() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("pages");
+        let id = "0123456789abcdef0123456789abcdef";
+        let mut made = Record { url: "https://a.test/Con".into(), ..record(id) };
+        fs::create_dir_all(path.join("a.test")).unwrap();
+        fs::write(path.join("a.test/Con.md"), format!("---\nid: \"{id}\"\n---\n\nPears\n")).unwrap();
+        fs::write(path.join("a.test/Other.md"), "---\nid: \"7\"\n---\n\nmine\n").unwrap();
+        made.metadata.change = Some(Change::Unchanged);
+        let mut output = open(&path, Before::Unknown);
+        output.push(&made).unwrap();
+        made.url = "https://a.test/Other".into();
+        output.push(&made).unwrap();
+        output.commit().unwrap();
+        let renamed = fs::read_to_string(path.join("a.test/_Con~0123456789abcdef.md")).unwrap();
+        assert!(renamed.ends_with("Pears\n") && !path.join("a.test/Con.md").exists(), "{renamed}");
+        assert!(path.join("a.test/Other.md").exists(), "the file of another page stays");
     }
 
     #[test]
