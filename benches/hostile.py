@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A crawl of a server that misbehaves in every way it knows, held against tests/hostile.toml.
 
-    benches/hostile.py CRAWL_BINARY [SERVER.py] [--port 8800] [--limit-seconds 120] [--keep DIR] [crawl flags ...]
+    benches/hostile.py CRAWL_BINARY [SERVER.py] [--port N] [--limit-seconds 120] [--keep DIR] [--browser] [--short] [crawl flags ...]
 
 The server is our own benches/hostile_server.py, or another with the same pages about itself: an index of its paths at /, what a
 good crawler does with each at /_expected.json, what was asked of it at /_stats.json. Which robots.txt it gives is said by the
@@ -10,7 +10,7 @@ of them forbid. Outcomes are read from the records and the error log. Prints eac
 what tests/hostile.toml says of it, differences first. Ends with 1 if there is one, or if the crawl did not end by itself in
 time, took more memory than allowed, or touched a canary: an address that no crawl may contact.
 """
-import argparse, collections, json, os, pathlib, resource, subprocess, sys, tempfile, time, tomllib, urllib.request
+import argparse, collections, json, os, pathlib, resource, shutil, socket, subprocess, sys, tempfile, time, tomllib, urllib.request
 from urllib.parse import urlsplit
 
 MEMORY_MB = 300
@@ -35,11 +35,20 @@ def wait_for(base, server):
             time.sleep(0.1)
 
 
-def run(binary, base, port, hosts, folder, flags, limit):
+BROWSERS = ("/usr/lib/chromium/chromium-headless-shell", "chrome-headless-shell", "chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome")
+# settings of a short run
+SHORT = {"FETCH_READ_TIMEOUT": "3s", "FETCH_TOTAL_TIMEOUT": "10s", "FETCH_BACKOFF": "500ms", "CHROME_SETTLE": "1s", "CHROME_NAVIGATE": "4s"}
+# pages that take all that they can get come to their ends sooner, and with less
+BROWSER = {"CHROME_MAX_PAGE_BYTES": "16 MiB", "CHROME_MAX_PAGE_MEMORY": "512 MiB", "FETCH_STRATEGY": "chrome", "CRAWL_SITEMAPS": "false",
+           # tabs of one site may share a process, of which the end is that of each
+           "CHROME_TABS": "1"}
+
+
+def run(binary, start, port, hosts, folder, flags, limit, settings):
     """Wall seconds, peak MB, exit code (None if it had to be stopped), and what the crawl said."""
     names = [f"{host}.test" for host in hosts]
     with open(f"{folder}/seeds.txt", "w") as seeds:
-        print(f"{base}/", file=seeds)
+        print(start, file=seeds)
         for name in names:
             print(f"http://{name}:{port}/static/ok\nhttp://{name}:{port}/private", file=seeds)
     words = [binary, "--seed", f"{folder}/seeds.txt", "--state-dir", f"{folder}/state", "-O", f"{folder}/pages.jsonl",
@@ -51,7 +60,8 @@ def run(binary, base, port, hosts, folder, flags, limit):
         words += ["--resolve", f"{name}:{port}:127.0.0.1"]
     started = time.monotonic()
     with open(f"{folder}/messages.txt", "w") as messages:
-        crawl = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=messages)
+        environment = {**os.environ, **{f"CRAWL_{name}": value for name, value in settings.items()}}
+        crawl = subprocess.Popen(words, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=messages)
         try:
             code = crawl.wait(limit)
         except subprocess.TimeoutExpired:
@@ -76,20 +86,22 @@ def lines(path):
 
 
 def outcomes(folder):
-    """(host, path) → how its URLs ended, and the warnings of its records, with how often."""
+    """(host, path) → how its URLs ended, and the warnings of its records, with how often; and the texts of its records."""
     ends, marks = collections.defaultdict(collections.Counter), collections.defaultdict(collections.Counter)
+    texts = collections.defaultdict(str)
     for record in lines(f"{folder}/pages.jsonl"):
         for url in {record["url"], record["metadata"]["sourceURL"]}:
             parts = urlsplit(url)
             ends[parts.netloc, parts.path]["record" if url == record["url"] else "redirected"] += 1
             marks[parts.netloc, parts.path].update(record["warnings"])
+            texts[parts.netloc, parts.path] += record["text"]
     for line in lines(f"{folder}/state/errors.jsonl"):
         parts = urlsplit(line["url"])
         ends[parts.netloc, parts.path][line["kind"]] += 1
-    return ends, marks
+    return ends, marks, texts
 
 
-def differences(entry, ends, marks, requests):
+def differences(entry, ends, marks, requests, text):
     """What the table does not allow, in words."""
     if entry is None:
         return ["is not in the table"]
@@ -97,6 +109,8 @@ def differences(entry, ends, marks, requests):
     found = {kind for kind in ends if not kind.startswith("trap_")} or {"counted"}
     words = [f"{kind}, not {' or '.join(entry['ends'])}" for kind in sorted(found - set(entry["ends"]))]
     words += [f"its record does not say {mark}" for mark in entry.get("marks", []) if mark not in marks]
+    words += [f"its text has {word!r}" for word in entry.get("lacks", []) if word in text]
+    words += [f"its text does not have {word!r}" for word in entry.get("has", []) if word not in text]
     if requests == 0 and entry.get("requests", 1) > 0 and not entry.get("unasked"):
         words.append("never asked for")
     if requests > entry.get("requests", requests):
@@ -104,51 +118,68 @@ def differences(entry, ends, marks, requests):
     return words
 
 
-def table(expected, stats, ended, port):
+def table(expected, stats, ended, port, of_browser):
     """Rows of path, outcome, requests, differences, remark; those that differ first."""
-    ends, marks = ended
+    ends, marks, texts = ended
     allowed = tomllib.loads(TABLE.read_text())
     rows = []
 
-    def row(name, entry, kinds, warnings, requests):
+    def row(name, entry, kinds, warnings, requests, text=""):
         remark = entry and (entry.get("why") or f"waits for {entry['waits']}" if "why" in entry or "waits" in entry else "")
         shown = ", ".join(f"{kind} x{n}" if n > 1 else kind for kind, n in kinds.most_common(4)) or "counted"
-        rows.append((name, shown, requests, differences(entry, kinds, warnings, requests), remark or ""))
+        rows.append((name, shown, requests, differences(entry, kinds, warnings, requests, text), remark or ""))
 
     for path, wish in expected["paths"].items():
+        if (wish["category"] == "browser") != of_browser:
+            continue
         at = (f"127.0.0.1:{port}", urlsplit(path).path)
-        row(path, allowed["paths"].get(path), ends[at], marks[at], stats["hits"].get(wish["name"], 0))
-    for label in expected["robots_hosts"]:
+        row(path, allowed["paths"].get(path), ends[at], marks[at], stats["hits"].get(wish["name"], 0), texts[at])
+    for label in () if of_browser else expected["robots_hosts"]:
         host = f"{label}.test:{port}"
         kinds = sum((found for (name, _), found in ends.items() if name == host), collections.Counter())
         row(label, allowed["robots"].get(label), kinds, {}, stats["hosts"].get(host, 0))
     return sorted(rows, key=lambda row: not row[3])
 
 
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("binary")
     parser.add_argument("server", nargs="?", default=str(HERE / "hostile_server.py"))
-    parser.add_argument("--port", type=int, default=8800)
+    parser.add_argument("--port", type=int, default=free_port(), help="port of the server (default: a free one)")
     parser.add_argument("--limit-seconds", type=float, default=120)
     parser.add_argument("--keep", help="folder for the outputs (default: a temporary one)")
+    parser.add_argument("--browser", action="store_true", help="the pages that abuse a browser, instead of the others")
+    parser.add_argument("--short", action="store_true", help="small limits of time, so that a run takes less than a minute")
     given, flags = parser.parse_known_args()
     base = f"http://127.0.0.1:{given.port}"
+    settings = {**(SHORT if given.short else {}), **(BROWSER if given.browser else {})}
+    if given.browser and not any(shutil.which(name) for name in BROWSERS):
+        print("skipped: pages that abuse a browser: there is no Chromium")
+        return
+    if given.browser and os.geteuid() == 0:
+        flags.append("--chrome-no-sandbox")
     with tempfile.TemporaryDirectory() as temporary:
         folder = given.keep or temporary
         os.makedirs(folder, exist_ok=True)
-        server = subprocess.Popen([sys.executable, given.server, "--port", str(given.port)],
+        server = subprocess.Popen([sys.executable, given.server, "--port", str(given.port), *(["--short"] if given.short else [])],
                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
             expected = json.loads(wait_for(base, server))
             get(base, "/_reset")
-            took, peak, code, messages = run(given.binary, base, given.port, expected["robots_hosts"], folder, flags,
-                                             given.limit_seconds)
+            hosts = [] if given.browser else expected["robots_hosts"]
+            start = f"{base}/browser" if given.browser else f"{base}/"
+            took, peak, code, messages = run(given.binary, start, given.port, hosts, folder, flags, given.limit_seconds, settings)
             stats = json.loads(get(base, "/_stats.json"))
         finally:
             server.kill()
             server.wait()
-        rows = table(expected, stats, outcomes(folder), given.port)
+        rows = table(expected, stats, outcomes(folder), given.port, given.browser)
     for path, outcome, hits, differs, remark in rows:
         print(f"{'DIFF' if differs else '    '} {path:24} {hits:4} requests  {outcome:52} {'; '.join(differs) or remark}")
     print(messages)

@@ -3,7 +3,7 @@
 `isolated` runs the attacks of a module in a new network namespace. There `Network` gives private addresses, addresses of cloud
 metadata and the addresses of the name servers to the loopback interface. Nothing leaves the machine, and no rights are needed.
 """
-import fcntl, json, pathlib, selectors, socket, struct, subprocess, sys, threading, time
+import fcntl, json, os, pathlib, selectors, socket, struct, subprocess, sys, threading, time
 from attempt import Attempt
 
 ADDRESSES = ("10.0.0.1", "172.16.0.1", "192.168.0.1", "169.254.169.254", "100.64.0.1", "198.18.0.1", "192.0.2.1", "8.8.8.8",
@@ -12,6 +12,8 @@ ADDRESSES_V6 = ("fd00::1", "64:ff9b::7f00:2", "2002:7f00:2::", "fe80::1", "::127
 ALLOWED = "127.0.0.1"
 SET_ADDRESS, SET_MASK, SET_FLAGS, UP_AND_RUNNING = 0x8916, 0x891C, 0x8914, 0x41
 PATIENCE = 0.3
+# variable with the namespace of the machine
+OUTER, NAMESPACE = "ATTACKS_OUTER_NAMESPACE", "/proc/self/ns/net"
 HERE = pathlib.Path(__file__).resolve().parent
 
 
@@ -19,7 +21,7 @@ def isolated(module, binary, folder):
     """Yields the attempts of `module.attack(binary, folder)`, which runs in a network namespace of its own."""
     words = ["unshare", "--map-root-user", "--net", sys.executable, str(HERE / "inside.py"), module, binary, str(folder)]
     try:
-        process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+        process = subprocess.Popen(words, env={**os.environ, OUTER: os.readlink(NAMESPACE)}, stdout=subprocess.PIPE, text=True)
     except OSError as error:
         yield Attempt(module, "all", False, f"no namespaces: {error}", skipped=True)
         return
@@ -39,7 +41,9 @@ def name_servers():
 
 
 def set_up():
-    """Starts the loopback interface of the namespace, and gives it the addresses."""
+    """Starts the loopback interface of the namespace, and gives it the addresses. Refuses to do so in the namespace of the machine."""
+    if os.environ.get(OUTER, os.readlink(NAMESPACE)) == os.readlink(NAMESPACE):
+        sys.exit("this is not a network namespace of its own")
     control = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     fcntl.ioctl(control, SET_FLAGS, struct.pack("16sH14x", b"lo", UP_AND_RUNNING))
     for number, address in enumerate(dict.fromkeys([*ADDRESSES, *name_servers()])):
