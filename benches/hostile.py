@@ -7,13 +7,15 @@ The server is our own benches/hostile_server.py, or another with the same pages 
 good crawler does with each at /_expected.json, what was asked of it at /_stats.json. Which robots.txt it gives is said by the
 first label of the host. The crawl starts at the index and, for each robots host, at /static/ok and at a path that some
 of them forbid. Outcomes are read from the records and the error log. Prints each path with its outcome, its requests and
-what tests/hostile.toml says of it, differences first. Ends with 1 if there is one, or if the crawl did not end by itself in
+what tests/hostile.toml says of it, differences first. Other hosts speak HTTP/2 and break it (benches/hostile_h2.py). Ends with 1 if there is one, or if the crawl did not end by itself in
 time, took more memory than allowed, or touched a canary: an address that no crawl may contact.
 """
 import argparse, collections, json, os, pathlib, resource, shutil, socket, subprocess, sys, tempfile, time, tomllib, urllib.request
 from urllib.parse import urlsplit
 
 MEMORY_MB = 300
+# hosts out of the scope that the robots.txt of one host names for its sitemaps
+OTHERS = 30
 PATIENCE = 10
 HERE = pathlib.Path(__file__).parent
 TABLE = HERE.parent / "tests" / "hostile.toml"
@@ -37,27 +39,33 @@ def wait_for(base, server):
 
 BROWSERS = ("/usr/lib/chromium/chromium-headless-shell", "chrome-headless-shell", "chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome")
 # settings of a short run
-SHORT = {"FETCH_READ_TIMEOUT": "3s", "FETCH_TOTAL_TIMEOUT": "10s", "FETCH_BACKOFF": "500ms", "CHROME_SETTLE": "1s", "CHROME_NAVIGATE": "4s"}
+SHORT = {"FETCH_READ_TIMEOUT": "3s", "FETCH_TOTAL_TIMEOUT": "10s", "FETCH_BACKOFF": "500ms", "POLITENESS_BREAK_FOR": "1s", "CHROME_SETTLE": "1s", "CHROME_NAVIGATE": "4s"}
 # pages that take all that they can get come to their ends sooner, and with less
 BROWSER = {"CHROME_MAX_PAGE_BYTES": "16 MiB", "CHROME_MAX_PAGE_MEMORY": "512 MiB", "FETCH_STRATEGY": "chrome", "CRAWL_SITEMAPS": "false",
            # tabs of one site may share a process, of which the end is that of each
            "CHROME_TABS": "1"}
 
 
-def run(binary, start, port, hosts, folder, flags, limit, settings):
+def run(binary, start, port, hosts, http2, folder, flags, limit, settings):
     """Wall seconds, peak MB, exit code (None if it had to be stopped), and what the crawl said."""
     names = [f"{host}.test" for host in hosts]
     with open(f"{folder}/seeds.txt", "w") as seeds:
         print(start, file=seeds)
         for name in names:
             print(f"http://{name}:{port}/static/ok\nhttp://{name}:{port}/private", file=seeds)
+        for label in http2["hosts"] if http2 else ():
+            print(f"https://{label}.h2.test:{http2['port']}/", file=seeds)
     words = [binary, "--seed", f"{folder}/seeds.txt", "--state-dir", f"{folder}/state", "-O", f"{folder}/pages.jsonl",
              "--delay", "0s", "--allow-address", "127.0.0.1/32", *flags]
     if "--host-concurrency" not in flags:
         # nearly all paths are those of one host, and some of them hold their place until it is timed out
         words += ["--host-concurrency", "16"]
-    for name in [*names, "robots-elsewhere.test"]:
+    for name in [*names, "robots-elsewhere.test", *(f"out{number}.test" for number in range(OTHERS))]:
         words += ["--resolve", f"{name}:{port}:127.0.0.1"]
+    if http2:
+        settings = {**settings, "FETCH_CA_FILE": http2["certificate"]}
+        for label in http2["hosts"]:
+            words += ["--resolve", f"{label}.h2.test:{http2['port']}:127.0.0.1"]
     started = time.monotonic()
     with open(f"{folder}/messages.txt", "w") as messages:
         environment = {**os.environ, **{f"CRAWL_{name}": value for name, value in settings.items()}}
@@ -138,6 +146,13 @@ def table(expected, stats, ended, port, of_browser):
         host = f"{label}.test:{port}"
         kinds = sum((found for (name, _), found in ends.items() if name == host), collections.Counter())
         row(label, allowed["robots"].get(label), kinds, {}, stats["hosts"].get(host, 0))
+    if not of_browser:
+        asked = sum(name.startswith("out") for name in stats["robots"])
+        row("sitemaps of other hosts", allowed["robots"].get("rothers"), collections.Counter(), {}, asked)
+    http2 = not of_browser and expected.get("http2")
+    for label in http2["hosts"] if http2 else ():
+        at = (f"{label}.h2.test:{http2['port']}", "/")
+        row(f"HTTP/2 {label}", allowed["http2"].get(label), ends[at], marks[at], stats["http2"].get(label, 0), texts[at])
     return sorted(rows, key=lambda row: not row[3])
 
 
@@ -173,8 +188,11 @@ def main():
             expected = json.loads(wait_for(base, server))
             get(base, "/_reset")
             hosts = [] if given.browser else expected["robots_hosts"]
+            http2 = None if given.browser else expected.get("http2")
+            if not http2 and not given.browser:
+                print("skipped: hosts of HTTP/2: there is no openssl, or another server")
             start = f"{base}/browser" if given.browser else f"{base}/"
-            took, peak, code, messages = run(given.binary, start, given.port, hosts, folder, flags, given.limit_seconds, settings)
+            took, peak, code, messages = run(given.binary, start, given.port, hosts, http2, folder, flags, given.limit_seconds, settings)
             stats = json.loads(get(base, "/_stats.json"))
         finally:
             server.kill()

@@ -8,19 +8,20 @@ said by the first label of the host. /_stats.json counts what was asked for, by 
 a canary: an address that no crawl may contact. /_reset forgets the counts. benches/hostile.py drives a crawl over it and
 holds the outcomes against tests/hostile.toml.
 """
-import argparse, collections, email.utils, gzip, hashlib, json, os, random, re, socket, socketserver, struct, threading, time, zlib
+import argparse, collections, email.utils, gzip, hashlib, json, os, random, re, socket, socketserver, struct, subprocess, sys, tempfile, threading, time, zlib
 from urllib.parse import urlsplit
-import hostile_browser
+import hostile_browser, hostile_h2
 
 CANARY = "127.0.0.2"   # an address that no crawl may contact, at the port of the server
 MIB = 1 << 20
 GIB = 1 << 30
 HTML = "text/html; charset=utf-8"
 # what takes seconds, or much memory
-LONG = re.compile(r"/(bomb/(gzip|gzip-gzip|br|zstd|html-gzip)|endless/.*|slow/(headers|never)|headers/(early-hints|many|endless)|html/(oneline|links|attrs|deep.*)"
+LONG = re.compile(r"/(bomb/(gzip|gzip-gzip|br|zstd|html-gzip)|endless/.*|slow/.*|headers/(early-hints|many|endless)|html/(oneline|links|attrs|deep.*)"
                   r"|type/zip-2g|trap/(maze|page|calendar).*|sitemap/(big|bomb|long).*)")
 BEHAVIOURS = {}   # path of the link → (compiled pattern, function, category, wish)
 counts = collections.defaultdict(collections.Counter)
+h2 = None         # the server of HTTP/2, where there is openssl
 lock = threading.Lock()
 
 
@@ -131,12 +132,14 @@ def browser_index(c): links(c, True)
 
 def expected(c):
     paths = {link: {"name": link, "category": kind, "expect": wish} for link, (_, _, kind, wish) in BEHAVIOURS.items()}
-    c.answer(json.dumps({"paths": paths, "robots_hosts": ROBOTS}), kind="application/json")
+    http2 = {"hosts": {label: wish for label, (wish, _) in hostile_h2.HOSTS.items()}, "port": h2.server_address[1], "certificate": h2.certificate} if h2 else None
+    c.answer(json.dumps({"paths": paths, "robots_hosts": ROBOTS, "http2": http2}), kind="application/json")
 
 
 def stats(c):
     with lock:
-        c.answer(json.dumps({name: counts[name] for name in ("hits", "hosts", "canary", "robots")}), kind="application/json")
+        known = {name: counts[name] for name in ("hits", "hosts", "canary", "robots")}
+    c.answer(json.dumps({**known, "http2": hostile_h2.streams}), kind="application/json")
 
 
 def reset(c):
@@ -164,6 +167,7 @@ ROBOTS = {
     "rdelay": "0 page fetches: given up",
     "rwild": "matched in bounded time",
     "rgz": "the unpacked size is bounded",
+    "rothers": "few of the hosts that it names for its sitemaps are asked",
 }
 DENY_PRIVATE = "User-agent: *\nDisallow: /private\n"
 
@@ -181,6 +185,7 @@ def robots(c):
         "rdelay": "User-agent: *\nCrawl-delay: 1e9\n",
         "rwild": "User-agent: *\nDisallow: /" + "*a" * 2000 + "$\n",
     }
+    plain["rothers"] = "".join(f"Sitemap: http://out{n}.test:{c.server.server_address[1]}/sitemap/{n}.xml\n" for n in range(30))
     failing = {"r500": "500 Internal Server Error", "r503": "503 Service Unavailable", "r404": "404 Not Found", "r403": "403 Forbidden"}
     if label in failing:
         c.answer("no", failing[label], "text/plain", ["Retry-After: 2"] if label == "r503" else [])
@@ -565,6 +570,11 @@ if __name__ == "__main__":
     if given.short:
         BEHAVIOURS = {link: known for link, known in BEHAVIOURS.items() if not LONG.fullmatch(link)}
         ROBOTS = {label: wish for label, wish in ROBOTS.items() if label not in ("rhuge", "rgz")}
-    with Server(("127.0.0.1", given.port), Connection) as server:
+    folder = tempfile.TemporaryDirectory(prefix="hostile-")
+    try:
+        h2 = hostile_h2.start(("127.0.0.1", 0), folder.name)
+    except (OSError, subprocess.CalledProcessError) as error:
+        print(f"no HTTP/2: {error}", file=sys.stderr)
+    with folder, Server(("127.0.0.1", given.port), Connection) as server:
         serve_canary(server.server_address[1])
         server.serve_forever()
