@@ -1,6 +1,6 @@
 //! Lines `{"id","url","html"}` or `{"id","url","html_base64"}` to lines `{"id","text","metadata"}`.
 //!
-//! `extract_jsonl IN.jsonl OUT.jsonl [--time] [--markdown] [--images] [--links keep|once|strip|reference] [--favor precision|recall|balanced] [--by-site]`
+//! `extract_jsonl IN.jsonl OUT.jsonl [--time] [--markdown] [--images] [--links keep|once|strip|reference] [--favor precision|recall|balanced] [--by-site] [--rules DIR]`
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use cpu_time::ThreadTime;
@@ -12,6 +12,7 @@ use std::{
     error::Error,
     fs::File,
     io::{BufRead, BufReader, BufWriter, Write},
+    path::Path,
     time::Duration,
 };
 
@@ -33,7 +34,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     if let Some(at) = args.iter().position(|a| a == "--favor") {
         options.favor = args.get(at + 1).ok_or("--favor needs a value")?.parse()?;
     }
-    let extractor = PageExtractor::new(options)?;
+    let rules = args.iter().position(|a| a == "--rules").and_then(|at| args.get(at + 1));
+    let extractor = PageExtractor::with_rules(rules.map(Path::new), options)?;
     let sites = if has("--by-site") { evidence(&extractor, input)? } else { HashMap::new() };
     let mut out = BufWriter::new(File::create(output)?);
     let (mut spent, mut pages, mut bytes) = (Duration::ZERO, 0u32, 0usize);

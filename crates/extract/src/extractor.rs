@@ -231,7 +231,8 @@ impl PageExtractor {
         let genre = content::genre(page, &extraction.metadata, likeness);
         let revealed = reveal_if_thin(page, extraction.signals.noscript_words);
         let (chosen, has_rule) = self.choose(page, &mut extraction.metadata, &json, genre, likeness);
-        let chosen = site.apply(page, chosen, has_rule, &mut extraction.metadata)?;
+        let mut chosen = site.apply(page, chosen, has_rule, &mut extraction.metadata)?;
+        extraction.metadata.hidden_text.kept = content::unseen::hide(page, &mut chosen.selection);
         extraction.is_article = score::is_article(&self.rules.score, score, chosen.listed);
         budget.go_on()?;
         let mut written = self.write(page, &json, chosen, genre);

@@ -196,7 +196,7 @@ impl<'a> Page<'a> {
         let mut classes = SeenClasses::default();
         let (lists, budget) = (self.lists(), self.budget);
         let seen_by_style = visibility::find(&self.dom, &self.rules.extraction.visibility, budget);
-        let controlled = OnceCell::new();
+        let controlled = Controlled::default();
         for id in (1..self.dom.len()).take_while(|_| !budget.is_over()) {
             let at = id as usize;
             let parent = self.dom.parent(id);
@@ -213,11 +213,8 @@ impl<'a> Page<'a> {
             let (gone, class, own_id) = by_attributes(&self.dom, id);
             let mut gone = gone.with_style(seen_by_style.get(at).copied());
             self.roles[at] = named(&self.dom, self.rules, &mut seen, (id, class, own_id));
-            if gone == Gone::Hidden {
-                let controlled = controlled.get_or_init(|| controlled_ids(&self.dom));
-                if self.is_folded(id, !own_id.is_empty() && controlled.contains(own_id)) {
-                    gone = Gone::No;
-                }
+            if gone == Gone::Hidden && self.is_opened_by_a_click(id, &controlled) {
+                gone = Gone::No;
             }
             let mut consent = false;
             self.rules.selectors.for_matches_in_order(&self.dom, id, &mut classes, |hit| match hit {
@@ -253,15 +250,27 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// A hidden element that a reader opens with a click, and whose text is content: told by its names, its role, or by
-    /// a control that names it.
-    fn is_folded(&self, id: u32, controlled: bool) -> bool {
+    /// Returns true if a reader opens the hidden element with a click, and its text is content: by its names, its role, or a control
+    /// that names it.
+    pub(crate) fn is_opened_by_a_click(&self, id: u32, controlled: &Controlled) -> bool {
         let roles = self.roles[id as usize];
         let by_role = || {
             let role = self.dom.attr(id, &local_name!("role"));
             role.is_some_and(|role| matches!(role, "tabpanel" | "region"))
         };
-        roles.has(Roles::FOLDED) || by_role() || controlled && !roles.has(LAID_OVER)
+        let by_control = || {
+            let own_id = self.dom.attr(id, &local_name!("id")).filter(|own_id| !own_id.is_empty());
+            !roles.has(LAID_OVER) && own_id.is_some_and(|own_id| controlled.has(&self.dom, own_id))
+        };
+        roles.has(Roles::FOLDED) || by_role() || by_control()
+    }
+
+    /// Hides ranges of nodes that were visible; the amounts stay until [`Self::sum_again`].
+    pub(crate) fn leave_out(&mut self, ranges: &[Range<u32>], why: Gone) {
+        for range in ranges {
+            let nodes = &mut self.gone[range.start as usize..range.end as usize];
+            nodes.iter_mut().filter(|gone| **gone == Gone::No).for_each(|gone| *gone = why);
+        }
     }
 
     /// The user's filter lists as they hold on this page.
@@ -368,7 +377,7 @@ impl<'a> Page<'a> {
     }
 
     /// The prefix sums less what has gone since they were made.
-    fn sum_again(&mut self) {
+    pub(crate) fn sum_again(&mut self) {
         let mut sum = Amount::default();
         let mut old = self.sums[0];
         for at in 0..self.gone.len() {
@@ -504,6 +513,16 @@ fn hide_behind_shadow(dom: &Dom, root: u32, gone: &mut [Gone]) {
     for child in dom.children(dom.parent(root)).filter(|child| *child != root) {
         let nodes = &mut gone[child as usize..dom.end(child) as usize];
         nodes.iter_mut().filter(|gone| **gone == Gone::No).for_each(|gone| *gone = Gone::Unreadable);
+    }
+}
+
+/// Ids of what buttons, tabs, labels and links in a page open; read when the first one is asked for.
+#[derive(Default)]
+pub(crate) struct Controlled(OnceCell<HashSet<String>>);
+
+impl Controlled {
+    fn has(&self, dom: &Dom, id: &str) -> bool {
+        self.0.get_or_init(|| controlled_ids(dom).into_iter().map(str::to_owned).collect()).contains(id)
     }
 }
 

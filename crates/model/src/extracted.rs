@@ -66,7 +66,7 @@ pub enum Warning {
     AddressesCapped,
     /// A file that may opt out of mining could not be had: whether the page is reserved is not known.
     OptOutUnknown,
-    /// Text that a reader cannot see was left out of the content: `metadata.hiddenText` counts it.
+    /// The page has text that a reader cannot see: `metadata.hiddenText` counts what was left out and what was kept.
     HiddenText,
 }
 
@@ -223,21 +223,23 @@ pub struct PageMetadata {
     pub hidden_text: HiddenText,
 }
 
-/// Text that a reader cannot see and that was left out.
+/// Text that a reader cannot see.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct HiddenText {
-    /// Words that a style or an attribute hides inside of the content.
+    /// Words that a style or an attribute hides inside of the content, and that were left out.
     pub words: u32,
+    /// Words of the content that style sheets hide, and that stay, since scripts show so much as a rule.
+    pub kept: u32,
     /// Invisible characters of the page that can carry a text: tags, selectors without a base, operators, overrides of direction.
     pub characters: u32,
 }
 
 impl HiddenText {
-    /// Returns true if nothing was left out.
+    /// Returns true if nothing is hidden.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
-        self.words == 0 && self.characters == 0
+        self.words == 0 && self.kept == 0 && self.characters == 0
     }
 }
 

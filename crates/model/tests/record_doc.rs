@@ -72,6 +72,10 @@ fn media(full: bool) -> Media {
     }
 }
 
+const fn hidden_text(count: u32) -> HiddenText {
+    HiddenText { words: count, kept: count, characters: count }
+}
+
 fn metadata(full: bool) -> RecordMetadata {
     let text = || full.then(|| "text".to_owned());
     let list = || text().into_iter().collect::<Vec<_>>();
@@ -128,7 +132,7 @@ fn metadata(full: bool) -> RecordMetadata {
         json_ld: text(),
         open_graph: text(),
         by_site: Some(BySite { pages: 9, added: 1, dropped: 2, rebuilt: true, template: text() }),
-        hidden_text: HiddenText { words: u32::from(full), characters: u32::from(full) },
+        hidden_text: hidden_text(u32::from(full)),
         ai_opt_out: list(),
         project: text(),
         source_group: text(),

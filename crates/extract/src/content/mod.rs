@@ -20,6 +20,7 @@ mod stamped;
 mod teasers;
 mod terms;
 mod trafilatura;
+pub(crate) mod unseen;
 
 use crate::{
     options::{Favor, Options},

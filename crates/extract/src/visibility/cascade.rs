@@ -2,9 +2,10 @@
 
 use super::{
     colour::{self, Colour},
-    property::{self, Property, SLOTS, Slot, Value},
+    names::Names,
+    property::{self, COLOURS, Group, Property, SLOTS, Slot, Value},
     selector::{self, Key, List, Tree},
-    sheet::{Declaration, NO_LAYER, Sheets},
+    sheet::{Declaration, NO_LAYER, Rule, Sheets},
 };
 use crate::{
     budget::Budget,
@@ -12,7 +13,10 @@ use crate::{
 };
 use html5ever::local_name;
 use rustc_hash::FxHashMap;
-use std::{cell::OnceCell, rc::Rc};
+use std::{
+    cell::{Cell, OnceCell},
+    rc::Rc,
+};
 
 /// Backgrounds of a page that colours of texts are compared with.
 const MAX_GROUNDS: usize = 64;
@@ -23,15 +27,19 @@ pub(super) struct Cascade<'a> {
     pub(super) tree: Tree<'a>,
     pub(super) sheets: Sheets<'a>,
     /// There are style sheets that are not part of the page.
+    part: &'a [u32],
     pub(super) has_external: bool,
-    hiding: Index<'a>,
+    /// Backgrounds that a text may be lost on.
+    grounds: Vec<Colour>,
+    /// The properties that decide about what hides.
+    wanted: Cell<Group>,
     all: OnceCell<Index<'a>>,
-    /// Elements whose attributes can hide, in order.
-    by_attributes: Vec<u32>,
+    names: OnceCell<Names>,
     pub(super) budget: &'a Budget,
 }
 
 /// Selectors by the names that an element has to have.
+#[derive(Default)]
 pub(super) struct Index<'a> {
     /// The list, the place in it, and the rule.
     entries: Vec<(List<'a>, u32, u32)>,
@@ -82,44 +90,116 @@ impl<'a> Computed<'a> {
 }
 
 impl<'a> Cascade<'a> {
-    pub(super) fn new(dom: &'a Dom, mut sheets: Sheets<'a>, has_external: bool, budget: &'a Budget) -> Self {
+    /// The style of the elements of a part of the page, which all elements around them belong to. Without sheets it may be empty.
+    pub(super) fn new(
+        dom: &'a Dom,
+        mut sheets: Sheets<'a>,
+        part: &'a [u32],
+        has_external: bool,
+        budget: &'a Budget,
+    ) -> Self {
         let grounds = if has_external { Vec::new() } else { grounds(dom, &sheets) };
         mark_lost_colours(&mut sheets, &grounds);
-        let by_attributes: Vec<u32> = (1..dom.len())
-            .take_while(|_| !budget.is_over())
-            .filter(|id| dom.tag(*id) != Tag::Text && hides_by_attributes(dom, *id, has_external, &grounds))
-            .collect();
-        let hiding =
-            Index::new(&sheets, budget, |rule| sheets.rules[rule].hides && !sheets.rules[rule].is_elsewhere);
+        let tree = Tree::new(dom);
+        let (all, names) = (OnceCell::new(), OnceCell::new());
         Self {
             dom,
-            tree: Tree::new(dom),
+            tree,
             sheets,
+            part,
             has_external,
-            hiding,
-            all: OnceCell::new(),
-            by_attributes,
+            grounds,
+            wanted: Cell::new(COLOURS),
+            all,
+            names,
             budget,
         }
     }
 
-    /// Returns true if any rule or attribute can hide.
-    pub(super) fn can_hide(&self) -> bool {
-        !self.hiding.entries.is_empty() || !self.by_attributes.is_empty()
+    /// The rules that can hide an element of the part.
+    pub(super) fn hiding(&self) -> Index<'a> {
+        let hides = |rule: &Rule<'_>| rule.hides != 0 && !rule.is_elsewhere;
+        if !self.sheets.rules.iter().any(hides) {
+            return Index::default();
+        }
+        let hiding =
+            Index::new(&self.sheets, self.names(), self.budget, |rule| hides(&self.sheets.rules[rule]));
+        let all = hiding.entries.iter().flat_map(|(_, _, rule)| self.declarations(*rule));
+        let groups =
+            all.filter(|declaration| declaration.hides).map(|declaration| declaration.property.group());
+        self.wanted.set(groups.fold(COLOURS, |all, group| all | group));
+        hiding
     }
 
-    /// Returns true if a rule that can hide matches the element, or an attribute of it can hide.
-    pub(super) fn is_suspect(&self, element: u32) -> bool {
-        self.by_attributes.binary_search(&element).is_ok()
-            || self
-                .hiding
-                .any(self.dom, element, |entry| self.tree.matches(self.hiding.selector(entry), element))
+    /// Names of the elements of the part.
+    fn names(&self) -> &Names {
+        self.names.get_or_init(|| Names::of(self.dom, self.part))
     }
 
-    /// All rules.
+    /// The properties by which rules of the index may hide an element, with those that decide about it.
+    pub(super) fn hidden_by(&self, hiding: &Index<'a>, element: u32) -> Group {
+        let mut group = 0;
+        hiding.any(self.dom, element, |entry| {
+            let mut hides = self.sheets.rules[hiding.rule(entry) as usize].hides;
+            if self.tree.matches(hiding.selector(entry), element) {
+                for declaration in self.declarations(hiding.rule(entry)) {
+                    if hides & declaration.property.bit() != 0 {
+                        group |= declaration.property.group();
+                        hides &= !declaration.property.bit();
+                    }
+                }
+            }
+            false
+        });
+        group
+    }
+
+    /// The elements whose attributes can hide, in order, and the properties by which they do.
+    pub(super) fn hidden_by_attributes(&self) -> (Vec<u32>, Group) {
+        let mut hides = 0;
+        let mut test = |style: &str| {
+            let all = Sheets::inline(style).filter(|declaration| declaration.hides);
+            let own = all.fold(0, |all, declaration| all | declaration.property.bit());
+            hides |= own;
+            own != 0
+        };
+        let elements = (1..self.dom.len())
+            .take_while(|_| !self.budget.is_over())
+            .filter(|id| self.dom.tag(*id) != Tag::Text && self.any_style(*id, &mut test))
+            .collect();
+        (elements, hides)
+    }
+
+    /// The elements of the part whose attributes set a colour that may be lost, in order.
+    pub(super) fn lost_by_attributes(&self) -> Vec<u32> {
+        self.part.iter().copied().filter(|id| self.any_style(*id, &mut |_| false)).collect()
+    }
+
+    /// Returns true if an attribute of the element sets a colour that may be lost on a background, or the test holds for its style.
+    fn any_style(&self, id: u32, test: &mut impl FnMut(&str) -> bool) -> bool {
+        let dom = self.dom;
+        let is_lost = |colour: Colour| self.grounds.iter().any(|ground| colour.is_lost_on(*ground));
+        dom.attr(id, &local_name!("style")).is_some_and(|style| {
+            test(style)
+                || style.contains("color") && {
+                    let mut declarations: Vec<Declaration<'_>> = Sheets::inline(style).collect();
+                    mark_lost(&mut declarations, &self.grounds)
+                }
+        }) || dom.tag(id) == Tag::Font
+            && dom.attr(id, &local_name!("color")).and_then(colour::of_attribute).is_some_and(is_lost)
+    }
+
+    /// Sets the properties that decide about what hides.
+    pub(super) fn want(&self, properties: Group) {
+        self.wanted.set(properties);
+    }
+
+    /// The rules that set properties which decide about what hides.
     pub(super) fn all(&self) -> &Index<'a> {
         self.all.get_or_init(|| {
-            Index::new(&self.sheets, self.budget, |rule| !self.sheets.rules[rule].declarations.is_empty())
+            Index::new(&self.sheets, self.names(), self.budget, |rule| {
+                self.sheets.rules[rule].sets & self.wanted.get() != 0
+            })
         })
     }
 
@@ -129,17 +209,16 @@ impl<'a> Cascade<'a> {
         self.sheets.declarations.get(range.start as usize..range.end as usize).unwrap_or_default()
     }
 
-    /// The values that win for an element.
-    pub(super) fn compute(&self, element: u32) -> Computed<'a> {
+    /// The values of some properties that win for an element. Others may be missing.
+    pub(super) fn compute(&self, element: u32, wanted: Group) -> Computed<'a> {
         let mut computed = Computed { won: [None; SLOTS] };
         self.presentational(element, &mut computed);
         let all = self.all();
         all.any(self.dom, element, |entry| {
             let (_, _, rule) = all.entries[entry as usize];
-            let is_elsewhere = self.sheets.rules[rule as usize].is_elsewhere;
+            let Rule { is_elsewhere, sets, layer, .. } = self.sheets.rules[rule as usize];
             let selector = all.selector(entry);
-            if !is_elsewhere && self.tree.matches(selector, element) {
-                let layer = self.sheets.rules[rule as usize].layer;
+            if !is_elsewhere && sets & wanted != 0 && self.tree.matches(selector, element) {
                 for declaration in self.declarations(rule) {
                     let weight = |important| weight(important, false, layer, selector.specificity, rule + 1);
                     apply(declaration, weight, Origin::Selector(entry), &mut computed);
@@ -195,20 +274,16 @@ fn weight(important: bool, is_attribute: bool, layer: u16, specificity: u32, ord
 }
 
 impl<'a> Index<'a> {
-    fn new(sheets: &Sheets<'a>, budget: &Budget, is_wanted: impl Fn(usize) -> bool) -> Self {
-        let mut index = Self {
-            entries: Vec::new(),
-            by_id: FxHashMap::default(),
-            by_class: FxHashMap::default(),
-            by_tag: FxHashMap::default(),
-            others: Vec::new(),
-        };
+    fn new(sheets: &Sheets<'a>, names: &Names, budget: &Budget, is_wanted: impl Fn(usize) -> bool) -> Self {
+        let mut index = Self::default();
         let mut lists: FxHashMap<u32, Option<List<'a>>> = FxHashMap::default();
         for rule in (0..sheets.rules.len()).filter(|rule| is_wanted(*rule)) {
             if budget.is_over() {
                 break;
             }
-            if let Some(list) = list_of(sheets, rule as u32, &mut lists) {
+            if names.may_be_meant(sheets.rules[rule].prelude)
+                && let Some(list) = list_of(sheets, rule as u32, &mut lists)
+            {
                 index.add(&list, rule as u32);
             }
         }
@@ -226,6 +301,10 @@ impl<'a> Index<'a> {
                 Key::Any => self.others.push(entry),
             }
         }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
     }
 
     pub(super) fn selector(&self, entry: u32) -> &selector::Selector<'a> {
@@ -322,18 +401,21 @@ fn mark_lost_colours(sheets: &mut Sheets<'_>, grounds: &[Colour]) {
     for rule in &mut sheets.rules {
         let range = rule.declarations.start as usize..rule.declarations.end as usize;
         let Some(declarations) = sheets.declarations.get_mut(range) else { continue };
-        rule.hides |= mark_lost(declarations, grounds);
+        if mark_lost(declarations, grounds) {
+            rule.hides |= Property::Colour.bit();
+        }
     }
 }
 
 /// Marks the colours among declarations. Returns true if there are any.
 fn mark_lost(declarations: &mut [Declaration<'_>], grounds: &[Colour]) -> bool {
-    if !declarations.iter().any(|one| one.property == Property::Colour) {
+    let is_colour = |one: &Declaration<'_>| matches!(one.property, Property::Colour | Property::Fill);
+    if !declarations.iter().any(is_colour) {
         return false;
     }
     let own: Vec<Colour> = declarations.iter().filter_map(ground_of).collect();
     let mut is_any = false;
-    for declaration in declarations.iter_mut().filter(|one| one.property == Property::Colour) {
+    for declaration in declarations.iter_mut().filter(|one| is_colour(one)) {
         let colour = colour::parse(property::importance(declaration.value).0);
         let is_lost =
             colour.is_some_and(|colour| grounds.iter().chain(&own).any(|ground| colour.is_lost_on(*ground)));
@@ -341,24 +423,4 @@ fn mark_lost(declarations: &mut [Declaration<'_>], grounds: &[Colour]) -> bool {
         is_any |= is_lost;
     }
     is_any
-}
-
-/// Returns true if an attribute of the element can hide.
-fn hides_by_attributes(dom: &Dom, id: u32, has_external: bool, grounds: &[Colour]) -> bool {
-    dom.attrs(id).any(|(name, value)| match *name {
-        local_name!("style") => {
-            Sheets::inline(value).any(|declaration| declaration.hides)
-                || value.contains("color") && {
-                    let mut declarations: Vec<Declaration<'_>> = Sheets::inline(value).collect();
-                    mark_lost(&mut declarations, grounds)
-                }
-        }
-        local_name!("color") => {
-            !has_external
-                && dom.tag(id) == Tag::Font
-                && colour::of_attribute(value)
-                    .is_some_and(|colour| grounds.iter().any(|ground| colour.is_lost_on(*ground)))
-        }
-        _ => false,
-    })
 }

@@ -116,6 +116,11 @@ fn colour(input: &mut Parser<'_>) -> Option<Colour> {
 }
 
 fn function(name: &str, input: &mut Parser<'_>) -> Option<Colour> {
+    if name == "light-dark" {
+        let light = colour(input);
+        while input.next().is_ok() {}
+        return light;
+    }
     let mut numbers: Vec<f32> = Vec::new();
     let mut has_slash = false;
     while let Ok(token) = input.next() {
@@ -142,10 +147,35 @@ fn function(name: &str, input: &mut Parser<'_>) -> Option<Colour> {
     let rgb = match (name, numbers.as_slice()) {
         ("rgb" | "rgba", [r, g, b, ..]) => Some([*r, *g, *b].map(|n| n.clamp(0.0, 255.0) as u8)),
         ("hsl" | "hsla", [h, s, l, ..]) => Some(of_hsl(*h, *s, *l)),
-        ("hwb" | "lab" | "lch" | "oklab" | "oklch" | "color", [_, ..]) => None,
+        ("hwb", [h, w, b, ..]) => Some(of_hwb(*h, *w, *b)),
+        ("color", [r, g, b, ..]) => Some([*r, *g, *b].map(|n| (n * 255.0).clamp(0.0, 255.0) as u8)),
+        ("lab" | "oklab", [l, a, b, ..]) => grey(name, *l, a.abs().max(b.abs())),
+        ("lch" | "oklch", [l, chroma, _, ..]) => grey(name, *l, *chroma),
         _ => return None,
     };
     Some(Colour { rgb, alpha })
+}
+
+/// A grey of a perceptual colour space; `None` for other colours of it.
+fn grey(space: &str, lightness: f32, chroma: f32) -> Option<[u8; 3]> {
+    let linear = if space.starts_with("ok") {
+        lightness.powi(3)
+    } else {
+        // a share comes as a part of 1
+        let lightness = if lightness > 1.0 { lightness } else { 100.0 * lightness };
+        ((lightness + 16.0) / 116.0).powi(3)
+    };
+    let is_grey = chroma <= if space.starts_with("ok") { 0.01 } else { 2.0 } || linear >= 0.99;
+    let share = if linear <= 0.003_130_8 { 12.92 * linear } else { 1.055 * linear.powf(1.0 / 2.4) - 0.055 };
+    is_grey.then_some([(255.0 * share).round().clamp(0.0, 255.0) as u8; 3])
+}
+
+fn of_hwb(hue: f32, white: f32, black: f32) -> [u8; 3] {
+    let share = |value: f32| (if value > 1.0 { value / 100.0 } else { value }).clamp(0.0, 1.0);
+    let (white, black) = (share(white), share(black));
+    let sum = (white + black).max(1.0);
+    let (white, black) = (white / sum, black / sum);
+    of_hsl(hue, 1.0, 0.5).map(|pure| (f32::from(pure) * (1.0 - white - black) + 255.0 * white).round() as u8)
 }
 
 fn of_hsl(hue: f32, saturation: f32, lightness: f32) -> [u8; 3] {
@@ -171,6 +201,18 @@ mod tests {
         {
             assert_eq!(parse(white), Some(Colour::WHITE), "{white}");
         }
+        for white in [
+            "oklch(1 0 0)",
+            "oklab(100% 0 0)",
+            "lab(100% 0 0)",
+            "lch(100 0 90)",
+            "hwb(0 100% 0%)",
+            "hwb(90 100 0)",
+            "color(srgb 1 1 1)",
+            "light-dark(#fff, #000)",
+        ] {
+            assert_eq!(parse(white), Some(Colour::WHITE), "{white}");
+        }
         for clear in [
             "transparent",
             "#0000",
@@ -182,6 +224,9 @@ mod tests {
             assert!(parse(clear).is_some_and(Colour::is_clear), "{clear}");
         }
         assert_eq!(parse("hsl(120 100% 50%)"), Some(Colour::opaque([0, 255, 0])));
+        assert_eq!(parse("hwb(120 0% 0%)"), Some(Colour::opaque([0, 255, 0])));
+        assert_eq!(parse("lab(0 0 0)"), Some(Colour::opaque([0; 3])));
+        assert_eq!(parse("oklch(0.6 0.2 20)").map(|colour| colour.rgb), Some(None));
         assert_eq!(
             (parse("currentcolor"), parse("var(--x)"), of_attribute("fff")),
             (None, None, Some(Colour::WHITE))

@@ -28,6 +28,27 @@ pub(crate) struct RevealRules {
     generated: Vec<String>,
     /// A box with this share of the page's text is shown by the page's scripts.
     main_share: f32,
+    /// Scripts show what style sheets hide if it has more words than this,
+    #[serde(default = "default_hidden_words")]
+    hidden_words: u32,
+    /// and more than this share of those of the content.
+    #[serde(default = "default_hidden_share")]
+    hidden_share: f32,
+}
+
+const fn default_hidden_words() -> u32 {
+    40
+}
+
+const fn default_hidden_share() -> f32 {
+    0.1
+}
+
+impl RevealRules {
+    /// Returns true if style sheets may hide so many words of a content for good.
+    pub(crate) fn may_be_hidden(&self, hidden: u32, words: u32) -> bool {
+        hidden <= self.hidden_words || hidden as f32 <= self.hidden_share * words as f32
+    }
 }
 
 /// The exemptions of a page.
@@ -109,16 +130,16 @@ impl<'b, 'a> Exemptions<'b, 'a> {
         let dom = self.cascade.dom;
         let sums = self.text_sums.get_or_init(|| {
             let mut sum = 0u32;
-            (0..dom.len())
-                .map(|id| {
-                    let is_text = dom.tag(id) == Tag::Text && !dom.tag(dom.parent(id)).is_silent();
-                    sum = sum.saturating_add(if is_text { dom.text(id).trim().len() as u32 } else { 0 });
-                    sum
-                })
-                .collect()
+            let mut sums = vec![0; dom.len() as usize];
+            for id in 1..dom.len() {
+                if dom.tag(id) == Tag::Text && !dom.tag(dom.parent(id)).is_silent() {
+                    sum = sum.saturating_add(dom.text(id).trim_ascii().len() as u32);
+                }
+                sums[id as usize] = sum;
+            }
+            sums
         });
-        let before = sums[element as usize];
-        let own = sums[dom.end(element) as usize - 1] - before;
+        let own = sums[dom.end(element) as usize - 1] - sums[element as usize];
         own as f32 > self.rules.main_share * sums[sums.len() - 1] as f32
     }
 
@@ -180,7 +201,11 @@ impl<'b, 'a> Exemptions<'b, 'a> {
         let all = cascade.all();
         let is_state = |name: &str| self.is_state(name);
         let shows = |rule: u32| {
-            cascade.declarations(rule).iter().any(|declaration| {
+            let mut all = cascade.declarations(rule).iter();
+            all.any(|declaration| {
+                if declaration.property.slot().is_some_and(|own| own != slot) {
+                    return false;
+                }
                 let mut shows = false;
                 let (value, _) = property::importance(declaration.value);
                 declaration.property.read(value, &mut |set, value| {
@@ -191,15 +216,17 @@ impl<'b, 'a> Exemptions<'b, 'a> {
         };
         all.any(cascade.dom, element, |entry| {
             let rule = all.rule(entry);
-            let selector = all.selector(entry);
             let is_elsewhere = cascade.sheets.rules[rule as usize].is_elsewhere;
-            let is_other = if is_elsewhere {
+            if !shows(rule) {
+                return false;
+            }
+            let selector = all.selector(entry);
+            if is_elsewhere {
                 cascade.tree.matches(selector, element)
             } else {
                 !cascade.tree.matches(selector, element)
                     && cascade.tree.could_match(selector, element, &is_state)
-            };
-            is_other && shows(rule)
+            }
         })
     }
 }

@@ -6,7 +6,7 @@ use super::{
     colour::Colour,
     exempt::Exemptions,
     parent_of,
-    property::{Slot, Value},
+    property::{COLOURS, Group, Property, Slot, Value},
 };
 use crate::dom::{NONE, Tag};
 use html5ever::local_name;
@@ -33,6 +33,27 @@ impl Inherited {
         self.tiny || self.indented || self.overlapping || self.clear || self.unfilled || self.lost.is_some()
     }
 
+    /// The properties that may end what is inherited.
+    const fn group(self) -> Group {
+        let mut group = 0;
+        if self.invisible {
+            group |= Property::Visibility.group();
+        }
+        if self.tiny {
+            group |= Property::FontSize.group();
+        }
+        if self.indented {
+            group |= Property::Indent.group();
+        }
+        if self.overlapping {
+            group |= Property::Letters.group();
+        }
+        if self.clear || self.unfilled || self.lost.is_some() {
+            group |= COLOURS;
+        }
+        group
+    }
+
     const fn hides(self) -> bool {
         self.invisible || self.is_unreadable()
     }
@@ -57,33 +78,32 @@ impl<'b, 'a> Judge<'b, 'a> {
         Self { cascade, exemptions, seen, inherited: FxHashMap::default(), grounds: RefCell::default() }
     }
 
-    pub(super) fn run(mut self) -> Vec<Seen> {
+    /// Looks at elements that are given in document order, each after the elements around it.
+    /// `may_hide` says by which properties an element may be hidden.
+    pub(super) fn run(mut self, elements: &[u32], may_hide: impl Fn(u32) -> Group) -> Vec<Seen> {
         let (dom, cascade) = (self.cascade.dom, self.cascade);
-        let mut id = 1;
-        while id < dom.len() && !cascade.budget.is_over() {
-            let tag = dom.tag(id);
+        let mut closed_end = 0;
+        for id in elements.iter().copied().take_while(|_| !cascade.budget.is_over()) {
             // a page that is hidden as a whole is shown by its scripts
-            if matches!(tag, Tag::Text | Tag::Html | Tag::Head | Tag::Body) {
-                id += 1;
+            if id < closed_end || matches!(dom.tag(id), Tag::Text | Tag::Html | Tag::Head | Tag::Body) {
                 continue;
             }
             let inherited = parent_of(dom, id).and_then(|parent| self.inherited.get(&parent)).copied();
-            if inherited.is_some() || cascade.is_suspect(id) {
-                self.look_at(id, inherited.unwrap_or_default());
+            let wanted = may_hide(id) | inherited.map_or(0, Inherited::group);
+            if wanted != 0 {
+                self.look_at(id, wanted, inherited.unwrap_or_default());
             }
-            let end = dom.end(id);
-            id += 1;
-            if matches!(self.seen[id as usize - 1], Seen::Closed | Seen::Never) {
-                self.seen[id as usize..end as usize].fill(Seen::Inside);
-                id = end;
+            if matches!(self.seen[id as usize], Seen::Closed | Seen::Never) {
+                closed_end = dom.end(id);
+                self.seen[id as usize + 1..closed_end as usize].fill(Seen::Inside);
             }
         }
-        self.join();
+        self.join(elements);
         self.seen
     }
 
-    fn look_at(&mut self, id: u32, inherited: Inherited) {
-        let computed = self.cascade.compute(id);
+    fn look_at(&mut self, id: u32, wanted: Group, inherited: Inherited) {
+        let computed = self.cascade.compute(id, wanted);
         if let Some((slot, seen)) = self.hidden_box(id, &computed)
             && !self.exemptions.holds(id, slot, &computed)
         {
@@ -103,7 +123,8 @@ impl<'b, 'a> Judge<'b, 'a> {
         let is_moved = is_out || computed.get(Slot::Position) == Some(Value::Relative);
         let clips = computed.is_set(Slot::Overflow);
         let is_box = is_out || computed.is_set(Slot::Float) || self.is_box(id, computed);
-        let by_itself = [Slot::Display, Slot::Contents, Slot::Opacity, Slot::Filter];
+        let by_itself =
+            [Slot::Display, Slot::Contents, Slot::Opacity, Slot::Filter, Slot::Zoom, Slot::Security];
         let by_shape = [Slot::Scale, Slot::Transform, Slot::Translate, Slot::Rotate];
         let by_place = [Slot::Left, Slot::Top, Slot::Right, Slot::Bottom];
         let by_size = [Slot::Height, Slot::MaxHeight, Slot::Width, Slot::MaxWidth];
@@ -157,9 +178,18 @@ impl<'b, 'a> Judge<'b, 'a> {
             // a style sheet that is not at hand may set it
             _ => all.tiny &= !may_be_styled,
         }
+        // what is clipped at the end of its line
+        let is_past_line = |slot| {
+            let length = computed.get(slot);
+            slot == Slot::Indent
+                && !computed.is_set(Slot::Overflow)
+                && matches!(length, Some(Value::Length(length)) if !length.is_far())
+        };
         for (slot, flag) in [(Slot::Indent, &mut all.indented), (Slot::Letters, &mut all.overlapping)] {
             match computed.get(slot) {
-                Some(Value::Length(_) | Value::Shows) => *flag = computed.hides(slot),
+                Some(Value::Length(_) | Value::Shows) => {
+                    *flag = computed.hides(slot) && !is_past_line(slot);
+                }
                 _ => *flag &= !may_be_styled,
             }
         }
@@ -178,7 +208,11 @@ impl<'b, 'a> Judge<'b, 'a> {
             Some(Value::Shows) => all.unfilled = false,
             _ => all.unfilled &= !may_be_styled && !is_drawn,
         }
-        match computed.get(Slot::Colour) {
+        // letters are filled with the one before the other
+        let filled = computed
+            .get(Slot::Fill)
+            .filter(|value| matches!(value, Value::Colour(colour) if !colour.is_clear()));
+        match filled.or(computed.get(Slot::Colour)) {
             Some(Value::Colour(colour)) => {
                 all.clear = colour.is_clear() && !is_drawn;
                 all.lost =
@@ -208,8 +242,11 @@ impl<'b, 'a> Judge<'b, 'a> {
         }
         let mut up = dom.parent(id);
         while up != NONE && up != 0 {
-            let ground =
-                *self.grounds.borrow_mut().entry(up).or_insert_with(|| ground_of(&self.cascade.compute(up)));
+            let ground = *self
+                .grounds
+                .borrow_mut()
+                .entry(up)
+                .or_insert_with(|| ground_of(&self.cascade.compute(up, COLOURS)));
             if let Some(known) = ground {
                 return known.is_some_and(|ground| colour.is_lost_on(ground));
             }
@@ -219,13 +256,13 @@ impl<'b, 'a> Judge<'b, 'a> {
     }
 
     /// Hides an element as a whole if no element in it has text to read.
-    fn join(&mut self) {
+    fn join(&mut self, elements: &[u32]) {
         if self.inherited.is_empty() {
             return;
         }
         let dom = self.cascade.dom;
         let mut shows = vec![false; self.seen.len()];
-        for id in (1..dom.len()).rev().filter(|id| dom.tag(*id) != Tag::Text) {
+        for id in elements.iter().copied().rev().filter(|id| dom.tag(*id) != Tag::Text) {
             let at = id as usize;
             if self.seen[at] == Seen::Yes || self.seen[at] == Seen::NoText && shows[at] {
                 shows[dom.parent(id) as usize] = true;
@@ -235,14 +272,11 @@ impl<'b, 'a> Judge<'b, 'a> {
             }
         }
         // what opens the outermost one opens those in it
-        let mut id = 1;
-        while id < dom.len() {
-            let end = dom.end(id);
-            let is_root = matches!(self.seen[id as usize], Seen::Closed | Seen::Never);
-            id += 1;
-            if is_root {
-                self.seen[id as usize..end as usize].fill(Seen::Inside);
-                id = end;
+        let mut closed_end = 0;
+        for id in elements.iter().copied().filter(|id| dom.tag(*id) != Tag::Text) {
+            if id >= closed_end && matches!(self.seen[id as usize], Seen::Closed | Seen::Never) {
+                closed_end = dom.end(id);
+                self.seen[id as usize + 1..closed_end as usize].fill(Seen::Inside);
             }
         }
     }

@@ -16,6 +16,11 @@ pub(super) fn matches_elsewhere(list: &str) -> bool {
     list.contains("width") && OTHER_WIDTHS.iter().any(|width| matches_at(list, *width))
 }
 
+/// Returns true if a query of a container holds for each width that one may have.
+pub(super) fn matches_everywhere(query: &str) -> bool {
+    query.starts_with('(') && OTHER_WIDTHS.iter().chain(&[WIDTH]).all(|width| matches_at(query, *width))
+}
+
 fn matches_at(list: &str, width: f32) -> bool {
     let list = list.trim().to_ascii_lowercase();
     list.is_empty() || list.split(',').any(|one| query(one, width))
@@ -166,6 +171,7 @@ mod tests {
         }
         assert!(matches_elsewhere("(max-width: 600px)") && !matches_elsewhere("(max-width: 1px)"));
         assert!(!matches_elsewhere("print") && !matches_elsewhere("print and (max-width: 600px)"));
+        assert!(matches_everywhere("(min-width: 1px)") && !matches_everywhere("(min-width: 600px)"));
         assert!(is_supported("(display: grid)") && is_supported("selector(:has(a))"));
         assert!(!is_supported("not (display: grid)") && !is_supported("(-ms-ime-align: auto)"));
     }

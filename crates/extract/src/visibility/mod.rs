@@ -1,14 +1,15 @@
 //! Text that the page's own style keeps from its readers.
 //!
-//! The `style` attributes of a page are applied as far as they can hide, and its `style` elements if the rules ask for it: nothing is
-//! fetched. A page without a style that hides costs one pass over the bytes of its style sheets. Elsewhere elements that a hiding
-//! rule matches are computed by all rules.
+//! The `style` attributes of a page are applied to the whole page before its content is chosen, and its `style` elements to the chosen
+//! content: nothing is fetched. A page without a style that hides costs one pass over the bytes of its style sheets. Elsewhere
+//! elements that a hiding rule matches are computed by all rules.
 
 mod cascade;
 mod colour;
 mod exempt;
 mod judge;
 mod media;
+mod names;
 mod property;
 mod selector;
 mod sheet;
@@ -23,6 +24,7 @@ use exempt::Exemptions;
 pub(crate) use exempt::RevealRules;
 use html5ever::local_name;
 use judge::Judge;
+use property::{COLOURS, Group};
 use sheet::Sheets;
 
 /// Visibility of an element.
@@ -40,29 +42,89 @@ pub(crate) enum Seen {
     NoText,
 }
 
-/// Finds the elements of a page that its style hides. An empty list if there are none.
+/// Finds the elements that their attributes hide. An empty list if there are none. Style sheets may show what an attribute hides, so
+/// that a page with one keeps what only a colour hides: [`find_in`] reads them.
 pub(crate) fn find<'a>(dom: &'a Dom, rules: &RevealRules, budget: &'a Budget) -> Vec<Seen> {
-    let mut sheets = Sheets::default();
-    let mut has_external = false;
-    for id in 1..dom.len() {
-        match dom.tag(id) {
-            // a sheet that is not read may show what an attribute hides
-            Tag::Style if !rules.style_sheets => has_external = true,
-            Tag::Style => read_sheet(dom, id, &mut sheets, budget),
-            Tag::Link => has_external |= is_external_sheet(dom, id),
-            Tag::Other if rules.style_sheets && dom.name(id) == "style" => {
-                read_sheet(dom, id, &mut sheets, budget);
-            }
-            _ => {}
-        }
+    let has_sheets = (1..dom.len()).any(|id| match dom.tag(id) {
+        Tag::Style => true,
+        Tag::Link => is_external_sheet(dom, id),
+        _ => false,
+    });
+    let cascade = Cascade::new(dom, Sheets::default(), &[], has_sheets, budget);
+    let (by_attributes, hides) = cascade.hidden_by_attributes();
+    if by_attributes.is_empty() {
+        return Vec::new();
     }
-    has_external |= sheets.imports;
-    let cascade = Cascade::new(dom, sheets, has_external, budget);
-    if !cascade.can_hide() {
+    let may_hide = |id: u32| if by_attributes.binary_search(&id).is_ok() { Group::MAX } else { 0 };
+    let is_overruled = rules.style_sheets
+        && (1..dom.len())
+            .filter(|id| dom.tag(*id) == Tag::Style)
+            .any(|id| (id + 1..dom.end(id)).any(|text| sheet::overrules(dom.text(text), hides)));
+    if is_overruled {
+        let all: Vec<u32> = (1..dom.len()).filter(|id| dom.tag(*id) != Tag::Text).collect();
+        let (sheets, _) = read_sheets(dom, budget);
+        let cascade = Cascade::new(dom, sheets, &all, has_sheets, budget);
+        cascade.want(Group::MAX);
+        let exemptions = Exemptions::new(&cascade, rules);
+        return Judge::new(&cascade, &exemptions).run(&all, may_hide);
+    }
+    let mut elements: Vec<u32> = Vec::new();
+    for id in &by_attributes {
+        let next = elements.last().map_or(*id, |last| (last + 1).max(*id));
+        elements.extend((next..dom.end(*id)).filter(|id| dom.tag(*id) != Tag::Text));
+    }
+    let exemptions = Exemptions::new(&cascade, rules);
+    Judge::new(&cascade, &exemptions).run(&elements, may_hide)
+}
+
+/// Finds the elements that the style sheets of a page hide, among those of a part of it: in document order, with all elements around
+/// them.
+pub(crate) fn find_in<'a>(
+    dom: &'a Dom,
+    part: &'a [u32],
+    rules: &RevealRules,
+    budget: &'a Budget,
+) -> Vec<Seen> {
+    if !rules.style_sheets {
+        return Vec::new();
+    }
+    if !(1..dom.len()).any(|id| is_sheet(dom, id)) {
+        return Vec::new();
+    }
+    let (sheets, has_external) = read_sheets(dom, budget);
+    let cascade = Cascade::new(dom, sheets, part, has_external, budget);
+    let hiding = cascade.hiding();
+    // other attributes have been looked at before
+    let by_colour = cascade.lost_by_attributes();
+    if hiding.is_empty() && by_colour.is_empty() {
         return Vec::new();
     }
     let exemptions = Exemptions::new(&cascade, rules);
-    Judge::new(&cascade, &exemptions).run()
+    let may_hide = |id: u32| {
+        let by_attribute = if by_colour.binary_search(&id).is_ok() { COLOURS } else { 0 };
+        by_attribute | cascade.hidden_by(&hiding, id)
+    };
+    Judge::new(&cascade, &exemptions).run(part, may_hide)
+}
+
+fn is_sheet(dom: &Dom, id: u32) -> bool {
+    dom.tag(id) == Tag::Style || dom.tag(id) == Tag::Other && dom.name(id) == "style"
+}
+
+/// The style sheets of a page. Returns true beside them if there are others that are not part of the page.
+fn read_sheets<'a>(dom: &'a Dom, budget: &Budget) -> (Sheets<'a>, bool) {
+    let mut sheets = Sheets::default();
+    let mut has_external = false;
+    for id in 1..dom.len() {
+        if is_sheet(dom, id) {
+            read_sheet(dom, id, &mut sheets, budget);
+        } else if dom.tag(id) == Tag::Link {
+            has_external |= is_external_sheet(dom, id);
+        }
+    }
+    sheets.resolve_variables();
+    has_external |= sheets.imports;
+    (sheets, has_external)
 }
 
 /// Reads a style sheet as a screen would.

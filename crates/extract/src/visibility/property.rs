@@ -5,7 +5,8 @@ use super::{
     value::{self, Length},
 };
 use cssparser::{Parser, Token};
-use std::borrow::Cow;
+use rustc_hash::FxHashMap;
+use std::{borrow::Cow, sync::LazyLock};
 
 macro_rules! properties {
     ($($(#[$doc:meta])* $name:ident = $($text:literal)|+),+ $(,)?) => {
@@ -15,12 +16,8 @@ macro_rules! properties {
             $($(#[$doc])* $name),+
         }
 
-        fn by_name(name: &str) -> Option<Property> {
-            match name {
-                $($($text)|+ => Some(Property::$name),)+
-                _ => None,
-            }
-        }
+        static NAMES: LazyLock<FxHashMap<&str, Property>> =
+            LazyLock::new(|| [$($(($text, Property::$name)),+),+].into_iter().collect());
     };
 }
 
@@ -66,6 +63,8 @@ properties! {
     Animation = "animation" | "animation-name" | "-webkit-animation" | "-webkit-animation-name",
     Transition = "transition" | "transition-property" | "-webkit-transition",
     Float = "float",
+    Zoom = "zoom",
+    Security = "-webkit-text-security",
 }
 
 /// A property that matters, by its name in a style sheet.
@@ -73,10 +72,11 @@ pub(super) fn named(name: &str) -> Option<Property> {
     if name.len() > 24 && !name.contains('\\') {
         return None;
     }
-    if name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-') {
-        return by_name(name);
+    let known = NAMES.get(name).copied();
+    if known.is_some() || name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-') {
+        return known;
     }
-    by_name(&plain(name)?)
+    NAMES.get(plain(name)?.as_str()).copied()
 }
 
 /// A name without escapes, in lower case. `None` if it is no name.
@@ -85,6 +85,28 @@ fn plain(name: &str) -> Option<String> {
     let ident = parser.expect_ident_cloned().ok()?;
     parser.is_exhausted().then(|| ident.to_ascii_lowercase())
 }
+
+/// Set of properties: a bit for each.
+pub(super) type Group = u64;
+
+const FONTS: Group = Property::Font.bit() | Property::FontSize.bit() | Property::LineHeight.bit();
+const BOXES: Group = Property::Display.bit() | Property::Float.bit() | Property::Position.bit();
+const MOVES: Group = Property::Animation.bit() | Property::Transition.bit();
+const PLACES: Group = Property::Left.bit()
+    | Property::Top.bit()
+    | Property::Right.bit()
+    | Property::Bottom.bit()
+    | Property::Inset.bit()
+    | Property::Position.bit();
+pub(super) const COLOURS: Group = Property::Colour.bit()
+    | Property::Fill.bit()
+    | Property::Background.bit()
+    | Property::Ground.bit()
+    | Property::Image.bit()
+    | Property::GroundClip.bit()
+    | Property::Shadow.bit()
+    | Property::Stroke.bit()
+    | Property::Position.bit();
 
 /// One thing about an element's box or text. Properties that are short for others set several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,10 +148,12 @@ pub(super) enum Slot {
     Animation,
     Transition,
     Float,
+    Zoom,
+    Security,
 }
 
 /// Slots of an element.
-pub(super) const SLOTS: usize = Slot::Float as usize + 1;
+pub(super) const SLOTS: usize = Slot::Security as usize + 1;
 
 /// The value of a slot.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -152,6 +176,9 @@ pub(super) enum Value<'a> {
 
 /// The value without `!important`, and if it had it.
 pub(super) fn importance(value: &str) -> (&str, bool) {
+    if !matches!(value.as_bytes(), [.., b't' | b'T']) {
+        return (value, false);
+    }
     match value.rsplit_once('!') {
         Some((front, word)) if word.trim().eq_ignore_ascii_case("important") => (front.trim_end(), true),
         _ => (value, false),
@@ -161,29 +188,52 @@ pub(super) fn importance(value: &str) -> (&str, bool) {
 impl Property {
     /// Returns true if the value hides, alone or with others. A first look at the letters spares most values the rest.
     pub(super) fn can_hide(self, value: &str) -> bool {
-        let first = value.bytes().next().unwrap_or(b' ').to_ascii_lowercase();
         let is_written_oddly = || value.contains('\\') || value.starts_with("/*");
-        let may = match self {
+        if !self.may_hide(value) && !is_written_oddly() {
+            return false;
+        }
+        let mut hides = false;
+        self.read(importance(value).0, &mut |slot, value| hides |= is_hiding(slot, value));
+        hides
+    }
+
+    /// Returns false if the value hides nothing, as far as its letters show.
+    fn may_hide(self, value: &str) -> bool {
+        let first = value.bytes().next().unwrap_or(b' ').to_ascii_lowercase();
+        let digits = value.bytes().take_while(u8::is_ascii_digit).count();
+        let last = importance(value).0.bytes().next_back().unwrap_or(b' ');
+        let is_function = matches!(first, b'c' | b'm');
+        // a number of two digits is small as a share only
+        let is_small = digits < 2 && matches!(first, b'0'..=b'2' | b'.' | b'-' | b'+');
+        let is_share = last == b'%' && digits <= 2;
+        // a number of one digit is far in no unit, and one of three is not in pixels and shares
+        let is_far = digits >= 4 || digits >= 2 && !matches!(last, b'%' | b'x' | b'X');
+        match self {
             Self::Display => first == b'n',
+            Self::Security => first != b'n',
             Self::Visibility | Self::Contents => matches!(first, b'h' | b'c'),
-            Self::Opacity
-            | Self::FontSize
-            | Self::Height
-            | Self::Width
-            | Self::MaxHeight
-            | Self::MaxWidth
-            | Self::Scale
-            | Self::LineHeight => {
-                matches!(first, b'0'..=b'2' | b'.' | b'-' | b'+' | b'c' | b'm')
+            Self::Opacity | Self::LineHeight | Self::Zoom => {
+                matches!(first, b'0' | b'.' | b'-' | b'+') || is_function || is_share
             }
-            Self::Font => value.bytes().any(|byte| matches!(byte, b'0'..=b'2' | b'.')),
+            Self::FontSize | Self::Scale => is_small || is_share || is_function,
+            Self::Height | Self::Width | Self::MaxHeight | Self::MaxWidth => is_small || is_function,
+            Self::Font => value.split_ascii_whitespace().any(|word| {
+                let is_long = word.as_bytes().get(1).is_some_and(u8::is_ascii_digit);
+                word.contains(['%', '(']) || word.starts_with(['0', '1', '2', '.', '+']) && !is_long
+            }),
             Self::Left | Self::Top | Self::Right | Self::Bottom => {
-                matches!(first, b'-' | b'c' | b'm') || value.len() >= 4 && first.is_ascii_digit()
+                is_far_before(value) || is_function || is_far
             }
-            Self::Indent | Self::Letters | Self::Margin | Self::Inset | Self::Translate => {
+            Self::Margin => value.contains('(') || is_far_before(value),
+            Self::Indent => value.contains('(') || is_far_before(value) || is_far || digits >= 3,
+            Self::Letters => value.contains(['-', '(']) || is_far,
+            Self::Inset | Self::Translate => {
                 value.contains(['-', '(']) || value.len() >= 4 && first.is_ascii_digit()
             }
-            Self::Colour | Self::Fill => matches!(first, b't' | b'r' | b'h' | b'#' | b'o' | b'l' | b'c'),
+            // other colours have no share of transparency
+            Self::Colour | Self::Fill => {
+                first == b't' || value.contains('(') || first == b'#' && matches!(value.len(), 5 | 9..)
+            }
             Self::Clip | Self::ClipPath | Self::Transform | Self::Mask | Self::Filter | Self::Rotate => {
                 first != b'n'
             }
@@ -198,13 +248,37 @@ impl Property {
             | Self::Animation
             | Self::Transition
             | Self::Float => false,
-        };
-        if !may && !is_written_oddly() {
-            return false;
         }
-        let mut hides = false;
-        self.read(importance(value).0, &mut |slot, value| hides |= is_hiding(slot, value));
-        hides
+    }
+
+    /// Bit of the property in a [`Group`].
+    pub(super) const fn bit(self) -> Group {
+        1 << self as u32
+    }
+
+    /// The properties that decide if this one hides: those of the same thing, and what it needs beside it.
+    pub(super) const fn group(self) -> Group {
+        match self {
+            Self::Display => Self::Display.bit(),
+            Self::Font | Self::FontSize => FONTS,
+            Self::Indent => self.bit() | Self::Overflow.bit(),
+            Self::LineHeight => FONTS | BOXES | Self::Overflow.bit(),
+            Self::Left | Self::Top | Self::Right | Self::Bottom | Self::Inset => PLACES | MOVES,
+            Self::Height | Self::Width | Self::MaxHeight | Self::MaxWidth => {
+                self.bit() | BOXES | MOVES | Self::Overflow.bit()
+            }
+            Self::Scale | Self::Transform | Self::Translate | Self::Rotate => self.bit() | BOXES | MOVES,
+            Self::Clip => self.bit() | Self::Position.bit() | MOVES,
+            Self::Colour
+            | Self::Fill
+            | Self::Background
+            | Self::Ground
+            | Self::Image
+            | Self::GroundClip
+            | Self::Shadow
+            | Self::Stroke => COLOURS,
+            _ => self.bit() | MOVES,
+        }
     }
 
     /// Reads a value without `!important`, and sets what it says.
@@ -238,7 +312,7 @@ impl Property {
     }
 
     /// The slot of a property that sets one alone.
-    const fn slot(self) -> Option<Slot> {
+    pub(super) const fn slot(self) -> Option<Slot> {
         Some(match self {
             Self::Display => Slot::Display,
             Self::Visibility => Slot::Visibility,
@@ -277,6 +351,8 @@ impl Property {
             Self::Animation => Slot::Animation,
             Self::Transition => Slot::Transition,
             Self::Float => Slot::Float,
+            Self::Zoom => Slot::Zoom,
+            Self::Security => Slot::Security,
             Self::Font | Self::Background | Self::Inset => return None,
         })
     }
@@ -303,6 +379,11 @@ impl Property {
                         .any(|length| length.number().is_some_and(|n| n.abs() <= least)),
                 )
             }
+            Self::Zoom => hides(
+                value::lengths(value)
+                    .iter()
+                    .any(|length| length.number().is_some_and(|n| 0.0 < n && n <= value::TINY_SHARE)),
+            ),
             Self::Margin => hides(value::lengths(value).iter().any(|length| length.is_far_before())),
             Self::Translate => hides(value::lengths(value).iter().any(|length| length.is_far())),
             Self::Rotate => hides(value.contains("90deg") && value.contains(['x', 'y', 'X', 'Y'])),
@@ -332,7 +413,7 @@ impl Property {
             (Self::Overflow, "hidden" | "clip" | "scroll" | "auto" | "paint" | "strict" | "content") => {
                 Value::Hides
             }
-            (Self::GroundClip, "text") => Value::Hides,
+            (Self::GroundClip, "text") | (Self::Security, "disc" | "circle" | "square") => Value::Hides,
             (Self::Float, "left" | "right") => Value::Hides,
             (
                 Self::Display
@@ -342,6 +423,8 @@ impl Property {
                 | Self::Overflow
                 | Self::GroundClip
                 | Self::Float
+                | Self::Zoom
+                | Self::Security
                 | Self::Shadow
                 | Self::Stroke
                 | Self::Image
@@ -377,6 +460,15 @@ fn keyword(value: &str) -> Option<Cow<'_, str>> {
     }
 }
 
+/// Returns false if no number of the value is far below zero, as far as its letters show: one of two digits in pixels and shares is not.
+fn is_far_before(value: &str) -> bool {
+    value.split('-').skip(1).any(|number| {
+        let digits = number.bytes().take_while(u8::is_ascii_digit).count();
+        let unit = number[digits..].trim_start_matches(|c: char| c == '.' || c.is_ascii_digit());
+        digits >= 3 || !(unit.starts_with("px") || unit.starts_with('%'))
+    })
+}
+
 /// A gradient or a picture.
 fn has_function(value: &str) -> bool {
     let value = value.to_ascii_lowercase();
@@ -399,13 +491,14 @@ pub(super) fn is_hiding(slot: Slot, value: Value<'_>) -> bool {
             | Slot::ClipPath
             | Slot::Transform
             | Slot::Mask
-            | Slot::Filter,
+            | Slot::Filter
+            | Slot::Zoom
+            | Slot::Security,
             Value::Hides,
         ) => true,
         (Slot::FontSize, Value::Length(length)) => length.is_tiny_font(),
-        (Slot::Indent | Slot::Left | Slot::Top | Slot::Right | Slot::Bottom, Value::Length(length)) => {
-            length.is_far()
-        }
+        (Slot::Indent, Value::Length(length)) => length.is_far() || length.is_past_line(),
+        (Slot::Left | Slot::Top | Slot::Right | Slot::Bottom, Value::Length(length)) => length.is_far(),
         (Slot::Letters, Value::Length(length)) => length.overlaps(),
         (Slot::LineHeight, Value::Length(length)) => length.is_no_line(),
         (Slot::Height | Slot::Width | Slot::MaxHeight | Slot::MaxWidth, Value::Length(length)) => {

@@ -2,9 +2,10 @@
 
 use super::{
     media,
-    property::{self, Property},
+    property::{self, Group, Property},
 };
 use crate::budget::Budget;
+use rustc_hash::FxHashMap;
 use std::ops::Range;
 
 /// Bytes of style sheets of a page that are read.
@@ -13,10 +14,16 @@ const MAX_BYTES: usize = 2 << 20;
 const MAX_RULES: usize = 20_000;
 /// Blocks inside of each other.
 const MAX_NESTING: usize = 32;
+/// Bytes of a declaration that is looked for from its end.
+const MAX_DECLARATION: usize = 200;
 /// Layers of a page; later ones count as the last.
 const MAX_LAYERS: usize = 1000;
 /// The layer of rules outside of layers, which are stronger.
 pub(super) const NO_LAYER: u16 = u16::MAX;
+
+/// Properties in which variables are looked up.
+const HIDING_ALONE: Group =
+    Property::Display.bit() | Property::Visibility.bit() | Property::Opacity.bit() | Property::FontSize.bit();
 
 /// A rule with at least one declaration that can hide or show, or with rules inside.
 #[derive(Clone, Debug)]
@@ -26,8 +33,10 @@ pub(super) struct Rule<'a> {
     pub(super) parent: Option<u32>,
     pub(super) layer: u16,
     pub(super) declarations: Range<u32>,
-    /// One of the declarations can hide.
-    pub(super) hides: bool,
+    /// The properties that the declarations set.
+    pub(super) sets: Group,
+    /// Those whose values can hide.
+    pub(super) hides: Group,
     /// It holds in another state of the page: without scripts, or on a screen of another width.
     pub(super) is_elsewhere: bool,
 }
@@ -51,6 +60,10 @@ pub(super) struct Sheets<'a> {
     pub(super) animations: Vec<&'a str>,
     /// A sheet imports others, which are not fetched.
     pub(super) imports: bool,
+    /// Declarations whose value is a variable.
+    variable: Vec<u32>,
+    /// Names and values of variables.
+    variables: Vec<(&'a str, &'a str)>,
     layers: Vec<String>,
     bytes: usize,
 }
@@ -140,6 +153,11 @@ impl<'a> Sheets<'a> {
             "media" if media::matches_elsewhere(condition) => {
                 Some(self.group(Open { is_elsewhere: true, ..here }))
             }
+            "container" => {
+                let query = condition.find('(').map_or("", |at| &condition[at..]);
+                let is_elsewhere = here.is_elsewhere || !media::matches_everywhere(query);
+                Some(self.group(Open { is_elsewhere, ..here }))
+            }
             "supports" if media::is_supported(condition) => Some(self.group(here)),
             "layer" => {
                 let layer = self.layer(condition, here.layer);
@@ -179,17 +197,59 @@ impl<'a> Sheets<'a> {
     fn rule(&mut self, prelude: &'a str, parent: Option<u32>, here: Open) -> u32 {
         let at = self.declarations.len() as u32;
         let Open { layer, is_elsewhere, .. } = here;
-        self.rules.push(Rule { prelude, parent, layer, declarations: at..at, hides: false, is_elsewhere });
+        self.rules.push(Rule {
+            prelude,
+            parent,
+            layer,
+            declarations: at..at,
+            sets: 0,
+            hides: 0,
+            is_elsewhere,
+        });
         self.rules.len() as u32 - 1
     }
 
     fn declare(&mut self, text: &'a str, here: Open) {
         let Some(rule) = here.rule else { return };
-        let Some(declaration) = declaration(text) else { return };
+        let Some(declaration) = declaration(text) else {
+            self.variables.extend(trimmed(text).strip_prefix("--").and_then(|text| text.split_once(':')));
+            return;
+        };
+        if HIDING_ALONE & declaration.property.bit() != 0 && declaration.value.starts_with("var(") {
+            self.variable.push(self.declarations.len() as u32);
+        }
         let rule = &mut self.rules[rule as usize];
         rule.declarations.end += 1;
-        rule.hides |= declaration.hides;
+        rule.sets |= declaration.property.bit();
+        if declaration.hides {
+            rule.hides |= declaration.property.bit();
+        }
         self.declarations.push(declaration);
+    }
+
+    /// Puts values in the places of variables that are set once: of properties that hide alone.
+    pub(super) fn resolve_variables(&mut self) {
+        // a variable that is set twice depends on the element
+        let mut variables: FxHashMap<&str, Option<&'a str>> = FxHashMap::default();
+        let all = if self.variable.is_empty() { &[][..] } else { &self.variables };
+        for (name, value) in all {
+            variables.entry(name.trim_ascii_end()).and_modify(|value| *value = None).or_insert(Some(value));
+        }
+        for at in std::mem::take(&mut self.variable) {
+            let declaration = &mut self.declarations[at as usize];
+            let inside = declaration.value.strip_prefix("var(").and_then(|rest| rest.strip_suffix(')'));
+            let Some(inside) = inside else { continue };
+            let (name, fallback) = inside.split_once(',').unwrap_or((inside, ""));
+            let name = name.trim_ascii().strip_prefix("--").unwrap_or_default();
+            let Some(value) = variables.get(name).copied().unwrap_or(Some(fallback)) else { continue };
+            declaration.value = trimmed(value);
+            declaration.hides = declaration.property.can_hide(declaration.value);
+            // ranges of rules follow each other
+            let rule = self.rules.partition_point(|rule| rule.declarations.end <= at);
+            if let Some(rule) = self.rules.get_mut(rule).filter(|_| declaration.hides) {
+                rule.hides |= declaration.property.bit();
+            }
+        }
     }
 
     fn statement(&mut self, text: &'a str, here: Open) {
@@ -222,6 +282,18 @@ impl<'a> Sheets<'a> {
     }
 }
 
+/// Returns true if a sheet sets one of the properties to a value that hides nothing, and more strongly than an attribute does.
+pub(super) fn overrules(css: &str, properties: Group) -> bool {
+    const WORD: &[u8] = b"important";
+    memchr::memmem::find_iter(css.as_bytes(), WORD).take(MAX_RULES).any(|at| {
+        let earliest = at.saturating_sub(MAX_DECLARATION);
+        let start = memchr::memrchr3(b'{', b';', b'}', &css.as_bytes()[earliest..at]);
+        start
+            .and_then(|start| declaration(&css[earliest + start + 1..at + WORD.len()]))
+            .is_some_and(|found| properties & found.property.bit() != 0 && !found.hides)
+    })
+}
+
 /// The text behind a word, if it begins with the word.
 fn keyword<'a>(text: &'a str, word: &str) -> Option<&'a str> {
     let (head, rest) = text.split_at_checked(word.len())?;
@@ -230,11 +302,16 @@ fn keyword<'a>(text: &'a str, word: &str) -> Option<&'a str> {
 }
 
 /// Without space, comments, and the marks of a comment of HTML around it.
+#[inline]
 fn trimmed(text: &str) -> &str {
-    let mut text = text.trim();
+    let text = text.trim_ascii();
+    if matches!(text.as_bytes(), [b'/' | b'<' | b'-', ..]) { without_comments(text) } else { text }
+}
+
+fn without_comments(mut text: &str) -> &str {
     loop {
         if let Some(rest) = text.strip_prefix("/*") {
-            text = rest.split_once("*/").map_or("", |(_, behind)| behind).trim_start();
+            text = rest.split_once("*/").map_or("", |(_, behind)| behind).trim_ascii_start();
         } else if let Some(rest) = text.strip_prefix("<!--").or_else(|| text.strip_prefix("-->")) {
             text = rest.trim_start();
         } else {
@@ -358,7 +435,12 @@ mod tests {
             let range = rule.declarations.start as usize..rule.declarations.end as usize;
             let values: Vec<&str> = sheets.declarations[range].iter().map(|one| one.value).collect();
             let parent = rule.parent.map_or("", |parent| sheets.rules[parent as usize].prelude);
-            format!("{parent}>{} {}{}", rule.prelude, values.join(","), if rule.hides { "!" } else { "" })
+            format!(
+                "{parent}>{} {}{}",
+                rule.prelude,
+                values.join(","),
+                if rule.hides != 0 { "!" } else { "" }
+            )
         })
         .collect()
     }

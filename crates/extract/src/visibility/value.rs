@@ -7,7 +7,7 @@ pub(super) const FAINT: f32 = 0.05;
 /// A font of this size or less cannot be read (pixels).
 const TINY_FONT: f32 = 2.0;
 /// The same, as a share of the font around it.
-const TINY_SHARE: f32 = 0.1;
+pub(super) const TINY_SHARE: f32 = 0.1;
 /// A box that is moved this far up or to the left is off the screen (pixels).
 const FAR_BEFORE: f32 = -500.0;
 /// The same down or to the right, where a page can be scrolled (pixels).
@@ -75,6 +75,11 @@ impl Length {
 
     pub(super) fn is_far(self) -> bool {
         self.is_far_before() || self.pixels() >= FAR_BEHIND || self.percent >= 1000.0
+    }
+
+    /// Returns true if text that is indented by the length begins behind the end of its line.
+    pub(super) fn is_past_line(self) -> bool {
+        self.percent >= 100.0
     }
 
     pub(super) fn is_nothing(self) -> bool {

@@ -1,0 +1,106 @@
+//! Names that elements of a part of a page have: most rules of a sheet are about none of them.
+
+use crate::dom::Dom;
+use html5ever::local_name;
+use rustc_hash::FxHasher;
+use std::hash::Hasher;
+
+/// Bits of the filter, a power of two.
+const BITS: usize = 1 << 14;
+
+/// A Bloom filter of the classes and ids of elements.
+pub(super) struct Names {
+    bits: Vec<u64>,
+}
+
+impl Names {
+    /// The names of the elements of a part of a page.
+    pub(super) fn of(dom: &Dom, part: &[u32]) -> Self {
+        let mut names = Self { bits: vec![0; BITS / 64] };
+        for id in part {
+            for (name, value) in dom.attrs(*id) {
+                match *name {
+                    local_name!("id") => names.add(value),
+                    local_name!("class") => value.split_ascii_whitespace().for_each(|class| names.add(class)),
+                    _ => {}
+                }
+            }
+        }
+        names
+    }
+
+    fn add(&mut self, name: &str) {
+        let bit = bit_of(name.as_bytes());
+        self.bits[bit / 64] |= 1 << (bit % 64);
+    }
+
+    fn has(&self, name: &[u8]) -> bool {
+        let bit = bit_of(name);
+        self.bits[bit / 64] & (1 << (bit % 64)) != 0
+    }
+
+    /// Returns true if a selector of the list may be about an element that has one of the names, or asks for no name.
+    pub(super) fn may_be_meant(&self, prelude: &str) -> bool {
+        let bytes = prelude.as_bytes();
+        // escapes, functions, strings and the rule around
+        if bytes.iter().any(|byte| matches!(byte, b'\\' | b'(' | b'&' | b'"' | b'\'' | b'/' | b'@')) {
+            return true;
+        }
+        bytes.split(|byte| *byte == b',').any(|selector| self.may_be_subject(selector))
+    }
+
+    fn may_be_subject(&self, selector: &[u8]) -> bool {
+        let selector = selector.trim_ascii_end();
+        let is_border = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'>' | b'+' | b'~');
+        let start = selector.iter().rposition(is_border).map_or(0, |at| at + 1);
+        let subject = &selector[start..];
+        let mut has_name = false;
+        let mut rest = subject;
+        while let Some(at) = rest.iter().position(|byte| matches!(byte, b'.' | b'#')) {
+            let name = &rest[at + 1..];
+            let end =
+                name.iter().position(|byte| matches!(byte, b'.' | b'#' | b':' | b'[')).unwrap_or(name.len());
+            if self.has(&name[..end]) {
+                return true;
+            }
+            has_name = true;
+            rest = &name[end..];
+        }
+        !has_name
+    }
+}
+
+fn bit_of(name: &[u8]) -> usize {
+    let mut hasher = FxHasher::default();
+    hasher.write(name);
+    (hasher.finish() >> 32) as usize % BITS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dom::{Limits, parse};
+
+    #[test]
+    fn rules_about_other_names_are_passed_over() {
+        let dom = parse("<main id=m><p class='a b-c'>x</p></main>", &Limits::default()).dom;
+        let names = Names::of(&dom, &(1..dom.len()).collect::<Vec<_>>());
+        for prelude in [
+            "p",
+            ".a",
+            ".x, div .b-c",
+            "#m",
+            ".a.is-open",
+            ".x > p",
+            ".x:not(.y)",
+            r".\61",
+            "[hidden]",
+            ".x p:first-child",
+        ] {
+            assert!(names.may_be_meant(prelude), "{prelude}");
+        }
+        for prelude in [".x", ".a .x", "p.x", "#z, .y", ".a>.z:hover", ".x[data-a]"] {
+            assert!(!names.may_be_meant(prelude), "{prelude}");
+        }
+    }
+}
