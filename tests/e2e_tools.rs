@@ -50,6 +50,43 @@ fn help_and_version_go_to_standard_output() {
     assert!(version.stdout.starts_with("crawl "), "{}", version.stdout);
 }
 
+/// What a page or a robots.txt says reaches no terminal as a command.
+#[test]
+fn text_for_people_holds_no_controls() {
+    let sandbox = Sandbox::new();
+    let hostile = "x\u{1b}]0;y\u{7}\u{9b}2Jz\u{7f}\u{202e}w";
+    let words =
+        "The ferry leaves the north quay at six in the morning and takes fifty minutes to the islands. "
+            .repeat(9);
+    let page = format!(
+        "<title>{hostile}</title><article><h1>{hostile}</h1><p>{words}{hostile}</p><div class=cookie-banner id='{hostile}'>We use \
+         cookies {hostile}</div></article>"
+    );
+    sandbox.write("page.html", page);
+    sandbox.write("robots.txt", format!("User-agent: *\nDisallow: /x{hostile}\nSitemap: /{hostile}\n"));
+    sandbox.write("urls.txt", format!("http://127.0.0.1:x/{hostile}\n"));
+    let rows = json!({"id": "1", "url": hostile, "title": hostile, "text": hostile, "metadata": {"domain": hostile}});
+    sandbox.write("rows.jsonl", rows.to_string());
+    let commands: [(&[&str], i32); 8] = [
+        (&["extract", "page.html", "--explain"], 0),
+        (&["extract", "page.html", "--explain", "--format", "json"], 0),
+        (&["extract", "page.html"], 0),
+        (&["extract", "page.html", "--format", "markdown"], 0),
+        (&["check", "robots", "robots.txt", "--url", "https://a.test/x"], 0),
+        (&["check", "url", "urls.txt"], 2),
+        (&["quality", "rows.jsonl", "--explain", "1"], 0),
+        (&["dedup", "rows.jsonl", "--explain"], 0),
+    ];
+    for (args, code) in commands {
+        let mut command = sandbox.bare();
+        let done = run(command.current_dir(sandbox.path("")).args(args)).expect(code);
+        let said = done.stdout + &done.stderr;
+        let is_raw = |c: &char| c.is_control() && !matches!(c, '\n' | '\t') || *c == '\u{202e}';
+        assert_eq!(said.chars().find(is_raw), None, "{args:?}: {said:?}");
+        assert!(!said.trim().is_empty(), "{args:?}");
+    }
+}
+
 #[test]
 fn extract_reads_a_file_and_standard_input_alike() {
     let sandbox = Sandbox::new();

@@ -1,6 +1,6 @@
 //! Lines of the error log. A line repeats at most 512 bytes of a URL and adds its key.
 
-use crate::{context::StageError, output::push_line};
+use crate::{context::StageError, output::push_line, shown};
 use crawl_model::{FailedPage, UrlKey};
 use serde::Serialize;
 use std::borrow::Cow;
@@ -31,7 +31,10 @@ pub fn push(lines: &mut Vec<u8>, failed: &FailedPage) -> Result<(), StageError> 
         Cow::Borrowed(failed)
     };
     let url_key = is_long.then(|| UrlKey::of(&failed.url).to_string());
-    push_line(lines, &ErrorLine { page, url_key })
+    let mut line = Vec::new();
+    push_line(&mut line, &ErrorLine { page, url_key })?;
+    lines.extend_from_slice(shown::json(&String::from_utf8_lossy(&line)).as_bytes());
+    Ok(())
 }
 
 /// The beginning of a text, with its length if it is long.

@@ -49,6 +49,7 @@ pub mod schema;
 pub mod seeds;
 pub mod serve;
 pub mod shard;
+mod shown;
 pub mod sink;
 pub mod site_book;
 pub mod sitemap_book;

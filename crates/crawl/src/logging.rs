@@ -4,13 +4,19 @@ use crate::{
     config::{LogFormat, LogSection},
     context::{now_ms, rfc3339},
     exit::Failure,
+    shown,
 };
 use std::{
-    io::{IsTerminal, Write},
+    fmt,
+    io::{self, IsTerminal, Write},
     sync::atomic::{AtomicBool, Ordering},
 };
-use tracing::Level;
-use tracing_subscriber::EnvFilter;
+use tracing::{Level, field::Field};
+use tracing_subscriber::{
+    EnvFilter,
+    field::MakeExt,
+    fmt::format::{self, Writer},
+};
 
 /// Whether standard error is JSON lines: set once logging starts so.
 static JSON: AtomicBool = AtomicBool::new(false);
@@ -25,7 +31,7 @@ pub fn say_as(level: Level, line: &str) {
     if JSON.load(Ordering::Relaxed) {
         say_json(level, line, serde_json::Map::new());
     } else {
-        let _ = writeln!(std::io::stderr(), "{line}");
+        let _ = writeln!(io::stderr(), "{}", shown::lines(line));
     }
 }
 
@@ -36,7 +42,7 @@ pub fn say_json(level: Level, message: &str, fields: serde_json::Map<String, ser
     line.insert("level".into(), level.as_str().into());
     line.insert("message".into(), message.into());
     line.extend(fields);
-    let _ = writeln!(std::io::stderr(), "{}", serde_json::Value::Object(line));
+    let _ = writeln!(JsonLog, "{}", serde_json::Value::Object(line));
 }
 
 /// Starts logging.
@@ -52,15 +58,76 @@ pub fn start(section: &LogSection) -> Result<(), Failure> {
         .with_env_filter(filter)
         // a reader of the log that has gone must not end the crawl
         .log_internal_errors(false)
-        .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal());
+        .with_writer(io::stderr)
+        .with_ansi(io::stderr().is_terminal());
     // a second start, as in tests, keeps the first
     let _ = match section.format {
-        LogFormat::Text => builder.with_target(false).try_init(),
+        LogFormat::Text => {
+            builder.with_target(false).fmt_fields(format::debug_fn(write_field).delimited(" ")).try_init()
+        }
         LogFormat::Json => {
             JSON.store(true, Ordering::Relaxed);
-            builder.json().flatten_event(true).try_init()
+            builder.json().flatten_event(true).with_writer(|| JsonLog).try_init()
         }
     };
     Ok(())
+}
+
+/// Writes a field of an event on its line: foreign text begins no other line and commands no terminal.
+fn write_field(out: &mut Writer<'_>, field: &Field, value: &dyn fmt::Debug) -> fmt::Result {
+    let value = format!("{value:?}");
+    match field.name() {
+        "message" => write!(out, "{}", shown::line(&value)),
+        // what the crate `log` adds of its own
+        name if name.starts_with("log.") => Ok(()),
+        name => write!(out, "{name}={}", shown::line(&value)),
+    }
+}
+
+/// Standard error for lines of JSON, their controls as escapes. Each write is a whole line.
+struct JsonLog;
+
+impl Write for JsonLog {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        io::stderr().write_all(shown::json(&String::from_utf8_lossy(line)).as_bytes())?;
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::{Arc, Mutex};
+
+    struct Buffer(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Buffer {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_message_is_one_line_and_commands_no_terminal() {
+        let out = Arc::new(Mutex::new(Vec::new()));
+        let shared = Arc::clone(&out);
+        let writer = move || Buffer(Arc::clone(&shared));
+        let builder = tracing_subscriber::fmt().with_writer(writer).without_time().with_ansi(false);
+        let fields = format::debug_fn(write_field).delimited(" ");
+        let log = builder.with_target(false).fmt_fields(fields).finish();
+        tracing::subscriber::with_default(log, || {
+            tracing::warn!(url = %"x\u{1b}[2J\nWARN forged", host = "y\u{9b}", "a\u{9b}b\u{202e}c");
+        });
+        let said = String::from_utf8(out.lock().unwrap().clone()).unwrap();
+        let want = " WARN a\\u{9b}b\\u{202e}c url=x\\u{1b}[2J\\nWARN forged host=\"y\\u{9b}\"\n";
+        assert_eq!(said, want);
+    }
 }

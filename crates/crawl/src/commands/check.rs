@@ -2,7 +2,7 @@
 
 use super::{
     jsonl::{Lines, Object, each_object},
-    read_document, write_out,
+    read_document, write_text,
 };
 use crate::{
     cli::{CheckArgs, CheckWhat},
@@ -40,7 +40,7 @@ pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
         CheckWhat::Rules => rules(args)?,
         CheckWhat::List => list(args)?,
     };
-    write_out(text.as_bytes())?;
+    write_text(&text)?;
     Ok(Exit::Done)
 }
 
@@ -85,7 +85,7 @@ fn urls(args: &CheckArgs) -> Result<Exit, Failure> {
             Err(refusal) => refused.push(format!("{line}: {refusal}")),
         }
     }
-    write_out(out.as_bytes())?;
+    write_text(&out)?;
     if refused.is_empty() { Ok(Exit::Done) } else { Err(Failure::usage(refused.join("\n"))) }
 }
 

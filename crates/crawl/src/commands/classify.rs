@@ -1,6 +1,6 @@
 //! `crawl classify`: what kind of page it is, and how it should be fetched.
 
-use super::{jsonl, page_file::read_page, rules, write_out};
+use super::{jsonl, page_file::read_page, rules, write_json};
 use crate::{
     cli::ClassifyArgs,
     exit::{Exit, Failure},
@@ -36,7 +36,7 @@ pub fn run(args: &ClassifyArgs) -> Result<Exit, Failure> {
     let mut out =
         serde_json::to_vec_pretty(&line).map_err(|e| Failure::new(Exit::Internal, e.to_string()))?;
     out.push(b'\n');
-    write_out(&out)?;
+    write_json(&out)?;
     Ok(Exit::Done)
 }
 

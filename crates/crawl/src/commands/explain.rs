@@ -2,7 +2,7 @@
 
 pub(super) mod html;
 
-use super::{jsonl, read_document, write_out};
+use super::{jsonl, read_document, write_json, write_text};
 use crate::{
     cli::{ExplainForm, ExtractArgs, TextFormat},
     exit::{Exit, Failure},
@@ -61,7 +61,10 @@ pub fn run(args: &ExtractArgs, form: ExplainForm, extractor: &PageExtractor) -> 
     if !out.ends_with('\n') {
         out.push('\n');
     }
-    write_out(out.as_bytes())?;
+    match args.format {
+        Some(TextFormat::Json) => write_json(out.as_bytes())?,
+        _ => write_text(&out)?,
+    }
     Ok(Exit::Done)
 }
 

@@ -2,7 +2,7 @@
 
 pub(super) mod by_site;
 
-use super::{explain, jsonl, page_file::read_page, rules, write_out};
+use super::{explain, jsonl, page_file::read_page, rules, write_json, write_out};
 use crate::{
     cli::{ExtractArgs, TextFormat},
     exit::{Exit, Failure},
@@ -53,14 +53,13 @@ pub fn run(args: &ExtractArgs) -> Result<Exit, Failure> {
         let file = args.file.as_ref().filter(|file| file.as_os_str() != "-");
         args.url.as_ref().map(Url::to_string).or_else(|| Some(file?.display().to_string()))
     });
-    let mut out = match args.format.unwrap_or(TextFormat::Json) {
+    match args.format.unwrap_or(TextFormat::Json) {
         TextFormat::Json => {
-            serde_json::to_vec_pretty(&record).map_err(|e| Failure::new(Exit::Internal, e.to_string()))?
+            let json = serde_json::to_string_pretty(&record);
+            write_json((json.map_err(|e| Failure::new(Exit::Internal, e.to_string()))? + "\n").as_bytes())?;
         }
-        TextFormat::Markdown | TextFormat::Text => record.text.into_bytes(),
-    };
-    out.push(b'\n');
-    write_out(&out)?;
+        TextFormat::Markdown | TextFormat::Text => write_out((record.text + "\n").as_bytes())?,
+    }
     Ok(Exit::Done)
 }
 

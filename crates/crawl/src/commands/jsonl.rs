@@ -1,6 +1,6 @@
 //! Lines of pages in, lines of results out: in parallel, in the same order, a bounded number in memory.
 
-use super::{open, write_out};
+use super::{open, write_json};
 use crate::{
     exit::{Exit, Failure},
     logging::say,
@@ -185,7 +185,7 @@ pub fn each<T: Serialize>(mut input: Lines, work: impl Fn(Page<'_>) -> T + Sync)
                 }
             }
         }
-        write_out(&out)?;
+        write_json(&out)?;
     }
     if good == 0 && bad > 0 {
         return Err(Failure::usage("no line could be used"));
@@ -247,7 +247,7 @@ pub fn each_object(
         if let Some(id) = id {
             answer.insert("id".into(), id);
         }
-        write_out(&encode(&answer).map_err(|e| Failure::new(Exit::Internal, e))?)?;
+        write_json(&encode(&answer).map_err(|e| Failure::new(Exit::Internal, e))?)?;
     }
     if good == 0 && bad > 0 { Err(Failure::usage("no line could be used")) } else { Ok(Exit::Done) }
 }

@@ -23,7 +23,7 @@ use crate::{
     cli::{Cli, Command, RulesArgs},
     exit::{Exit, Failure},
     logging::{say, say_as},
-    page_rules,
+    page_rules, shown,
 };
 use clap::CommandFactory;
 use crawl_extract::Rules;
@@ -116,7 +116,17 @@ fn read_to_end(mut input: impl Read, path: Option<&Path>) -> Result<Vec<u8>, Fai
     Ok(bytes)
 }
 
-/// Writes to standard output; a reader that has gone ends the program cleanly.
+/// Writes text for people to standard output, without controls that foreign text in it may hold.
+fn write_text(text: &str) -> Result<(), Failure> {
+    write_out(shown::lines(text).as_bytes())
+}
+
+/// Writes JSON to standard output, its controls as escapes.
+fn write_json(json: &[u8]) -> Result<(), Failure> {
+    write_out(shown::json(&String::from_utf8_lossy(json)).as_bytes())
+}
+
+/// Writes data to standard output; a reader that has gone ends the program cleanly.
 fn write_out(bytes: &[u8]) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     out.write_all(bytes).and_then(|()| out.flush()).map_err(|e| match e.kind() {

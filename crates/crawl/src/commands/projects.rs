@@ -1,6 +1,6 @@
 //! `crawl projects`: the projects of a database, on the command line.
 
-use super::{state, write_out};
+use super::{state, write_json, write_text};
 use crate::{
     cli::{AnalyzeArgs, DedupMode, ProjectsArgs, ProjectsWhat},
     config,
@@ -39,14 +39,22 @@ pub fn run(args: &ProjectsArgs) -> Result<Exit, Failure> {
         ProjectsWhat::Analyze(asked) => analyze(&projects, asked, args.json),
         ProjectsWhat::Check => return Ok(Exit::Done),
     }?;
-    write_out(out.as_bytes())?;
+    if args.json {
+        write_json(out.as_bytes())?;
+    } else {
+        write_text(&out)?;
+    }
     Ok(Exit::Done)
 }
 
 fn check(store: &SqliteProjects, path: &Path, as_json: bool) -> Result<Exit, Failure> {
     let report = store.check().map_err(|error| projects::failure(path, &error))?;
     let out = if as_json { json(&report) } else { state::findings(path, &report) };
-    write_out(out.as_bytes())?;
+    if as_json {
+        write_json(out.as_bytes())?;
+    } else {
+        write_text(&out)?;
+    }
     if report.findings.is_empty() {
         return Ok(Exit::Done);
     }

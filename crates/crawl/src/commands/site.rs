@@ -2,7 +2,7 @@
 
 mod html;
 
-use super::{documents, extract::by_site::Lines, jsonl, rules, write_out};
+use super::{documents, extract::by_site::Lines, jsonl, rules, write_json, write_text};
 use crate::{
     cli::SiteArgs,
     exit::{Exit, Failure},
@@ -85,7 +85,11 @@ pub fn run(args: &SiteArgs) -> Result<Exit, Failure> {
             .map_err(|e| Failure::new(Exit::Internal, e.to_string()))?,
         () => views.iter().map(in_words).collect::<Vec<_>>().join("\n"),
     };
-    write_out(out.as_bytes())?;
+    if args.json && !args.html {
+        write_json(out.as_bytes())?;
+    } else {
+        write_text(&out)?;
+    }
     Ok(Exit::Done)
 }
 

@@ -1,6 +1,6 @@
 //! `crawl state`: check and repair of a state directory that no run holds.
 
-use super::write_out;
+use super::write_text;
 use crate::{
     archive,
     cli::{StateArgs, StateJob, StateJobArgs},
@@ -50,7 +50,7 @@ fn check(dir: &Path) -> Result<Exit, Failure> {
     state::require_database(dir)?;
     state::warn_of_damaged_log(dir);
     let report = SqliteStore::check(dir).map_err(usage).map_err(|e| e.in_state(dir))?;
-    write_out(findings(dir, &report).as_bytes())?;
+    write_text(&findings(dir, &report))?;
     if report.findings.is_empty() {
         return Ok(Exit::Done);
     }
@@ -89,7 +89,7 @@ fn repair(dir: &Path) -> Result<Exit, Failure> {
         error => usage(error),
     })?;
     let adopted = if report.lost_urls > 0 { adopt(dir)? } else { Adopted::default() };
-    write_out(in_words(dir, &report, &adopted).as_bytes())?;
+    write_text(&in_words(dir, &report, &adopted))?;
     Ok(Exit::Done)
 }
 

@@ -1,12 +1,12 @@
 //! `crawl status`: how a crawl stands, from its state directory. Nothing is locked and nothing written.
 
-use super::{next_visits::NextVisits, write_out};
+use super::{next_visits::NextVisits, write_json, write_text};
 use crate::{
     cli::StatusArgs,
     config::{self, Config, DedupSection},
     context::{TOLD_KEY, now_ms, rfc3339},
     exit::{Exit, Failure},
-    host_state,
+    host_state, shown,
     site_book::{self, MissedSite, MissedTemplate},
     state,
 };
@@ -115,12 +115,13 @@ pub fn run(args: &StatusArgs) -> Result<Exit, Failure> {
         config::load(args.state.config.as_deref(), config::environment()?, args.state.overrides())?;
     let dir = state::dir(&settings, args.state.seed.as_deref())?;
     let status = Status::of(&dir, args, &settings).map_err(|e| e.in_state(&dir))?;
-    let text = if args.json {
-        serde_json::to_string_pretty(&status).map_err(|e| Failure::new(Exit::Internal, e.to_string()))? + "\n"
+    if args.json {
+        let text =
+            serde_json::to_string_pretty(&status).map_err(|e| Failure::new(Exit::Internal, e.to_string()))?;
+        write_json((text + "\n").as_bytes())?;
     } else {
-        status.in_words(&settings.dedup, args.hosts)
-    };
-    write_out(text.as_bytes())?;
+        write_text(&status.in_words(&settings.dedup, args.hosts))?;
+    }
     Ok(Exit::Done)
 }
 
@@ -213,7 +214,7 @@ impl Status {
             let _ = writeln!(out, "\n  last errors:");
         }
         for line in &self.last_errors {
-            let field = |name: &str| line[name].as_str().unwrap_or_default();
+            let field = |name: &str| shown::line(line[name].as_str().unwrap_or_default());
             let _ =
                 writeln!(out, "  {} {}: {}: {}", field("at"), field("kind"), field("url"), field("message"));
         }

@@ -1,7 +1,7 @@
 //! `crawl dedup --explain`: what goes from a page, and why.
 
 use super::{internal, records::Record};
-use crate::exit::Failure;
+use crate::{exit::Failure, shown};
 use crawl_model::{BoilerplateInfo, BoilerplateStatus, RemovalReason, RemovedSpan};
 use rustc_hash::FxHashSet;
 use std::fmt::Write;
@@ -38,7 +38,7 @@ pub fn page(
     for line in gone {
         writeln!(text, "  - {line}").map_err(internal)?;
     }
-    out.extend_from_slice(text.as_bytes());
+    out.extend_from_slice(shown::lines(&text).as_bytes());
     Ok(())
 }
 

@@ -6,7 +6,7 @@ mod explain;
 mod output;
 mod report;
 
-use super::{documents, write_out};
+use super::{documents, write_out, write_text};
 use crate::{
     cli::QualityArgs,
     config::{self, Config, ExtractSection, QualitySection},
@@ -157,11 +157,11 @@ impl<'a> Job<'a> {
         let named: Vec<&String> =
             [id, url].into_iter().filter(|name| self.wanted.contains(name.as_str())).collect();
         if !named.is_empty() {
-            write_out(explain::detail(checker, judged).as_bytes())?;
+            write_text(&explain::detail(checker, judged))?;
             self.found.extend(named.into_iter().cloned());
         }
         if let Some(explainer) = self.explainer.as_mut().filter(|_| fails) {
-            write_out(explainer.failed(checker, judged).as_bytes())?;
+            write_text(&explainer.failed(checker, judged))?;
         }
         if self.drop && fails {
             self.dropped += 1;
@@ -190,7 +190,7 @@ impl<'a> Job<'a> {
             output::write_file(path, &page)?;
         }
         if let Some(explainer) = self.explainer {
-            write_out(explainer.summary().as_bytes())?;
+            write_text(&explainer.summary())?;
         }
         let missing: Vec<&String> = self.wanted.difference(&self.found).collect();
         if let Some(id) = missing.first() {
@@ -200,7 +200,7 @@ impl<'a> Job<'a> {
             let table = self.distribution.table(checker, &self.sets);
             match args.output.as_deref().is_some_and(|path| path.as_os_str() == "-") {
                 true => say(table.trim_end()),
-                false => write_out(table.as_bytes())?,
+                false => write_text(&table)?,
             }
         }
         let dropped =
@@ -282,6 +282,6 @@ fn visit(url: url::Url, config: Config, judge: &Judge) -> Result<Exit, Failure> 
         ..Page::default()
     };
     let judged = Judged { document, line: Vec::new(), source: TextSource::Fetched, assessment };
-    write_out(explain::detail(judge.checker(), &judged).as_bytes())?;
+    write_text(&explain::detail(judge.checker(), &judged))?;
     Ok(Exit::Done)
 }
