@@ -22,10 +22,17 @@ pub fn without_secrets(error: &str, words: impl Iterator<Item = String>) -> Stri
 /// A word without what may be a password or the value of a header.
 fn hide(word: &str) -> String {
     let shown = hide_userinfo(word).into_owned();
-    match shown.split_once(": ") {
-        Some((name, _)) => format!("{name}: …"),
-        None => shown,
+    match shown.split_once(':') {
+        Some((name, value)) if is_header(name, value) => format!("{name}: …"),
+        _ => shown,
     }
+}
+
+/// Returns true if two parts of a word may be the name and the value of a header, and are neither a URL nor a host with its port.
+fn is_header(name: &str, value: &str) -> bool {
+    let is_name =
+        !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
+    is_name && !value.starts_with('/') && !value.bytes().all(|b| b.is_ascii_digit())
 }
 
 #[cfg(test)]
@@ -46,6 +53,7 @@ mod tests {
             &["--seed", "a.test", "http://u:s3cret@h"][..],
             &["http://u:s3cret@h"],
             &["--seed", "a.test", "X-Api-Key: s3cret"],
+            &["--seed", "a.test", "Authorization:s3cret"],
             &["--concurrency", "http://u:s3cret@h"],
             &["--concurrency=http://u:s3cret@h"],
             &["status", "http://u:s3cret@h"],
@@ -55,6 +63,8 @@ mod tests {
             let told = told(words);
             assert!(told.starts_with("error: ") && !told.contains("s3cret"), "{words:?}: {told}");
         }
-        assert!(told(&["status", "harbour"]).contains("'harbour'"), "other words are repeated");
+        for word in ["harbour", "http://harbour.test/", "localhost:80"] {
+            assert!(told(&["status", word]).contains(&format!("'{word}'")), "other words are repeated");
+        }
     }
 }
