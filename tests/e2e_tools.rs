@@ -50,7 +50,7 @@ fn help_and_version_go_to_standard_output() {
     assert!(version.stdout.starts_with("crawl "), "{}", version.stdout);
 }
 
-/// What a page or a robots.txt says reaches no terminal as a command.
+/// Controls in a page, a robots.txt or a record reach no terminal.
 #[test]
 fn text_for_people_holds_no_controls() {
     let sandbox = Sandbox::new();

@@ -248,7 +248,7 @@ fn enclosed(text: &[u8]) -> Option<usize> {
     (text[1].is_ascii_alphabetic() && text[end] == b'>').then_some(end + 1)
 }
 
-/// Where the bracket stands that ends the address of a link, which the text begins with.
+/// Returns the place of the bracket that ends the address at the start of a text.
 fn address_end(text: &[u8]) -> Option<usize> {
     let mut depth = 0;
     let mut bytes = text.iter().enumerate();
