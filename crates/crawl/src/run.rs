@@ -22,7 +22,7 @@ use crate::{
     recrawl, report, rules_version, seeds, shard, site_book,
     state::{self, State},
     store::Store,
-    upkeep,
+    threads, upkeep,
 };
 use crawl_fetch::Seed;
 use crawl_model::{Discovery, FrontierCounts, HostKey, NewUrl, UrlKey, hide_userinfo};
@@ -53,8 +53,7 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let dir = state::dir(&config, Some(seed_file))?;
     let state = open_state(&config, &dir, args.fresh).map_err(|e| e.in_state(&dir))?;
     upkeep::remove_old(&config.state, &dir, args.quiet);
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
+    let runtime = threads::runtime()
         .build()
         .map_err(|e| Failure::new(Exit::Internal, format!("the runtime cannot be started: {e}")))?;
     runtime.block_on(crawl(config, &seeds, &state, args.quiet)).map_err(|e| e.in_state(&dir))

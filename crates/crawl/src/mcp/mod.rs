@@ -11,6 +11,7 @@ use crate::{
     config,
     exit::{Exit, Failure},
     projects::{self, Projects},
+    threads,
 };
 use rmcp::{ServiceExt, transport::stdio};
 use std::{sync::Arc, time::Duration};
@@ -29,9 +30,8 @@ pub fn run(args: &McpArgs) -> Result<Exit, Failure> {
     let (store, _) = projects::open(&settings)?;
     let projects = Projects::new(Arc::new(store), &settings)?;
     let tools = Tools::new(projects, settings)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
+    let runtime = threads::runtime()
         .worker_threads(2)
-        .enable_all()
         .build()
         .map_err(|e| Failure::new(Exit::Internal, format!("the runtime cannot be started: {e}")))?;
     let done = runtime.block_on(serve(tools));
