@@ -96,7 +96,7 @@ fn open(path: Option<&Path>) -> Result<Box<dyn BufRead>, Failure> {
 }
 
 /// Bytes of a single document. A larger one is no page, list or sitemap.
-const MAX_DOCUMENT: u64 = 256 << 20;
+const MAX_DOCUMENT: u64 = 128 << 20;
 
 /// Reads a document of bounded size.
 fn read_document(path: Option<&Path>) -> Result<Vec<u8>, Failure> {

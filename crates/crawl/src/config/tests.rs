@@ -204,13 +204,13 @@ fn numbers_that_would_use_up_the_machine_are_refused_by_their_key() {
 
 #[test]
 fn many_errors_are_counted() {
-    let keys: Vec<String> = (0..60_000).map(|n| format!("k{n} = {n}\n")).collect();
+    let keys: Vec<String> = (0..20_000).map(|n| format!("k{n} = {n}\n")).collect();
     let text = format!("[fetch]\n{}", keys.concat());
     let began = std::time::Instant::now();
     let error = with_file(&text).unwrap_err();
     assert!(error.starts_with("FILE:2: fetch.k0: unknown key"), "{error}");
     assert_eq!(error.lines().count(), 21);
-    assert!(error.ends_with("\n59980 more errors in the settings"), "{error}");
+    assert!(error.ends_with("\n19980 more errors in the settings"), "{error}");
     assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
     let error = with_file(&format!("[fetch]\ndelay = \"{}\"\n", "x".repeat(100_000))).unwrap_err();
     assert!(error.starts_with("FILE:2: fetch.delay: ") && error.len() < 2_000, "{}", error.len());
