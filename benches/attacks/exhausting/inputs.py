@@ -358,7 +358,7 @@ def mcp_cases():
             else:
                 (folder / "stdin").write_bytes(content)
             return words
-        yield Case(f"MCP: {name}", make, {"memory": 350, "disk": 330}, "MCP")
+        yield Case(f"MCP: {name}", make, {"memory": 250, "disk": 330}, "MCP")
 
 
 def files(binary, folder, base):
@@ -402,4 +402,4 @@ def servers(ports):
     for name, port in ports["https"].items():
         slow = {"CRAWL_FETCH_READ_TIMEOUT": "15s", "CRAWL_FETCH_TOTAL_TIMEOUT": "20s"}
         yield Case(f"HTTP/2: {name}", vector="HTTP/2", path=f"https://127.0.0.1:{port}/", flags=("--depth", "0"), env=slow,
-                   bounds={"cpu": 2.5, "seconds": 40})
+                   bounds={"cpu": 1, "seconds": 40})
