@@ -194,6 +194,28 @@ def status(answer):
     return int(first[1]) if len(first) > 1 and first[1].isdigit() else 0
 
 
+def server_fault(server, answer):
+    return server.fault() or ("no answer" if answer is None else None)
+
+
+def admitted(kind, answer):
+    """Evidence that a request without the right to it was answered."""
+    statuses = [int(part[:3]) for part in answer.split(b"HTTP/1.1 ")[1:]]
+    # the first of two requests on a connection is one that all may make
+    fine = kind != "smuggled" and 200 <= status(answer) < 300
+    if fine or PROJECT.encode() in answer or any(code >= 500 for code in statuses):
+        return f"answered {statuses}"
+    return None
+
+
+def harmed(answer):
+    """Evidence that a request was answered with a file, an error of the server, or leave for pages of other sites."""
+    marks = (MARK.encode(), b"root:x:", b"access-control-allow-origin")
+    if status(answer) >= 500 or any(mark in answer.lower() for mark in marks):
+        return f"answered {answer[:150]}"
+    return None
+
+
 def rest(binary, folder, database):
     with Rest(binary, environment(folder, CRAWL_SERVE_TOKEN=TOKEN, CRAWL_SERVE_TIMEOUT="5s"), database) as server:
         known = server.send(request())
@@ -201,16 +223,10 @@ def rest(binary, folder, database):
             yield Attempt("REST", "all", False, f"the API does not work: {known[:200]}", skipped=True)
             return
         for kind, name, data in without_right():
-            answer = server.send(data)
-            statuses = [int(part[:3]) for part in (answer or b"").split(b"HTTP/1.1 ")[1:]]
-            told = answer and PROJECT.encode() in answer
-            fault = server.fault() or ("no answer" if answer is None else f"answered {statuses}" if told or any(code >= 500 for code in statuses) or kind != "smuggled" and 200 <= status(answer) < 300 else None)
+            fault = server_fault(server, answer := server.send(data)) or admitted(kind, answer)
             yield Attempt(f"REST: {kind}", name, bool(fault), fault or "held")
         for kind, name, data in harmful(folder / "secret.txt"):
-            answer = server.send(data)
-            fault = server.fault() or ("no answer" if answer is None else None)
-            if answer and (MARK.encode() in answer or b"root:x:" in answer or status(answer) >= 500 or b"access-control-allow-origin" in answer.lower()):
-                fault = f"answered {answer[:150]}"
+            fault = server_fault(server, answer := server.send(data)) or harmed(answer)
             yield Attempt(f"REST: {kind}", name, bool(fault), fault or "held")
         alive = server.send(request())
         yield Attempt("REST: after all", "the server still answers", status(alive or b"") != 200, f"{(alive or b'')[:80]}")
