@@ -1,19 +1,26 @@
-//! A view of the file system for the browser, by bubblewrap: programs, libraries and settings of the system to read, its profile to
-//! write, and nothing of the user.
+//! A view of the system for the browser, by bubblewrap: programs, libraries and settings of the system to read, its profile to write,
+//! and nothing of the user; no other process; no capability; the system calls of `seccomp.rs`.
+//!
+//! The browser keeps the session of its parent, since its processes are known by their group; `seccomp.rs` denies what a session
+//! of its own would prevent. It keeps the network too: it reaches the proxy by TCP on loopback, which a namespace would cut off.
 
-use super::command::in_path;
+use super::{command::in_path, seccomp};
 use std::{
     ffi::OsString,
+    fs,
     path::{Path, PathBuf},
     sync::{Mutex, Once, PoisonError},
 };
 
-/// Its own processes, and no folder yet.
-const NAMESPACES: [&str; 10] = [
+/// Its own processes, no rights of root, and no folder yet.
+const NAMESPACES: [&str; 13] = [
     "--die-with-parent",
     "--unshare-pid",
     "--unshare-ipc",
     "--unshare-uts",
+    "--unshare-cgroup-try",
+    "--cap-drop",
+    "ALL",
     "--dev",
     "/dev",
     "--proc",
@@ -22,7 +29,7 @@ const NAMESPACES: [&str; 10] = [
     "/tmp",
 ];
 /// Folders that the browser reads, without those that are missing.
-const READ: [&str; 13] = [
+const READ: [&str; 12] = [
     "/usr",
     "/bin",
     "/sbin",
@@ -30,21 +37,99 @@ const READ: [&str; 13] = [
     "/lib32",
     "/lib64",
     "/opt",
-    "/etc",
     "/nix",
     "/gnu",
     "/sys",
     "/run/systemd/resolve",
     "/var/cache/fontconfig",
 ];
+/// Settings of the system that the browser and its libraries read. Other files of `/etc` may hold secrets.
+const READ_OF_ETC: [&str; 27] = [
+    "alternatives",
+    "ca-certificates",
+    "ca-certificates.conf",
+    "chromium",
+    "chromium-browser",
+    "chromium.d",
+    "crypto-policies",
+    "debian_version",
+    "fonts",
+    "group",
+    "hosts",
+    "ld.so.cache",
+    "ld.so.conf",
+    "ld.so.conf.d",
+    "locale.alias",
+    "localtime",
+    "machine-id",
+    "mime.types",
+    "nsswitch.conf",
+    "opt",
+    "os-release",
+    "passwd",
+    "pki",
+    "resolv.conf",
+    "ssl",
+    "static",
+    "timezone",
+];
+/// Descriptor at which bubblewrap reads the filter of system calls, and the shell program that opens it there.
+const FILTER_AT: &str = "9";
+const OPEN: &str = r#"exec "$@" 9<"$0""#;
+/// File of the filter in the profile.
+const FILTER: &str = "crawl-seccomp";
 /// Folders of the user that it reads: certificates that the user trusts, and fonts.
 const READ_AT_HOME: [&str; 4] = [".pki", ".fonts", ".local/share/fonts", ".config/fontconfig"];
 
+/// Bubblewrap, and the filter of system calls that it sets.
+pub(super) struct Wrapper {
+    program: PathBuf,
+    filter: Option<PathBuf>,
+}
+
+impl Wrapper {
+    /// Writes the filter into the profile. Logs once if there is none for this machine.
+    pub(super) fn new(program: PathBuf, profile: &Path) -> Self {
+        let path = profile.join(FILTER);
+        let written = seccomp::filter()
+            .map_err(|error| error.to_string())
+            .and_then(|filter| fs::write(&path, filter).map_err(|error| error.to_string()));
+        if let Err(reason) = &written {
+            static LOGGED: Once = Once::new();
+            LOGGED.call_once(|| {
+                tracing::warn!("the browser can make every system call: no filter of seccomp: {reason}");
+            });
+        }
+        Self { program, filter: written.is_ok().then_some(path) }
+    }
+
+    #[cfg(test)]
+    pub(super) fn remove_filter(&mut self) {
+        self.filter = None;
+    }
+
+    /// The words before the program, for a browser at `path`.
+    pub(super) fn words(&self, path: &Path, profile: &Path) -> Vec<OsString> {
+        let mut words: Vec<OsString> = Vec::new();
+        if let Some(filter) = &self.filter {
+            words.extend(["sh", "-c", OPEN].map(Into::into));
+            words.push(filter.into());
+        }
+        words.push(self.program.clone().into());
+        if self.filter.is_some() {
+            words.extend(["--seccomp", FILTER_AT].map(Into::into));
+        }
+        words.extend(arguments(path, profile));
+        words
+    }
+}
+
 /// The arguments of `bwrap` up to the program, for a browser at `path`.
-pub(super) fn arguments(path: &Path, profile: &Path) -> Vec<OsString> {
+fn arguments(path: &Path, profile: &Path) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = NAMESPACES.map(Into::into).into();
     let mut bind = |kind: &str, path: &Path| arguments.extend([kind.into(), path.into(), path.into()]);
     READ.iter().for_each(|folder| bind("--ro-bind-try", Path::new(folder)));
+    READ_OF_ETC.iter().for_each(|name| bind("--ro-bind-try", &Path::new("/etc").join(name)));
     let home = std::env::var_os("HOME").map(PathBuf::from);
     if let Some(home) = &home {
         READ_AT_HOME.iter().for_each(|folder| bind("--ro-bind-try", &home.join(folder)));
@@ -107,7 +192,10 @@ pub(super) fn refuse(path: &Path, reason: &str) {
     let mut refused = REFUSED.lock().unwrap_or_else(PoisonError::into_inner);
     if !refused.iter().any(|known| known == path) {
         refused.push(path.to_owned());
-        tracing::info!("the browser can read the files of its user: bubblewrap is not used: {reason}");
+        tracing::warn!(
+            "the browser runs without bubblewrap: {reason}; a page that breaks it can read the files of its user and make every system \
+             call: install bubblewrap (Debian, Fedora: the package bubblewrap), and allow it user namespaces"
+        );
     }
 }
 

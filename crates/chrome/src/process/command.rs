@@ -1,6 +1,6 @@
 //! Where the browser is, and the command line that it is started with.
 
-use super::bubblewrap;
+use super::bubblewrap::Wrapper;
 use crate::{error::RenderError, settings::ChromeSettings};
 use std::{
     ffi::OsString,
@@ -136,7 +136,7 @@ pub(super) fn command(
     path: &Path,
     settings: &ChromeSettings,
     profile: &Path,
-    bwrap: Option<&Path>,
+    wrapper: Option<&Wrapper>,
 ) -> Command {
     let mut words: Vec<OsString> = Vec::new();
     match in_path("setpriv") {
@@ -148,9 +148,8 @@ pub(super) fn command(
             "setpriv is missing: a browser may be left until the next start if the crawl is killed"
         ),
     }
-    if let Some(bwrap) = bwrap {
-        words.push(bwrap.into());
-        words.extend(bubblewrap::arguments(path, profile));
+    if let Some(wrapper) = wrapper {
+        words.extend(wrapper.words(path, profile));
     }
     let data = settings.max_page_memory.saturating_add(RESERVED) >> 10;
     words.extend(["sh", "-c", START].map(Into::into));

@@ -5,6 +5,7 @@ mod census;
 mod command;
 mod group;
 mod profile;
+mod seccomp;
 
 use crate::{error::RenderError, settings::ChromeSettings};
 pub(crate) use census::Member;
@@ -63,7 +64,8 @@ impl Process {
         let profile = new_profile(&base).map_err(|error| failed(format!("no profile directory: {error}")))?;
         let (ours, its) = UnixStream::pair().map_err(|error| failed(error.to_string()))?;
         let bwrap = by_bubblewrap.then(|| bubblewrap::find(&path)).flatten();
-        let mut command = command(&path, settings, profile.path(), bwrap.as_deref());
+        let wrapper = bwrap.map(|bwrap| bubblewrap::Wrapper::new(bwrap, profile.path()));
+        let mut command = command(&path, settings, profile.path(), wrapper.as_ref());
         command.stdin(OwnedFd::from(its));
         let mut child = command.spawn().map_err(|error| failed(error.to_string()))?;
         // the end of the browser closes the connection only if no copy of its socket stays here
@@ -79,7 +81,7 @@ impl Process {
             group,
             said: Mutex::default(),
             profile: Some(profile),
-            is_wrapped: bwrap.is_some(),
+            is_wrapped: wrapper.is_some(),
         };
         process.said = Mutex::new(Some(listen(stderr).map_err(|error| failed(error.to_string()))?));
         Ok((process, ours))

@@ -1,7 +1,8 @@
 //! Processes are found, counted and ended; only those that nobody owns any more are removed.
 
 use super::{
-    Group, Process, bubblewrap,
+    Group, Process,
+    bubblewrap::{self, Wrapper},
     command::{VARIABLE, command, find_browser, in_path},
     profile::{MARK, new_profile, reap, remove_profile},
 };
@@ -217,4 +218,108 @@ fn a_browser_that_bubblewrap_keeps_from_starting_starts_without_it() {
     assert!(Chrome::start(&settings).is_ok());
     assert_eq!(bubblewrap::find(&script), None);
     assert!(bubblewrap::find(&browser).is_some());
+}
+
+/// Perl program in the place of the browser. Each line `NAME NUMBER ARGUMENT …` that stands in for `CALLS` is made as a system
+/// call; its error is told, or 0.
+const CALLER: &str = r#"#!/usr/bin/env perl
+my @told;
+for my $line (split /\n/, q{CALLS}) {
+    my ($name, @call) = map { /^-?\d+$/ ? $_ + 0 : $_ } split ' ', $line;
+    my $child = fork // die;
+    if (!$child) { $! = 0; exit(syscall(shift(@call), @call) == -1 ? $! + 0 : 0) }
+    waitpid $child, 0;
+    push @told, "$name=" . ($? & 127 ? 'signal ' . ($? & 127) : $? >> 8);
+}
+push @told, 'canary=' . (-e 'CANARY' ? 1 : 0), 'shadow=' . (-e '/etc/shadow' ? 1 : 0), 'parent=' . (-e '/proc/PARENT' ? 1 : 0);
+open my $status, '<', '/proc/self/status';
+push @told, map { /^(CapEff|NoNewPrivs|Seccomp):\s*(\S+)/ ? "$1=$2" : () } <$status>;
+print STDERR join(', ', @told), "\n";
+"#;
+
+/// Output of [`CALLER`] in the place of the browser.
+fn called(calls: &[(&str, i64, &str)], canary: &Path, with_filter: bool) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("browser");
+    let lines: Vec<_> =
+        calls.iter().map(|(name, call, arguments)| format!("{name} {call} {arguments}")).collect();
+    let code = CALLER
+        .replace("CALLS", &lines.join("\n"))
+        .replace("CANARY", &canary.display().to_string())
+        .replace("PARENT", &std::process::id().to_string());
+    fs::write(&script, code).unwrap();
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o700)).unwrap();
+    let profile = new_profile(folder.path()).unwrap();
+    let mut wrapper = Wrapper::new(in_path("bwrap").unwrap(), profile.path());
+    if !with_filter {
+        wrapper.remove_filter();
+    }
+    let settings = ChromeSettings { sandbox: false, ..ChromeSettings::default() };
+    let mut command = command(&script, &settings, profile.path(), Some(&wrapper));
+    let output = command.stdin(std::process::Stdio::null()).output().unwrap();
+    String::from_utf8(output.stderr).unwrap().trim().to_owned()
+}
+
+/// Calls that the kernel takes from every user, so that a refusal is that of the filter.
+#[test]
+#[ignore = "needs bubblewrap and Perl"]
+fn the_browser_makes_no_call_that_the_filter_denies() {
+    let hidden = tempfile::NamedTempFile::new().unwrap();
+    let denied = [
+        ("attach", libc::SYS_ptrace, "16 2147483647 0 0"),
+        ("read memory", libc::SYS_process_vm_readv, "1 0 0 0 0 0"),
+        ("keys", libc::SYS_keyctl, "0 -3 0"),
+        ("namespace", libc::SYS_setns, "-1 0"),
+        ("ring", libc::SYS_io_uring_enter, "-1 0 0 0 0 0"),
+        ("handle", libc::SYS_name_to_handle_at, "-1 0 0 0 0"),
+        ("netlink", libc::SYS_socket, "16 3 0"),
+        ("vsock", libc::SYS_socket, "40 1 0"),
+        ("datagrams", libc::SYS_socket, "2 2 0"),
+        ("datagrams of IPv6", libc::SYS_socket, "10 524290 0"),
+        ("MPTCP", libc::SYS_socket, "2 1 262"),
+        ("terminal", libc::SYS_ioctl, "0 21522 0"),
+    ];
+    let allowed = [
+        ("TCP", libc::SYS_socket, "2 1 6"),
+        ("local", libc::SYS_socket, "1 2 0"),
+        ("id", libc::SYS_getpid, ""),
+    ];
+    let calls: Vec<_> = denied
+        .into_iter()
+        .chain(allowed)
+        .map(|(name, call, arguments)| (name.replace(' ', "-"), call, arguments))
+        .collect();
+    let calls: Vec<_> =
+        calls.iter().map(|(name, call, arguments)| (name.as_str(), *call, *arguments)).collect();
+    let (filtered, free) = (called(&calls, hidden.path(), true), called(&calls, hidden.path(), false));
+    let told = |output: &str, name: &str, value: &str| {
+        output.split(", ").any(|part| part == format!("{name}={value}"))
+    };
+    for (at, (name, ..)) in calls.iter().enumerate() {
+        let refused = told(&filtered, name, "1");
+        assert_eq!(refused, at < denied.len(), "{name}: {filtered}");
+        assert!(!told(&free, name, "1"), "{name}: {free}");
+    }
+    for (name, value) in [
+        ("canary", "0"),
+        ("shadow", "0"),
+        ("parent", "0"),
+        ("CapEff", "0000000000000000"),
+        ("NoNewPrivs", "1"),
+        ("Seccomp", "2"),
+    ] {
+        assert!(told(&filtered, name, value), "{name}: {filtered}");
+    }
+}
+
+/// The interface by which calls would have a second number ends the process.
+#[cfg(target_arch = "x86_64")]
+#[test]
+#[ignore = "needs bubblewrap and Perl"]
+fn the_filter_has_no_second_numbers() {
+    let hidden = tempfile::NamedTempFile::new().unwrap();
+    let calls = [("x32", 0x4000_0000 | libc::SYS_getpid, "")];
+    let signal = format!("x32=signal {}", libc::SIGSYS);
+    assert!(called(&calls, hidden.path(), true).contains(&signal));
+    assert!(!called(&calls, hidden.path(), false).contains("signal"));
 }
