@@ -2,9 +2,10 @@
 
 use super::{
     colour::{self, Colour},
+    index::Index,
     names::Names,
     property::{self, COLOURS, Group, Property, SLOTS, Slot, Value},
-    selector::{self, Key, List, Tree},
+    selector::Tree,
     sheet::{Declaration, NO_LAYER, Rule, Sheets},
 };
 use crate::{
@@ -12,11 +13,7 @@ use crate::{
     dom::{Dom, Tag},
 };
 use html5ever::local_name;
-use rustc_hash::FxHashMap;
-use std::{
-    cell::{Cell, OnceCell},
-    rc::Rc,
-};
+use std::cell::{Cell, OnceCell};
 
 /// Backgrounds of a page that colours of texts are compared with.
 const MAX_GROUNDS: usize = 64;
@@ -36,17 +33,6 @@ pub(super) struct Cascade<'a> {
     all: OnceCell<Index<'a>>,
     names: OnceCell<Names>,
     pub(super) budget: &'a Budget,
-}
-
-/// Selectors by the names that an element has to have.
-#[derive(Default)]
-pub(super) struct Index<'a> {
-    /// The list, the place in it, and the rule.
-    entries: Vec<(List<'a>, u32, u32)>,
-    by_id: FxHashMap<String, Vec<u32>>,
-    by_class: FxHashMap<String, Vec<u32>>,
-    by_tag: FxHashMap<String, Vec<u32>>,
-    others: Vec<u32>,
 }
 
 /// Origin of the value of a slot: the selector's place in the index of all rules.
@@ -273,94 +259,6 @@ fn weight(important: bool, is_attribute: bool, layer: u16, specificity: u32, ord
         | u128::from(order)
 }
 
-impl<'a> Index<'a> {
-    fn new(sheets: &Sheets<'a>, names: &Names, budget: &Budget, is_wanted: impl Fn(usize) -> bool) -> Self {
-        let mut index = Self::default();
-        let mut lists: FxHashMap<u32, Option<List<'a>>> = FxHashMap::default();
-        for rule in (0..sheets.rules.len()).filter(|rule| is_wanted(*rule)) {
-            if budget.is_over() {
-                break;
-            }
-            if names.may_be_meant(sheets.rules[rule].prelude)
-                && let Some(list) = list_of(sheets, rule as u32, &mut lists)
-            {
-                index.add(&list, rule as u32);
-            }
-        }
-        index
-    }
-
-    fn add(&mut self, list: &List<'a>, rule: u32) {
-        for (at, selector) in list.iter().enumerate() {
-            let entry = self.entries.len() as u32;
-            self.entries.push((Rc::clone(list), at as u32, rule));
-            match selector.key() {
-                Key::Id(id) => self.by_id.entry(id.to_owned()).or_default().push(entry),
-                Key::Class(class) => self.by_class.entry(class.to_owned()).or_default().push(entry),
-                Key::Tag(tag) => self.by_tag.entry(tag.to_owned()).or_default().push(entry),
-                Key::Any => self.others.push(entry),
-            }
-        }
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.entries.is_empty()
-    }
-
-    pub(super) fn selector(&self, entry: u32) -> &selector::Selector<'a> {
-        let (list, at, _) = &self.entries[entry as usize];
-        &list[*at as usize]
-    }
-
-    pub(super) fn rule(&self, entry: u32) -> u32 {
-        self.entries[entry as usize].2
-    }
-
-    /// Returns true if the test holds for a selector that names the element.
-    pub(super) fn any(&self, dom: &Dom, element: u32, mut test: impl FnMut(u32) -> bool) -> bool {
-        if self.entries.is_empty() {
-            return false;
-        }
-        let mut check =
-            |list: Option<&Vec<u32>>| list.is_some_and(|list| list.iter().any(|entry| test(*entry)));
-        if !self.by_tag.is_empty() && check(self.by_tag.get(dom.name(element))) {
-            return true;
-        }
-        for (name, value) in dom.attrs(element) {
-            let found = match *name {
-                local_name!("id") if !self.by_id.is_empty() => check(self.by_id.get(value)),
-                local_name!("class") if !self.by_class.is_empty() => {
-                    value.split_ascii_whitespace().any(|class| check(self.by_class.get(class)))
-                }
-                _ => false,
-            };
-            if found {
-                return true;
-            }
-        }
-        check(Some(&self.others))
-    }
-}
-
-/// The selectors of a rule, with those of the rules around it.
-fn list_of<'a>(
-    sheets: &Sheets<'a>,
-    rule: u32,
-    known: &mut FxHashMap<u32, Option<List<'a>>>,
-) -> Option<List<'a>> {
-    if let Some(list) = known.get(&rule) {
-        return list.clone();
-    }
-    let around = match sheets.rules[rule as usize].parent {
-        // blocks are nested to a bound
-        Some(parent) => Some(list_of(sheets, parent, known)?),
-        None => None,
-    };
-    let list = selector::parse(sheets.rules[rule as usize].prelude, around.as_ref());
-    known.insert(rule, list.clone());
-    list
-}
-
 /// The backgrounds of a page: white, and what rules and attributes set.
 fn grounds(dom: &Dom, sheets: &Sheets<'_>) -> Vec<Colour> {
     let mut grounds = vec![Colour::WHITE];
@@ -402,7 +300,7 @@ fn mark_lost_colours(sheets: &mut Sheets<'_>, grounds: &[Colour]) {
         let range = rule.declarations.start as usize..rule.declarations.end as usize;
         let Some(declarations) = sheets.declarations.get_mut(range) else { continue };
         if mark_lost(declarations, grounds) {
-            rule.hides |= Property::Colour.bit();
+            rule.hides |= Property::Colour.bit() | Property::Fill.bit();
         }
     }
 }

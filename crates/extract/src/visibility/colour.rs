@@ -163,7 +163,7 @@ fn grey(space: &str, lightness: f32, chroma: f32) -> Option<[u8; 3]> {
     } else {
         // a share comes as a part of 1
         let lightness = if lightness > 1.0 { lightness } else { 100.0 * lightness };
-        ((lightness + 16.0) / 116.0).powi(3)
+        if lightness > 8.0 { ((lightness + 16.0) / 116.0).powi(3) } else { lightness / 903.3 }
     };
     let is_grey = chroma <= if space.starts_with("ok") { 0.01 } else { 2.0 } || linear >= 0.99;
     let share = if linear <= 0.003_130_8 { 12.92 * linear } else { 1.055 * linear.powf(1.0 / 2.4) - 0.055 };

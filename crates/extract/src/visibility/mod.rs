@@ -7,10 +7,13 @@
 mod cascade;
 mod colour;
 mod exempt;
+mod first_look;
+mod index;
 mod judge;
 mod media;
 mod names;
 mod property;
+mod scan;
 mod selector;
 mod sheet;
 mod value;
@@ -24,8 +27,10 @@ use exempt::Exemptions;
 pub(crate) use exempt::RevealRules;
 use html5ever::local_name;
 use judge::Judge;
+use names::Names;
 use property::{COLOURS, Group};
 use sheet::Sheets;
+use std::cell::LazyCell;
 
 /// Visibility of an element.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -56,10 +61,11 @@ pub(crate) fn find<'a>(dom: &'a Dom, rules: &RevealRules, budget: &'a Budget) ->
         return Vec::new();
     }
     let may_hide = |id: u32| if by_attributes.binary_search(&id).is_ok() { Group::MAX } else { 0 };
+    let names = LazyCell::new(|| Names::of(dom, &by_attributes));
     let is_overruled = rules.style_sheets
         && (1..dom.len())
             .filter(|id| dom.tag(*id) == Tag::Style)
-            .any(|id| (id + 1..dom.end(id)).any(|text| sheet::overrules(dom.text(text), hides)));
+            .any(|id| (id + 1..dom.end(id)).any(|text| sheet::overrules(dom.text(text), hides, &names)));
     if is_overruled {
         let all: Vec<u32> = (1..dom.len()).filter(|id| dom.tag(*id) != Tag::Text).collect();
         let (sheets, _) = read_sheets(dom, budget);

@@ -2,7 +2,9 @@
 
 use super::{
     media,
+    names::Names,
     property::{self, Group, Property},
+    scan::{behind_block, next_stop},
 };
 use crate::budget::Budget;
 use rustc_hash::FxHashMap;
@@ -16,6 +18,8 @@ const MAX_RULES: usize = 20_000;
 const MAX_NESTING: usize = 32;
 /// Bytes of a declaration that is looked for from its end.
 const MAX_DECLARATION: usize = 200;
+/// Bytes in front of a declaration in which its rule is looked for.
+const MAX_PRELUDE: usize = 4096;
 /// Layers of a page; later ones count as the last.
 const MAX_LAYERS: usize = 1000;
 /// The layer of rules outside of layers, which are stronger.
@@ -64,6 +68,8 @@ pub(super) struct Sheets<'a> {
     variable: Vec<u32>,
     /// Names and values of variables.
     variables: Vec<(&'a str, &'a str)>,
+    /// Lists of queries that were read before.
+    queries: FxHashMap<&'a str, (bool, bool)>,
     layers: Vec<String>,
     bytes: usize,
 }
@@ -85,13 +91,20 @@ impl<'a> Sheets<'a> {
             return;
         }
         let mut open = vec![Open { rule: None, layer: NO_LAYER, is_elsewhere }];
-        let mut at = 0;
+        let (mut start, mut at) = (0, 0);
+        // a semicolon in front of a block ends no selector
+        let mut is_selector = false;
         while at < css.len() && self.rules.len() < MAX_RULES && !budget.is_over() {
             let Some(here) = open.last().copied() else { return };
-            let start = at;
             let (stop, byte) = next_stop(css.as_bytes(), at);
             at = stop + 1;
             let text = &css[start..stop];
+            if byte == b';' && here.rule.is_none() {
+                is_selector = is_selector || !trimmed(text).starts_with('@');
+                if is_selector {
+                    continue;
+                }
+            }
             match byte {
                 b'{' => match self.open(text, here, open.len()) {
                     Some(inner) => open.push(inner),
@@ -109,6 +122,7 @@ impl<'a> Sheets<'a> {
                 }
                 _ => self.statement(text, here),
             }
+            (start, is_selector) = (at, false);
         }
     }
 
@@ -149,10 +163,11 @@ impl<'a> Sheets<'a> {
         let (name, condition) = rest.split_at(name_end);
         let condition = condition.trim();
         match name.to_ascii_lowercase().as_str() {
-            "media" if media::matches(condition) => Some(self.group(here)),
-            "media" if media::matches_elsewhere(condition) => {
-                Some(self.group(Open { is_elsewhere: true, ..here }))
-            }
+            "media" => match self.screens(condition) {
+                (true, _) => Some(self.group(here)),
+                (false, true) => Some(self.group(Open { is_elsewhere: true, ..here })),
+                (false, false) => None,
+            },
             "container" => {
                 let query = condition.find('(').map_or("", |at| &condition[at..]);
                 let is_elsewhere = here.is_elsewhere || !media::matches_everywhere(query);
@@ -174,6 +189,12 @@ impl<'a> Sheets<'a> {
             }
             _ => None,
         }
+    }
+
+    /// Returns if a list of queries holds, and if it does on a screen of another width.
+    fn screens(&mut self, condition: &'a str) -> (bool, bool) {
+        let read = || (media::matches(condition), media::matches_elsewhere(condition));
+        *self.queries.entry(condition).or_insert_with(read)
     }
 
     /// A group inside of a rule holds declarations of that rule.
@@ -282,15 +303,26 @@ impl<'a> Sheets<'a> {
     }
 }
 
-/// Returns true if a sheet sets one of the properties to a value that hides nothing, and more strongly than an attribute does.
-pub(super) fn overrules(css: &str, properties: Group) -> bool {
+/// Returns true if a rule for elements with the names sets one of the properties to a value that hides nothing, and more strongly than
+/// an attribute does.
+pub(super) fn overrules(css: &str, properties: Group, names: &Names) -> bool {
     const WORD: &[u8] = b"important";
-    memchr::memmem::find_iter(css.as_bytes(), WORD).take(MAX_RULES).any(|at| {
-        let earliest = at.saturating_sub(MAX_DECLARATION);
-        let start = memchr::memrchr3(b'{', b';', b'}', &css.as_bytes()[earliest..at]);
-        start
-            .and_then(|start| declaration(&css[earliest + start + 1..at + WORD.len()]))
-            .is_some_and(|found| properties & found.property.bit() != 0 && !found.hides)
+    let bytes = css.as_bytes();
+    let border = |end: usize, least: usize| {
+        let before = memchr::memrchr3(b'{', b';', b'}', &bytes[least.min(end)..end]);
+        before.map(|at| least.min(end) + at)
+    };
+    memchr::memmem::find_iter(bytes, WORD).take(MAX_RULES).any(|at| {
+        let Some(start) = border(at, at.saturating_sub(MAX_DECLARATION)) else { return false };
+        let shows = declaration(&css[start + 1..at + WORD.len()])
+            .is_some_and(|found| properties & found.property.bit() != 0 && !found.hides);
+        if !shows {
+            return false;
+        }
+        let earliest = start.saturating_sub(MAX_PRELUDE);
+        let Some(open) = memchr::memrchr(b'{', &bytes[earliest..=start]) else { return true };
+        let open = earliest + open;
+        border(open, earliest).is_none_or(|before| names.may_be_meant(&css[before + 1..open]))
     })
 }
 
@@ -327,100 +359,6 @@ fn declaration(text: &str) -> Option<Declaration<'_>> {
     let property = property::named(text[..colon].trim_end())?;
     let value = trimmed(&text[colon + 1..]);
     Some(Declaration { property, value, hides: property.can_hide(value) })
-}
-
-/// Bytes that [`next_stop`] looks at.
-const STOPS: [bool; 256] = {
-    let mut stops = [false; 256];
-    let bytes = b"{};\"'\\/(";
-    let mut at = 0;
-    while at < bytes.len() {
-        stops[bytes[at] as usize] = true;
-        at += 1;
-    }
-    stops
-};
-
-/// The next brace or semicolon outside of strings, comments and parentheses; the end counts as a semicolon.
-fn next_stop(css: &[u8], mut at: usize) -> (usize, u8) {
-    while let Some(step) = css.get(at..).and_then(|rest| rest.iter().position(|byte| STOPS[*byte as usize])) {
-        at += step;
-        match css[at] {
-            byte @ (b'{' | b'}' | b';') => return (at, byte),
-            b'(' => at = behind_parenthesis(css, at),
-            _ => at = behind_token(css, at),
-        }
-    }
-    (css.len(), b';')
-}
-
-/// The place behind a string, a comment, or an escaped character.
-fn behind_token(css: &[u8], at: usize) -> usize {
-    let end = match css[at] {
-        quote @ (b'"' | b'\'') => {
-            let mut end = at + 1;
-            loop {
-                match memchr::memchr3(quote, b'\\', b'\n', &css[end.min(css.len())..]) {
-                    None => break css.len(),
-                    Some(step) if css[end + step] == b'\\' => end += step + 2,
-                    Some(step) => break end + step + 1,
-                }
-            }
-        }
-        b'/' if css.get(at + 1) == Some(&b'*') => {
-            memchr::memmem::find(&css[at + 2..], b"*/").map_or(css.len(), |step| at + 2 + step + 2)
-        }
-        b'\\' => at + 2,
-        _ => at + 1,
-    };
-    end.min(css.len())
-}
-
-/// The place behind what stands in parentheses.
-fn behind_parenthesis(css: &[u8], at: usize) -> usize {
-    let is_address = at >= 3 && css[at - 3..at].eq_ignore_ascii_case(b"url");
-    let mut depth = 0;
-    let mut at = at;
-    while at < css.len() {
-        match css[at] {
-            b'(' => depth += 1,
-            b')' => {
-                depth -= 1;
-                if depth == 0 {
-                    return at + 1;
-                }
-            }
-            // an address without quotes may hold them, and two slashes
-            b'"' | b'\'' | b'/' if is_address && css.get(at.wrapping_sub(1)) != Some(&b'(') => {}
-            b'"' | b'\'' | b'\\' | b'/' => {
-                at = behind_token(css, at);
-                continue;
-            }
-            // no value goes on behind these: the parenthesis was not closed
-            b'{' | b'}' if !is_address => return at,
-            _ => {}
-        }
-        at += 1;
-    }
-    css.len()
-}
-
-/// The place behind the brace that closes a block.
-fn behind_block(css: &[u8], mut at: usize) -> usize {
-    let mut depth = 1;
-    while at < css.len() {
-        let (stop, byte) = next_stop(css, at);
-        at = stop + 1;
-        match byte {
-            b'{' => depth += 1,
-            b'}' => depth -= 1,
-            _ => {}
-        }
-        if depth == 0 {
-            return at;
-        }
-    }
-    css.len()
 }
 
 #[cfg(test)]
@@ -462,6 +400,7 @@ mod tests {
             (".a{&.b{display:none}display:block}", vec![".a>&.b none!", ">.a block"]),
             (".a{@media screen{display:none}}", vec![">.a none!"]),
             ("}}a{display:none}", vec![">a none!"]),
+            ("x&gt; a{display:none}b{display:none}", vec![">x&gt; a none!", ">b none!"]),
             ("a{--x:{display:none};display:block}", vec![">a block"]),
             ("@layer x{a{display:none}}@import 'y';b{display:none}", vec![">a none!", ">b none!"]),
         ] {

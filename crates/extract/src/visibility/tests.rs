@@ -1,7 +1,16 @@
 use crate::{Format, Input, Options, PageExtractor, rules::Rules};
+use crawl_model::{Extraction, Warning};
+use std::sync::LazyLock;
 
-/// The text of a page with a visible text around a snippet that says FINDME.
+static EXTRACTOR: LazyLock<PageExtractor> =
+    LazyLock::new(|| PageExtractor::new(Options { format: Format::Text, ..Options::default() }).unwrap());
+
 fn text(head: &str, snippet: &str) -> String {
+    extract(head, snippet).content
+}
+
+/// Extracts a page with a visible text around a snippet that says FINDME.
+fn extract(head: &str, snippet: &str) -> Extraction {
     let prose = "<p>The harbour master keeps a ledger of tides, and every evening the clerk writes into it which boats came home, \
         what they carried, how the wind stood, and whether the lamp on the long pier had been lit in time for the last of them.</p>";
     let html = format!(
@@ -9,16 +18,13 @@ fn text(head: &str, snippet: &str) -> String {
         prose.repeat(3),
         prose.repeat(3)
     );
-    let mut rules = Rules::embedded().unwrap();
-    rules.extraction.visibility.style_sheets = true;
-    let extractor = PageExtractor::from_rules(rules, Options { format: Format::Text, ..Options::default() });
-    extractor.extract(&Input { bytes: html.as_bytes(), url: None, content_type: Some("text/html") }).content
+    EXTRACTOR.extract(&Input { bytes: html.as_bytes(), url: None, content_type: Some("text/html") })
 }
 
 const SENTENCE: &str = "FINDME a sentence of some length that stands in the middle of the article, for you.";
 
 /// Ways to hide a text: style sheet, and snippet with the sentence in the place of `{}`.
-const HIDDEN: [(&str, &str); 40] = [
+const HIDDEN: [(&str, &str); 51] = [
     ("", r"<p style='d\69splay:none'>{}</p>"),
     ("", "<p style='display:/**/none'>{}</p>"),
     ("", "<p style='font:0/0 a'>{}</p>"),
@@ -59,6 +65,17 @@ const HIDDEN: [(&str, &str); 40] = [
     ("<svg><style>.q{display:none}</style></svg>", "<p class=q>{}</p>"),
     ("<style>.q{mask-image:linear-gradient(#0000,#0000)}</style>", "<p class=q>{}</p>"),
     ("", "<div popover>{}</div>"),
+    ("", "<p style='zoom:.01'>{}</p>"),
+    ("", "<p style='-webkit-text-security:disc'>{}</p>"),
+    ("", "<p style='text-indent:100%;white-space:nowrap;overflow:hidden'>{}</p>"),
+    ("<style>.q{color:oklch(1 0 0)}</style>", "<p class=q>{}</p>"),
+    ("<style>.q{color:hwb(0 100% 0%)}</style>", "<p class=q>{}</p>"),
+    ("<style>.q{-webkit-text-fill-color:#fff}</style>", "<p class=q>{}</p>"),
+    ("<style>:root{--how:none}.q{display:var(--how)}</style>", "<p class=q>{}</p>"),
+    ("<style>.q{font-size:var(--none, 0)}</style>", "<p class=q>{}</p>"),
+    ("<style>@container (min-width:1px){.q{display:none}}</style>", "<p class=q>{}</p>"),
+    ("<style>.q{font-size:10%!important}</style>", "<p class=q>{}</p>"),
+    ("<style>.q{visibility:hidden}</style>", "<p class=q>{}<img src=a.png alt=b></p>"),
 ];
 
 #[test]
@@ -72,8 +89,14 @@ fn what_a_style_hides_is_no_content() {
 }
 
 /// The same of what a reader can see, or can open.
-const SEEN: [(&str, &str); 31] = [
+const SEEN: [(&str, &str); 37] = [
     ("", "<div role=region style='visibility:hidden'><div><p>{}</p></div></div>"),
+    ("<style>.q{text-indent:100%}</style>", "<p class=q>{}</p>"),
+    ("<style>.x&gt; p{display:none}</style>", "<p>{}</p>"),
+    ("<style>.q{zoom:1;zoom:0}</style>", "<p class=q>{}</p>"),
+    ("<style>:root{--how:none}.dark{--how:block}.q{display:var(--how)}</style>", "<p class=q>{}</p>"),
+    ("<style>@container (min-width:600px){.q{display:none}}</style>", "<p class=q>{}</p>"),
+    ("<style>.q{margin-left:-20px;left:-99px;position:relative}</style>", "<p class=q>{}</p>"),
     ("<style>.q{display:none}.q{display:block}</style>", "<p class=q>{}</p>"),
     ("<style>#i{display:block}.q{display:none}</style>", "<p class=q id=i>{}</p>"),
     ("<style>.q{display:none}</style>", "<p class=q style='display:block'>{}</p>"),
@@ -123,6 +146,25 @@ fn what_can_be_seen_or_opened_stays() {
         .map(|(head, snippet)| format!("{head}{snippet}"))
         .collect();
     assert!(lost.is_empty(), "{lost:#?}");
+}
+
+#[test]
+fn style_sheets_hide_a_small_part_only() {
+    let words = |count: usize| "tide ".repeat(count);
+    for style in ["display:none", "font-size:0"] {
+        let head = format!("<style>.q{{{style}}}</style>");
+        let small = extract(&head, &format!("<p class=q>FINDME {}</p>", words(38)));
+        assert!(!small.content.contains("FINDME"), "{style}");
+        assert_eq!((small.metadata.hidden_text.words, small.metadata.hidden_text.kept), (39, 0), "{style}");
+        let large = extract(&head, &format!("<p class=q>FINDME {}</p>", words(60)));
+        assert!(large.content.contains("FINDME"), "{style}");
+        assert_eq!((large.metadata.hidden_text.words, large.metadata.hidden_text.kept), (0, 61), "{style}");
+        assert!(large.warnings.contains(&Warning::HiddenText), "{style}");
+    }
+    // a part that scripts show takes no other text with it
+    let head = "<style>.a{display:none}.q{color:transparent}</style>";
+    let both = extract(head, &format!("<p class=a>{}</p><p class=q>{SENTENCE}</p>", words(60)));
+    assert!(both.content.contains("tide") && !both.content.contains("FINDME"));
 }
 
 #[test]

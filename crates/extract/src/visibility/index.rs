@@ -1,0 +1,115 @@
+//! Rules by the names that their elements have to have.
+
+use super::{
+    names::Names,
+    selector::{self, Key, List},
+    sheet::Sheets,
+};
+use crate::{budget::Budget, dom::Dom};
+use html5ever::local_name;
+use rustc_hash::FxHashMap;
+use std::rc::Rc;
+
+/// Selectors by the names that an element has to have.
+#[derive(Default)]
+pub(super) struct Index<'a> {
+    /// The list, the place in it, and the rule.
+    pub(super) entries: Vec<(List<'a>, u32, u32)>,
+    by_id: FxHashMap<String, Vec<u32>>,
+    by_class: FxHashMap<String, Vec<u32>>,
+    by_tag: FxHashMap<String, Vec<u32>>,
+    others: Vec<u32>,
+}
+
+impl<'a> Index<'a> {
+    pub(super) fn new(
+        sheets: &Sheets<'a>,
+        names: &Names,
+        budget: &Budget,
+        is_wanted: impl Fn(usize) -> bool,
+    ) -> Self {
+        let mut index = Self::default();
+        let mut lists: FxHashMap<u32, Option<List<'a>>> = FxHashMap::default();
+        for rule in (0..sheets.rules.len()).filter(|rule| is_wanted(*rule)) {
+            if budget.is_over() {
+                break;
+            }
+            if names.may_be_meant(sheets.rules[rule].prelude)
+                && let Some(list) = list_of(sheets, rule as u32, &mut lists)
+            {
+                index.add(&list, rule as u32);
+            }
+        }
+        index
+    }
+
+    fn add(&mut self, list: &List<'a>, rule: u32) {
+        for (at, selector) in list.iter().enumerate() {
+            let entry = self.entries.len() as u32;
+            self.entries.push((Rc::clone(list), at as u32, rule));
+            match selector.key() {
+                Key::Id(id) => self.by_id.entry(id.to_owned()).or_default().push(entry),
+                Key::Class(class) => self.by_class.entry(class.to_owned()).or_default().push(entry),
+                Key::Tag(tag) => self.by_tag.entry(tag.to_owned()).or_default().push(entry),
+                Key::Any => self.others.push(entry),
+            }
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    pub(super) fn selector(&self, entry: u32) -> &selector::Selector<'a> {
+        let (list, at, _) = &self.entries[entry as usize];
+        &list[*at as usize]
+    }
+
+    pub(super) fn rule(&self, entry: u32) -> u32 {
+        self.entries[entry as usize].2
+    }
+
+    /// Returns true if the test holds for a selector that names the element.
+    pub(super) fn any(&self, dom: &Dom, element: u32, mut test: impl FnMut(u32) -> bool) -> bool {
+        if self.entries.is_empty() {
+            return false;
+        }
+        let mut check =
+            |list: Option<&Vec<u32>>| list.is_some_and(|list| list.iter().any(|entry| test(*entry)));
+        if !self.by_tag.is_empty() && check(self.by_tag.get(dom.name(element))) {
+            return true;
+        }
+        for (name, value) in dom.attrs(element) {
+            let found = match *name {
+                local_name!("id") if !self.by_id.is_empty() => check(self.by_id.get(value)),
+                local_name!("class") if !self.by_class.is_empty() => {
+                    value.split_ascii_whitespace().any(|class| check(self.by_class.get(class)))
+                }
+                _ => false,
+            };
+            if found {
+                return true;
+            }
+        }
+        check(Some(&self.others))
+    }
+}
+
+/// The selectors of a rule, with those of the rules around it.
+fn list_of<'a>(
+    sheets: &Sheets<'a>,
+    rule: u32,
+    known: &mut FxHashMap<u32, Option<List<'a>>>,
+) -> Option<List<'a>> {
+    if let Some(list) = known.get(&rule) {
+        return list.clone();
+    }
+    let around = match sheets.rules[rule as usize].parent {
+        // blocks are nested to a bound
+        Some(parent) => Some(list_of(sheets, parent, known)?),
+        None => None,
+    };
+    let list = selector::parse(sheets.rules[rule as usize].prelude, around.as_ref());
+    known.insert(rule, list.clone());
+    list
+}

@@ -1,0 +1,104 @@
+//! Places in a style sheet: braces and semicolons outside of strings, comments and parentheses.
+
+/// Bytes that [`next_stop`] looks at.
+const STOPS: [bool; 256] = {
+    let mut stops = [false; 256];
+    let bytes = b"{};\"'\\/(";
+    let mut at = 0;
+    while at < bytes.len() {
+        stops[bytes[at] as usize] = true;
+        at += 1;
+    }
+    stops
+};
+
+/// The next brace or semicolon outside of strings, comments and parentheses; the end counts as a semicolon.
+pub(super) fn next_stop(css: &[u8], mut at: usize) -> (usize, u8) {
+    let plain = &css[at..];
+    if let Some(step) = memchr::memchr3(b'{', b'}', b';', plain) {
+        let before = &plain[..step];
+        if memchr::memchr3(b'"', b'\'', b'(', before).is_none()
+            && memchr::memchr2(b'/', b'\\', before).is_none()
+        {
+            return (at + step, plain[step]);
+        }
+    }
+    while let Some(step) = css.get(at..).and_then(|rest| rest.iter().position(|byte| STOPS[*byte as usize])) {
+        at += step;
+        match css[at] {
+            byte @ (b'{' | b'}' | b';') => return (at, byte),
+            b'(' => at = behind_parenthesis(css, at),
+            _ => at = behind_token(css, at),
+        }
+    }
+    (css.len(), b';')
+}
+
+/// The place behind a string, a comment, or an escaped character.
+fn behind_token(css: &[u8], at: usize) -> usize {
+    let end = match css[at] {
+        quote @ (b'"' | b'\'') => {
+            let mut end = at + 1;
+            loop {
+                match memchr::memchr3(quote, b'\\', b'\n', &css[end.min(css.len())..]) {
+                    None => break css.len(),
+                    Some(step) if css[end + step] == b'\\' => end += step + 2,
+                    Some(step) => break end + step + 1,
+                }
+            }
+        }
+        b'/' if css.get(at + 1) == Some(&b'*') => {
+            memchr::memmem::find(&css[at + 2..], b"*/").map_or(css.len(), |step| at + 2 + step + 2)
+        }
+        b'\\' => at + 2,
+        _ => at + 1,
+    };
+    end.min(css.len())
+}
+
+/// The place behind what stands in parentheses.
+fn behind_parenthesis(css: &[u8], at: usize) -> usize {
+    let is_address = at >= 3 && css[at - 3..at].eq_ignore_ascii_case(b"url");
+    let mut depth = 0;
+    let mut at = at;
+    while at < css.len() {
+        match css[at] {
+            b'(' => depth += 1,
+            b')' => {
+                depth -= 1;
+                if depth == 0 {
+                    return at + 1;
+                }
+            }
+            // an address without quotes may hold them, and two slashes
+            b'"' | b'\'' | b'/' if is_address && css.get(at.wrapping_sub(1)) != Some(&b'(') => {}
+            b'"' | b'\'' | b'\\' | b'/' => {
+                at = behind_token(css, at);
+                continue;
+            }
+            // no value goes on behind these: the parenthesis was not closed
+            b'{' | b'}' if !is_address => return at,
+            _ => {}
+        }
+        at += 1;
+    }
+    css.len()
+}
+
+/// The place behind the brace that closes a block.
+pub(super) fn behind_block(css: &[u8], mut at: usize) -> usize {
+    let mut depth = 1;
+    while at < css.len() {
+        let (stop, byte) = next_stop(css, at);
+        at = stop + 1;
+        match byte {
+            b'{' => depth += 1,
+            b'}' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return at;
+        }
+    }
+    css.len()
+}
