@@ -7,7 +7,7 @@ mod support;
 use support::{Server, pages, render, renderer};
 
 /// The element around the text FINDME, in the place of `{}`.
-const HIDDEN: [&str; 16] = [
+const HIDDEN: [&str; 25] = [
     "<style>.q{display:none}</style><p class=q>{}</p>",
     "<p style='opacity:0'>{}</p>",
     "<p style='visibility:hidden'>{}</p>",
@@ -22,12 +22,21 @@ const HIDDEN: [&str; 16] = [
     "<p style='color:transparent'>{}</p>",
     "<p style='transform:scale(0)'>{}</p>",
     "<p style='content-visibility:hidden'>{}</p>",
+    "<p style='zoom:.01'>{}</p>",
+    "<p style='-webkit-text-security:disc'>{}</p>",
+    "<p style='text-indent:100%;white-space:nowrap;overflow:hidden'>{}</p>",
+    "<p style='clip-path:inset(0 0 100% 0)'>{}</p>",
+    "<p style='mask:linear-gradient(transparent 0 0)'>{}</p>",
+    "<p style='color:oklch(1 0 0)'>{}</p>",
+    "<p style='color:lab(100% 0 0)'>{}</p>",
+    "<p style='padding-top:20px;height:0;overflow:hidden'>{}</p>",
+    "<div style='opacity:.2'><div style='opacity:.2'>{}</div></div>",
     "<div id=o>{}</div><script>o.style.display = 'none'</script>",
     "<div id=o>{}</div><script>document.styleSheets; const s = document.createElement('style'); s.textContent = '#o{font-size:0}'; document.head.append(s)</script>",
 ];
 
 /// The same of what a reader can see, or opens.
-const SHOWN: [&str; 10] = [
+const SHOWN: [&str; 14] = [
     "<p>{}</p>",
     "<div style='background:#111'><p style='color:#fff'>{}</p></div>",
     "<p style='background:linear-gradient(red,blue);-webkit-background-clip:text;color:transparent'>{}</p>",
@@ -37,6 +46,10 @@ const SHOWN: [&str; 10] = [
     "<style>.slide{display:none}.slide:first-of-type{display:block}</style><div class=slide>a</div><div class=slide>{}</div>",
     "<style>.pane{display:none}.pane.active{display:block}</style><div class=pane>{}</div>",
     "<style>.q{opacity:0;animation:a 100s}@keyframes a{to{opacity:1}}</style><p class=q>{}</p>",
+    "<p style='clip-path:inset(10% 0 60% 0)'>{}</p>",
+    "<p style='padding-bottom:40px;height:0;overflow:hidden'>{}</p>",
+    "<p style='color:oklch(.5 .2 20)'>{}</p>",
+    "<div style='opacity:.5'><div style='opacity:.5'>{}</div></div>",
     "<p style='position:absolute;left:50%;transform:translate(-50%,0)'>{}</p>",
 ];
 

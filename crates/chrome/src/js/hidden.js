@@ -8,8 +8,23 @@ const faint = 0.05;
 
 const numbers = (colour) => (colour.match(/-?[\d.]+(e-?\d+)?/g) || []).map(Number);
 const alphaOf = (colour) => {
-  const parts = numbers(colour);
+  const parts = numbers(colour.replace(/^color\([\w-]+/, ''));
   return parts.length > 3 ? parts[3] : 1;
+};
+// Red, green and blue of any colour, or null where no canvas converts it.
+const { OffscreenCanvas: Canvas } = window;
+let canvas;
+const rgbOf = (colour) => {
+  if (colour.startsWith('rgb')) return numbers(colour);
+  try {
+    canvas ??= new Canvas(1, 1).getContext('2d', { willReadFrequently: true });
+    canvas.clearRect(0, 0, 1, 1);
+    canvas.fillStyle = colour;
+    canvas.fillRect(0, 0, 1, 1);
+    return [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3);
+  } catch {
+    return null;
+  }
 };
 const luminance = ([r, g, b]) => {
   const [x, y, z] = [r, g, b].map((part) => (part <= 10 ? part / 3294 : ((part / 255 + 0.055) / 1.055) ** 2.4));
@@ -26,34 +41,57 @@ const groundOf = (element) => {
     const style = styleOf(at);
     if (style.backgroundImage !== 'none' || style.position === 'absolute' || style.position === 'fixed') return null;
     const alpha = alphaOf(style.backgroundColor);
-    if (alpha >= 1) return style.backgroundColor.startsWith('rgb') ? numbers(style.backgroundColor) : null;
+    if (alpha >= 1) return rgbOf(style.backgroundColor);
     if (alpha > faint) return null;
   }
   return [255, 255, 255];
 };
 
+// Opposite sides of an inset that leave nothing between them.
+const isEmptyInset = (path) => {
+  const sides = /^inset\(([^)]*?)(?: round .*)?\)$/.exec(path)?.[1].split(' ') || [];
+  const share = (at) => {
+    const side = sides[at] ?? sides[at % 2] ?? sides[0] ?? '';
+    return side.endsWith('%') ? parseFloat(side) : 0;
+  };
+  return share(0) + share(2) >= 99 || share(1) + share(3) >= 99;
+};
+// A clipped box whose content has no width or height, and no padding behind that shows what flows over.
+const isEmptyBox = (style) => {
+  const px = (name) => parseFloat(style[name]) || 0;
+  const isBorderBox = style.boxSizing === 'border-box';
+  const isEmpty = (size, before, behind, borders) =>
+    px(size) - (isBorderBox ? px(before) + px(behind) + borders : 0) <= 1 && px(behind) <= 1 && style[size] !== 'auto';
+  return (
+    isEmpty('height', 'paddingTop', 'paddingBottom', px('borderTopWidth') + px('borderBottomWidth')) ||
+    isEmpty('width', 'paddingLeft', 'paddingRight', px('borderLeftWidth') + px('borderRightWidth'))
+  );
+};
+
 // An element whose box leaves nothing of its text to see, whatever stands in it.
 const isClosedBox = (element, style) => {
-  if (style.contentVisibility === 'hidden' || /^[a-z-]*gradient\((rgba\(\d+, \d+, \d+, 0\)(, )?)+\)$/.test(style.maskImage)) return true;
+  if (style.contentVisibility === 'hidden' || /^[a-z-]*gradient\((rgba\(\d+, \d+, \d+, 0\)( [^,()]+)?(, )?)+\)$/.test(style.maskImage)) return true;
   if (style.opacity <= faint || /\bopacity\(0(\.0\d*)?%?\)/.test(style.filter)) return true;
   const isOut = style.position === 'absolute' || style.position === 'fixed';
   const clip = isOut && style.clip !== 'auto' ? numbers(style.clip) : [];
   if (clip.length === 4 && (clip[2] - clip[0] <= 1 || clip[1] - clip[3] <= 1)) return true;
-  if (/^(inset\((100|[5-9]\d)%|circle\(0|ellipse\(0|polygon\((0\S* 0[^,]*(, )?)+\))/.test(style.clipPath)) return true;
+  if (isEmptyInset(style.clipPath) || element.currentCSSZoom <= 0.1) return true;
+  if (/^(circle\(0|ellipse\(0|polygon\((0\S* 0[^,]*(, )?)+\))/.test(style.clipPath)) return true;
   const box = getBoundingClientRect.call(element);
-  if (style.display !== 'inline' && style.overflow !== 'visible' && (box.width <= 1 || box.height <= 1)) return true;
+  if (style.display !== 'inline' && style.overflow !== 'visible' && (box.width <= 1 || box.height <= 1 || isEmptyBox(style))) return true;
   if (style.transform !== 'none' && (box.width < 1 || box.height < 1)) return true;
   return (isOut || style.transform !== 'none' || parseFloat(style.marginLeft) <= -500) && box.width > 0 && (box.right + window.scrollX <= 0 || box.bottom + window.scrollY <= 0);
 };
 const isClosedText = (element, style) => {
+  if (style.webkitTextSecurity && style.webkitTextSecurity !== 'none') return true;
+  if (style.textIndent.endsWith('%') && parseFloat(style.textIndent) >= 100 && style.overflow !== 'visible') return true;
   if (parseFloat(style.fontSize) <= 2 || parseFloat(style.textIndent) <= -500 || parseFloat(style.letterSpacing) <= -6) return true;
   const isDrawn = style.webkitBackgroundClip === 'text' || style.textShadow !== 'none' || parseFloat(style.webkitTextStrokeWidth) > 0;
   const colour = style.webkitTextFillColor || style.color;
   if (isDrawn) return false;
   if (alphaOf(colour) <= faint) return true;
-  if (!colour.startsWith('rgb')) return false;
-  const ground = groundOf(element);
-  return Boolean(ground) && isLost(numbers(colour), ground);
+  const [text, ground] = [rgbOf(colour), groundOf(element)];
+  return Boolean(text && ground) && isLost(text, ground);
 };
 
 // Selectors of the rules that show something, by the classes and ids of the element that they are about.
@@ -106,11 +144,18 @@ const isShownLater = (element, showing) => {
 const markHidden = () => {
   if (!document.body || !checkVisibility) return 0;
   const boxes = new Map([[document.body, null]]);
+  // What is left to see through all boxes around an element.
+  const opacities = new Map([[document.body, 1]]);
+  const opacityOf = (element) => {
+    if (!element) return 1;
+    if (!opacities.has(element)) opacities.set(element, styleOf(element).opacity * opacityOf(element.parentElement));
+    return opacities.get(element);
+  };
   // The outermost element around a text that hides it with its box.
   const closedBox = (element) => {
     if (!element || boxes.has(element)) return boxes.get(element) || null;
     const outer = closedBox(element.parentElement);
-    const closed = outer || (isClosedBox(element, styleOf(element)) ? element : null);
+    const closed = outer || (isClosedBox(element, styleOf(element)) || opacityOf(element) <= faint ? element : null);
     boxes.set(element, closed);
     return closed;
   };
