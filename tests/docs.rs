@@ -203,12 +203,18 @@ fn sources(folder: &Path, out: &mut String) {
 /// The last column of each table of guarantees names tests that exist.
 #[test]
 fn each_guarantee_names_its_test() {
+    assert!(guarantees("docs/failures.md") > 30);
+    assert!(guarantees("SECURITY.md") > 25);
+}
+
+/// Checks the tables of a document and returns the number of their rows.
+fn guarantees(document: &str) -> usize {
     let mut code = String::new();
     for folder in ["crates", "tests"] {
         sources(&root().join(folder), &mut code);
     }
     let name = Regex::new(r"`(\w+)`").unwrap();
-    let text = fs::read_to_string(root().join("docs/failures.md")).unwrap();
+    let text = fs::read_to_string(root().join(document)).unwrap();
     let rows = text.lines().filter(|line| line.starts_with("| ") && !line.ends_with("Test |"));
     let mut count = 0;
     for row in rows {
@@ -220,5 +226,27 @@ fn each_guarantee_names_its_test() {
         }
         count += 1;
     }
-    assert!(count > 30, "{count} rows");
+    count
+}
+
+#[test]
+fn every_fuzz_target_is_built_described_and_has_seeds() {
+    let folder = root().join("fuzz");
+    let read = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
+    let manifest: toml::Table = read("Cargo.toml").parse().unwrap();
+    let built: BTreeSet<&str> =
+        manifest["bin"].as_array().unwrap().iter().map(|bin| bin["name"].as_str().unwrap()).collect();
+    let rows = read("README.md");
+    let stems = fs::read_dir(folder.join("fuzz_targets")).unwrap().map(|entry| entry.unwrap().path());
+    let targets: Vec<String> =
+        stems.map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned()).collect();
+    assert_eq!(targets.iter().map(String::as_str).collect::<BTreeSet<_>>(), built);
+    for target in &targets {
+        let row = rows.lines().find(|line| line.starts_with("| `") && line.contains(&format!("`{target}`")));
+        assert!(row.is_some(), "fuzz/README.md does not describe {target}");
+        assert!(folder.join(format!("dictionaries/{target}.dict")).is_file(), "{target} has no dictionary");
+        let seeds = fs::read_dir(folder.join("seeds").join(target)).into_iter().flatten();
+        let bytes: u64 = seeds.map(|entry| entry.unwrap().metadata().unwrap().len()).sum();
+        assert!((1..150_000).contains(&bytes), "{target} has {bytes} bytes of seeds");
+    }
 }

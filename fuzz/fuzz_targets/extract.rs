@@ -10,8 +10,13 @@ use url::Url;
 
 static EXTRACTORS: LazyLock<Vec<PageExtractor>> = LazyLock::new(|| {
     let plain = Options { format: Format::Text, blocks: true, ..Options::default() };
-    let everything =
-        Options { images: true, comments: true, blocks: true, links: LinkStyle::Reference, ..Options::default() };
+    let everything = Options {
+        images: true,
+        comments: true,
+        blocks: true,
+        links: LinkStyle::Reference,
+        ..Options::default()
+    };
     let bare = Options { tables: false, links: LinkStyle::Strip, ..Options::default() };
     let all = [Options::default(), plain, everything, bare];
     all.into_iter()

@@ -1,5 +1,13 @@
 //! What the fuzz targets share.
 
+mod network;
+mod page;
+mod scratch;
+
+pub use network::{MAX_BODY, Scripted, client, request};
+pub use page::{PAGE, only_words_of_the_page};
+pub use scratch::{Read, Scratch};
+
 use std::{fs, time::Duration};
 
 /// CPU time that this thread has used, from the kernel: the wall clock would blame a page for a busy machine.
@@ -31,4 +39,22 @@ pub fn first_line(data: &[u8]) -> (&[u8], &[u8]) {
         Some(end) => (&data[..end], &data[end + 1..]),
         None => (&[], data),
     }
+}
+
+/// The lines up to the first empty one, and the bytes behind it.
+#[must_use]
+pub fn head_and_body(data: &[u8]) -> (Vec<&[u8]>, &[u8]) {
+    let (mut lines, mut rest) = (Vec::new(), data);
+    while !rest.is_empty() {
+        let (line, behind) = match rest.iter().position(|byte| *byte == b'\n') {
+            Some(end) => (&rest[..end], &rest[end + 1..]),
+            None => (rest, &[][..]),
+        };
+        rest = behind;
+        if line.is_empty() {
+            break;
+        }
+        lines.push(line);
+    }
+    (lines, rest)
 }

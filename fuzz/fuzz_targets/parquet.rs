@@ -1,0 +1,26 @@
+//! Tables of documents in Parquet.
+#![no_main]
+
+use crawl_fuzz::Scratch;
+use libfuzzer_sys::fuzz_target;
+use std::{panic, sync::LazyLock};
+
+/// The reader takes a panic of the library for damage of the file. libFuzzer's hook would end the process at one.
+static FILE: LazyLock<Scratch> = LazyLock::new(|| {
+    panic::set_hook(Box::new(|info| {
+        let caught = info.location().is_some_and(|place| place.file().contains("/parquet-"));
+        if !caught {
+            eprintln!("{info}");
+            std::process::abort();
+        }
+    }));
+    Scratch::new("parquet")
+});
+
+/// Bytes that the pages of a small file may stand for: they are compressed, and values are repeated.
+const PAGES: usize = 16 << 20;
+
+fuzz_target!(|data: &[u8]| {
+    let read = FILE.read(data, PAGES);
+    assert_eq!(read.shown, FILE.read(data, PAGES).shown);
+});
