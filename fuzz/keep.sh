@@ -1,10 +1,10 @@
 #!/bin/sh
 # Keeps what a run found: fuzz/keep.sh TARGET writes the smallest set of inputs with the coverage of corpus/TARGET to
-# seeds/TARGET/corpus.txt, one in base64 a line, the short ones first, up to 100 KB.
+# seeds/TARGET/corpus.txt, one in base64 a line, the short ones first, up to 50 KB.
 set -eu
 cd "$(dirname "$0")"
 [ $# -eq 1 ] || { sed -n '2,3s/^# //p' "$0" >&2; exit 2; }
-target=$1 most=100000
+target=$1 most=50000
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/kept"

@@ -247,6 +247,6 @@ fn every_fuzz_target_is_built_described_and_has_seeds() {
         assert!(folder.join(format!("dictionaries/{target}.dict")).is_file(), "{target} has no dictionary");
         let seeds = fs::read_dir(folder.join("seeds").join(target)).into_iter().flatten();
         let bytes: u64 = seeds.map(|entry| entry.unwrap().metadata().unwrap().len()).sum();
-        assert!((1..150_000).contains(&bytes), "{target} has {bytes} bytes of seeds");
+        assert!((1..100_000).contains(&bytes), "{target} has {bytes} bytes of seeds");
     }
 }
