@@ -50,7 +50,8 @@ fn is_scheme(text: &str) -> bool {
 /// A line without a scheme must look like a host: a dot, a port, or the name localhost.
 fn check_bare(text: &str) -> Result<(), String> {
     let host = text.split(['/', '?', '#']).next().unwrap_or_default();
-    if host.contains('@') {
+    let is_mail = host.split_once(':').is_some_and(|(scheme, _)| scheme.eq_ignore_ascii_case("mailto"));
+    if host.contains('@') && !is_mail {
         return Err(NO_CREDENTIALS.into());
     }
     if host.starts_with('[') || host.eq_ignore_ascii_case("localhost") {
