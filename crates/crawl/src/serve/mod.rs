@@ -88,6 +88,14 @@ fn app(settings: &Config) -> Result<App, Failure> {
     })
 }
 
+/// Service of `crawl serve` without its listener, for callers that hand it requests.
+///
+/// # Errors
+/// When the settings or the database cannot be used.
+pub fn service(settings: &Config) -> Result<Router, Failure> {
+    app(settings).map(|app| router(&app))
+}
+
 /// The paths with everything that stands before them.
 fn router(app: &App) -> Router {
     let max_body = usize::try_from(app.max_body).unwrap_or(usize::MAX);
