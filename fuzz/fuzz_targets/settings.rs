@@ -14,8 +14,8 @@ fuzz_target!(|data: &[u8]| {
     let loaded = in_linear_time(data.len() + config::DEFAULTS.len(), load);
     assert_eq!(format!("{loaded:?}"), format!("{:?}", load()));
     let Err(errors) = loaded else { return };
-    assert!(!errors.0.is_empty());
-    for error in &errors.0 {
+    assert!(!errors.shown.is_empty());
+    for error in &errors.shown {
         assert!(!error.to_string().contains(['\n', '\r']), "one line an error: {error:?}");
     }
 });
