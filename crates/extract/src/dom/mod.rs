@@ -155,6 +155,16 @@ impl Dom {
         self.attr_slice(id).iter().find(|a| a.name == *name).map(|a| self.value(a))
     }
 
+    /// The elements that have an attribute, with its value, in order.
+    pub(crate) fn with_attr(&self, name: LocalName) -> impl Iterator<Item = (u32, &str)> {
+        let all = (0..).zip(self.nodes.iter().zip(&self.tags));
+        let elements = all.filter(|(_, (node, tag))| node.len > 0 && **tag != Tag::Text);
+        elements.filter_map(move |(id, (node, _))| {
+            let own = &self.attrs[node.start as usize..(node.start + node.len) as usize];
+            own.iter().find(|attr| attr.name == name).map(|attr| (id, self.value(attr)))
+        })
+    }
+
     /// All attributes, in order.
     pub(crate) fn attrs(&self, id: u32) -> impl Iterator<Item = (&LocalName, &str)> {
         self.attr_slice(id).iter().map(|a| (&a.name, self.value(a)))

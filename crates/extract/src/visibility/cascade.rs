@@ -5,15 +5,15 @@ use super::{
     index::Index,
     names::Names,
     property::{self, COLOURS, Group, Property, SLOTS, Slot, Value},
-    selector::Tree,
-    sheet::{Declaration, NO_LAYER, Rule, Sheets},
+    selector::{self, Tree},
+    sheet::{self, Declaration, NO_LAYER, Rule, Sheets},
 };
 use crate::{
     budget::Budget,
     dom::{Dom, Tag},
 };
 use html5ever::local_name;
-use std::cell::{Cell, OnceCell};
+use std::cell::{Cell, LazyCell, OnceCell};
 
 /// Backgrounds of a page that colours of texts are compared with.
 const MAX_GROUNDS: usize = 64;
@@ -149,30 +149,52 @@ impl<'a> Cascade<'a> {
             hides |= own;
             own != 0
         };
-        let elements = (1..self.dom.len())
-            .take_while(|_| !self.budget.is_over())
-            .filter(|id| self.dom.tag(*id) != Tag::Text && self.any_style(*id, &mut test))
-            .collect();
+        let styled = self.dom.with_attr(local_name!("style")).take_while(|_| !self.budget.is_over());
+        let mut elements: Vec<u32> =
+            styled.filter(|(_, style)| self.hides_by_style(style, &mut test)).map(|(id, _)| id).collect();
+        let fonts = (1..self.dom.len()).filter(|id| self.dom.tag(*id) == Tag::Font && self.loses_font(*id));
+        elements.extend(fonts);
+        elements.sort_unstable();
+        elements.dedup();
         (elements, hides)
+    }
+
+    /// Returns true if a rule shows one of the elements, whose attributes hide it by one of the properties.
+    pub(super) fn is_overruled(&self, elements: &[u32], properties: Group) -> bool {
+        let sheets = (1..self.dom.len()).filter(|id| self.dom.tag(*id) == Tag::Style);
+        let texts = sheets.flat_map(|id| id + 1..self.dom.end(id)).map(|text| self.dom.text(text));
+        let names = LazyCell::new(|| Names::of(self.dom, elements));
+        texts.flat_map(|css| sheet::overruling(css, properties)).any(|prelude| {
+            let list = if names.may_be_meant(prelude) { selector::parse(prelude, None) } else { None };
+            list.is_some_and(|list| {
+                elements.iter().any(|id| list.iter().any(|selector| self.tree.matches(selector, *id)))
+            })
+        })
     }
 
     /// The elements of the part whose attributes set a colour that may be lost, in order.
     pub(super) fn lost_by_attributes(&self) -> Vec<u32> {
-        self.part.iter().copied().filter(|id| self.any_style(*id, &mut |_| false)).collect()
+        let is_lost = |id: &u32| {
+            let style = self.dom.attr(*id, &local_name!("style"));
+            style.is_some_and(|style| self.hides_by_style(style, &mut |_| false))
+                || self.dom.tag(*id) == Tag::Font && self.loses_font(*id)
+        };
+        self.part.iter().copied().filter(is_lost).collect()
     }
 
-    /// Returns true if an attribute of the element sets a colour that may be lost on a background, or the test holds for its style.
-    fn any_style(&self, id: u32, test: &mut impl FnMut(&str) -> bool) -> bool {
-        let dom = self.dom;
-        let is_lost = |colour: Colour| self.grounds.iter().any(|ground| colour.is_lost_on(*ground));
-        dom.attr(id, &local_name!("style")).is_some_and(|style| {
-            test(style)
-                || style.contains("color") && {
-                    let mut declarations: Vec<Declaration<'_>> = Sheets::inline(style).collect();
-                    mark_lost(&mut declarations, &self.grounds)
-                }
-        }) || dom.tag(id) == Tag::Font
-            && dom.attr(id, &local_name!("color")).and_then(colour::of_attribute).is_some_and(is_lost)
+    /// Returns true if a style attribute sets a colour that may be lost on a background, or the test holds for it.
+    fn hides_by_style(&self, style: &str, test: &mut impl FnMut(&str) -> bool) -> bool {
+        test(style)
+            || style.contains("color") && {
+                let mut declarations: Vec<Declaration<'_>> = Sheets::inline(style).collect();
+                mark_lost(&mut declarations, &self.grounds)
+            }
+    }
+
+    /// Returns true if the colour of a font may be lost on a background.
+    fn loses_font(&self, id: u32) -> bool {
+        let colour = self.dom.attr(id, &local_name!("color")).and_then(colour::of_attribute);
+        colour.is_some_and(|colour| self.grounds.iter().any(|ground| colour.is_lost_on(*ground)))
     }
 
     /// Sets the properties that decide about what hides.

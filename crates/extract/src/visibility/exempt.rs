@@ -7,7 +7,10 @@ use super::{
 use crate::dom::Tag;
 use html5ever::local_name;
 use serde::Deserialize;
-use std::cell::OnceCell;
+use std::cell::Cell;
+
+/// How often each node of a page may be counted as part of an element that is hidden.
+const LOOKS_PER_NODE: u32 = 8;
 
 /// Names by which pages show what they hid.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -56,8 +59,10 @@ pub(super) struct Exemptions<'b, 'a> {
     cascade: &'b Cascade<'a>,
     rules: &'b RevealRules,
     has_scripts: bool,
-    /// By node: bytes of the texts up to it; made when it is asked for.
-    text_sums: OnceCell<Vec<u32>>,
+    /// Nodes up to which the bytes of the texts were counted, and their sum.
+    counted: Cell<(u32, u64)>,
+    /// Nodes of elements that are still counted.
+    looks: Cell<u32>,
 }
 
 impl<'b, 'a> Exemptions<'b, 'a> {
@@ -72,7 +77,8 @@ impl<'b, 'a> Exemptions<'b, 'a> {
         });
         // an archived page may have lost its scripts, and kept the addresses of its style sheets
         let has_scripts = has_scripts || cascade.has_external;
-        Self { cascade, rules, has_scripts, text_sums: OnceCell::new() }
+        let looks = Cell::new(dom.len().saturating_mul(LOOKS_PER_NODE));
+        Self { cascade, rules, has_scripts, counted: Cell::default(), looks }
     }
 
     /// Returns true if the page shows an element that the slot hides.
@@ -128,19 +134,22 @@ impl<'b, 'a> Exemptions<'b, 'a> {
     /// The element has much of the page's text.
     fn is_main(&self, element: u32) -> bool {
         let dom = self.cascade.dom;
-        let sums = self.text_sums.get_or_init(|| {
-            let mut sum = 0u32;
-            let mut sums = vec![0; dom.len() as usize];
-            for id in 1..dom.len() {
-                if dom.tag(id) == Tag::Text && !dom.tag(dom.parent(id)).is_silent() {
-                    sum = sum.saturating_add(dom.text(id).trim_ascii().len() as u32);
-                }
-                sums[id as usize] = sum;
-            }
-            sums
-        });
-        let own = sums[dom.end(element) as usize - 1] - sums[element as usize];
-        own as f32 > self.rules.main_share * sums[sums.len() - 1] as f32
+        let bytes_of = |id: u32| {
+            let is_text = dom.tag(id) == Tag::Text && !dom.tag(dom.parent(id)).is_silent();
+            if is_text { dom.text(id).trim_ascii().len() as u64 } else { 0 }
+        };
+        let nodes = element + 1..dom.end(element);
+        let Some(left) = self.looks.get().checked_sub(nodes.end - nodes.start) else { return false };
+        self.looks.set(left);
+        let own = nodes.map(bytes_of).sum::<u64>() as f32;
+        // most elements are too small for what stands in the first nodes
+        let (mut next, mut sum) = self.counted.get();
+        while next < dom.len() && own > self.rules.main_share * sum as f32 {
+            sum += bytes_of(next);
+            next += 1;
+        }
+        self.counted.set((next, sum));
+        own > self.rules.main_share * sum as f32
     }
 
     fn is_state(&self, name: &str) -> bool {

@@ -27,10 +27,8 @@ use exempt::Exemptions;
 pub(crate) use exempt::RevealRules;
 use html5ever::local_name;
 use judge::Judge;
-use names::Names;
 use property::{COLOURS, Group};
 use sheet::Sheets;
-use std::cell::LazyCell;
 
 /// Visibility of an element.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -61,11 +59,7 @@ pub(crate) fn find<'a>(dom: &'a Dom, rules: &RevealRules, budget: &'a Budget) ->
         return Vec::new();
     }
     let may_hide = |id: u32| if by_attributes.binary_search(&id).is_ok() { Group::MAX } else { 0 };
-    let names = LazyCell::new(|| Names::of(dom, &by_attributes));
-    let is_overruled = rules.style_sheets
-        && (1..dom.len())
-            .filter(|id| dom.tag(*id) == Tag::Style)
-            .any(|id| (id + 1..dom.end(id)).any(|text| sheet::overrules(dom.text(text), hides, &names)));
+    let is_overruled = rules.style_sheets && cascade.is_overruled(&by_attributes, hides);
     if is_overruled {
         let all: Vec<u32> = (1..dom.len()).filter(|id| dom.tag(*id) != Tag::Text).collect();
         let (sheets, _) = read_sheets(dom, budget);

@@ -14,15 +14,6 @@ const STOPS: [bool; 256] = {
 
 /// The next brace or semicolon outside of strings, comments and parentheses; the end counts as a semicolon.
 pub(super) fn next_stop(css: &[u8], mut at: usize) -> (usize, u8) {
-    let plain = &css[at..];
-    if let Some(step) = memchr::memchr3(b'{', b'}', b';', plain) {
-        let before = &plain[..step];
-        if memchr::memchr3(b'"', b'\'', b'(', before).is_none()
-            && memchr::memchr2(b'/', b'\\', before).is_none()
-        {
-            return (at + step, plain[step]);
-        }
-    }
     while let Some(step) = css.get(at..).and_then(|rest| rest.iter().position(|byte| STOPS[*byte as usize])) {
         at += step;
         match css[at] {

@@ -2,7 +2,6 @@
 
 use super::{
     media,
-    names::Names,
     property::{self, Group, Property},
     scan::{behind_block, next_stop},
 };
@@ -303,26 +302,24 @@ impl<'a> Sheets<'a> {
     }
 }
 
-/// Returns true if a rule for elements with the names sets one of the properties to a value that hides nothing, and more strongly than
-/// an attribute does.
-pub(super) fn overrules(css: &str, properties: Group, names: &Names) -> bool {
+/// The selectors of rules that set one of the properties to a value that hides nothing, and more strongly than an attribute does. The
+/// rules around them are not looked at.
+pub(super) fn overruling(css: &str, properties: Group) -> impl Iterator<Item = &str> {
     const WORD: &[u8] = b"important";
     let bytes = css.as_bytes();
-    let border = |end: usize, least: usize| {
-        let before = memchr::memrchr3(b'{', b';', b'}', &bytes[least.min(end)..end]);
-        before.map(|at| least.min(end) + at)
+    let border = |least: usize, end: usize| {
+        memchr::memrchr3(b'{', b';', b'}', &bytes[least..end]).map(|at| least + at)
     };
-    memchr::memmem::find_iter(bytes, WORD).take(MAX_RULES).any(|at| {
-        let Some(start) = border(at, at.saturating_sub(MAX_DECLARATION)) else { return false };
-        let shows = declaration(&css[start + 1..at + WORD.len()])
-            .is_some_and(|found| properties & found.property.bit() != 0 && !found.hides);
-        if !shows {
-            return false;
+    memchr::memmem::find_iter(bytes, WORD).take(MAX_RULES).filter_map(move |at| {
+        let start = border(at.saturating_sub(MAX_DECLARATION), at)?;
+        let found = declaration(&css[start + 1..at + WORD.len()])?;
+        if properties & found.property.bit() == 0 || found.hides {
+            return None;
         }
         let earliest = start.saturating_sub(MAX_PRELUDE);
-        let Some(open) = memchr::memrchr(b'{', &bytes[earliest..=start]) else { return true };
-        let open = earliest + open;
-        border(open, earliest).is_none_or(|before| names.may_be_meant(&css[before + 1..open]))
+        let open = earliest + memchr::memrchr(b'{', &bytes[earliest..=start])?;
+        let before = border(earliest, open);
+        (before.is_some() || earliest == 0).then(|| trimmed(&css[before.map_or(0, |at| at + 1)..open]))
     })
 }
 
