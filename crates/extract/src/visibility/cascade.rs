@@ -152,10 +152,12 @@ impl<'a> Cascade<'a> {
         let styled = self.dom.with_attr(local_name!("style")).take_while(|_| !self.budget.is_over());
         let mut elements: Vec<u32> =
             styled.filter(|(_, style)| self.hides_by_style(style, &mut test)).map(|(id, _)| id).collect();
-        let fonts = (1..self.dom.len()).filter(|id| self.dom.tag(*id) == Tag::Font && self.loses_font(*id));
-        elements.extend(fonts);
-        elements.sort_unstable();
-        elements.dedup();
+        if !self.grounds.is_empty() {
+            let fonts = (1..self.dom.len()).filter(|id| self.dom.tag(*id) == Tag::Font);
+            elements.extend(fonts.filter(|id| self.loses_font(*id)));
+            elements.sort_unstable();
+            elements.dedup();
+        }
         (elements, hides)
     }
 

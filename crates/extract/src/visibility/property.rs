@@ -381,6 +381,10 @@ fn keyword(value: &str) -> Option<Cow<'_, str>> {
     if value.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-') {
         return Some(Cow::Borrowed(value));
     }
+    // a number or a colour
+    if matches!(value.as_bytes(), [b'0'..=b'9' | b'.' | b'#' | b'+', ..] | [b'-', b'0'..=b'9' | b'.', ..]) {
+        return None;
+    }
     let mut parser = Parser::new(value);
     let Ok(Token::Ident(word)) = parser.next().cloned() else { return None };
     // two words for the two directions of a box
