@@ -18,8 +18,17 @@ use support::{
     site::Site,
 };
 
-/// What only a person runs: they install something, or are the tests themselves.
-const NOT_RUN: [&str; 4] = ["./", "cargo install ", "sudo ", "systemctl "];
+/// Commands that only a person runs: they install something, make a release, fetch a database, or are the tests themselves.
+const NOT_RUN: [&str; 8] = [
+    "./",
+    "cargo install ",
+    "sudo ",
+    "systemctl ",
+    "cargo run --locked -p crawl-supply ",
+    "(cd dist && sha256sum ",
+    "git clone --depth 1 https://github.com/RustSec/",
+    "ADVISORY_DB=",
+];
 
 /// A site of the documents' examples has its documentation in a folder of a version.
 const VERSION: &str = "/en/latest/";
