@@ -22,7 +22,8 @@ class Bounds:
     cpu: float = 20
     memory: float = 300
     seconds: float = 60
-    disk: float = 30
+    # a body of 10 MiB is held once in the state, and its record is written twice
+    disk: float = 40
     descriptors: int = 250
 
     def __str__(self):

@@ -66,7 +66,7 @@ fn shortened(text: &str) -> Cow<'_, str> {
 /// The first errors of the settings, one line each, and the number of the others; never empty.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct ConfigErrors {
-    /// The first [`SHOWN_ERRORS`].
+    /// The first 20 errors.
     pub shown: Vec<ConfigError>,
     /// Number of those that are not shown.
     pub more: usize,
