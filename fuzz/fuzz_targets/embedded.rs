@@ -15,7 +15,7 @@ static ADDRESS: LazyLock<Url> = LazyLock::new(|| Url::parse("https://h.test/a/b"
 /// How many bytes of content a byte of a page may become, as for whole pages.
 const GROWTH: usize = 64;
 
-/// What stands before and behind the data.
+/// Markup in front of the data and behind it.
 const PLACES: [(&str, &str); 7] = [
     ("<script type=application/ld+json>", "</script>"),
     ("<script id=__NEXT_DATA__ type=application/json>", "</script>"),

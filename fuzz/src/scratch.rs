@@ -9,9 +9,9 @@ const MAX_RECORD: usize = 64 << 10;
 const MAX_ITEMS: usize = 4_096;
 const MAX_BYTES: usize = 8 << 20;
 
-/// What was read of a file.
+/// Contents of a file as the reader gives them.
 pub struct Read {
-    /// Its documents.
+    /// Documents of the file.
     pub documents: Vec<Document>,
     /// Number of its records, those among them that are no documents.
     pub items: usize,

@@ -18,6 +18,15 @@ WRONG = b"GET /api/v1/projects HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bea
 POST = b"POST /api/v1/projects HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 
 
+def at_once(threads, work):
+    """Calls `work` in so many threads, and waits for each, at most 5 s."""
+    workers = [threading.Thread(target=work, daemon=True) for _ in range(threads)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join(5)
+
+
 def held(count, piece=b"", again=b"", every=0.0, source=None, unread=True, read_slowly=False):
     """An attack: connections that send `piece`, then `again` every so many seconds, and never read."""
     def attack(address, stop):
@@ -63,11 +72,7 @@ def requests(piece, threads=8):
                                 break
                 except OSError:
                     pass
-        workers = [threading.Thread(target=ask, daemon=True) for _ in range(threads)]
-        for worker in workers:
-            worker.start()
-        for worker in workers:
-            worker.join(5)
+        at_once(threads, ask)
     return attack
 
 
@@ -80,11 +85,7 @@ def opened(threads=4):
                     socket.create_connection(address, 2).close()
                 except OSError:
                     pass
-        workers = [threading.Thread(target=ask, daemon=True) for _ in range(threads)]
-        for worker in workers:
-            worker.start()
-        for worker in workers:
-            worker.join(5)
+        at_once(threads, ask)
     return attack
 
 

@@ -120,7 +120,7 @@ fn read_policy(path: &Path) -> Result<Vec<Ignored>> {
     Ok(ignored)
 }
 
-/// Where the database lies, how many advisories it has, and how old it is.
+/// Describes the database: its folder, the number of its advisories, and its age in days.
 fn describe(folder: &Path, known: &Database, now: Timestamp) -> Result<String> {
     let (age, source) = match committed(folder) {
         Some(time) => (days(now, time), "its last commit"),

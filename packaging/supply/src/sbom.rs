@@ -171,7 +171,7 @@ fn tree<'a>(
     Ok(found)
 }
 
-/// Of a line like `url v2.5.4 (proc-macro)`.
+/// Name and version in a line like `url v2.5.4 (proc-macro)`.
 fn name_and_version(line: &str) -> Option<(&str, &str)> {
     let mut words = line.split(' ');
     Some((words.next()?, words.next()?.strip_prefix('v')?))

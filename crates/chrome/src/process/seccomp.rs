@@ -84,7 +84,7 @@ const X32: u32 = 0x4000_0000;
 /// The filter as `bwrap --seccomp` reads it.
 ///
 /// # Errors
-/// Where the library does not know the architecture.
+/// Fails if the library does not know the architecture.
 pub(super) fn filter() -> Result<Vec<u8>, BackendError> {
     let arch: TargetArch = std::env::consts::ARCH.try_into()?;
     let denied = SeccompAction::Errno(libc::EPERM.cast_unsigned());

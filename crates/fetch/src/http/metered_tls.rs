@@ -2,9 +2,8 @@
 //! cryptography, so the account stands behind the decryption of records.
 
 use super::frames::Account;
-use rustls::ConnectionTrafficSecrets;
 use rustls::{
-    ContentType, Error, SupportedCipherSuite, Tls12CipherSuite, Tls13CipherSuite,
+    ConnectionTrafficSecrets, ContentType, Error, SupportedCipherSuite, Tls12CipherSuite, Tls13CipherSuite,
     crypto::{
         CipherSuiteCommon, aws_lc_rs,
         cipher::{
