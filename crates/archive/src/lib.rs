@@ -12,6 +12,7 @@ mod error;
 mod inputs;
 mod jsonl;
 mod lines;
+mod parquet_bounds;
 mod parquet_read;
 mod parquet_write;
 mod table;

@@ -3,6 +3,7 @@
 use crate::{
     Item, RecordError,
     columns::{Columns, Row},
+    parquet_bounds::BoundedFile,
 };
 use parquet::{
     file::{reader::FileReader, serialized_reader::SerializedFileReader},
@@ -65,9 +66,9 @@ fn damaged() -> RecordError {
 }
 
 /// The reader, the columns that are used as a schema, and what each of these is.
-fn open(file: File) -> Result<(SerializedFileReader<File>, Type, Columns), RecordError> {
+fn open(file: File) -> Result<(SerializedFileReader<BoundedFile>, Type, Columns), RecordError> {
     let fail = |e: parquet::errors::ParquetError| RecordError::Parquet(e.to_string());
-    let reader = SerializedFileReader::new(file).map_err(fail)?;
+    let reader = BoundedFile::new(file).and_then(SerializedFileReader::new).map_err(fail)?;
     let schema = reader.metadata().file_metadata().schema();
     let primitive: Vec<Arc<Type>> =
         schema.get_fields().iter().filter(|f| f.is_primitive()).cloned().collect();

@@ -144,6 +144,24 @@ fn what_is_written_as_parquet_is_read_again() {
     assert_eq!(read(&file(directory.path(), "short.parquet", &bytes[..bytes.len() / 2])).1.len(), 1);
 }
 
+/// Lists that state more elements than the file has bytes: the library counts them without reading any.
+#[test]
+fn lists_longer_than_a_parquet_file_are_errors_at_once() {
+    let directory = tempfile::tempdir().unwrap();
+    // found by fuzzing: the first page header holds a list of UUIDs that reaches far behind the end
+    let page = include_bytes!("../../../fuzz/seeds/parquet/list-behind-the-end");
+    let path = file(directory.path(), "page.parquet", page);
+    assert_eq!(read(&path), (Vec::new(), vec![(1, "bad_parquet".to_owned())]));
+
+    // a footer of 10,000 unknown fields, each a list of 2^31 - 1 booleans, which take no bytes
+    let mut footer = [0x19, 0xf1, 0xff, 0xff, 0xff, 0xff, 0x07].repeat(10_000);
+    footer.push(0);
+    let length = u32::try_from(footer.len()).unwrap().to_le_bytes();
+    let bytes = [b"PAR1", &footer[..], &length, b"PAR1"].concat();
+    let path = file(directory.path(), "footer.parquet", &bytes);
+    assert_eq!(read(&path), (Vec::new(), vec![(1, "bad_parquet".to_owned())]));
+}
+
 /// The same page as UTF-8, as Latin-1, and as UTF-8 with a byte that was cut off.
 #[test]
 fn tables_that_are_not_utf8_are_decoded_and_told() {

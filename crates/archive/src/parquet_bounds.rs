@@ -1,0 +1,178 @@
+//! A file as the Parquet library reads it, within bounds that the file cannot raise.
+//!
+//! The library skips unknown fields of Thrift structs (footer, page headers) without looking at the size that a list
+//! states: elements that take no bytes, or that lie behind the end of the file, are counted up to 2³¹ in each list.
+//! Each struct is therefore walked here first.
+
+use bytes::Bytes;
+use parquet::{
+    errors::{ParquetError, Result},
+    file::reader::{ChunkReader, Length},
+};
+use std::{
+    fs::File,
+    io::{self, BufRead, BufReader, Read, Seek, SeekFrom},
+};
+
+/// Nesting that the library follows.
+const MAX_DEPTH: u8 = 64;
+
+/// Bytes behind the footer: its length (4 bytes, little endian) and the magic number.
+const TAIL: u64 = 8;
+
+/// A file whose Thrift structs are checked before the library reads them.
+pub(crate) struct BoundedFile(File);
+
+impl BoundedFile {
+    /// Checks the footer, if the file has one. What else is wrong with the file is told by the library.
+    pub(crate) fn new(file: File) -> Result<Self> {
+        let bytes = file.len();
+        if bytes > TAIL {
+            let tail = file.get_bytes(bytes - TAIL, TAIL as usize)?;
+            let length = tail.iter().take(4).rev().fold(0, |sum, byte| (sum << 8) | u64::from(*byte));
+            if let Some(start) = (bytes - TAIL).checked_sub(length) {
+                check(&mut file.get_read(start)?)?;
+            }
+        }
+        Ok(Self(file))
+    }
+}
+
+impl Length for BoundedFile {
+    fn len(&self) -> u64 {
+        self.0.len()
+    }
+}
+
+impl ChunkReader for BoundedFile {
+    type T = HeaderReader;
+
+    fn get_read(&self, start: u64) -> Result<HeaderReader> {
+        let is_struct = start.saturating_add(TAIL) != self.len();
+        Ok(HeaderReader { file: self.0.get_read(start)?, unchecked_at: is_struct.then_some(start) })
+    }
+
+    /// Refuses a range that ends behind the file before memory is reserved for it.
+    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
+        if start.checked_add(length as u64).is_none_or(|end| end > self.len()) {
+            return Err(ParquetError::EOF(format!("{length} bytes at {start} reach beyond the file")));
+        }
+        self.0.get_bytes(start, length)
+    }
+}
+
+/// A reader of a page header, which it checks when the first byte is asked for.
+///
+/// The library also opens readers at places where no header stands, and does not read from them.
+pub(crate) struct HeaderReader {
+    file: BufReader<File>,
+    unchecked_at: Option<u64>,
+}
+
+impl Read for HeaderReader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if let Some(start) = self.unchecked_at.take() {
+            check(&mut self.file)?;
+            self.file.seek(SeekFrom::Start(start))?;
+        }
+        self.file.read(buffer)
+    }
+}
+
+/// Walks a Thrift struct in the compact protocol, and fails where its lists and maps state more elements than it has bytes.
+///
+/// Every element takes at least one byte by the protocol.
+fn check(input: &mut impl BufRead) -> io::Result<()> {
+    Walk { input, bytes: 0, elements: 0 }.fields(MAX_DEPTH)
+}
+
+struct Walk<'a, R> {
+    input: &'a mut R,
+    /// Bytes read.
+    bytes: u64,
+    /// Elements of lists and maps walked.
+    elements: u64,
+}
+
+impl<R: BufRead> Walk<'_, R> {
+    fn fields(&mut self, depth: u8) -> io::Result<()> {
+        loop {
+            let head = self.byte()?;
+            if head & 0x0f == 0 {
+                return Ok(());
+            }
+            if head >> 4 == 0 {
+                // the number of the field, where the difference to the one before does not fit into four bits
+                self.number()?;
+            }
+            self.value(head & 0x0f, depth)?;
+        }
+    }
+
+    /// Walks a value of a type as numbered by the compact protocol.
+    fn value(&mut self, kind: u8, depth: u8) -> io::Result<()> {
+        let depth = depth.checked_sub(1).ok_or_else(|| damaged("too deeply nested"))?;
+        match kind {
+            // a boolean is its type
+            1 | 2 => Ok(()),
+            3 => self.skip(1),
+            4..=6 => self.number().map(drop),
+            7 => self.skip(8),
+            8 => self.number().and_then(|length| self.skip(length)),
+            9 | 10 => {
+                let head = self.byte()?;
+                let size = if head >> 4 == 15 { self.number()? } else { u64::from(head >> 4) };
+                (0..size).try_for_each(|_| self.element(&[head & 0x0f], depth))
+            }
+            11 => {
+                let size = self.number()?;
+                let kinds = if size > 0 { self.byte()? } else { 0 };
+                (0..size).try_for_each(|_| self.element(&[kinds >> 4, kinds & 0x0f], depth))
+            }
+            12 => self.fields(depth),
+            13 => self.skip(16),
+            _ => Err(damaged("a type that does not exist")),
+        }
+    }
+
+    /// Walks an element of a list, or a key and its value.
+    fn element(&mut self, kinds: &[u8], depth: u8) -> io::Result<()> {
+        self.elements += 1;
+        if self.elements > self.bytes {
+            return Err(damaged("more elements than bytes"));
+        }
+        kinds.iter().try_for_each(|kind| self.value(*kind, depth))
+    }
+
+    fn byte(&mut self) -> io::Result<u8> {
+        let byte = *self.input.fill_buf()?.first().ok_or(io::ErrorKind::UnexpectedEof)?;
+        self.input.consume(1);
+        self.bytes += 1;
+        Ok(byte)
+    }
+
+    /// A number in groups of seven bits.
+    fn number(&mut self) -> io::Result<u64> {
+        let mut number = 0;
+        for shift in (0..u64::BITS).step_by(7) {
+            let byte = self.byte()?;
+            number |= u64::from(byte & 0x7f) << shift;
+            if byte & 0x80 == 0 {
+                return Ok(number);
+            }
+        }
+        Err(damaged("a number of more than 64 bits"))
+    }
+
+    fn skip(&mut self, count: u64) -> io::Result<()> {
+        if io::copy(&mut self.input.by_ref().take(count), &mut io::sink())? < count {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        self.bytes += count;
+        Ok(())
+    }
+}
+
+fn damaged(problem: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("a damaged header: {problem}"))
+}
