@@ -137,12 +137,24 @@ struct Cleaner<'a> {
     pairs: Option<Vec<bool>>,
     controls: usize,
     has_rtl: Option<bool>,
+    /// The last character that [`Self::next_shown`] found, and its place.
+    shown: Option<(usize, Option<char>)>,
 }
 
 impl<'a> Cleaner<'a> {
     fn new(text: &'a str) -> Self {
         let out = String::with_capacity(text.len());
-        Self { text, out, last: ' ', marks: 0, carriers: 0, pairs: None, controls: 0, has_rtl: None }
+        Self {
+            text,
+            out,
+            last: ' ',
+            marks: 0,
+            carriers: 0,
+            pairs: None,
+            controls: 0,
+            has_rtl: None,
+            shown: None,
+        }
     }
 
     /// Adds text without a suspect.
@@ -163,10 +175,21 @@ impl<'a> Cleaner<'a> {
         *self.has_rtl.get_or_insert_with(|| self.text.chars().any(is_rtl))
     }
 
+    /// Returns the first character of the rest of the text that is no suspect. A run of suspects is searched once.
+    fn next_shown(&mut self, rest: &str) -> Option<char> {
+        let from = self.text.len() - rest.len();
+        if let Some((_, c)) = self.shown.filter(|(at, _)| *at >= from) {
+            return c;
+        }
+        let found = rest.char_indices().find(|(_, c)| !is_suspect(*c));
+        self.shown = Some((from + found.map_or(rest.len(), |(at, _)| at), found.map(|(_, c)| c)));
+        found.map(|(_, c)| c)
+    }
+
     /// Returns true if a suspect character changes the look of the text between what was kept and the rest.
     fn keeps(&mut self, c: char, rest: &str) -> bool {
         let last = self.last;
-        let next = || rest.chars().find(|next| !is_suspect(*next));
+        let mut next = || self.next_shown(rest);
         match c {
             _ if is_mark(c) => self.marks < MAX_MARKS,
             // the place where a word may be parted; Markdown has none

@@ -46,7 +46,7 @@ const TIMES: usize = 3;
 
 type Kind = (&'static str, fn(usize) -> String);
 
-const KINDS: [Kind; 13] = [
+const KINDS: [Kind; 14] = [
     ("links that are named again without nofollow", |n| {
         numbered(n, |i| format!("<a rel=nofollow href=/{i}>")) + &numbered(n, |i| format!("<a href=/{i}>"))
     }),
@@ -81,6 +81,10 @@ const KINDS: [Kind; 13] = [
     ("feeds", |n| numbered(n, |i| format!("<link rel=alternate type=application/rss+xml href=/{i}>"))),
     ("attributes in front of a charset", |n| format!("<meta {}>", numbered(n, |i| format!("a{i} ")))),
     ("fences in code", |n| "<pre>`".repeat(n)),
+    ("joiners that join nothing", |n| {
+        let joiners = |c: char| c.to_string().repeat(n);
+        format!("<p>\u{1f600}{}<p>\u{627}{}", joiners('\u{200d}'), joiners('\u{200c}'))
+    }),
 ];
 
 #[test]
