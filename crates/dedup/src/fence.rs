@@ -36,6 +36,8 @@ pub(crate) fn without_parts_of_code(content: &str, spans: Vec<RemovedSpan>) -> V
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Fence<'a> {
     marks: Option<&'a str>,
+    /// The code stands in a quotation.
+    is_quoted: bool,
 }
 
 impl<'a> Fence<'a> {
@@ -46,8 +48,15 @@ impl<'a> Fence<'a> {
     /// Reads a line; returns true if it begins or ends fenced code, be it in an item of a list or a quotation.
     pub(crate) fn read(&mut self, line: &'a str) -> bool {
         let before = self.is_open();
-        // the mark of a list within code is code
-        let own = if before { line.trim_start_matches(['>', ' ', '\t']) } else { bare(line) };
+        // the marks of lists and quotations within code are code
+        let own = match (before, self.is_quoted) {
+            (false, _) => bare(line),
+            (true, false) => line.trim_start(),
+            (true, true) => line.trim_start_matches(['>', ' ', '\t']),
+        };
+        if !before {
+            self.is_quoted = line[..line.len() - own.len()].contains('>');
+        }
         self.marks = match (self.marks, fence_marks(own.trim())) {
             (None, Some((marks, behind))) if !(marks.starts_with('`') && behind.contains('`')) => Some(marks),
             (Some(open), Some((marks, ""))) if marks.starts_with(open) => None,
@@ -100,6 +109,7 @@ mod tests {
             ("x\n\n- ```\n  a\n\n  <i>\n  ```", "- ```\n  a"),
             ("x\n\n> 1. ~~~\n>    a\n\ny", "y"),
             ("x\n\n```\n- ```\n\n<i>\n```", "<i>\n```"),
+            ("x\n\n```\n> ```\n\n<i>\n```", "```\n> ```"),
         ] {
             assert_eq!(left(content, &[repeated]), None, "{content}");
         }
