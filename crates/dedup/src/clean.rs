@@ -2,7 +2,7 @@
 
 use crate::{
     PageBlocks,
-    blocks::{Repeated, fold_line_feeds, fold_line_feeds_outside_code},
+    blocks::{Repeated, fold_line_feeds, fold_line_feeds_outside_code, is_space, strip, strip_end},
 };
 use crawl_model::{BoilerplateInfo, BoilerplateStatus, RemovedSpan};
 use sha2::{Digest, Sha256};
@@ -68,19 +68,22 @@ impl Cleaned {
         }
     }
 
-    /// A page without the blocks named, each with the blank lines after it. Runs of three line feeds and more become two, but for
-    /// those of fenced code; nothing else is touched.
+    /// A page without the blocks named, each with its indent and the blank lines after it. Runs of three line feeds and more
+    /// become two, but for those of fenced code; nothing else is touched. The indent of the next line stays: it may make code of
+    /// what would be a tag without it.
     pub(crate) fn cut(content: &str, removed: Vec<RemovedSpan>, fingerprint: String, pages: u64) -> Self {
         let mut text = String::with_capacity(content.len() - sums(&removed).1 as usize);
         let mut from = 0;
+        let is_indent = |c: char| c != '\n' && is_space(c);
         for span in &removed {
-            text.push_str(&content[from..span.start as usize]);
-            let rest = &content[span.end as usize..];
-            from = content.len() - rest.trim_start_matches(crate::blocks::is_space).len();
+            text.push_str(content[from..span.start as usize].trim_end_matches(is_indent));
+            let next = content.len() - content[span.end as usize..].trim_start_matches(is_space).len();
+            let indent = content[span.end as usize..next].rfind('\n').map(|at| span.end as usize + at + 1);
+            from = indent.filter(|_| next < content.len()).unwrap_or(next);
         }
         text.push_str(&content[from..]);
         if from == content.len() && !removed.is_empty() {
-            text.truncate(crate::blocks::strip_end(&text).len());
+            text.truncate(strip_end(&text).len());
         }
         Self::applied(fold_line_feeds_outside_code(text), removed, fingerprint, pages)
     }
@@ -96,7 +99,7 @@ impl Cleaned {
         pages: u64,
     ) -> Self {
         match blocks.strip(content, boilerplate) {
-            Some((text, removed)) if !crate::blocks::strip(&text).is_empty() => {
+            Some((text, removed)) if !strip(&text).is_empty() => {
                 Self::applied(text, removed, fingerprint, pages)
             }
             _ => Self::applied(fold_line_feeds(content.to_owned()), Vec::new(), fingerprint, pages),
@@ -119,4 +122,26 @@ pub(crate) fn digest(boilerplate: impl Iterator<Item = u64>) -> String {
     }
     let digest = sha.finalize();
     digest[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crawl_model::RemovalReason;
+
+    #[test]
+    fn the_indent_of_code_stays_behind_a_removed_block() {
+        let content = "Head\n\n    <img onerror=y>\n\n\t<i>\n\nText\n\n  Foot\n";
+        let without = |blocks: &[&str]| {
+            let span = |block: &&str| {
+                let start = content.find(block).unwrap() as u64;
+                let end = start + block.len() as u64;
+                RemovedSpan { start, end, hash: 0, key: None, reason: RemovalReason::Block, pages: 9 }
+            };
+            Cleaned::cut(content, blocks.iter().map(span).collect(), String::new(), 9).text
+        };
+        assert_eq!(without(&["Head"]), "    <img onerror=y>\n\n\t<i>\n\nText\n\n  Foot\n");
+        assert_eq!(without(&["<img onerror=y>"]), "Head\n\n\t<i>\n\nText\n\n  Foot\n");
+        assert_eq!(without(&["Head", "<i>", "Foot"]), "    <img onerror=y>\n\nText");
+    }
 }
