@@ -127,8 +127,10 @@ def pages():
 def attempts(suffix, all_pages, texts):
     for path, (vector, name, evidence, must_stand, _) in all_pages.items():
         text = texts.get(path)
-        leaked = text is None or (evidence in text) != must_stand
-        yield Attempt(vector + suffix, name, leaked, "no record of it" if text is None else "missing" if must_stand else "in the record")
+        # without the visible text, that the other is missing is no evidence
+        is_read = text is not None and PROSE in text
+        leaked = not is_read or (evidence in text) != must_stand
+        yield Attempt(vector + suffix, name, leaked, "no text of it" if not is_read else "missing" if must_stand else "in the record")
 
 
 def text_of(record):
