@@ -46,7 +46,7 @@ const TIMES: usize = 3;
 
 type Kind = (&'static str, fn(usize) -> String);
 
-const KINDS: [Kind; 14] = [
+const KINDS: [Kind; 19] = [
     ("links that are named again without nofollow", |n| {
         numbered(n, |i| format!("<a rel=nofollow href=/{i}>")) + &numbered(n, |i| format!("<a href=/{i}>"))
     }),
@@ -84,6 +84,26 @@ const KINDS: [Kind; 14] = [
     ("joiners that join nothing", |n| {
         let joiners = |c: char| c.to_string().repeat(n);
         format!("<p>\u{1f600}{}<p>\u{627}{}", joiners('\u{200d}'), joiners('\u{200c}'))
+    }),
+    ("blocks inside of a rule of many selectors", |n| {
+        let blocks = "@media all{display:none}".repeat(n / 4);
+        format!("<style>{}p{{{blocks}}}</style>{}", "p,".repeat(500), "<p>some text".repeat(n / 4))
+    }),
+    ("rules that show what attributes hide", |n| {
+        let rules = "p i.b{display:block!important}".repeat(n);
+        format!("<style>{rules}</style>{}", "<i class=b style='display:none'>x</i>".repeat(n))
+    }),
+    ("colours and backgrounds of one element", |n| {
+        let grounds = numbered(n, |i| format!("background:#{i:06x};"));
+        format!("<p style='{}{grounds}'>some text", "color:#123;".repeat(n))
+    }),
+    ("layers in a layer of a long name", |n| {
+        let layers = numbered(n / 4, |i| format!("a{i},"));
+        format!("<style>@layer {}{{@layer {layers}b;}}</style><p>some text", "x".repeat(10 * n))
+    }),
+    ("rules for any element", |n| {
+        let rules = numbered(n, |i| format!("[a{i}]{{display:none}}"));
+        format!("<style>{rules}</style>{}", "<p>some text".repeat(n))
     }),
 ];
 

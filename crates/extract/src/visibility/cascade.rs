@@ -135,7 +135,7 @@ impl<'a> Cascade<'a> {
                     }
                 }
             }
-            false
+            self.tree.is_exhausted()
         });
         group
     }
@@ -166,10 +166,12 @@ impl<'a> Cascade<'a> {
         let sheets = (1..self.dom.len()).filter(|id| self.dom.tag(*id) == Tag::Style);
         let texts = sheets.flat_map(|id| id + 1..self.dom.end(id)).map(|text| self.dom.text(text));
         let names = LazyCell::new(|| Names::of(self.dom, elements));
-        texts.flat_map(|css| sheet::overruling(css, properties)).any(|prelude| {
+        let preludes = texts.flat_map(|css| sheet::overruling(css, properties));
+        preludes.take_while(|_| !self.tree.is_exhausted()).any(|prelude| {
             let list = if names.may_be_meant(prelude) { selector::parse(prelude, None) } else { None };
             list.is_some_and(|list| {
-                elements.iter().any(|id| list.iter().any(|selector| self.tree.matches(selector, *id)))
+                let mut elements = elements.iter().take_while(|_| !self.tree.is_exhausted());
+                elements.any(|id| list.iter().any(|selector| self.tree.matches(selector, *id)))
             })
         })
     }
@@ -234,7 +236,7 @@ impl<'a> Cascade<'a> {
                     apply(declaration, weight, Origin::Selector(entry), &mut computed);
                 }
             }
-            false
+            self.tree.is_exhausted()
         });
         if let Some(style) = self.dom.attr(element, &local_name!("style")) {
             for declaration in Sheets::inline(style) {
@@ -335,7 +337,12 @@ fn mark_lost(declarations: &mut [Declaration<'_>], grounds: &[Colour]) -> bool {
     if !declarations.iter().any(is_colour) {
         return false;
     }
-    let own: Vec<Colour> = declarations.iter().filter_map(ground_of).collect();
+    let mut own: Vec<Colour> = Vec::new();
+    for colour in declarations.iter().filter_map(ground_of) {
+        if own.len() < MAX_GROUNDS && !own.contains(&colour) {
+            own.push(colour);
+        }
+    }
     let mut is_any = false;
     for declaration in declarations.iter_mut().filter(|one| is_colour(one)) {
         let colour = colour::parse(property::importance(declaration.value).0);

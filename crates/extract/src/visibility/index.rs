@@ -3,12 +3,18 @@
 use super::{
     names::Names,
     selector::{self, Key, List},
-    sheet::Sheets,
+    sheet::{Rule, Sheets},
 };
 use crate::{budget::Budget, dom::Dom};
 use html5ever::local_name;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
+
+/// Selectors in an index. A prelude of many selectors costs one of them for each block inside.
+const MAX_ENTRIES: usize = 50_000;
+
+/// Lists by their preludes and the rules around them. Blocks of one rule share its prelude.
+type Lists<'a> = FxHashMap<(*const u8, usize, Option<u32>), Option<List<'a>>>;
 
 /// Selectors by the names that an element has to have.
 #[derive(Default)]
@@ -29,9 +35,9 @@ impl<'a> Index<'a> {
         is_wanted: impl Fn(usize) -> bool,
     ) -> Self {
         let mut index = Self::default();
-        let mut lists: FxHashMap<u32, Option<List<'a>>> = FxHashMap::default();
+        let mut lists = Lists::default();
         for rule in (0..sheets.rules.len()).filter(|rule| is_wanted(*rule)) {
-            if budget.is_over() {
+            if budget.is_over() || index.entries.len() > MAX_ENTRIES {
                 break;
             }
             if names.may_be_meant(sheets.rules[rule].prelude)
@@ -96,20 +102,18 @@ impl<'a> Index<'a> {
 }
 
 /// The selectors of a rule, with those of the rules around it.
-fn list_of<'a>(
-    sheets: &Sheets<'a>,
-    rule: u32,
-    known: &mut FxHashMap<u32, Option<List<'a>>>,
-) -> Option<List<'a>> {
-    if let Some(list) = known.get(&rule) {
+fn list_of<'a>(sheets: &Sheets<'a>, rule: u32, known: &mut Lists<'a>) -> Option<List<'a>> {
+    let Rule { prelude, parent, .. } = sheets.rules[rule as usize];
+    let key = (prelude.as_ptr(), prelude.len(), parent);
+    if let Some(list) = known.get(&key) {
         return list.clone();
     }
-    let around = match sheets.rules[rule as usize].parent {
+    let around = match parent {
         // blocks are nested to a bound
         Some(parent) => Some(list_of(sheets, parent, known)?),
         None => None,
     };
-    let list = selector::parse(sheets.rules[rule as usize].prelude, around.as_ref());
-    known.insert(rule, list.clone());
+    let list = selector::parse(prelude, around.as_ref());
+    known.insert(key, list.clone());
     list
 }

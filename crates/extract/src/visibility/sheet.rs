@@ -19,6 +19,8 @@ const MAX_NESTING: usize = 32;
 const MAX_DECLARATION: usize = 200;
 /// Bytes in front of a declaration in which its rule is looked for.
 const MAX_PRELUDE: usize = 4096;
+/// Characters of the name of a layer that count.
+const MAX_LAYER_NAME: usize = 64;
 /// Layers of a page; later ones count as the last.
 const MAX_LAYERS: usize = 1000;
 /// The layer of rules outside of layers, which are stronger.
@@ -287,9 +289,9 @@ impl<'a> Sheets<'a> {
     /// The number of a layer, by its name with those around it.
     fn layer(&mut self, name: &str, around: u16) -> u16 {
         let outer = self.layers.get(usize::from(around)).cloned();
-        let name = name.trim();
+        let name: String = name.trim().chars().take(MAX_LAYER_NAME).collect();
         // one without a name is a layer of its own
-        let own = if name.is_empty() { format!("{{{}}}", self.layers.len()) } else { name.to_owned() };
+        let own = if name.is_empty() { format!("{{{}}}", self.layers.len()) } else { name };
         let full = outer.map_or(own.clone(), |outer| format!("{outer}.{own}"));
         let known = self.layers.iter().position(|known| *known == full);
         let at = known.unwrap_or_else(|| {

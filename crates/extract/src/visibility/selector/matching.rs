@@ -48,6 +48,11 @@ impl<'a> Tree<'a> {
         self.from(&selector.compounds, 0, element, NONE) == Outcome::Matches
     }
 
+    /// Returns true if no step is left.
+    pub(in crate::visibility) const fn is_exhausted(&self) -> bool {
+        self.steps.get() == 0
+    }
+
     /// Returns true if the selector would match after scripts or the reader have changed classes and states. The element has to
     /// bear one of the names of the selector, and so has one above for each compound, unless that is a mere state.
     pub(in crate::visibility) fn could_match(
