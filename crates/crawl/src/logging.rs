@@ -42,7 +42,9 @@ pub fn say_json(level: Level, message: &str, fields: serde_json::Map<String, ser
     line.insert("level".into(), level.as_str().into());
     line.insert("message".into(), message.into());
     line.extend(fields);
-    let _ = writeln!(JsonLog, "{}", serde_json::Value::Object(line));
+    // one write, so that lines of other threads do not come between
+    let line = format!("{}\n", serde_json::Value::Object(line));
+    let _ = JsonLog.write_all(line.as_bytes());
 }
 
 /// Starts logging.

@@ -14,7 +14,7 @@ use crawl_fetch::{
     Canonicalizer, DEFAULT_MAX_URL_LENGTH, IdnForm, ParamRules, RobotsTxt, SitemapLimits, parse_sitemap,
     product_token,
 };
-use crawl_model::hide_userinfo;
+use crawl_model::{hide_userinfo, strip_userinfo};
 use serde_json::{Value, json};
 use std::{fmt::Write as _, path::Path};
 use url::Url;
@@ -46,7 +46,10 @@ pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
 
 fn needed_url(args: &CheckArgs, what: &str) -> Result<Url, Failure> {
     let text = args.url.as_deref().ok_or_else(|| Failure::usage(format!("name {what} with --url")))?;
-    Url::parse(text).map_err(|e| Failure::usage(format!("--url {}: {e}", hide_userinfo(text))))
+    let mut url =
+        Url::parse(text).map_err(|e| Failure::usage(format!("--url {}: {e}", hide_userinfo(text))))?;
+    strip_userinfo(&mut url);
+    Ok(url)
 }
 
 fn robots(args: &CheckArgs) -> Result<String, Failure> {
@@ -82,7 +85,7 @@ fn urls(args: &CheckArgs) -> Result<Exit, Failure> {
             Ok(url) => {
                 let _ = writeln!(out, "{url}");
             }
-            Err(refusal) => refused.push(format!("{line}: {refusal}")),
+            Err(refusal) => refused.push(format!("{}: {refusal}", hide_userinfo(line))),
         }
     }
     write_text(&out)?;

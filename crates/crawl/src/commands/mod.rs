@@ -9,6 +9,7 @@ mod explain;
 mod extract;
 mod json;
 mod jsonl;
+mod kept;
 mod next_visits;
 mod page_file;
 mod projects;

@@ -18,7 +18,8 @@ pub fn run(args: &ReportArgs) -> Result<Exit, Failure> {
     })?;
     let written = match &args.output {
         Some(page) => report.write_page(page).map(|()| page.clone()),
-        None => report.write(&dir),
+        // a run that ends may write the data at the same time
+        None => report.write_page_in(&dir),
     };
     let place = args.output.as_deref().unwrap_or(&dir).display();
     let page = written.map_err(|e| Failure::new(Exit::Storage, format!("{place}: {e}")))?;

@@ -190,6 +190,14 @@ impl Report {
     /// When a file cannot be written.
     pub fn write(&self, dir: &Path) -> io::Result<PathBuf> {
         replace_private(&dir.join(DATA), &serde_json::to_vec(self)?)?;
+        self.write_page_in(dir)
+    }
+
+    /// Writes `report.html` into a state directory; returns its path.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write_page_in(&self, dir: &Path) -> io::Result<PathBuf> {
         let page = dir.join(PAGE_NAME);
         replace_private(&page, &self.page()?)?;
         Ok(page)

@@ -6,7 +6,8 @@ use crate::{
     commands::{
         json::{self, Members, push_key},
         jsonl::{MAX_LINE, too_long},
-        open, read_to_end,
+        kept::Kept,
+        open,
     },
     exit::Failure,
 };
@@ -44,7 +45,7 @@ pub struct Record<'a> {
 /// Lines that are gone through twice: of a file, which is read twice, or of what came by a pipe, which is kept.
 pub enum Input<'p> {
     File(&'p Path),
-    Kept(Vec<u8>),
+    Kept(Kept),
 }
 
 /// Bytes read at a time.
@@ -54,7 +55,7 @@ impl<'p> Input<'p> {
     pub fn open(path: Option<&'p Path>) -> Result<Self, Failure> {
         match path.filter(|path| path.is_file()) {
             Some(path) => Ok(Self::File(path)),
-            None => Ok(Self::Kept(read_to_end(open(path)?, path)?)),
+            None => Kept::of(open(path)?).map(Self::Kept),
         }
     }
 
@@ -70,7 +71,7 @@ impl<'p> Input<'p> {
                 let file = File::open(path).map_err(|e| Failure::input(path, &e))?;
                 Box::new(BufReader::with_capacity(READ, file))
             }
-            Self::Kept(bytes) => Box::new(&bytes[..]),
+            Self::Kept(kept) => Box::new(BufReader::with_capacity(READ, kept.reader()?)),
         };
         let mut text = String::new();
         each_line(lines, |number, line| {

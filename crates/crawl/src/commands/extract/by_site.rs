@@ -3,17 +3,12 @@
 
 use super::line;
 use crate::{
-    commands::{jsonl, open},
+    commands::{jsonl, kept::Kept, open},
     exit::{Exit, Failure},
 };
 use crawl_extract::{PageExtractor, SiteEvidence};
 use crawl_model::HostKey;
-use std::{
-    collections::HashMap,
-    fs::File,
-    io::{self, BufReader, Seek, SeekFrom},
-    path::Path,
-};
+use std::{collections::HashMap, io::BufReader, path::Path};
 
 pub fn run(extractor: &PageExtractor, file: Option<&Path>) -> Result<Exit, Failure> {
     let lines = Lines::of(file)?;
@@ -37,8 +32,8 @@ fn host(page: &jsonl::Page<'_>) -> Option<HostKey> {
 /// Lines that can be read twice.
 pub(in crate::commands) enum Lines<'a> {
     Path(&'a Path),
-    /// Standard input or a pipe, kept in a file without a name.
-    Kept(File),
+    /// Standard input or a pipe.
+    Kept(Kept),
 }
 
 impl<'a> Lines<'a> {
@@ -46,23 +41,15 @@ impl<'a> Lines<'a> {
         if let Some(path) = file.filter(|file| file.is_file()) {
             return Ok(Self::Path(path));
         }
-        let mut input = open(file)?;
-        let kept =
-            |e: io::Error| Failure::usage(format!("the input cannot be kept in a temporary file: {e}"));
-        let mut file = tempfile::tempfile().map_err(kept)?;
-        io::copy(&mut input, &mut file).map_err(kept)?;
-        Ok(Self::Kept(file))
+        Kept::of(open(file)?).map(Self::Kept)
     }
 
     /// The lines from the first one on.
     pub(in crate::commands) fn reader(&self) -> Result<jsonl::Lines, Failure> {
         match self {
             Self::Path(path) => jsonl::Lines::open(Some(path)),
-            Self::Kept(file) => {
-                let again = |e: io::Error| Failure::usage(format!("a temporary file cannot be read: {e}"));
-                let mut file = file.try_clone().map_err(again)?;
-                file.seek(SeekFrom::Start(0)).map_err(again)?;
-                Ok(jsonl::Lines::new(Box::new(BufReader::new(file)), jsonl::input_name(None)))
+            Self::Kept(kept) => {
+                Ok(jsonl::Lines::new(Box::new(BufReader::new(kept.reader()?)), jsonl::input_name(None)))
             }
         }
     }
