@@ -309,6 +309,14 @@ fn a_check_of_what_is_no_url_fails() {
     assert_eq!(good.stdout, "https://example.org/b\n");
     let bad = run(sandbox.bare().args(["check", "url", "--url", "no url"])).expect(2);
     assert!(bad.stdout.is_empty() && bad.stderr.contains("no url: "), "{}", bad.stderr);
+    // a refusal names the URL without its password
+    let secret =
+        run(sandbox.bare().args(["check", "url", "--url", "http://me:s3cret@a.test:99999/"])).expect(2);
+    assert!(secret.stderr.contains("@a.test:99999/: ") && !secret.stderr.contains("s3cret"));
+    let robots = sandbox.write("robots.txt", "User-agent: *\nDisallow: /x\n");
+    let asked = ["check", "robots", "--url", "http://me:s3cret@a.test/x"];
+    let verdict = run(sandbox.bare().args(asked).arg(robots)).expect(0);
+    assert!(verdict.stdout.contains("disallowed: http://a.test/x"), "{}", verdict.stdout);
     let file =
         sandbox.write("urls.txt", "https://example.org/\nmailto:me@example.org\nhttp://example.org/\n");
     let mixed = run(sandbox.bare().args(["check", "url"]).arg(file)).expect(2);
