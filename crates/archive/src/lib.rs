@@ -14,6 +14,7 @@ mod jsonl;
 mod lines;
 mod parquet_bounds;
 mod parquet_read;
+mod parquet_structs;
 mod parquet_write;
 mod table;
 mod warc;

@@ -2,8 +2,10 @@
 //!
 //! The library skips unknown fields of Thrift structs (footer, page headers) without looking at the size that a list
 //! states: elements that take no bytes, or that lie behind the end of the file, are counted up to 2³¹ in each list.
-//! Each struct is therefore walked here first.
+//! Each struct is therefore walked here first, and every known field has to be of the format's type: otherwise the
+//! library would read other lists than the walk.
 
+use crate::parquet_structs::{FILE_METADATA, Fields, PAGE_HEADER, Type};
 use bytes::Bytes;
 use parquet::{
     errors::{ParquetError, Result},
@@ -31,7 +33,7 @@ impl BoundedFile {
             let tail = file.get_bytes(bytes - TAIL, TAIL as usize)?;
             let length = tail.iter().take(4).rev().fold(0, |sum, byte| (sum << 8) | u64::from(*byte));
             if let Some(start) = (bytes - TAIL).checked_sub(length) {
-                check(&mut file.get_read(start)?)?;
+                check(&mut file.get_read(start)?, FILE_METADATA)?;
             }
         }
         Ok(Self(file))
@@ -72,18 +74,24 @@ pub(crate) struct HeaderReader {
 impl Read for HeaderReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if let Some(start) = self.unchecked_at.take() {
-            check(&mut self.file)?;
+            check(&mut self.file, PAGE_HEADER)?;
             self.file.seek(SeekFrom::Start(start))?;
         }
-        self.file.read(buffer)
+        let read = self.file.read(buffer)?;
+        if read == 0 && !buffer.is_empty() {
+            // the library takes bytes that it skips behind the end for read
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        Ok(read)
     }
 }
 
-/// Walks a Thrift struct in the compact protocol, and fails where its lists and maps state more elements than it has bytes.
+/// Walks a Thrift struct in the compact protocol.
 ///
-/// Every element takes at least one byte by the protocol.
-fn check(input: &mut impl BufRead) -> io::Result<()> {
-    Walk { input, bytes: 0, elements: 0 }.fields(MAX_DEPTH)
+/// Fails where lists and maps state more elements than the struct has bytes (every element takes at least one byte by
+/// the protocol), and where a field of `fields` is of another type.
+fn check(input: &mut impl BufRead, fields: Fields) -> io::Result<()> {
+    Walk { input, bytes: 0, elements: 0 }.fields(fields, MAX_DEPTH)
 }
 
 struct Walk<'a, R> {
@@ -95,23 +103,29 @@ struct Walk<'a, R> {
 }
 
 impl<R: BufRead> Walk<'_, R> {
-    fn fields(&mut self, depth: u8) -> io::Result<()> {
+    fn fields(&mut self, known: Fields, depth: u8) -> io::Result<()> {
+        let mut id = 0_i16;
         loop {
             let head = self.byte()?;
             if head & 0x0f == 0 {
                 return Ok(());
             }
-            if head >> 4 == 0 {
-                // the number of the field, where the difference to the one before does not fit into four bits
-                self.number()?;
+            id = match head >> 4 {
+                0 => i16::try_from(zigzag(self.number()?)).ok(),
+                difference => id.checked_add(i16::from(difference)),
             }
-            self.value(head & 0x0f, depth)?;
+            .ok_or_else(|| damaged("a field's number of more than 16 bits"))?;
+            let expected = known.iter().find(|(number, _)| *number == id).map(|(_, expected)| *expected);
+            self.value(head & 0x0f, expected, depth)?;
         }
     }
 
     /// Walks a value of a type as numbered by the compact protocol.
-    fn value(&mut self, kind: u8, depth: u8) -> io::Result<()> {
+    fn value(&mut self, kind: u8, expected: Option<Type>, depth: u8) -> io::Result<()> {
         let depth = depth.checked_sub(1).ok_or_else(|| damaged("too deeply nested"))?;
+        if expected.is_some_and(|expected| !has_kind(expected, kind)) {
+            return Err(damaged("a field of another type than the format's"));
+        }
         match kind {
             // a boolean is its type
             1 | 2 => Ok(()),
@@ -122,26 +136,33 @@ impl<R: BufRead> Walk<'_, R> {
             9 | 10 => {
                 let head = self.byte()?;
                 let size = if head >> 4 == 15 { self.number()? } else { u64::from(head >> 4) };
-                (0..size).try_for_each(|_| self.element(&[head & 0x0f], depth))
+                let expected = match expected {
+                    Some(Type::List(element)) => Some(*element),
+                    _ => None,
+                };
+                (0..size).try_for_each(|_| self.element(&[head & 0x0f], expected, depth))
             }
             11 => {
                 let size = self.number()?;
                 let kinds = if size > 0 { self.byte()? } else { 0 };
-                (0..size).try_for_each(|_| self.element(&[kinds >> 4, kinds & 0x0f], depth))
+                (0..size).try_for_each(|_| self.element(&[kinds >> 4, kinds & 0x0f], None, depth))
             }
-            12 => self.fields(depth),
+            12 => match expected {
+                Some(Type::Struct(fields)) => self.fields(fields, depth),
+                _ => self.fields(&[], depth),
+            },
             13 => self.skip(16),
             _ => Err(damaged("a type that does not exist")),
         }
     }
 
     /// Walks an element of a list, or a key and its value.
-    fn element(&mut self, kinds: &[u8], depth: u8) -> io::Result<()> {
+    fn element(&mut self, kinds: &[u8], expected: Option<Type>, depth: u8) -> io::Result<()> {
         self.elements += 1;
         if self.elements > self.bytes {
             return Err(damaged("more elements than bytes"));
         }
-        kinds.iter().try_for_each(|kind| self.value(*kind, depth))
+        kinds.iter().try_for_each(|kind| self.value(*kind, expected, depth))
     }
 
     fn byte(&mut self) -> io::Result<u8> {
@@ -170,6 +191,24 @@ impl<R: BufRead> Walk<'_, R> {
         }
         self.bytes += count;
         Ok(())
+    }
+}
+
+/// Decodes a signed number, whose sign the compact protocol keeps in the lowest bit.
+const fn zigzag(number: u64) -> i64 {
+    (number >> 1).cast_signed() ^ -(number & 1).cast_signed()
+}
+
+/// Tells if a type as numbered by the compact protocol is the expected one.
+const fn has_kind(expected: Type, kind: u8) -> bool {
+    match expected {
+        Type::Bool => matches!(kind, 1 | 2),
+        Type::Byte => kind == 3,
+        Type::Number => matches!(kind, 4..=6),
+        Type::Double => kind == 7,
+        Type::Binary => kind == 8,
+        Type::List(_) => matches!(kind, 9 | 10),
+        Type::Struct(_) => kind == 12,
     }
 }
 

@@ -153,6 +153,11 @@ fn lists_longer_than_a_parquet_file_are_errors_at_once() {
     let path = file(directory.path(), "page.parquet", page);
     assert_eq!(read(&path), (Vec::new(), vec![(1, "bad_parquet".to_owned())]));
 
+    // found by fuzzing: a field of the dictionary's header is of another type than the format's
+    let page = include_bytes!("../../../fuzz/seeds/parquet/field-of-another-type");
+    let path = file(directory.path(), "type.parquet", page);
+    assert_eq!(read(&path), (Vec::new(), vec![(1, "bad_parquet".to_owned())]));
+
     // a footer of 10,000 unknown fields, each a list of 2^31 - 1 booleans, which take no bytes
     let mut footer = [0x19, 0xf1, 0xff, 0xff, 0xff, 0xff, 0x07].repeat(10_000);
     footer.push(0);
