@@ -68,7 +68,7 @@ impl Chrome {
                 }
                 drop((keeper, process));
                 let chrome = Self::start_by(settings, false)?;
-                chrome.process.refuse_bubblewrap(&reason);
+                chrome.process.on_bubblewrap_failure(&reason);
                 return Ok(chrome);
             }
         }

@@ -172,36 +172,66 @@ fn hide(folder: &Path) {
     });
 }
 
-/// Browsers that do not start by bubblewrap.
-static REFUSED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+/// Starts of a browser that bubblewrap may spoil before the browser is started without it.
+const MAX_FAILURES: u32 = 2;
 
-/// The path of `bwrap`, unless it is missing or the browser at `path` does not start by it. Logs once for a browser if it is missing.
+/// Starts that bubblewrap spoiled, by the path of the browser.
+static FAILURES: Mutex<Vec<(PathBuf, u32)>> = Mutex::new(Vec::new());
+
+/// Path of `bwrap`, unless it is missing or has spoiled two starts of the browser at `path`.
+///
+/// Logs once for a browser if `bwrap` is missing.
 pub(super) fn find(path: &Path) -> Option<PathBuf> {
-    if REFUSED.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|refused| refused == path) {
+    let failures = FAILURES.lock().unwrap_or_else(PoisonError::into_inner);
+    if failures.iter().any(|(browser, count)| browser == path && *count >= MAX_FAILURES) {
         return None;
     }
+    drop(failures);
     let bwrap = in_path("bwrap");
-    if bwrap.is_none() {
-        refuse(path, "bwrap is missing");
+    if bwrap.is_none() && count_failures(path, MAX_FAILURES) {
+        warn("bwrap is missing");
     }
     bwrap
 }
 
-/// Has the browser at `path` started without bubblewrap from now on. Logs the reason once.
-pub(super) fn refuse(path: &Path, reason: &str) {
-    let mut refused = REFUSED.lock().unwrap_or_else(PoisonError::into_inner);
-    if !refused.iter().any(|known| known == path) {
-        refused.push(path.to_owned());
-        tracing::warn!(
-            "the browser runs without bubblewrap: {reason}; a page that breaks it can read the files of its user and make every system \
-             call: install bubblewrap (Debian, Fedora: the package bubblewrap), and allow it user namespaces"
-        );
+/// Counts a start of the browser at `path` that bubblewrap spoiled. Logs the first reason.
+pub(super) fn on_failure(path: &Path, reason: &str) {
+    if count_failures(path, 1) {
+        warn(reason);
     }
+}
+
+/// Adds failures of the browser at `path`. Returns true if they are its first.
+fn count_failures(path: &Path, more: u32) -> bool {
+    let mut failures = FAILURES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, count)) = failures.iter_mut().find(|(browser, _)| browser == path) {
+        *count = count.saturating_add(more);
+        return false;
+    }
+    failures.push((path.to_owned(), more));
+    true
+}
+
+fn warn(reason: &str) {
+    tracing::warn!(
+        "the browser runs without bubblewrap: {reason}; a page that breaks it can read the files of its user and make every system \
+         call: install bubblewrap (Debian, Fedora: the package bubblewrap), and allow it user namespaces"
+    );
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_browser_is_reported_once() {
+        let [browser, other] = ["/test/browser", "/test/other"].map(Path::new);
+        assert!(count_failures(browser, 1) && count_failures(other, MAX_FAILURES));
+        assert_eq!(find(other), None);
+        assert_eq!(find(browser), in_path("bwrap"), "one failure may pass");
+        assert!(!count_failures(browser, 1));
+        assert_eq!(find(browser), None);
+    }
 
     #[test]
     fn a_folder_with_other_files_is_hidden() {

@@ -97,9 +97,9 @@ impl Process {
         self.is_wrapped
     }
 
-    /// Has the next browser started without bubblewrap, as this one was after bubblewrap failed for `reason`.
-    pub(crate) fn refuse_bubblewrap(&self, reason: &str) {
-        bubblewrap::refuse(&self.path, reason);
+    /// Counts a start of this browser that bubblewrap spoiled for `reason`.
+    pub(crate) fn on_bubblewrap_failure(&self, reason: &str) {
+        bubblewrap::on_failure(&self.path, reason);
     }
 
     /// The error of a browser that did not start.

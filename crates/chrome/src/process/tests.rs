@@ -196,7 +196,7 @@ fn a_browser_that_does_not_start_has_last_words() {
     assert_eq!(left.collect::<Vec<_>>(), ["browser"]);
 }
 
-/// A browser that fails by bubblewrap starts without it, then and later. Other browsers are still started by it.
+/// A browser that fails by bubblewrap starts without it, and after two failures always. Other browsers are still started by it.
 #[test]
 #[ignore = "needs bubblewrap and Chromium"]
 fn a_browser_that_bubblewrap_keeps_from_starting_starts_without_it() {
@@ -214,8 +214,10 @@ fn a_browser_that_bubblewrap_keeps_from_starting_starts_without_it() {
         profiles: Some(folder.into()),
         ..ChromeSettings::default()
     };
-    assert!(bubblewrap::find(&script).is_some());
-    assert!(Chrome::start(&settings).is_ok());
+    for _ in 0..2 {
+        assert!(bubblewrap::find(&script).is_some());
+        assert!(Chrome::start(&settings).is_ok());
+    }
     assert_eq!(bubblewrap::find(&script), None);
     assert!(bubblewrap::find(&browser).is_some());
 }
