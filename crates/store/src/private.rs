@@ -79,8 +79,10 @@ pub fn tighten(path: &Path) {
 }
 
 /// Takes the rights of other users on the files of a state directory away, and on the directory if it holds nothing else.
+///
+/// A directory with the sticky bit, such as `/tmp`, is shared on purpose and stays as it is.
 pub(crate) fn tighten_state(dir: &Path) {
-    let mut is_ours_alone = true;
+    let mut is_ours_alone = !is_sticky(dir);
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let name = name.to_string_lossy();
@@ -93,6 +95,17 @@ pub(crate) fn tighten_state(dir: &Path) {
     if is_ours_alone {
         tighten(dir);
     }
+}
+
+#[cfg(unix)]
+fn is_sticky(dir: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    dir.metadata().is_ok_and(|found| found.permissions().mode() & 0o1000 != 0)
+}
+
+#[cfg(not(unix))]
+const fn is_sticky(_: &Path) -> bool {
+    false
 }
 
 #[cfg(all(test, unix))]
@@ -150,5 +163,12 @@ mod tests {
         fs::remove_file(state.join("mine.txt")).unwrap();
         tighten_state(&state);
         assert_eq!(mode(&state), 0o700);
+    }
+    #[test]
+    fn a_shared_directory_stays_shared() {
+        let dir = tempfile::tempdir().unwrap();
+        set(dir.path(), 0o1777);
+        tighten_state(dir.path());
+        assert_eq!(dir.path().metadata().unwrap().permissions().mode() & 0o7777, 0o1777);
     }
 }
