@@ -289,13 +289,13 @@ impl Merge {
 /// Reads a file of settings of bounded size.
 fn read_file(path: &Path) -> Result<String, String> {
     let unread = |e: std::io::Error| format!("cannot be read: {e}");
-    let mut text = String::new();
+    let mut bytes = Vec::new();
     let file = std::fs::File::open(path).map_err(unread)?;
-    file.take(MAX_FILE + 1).read_to_string(&mut text).map_err(unread)?;
-    if text.len() as u64 > MAX_FILE {
+    file.take(MAX_FILE + 1).read_to_end(&mut bytes).map_err(unread)?;
+    if bytes.len() as u64 > MAX_FILE {
         return Err(format!("is larger than {} MiB, which no file of settings is", MAX_FILE >> 20));
     }
-    Ok(text)
+    String::from_utf8(bytes).map_err(|e| format!("cannot be read: {e}"))
 }
 
 /// A file of settings, for messages about it.
