@@ -13,6 +13,7 @@ mod inputs;
 mod jsonl;
 mod lines;
 mod parquet_bounds;
+mod parquet_pages;
 mod parquet_read;
 mod parquet_structs;
 mod parquet_write;

@@ -4,6 +4,7 @@ use crate::{
     Item, RecordError,
     columns::{Columns, Row},
     parquet_bounds::BoundedFile,
+    parquet_pages::BoundedReader,
 };
 use parquet::{
     file::{reader::FileReader, serialized_reader::SerializedFileReader},
@@ -66,7 +67,7 @@ fn damaged() -> RecordError {
 }
 
 /// The reader, the columns that are used as a schema, and what each of these is.
-fn open(file: File) -> Result<(SerializedFileReader<BoundedFile>, Type, Columns), RecordError> {
+fn open(file: File) -> Result<(BoundedReader, Type, Columns), RecordError> {
     let fail = |e: parquet::errors::ParquetError| RecordError::Parquet(e.to_string());
     let reader = BoundedFile::new(file).and_then(SerializedFileReader::new).map_err(fail)?;
     let schema = reader.metadata().file_metadata().schema();
@@ -83,7 +84,7 @@ fn open(file: File) -> Result<(SerializedFileReader<BoundedFile>, Type, Columns)
     let names: Vec<String> = used.iter().map(|f| f.name().to_owned()).collect();
     let columns = Columns::of_header(&names)?;
     let projection = Type::group_type_builder(schema.name()).with_fields(used).build().map_err(fail)?;
-    Ok((reader, projection, columns))
+    Ok((BoundedReader(reader), projection, columns))
 }
 
 fn document(columns: &Columns, values: Vec<(String, Field)>) -> Result<crate::Document, RecordError> {

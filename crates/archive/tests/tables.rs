@@ -158,6 +158,11 @@ fn lists_longer_than_a_parquet_file_are_errors_at_once() {
     let path = file(directory.path(), "type.parquet", page);
     assert_eq!(read(&path), (Vec::new(), vec![(1, "bad_parquet".to_owned())]));
 
+    // found by fuzzing: lengths of strings that are more than the page can hold
+    let page = include_bytes!("../../../fuzz/seeds/parquet/lengths-without-bytes");
+    let path = file(directory.path(), "lengths.parquet", page);
+    assert_eq!(read(&path), (Vec::new(), vec![(1, "bad_parquet".to_owned())]));
+
     // a footer of 10,000 unknown fields, each a list of 2^31 - 1 booleans, which take no bytes
     let mut footer = [0x19, 0xf1, 0xff, 0xff, 0xff, 0xff, 0x07].repeat(10_000);
     footer.push(0);
