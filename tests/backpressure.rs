@@ -8,10 +8,12 @@ mod support;
 
 use crawl::{
     config::{self, Override},
-    context::{Context, Ending, StageError},
+    context::Context,
+    ending::Ending,
     output::{LineRecords, Output},
     pipeline,
     run::{context, plant},
+    stage_error::StageError,
 };
 use crawl_fetch::Seed;
 use crawl_model::Frontier;

@@ -1,38 +1,18 @@
 //! What all stages share.
 
 use crate::{
-    archive::Archive,
-    bounds::Bound,
-    browser::Browser,
-    config::Config,
-    cpu::CpuPool,
-    feeds::FeedBook,
-    judge::Judge,
-    lease_fence::LeaseFence,
-    links::LinkPolicy,
-    opt_outs::OptOutCache,
-    outage::Outage,
-    projects::{KeepError, Keeper},
-    recrawl::{KnownEnd, Recrawl},
-    report::Samples,
-    robots_cache::RobotsCache,
-    site_book::SiteBook,
-    sitemap_book::SitemapBook,
-    slow_lane::SlowLane,
-    stats::Stats,
-    store::Store,
-    stored_time,
-    strategies::Lessons,
-    threads::Threading,
-    traps::FullHosts,
+    archive::Archive, browser::Browser, config::Config, cpu::CpuPool, ending::Ending, feeds::FeedBook,
+    judge::Judge, lease_fence::LeaseFence, links::LinkPolicy, opt_outs::OptOutCache, outage::Outage,
+    projects::Keeper, recrawl::Recrawl, report::Samples, robots_cache::RobotsCache, site_book::SiteBook,
+    sitemap_book::SitemapBook, slow_lane::SlowLane, stats::Stats, store::Store, stored_time,
+    strategies::Lessons, threads::Threading, traps::FullHosts,
 };
 use crawl_corpus::Sketcher;
 use crawl_extract::PageExtractor;
 use crawl_fetch::{ByteBudget, Gate, HttpClient, RetrySettings, Traps};
-use crawl_model::{CleanPage, FailedPage, HostKey, LeaseRef, Outcome, PageHistory, StoreError};
+use crawl_model::{HostKey, StoreError, now_ms};
 use std::{
     collections::BTreeMap,
-    io,
     sync::{Arc, Mutex, OnceLock, PoisonError},
     time::Duration,
 };
@@ -252,116 +232,5 @@ fn write(gate: &Gate, store: &dyn Store) {
     }
 }
 
-/// Why a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
-    /// Nothing is pending and nothing leased.
-    Drained,
-    /// A bound was reached.
-    Limit(Bound),
-    /// Told to stop.
-    Interrupted,
-}
-
-/// Held by a large page until it has been written or put aside; nothing for all others.
-pub type Share = Option<crate::memory::LargeShare>;
-
-/// A lease that has come to its end, on its way to the sink.
-#[derive(Debug)]
-pub enum Finished {
-    /// A page to write.
-    Page(Box<CleanPage>, Share),
-    /// A line for the error log.
-    Failed(Box<FailedPage>, Box<PageHistory>),
-    /// A page of an earlier round that is unchanged or gone.
-    Known(Box<KnownEnd>),
-    /// Not a page for us; counted by kind.
-    Other {
-        /// What to settle.
-        lease: LeaseRef,
-        /// As what.
-        outcome: Outcome,
-        /// The name it is counted by.
-        kind: &'static str,
-        /// What was learnt.
-        history: Box<PageHistory>,
-    },
-}
-
-/// Why a stage ended before its input did.
-#[derive(Debug, thiserror::Error)]
-pub enum StageError {
-    /// Storage failed.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// The output cannot be written.
-    #[error("{name}: cannot be written; {}", crate::exit::WAY_OUT)]
-    Output {
-        /// The file.
-        name: String,
-        /// Why.
-        source: io::Error,
-    },
-    /// The output holds something that cannot be read, or lacks what was written.
-    #[error("{name}: {what}")]
-    Damaged {
-        /// The file.
-        name: String,
-        /// The damage, and the way out.
-        what: String,
-    },
-    /// Another process writes the output.
-    #[error("{name}: {holder} writes it; wait for it to end, or name another file")]
-    Busy {
-        /// The file.
-        name: String,
-        /// The process.
-        holder: String,
-    },
-    /// The project's database cannot be written.
-    #[error("{name}: {source}")]
-    Project {
-        /// The database.
-        name: String,
-        /// Why.
-        source: KeepError,
-    },
-    /// This machine has not let the run make a request for long.
-    #[error(
-        "no request could be made for {lasting:?}: {words}; the state is kept, and the same command goes on"
-    )]
-    Outage {
-        /// How long.
-        lasting: Duration,
-        /// The missing resource, and the way out.
-        words: String,
-    },
-    /// The reader of standard output has gone.
-    #[error("the reader of standard output has closed it")]
-    ClosedPipe,
-    /// The reader of standard output takes nothing, and the run was told to stop.
-    #[error("the reader of standard output takes nothing")]
-    Abandoned,
-    /// A bug.
-    #[error("the stage \"{stage}\" panicked: {words}")]
-    Panicked {
-        /// Which.
-        stage: &'static str,
-        /// What it said.
-        words: String,
-    },
-    /// The next stage has gone; its own error tells why.
-    #[error("the next stage has gone")]
-    Downstream,
-}
-
-pub use crawl_model::{now_ms, random};
-
 /// The `Content-Type` of markup that is text already, whatever charset it declares.
 pub const HTML: &str = "text/html; charset=utf-8";
-
-/// A moment as RFC 3339 in UTC, with milliseconds.
-#[must_use]
-pub fn rfc3339(ms: i64) -> String {
-    jiff::Timestamp::from_millisecond(ms).map_or_else(|_| String::new(), |t| format!("{t:.3}"))
-}

@@ -2,16 +2,12 @@
 //! before it.
 
 use crate::{
-    config::Config,
-    context::{Context, StageError, now_ms, rfc3339},
-    exit::Failure,
-    hints,
-    projects::KeepError,
+    config::Config, context::Context, exit::Failure, hints, projects::KeepError, stage_error::StageError,
 };
 use crawl_corpus::{Comparison, CorpusError, SketchSettings, Sketcher};
 use crawl_model::{
     CleanPage, ContentHash, Duplicate, FailedPage, KnownText, NewText, Sketch, Stage, StoreError, UrlKey,
-    Warning,
+    Warning, now_ms, rfc3339,
 };
 use std::{mem, sync::Arc};
 

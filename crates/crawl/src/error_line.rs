@@ -1,6 +1,6 @@
 //! Lines of the error log. A line repeats at most 512 bytes of a URL and adds its key.
 
-use crate::{context::StageError, output::push_line, shown};
+use crate::{output::push_line, shown, stage_error::StageError};
 use crawl_model::{FailedPage, UrlKey};
 use serde::Serialize;
 use std::borrow::Cow;

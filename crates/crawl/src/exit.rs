@@ -2,8 +2,9 @@
 
 use crate::{
     config::{ConfigError, ConfigErrors},
-    context::{Ending, StageError},
+    ending::Ending,
     projects::{self, KeepError},
+    stage_error::StageError,
 };
 use crawl_model::StoreError;
 use std::{io, path::Path};

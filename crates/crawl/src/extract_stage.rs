@@ -6,12 +6,14 @@ pub use pages::{again, reclassify};
 
 use crate::{
     config::OptOutUnknown,
-    context::{Context, Finished, Share, StageError},
+    context::Context,
     feeds,
     fetch_stage::failed_page,
+    finished::{Finished, Share},
     links::Discovered,
     memory::{self, LargeShare},
     opt_outs, recrawl, soft404,
+    stage_error::StageError,
     strategies::{self, Next, SoFar},
     traps,
 };

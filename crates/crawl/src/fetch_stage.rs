@@ -9,13 +9,15 @@ mod payment;
 mod permission;
 
 use crate::{
-    context::{Context, Finished, StageError, now_ms, rfc3339},
+    context::Context,
     extract_stage::Arrival,
+    finished::Finished,
     hints,
     links::new_url,
     sitemaps,
     slow_lane::{SLOW_AFTER, SlowPlace},
     soft404,
+    stage_error::StageError,
     strategies::{self, Next, OnTrial, SoFar},
 };
 use crawl_fetch::{
@@ -24,7 +26,7 @@ use crawl_fetch::{
 };
 use crawl_model::{
     CrawlRequest, Discovery, ExtractedPage, FailedPage, FetchedPage, HostKey, Lane, LeaseRef, Outcome, Stage,
-    Strategy,
+    Strategy, now_ms, rfc3339,
 };
 use payment::Payment;
 use std::{future::pending, sync::Arc, time::Duration};

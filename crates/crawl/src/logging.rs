@@ -2,10 +2,10 @@
 
 use crate::{
     config::{LogFormat, LogSection},
-    context::{now_ms, rfc3339},
     exit::Failure,
     shown,
 };
+use crawl_model::{now_ms, rfc3339};
 use std::{
     fmt,
     io::{self, IsTerminal, Write},

@@ -1,7 +1,7 @@
 //! A lack of this machine for requests: file descriptors, memory, a name resolver. No host is charged for it. All requests
 //! pause for a while, and a run that has made none for long ends.
 
-use crate::{context::StageError, descriptors};
+use crate::{descriptors, stage_error::StageError};
 use crawl_fetch::{FetchError, LocalResource};
 use std::{
     sync::{

@@ -1,9 +1,9 @@
 //! The work of a stage on one page. A page that makes it panic is one failed page: the run goes on.
 
 use crate::{
-    context::Finished,
     cpu::{Panicked, words_of},
     fetch_stage::failed_page,
+    finished::Finished,
     soft404,
 };
 use crawl_model::{CrawlRequest, PageHistory, Stage};

@@ -16,12 +16,13 @@
 //! the cancellation; the rest ends because its senders are dropped.
 
 use crate::{
-    context::{Context, StageError},
+    context::Context,
     extract_stage, fetch_stage,
     output::{Output, RecordOutput},
     scheduler::Scheduler,
     shard,
     sink::Sink,
+    stage_error::StageError,
     threads::{self, Stages},
 };
 use crawl_model::Lane;

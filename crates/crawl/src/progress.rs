@@ -1,10 +1,7 @@
 //! What a run tells while it is on, and at its end.
 
 use crate::{
-    bounds::Bound,
-    context::{Context, Ending, StageError},
-    exit::Exit,
-    logging::say,
+    bounds::Bound, context::Context, ending::Ending, exit::Exit, logging::say, stage_error::StageError,
     stats::Stats,
 };
 use bytesize::ByteSize;

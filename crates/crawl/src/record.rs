@@ -1,12 +1,12 @@
 //! From a cleaned page to the line that is written.
 
-use crate::{context::rfc3339, recrawl::KnownEnd};
+use crate::finished::KnownEnd;
 use crawl_extract::{count_words, reading_time_minutes};
 use crawl_fetch::OptOut;
 use crawl_model::{
     BoilerplateInfo, BoilerplateStatus, Change, CleanPage, ContentHash, CrawlRequest, ExtractedPage,
     Extraction, Extractor, HiddenText, HostKey, MetadataConfidence, MetadataSources, Outcome, PageType,
-    Record, RecordMetadata, SCHEMA_VERSION, Strategy, UrlKey, Warning,
+    Record, RecordMetadata, SCHEMA_VERSION, Strategy, UrlKey, Warning, rfc3339,
 };
 use url::Url;
 

@@ -9,8 +9,9 @@ use crate::{
     archive::{self, Archive},
     cli::RunArgs,
     config::{self, Config, Emit, LogFormat},
-    context::{Context, Ending, StageError},
+    context::Context,
     descriptors, duplicates,
+    ending::Ending,
     exit::{Exit, Failure},
     links::new_url,
     logging::{say, say_as, say_json},
@@ -20,6 +21,7 @@ use crate::{
     progress::{self, Places},
     projects::Keeper,
     recrawl, report, rules_version, seeds, shard, site_book,
+    stage_error::StageError,
     state::{self, State},
     store::Store,
     threads, upkeep,
@@ -309,7 +311,7 @@ fn longest_wait(config: &Config) -> Duration {
 /// Takes care that no URL waits longer than a run puts one off, though the clock may have been wrong when it was put off.
 fn bring_forward(context: &Context, state: &State) -> Result<(), Failure> {
     let longest_ms = i64::try_from(longest_wait(&context.config).as_millis()).unwrap_or(i64::MAX);
-    let now = crate::context::now_ms();
+    let now = crawl_model::now_ms();
     let moved = state.store.bring_forward(now.saturating_add(longest_ms), now)?;
     if moved > 0 {
         tracing::warn!("{moved} URLs were put off by a clock that was ahead: they are fetched now");

@@ -9,14 +9,16 @@ mod waiting;
 use crate::{
     bounds::Bound,
     config::Limit,
-    context::{Context, Ending, StageError, now_ms},
+    context::Context,
+    ending::Ending,
     extract_stage::{ShardMessage, shard_of},
     fetch_stage::Job,
     slow_lane::{Full, SLOW_PAUSE, SlowPlace},
     soft404,
+    stage_error::StageError,
 };
 use crawl_fetch::{HostSlot, NotYet};
-use crawl_model::{CrawlRequest, HostKey, Lane, ReadyHost};
+use crawl_model::{CrawlRequest, HostKey, Lane, ReadyHost, now_ms};
 use std::{sync::Arc, time::Duration};
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore, futures::Notified, mpsc::Sender},

@@ -9,9 +9,12 @@ mod ready;
 mod tests;
 
 use crate::{
-    context::{Context, Ending, Finished, Share, StageError},
+    context::Context,
+    ending::Ending,
     extract_stage::{ShardMessage, shard_of},
+    finished::{Finished, Share},
     memory, page_work, soft404,
+    stage_error::StageError,
 };
 use crawl_dedup::{Cleaned, FingerprintSettings, Mode, PageText};
 use crawl_model::{

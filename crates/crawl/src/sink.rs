@@ -7,17 +7,19 @@ mod tests;
 
 use crate::{
     config::Emit,
-    context::{Context, Finished, StageError},
+    context::Context,
     duplicates::{self, Duplicates},
     error_line,
+    finished::{Finished, KnownEnd},
     memory::{self, LargeShare},
     output::{Output, RecordOutput},
     page_work,
     projects::source_of,
     record::{known_record, record},
-    recrawl::{self, KnownEnd},
+    recrawl,
     shard::lease_of,
     soft404,
+    stage_error::StageError,
 };
 use crawl_model::{
     CleanPage, FailedPage, LeaseRef, NewSource, Outcome, OutputMark, PageHistory, Record, Settlement, Stage,

@@ -3,10 +3,11 @@
 //! in your robots.txt file").
 
 use crate::{
-    context::{Context, StageError},
+    context::Context,
     links::{Discovered, new_url},
     recrawl,
     sitemap_book::{Lead, Taken},
+    stage_error::StageError,
     traps::{self, LINES_A_PAGE},
 };
 use crawl_fetch::{

@@ -4,14 +4,11 @@
 //! The probe is a URL of the frontier, so that politeness and robots.txt hold for it as for a page. It is neither a
 //! record nor an error. What it brought is kept with the state of its host for the round.
 
-use crate::{
-    context::{Context, Finished, now_ms},
-    links::new_url,
-};
+use crate::{context::Context, finished::Finished, links::new_url};
 use crawl_fetch::{ErrorPage, probe_url, says_not_found};
 use crawl_model::{
     CrawlRequest, Discovery, ExtractedPage, HostKey, Lane, LeaseRef, Outcome, PageHistory, Settlement,
-    StoreError,
+    StoreError, now_ms,
 };
 use rustc_hash::{FxHashMap, FxHasher};
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,6 @@
 //! The runtime, and starting and joining stages, whether they are tasks or threads of their own.
 
-use crate::{context::StageError, cpu::words_of};
+use crate::{cpu::words_of, stage_error::StageError};
 use futures::FutureExt;
 use std::{future::Future, io, panic::AssertUnwindSafe};
 use tokio::{

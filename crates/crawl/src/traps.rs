@@ -3,12 +3,13 @@
 
 use crate::{
     config::{Limit, unlimited_size},
-    context::{Context, now_ms, rfc3339},
+    context::Context,
     hints,
 };
 use crawl_fetch::{POOR_WORDS, PageWorth, Trap, TrapSettings, Traps};
 use crawl_model::{
-    CrawlRequest, Extraction, FailedPage, HostBound, HostBounds, HostKey, Prose, Refused, Stage,
+    CrawlRequest, Extraction, FailedPage, HostBound, HostBounds, HostKey, Prose, Refused, Stage, now_ms,
+    rfc3339,
 };
 use rustc_hash::{FxHashSet, FxHasher};
 use serde::{Deserialize, Deserializer, de::Error as _};

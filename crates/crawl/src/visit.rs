@@ -3,13 +3,13 @@
 
 use crate::{
     config::{Config, Limit},
-    context::StageError,
     duplicates,
     exit::Failure,
     output::{LineRecords, Output},
     pipeline,
     projects::Keeper,
     run::{context, plant},
+    stage_error::StageError,
     store::Store,
 };
 use crawl_fetch::{Gate, Seed};

@@ -98,6 +98,12 @@ pub fn random() -> u64 {
     simulated(|simulation| simulation.random()).unwrap_or_else(|| RandomState::new().hash_one(0_u8))
 }
 
+/// A moment as RFC 3339 in UTC, with milliseconds; empty for a moment that has no such form.
+#[must_use]
+pub fn rfc3339(ms: i64) -> String {
+    jiff::Timestamp::from_millisecond(ms).map_or_else(|_| String::new(), |t| format!("{t:.3}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -21,7 +21,7 @@ mod storage;
 mod texts;
 mod userinfo;
 
-pub use clock::{Simulation, SimulationGuard, instant, now_ms, random, simulate, system_time};
+pub use clock::{Simulation, SimulationGuard, instant, now_ms, random, rfc3339, simulate, system_time};
 pub use extracted::{
     AuthorUrl, Block, BySite, Confidence, Directives, ExtractedPage, Extraction, Extractor, HiddenText,
     Hreflang, KeptBody, Link, LinkKind, Media, MediaKind, MetadataConfidence, MetadataSources, PageMetadata,

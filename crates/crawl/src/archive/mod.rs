@@ -12,14 +12,10 @@ mod scratch;
 pub use decision::{Decided, Decision};
 pub use reach::{MARK, Reach, forget, loss};
 
-use crate::{
-    config::Config,
-    context::{HTML, StageError, now_ms, rfc3339},
-    cpu::CpuPool,
-};
+use crate::{config::Config, context::HTML, cpu::CpuPool, stage_error::StageError};
 use crawl_archive::{Leftover, NewRecord, WarcFiles, digest, record_id, request_head, response_head};
 use crawl_fetch::{Exchange, Recorded, Recorder};
-use crawl_model::{ExtractedPage, FetchedPage, HostKey};
+use crawl_model::{ExtractedPage, FetchedPage, HostKey, now_ms, rfc3339};
 use rustc_hash::FxHashMap;
 use std::{
     io,

@@ -11,18 +11,22 @@ use super::{Decided, Decision, scratch::Scratch};
 use crate::{
     cli::ReplayArgs,
     config::{self, Config},
-    context::{Context, Ending, StageError, now_ms},
+    context::Context,
+    ending::Ending,
     exit::{Exit, Failure},
     extract_stage::{self, ShardMessage, shard_of},
     logging::say,
     output::{self, Before, Fields, LineRecords, RecordOutput, StdoutOutput},
     run, shard,
     sink::Sink,
+    stage_error::StageError,
     threads::{self, Stages},
 };
 use crawl_archive::{RecordError, WarcReader, WarcRecord, parse_record_id};
 use crawl_fetch::{Canonicalizer, decode_body};
-use crawl_model::{CrawlRequest, ExtractedPage, Frontier as _, HostKey, Lane, NewUrl, StoreError, UrlKey};
+use crawl_model::{
+    CrawlRequest, ExtractedPage, Frontier as _, HostKey, Lane, NewUrl, StoreError, UrlKey, now_ms,
+};
 use crawl_store::SqliteStore;
 use rustc_hash::FxHashMap;
 use std::{

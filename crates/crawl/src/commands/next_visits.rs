@@ -2,12 +2,11 @@
 
 use crate::{
     config::{Config, RecrawlMode},
-    context::{now_ms, rfc3339},
     recrawl::{Due, Policy},
     rules_version::{self, Readings},
     state::rules_of,
 };
-use crawl_model::{Discovery, RequestId, StoreError};
+use crawl_model::{Discovery, RequestId, StoreError, now_ms, rfc3339};
 use crawl_store::SqliteStore;
 use serde::Serialize;
 

@@ -4,14 +4,14 @@ use super::{next_visits::NextVisits, write_json, write_text};
 use crate::{
     cli::StatusArgs,
     config::{self, Config, DedupSection},
-    context::{TOLD_KEY, now_ms, rfc3339},
+    context::TOLD_KEY,
     exit::{Exit, Failure},
     host_state, shown,
     site_book::{self, MissedSite, MissedTemplate},
     state,
 };
 use crawl_dedup::Release;
-use crawl_model::{DomainStore, Frontier, FrontierCounts, HostBound, RunStore, StoreError};
+use crawl_model::{DomainStore, Frontier, FrontierCounts, HostBound, RunStore, StoreError, now_ms, rfc3339};
 use crawl_store::{Holder, HostPlaces, SqliteStore, StateLock, StoreSize};
 use jiff::{SignedDuration, Timestamp, Unit};
 use serde::Serialize;

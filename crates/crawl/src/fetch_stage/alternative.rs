@@ -1,13 +1,9 @@
 //! The AMP page, or what a mobile client is given: other forms of a page that was asked for.
 
 use super::{Answer, Visit, ends::spread};
-use crate::{
-    context::{Context, StageError, now_ms},
-    opt_outs::NotKnown,
-    strategies::SoFar,
-};
+use crate::{context::Context, opt_outs::NotKnown, stage_error::StageError, strategies::SoFar};
 use crawl_fetch::{Fetched, domain};
-use crawl_model::{HostKey, Origin, Outcome, Stage, Strategy};
+use crawl_model::{HostKey, Origin, Outcome, Stage, Strategy, now_ms};
 use std::time::Duration;
 use url::Url;
 

@@ -1,12 +1,9 @@
 //! How a URL's visit ends: as a failure, or given back to be tried again.
 
 use super::{Answer, Visit, failed_page};
-use crate::{
-    context::{Finished, StageError, now_ms, random, rfc3339},
-    links::new_url,
-};
+use crate::{finished::Finished, links::new_url, stage_error::StageError};
 use crawl_fetch::FetchError;
-use crawl_model::{Discovery, FailedPage, HostKey, Outcome, PageHistory, Stage};
+use crawl_model::{Discovery, FailedPage, HostKey, Outcome, PageHistory, Stage, now_ms, random, rfc3339};
 use std::time::Duration;
 
 impl Visit<'_> {

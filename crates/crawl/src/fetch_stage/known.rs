@@ -2,11 +2,12 @@
 
 use super::{Answer, Visit};
 use crate::{
-    context::{Finished, StageError, now_ms},
-    recrawl::{self, KnownEnd},
+    finished::{Finished, KnownEnd},
+    recrawl,
+    stage_error::StageError,
 };
 use crawl_fetch::OptOut;
-use crawl_model::{Outcome, PageHistory, Strategy};
+use crawl_model::{Outcome, PageHistory, Strategy, now_ms};
 
 /// The name that pages are counted by whose site has opted out since the last visit.
 const OPTED_OUT: &str = "ai_optout";

@@ -3,8 +3,10 @@
 use super::{Answer, Visit, ends::spread, failed_page};
 use crate::{
     config::StrategyChoice,
-    context::{Finished, HTML, StageError, now_ms},
+    context::HTML,
+    finished::Finished,
     links::new_url,
+    stage_error::StageError,
     strategies::{Begin, OnTrial},
 };
 use crawl_chrome::{RenderError, Rendered};
@@ -12,7 +14,7 @@ use crawl_extract::Input;
 use crawl_fetch::{FetchError, SkipKind, SlotOutcome, classify, parse_retry_after};
 use crawl_model::{
     Body, CrawlRequest, Discovery, FailedPage, FetchedPage, Headers, HostKey, Lane, Outcome, Stage, Strategy,
-    Timings,
+    Timings, now_ms,
 };
 use std::{sync::Arc, time::Duration};
 use tokio::time::timeout;

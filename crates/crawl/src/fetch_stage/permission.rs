@@ -1,14 +1,9 @@
 //! Whether a URL may be fetched. robots.txt and the files about mining are those of its origin, and asked for before it.
 
 use super::{Answer, Visit, ends::spread};
-use crate::{
-    context::{Context, StageError, now_ms},
-    opt_outs::NotKnown,
-    robots_cache::Robots,
-    sitemaps,
-};
+use crate::{context::Context, opt_outs::NotKnown, robots_cache::Robots, sitemaps, stage_error::StageError};
 use crawl_fetch::{HostSlot, RobotsPolicy, SlotOutcome};
-use crawl_model::{HostKey, Origin, Stage};
+use crawl_model::{HostKey, Origin, Stage, now_ms};
 use std::time::Duration;
 
 /// A robots.txt that asks for a pause of a day or more (it is read no further) means to be left alone: nothing would come of

@@ -5,7 +5,7 @@ use super::{
     lock::{is_named, lock},
     whole::sync_folder,
 };
-use crate::context::StageError;
+use crate::stage_error::StageError;
 use std::{
     fs::{File, OpenOptions},
     io::{self, Read, Seek, SeekFrom, Write},

@@ -11,7 +11,7 @@ use super::{
     lines::{push_line, unwritable},
     whole::{Replacement, write_by},
 };
-use crate::context::StageError;
+use crate::stage_error::StageError;
 use crawl_model::{Change, Record, UrlKey};
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};

@@ -10,7 +10,8 @@ use super::{
     lines::push_line,
     packed::zstd_frames,
 };
-use crate::context::{StageError, random};
+use crate::stage_error::StageError;
+use crawl_model::random;
 use serde::{Deserialize, Serialize};
 use std::{io, ops::Range, path::Path};
 use zstd::bulk::Compressor;

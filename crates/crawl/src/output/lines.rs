@@ -1,7 +1,7 @@
 //! Records as JSON, one a line.
 
 use super::{Fields, Output, RecordOutput};
-use crate::context::StageError;
+use crate::stage_error::StageError;
 use crawl_model::{Record, StoreError};
 
 /// Bytes that the buffer keeps from batch to batch.

@@ -1,6 +1,6 @@
 //! Locks on outputs while they are written.
 
-use crate::context::StageError;
+use crate::stage_error::StageError;
 use std::{
     fs::{self, File, TryLockError},
     io,

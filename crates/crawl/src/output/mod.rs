@@ -26,7 +26,7 @@ pub use place::Place;
 pub use stdout::StdoutOutput;
 pub use whole::{Replacement, replace, replace_private};
 
-use crate::context::StageError;
+use crate::stage_error::StageError;
 use crawl_model::Record;
 use frames::Packing;
 use std::path::{Path, PathBuf};

@@ -6,7 +6,7 @@ use super::{
     damaged::put_aside,
     frames::{Frames, Packing, Part},
 };
-use crate::context::StageError;
+use crate::stage_error::StageError;
 use flate2::{Compression, write::GzEncoder};
 use std::{
     io::{self, Write},

@@ -16,7 +16,7 @@ use super::{
     lines::push_record,
     whole::sync_folder,
 };
-use crate::context::StageError;
+use crate::stage_error::StageError;
 use crawl_archive::{ArchiveError, ParquetFile, ParquetTable};
 use crawl_model::Record;
 use std::{

@@ -1,7 +1,7 @@
 //! Lines on standard output.
 
 use super::Output;
-use crate::context::StageError;
+use crate::stage_error::StageError;
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     io::Errno,

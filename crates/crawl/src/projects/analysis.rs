@@ -83,7 +83,7 @@ pub(super) fn analyze(
         result.domain_results.push(done);
     }
     progress.go_on()?;
-    if reading.commit(crate::context::now_ms())? {
+    if reading.commit(crawl_model::now_ms())? {
         Ok(result)
     } else {
         Err(ProjectError::NoProject(asked.project.to_string()))

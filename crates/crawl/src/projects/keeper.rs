@@ -1,9 +1,10 @@
 //! Keeps the records of a run as pages of its project.
 
 use super::{check_name, failure, open};
-use crate::{config::Config, context::now_ms, exit::Failure, record::DEFAULT_PROJECT};
+use crate::{config::Config, exit::Failure, record::DEFAULT_PROJECT};
 use crawl_model::{
     BoilerplateStatus, KnownText, NewSource, NewText, ProjectId, ProjectStore, Record, Sketch, StoreError,
+    now_ms,
 };
 use std::sync::Arc;
 

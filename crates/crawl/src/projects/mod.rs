@@ -14,12 +14,11 @@ pub use types::*;
 use crate::{
     cleaning,
     config::{Config, DedupSection},
-    context::now_ms,
     exit::Failure,
 };
 use crawl_dedup::{FingerprintSettings, Mode, SettingsError};
 use crawl_extract::PageExtractor;
-use crawl_model::{ProjectId, ProjectStore, SourceQuery, StoreError, UrlKey};
+use crawl_model::{ProjectId, ProjectStore, SourceQuery, StoreError, UrlKey, now_ms};
 use regex::Regex;
 use std::{
     str::FromStr,

@@ -2,9 +2,8 @@
 //! projects. The documents of REST and MCP are made of these types.
 
 use super::analysis::digits;
-use crate::context::rfc3339;
 use crawl_dedup::{FingerprintSettings, Mode, SettingRange};
-use crawl_model as model;
+use crawl_model::{self as model, rfc3339};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

@@ -7,13 +7,15 @@ pub use policy::{Due, Policy};
 
 use crate::{
     config::{Config, RecrawlMode},
-    context::{Context, Finished, now_ms},
+    context::Context,
+    finished::{Finished, KnownEnd},
     rules_version::Readings,
 };
 use crawl_fetch::x_robots_tag;
 use crawl_model::{
     Before, BodyHash, Change, ContentHash, CrawlRequest, Discovery, ExtractedPage, FetchedPage, HostKey,
     KnownUrl, NewUrl, Outcome, PageHistory, RequestId, RulesVersion, StoreError, Strategy, UrlKey, Warning,
+    now_ms,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::{Mutex, PoisonError};
@@ -92,17 +94,6 @@ impl Recrawl {
         let was_missed = self.missed_before.contains(&UrlKey::of(page.url.as_str()));
         !was_missed && before.is_some_and(|rules| self.rules_of(page).are_covered_by(rules))
     }
-}
-
-/// The end of a page of an earlier round that is unchanged or gone.
-#[derive(Debug)]
-pub struct KnownEnd {
-    /// What was asked for.
-    pub request: CrawlRequest,
-    /// [`Outcome::Unchanged`] or [`Outcome::Gone`].
-    pub outcome: Outcome,
-    /// What was learnt.
-    pub history: PageHistory,
 }
 
 /// Puts the known URLs that are due into the frontier; the others rest. Seeds have been put there. It may be called again in a

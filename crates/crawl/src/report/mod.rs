@@ -5,13 +5,13 @@ mod samples;
 pub use samples::{Sample, Samples};
 
 use crate::{
-    context::{Context, rfc3339},
+    context::Context,
     exit::Exit,
     output::{replace, replace_private},
     site_book::{self, MissedSite},
     stats::HostFigures,
 };
-use crawl_model::FrontierCounts;
+use crawl_model::{FrontierCounts, rfc3339};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::BTreeMap,
@@ -242,7 +242,7 @@ pub fn leave(
 fn totals(context: &Context, round: u32) -> Totals {
     let stats = &context.stats;
     let elapsed = stats.started.elapsed();
-    let began = crate::context::now_ms() - i64::try_from(elapsed.as_millis()).unwrap_or(0);
+    let began = crawl_model::now_ms() - i64::try_from(elapsed.as_millis()).unwrap_or(0);
     Totals {
         round,
         started_at: rfc3339(began),

@@ -1,10 +1,12 @@
 //! The outputs of a run: opened before its first batch, closed after its last.
 
 use crate::{
-    context::{Context, Ending, StageError},
+    context::Context,
+    ending::Ending,
     exit::{Exit, Failure},
     output::{self, Fields, FileOutput, LineRecords, Output, Place, RecordOutput, StdoutOutput},
     progress,
+    stage_error::StageError,
     state::{self, State},
 };
 use crawl_model::{OutputMark, RunStore};

@@ -2,11 +2,11 @@
 
 use super::problem::Problem;
 use crate::{
-    context::{now_ms, rfc3339},
     cpu::CpuPool,
     projects::{Analysis, Progress, ProjectAnalysisResult, ProjectError, Projects},
 };
 use axum::http::StatusCode;
+use crawl_model::{now_ms, rfc3339};
 use serde::Serialize;
 use std::{
     collections::BTreeMap,

@@ -1,11 +1,8 @@
 //! Held pages, read back. One that cannot be read ends nothing: its URL is fetched again.
 
 use super::{RELEASE_BATCH, Shard};
-use crate::{
-    context::{Context, Finished, StageError, now_ms, rfc3339},
-    hints,
-};
-use crawl_model::{ExtractedPage, FailedPage, HeldPage, HostKey, Stage, StoreError};
+use crate::{context::Context, finished::Finished, hints, stage_error::StageError};
+use crawl_model::{ExtractedPage, FailedPage, HeldPage, HostKey, Stage, StoreError, now_ms, rfc3339};
 use serde::de::IgnoredAny;
 
 /// The kind of failure of a page that was held and cannot be read, also after it was fetched again.

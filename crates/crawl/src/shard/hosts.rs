@@ -2,9 +2,10 @@
 
 use super::Shard;
 use crate::{
-    context::{Context, StageError},
+    context::Context,
     host_state::{self, Unsettled},
     soft404::Witness,
+    stage_error::StageError,
 };
 use crawl_dedup::{Fingerprint, HostStream, Release};
 use crawl_model::{ExtractedPage, HostKey, StoreError};

@@ -7,9 +7,8 @@
 
 use super::{Shard, hosts::Host, ready::Claim, text_of};
 use crate::{
-    context::{Context, Finished, StageError},
-    host_state, page_work, recrawl,
-    soft404::Witness,
+    context::Context, finished::Finished, host_state, page_work, recrawl, soft404::Witness,
+    stage_error::StageError,
 };
 use crawl_dedup::{Fingerprint, HostStream, Novelty, Release};
 use crawl_model::{ContentHash, ExtractedPage, HostKey, Stage};

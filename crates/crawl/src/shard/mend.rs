@@ -2,10 +2,10 @@
 
 use super::Shard;
 use crate::{
-    context::StageError,
     extract_stage::reclassify,
     kept_body, page_work,
     site_book::{Verdict, Visit},
+    stage_error::StageError,
 };
 use crawl_model::{ExtractedPage, Extractor, HostKey, KeptBody, Stage, UrlKey, Warning};
 

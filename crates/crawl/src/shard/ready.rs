@@ -2,9 +2,11 @@
 
 use super::Shard;
 use crate::{
-    cleaning,
-    context::{Finished, Share, StageError},
-    duplicates, page_work, recrawl, traps,
+    cleaning, duplicates,
+    finished::{Finished, Share},
+    page_work, recrawl,
+    stage_error::StageError,
+    traps,
 };
 use crawl_dedup::Cleaned;
 use crawl_fetch::PageWorth;

@@ -1,9 +1,8 @@
 //! The evidence of one host, and the pages that it has yet to judge.
 
 use super::{MissedTemplate, SitePage, Store, Visit, saved};
-use crate::context::rfc3339;
 use crawl_extract::{CountedBlock, CountedExtraction, SiteEvidence, SiteJudgement};
-use crawl_model::{Extraction, Extractor, HostKey, StoreError, UrlKey, now_ms};
+use crawl_model::{Extraction, Extractor, HostKey, StoreError, UrlKey, now_ms, rfc3339};
 use rustc_hash::FxHashMap;
 use std::{collections::BTreeMap, sync::Arc};
 

@@ -9,13 +9,10 @@ mod lessons;
 
 pub use lessons::{Begin, Lessons, Marks, OnTrial, Paid};
 
-use crate::{
-    config::StrategyChoice,
-    context::{Context, Finished, now_ms},
-};
+use crate::{config::StrategyChoice, context::Context, finished::Finished};
 use crawl_fetch::{domain, ladder, outweighs, url_template};
 use crawl_model::{
-    Attempt, CrawlRequest, Directives, ExtractedPage, PageType, StoreError, Strategy, Warning,
+    Attempt, CrawlRequest, Directives, ExtractedPage, PageType, StoreError, Strategy, Warning, now_ms,
 };
 use serde::{Deserialize, Serialize};
 use std::hash::{DefaultHasher, Hash, Hasher};

@@ -1,0 +1,40 @@
+//! The last message of the pipeline: from extraction or deduplication to the sink.
+
+use crate::memory::LargeShare;
+use crawl_model::{CleanPage, CrawlRequest, FailedPage, LeaseRef, Outcome, PageHistory};
+
+/// Held by a large page until it has been written or put aside; nothing for all others.
+pub type Share = Option<LargeShare>;
+
+/// A lease that has come to its end, on its way to the sink.
+#[derive(Debug)]
+pub enum Finished {
+    /// A page to write.
+    Page(Box<CleanPage>, Share),
+    /// A line for the error log.
+    Failed(Box<FailedPage>, Box<PageHistory>),
+    /// A page of an earlier round that is unchanged or gone.
+    Known(Box<KnownEnd>),
+    /// Not a page for us; counted by kind.
+    Other {
+        /// What to settle.
+        lease: LeaseRef,
+        /// As what.
+        outcome: Outcome,
+        /// The name it is counted by.
+        kind: &'static str,
+        /// What was learnt.
+        history: Box<PageHistory>,
+    },
+}
+
+/// The end of a page of an earlier round that is unchanged or gone.
+#[derive(Debug)]
+pub struct KnownEnd {
+    /// What was asked for.
+    pub request: CrawlRequest,
+    /// [`Outcome::Unchanged`] or [`Outcome::Gone`].
+    pub outcome: Outcome,
+    /// What was learnt.
+    pub history: PageHistory,
+}
