@@ -10,13 +10,12 @@ use crawl::{
     config::{self, Override},
     context::Context,
     ending::Ending,
-    output::{LineRecords, Output},
     pipeline,
     run::{context, plant},
-    stage_error::StageError,
 };
 use crawl_fetch::Seed;
 use crawl_model::Frontier;
+use crawl_output::{LineRecords, Output, OutputError};
 use crawl_store::MemoryStore;
 use std::{
     sync::{Arc, Condvar, Mutex},
@@ -57,14 +56,14 @@ impl Gate {
 }
 
 impl Output for Gate {
-    fn write(&mut self, lines: &[u8]) -> Result<(), StageError> {
+    fn write(&mut self, lines: &[u8]) -> Result<(), OutputError> {
         let (state, changed) = &*self.0;
         let mut state = changed.wait_while(state.lock().unwrap(), |s| !s.0).unwrap();
         state.1 += lines.iter().filter(|b| **b == b'\n').count();
         Ok(())
     }
 
-    fn sync(&mut self) -> Result<Option<u64>, StageError> {
+    fn sync(&mut self) -> Result<Option<u64>, OutputError> {
         Ok(None)
     }
 

@@ -7,6 +7,7 @@ use crate::{
     stage_error::StageError,
 };
 use crawl_model::StoreError;
+use crawl_output::{OutputError, WAY_OUT};
 use std::{io, path::Path};
 
 /// What a process ends with.
@@ -39,15 +40,15 @@ impl Exit {
     pub const fn of(error: &StageError) -> Self {
         match error {
             StageError::Project { source: KeepError::Store(StoreError::Corrupt(_)), .. }
-            | StageError::Damaged { .. } => Self::Damaged,
-            StageError::Output { .. } | StageError::Project { .. } | StageError::Outage { .. } => {
-                Self::Storage
-            }
-            StageError::Busy { .. } => Self::Held,
-            StageError::Abandoned => Self::Interrupted,
-            StageError::Store(error) => Self::of_store(error),
+            | StageError::Output(OutputError::Damaged { .. }) => Self::Damaged,
+            StageError::Output(OutputError::Write { .. })
+            | StageError::Project { .. }
+            | StageError::Outage { .. } => Self::Storage,
+            StageError::Output(OutputError::Busy { .. }) => Self::Held,
+            StageError::Output(OutputError::Abandoned) => Self::Interrupted,
+            StageError::Store(error) | StageError::Output(OutputError::Store(error)) => Self::of_store(error),
             // the reader has what it wanted
-            StageError::ClosedPipe => Self::Done,
+            StageError::Output(OutputError::ClosedPipe) => Self::Done,
             _ => Self::Internal,
         }
     }
@@ -72,9 +73,6 @@ impl From<Ending> for Exit {
         }
     }
 }
-
-/// Advice for an output or a state that cannot be written.
-pub const WAY_OUT: &str = "free disk space, or remove the file or folder that blocks the path, then run the same command again to resume";
 
 /// Advice for an input that the system cannot read now; none for an error that is not the system's.
 fn way_in(error: &io::Error) -> Option<&'static str> {
@@ -163,6 +161,12 @@ impl From<ConfigErrors> for Failure {
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         Self { exit: Exit::of_store(&error), error: error.into() }
+    }
+}
+
+impl From<OutputError> for Failure {
+    fn from(error: OutputError) -> Self {
+        StageError::from(error).into()
     }
 }
 

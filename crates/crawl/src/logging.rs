@@ -3,9 +3,9 @@
 use crate::{
     config::{LogFormat, LogSection},
     exit::Failure,
-    shown,
 };
 use crawl_model::{now_ms, rfc3339};
+use crawl_output::shown;
 use std::{
     fmt,
     io::{self, IsTerminal, Write},

@@ -18,7 +18,6 @@
 use crate::{
     context::Context,
     extract_stage, fetch_stage,
-    output::{Output, RecordOutput},
     scheduler::Scheduler,
     shard,
     sink::Sink,
@@ -26,6 +25,7 @@ use crate::{
     threads::{self, Stages},
 };
 use crawl_model::Lane;
+use crawl_output::{Output, RecordOutput};
 use std::sync::Arc;
 use tokio::sync::{Mutex, mpsc::channel};
 

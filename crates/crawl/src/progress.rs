@@ -6,6 +6,7 @@ use crate::{
 };
 use bytesize::ByteSize;
 use crawl_model::{FrontierCounts, StoreError};
+use crawl_output::OutputError;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Map, Value};
 use std::{collections::BTreeMap, fmt::Write as _, io::IsTerminal, path::Path, sync::Arc, time::Duration};
@@ -85,9 +86,9 @@ pub fn heading(
     stats: &Stats,
 ) -> &'static str {
     match (error, ending) {
-        (Some(StageError::ClosedPipe), _) => "the reader closed the pipe",
-        (Some(StageError::Abandoned), _) => "interrupted, state saved",
-        (Some(StageError::Output { .. } | StageError::Store(StoreError::Full(_))), _) => {
+        (Some(StageError::Output(OutputError::ClosedPipe)), _) => "the reader closed the pipe",
+        (Some(StageError::Output(OutputError::Abandoned)), _) => "interrupted, state saved",
+        (Some(StageError::Output(OutputError::Write { .. }) | StageError::Store(StoreError::Full(_))), _) => {
             "stopped, nothing can be written"
         }
         (Some(StageError::Outage { .. }), _) => "stopped, no request can be made",

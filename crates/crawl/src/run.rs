@@ -28,6 +28,7 @@ use crate::{
 };
 use crawl_fetch::Seed;
 use crawl_model::{Discovery, FrontierCounts, HostKey, NewUrl, UrlKey, hide_userinfo};
+use crawl_output::OutputError;
 use std::{
     io,
     path::{Path, PathBuf},
@@ -202,8 +203,8 @@ pub fn finish(
     }
     match outcome {
         Ok(()) => told(context, exit, damage),
-        Err(StageError::ClosedPipe) => Ok(Exit::Done),
-        Err(StageError::Abandoned) => Ok(Exit::Interrupted),
+        Err(StageError::Output(OutputError::ClosedPipe)) => Ok(Exit::Done),
+        Err(StageError::Output(OutputError::Abandoned)) => Ok(Exit::Interrupted),
         Err(error) => Err(error.into()),
     }
 }

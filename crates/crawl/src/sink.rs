@@ -9,10 +9,8 @@ use crate::{
     config::Emit,
     context::Context,
     duplicates::{self, Duplicates},
-    error_line,
     finished::{Finished, KnownEnd},
     memory::{self, LargeShare},
-    output::{Output, RecordOutput},
     page_work,
     projects::source_of,
     record::{known_record, record},
@@ -24,6 +22,7 @@ use crate::{
 use crawl_model::{
     CleanPage, FailedPage, LeaseRef, NewSource, Outcome, OutputMark, PageHistory, Record, Settlement, Stage,
 };
+use crawl_output::{Output, RecordOutput, error_line};
 use std::{sync::Arc, time::Duration};
 use tokio::{
     sync::mpsc::Receiver,

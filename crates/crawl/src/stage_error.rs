@@ -1,8 +1,9 @@
 //! Errors of the stages.
 
-use crate::{exit::WAY_OUT, projects::KeepError};
+use crate::projects::KeepError;
 use crawl_model::StoreError;
-use std::{io, time::Duration};
+use crawl_output::OutputError;
+use std::time::Duration;
 
 /// Why a stage ended before its input did.
 #[derive(Debug, thiserror::Error)]
@@ -10,30 +11,9 @@ pub enum StageError {
     /// Storage failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The output cannot be written.
-    #[error("{name}: cannot be written; {}", WAY_OUT)]
-    Output {
-        /// The file.
-        name: String,
-        /// Why.
-        source: io::Error,
-    },
-    /// The output holds something that cannot be read, or lacks what was written.
-    #[error("{name}: {what}")]
-    Damaged {
-        /// The file.
-        name: String,
-        /// The damage, and the way out.
-        what: String,
-    },
-    /// Another process writes the output.
-    #[error("{name}: {holder} writes it; wait for it to end, or name another file")]
-    Busy {
-        /// The file.
-        name: String,
-        /// The process.
-        holder: String,
-    },
+    /// An output cannot be opened or written.
+    #[error(transparent)]
+    Output(OutputError),
     /// The project's database cannot be written.
     #[error("{name}: {source}")]
     Project {
@@ -52,12 +32,6 @@ pub enum StageError {
         /// The missing resource, and the way out.
         words: String,
     },
-    /// The reader of standard output has gone.
-    #[error("the reader of standard output has closed it")]
-    ClosedPipe,
-    /// The reader of standard output takes nothing, and the run was told to stop.
-    #[error("the reader of standard output takes nothing")]
-    Abandoned,
     /// A bug.
     #[error("the stage \"{stage}\" panicked: {words}")]
     Panicked {
@@ -69,4 +43,13 @@ pub enum StageError {
     /// The next stage has gone; its own error tells why.
     #[error("the next stage has gone")]
     Downstream,
+}
+
+impl From<OutputError> for StageError {
+    fn from(error: OutputError) -> Self {
+        match error {
+            OutputError::Store(error) => Self::Store(error),
+            error => Self::Output(error),
+        }
+    }
 }

@@ -7,10 +7,10 @@ pub use outputs::{damage, forget_damage, note_damage, output_closed, replace_by_
 use crate::{
     config::Config,
     exit::{Exit, Failure},
-    output::absolute,
     seeds,
 };
 use crawl_model::{Frontier, RulesVersion, RunStore, StoreError, UrlKey, has_userinfo, hide_userinfo};
+use crawl_output::absolute;
 use crawl_store::{SqliteStore, StateLock, private};
 use std::{
     fs::File,

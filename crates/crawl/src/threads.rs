@@ -1,6 +1,7 @@
 //! The runtime, and starting and joining stages, whether they are tasks or threads of their own.
 
 use crate::{cpu::words_of, stage_error::StageError};
+use crawl_output::OutputError;
 use futures::FutureExt;
 use std::{future::Future, io, panic::AssertUnwindSafe};
 use tokio::{
@@ -82,7 +83,7 @@ impl Stages {
                     });
                 let _ = tell.send(outcome);
             })
-            .map_err(|source: io::Error| StageError::Output { name: format!("thread {name}"), source })?;
+            .map_err(|source: io::Error| OutputError::Write { name: format!("thread {name}"), source })?;
         self.running.spawn(async move { told.await.unwrap_or(Err(StageError::Downstream)) });
         Ok(())
     }

@@ -1,9 +1,10 @@
 //! What a state directory needs now and then: its database is compacted, and directories that nobody uses any more go. Both
 //! are bounded, and announced before they begin.
 
-use crate::{config::StateSection, logging::say, output::absolute, state};
+use crate::{config::StateSection, logging::say, state};
 use bytesize::ByteSize;
 use crawl_model::StoreError;
+use crawl_output::absolute;
 use crawl_store::{SqliteStore, StateLock, StoreSize};
 use std::{
     fs,

@@ -5,7 +5,6 @@ use crate::{
     config::{Config, Limit},
     duplicates,
     exit::Failure,
-    output::{LineRecords, Output},
     pipeline,
     projects::Keeper,
     run::{context, plant},
@@ -14,6 +13,7 @@ use crate::{
 };
 use crawl_fetch::{Gate, Seed};
 use crawl_model::{Frontier, Record, StoreError};
+use crawl_output::{LineRecords, Output, OutputError};
 use crawl_store::MemoryStore;
 use serde::Deserialize;
 use std::{
@@ -175,12 +175,12 @@ impl Lines {
 }
 
 impl Output for Lines {
-    fn write(&mut self, lines: &[u8]) -> Result<(), StageError> {
+    fn write(&mut self, lines: &[u8]) -> Result<(), OutputError> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(lines);
         Ok(())
     }
 
-    fn sync(&mut self) -> Result<Option<u64>, StageError> {
+    fn sync(&mut self) -> Result<Option<u64>, OutputError> {
         Ok(None)
     }
 

@@ -16,6 +16,7 @@ use crate::{config::Config, context::HTML, cpu::CpuPool, stage_error::StageError
 use crawl_archive::{Leftover, NewRecord, WarcFiles, digest, record_id, request_head, response_head};
 use crawl_fetch::{Exchange, Recorded, Recorder};
 use crawl_model::{ExtractedPage, FetchedPage, HostKey, now_ms, rfc3339};
+use crawl_output::OutputError;
 use rustc_hash::FxHashMap;
 use std::{
     io,
@@ -79,7 +80,7 @@ impl Archive {
         let prefix = format!("crawl-{stamp}-{}", std::process::id());
         let most = config.archive.max_file.as_u64();
         let files = WarcFiles::open(&folder, &prefix, most)
-            .map_err(|source| StageError::Output { name: folder.display().to_string(), source })?;
+            .map_err(|source| OutputError::Write { name: folder.display().to_string(), source })?;
         warn_of_readers(&folder);
         let info = info(config);
         files.leftovers().iter().for_each(tell_of_leftover);
@@ -202,7 +203,7 @@ impl Shared {
     }
 
     fn fail(&self, source: io::Error) -> StageError {
-        StageError::Output { name: self.folder.display().to_string(), source }
+        OutputError::Write { name: self.folder.display().to_string(), source }.into()
     }
 
     /// Fails if something could not be written.

@@ -1,7 +1,8 @@
 //! The state's knowledge of the archive: the file that is being written, and how much of it is settled.
 
-use crate::{output::absolute, store::Store};
+use crate::store::Store;
 use crawl_model::{OutputMark, StoreError};
+use crawl_output::absolute;
 use std::{
     fs,
     path::{Path, PathBuf},

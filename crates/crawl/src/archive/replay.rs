@@ -16,7 +16,6 @@ use crate::{
     exit::{Exit, Failure},
     extract_stage::{self, ShardMessage, shard_of},
     logging::say,
-    output::{self, Before, Fields, LineRecords, RecordOutput, StdoutOutput},
     run, shard,
     sink::Sink,
     stage_error::StageError,
@@ -27,6 +26,7 @@ use crawl_fetch::{Canonicalizer, decode_body};
 use crawl_model::{
     CrawlRequest, ExtractedPage, Frontier as _, HostKey, Lane, NewUrl, StoreError, UrlKey, now_ms,
 };
+use crawl_output::{self as output, Before, Fields, LineRecords, OutputError, RecordOutput, StdoutOutput};
 use crawl_store::SqliteStore;
 use rustc_hash::FxHashMap;
 use std::{
@@ -92,7 +92,7 @@ pub fn run(args: &ReplayArgs) -> Result<Exit, Failure> {
     let _ = context.ending.set(Ending::Drained);
     match runtime.block_on(pipeline(Arc::clone(&context), archive, records)) {
         // the reader of standard output has stopped reading
-        Ok(()) | Err(StageError::Abandoned) => {}
+        Ok(()) | Err(StageError::Output(OutputError::Abandoned)) => {}
         Err(error) => return Err(in_store(error.into())),
     }
     signals.abort();
@@ -370,7 +370,7 @@ impl Replay {
         let mut steps: VecDeque<Step> = VecDeque::new();
         let mut runs = 0;
         for file in &self.archive.files {
-            let fail = |source| StageError::Output { name: file.display().to_string(), source };
+            let fail = |source| OutputError::Write { name: file.display().to_string(), source };
             for (_, record) in records(file, self.archive.most, |_, _| ()).map_err(fail)? {
                 match decision(&record) {
                     Some(Decision::Page(page)) => {

@@ -24,10 +24,11 @@ use crate::{
     cli::{Cli, Command, RulesArgs},
     exit::{Exit, Failure},
     logging::{say, say_as},
-    page_rules, shown,
+    page_rules,
 };
 use clap::CommandFactory;
 use crawl_extract::Rules;
+use crawl_output::shown;
 use std::{
     fs::File,
     io::{self, BufRead, BufReader, Read, Write},
@@ -57,7 +58,7 @@ pub fn dispatch(cli: Cli) -> Exit {
         Some(Command::State(args)) => state::run(&args),
         Some(Command::Replay(args)) => crate::archive::replay::run(&args),
         Some(Command::Schema) => {
-            write_out(format!("{:#}\n", crate::schema::record_schema()).as_bytes()).map(|()| Exit::Done)
+            write_out(format!("{:#}\n", crawl_output::record_schema()).as_bytes()).map(|()| Exit::Done)
         }
         Some(Command::Completions { shell }) => {
             clap_complete::generate(shell, &mut Cli::command(), "crawl", &mut io::stdout());

@@ -2,12 +2,13 @@
 
 use crate::{
     cli::RetryArgs,
-    config, error_line,
+    config,
     exit::{Exit, Failure},
     logging::say,
     run, state,
 };
 use crawl_model::{Frontier as _, StoreError, UrlKey};
+use crawl_output::error_line;
 use crawl_store::{SqliteStore, StateLock};
 use rustc_hash::FxHashSet;
 use serde::Deserialize;

@@ -6,12 +6,13 @@ use crate::{
     config::{self, Config, DedupSection},
     context::TOLD_KEY,
     exit::{Exit, Failure},
-    host_state, shown,
+    host_state,
     site_book::{self, MissedSite, MissedTemplate},
     state,
 };
 use crawl_dedup::Release;
 use crawl_model::{DomainStore, Frontier, FrontierCounts, HostBound, RunStore, StoreError, now_ms, rfc3339};
+use crawl_output::shown;
 use crawl_store::{Holder, HostPlaces, SqliteStore, StateLock, StoreSize};
 use jiff::{SignedDuration, Timestamp, Unit};
 use serde::Serialize;

@@ -7,7 +7,6 @@ use crate::{
     config::MetricsSection,
     context::Context,
     exit::{Exit, Failure},
-    output::{absolute, replace},
     serve::{Limits, accept},
 };
 use axum::{
@@ -18,6 +17,7 @@ use axum::{
     response::{IntoResponse, Response},
     routing::get,
 };
+use crawl_output::{absolute, replace};
 use std::{
     net::SocketAddr,
     path::{Path, PathBuf},

@@ -7,11 +7,11 @@ pub use samples::{Sample, Samples};
 use crate::{
     context::Context,
     exit::Exit,
-    output::{replace, replace_private},
     site_book::{self, MissedSite},
     stats::HostFigures,
 };
 use crawl_model::{FrontierCounts, rfc3339};
+use crawl_output::{replace, replace_private};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::BTreeMap,

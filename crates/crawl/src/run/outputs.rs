@@ -4,12 +4,13 @@ use crate::{
     context::Context,
     ending::Ending,
     exit::{Exit, Failure},
-    output::{self, Fields, FileOutput, LineRecords, Output, Place, RecordOutput, StdoutOutput},
     progress,
-    stage_error::StageError,
     state::{self, State},
 };
 use crawl_model::{OutputMark, RunStore};
+use crawl_output::{
+    self as output, Fields, FileOutput, LineRecords, Output, OutputError, Place, RecordOutput, StdoutOutput,
+};
 use crawl_store::private;
 use std::path::Path;
 
@@ -28,7 +29,7 @@ pub(super) fn open(context: &Context, state: &State) -> Result<Outputs, Failure>
     let place = Place::of_lines(&log);
     let before = state.before(&place, &log, true)?;
     private::create(&place.path)
-        .map_err(|source| StageError::Output { name: log.display().to_string(), source })?;
+        .map_err(|source| OutputError::Write { name: log.display().to_string(), source })?;
     let errors = FileOutput::open(&place.path, before)?;
     if errors.missing() > 0 {
         tracing::warn!("{}: lines of this round are not there any more", log.display());

@@ -1,16 +1,10 @@
 //! Pages that make cleaning panic, held pages that cannot be read, and more hosts than are kept in memory.
 
 use super::*;
-use crate::{
-    config,
-    links::new_url,
-    output::{LineRecords, Output},
-    page_work::injected::panic_for,
-    run,
-    sink::Sink,
-};
+use crate::{config, links::new_url, page_work::injected::panic_for, run, sink::Sink};
 use crawl_dedup::{Fingerprint, Release};
 use crawl_model::{CrawlRequest, Discovery, Frontier, Lane, NewUrl};
+use crawl_output::{LineRecords, Output, OutputError};
 use crawl_store::MemoryStore;
 use serde_json::Value;
 use std::sync::{Mutex, PoisonError};
@@ -332,12 +326,12 @@ impl Lines {
 }
 
 impl Output for Lines {
-    fn write(&mut self, lines: &[u8]) -> Result<(), StageError> {
+    fn write(&mut self, lines: &[u8]) -> Result<(), OutputError> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(lines);
         Ok(())
     }
 
-    fn sync(&mut self) -> Result<Option<u64>, StageError> {
+    fn sync(&mut self) -> Result<Option<u64>, OutputError> {
         Ok(None)
     }
 

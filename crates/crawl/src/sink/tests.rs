@@ -1,13 +1,9 @@
 //! Leases that run out before their page is written, and the order of settling and finishing.
 
 use super::*;
-use crate::{
-    config,
-    output::{LineRecords, Nowhere},
-    run,
-    store::Store,
-};
+use crate::{config, run, store::Store};
 use crawl_model::{Discovery, Frontier, HostKey, Lane, NewUrl, Record, RunStore, UrlKey};
+use crawl_output::{LineRecords, Nowhere, OutputError};
 use crawl_store::{MemoryStore, SqliteStore};
 use std::path::PathBuf;
 
@@ -70,7 +66,7 @@ async fn a_page_whose_lease_has_run_out_is_not_written() {
 struct AtTheEnd(PathBuf);
 
 impl RecordOutput for AtTheEnd {
-    fn push(&mut self, _: &Record) -> Result<(), StageError> {
+    fn push(&mut self, _: &Record) -> Result<(), OutputError> {
         Ok(())
     }
 
@@ -78,11 +74,11 @@ impl RecordOutput for AtTheEnd {
         0
     }
 
-    fn commit(&mut self) -> Result<Option<u64>, StageError> {
+    fn commit(&mut self) -> Result<Option<u64>, OutputError> {
         Ok(None)
     }
 
-    fn finish(&mut self) -> Result<Option<u64>, StageError> {
+    fn finish(&mut self) -> Result<Option<u64>, OutputError> {
         let copy = tempfile::tempdir().unwrap();
         // without its log the database is as at the last sync
         std::fs::copy(self.0.join("crawl.sqlite"), copy.path().join("crawl.sqlite")).unwrap();

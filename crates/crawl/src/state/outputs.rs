@@ -1,12 +1,9 @@
 //! The state's knowledge of outputs: how far each is settled, if it was closed, and which file it is.
 
 use super::{State, number};
-use crate::{
-    exit::Failure,
-    output::{self, Before, Opened, Place, absolute},
-    store::Store,
-};
+use crate::{exit::Failure, store::Store};
 use crawl_model::{Frontier, OutputMark, RunStore, StoreError};
+use crawl_output::{self as output, Before, Opened, Place, absolute};
 use std::{
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
@@ -193,12 +190,16 @@ pub fn output_closed(store: &dyn Store, name: &str) -> Result<(), StoreError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        output::{FileOutput, Output, tests::record},
-        state::tests::{lease, open, url},
-    };
-    use crawl_model::{Outcome, PageHistory, Settlement};
+    use crate::state::tests::{lease, open, url};
+    use crawl_model::{Outcome, PageHistory, Record, Settlement};
+    use crawl_output::{FileOutput, Output};
     use std::{collections::BTreeMap, fs, os::unix::fs::symlink};
+
+    /// A record with an `id` of the test's choice.
+    fn record(id: &str) -> Record {
+        let record: Record = serde_json::from_str(include_str!("../../../output/tests/record.json")).unwrap();
+        Record { id: id.to_owned(), ..record }
+    }
 
     /// Opens an output as a run does.
     fn opened(state: &State, place: &Place) -> Opened {
@@ -322,7 +323,7 @@ mod tests {
             }
             let mut ended = Vec::new();
             for (lease, url) in leased {
-                output.push(&crawl_model::Record { url, ..record("1") }).unwrap();
+                output.push(&Record { url, ..record("1") }).unwrap();
                 ended.push(Settlement { lease, outcome: Outcome::Record, history: PageHistory::default() });
             }
             let offset = output.commit().unwrap().unwrap();

@@ -11,10 +11,10 @@ use crate::{
     config::{self, DedupSection},
     exit::{Exit, Failure},
     logging::say,
-    output::replace,
 };
 use crawl_dedup::{FingerprintSettings, Mode, batch::CountedProject};
 use crawl_extract::PageExtractor;
+use crawl_output::replace;
 use records::{Input, Record};
 use report::Report;
 use std::path::Path;

@@ -3,10 +3,10 @@
 use crate::{
     cli::DuplicatesArgs,
     exit::{Exit, Failure},
-    output::Replacement,
 };
 use crawl_archive::{ColumnKind, ParquetTable, Value, guard_cell};
 use crawl_corpus::{COLUMNS, Cell, Column, Findings, Origin};
+use crawl_output::Replacement;
 use std::{
     io::Write,
     path::{Path, PathBuf},

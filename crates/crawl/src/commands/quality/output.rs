@@ -4,9 +4,9 @@ use super::Judged;
 use crate::{
     commands::json::{Members, push_key},
     exit::{Exit, Failure},
-    output::{Replacement, replace},
 };
 use crawl_model::Quality;
+use crawl_output::{Replacement, replace};
 use crawl_quality::Checker;
 use serde::Serialize;
 use std::{

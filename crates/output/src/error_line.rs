@@ -1,6 +1,6 @@
 //! Lines of the error log. A line repeats at most 512 bytes of a URL and adds its key.
 
-use crate::{output::push_line, shown, stage_error::StageError};
+use crate::{OutputError, lines::push_line, shown};
 use crawl_model::{FailedPage, UrlKey};
 use serde::Serialize;
 use std::borrow::Cow;
@@ -22,7 +22,7 @@ struct ErrorLine<'a> {
 ///
 /// # Errors
 /// When it cannot be written as JSON.
-pub fn push(lines: &mut Vec<u8>, failed: &FailedPage) -> Result<(), StageError> {
+pub fn push(lines: &mut Vec<u8>, failed: &FailedPage) -> Result<(), OutputError> {
     let is_long = failed.url.len() > SHOWN;
     let page = if is_long || failed.message.len() > SHOWN {
         let (url, message) = (cut(&failed.url), cut(&failed.message));
@@ -63,15 +63,29 @@ pub fn key_of(url: &str, url_key: Option<&str>) -> Option<UrlKey> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::traps;
+    use crawl_model::Stage;
     use serde_json::Value;
+
+    fn failure(url: &str, message: String) -> FailedPage {
+        FailedPage {
+            url: url.to_owned(),
+            stage: Stage::Fetch,
+            kind: "trap_repeated_segment",
+            status: None,
+            attempts: 0,
+            message,
+            hint: String::new(),
+            at: String::new(),
+            lease: None,
+        }
+    }
 
     #[test]
     fn long_urls_are_cut_and_known_by_their_key() {
         let line = |url: &str| {
             let mut lines = Vec::new();
             let message = format!("\"{}\" stands in the path again and again", "\u{e4}".repeat(2_000));
-            push(&mut lines, &traps::line(url.to_owned(), "trap_repeated_segment", message)).unwrap();
+            push(&mut lines, &failure(url, message)).unwrap();
             (lines.len(), serde_json::from_slice::<Value>(&lines).unwrap())
         };
         let key = |line: &Value| key_of(line["url"].as_str().unwrap(), line["urlKey"].as_str());

@@ -1,6 +1,6 @@
 //! Locks on outputs while they are written.
 
-use crate::stage_error::StageError;
+use crate::OutputError;
 use std::{
     fs::{self, File, TryLockError},
     io,
@@ -10,10 +10,10 @@ use std::{
 
 /// Locks a file for this process until it is closed. The kernel releases the lock when the process ends in whatever way, so
 /// nothing beside the file can go stale. A file system that has no locks gives none.
-pub(super) fn lock(file: &File, path: &Path) -> Result<(), StageError> {
+pub(super) fn lock(file: &File, path: &Path) -> Result<(), OutputError> {
     match file.try_lock() {
         Ok(()) => Ok(()),
-        Err(TryLockError::WouldBlock) => Err(StageError::Busy {
+        Err(TryLockError::WouldBlock) => Err(OutputError::Busy {
             name: path.display().to_string(),
             holder: holder(file).map_or_else(|| "another process".to_owned(), |pid| format!("process {pid}")),
         }),
@@ -68,7 +68,9 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         let (first, second) = (file.reopen().unwrap(), file.reopen().unwrap());
         lock(&first, file.path()).unwrap();
-        let Err(StageError::Busy { holder, .. }) = lock(&second, file.path()) else { panic!("locked twice") };
+        let Err(OutputError::Busy { holder, .. }) = lock(&second, file.path()) else {
+            panic!("locked twice")
+        };
         assert_eq!(holder, format!("process {}", std::process::id()));
         drop(first);
         lock(&second, file.path()).unwrap();

@@ -1,6 +1,6 @@
 //! A record as a row of a table: flat, typed columns.
 
-use super::Fields;
+use crate::fields::Fields;
 use crate::schema::{self, Shape};
 use crawl_archive::{Column, ColumnKind, Value};
 use serde_json::Value as Json;

@@ -3,14 +3,16 @@
 //! JSON lines in zstd frames, a frame a batch. Each frame begins with the line that says which journal it is, so that any frame that
 //! can be read tells it. The first frame has that line alone: a journal that became a table is cut back to it, and says so.
 
-use super::{
-    Before, FileOutput, Output,
+use crate::OutputError;
+use crate::{
     damaged::{bytes_of, put_aside},
+    file::Before,
+    file::FileOutput,
     frames::{Frames, Packing, Part},
     lines::push_line,
+    output::Output,
     packed::zstd_frames,
 };
-use crate::stage_error::StageError;
 use crawl_model::random;
 use serde::{Deserialize, Serialize};
 use std::{io, ops::Range, path::Path};
@@ -35,7 +37,7 @@ pub(super) struct Journal {
 
 impl Journal {
     /// Opens a journal, cut back as `before` says.
-    pub(super) fn open(path: &Path, before: Before) -> Result<Self, StageError> {
+    pub(super) fn open(path: &Path, before: Before) -> Result<Self, OutputError> {
         // locked before anything is read of it, and cut back when it is known that its records are in no table
         let mut file = FileOutput::open_bytes(path, Before::Unknown)?;
         let head = head_of(&file).map_err(|e| file.fail(e))?;
@@ -56,7 +58,7 @@ impl Journal {
     }
 
     /// Cuts it back to what was settled.
-    pub(super) fn cut_back(&mut self, length: u64) -> Result<(), StageError> {
+    pub(super) fn cut_back(&mut self, length: u64) -> Result<(), OutputError> {
         self.file.cut_back(length)?;
         if self.file.length() == 0 {
             self.head = None;
@@ -65,7 +67,7 @@ impl Journal {
     }
 
     /// Appends lines. The first ones of a journal decide if the table is made of it alone.
-    pub(super) fn push(&mut self, lines: &[u8], replaces: bool) -> Result<(), StageError> {
+    pub(super) fn push(&mut self, lines: &[u8], replaces: bool) -> Result<(), OutputError> {
         let head = match self.head.clone() {
             Some(head) => head,
             None => {
@@ -82,23 +84,23 @@ impl Journal {
         self.write_frame(&frame)
     }
 
-    fn write_frame(&mut self, lines: &[u8]) -> Result<(), StageError> {
+    fn write_frame(&mut self, lines: &[u8]) -> Result<(), OutputError> {
         let frame = self.compressor.compress(lines).map_err(|e| self.file.fail(e))?;
         self.file.write(&frame)
     }
 
-    pub(super) fn sync(&mut self) -> Result<Option<u64>, StageError> {
+    pub(super) fn sync(&mut self) -> Result<Option<u64>, OutputError> {
         self.file.sync()
     }
 
     /// Empties it: the next batch begins another journal.
-    pub(super) fn clear(&mut self) -> Result<(), StageError> {
+    pub(super) fn clear(&mut self) -> Result<(), OutputError> {
         self.head = None;
         self.file.keep(0)
     }
 
     /// Leaves its name alone, so that it can be told from one whose records are in no table.
-    pub(super) fn keep_name(&mut self) -> Result<(), StageError> {
+    pub(super) fn keep_name(&mut self) -> Result<(), OutputError> {
         let mut frames = Frames::open(self.file.path(), Packing::Zstd, 0).map_err(|e| self.file.fail(e))?;
         let name_alone = match frames.next() {
             Some(Ok(Part::Whole(frame))) => split(&frame).0.is_some() && split(&frame).1.is_empty(),

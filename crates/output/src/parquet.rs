@@ -7,16 +7,18 @@
 //! the table notes which one it was made from last: whatever is killed between the rename and the end of the journal, no record
 //! is taken twice.
 
-use super::{
-    Before, Fields, RecordOutput,
+use crate::OutputError;
+use crate::{
     columns::RecordColumns,
     damaged::move_aside,
+    fields::Fields,
+    file::Before,
     file::folder_exists,
     journal::{Head, Journal},
     lines::push_record,
+    output::RecordOutput,
     whole::sync_folder,
 };
-use crate::stage_error::StageError;
 use crawl_archive::{ArchiveError, ParquetFile, ParquetTable};
 use crawl_model::Record;
 use std::{
@@ -45,9 +47,9 @@ pub(super) struct ParquetRecords {
 
 impl ParquetRecords {
     /// Opens a table and its journal, cut back as `before` says.
-    pub(super) fn open(path: &Path, before: Before, fields: Option<Fields>) -> Result<Self, StageError> {
-        let name = super::absolute(path).to_string_lossy().into_owned();
-        folder_exists(path).map_err(|source| StageError::Output { name: name.clone(), source })?;
+    pub(super) fn open(path: &Path, before: Before, fields: Option<Fields>) -> Result<Self, OutputError> {
+        let name = crate::paths::absolute(path).to_string_lossy().into_owned();
+        folder_exists(path).map_err(|source| OutputError::Write { name: name.clone(), source })?;
         let columns = RecordColumns::of(fields.as_ref());
         let journal = Journal::open(&part_of(path), before)?;
         let (path, lines) = (path.to_owned(), Vec::new());
@@ -64,7 +66,7 @@ impl ParquetRecords {
     }
 
     /// Makes of a journal that was left behind what has to become of it before this run writes.
-    fn settle_journal(&mut self, before: Before) -> Result<(), StageError> {
+    fn settle_journal(&mut self, before: Before) -> Result<(), OutputError> {
         let Some(head) = self.journal.head().cloned() else {
             return self.discard_unreadable(before);
         };
@@ -102,7 +104,7 @@ impl ParquetRecords {
     }
 
     /// A journal without a single frame that can be read.
-    fn discard_unreadable(&mut self, before: Before) -> Result<(), StageError> {
+    fn discard_unreadable(&mut self, before: Before) -> Result<(), OutputError> {
         let length = self.journal.file().length();
         match before {
             Before::CutOff(0) => return self.journal.clear(),
@@ -119,16 +121,16 @@ impl ParquetRecords {
     fn note_missing(&mut self) {
         let (file, missing) = (self.journal.file(), self.journal.file().missing());
         if missing > 0 {
-            self.damage = Some(super::missing_words(super::Output::name(file), missing));
+            self.damage = Some(crate::damaged::missing_words(crate::output::Output::name(file), missing));
         }
     }
 
     /// Puts bytes that cannot be read aside. A round that replaces the table loses nothing of its own by that.
-    fn note_damage(&mut self, damaged: &[Range<u64>], before: Before) -> Result<(), StageError> {
+    fn note_damage(&mut self, damaged: &[Range<u64>], before: Before) -> Result<(), OutputError> {
         if damaged.is_empty() {
             return Ok(());
         }
-        let name = super::Output::name(self.journal.file()).to_owned();
+        let name = crate::output::Output::name(self.journal.file()).to_owned();
         let what = self.journal.put_aside(damaged).map_err(|e| self.journal.file().fail(e))?;
         tracing::warn!(file = name, "{what}");
         if before != Before::Replace {
@@ -152,14 +154,14 @@ impl ParquetRecords {
         self.damage.clone()
     }
 
-    fn fail(&self, source: io::Error) -> StageError {
-        StageError::Output { name: self.name.clone(), source }
+    fn fail(&self, source: io::Error) -> OutputError {
+        OutputError::Write { name: self.name.clone(), source }
     }
 
     /// An error that says the way out of a table that cannot be read.
-    fn readable<T>(&self, table: io::Result<T>) -> Result<T, StageError> {
+    fn readable<T>(&self, table: io::Result<T>) -> Result<T, OutputError> {
         table.map_err(|error| match error.kind() {
-            io::ErrorKind::InvalidData => StageError::Damaged {
+            io::ErrorKind::InvalidData => OutputError::Damaged {
                 name: self.name.clone(),
                 what: format!(
                     "it is no table that can be read ({error}); name another file, or replace it with -O"
@@ -170,7 +172,7 @@ impl ParquetRecords {
     }
 
     /// Rows are added only to a table with the same columns.
-    fn check_columns(&self) -> Result<(), StageError> {
+    fn check_columns(&self) -> Result<(), OutputError> {
         match self.readable(table(&self.path))? {
             Some(table) if !table.has_columns(&self.columns.columns()) => {
                 let words = "the table has other columns than these records: name another file, or replace it with -O";
@@ -182,7 +184,7 @@ impl ParquetRecords {
 
     /// Makes the table anew: its rows (unless they are replaced), then those of the journal, which is left as it is.
     /// Returns the bytes of the journal that cannot be read.
-    fn make_table(&self, head: Option<&Head>) -> Result<Vec<Range<u64>>, StageError> {
+    fn make_table(&self, head: Option<&Head>) -> Result<Vec<Range<u64>>, OutputError> {
         let new = beside(&self.path, ".new");
         let made = self.make_table_as(&new, head);
         if made.is_err() {
@@ -215,7 +217,7 @@ impl ParquetRecords {
 }
 
 impl RecordOutput for ParquetRecords {
-    fn push(&mut self, record: &Record) -> Result<(), StageError> {
+    fn push(&mut self, record: &Record) -> Result<(), OutputError> {
         push_record(&mut self.lines, record, self.fields.as_ref())
     }
 
@@ -223,7 +225,7 @@ impl RecordOutput for ParquetRecords {
         self.lines.len()
     }
 
-    fn commit(&mut self) -> Result<Option<u64>, StageError> {
+    fn commit(&mut self) -> Result<Option<u64>, OutputError> {
         if !self.lines.is_empty() {
             let mut lines = std::mem::take(&mut self.lines);
             self.journal.push(&lines, self.stale)?;
@@ -233,16 +235,16 @@ impl RecordOutput for ParquetRecords {
         self.journal.sync()
     }
 
-    fn finish(&mut self) -> Result<Option<u64>, StageError> {
+    fn finish(&mut self) -> Result<Option<u64>, OutputError> {
         if let Some(head) = self.journal.head().cloned() {
             let damaged = self.make_table(Some(&head))?;
             self.stale = false;
             if !damaged.is_empty() {
-                let name = super::Output::name(self.journal.file()).to_owned();
+                let name = crate::output::Output::name(self.journal.file()).to_owned();
                 let what = self.journal.put_aside(&damaged).map_err(|e| self.journal.file().fail(e))?;
                 self.journal.keep_name()?;
                 // the table is whole: the same command ends the round
-                return Err(StageError::Damaged { name, what });
+                return Err(OutputError::Damaged { name, what });
             }
             self.journal.keep_name()?;
         }
@@ -258,7 +260,7 @@ impl RecordOutput for ParquetRecords {
 }
 
 /// Empties a table.
-pub(super) fn empty(path: &Path) -> Result<(), StageError> {
+pub(super) fn empty(path: &Path) -> Result<(), OutputError> {
     let opened = ParquetRecords::open(path, Before::Replace, None)?;
     opened.make_table(None).map(|_| ())
 }

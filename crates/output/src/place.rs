@@ -1,6 +1,6 @@
 //! The place of an output: its kind and its one path, whatever name leads to it.
 
-use super::{Kind, absolute, parquet};
+use crate::{folder, parquet, paths::absolute};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -8,6 +8,45 @@ use std::{
 
 /// Links that are followed before a path counts as one that leads nowhere.
 const MOST_LINKS: usize = 40;
+
+/// What records are written as, by the name of the output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A line of JSON each.
+    Lines,
+    /// The same, compressed: a gzip member a batch.
+    Gzip,
+    /// The same, compressed: a zstd frame a batch.
+    Zstd,
+    /// A Parquet table.
+    Parquet,
+    /// A Markdown file each, in a folder.
+    Folder,
+}
+
+impl Kind {
+    /// `….gz`, `….zst`, `….parquet`, or a folder, which ends in a slash; all others are lines.
+    #[must_use]
+    pub fn of(path: &Path) -> Self {
+        let name = path.as_os_str().to_string_lossy().to_ascii_lowercase();
+        match () {
+            () if name.ends_with('/') => Self::Folder,
+            () if name.ends_with(".gz") => Self::Gzip,
+            () if name.ends_with(".zst") => Self::Zstd,
+            () if name.ends_with(".parquet") => Self::Parquet,
+            () => Self::Lines,
+        }
+    }
+
+    /// The file by whose path the state knows the output.
+    #[must_use]
+    pub fn marked(self, path: &Path) -> PathBuf {
+        match self {
+            Self::Folder => path.join(folder::INDEX),
+            _ => path.to_owned(),
+        }
+    }
+}
 
 /// An output with links and `..` resolved, so that one file has one name in the state.
 #[derive(Clone, Debug, PartialEq, Eq)]

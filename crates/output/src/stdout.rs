@@ -1,7 +1,7 @@
 //! Lines on standard output.
 
-use super::Output;
-use crate::stage_error::StageError;
+use crate::OutputError;
+use crate::output::Output;
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     io::Errno,
@@ -36,7 +36,7 @@ impl StdoutOutput {
         Self { file, cancel }
     }
 
-    fn write_all(&self, mut bytes: &[u8]) -> Result<(), StageError> {
+    fn write_all(&self, mut bytes: &[u8]) -> Result<(), OutputError> {
         let file = self.file.as_ref().map_err(|e| failed(e.kind().into()))?;
         let mut stopped_since = None;
         while !bytes.is_empty() {
@@ -44,7 +44,7 @@ impl StdoutOutput {
                 if self.cancel.is_cancelled()
                     && stopped_since.get_or_insert_with(Instant::now).elapsed() >= GRACE
                 {
-                    return Err(StageError::Abandoned);
+                    return Err(OutputError::Abandoned);
                 }
                 continue;
             }
@@ -69,19 +69,19 @@ fn is_ready(file: &File) -> io::Result<bool> {
     }
 }
 
-fn failed(source: io::Error) -> StageError {
+fn failed(source: io::Error) -> OutputError {
     match source.kind() {
-        io::ErrorKind::BrokenPipe => StageError::ClosedPipe,
-        _ => StageError::Output { name: "standard output".into(), source },
+        io::ErrorKind::BrokenPipe => OutputError::ClosedPipe,
+        _ => OutputError::Write { name: "standard output".into(), source },
     }
 }
 
 impl Output for StdoutOutput {
-    fn write(&mut self, lines: &[u8]) -> Result<(), StageError> {
+    fn write(&mut self, lines: &[u8]) -> Result<(), OutputError> {
         self.write_all(lines)
     }
 
-    fn sync(&mut self) -> Result<Option<u64>, StageError> {
+    fn sync(&mut self) -> Result<Option<u64>, OutputError> {
         Ok(None)
     }
 
@@ -107,7 +107,7 @@ mod tests {
         let (mut reader, mut output) = piped(&cancel);
         output.write(b"one\n").unwrap();
         cancel.cancel();
-        assert!(matches!(output.write(&vec![b'x'; 1 << 20]), Err(StageError::Abandoned)));
+        assert!(matches!(output.write(&vec![b'x'; 1 << 20]), Err(OutputError::Abandoned)));
         drop(output);
         let mut taken = String::new();
         reader.read_to_string(&mut taken).unwrap();
@@ -131,6 +131,6 @@ mod tests {
         assert_eq!(taken.join().unwrap(), 3 << 20);
         let (reader, mut output) = piped(&cancel);
         drop(reader);
-        assert!(matches!(output.write(b"x"), Err(StageError::ClosedPipe)));
+        assert!(matches!(output.write(b"x"), Err(OutputError::ClosedPipe)));
     }
 }

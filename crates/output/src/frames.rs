@@ -158,7 +158,7 @@ mod tests {
                 encoder.write_all(text.as_bytes()).unwrap();
                 encoder.finish().unwrap()
             }
-            Packing::Zstd => super::super::packed::zstd_frames().unwrap().compress(text.as_bytes()).unwrap(),
+            Packing::Zstd => crate::packed::zstd_frames().unwrap().compress(text.as_bytes()).unwrap(),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Bytes that cannot be read: they are put aside under a name of their own, never thrown away.
 
-use super::whole::sync_folder;
+use crate::whole::sync_folder;
 use std::{
     fs::{File, OpenOptions},
     io::{self, Read, Seek, SeekFrom},
@@ -44,4 +44,12 @@ fn new_file(path: &Path) -> io::Result<(PathBuf, File)> {
 /// Bytes of some ranges.
 pub(super) fn bytes_of(ranges: &[Range<u64>]) -> u64 {
     ranges.iter().map(|range| range.end - range.start).sum()
+}
+
+/// The message that settled records are missing from a file.
+pub(crate) fn missing_words(name: &str, missing: u64) -> String {
+    format!(
+        "{name}: {missing} bytes of records that were written are not there any more: the file was removed, shortened or \
+         replaced; --fresh fetches them again"
+    )
 }

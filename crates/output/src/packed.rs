@@ -1,12 +1,14 @@
 //! Lines compressed while they are written. Each batch is a gzip member (RFC 1952 §2.2) or a zstd frame (RFC 8878 §3) of its
 //! own, and readers take several of them in a row as one stream: so the file is whole at every length that was settled.
 
-use super::{
-    Before, FileOutput, Output,
+use crate::OutputError;
+use crate::{
     damaged::put_aside,
+    file::Before,
+    file::FileOutput,
     frames::{Frames, Packing, Part},
+    output::Output,
 };
-use crate::stage_error::StageError;
 use flate2::{Compression, write::GzEncoder};
 use std::{
     io::{self, Write},
@@ -51,7 +53,7 @@ pub(super) fn zstd_frames() -> io::Result<Compressor<'static>> {
 impl PackedOutput {
     /// Opens a file, cut back as `before` says. Half a frame at its end is put aside: readers would stop in front of all
     /// that is written behind it.
-    pub(super) fn open(path: &Path, before: Before, packing: Packing) -> Result<Self, StageError> {
+    pub(super) fn open(path: &Path, before: Before, packing: Packing) -> Result<Self, OutputError> {
         let mut file = FileOutput::open_bytes(path, before)?;
         let whole = match before {
             Before::CutOff(settled) if file.missing() == 0 => settled,
@@ -75,7 +77,7 @@ impl PackedOutput {
 
 /// Cuts off what begins as a frame at the end of a file and is none. `whole` is a length at which a run left it whole: if
 /// the file is still that one, only what others have added since is read.
-fn cut_half_a_frame(file: &mut FileOutput, packing: Packing, whole: u64) -> Result<(), StageError> {
+fn cut_half_a_frame(file: &mut FileOutput, packing: Packing, whole: u64) -> Result<(), OutputError> {
     let found = half_a_frame(file, packing, whole).map_err(|e| file.fail(e))?;
     let found = match found {
         End::Unreadable(_) if whole > 0 => half_a_frame(file, packing, 0).map_err(|e| file.fail(e))?,
@@ -94,7 +96,7 @@ fn cut_half_a_frame(file: &mut FileOutput, packing: Packing, whole: u64) -> Resu
             );
             file.keep(start)
         }
-        End::Unreadable(at) => Err(StageError::Damaged {
+        End::Unreadable(at) => Err(OutputError::Damaged {
             name: file.name().to_owned(),
             what: format!(
                 "it cannot be read from byte {at} on, so nothing is written behind that; name another file, or replace it with -O"
@@ -123,19 +125,19 @@ fn half_a_frame(file: &FileOutput, packing: Packing, from: u64) -> io::Result<En
 }
 
 impl Output for PackedOutput {
-    fn write(&mut self, lines: &[u8]) -> Result<(), StageError> {
+    fn write(&mut self, lines: &[u8]) -> Result<(), OutputError> {
         let packed = self.packer.pack(lines);
         let packed =
-            packed.map_err(|source| StageError::Output { name: self.file.name().to_owned(), source })?;
+            packed.map_err(|source| OutputError::Write { name: self.file.name().to_owned(), source })?;
         self.file.write(&packed)
     }
 
-    fn sync(&mut self) -> Result<Option<u64>, StageError> {
+    fn sync(&mut self) -> Result<Option<u64>, OutputError> {
         self.file.sync()
     }
 
     /// A file without a record is given an empty member, since no bytes at all are no gzip file.
-    fn finish(&mut self) -> Result<Option<u64>, StageError> {
+    fn finish(&mut self) -> Result<Option<u64>, OutputError> {
         if self.file.length() == 0 && !self.file.is_stale() {
             self.write(b"")?;
         }
@@ -233,7 +235,7 @@ mod tests {
             for bytes in [b"plain text\n".to_vec(), [&whole[..9], &[0x55; 4], &whole[13..]].concat()] {
                 fs::write(&path, &bytes).unwrap();
                 let refused = PackedOutput::open(&path, Before::Unknown, packing(zstd)).err().unwrap();
-                assert!(matches!(refused, StageError::Damaged { .. }), "{refused}");
+                assert!(matches!(refused, OutputError::Damaged { .. }), "{refused}");
                 assert_eq!(fs::read(&path).unwrap(), bytes);
                 PackedOutput::open(&path, Before::Replace, packing(zstd)).unwrap().write(b"new\n").unwrap();
                 assert_eq!(unpacked(&path, zstd).unwrap(), "new\n", "-O gets out of it");

@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn what_is_chosen_is_written_in_the_shape_of_the_record() {
-        let record = crate::output::lines::tests::record("7");
+        let record = crate::lines::tests::record("7");
         let text = serde_json::to_string(&record.text).unwrap();
         let line = |names: &[&str]| {
             let mut out = Vec::new();

@@ -1,7 +1,7 @@
 //! Records as JSON, one a line.
 
-use super::{Fields, Output, RecordOutput};
-use crate::stage_error::StageError;
+use crate::OutputError;
+use crate::{fields::Fields, output::Output, output::RecordOutput};
 use crawl_model::{Record, StoreError};
 
 /// Bytes that the buffer keeps from batch to batch.
@@ -23,7 +23,7 @@ impl LineRecords {
 }
 
 impl RecordOutput for LineRecords {
-    fn push(&mut self, record: &Record) -> Result<(), StageError> {
+    fn push(&mut self, record: &Record) -> Result<(), OutputError> {
         push_record(&mut self.lines, record, self.fields.as_ref())
     }
 
@@ -31,14 +31,14 @@ impl RecordOutput for LineRecords {
         self.lines.len()
     }
 
-    fn commit(&mut self) -> Result<Option<u64>, StageError> {
+    fn commit(&mut self) -> Result<Option<u64>, OutputError> {
         self.output.write(&self.lines)?;
         self.lines.clear();
         self.lines.shrink_to(KEEP_BUFFER);
         self.output.sync()
     }
 
-    fn finish(&mut self) -> Result<Option<u64>, StageError> {
+    fn finish(&mut self) -> Result<Option<u64>, OutputError> {
         self.output.finish()
     }
 
@@ -52,7 +52,7 @@ pub(super) fn push_record(
     lines: &mut Vec<u8>,
     record: &Record,
     fields: Option<&Fields>,
-) -> Result<(), StageError> {
+) -> Result<(), OutputError> {
     // Of a large page; a buffer that grows by doubling would take its memory three times.
     lines.reserve((record.text.len() + record.content.len()) / 16 * 17 + 1024);
     match fields {
@@ -66,35 +66,24 @@ pub(super) fn push_record(
 }
 
 /// Appends a value as a line.
-pub(crate) fn push_line(lines: &mut Vec<u8>, value: &impl serde::Serialize) -> Result<(), StageError> {
+pub(crate) fn push_line(lines: &mut Vec<u8>, value: &impl serde::Serialize) -> Result<(), OutputError> {
     serde_json::to_writer(&mut *lines, value).map_err(unwritable)?;
     lines.push(b'\n');
     Ok(())
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "for map_err")]
-pub(super) fn unwritable(error: serde_json::Error) -> StageError {
+pub(super) fn unwritable(error: serde_json::Error) -> OutputError {
     StoreError::Other(format!("a record cannot be written: {error}")).into()
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crawl_extract::{Input, Options, PageExtractor, Rules};
 
     /// A record with an `id` of the test's choice.
     pub(crate) fn record(id: &str) -> Record {
-        // rules are compiled once
-        static RECORD: std::sync::OnceLock<Record> = std::sync::OnceLock::new();
-        Record { id: id.to_owned(), ..RECORD.get_or_init(extracted).clone() }
-    }
-
-    fn extracted() -> Record {
-        let extractor = PageExtractor::from_rules(Rules::load(None).unwrap(), Options::default());
-        let bytes = b"<html lang=en><title>Pears</title><p>Some words about pears.";
-        let url = url::Url::parse("https://a.test/pears").unwrap();
-        let extraction = extractor.extract(&Input { bytes, url: Some(&url), content_type: None });
-        let text = extraction.content.clone();
-        crate::record::page_record(extraction, text, Some(&url))
+        let record: Record = serde_json::from_str(include_str!("../tests/record.json")).unwrap();
+        Record { id: id.to_owned(), ..record }
     }
 }

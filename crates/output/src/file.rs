@@ -1,11 +1,12 @@
 //! A file of lines, synced and cut back to what was settled.
 
-use super::{
-    Output, absolute,
+use crate::OutputError;
+use crate::{
     lock::{is_named, lock},
+    output::Output,
+    paths::absolute,
     whole::sync_folder,
 };
-use crate::stage_error::StageError;
 use std::{
     fs::{File, OpenOptions},
     io::{self, Read, Seek, SeekFrom, Write},
@@ -45,7 +46,7 @@ impl FileOutput {
     ///
     /// # Errors
     /// When the file cannot be opened for writing, or another process writes it.
-    pub fn open(path: &Path, before: Before) -> Result<Self, StageError> {
+    pub fn open(path: &Path, before: Before) -> Result<Self, OutputError> {
         let mut opened = Self::open_bytes(path, before)?;
         if !opened.stale
             && opened.length > 0
@@ -61,9 +62,9 @@ impl FileOutput {
     ///
     /// # Errors
     /// Those of [`FileOutput::open`].
-    pub fn open_bytes(path: &Path, before: Before) -> Result<Self, StageError> {
+    pub fn open_bytes(path: &Path, before: Before) -> Result<Self, OutputError> {
         let name = absolute(path).to_string_lossy().into_owned();
-        let fail = |source| StageError::Output { name: name.clone(), source };
+        let fail = |source| OutputError::Write { name: name.clone(), source };
         folder_exists(path).map_err(fail)?;
         let file = open_and_lock(path, &name)?;
         let found = file.metadata().map_err(fail)?;
@@ -83,7 +84,7 @@ impl FileOutput {
     }
 
     /// Cuts it back to a length, with a warning. A shorter one stays as it is.
-    pub(super) fn cut_back(&mut self, length: u64) -> Result<(), StageError> {
+    pub(super) fn cut_back(&mut self, length: u64) -> Result<(), OutputError> {
         if length < self.length {
             let (file, bytes) = (&self.name, self.length - length);
             tracing::warn!(
@@ -106,7 +107,7 @@ impl FileOutput {
     ///
     /// # Errors
     /// When that cannot be done.
-    pub(super) fn keep(&mut self, length: u64) -> Result<(), StageError> {
+    pub(super) fn keep(&mut self, length: u64) -> Result<(), OutputError> {
         self.file.set_len(length).and_then(|()| self.file.sync_data()).map_err(|e| self.fail(e))?;
         (self.length, self.stale) = (length, false);
         Ok(())
@@ -134,8 +135,8 @@ impl FileOutput {
         &self.path
     }
 
-    pub(super) fn fail(&self, source: io::Error) -> StageError {
-        StageError::Output { name: self.name.clone(), source }
+    pub(super) fn fail(&self, source: io::Error) -> OutputError {
+        OutputError::Write { name: self.name.clone(), source }
     }
 
     /// Fails if the path names another file, or if its length is not what this run has written. Otherwise the state would
@@ -166,8 +167,8 @@ impl FileOutput {
 }
 
 /// A path may get another file between opening and locking it.
-fn open_and_lock(path: &Path, name: &str) -> Result<File, StageError> {
-    let fail = |source| StageError::Output { name: name.to_owned(), source };
+fn open_and_lock(path: &Path, name: &str) -> Result<File, OutputError> {
+    let fail = |source| OutputError::Write { name: name.to_owned(), source };
     loop {
         let file = OpenOptions::new().create(true).append(true).open(path).map_err(fail)?;
         if !file.metadata().map_err(fail)?.is_file() {
@@ -200,7 +201,7 @@ fn ends_a_line(path: &Path, length: u64) -> io::Result<bool> {
 }
 
 impl Output for FileOutput {
-    fn write(&mut self, lines: &[u8]) -> Result<(), StageError> {
+    fn write(&mut self, lines: &[u8]) -> Result<(), OutputError> {
         self.check().map_err(|e| self.fail(e))?;
         if std::mem::take(&mut self.stale) {
             self.file.set_len(0).map_err(|e| self.fail(e))?;
@@ -217,7 +218,7 @@ impl Output for FileOutput {
         Ok(())
     }
 
-    fn sync(&mut self) -> Result<Option<u64>, StageError> {
+    fn sync(&mut self) -> Result<Option<u64>, OutputError> {
         match self.file.sync_data() {
             Ok(()) => {}
             // pipes and devices cannot be synced, and need not be
@@ -275,7 +276,7 @@ mod tests {
     fn a_missing_folder_is_not_made() {
         let dir = tempfile::tempdir().unwrap();
         let error = FileOutput::open(&dir.path().join("deep/out.jsonl"), Before::Unknown).err().unwrap();
-        let StageError::Output { source, .. } = error else { panic!("{error}") };
+        let OutputError::Write { source, .. } = error else { panic!("{error}") };
         assert!(source.to_string().contains("make it first"), "{source}");
         assert!(!dir.path().join("deep").exists());
     }
@@ -296,7 +297,7 @@ mod tests {
         output.sync().unwrap();
         harm(&path);
         let before = std::fs::read(&path).unwrap_or_default();
-        let StageError::Output { source, .. } = output.write(b"three\n").unwrap_err() else {
+        let OutputError::Write { source, .. } = output.write(b"three\n").unwrap_err() else {
             panic!("another error")
         };
         assert_eq!(std::fs::read(&path).unwrap_or_default(), before, "nothing is written behind the harm");
@@ -338,7 +339,7 @@ mod tests {
         std::fs::write(&path, "one\ntwo\n").unwrap();
         let first = FileOutput::open(&path, Before::CutOff(8)).unwrap();
         let refused = FileOutput::open(&path, Before::CutOff(4)).err().unwrap();
-        assert!(matches!(refused, StageError::Busy { .. }), "{refused}");
+        assert!(matches!(refused, OutputError::Busy { .. }), "{refused}");
         assert_eq!(
             std::fs::read(&path).unwrap(),
             b"one\ntwo\n",

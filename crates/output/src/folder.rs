@@ -4,14 +4,18 @@
 //! disk before their lines are in `index.jsonl`, which is kept exactly-once like any file of lines: a page that is fetched again
 //! after a crash comes to the same name.
 
-use super::{
-    Before, Fields, FileOutput, Output, RecordOutput,
+use crate::OutputError;
+use crate::{
+    fields::Fields,
     fields::members,
+    file::Before,
+    file::FileOutput,
     file_name::{earlier_path, page_path},
     lines::{push_line, unwritable},
+    output::Output,
+    output::RecordOutput,
     whole::{Replacement, write_by},
 };
-use crate::stage_error::StageError;
 use crawl_model::{Change, Record, UrlKey};
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
@@ -52,8 +56,8 @@ pub(super) struct MarkdownFolder {
 
 impl MarkdownFolder {
     /// Opens a folder, making it; what it is in has to be there.
-    pub(super) fn open(path: &Path, before: Before, fields: Option<Fields>) -> Result<Self, StageError> {
-        let fail = |source| StageError::Output { name: path.display().to_string(), source };
+    pub(super) fn open(path: &Path, before: Before, fields: Option<Fields>) -> Result<Self, OutputError> {
+        let fail = |source| OutputError::Write { name: path.display().to_string(), source };
         match fs::create_dir(path) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => {
                 let words = format!("there is no folder to make {} in: make it first", path.display());
@@ -71,8 +75,8 @@ impl MarkdownFolder {
         &self.index
     }
 
-    fn fail(&self, source: io::Error) -> StageError {
-        StageError::Output { name: self.folder.display().to_string(), source }
+    fn fail(&self, source: io::Error) -> OutputError {
+        OutputError::Write { name: self.folder.display().to_string(), source }
     }
 
     /// Removes what the index names: nothing else is ours.
@@ -128,7 +132,7 @@ impl MarkdownFolder {
 }
 
 impl RecordOutput for MarkdownFolder {
-    fn push(&mut self, record: &Record) -> Result<(), StageError> {
+    fn push(&mut self, record: &Record) -> Result<(), OutputError> {
         if self.index.is_stale() {
             self.remove_old().map_err(|e| self.fail(e))?;
             self.index.write(b"")?;
@@ -154,7 +158,7 @@ impl RecordOutput for MarkdownFolder {
         self.lines.len() + usize::from(self.removed)
     }
 
-    fn commit(&mut self) -> Result<Option<u64>, StageError> {
+    fn commit(&mut self) -> Result<Option<u64>, OutputError> {
         if self.index.is_stale() {
             self.remove_old().map_err(|e| self.fail(e))?;
         }
@@ -168,7 +172,7 @@ impl RecordOutput for MarkdownFolder {
         self.index.sync()
     }
 
-    fn finish(&mut self) -> Result<Option<u64>, StageError> {
+    fn finish(&mut self) -> Result<Option<u64>, OutputError> {
         self.index.sync()
     }
 
@@ -196,8 +200,8 @@ fn page_of(line: &str) -> Option<String> {
 /// the old index or the new one. `note` is called with the length of the new one before it takes its place.
 pub(super) fn tidy(
     folder: &Path,
-    note: &mut dyn FnMut(u64) -> Result<(), StageError>,
-) -> Result<(), StageError> {
+    note: &mut dyn FnMut(u64) -> Result<(), OutputError>,
+) -> Result<(), OutputError> {
     let path = folder.join(INDEX);
     if !path.exists() {
         return Ok(());
@@ -318,7 +322,7 @@ fn entry(out: &mut String, name: &str, value: &RawValue) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::output::lines::tests::record;
+    use crate::lines::tests::record;
 
     fn open(path: &Path, before: Before) -> MarkdownFolder {
         MarkdownFolder::open(path, before, None).unwrap()

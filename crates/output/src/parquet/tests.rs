@@ -1,7 +1,7 @@
 //! Tests of Parquet tables and their journals.
 
 use super::*;
-use crate::output::lines::tests::record;
+use crate::lines::tests::record;
 
 fn rows(path: &Path) -> Vec<String> {
     let mut ids = Vec::new();
@@ -155,7 +155,7 @@ fn a_table_that_cannot_be_read_is_told_and_replaced() {
     std::fs::write(&path, "no table").unwrap();
     for before in [Before::Unknown, Before::CutOff(settled)] {
         let refused = ParquetRecords::open(&path, before, None).err().unwrap();
-        let StageError::Damaged { name, what } = refused else { panic!("{refused}") };
+        let OutputError::Damaged { name, what } = refused else { panic!("{refused}") };
         assert!(name.ends_with("pages.parquet") && what.contains("-O"), "{name}: {what}");
     }
     let mut again = ParquetRecords::open(&path, Before::Replace, None).unwrap();
@@ -176,7 +176,7 @@ fn rows_of_another_kind_are_refused_before_anything_is_fetched() {
     first.finish().unwrap();
     drop(first);
     let refused = ParquetRecords::open(&path, Before::Unknown, None).err().unwrap();
-    let StageError::Output { source, .. } = refused else { panic!("{refused}") };
+    let OutputError::Write { source, .. } = refused else { panic!("{refused}") };
     assert!(source.to_string().contains("other columns"), "{source}");
     assert!(ParquetRecords::open(&path, Before::Replace, None).is_ok());
     std::fs::write(&path, "no table").unwrap();

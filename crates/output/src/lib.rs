@@ -1,0 +1,38 @@
+//! Where records go: lines in a file (plain, gzip, zstd) or on standard output, a Parquet table, a folder of Markdown
+//! files. All but standard output are exactly-once: what a batch has written is made durable before its leases are settled
+//! together with how far the output reaches, and what stands behind that is cut off by the next run.
+
+mod columns;
+mod damaged;
+mod error;
+pub mod error_line;
+mod fields;
+mod file;
+mod file_name;
+mod folder;
+mod frames;
+mod journal;
+mod lines;
+mod lock;
+mod open;
+mod output;
+mod packed;
+mod parquet;
+mod paths;
+mod place;
+mod schema;
+pub mod shown;
+mod stdout;
+mod whole;
+
+pub use error::{OutputError, WAY_OUT};
+pub use fields::{Fields, UnknownField};
+pub use file::{Before, FileOutput};
+pub use lines::LineRecords;
+pub use open::{Opened, open, replace_by_nothing, tidy};
+pub use output::{Nowhere, Output, RecordOutput};
+pub use paths::absolute;
+pub use place::{Kind, Place};
+pub use schema::record_schema;
+pub use stdout::StdoutOutput;
+pub use whole::{Replacement, replace, replace_private};

@@ -1,0 +1,74 @@
+//! The two kinds of outputs: of lines, and of records.
+
+use crate::OutputError;
+use crawl_model::Record;
+
+/// A place for lines. Lines are written in batches; after [`Output::sync`] they survive the process.
+pub trait Output: Send {
+    /// Appends whole lines.
+    ///
+    /// # Errors
+    /// When they cannot be written.
+    fn write(&mut self, lines: &[u8]) -> Result<(), OutputError>;
+
+    /// Makes what was written durable. Returns the length of the output, where it has one.
+    ///
+    /// # Errors
+    /// When that cannot be done.
+    fn sync(&mut self) -> Result<Option<u64>, OutputError>;
+
+    /// Called after the last batch of a run that was not cut off.
+    ///
+    /// # Errors
+    /// When the output cannot be finished.
+    fn finish(&mut self) -> Result<Option<u64>, OutputError> {
+        self.sync()
+    }
+
+    /// Name under which the store keeps how far the output reaches.
+    fn name(&self) -> &str;
+}
+
+/// A place for records, whatever they become in it. They are collected into a batch, which is written as a whole.
+pub trait RecordOutput: Send {
+    /// Takes a record into the batch.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    fn push(&mut self, record: &Record) -> Result<(), OutputError>;
+
+    /// Bytes of the batch so far.
+    fn batch_bytes(&self) -> usize;
+
+    /// Writes the batch and makes it durable. Returns how far the output reaches now, where that can be said.
+    ///
+    /// # Errors
+    /// When that cannot be done.
+    fn commit(&mut self) -> Result<Option<u64>, OutputError>;
+
+    /// Called after the last batch of a run that was not cut off. Returns what [`RecordOutput::commit`] does.
+    ///
+    /// # Errors
+    /// When the output cannot be finished.
+    fn finish(&mut self) -> Result<Option<u64>, OutputError>;
+
+    /// Name under which the store keeps how far the output reaches.
+    fn name(&self) -> &str;
+}
+
+/// Where nothing goes.
+pub struct Nowhere;
+
+impl Output for Nowhere {
+    fn write(&mut self, _: &[u8]) -> Result<(), OutputError> {
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<Option<u64>, OutputError> {
+        Ok(None)
+    }
+
+    fn name(&self) -> &'static str {
+        "nowhere"
+    }
+}
