@@ -9,7 +9,7 @@ use std::{
 };
 
 /// Crates of the workspace, and those among them that each may depend on, in whatever section of its manifest.
-const ALLOWED: [(&str, &[&str]); 13] = [
+const ALLOWED: [(&str, &[&str]); 14] = [
     ("crawl-model", &[]),
     ("crawl-fetch", &["crawl-model"]),
     ("crawl-extract", &["crawl-model"]),
@@ -24,6 +24,8 @@ const ALLOWED: [(&str, &[&str]); 13] = [
     ("crawl-chrome", &["crawl-fetch", "crawl-extract"]),
     // tables of the archive; `private` files of the store
     ("crawl-output", &["crawl-model", "crawl-archive", "crawl-store"]),
+    // analyses clean pages as a crawl does
+    ("crawl-projects", &["crawl-model", "crawl-fetch", "crawl-extract", "crawl-dedup", "crawl-store"]),
     // runs the binary, and reads what it wrote
     ("crawl-faults", &["crawl-archive"]),
     // reads lockfiles and metadata of cargo, and no code of ours
@@ -41,6 +43,7 @@ const ALLOWED: [(&str, &[&str]); 13] = [
             "crawl-store",
             "crawl-chrome",
             "crawl-output",
+            "crawl-projects",
         ],
     ),
 ];

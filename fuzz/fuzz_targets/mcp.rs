@@ -1,7 +1,7 @@
 //! Messages to `crawl mcp`: the first byte chooses a tool, whose arguments the rest is, or that the rest is lines of messages.
 #![no_main]
 
-use crawl::{config, mcp::Tools, projects::Projects};
+use crawl::{config, mcp::Tools, project_access};
 use crawl_store::MemoryProjects;
 use libfuzzer_sys::fuzz_target;
 use rmcp::ServiceExt;
@@ -34,7 +34,7 @@ static SERVER: LazyLock<Tools> = LazyLock::new(|| {
     std::fs::write(&file, settings).expect("the folder for temporary files can be written");
     let config = config::load(Some(&file), std::iter::empty(), Vec::new()).expect("the settings are right");
     let store = Arc::new(MemoryProjects::new());
-    let projects = Projects::new(store, &config).expect("the rules are right");
+    let projects = project_access::projects(store, &config).expect("the rules are right");
     projects.create("fuzz").expect("a project in memory");
     Tools::new(projects, config).expect("the rules are right")
 });

@@ -3,7 +3,7 @@
 use crate::{
     archive::Archive, browser::Browser, config::Config, cpu::CpuPool, ending::Ending, feeds::FeedBook,
     judge::Judge, lease_fence::LeaseFence, links::LinkPolicy, opt_outs::OptOutCache, outage::Outage,
-    projects::Keeper, recrawl::Recrawl, report::Samples, robots_cache::RobotsCache, site_book::SiteBook,
+    recrawl::Recrawl, report::Samples, robots_cache::RobotsCache, site_book::SiteBook,
     sitemap_book::SitemapBook, slow_lane::SlowLane, stats::Stats, store::Store, stored_time,
     strategies::Lessons, threads::Threading, traps::FullHosts,
 };
@@ -11,6 +11,7 @@ use crawl_corpus::Sketcher;
 use crawl_extract::PageExtractor;
 use crawl_fetch::{ByteBudget, Gate, HttpClient, RetrySettings, Traps};
 use crawl_model::{HostKey, StoreError, now_ms};
+use crawl_projects::Keeper;
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex, OnceLock, PoisonError},

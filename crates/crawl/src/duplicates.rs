@@ -1,14 +1,13 @@
 //! Which pages repeat an earlier one: judged where records are written, one after another, so that a record names only what stands
 //! before it.
 
-use crate::{
-    config::Config, context::Context, exit::Failure, hints, projects::KeepError, stage_error::StageError,
-};
+use crate::{config::Config, context::Context, exit::Failure, hints, stage_error::StageError};
 use crawl_corpus::{Comparison, CorpusError, SketchSettings, Sketcher};
 use crawl_model::{
     CleanPage, ContentHash, Duplicate, FailedPage, KnownText, NewText, Sketch, Stage, StoreError, UrlKey,
     Warning, now_ms, rfc3339,
 };
+use crawl_projects::KeepError;
 use std::{mem, sync::Arc};
 
 /// Texts that a page is compared with at the most: those that share the most bands with it.

@@ -3,11 +3,11 @@
 use crate::{
     config::{ConfigError, ConfigErrors},
     ending::Ending,
-    projects::{self, KeepError},
     stage_error::StageError,
 };
 use crawl_model::StoreError;
 use crawl_output::{OutputError, WAY_OUT};
+use crawl_projects::{DatabaseError, KeepError};
 use std::{io, path::Path};
 
 /// What a process ends with.
@@ -164,6 +164,17 @@ impl From<StoreError> for Failure {
     }
 }
 
+impl From<DatabaseError> for Failure {
+    fn from(error: DatabaseError) -> Self {
+        let exit = match &error {
+            DatabaseError::NoHome | DatabaseError::Name(_) => Exit::Usage,
+            DatabaseError::Store { error: StoreError::Corrupt(_), .. } => Exit::Damaged,
+            DatabaseError::Store { .. } => Exit::Storage,
+        };
+        Self::new(exit, error.to_string())
+    }
+}
+
 impl From<OutputError> for Failure {
     fn from(error: OutputError) -> Self {
         StageError::from(error).into()
@@ -175,7 +186,7 @@ impl From<StageError> for Failure {
         match error {
             StageError::Store(error) => error.into(),
             StageError::Project { name, source: KeepError::Store(error) } => {
-                projects::failure(Path::new(&name), &error)
+                DatabaseError::Store { path: name.into(), error }.into()
             }
             error => Self { exit: Exit::of(&error), error: error.into() },
         }

@@ -4,7 +4,6 @@
 pub mod archive;
 pub mod bounds;
 pub mod browser;
-pub mod cleaning;
 pub mod cli;
 mod commands;
 pub mod config;
@@ -37,7 +36,7 @@ mod page_work;
 pub mod pipeline;
 pub mod platform;
 pub mod progress;
-pub mod projects;
+pub mod project_access;
 pub mod record;
 pub mod recrawl;
 pub mod report;

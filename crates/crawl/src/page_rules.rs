@@ -1,7 +1,7 @@
 //! The rules by which pages are extracted: built in, with the user's laid over them and filter lists beside.
 
-use crate::exit::Failure;
-use crawl_extract::Rules;
+use crate::{config::ExtractSection, exit::Failure};
+use crawl_extract::{Options, PageExtractor, Rules};
 use std::path::{Path, PathBuf};
 
 /// Faulty lines of filter lists that are told one by one.
@@ -24,4 +24,14 @@ pub fn load(dir: Option<&Path>, lists: &[PathBuf], tell: impl Fn(&str)) -> Resul
         tracing::info!("consent lists: {report}");
     }
     Ok(rules)
+}
+
+/// The extractor for the last pass, with the rules that the settings name.
+///
+/// # Errors
+/// Names every fault of the rules.
+pub fn last_pass_extractor(settings: &ExtractSection) -> Result<PageExtractor, Failure> {
+    let overlay = Some(settings.rules.as_str()).filter(|dir| !dir.is_empty()).map(Path::new);
+    let rules = load(overlay, &[], |line| tracing::warn!("{line}"))?;
+    Ok(PageExtractor::from_rules(rules, Options::default()))
 }

@@ -8,6 +8,7 @@ use crawl_model::{
     Extraction, Extractor, HiddenText, HostKey, MetadataConfidence, MetadataSources, Outcome, PageType,
     Record, RecordMetadata, SCHEMA_VERSION, Strategy, UrlKey, Warning, rfc3339,
 };
+use crawl_projects::DEFAULT_PROJECT;
 use url::Url;
 
 /// The record of a crawled page.
@@ -245,9 +246,6 @@ fn nothing_known(content_hash: String) -> RecordMetadata {
         source_group: None,
     }
 }
-
-/// The project of a run that names none; it is left out of the records.
-pub const DEFAULT_PROJECT: &str = "default";
 
 /// The URL that was asked for first, before any redirect.
 fn first_url(request: &CrawlRequest) -> String {

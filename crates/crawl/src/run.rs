@@ -19,7 +19,6 @@ use crate::{
     outage, pipeline,
     platform::Platform,
     progress::{self, Places},
-    projects::Keeper,
     recrawl, report, rules_version, seeds, shard, site_book,
     stage_error::StageError,
     state::{self, State},
@@ -29,6 +28,7 @@ use crate::{
 use crawl_fetch::Seed;
 use crawl_model::{Discovery, FrontierCounts, HostKey, NewUrl, UrlKey, hide_userinfo};
 use crawl_output::OutputError;
+use crawl_projects::Keeper;
 use std::{
     io,
     path::{Path, PathBuf},
@@ -322,7 +322,7 @@ fn bring_forward(context: &Context, state: &State) -> Result<(), Failure> {
 
 /// What the stages share, with what only a crawl has: a project and an archive.
 fn full_context(config: Config, state: &State, platform: &Platform) -> Result<Context, Failure> {
-    let keeper = Keeper::open(&config)?;
+    let keeper = Keeper::open(&config.crawl.project, &config.projects.database)?;
     let mut context = build::context_on(platform, config, Arc::clone(&state.store) as Arc<dyn Store>)?;
     context.keeper = keeper;
     context.recrawl.whole = state.new_round;

@@ -12,7 +12,6 @@ use crate::{
     finished::{Finished, KnownEnd},
     memory::{self, LargeShare},
     page_work,
-    projects::source_of,
     record::{known_record, record},
     recrawl,
     shard::lease_of,
@@ -23,6 +22,7 @@ use crawl_model::{
     CleanPage, FailedPage, LeaseRef, NewSource, Outcome, OutputMark, PageHistory, Record, Settlement, Stage,
 };
 use crawl_output::{Output, RecordOutput, error_line};
+use crawl_projects::source_of;
 use std::{sync::Arc, time::Duration};
 use tokio::{
     sync::mpsc::Receiver,

@@ -1,8 +1,8 @@
 //! Errors of the stages.
 
-use crate::projects::KeepError;
 use crawl_model::StoreError;
 use crawl_output::OutputError;
+use crawl_projects::KeepError;
 use std::time::Duration;
 
 /// Why a stage ended before its input did.

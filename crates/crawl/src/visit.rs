@@ -6,7 +6,6 @@ use crate::{
     duplicates,
     exit::Failure,
     pipeline,
-    projects::Keeper,
     run::{context, plant},
     stage_error::StageError,
     store::Store,
@@ -14,6 +13,7 @@ use crate::{
 use crawl_fetch::{Gate, Seed};
 use crawl_model::{Frontier, Record, StoreError};
 use crawl_output::{LineRecords, Output, OutputError};
+use crawl_projects::Keeper;
 use crawl_store::MemoryStore;
 use serde::Deserialize;
 use std::{

@@ -26,7 +26,7 @@ use crawl_fetch::{Canonicalizer, decode_body};
 use crawl_model::{
     CrawlRequest, ExtractedPage, Frontier as _, HostKey, Lane, NewUrl, StoreError, UrlKey, now_ms,
 };
-use crawl_output::{self as output, Before, Fields, LineRecords, OutputError, RecordOutput, StdoutOutput};
+use crawl_output::{Before, Fields, LineRecords, OutputError, RecordOutput, StdoutOutput};
 use crawl_store::SqliteStore;
 use rustc_hash::FxHashMap;
 use std::{
@@ -132,7 +132,7 @@ fn output_of(config: &Config, stop: &CancellationToken) -> Result<Box<dyn Record
         (append, "") => (append, Before::Unknown),
         (_, replace) => (replace, Before::Replace),
     };
-    Ok(output::open(&output::Place::of(Path::new(path)), before, fields)?.output)
+    Ok(crawl_output::open(&crawl_output::Place::of(Path::new(path)), before, fields)?.output)
 }
 
 /// The stages of a crawl from extraction on, with the archive in front of them.
@@ -153,7 +153,7 @@ async fn pipeline(
     }
     drop(finished);
     // what failed then is not told again
-    let sink = Sink::new(context, records, Box::new(output::Nowhere));
+    let sink = Sink::new(context, records, Box::new(crawl_output::Nowhere));
     stages.thread("sink", sink.run(finished_queue))?;
     threads::join(stages).await
 }

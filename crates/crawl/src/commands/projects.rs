@@ -6,12 +6,13 @@ use crate::{
     config,
     exit::{Exit, Failure},
     logging::say,
-    projects::{
-        self, AnalysisMode, AnalysisParams, DomainCount, DomainStats, Paging, Progress, Project,
-        ProjectAnalysisResult, ProjectError, Projects,
-    },
+    project_access,
 };
 use crawl_model::StoreError;
+use crawl_projects::{
+    AnalysisMode, AnalysisParams, DatabaseError, DomainCount, DomainStats, Paging, Progress, Project,
+    ProjectAnalysisResult, ProjectError, Projects,
+};
 use crawl_store::SqliteProjects;
 use serde::Serialize;
 use std::{fmt::Write, path::Path, sync::Arc};
@@ -20,17 +21,17 @@ pub fn run(args: &ProjectsArgs) -> Result<Exit, Failure> {
     let settings =
         config::load(args.database.config.as_deref(), config::environment()?, args.database.overrides())?;
     crate::logging::start(&settings.log)?;
-    let database = projects::database(&settings)?;
+    let database = crawl_projects::database(&settings.projects.database)?;
     if matches!(args.what, ProjectsWhat::Check) && !database.exists() {
         let words = "there is no such database; name it with --database";
         return Err(Failure::usage(format!("{}: {words}", database.display())));
     }
-    let (store, path) = projects::open(&settings)?;
+    let (store, path) = crawl_projects::open(&settings.projects.database)?;
     if matches!(args.what, ProjectsWhat::Check) {
         // needs no rules of extraction, unlike the others
         return check(&store, &path, args.json);
     }
-    let projects = Projects::new(Arc::new(store), &settings)?;
+    let projects = project_access::projects(Arc::new(store), &settings)?;
     let out = match &args.what {
         ProjectsWhat::List => list(&projects, args.json),
         ProjectsWhat::Create { name } => projects.create(name).map(|made| one(&made, args.json)),
@@ -48,7 +49,7 @@ pub fn run(args: &ProjectsArgs) -> Result<Exit, Failure> {
 }
 
 fn check(store: &SqliteProjects, path: &Path, as_json: bool) -> Result<Exit, Failure> {
-    let report = store.check().map_err(|error| projects::failure(path, &error))?;
+    let report = store.check().map_err(|error| DatabaseError::Store { path: path.to_owned(), error })?;
     let out = if as_json { json(&report) } else { state::findings(path, &report) };
     if as_json {
         write_json(out.as_bytes())?;
@@ -59,7 +60,7 @@ fn check(store: &SqliteProjects, path: &Path, as_json: bool) -> Result<Exit, Fai
         return Ok(Exit::Done);
     }
     let faults = format!("faults found: {}", report.findings.len());
-    Err(projects::failure(path, &StoreError::Corrupt(faults)))
+    Err(DatabaseError::Store { path: path.to_owned(), error: StoreError::Corrupt(faults) }.into())
 }
 
 impl From<ProjectError> for Failure {
@@ -85,7 +86,7 @@ fn one(project: &Project, as_json: bool) -> String {
 
 fn list(projects: &Projects, as_json: bool) -> Result<String, ProjectError> {
     let mut all = Vec::new();
-    let mut paging = Paging { limit: Some(projects::MAX_LIMIT), ..Paging::default() };
+    let mut paging = Paging { limit: Some(crawl_projects::MAX_LIMIT), ..Paging::default() };
     loop {
         let part = projects.list(&paging)?;
         all.extend(part.projects);

@@ -10,8 +10,7 @@ use crate::{
     cli::McpArgs,
     config,
     exit::{Exit, Failure},
-    projects::{self, Projects},
-    threads,
+    project_access, threads,
 };
 use rmcp::{ServiceExt, transport::stdio};
 use std::{sync::Arc, time::Duration};
@@ -27,8 +26,8 @@ pub fn run(args: &McpArgs) -> Result<Exit, Failure> {
     let settings =
         config::load(args.database.config.as_deref(), config::environment()?, args.database.overrides())?;
     crate::logging::start(&settings.log)?;
-    let (store, _) = projects::open(&settings)?;
-    let projects = Projects::new(Arc::new(store), &settings)?;
+    let (store, _) = crawl_projects::open(&settings.projects.database)?;
+    let projects = project_access::projects(Arc::new(store), &settings)?;
     let tools = Tools::new(projects, settings)?;
     let runtime = threads::runtime()
         .worker_threads(2)

@@ -1,4 +1,4 @@
-//! The tools. What they do stands in [`projects`](crate::projects), [`visit`](crate::visit) and the extractor.
+//! The tools. What they do stands in [`projects`](crawl_projects), [`visit`](crate::visit) and the extractor.
 
 use super::parameters::Parameters;
 use super::types::{
@@ -10,11 +10,11 @@ use crate::{
     cpu::CpuPool,
     exit::{Exit, Failure},
     page_rules,
-    projects::{self, AnalysisParams, Paging, Progress, ProjectAnalysisResult, ProjectError, Projects},
     record::page_record,
     visit::Visitor,
 };
 use crawl_extract::{Format, Input, Options, PageExtractor};
+use crawl_projects::{AnalysisParams, Paging, Progress, ProjectAnalysisResult, ProjectError, Projects};
 use rmcp::{
     Json, RoleServer, ServerHandler,
     handler::server::router::tool::ToolRouter,
@@ -158,7 +158,7 @@ impl Tools {
         Parameters(asked): Parameters<ListArgs>,
     ) -> Result<Json<ProjectsTold>, String> {
         let found = self.work(move |projects| {
-            let paging = Paging { after: asked.after, limit: Some(projects::MAX_LIMIT) };
+            let paging = Paging { after: asked.after, limit: Some(crawl_projects::MAX_LIMIT) };
             paging.check()?;
             let part = projects.list(&paging)?;
             Ok(ProjectsTold { projects: part.projects, next: part.next })

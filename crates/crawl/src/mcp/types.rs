@@ -1,8 +1,8 @@
 //! What the tools take and give. The schemas that a client sees are made of these types.
 
-use crate::projects::{AnalysisMode, DomainStats, Project, Source};
 use crawl_dedup::{FingerprintSettings, SettingRange};
 use crawl_model::{Record, hide_userinfo, strip_userinfo};
+use crawl_projects::{AnalysisMode, DomainStats, Project, Source};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

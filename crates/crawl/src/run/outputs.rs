@@ -8,9 +8,7 @@ use crate::{
     state::{self, State},
 };
 use crawl_model::{OutputMark, RunStore};
-use crawl_output::{
-    self as output, Fields, FileOutput, LineRecords, Output, OutputError, Place, RecordOutput, StdoutOutput,
-};
+use crawl_output::{Fields, FileOutput, LineRecords, Output, OutputError, Place, RecordOutput, StdoutOutput};
 use crawl_store::private;
 use std::path::Path;
 
@@ -39,7 +37,7 @@ pub(super) fn open(context: &Context, state: &State) -> Result<Outputs, Failure>
         None => Box::new(LineRecords::new(Box::new(StdoutOutput::new(context.cancel.clone())), fields)),
         Some(path) => {
             let place = Place::of(path);
-            let opened = output::open(&place, state.before(&place, path, replace)?, fields)?;
+            let opened = crawl_output::open(&place, state.before(&place, path, replace)?, fields)?;
             state.note_damage(&opened)?;
             state.output_opened(&place, opened.offset, opened.stale)?;
             opened.output
@@ -76,7 +74,7 @@ pub(super) fn close(context: &Context, names: [&str; 2], ending: Ending) -> Resu
     if let Some(place) = place.as_ref().filter(|_| done) {
         let name = place.name();
         // a kill between the two leaves an index that is longer than noted, as one that a user has added to
-        output::tidy(place, &mut |offset| {
+        crawl_output::tidy(place, &mut |offset| {
             Ok(store.settle(&[], &[OutputMark { name: name.clone(), offset }]).map(|_| ())?)
         })?;
     }

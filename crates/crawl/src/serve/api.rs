@@ -1,4 +1,4 @@
-//! The paths of the API. What they do stands in [`projects`](crate::projects).
+//! The paths of the API. What they do stands in [`projects`](crawl_projects).
 #![expect(unused_qualifications, reason = "the code that utoipa makes names types by their paths")]
 
 use super::{
@@ -7,15 +7,15 @@ use super::{
     jobs::Job,
     problem::Problem,
 };
-use crate::projects::{
-    AnalysisParams, DomainCount, DomainStats, NAME_PATTERN, Paging, Project, ProjectAnalysisResult,
-    ProjectList, Source, SourceFilter, SourceList,
-};
 use axum::{
     Json,
     extract::{Path, State, rejection::PathRejection},
     http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
+};
+use crawl_projects::{
+    AnalysisParams, DomainCount, DomainStats, NAME_PATTERN, Paging, Project, ProjectAnalysisResult,
+    ProjectList, Source, SourceFilter, SourceList,
 };
 use serde::{Deserialize, Serialize};
 use std::time::Duration;

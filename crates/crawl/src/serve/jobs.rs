@@ -1,12 +1,10 @@
 //! Analyses that are under way, and the last that were.
 
 use super::problem::Problem;
-use crate::{
-    cpu::CpuPool,
-    projects::{Analysis, Progress, ProjectAnalysisResult, ProjectError, Projects},
-};
+use crate::cpu::CpuPool;
 use axum::http::StatusCode;
 use crawl_model::{now_ms, rfc3339};
+use crawl_projects::{Analysis, Progress, ProjectAnalysisResult, ProjectError, Projects};
 use serde::Serialize;
 use std::{
     collections::BTreeMap,
@@ -216,8 +214,9 @@ impl Jobs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::projects::{AnalysisMode, AnalysisParams};
+    use crate::project_access;
     use crawl_model::{NewSource, ProjectId, ProjectStore};
+    use crawl_projects::{AnalysisMode, AnalysisParams};
     use crawl_store::MemoryProjects;
 
     fn projects(names: &[&str]) -> (Projects, Vec<Uuid>) {
@@ -238,7 +237,7 @@ mod tests {
             store.save_sources(ProjectId(*id), &(0..6).map(page).collect::<Vec<_>>(), 1).unwrap();
         }
         let settings = crate::config::load(None, std::iter::empty(), Vec::new()).unwrap();
-        (Projects::new(Arc::new(store), &settings).unwrap(), ids)
+        (project_access::projects(Arc::new(store), &settings).unwrap(), ids)
     }
 
     #[tokio::test]

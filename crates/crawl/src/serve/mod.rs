@@ -19,9 +19,10 @@ use crate::{
     cpu::CpuPool,
     exit::{Exit, Failure},
     logging::say,
-    projects::{self, ProjectError, Projects},
+    project_access,
 };
 use axum::{Router, extract::DefaultBodyLimit, middleware};
+use crawl_projects::{ProjectError, Projects};
 use jobs::Jobs;
 use problem::Problem;
 use std::{sync::Arc, time::Duration};
@@ -73,12 +74,12 @@ pub fn run(args: &ServeArgs) -> Result<Exit, Failure> {
 }
 
 fn app(settings: &Config) -> Result<App, Failure> {
-    let (store, _) = projects::open(settings)?;
+    let (store, _) = crawl_projects::open(&settings.projects.database)?;
     let pool = |name, threads| {
         CpuPool::named(name, threads).map_err(|e| Failure::new(Exit::Internal, e.to_string()))
     };
     Ok(App {
-        projects: Projects::new(Arc::new(store), settings)?,
+        projects: project_access::projects(Arc::new(store), settings)?,
         jobs: Jobs::new(pool("analysis", settings.serve.analyses)?),
         pool: pool("store", STORE_THREADS)?,
         token: Arc::new(Token::of(&settings.serve)?),

@@ -1,12 +1,12 @@
 //! Errors as RFC 9457 has them: `application/problem+json`, whatever went wrong and wherever.
 
-use crate::projects::ProjectError;
 use axum::{
     Json,
     http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
 use crawl_model::StoreError;
+use crawl_projects::ProjectError;
 use schemars::JsonSchema;
 use serde::Serialize;
 use utoipa::ToSchema;

@@ -2,7 +2,7 @@
 
 use super::Shard;
 use crate::{
-    cleaning, duplicates,
+    duplicates,
     finished::{Finished, Share},
     page_work, recrawl,
     stage_error::StageError,
@@ -13,6 +13,7 @@ use crawl_fetch::PageWorth;
 use crawl_model::{
     Change, CleanPage, ContentHash, Duplicate, ExtractedPage, HostKey, Stage, UrlKey, Warning,
 };
+use crawl_projects::cleaning;
 use std::sync::Arc;
 use url::Url;
 

@@ -3,7 +3,7 @@
 use super::{State, number};
 use crate::{exit::Failure, store::Store};
 use crawl_model::{Frontier, OutputMark, RunStore, StoreError};
-use crawl_output::{self as output, Before, Opened, Place, absolute};
+use crawl_output::{Before, Opened, Place, absolute};
 use std::{
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
@@ -162,7 +162,7 @@ fn is_untouched(store: &dyn Store, place: &Place) -> Result<bool, StoreError> {
 /// When storage fails, or the file cannot be written.
 pub fn replace_by_nothing(store: &dyn Store, place: &Place) -> Result<(), Failure> {
     if is_untouched(store, place)? {
-        output::replace_by_nothing(place)?;
+        crawl_output::replace_by_nothing(place)?;
     }
     Ok(())
 }
@@ -203,7 +203,8 @@ mod tests {
 
     /// Opens an output as a run does.
     fn opened(state: &State, place: &Place) -> Opened {
-        let opened = output::open(place, state.before(place, &place.path, false).unwrap(), None).unwrap();
+        let opened =
+            crawl_output::open(place, state.before(place, &place.path, false).unwrap(), None).unwrap();
         state.output_opened(place, opened.offset, opened.stale).unwrap();
         state.store.sync().unwrap();
         opened
@@ -350,7 +351,7 @@ mod tests {
         if !step() {
             return;
         }
-        output::tidy(place, &mut |offset| {
+        crawl_output::tidy(place, &mut |offset| {
             let mark = OutputMark { name: place.name(), offset };
             Ok(state.store.settle(&[], &[mark]).map(|_| ())?)
         })
@@ -360,7 +361,7 @@ mod tests {
     }
 
     fn urls_of(place: &Place) -> Vec<String> {
-        if place.kind == output::Kind::Folder {
+        if place.kind == crawl_output::Kind::Folder {
             let index = fs::read_to_string(place.marked()).unwrap();
             let url = |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap()["url"].clone();
             return index.lines().map(|line| url(line).as_str().unwrap().to_owned()).collect();

@@ -6,15 +6,16 @@ mod report;
 
 use super::write_out;
 use crate::{
-    cleaning,
     cli::{DedupArgs, DedupMode},
     config::{self, DedupSection},
     exit::{Exit, Failure},
     logging::say,
+    page_rules,
 };
 use crawl_dedup::{FingerprintSettings, Mode, batch::CountedProject};
 use crawl_extract::PageExtractor;
 use crawl_output::replace;
+use crawl_projects::cleaning;
 use records::{Input, Record};
 use report::Report;
 use std::path::Path;
@@ -33,7 +34,7 @@ pub fn run(args: &DedupArgs) -> Result<Exit, Failure> {
         Some(DedupMode::Site) => Mode::Site,
         None => defaults.mode,
     };
-    let extractor = cleaning::last_pass_extractor(&config.extract)?;
+    let extractor = page_rules::last_pass_extractor(&config.extract)?;
     let input = Input::open(args.file.as_deref())?;
     let mut report = args.html.as_ref().map(|_| Report::new(mode, &settings));
     let mut project = count(&input, CountedProject::new(mode, &settings), report.as_mut())?;

@@ -2,7 +2,6 @@
 
 use super::internal;
 use crate::{
-    cleaning,
     commands::{
         json::{self, Members, push_key},
         jsonl::{MAX_LINE, too_long},
@@ -13,6 +12,7 @@ use crate::{
 };
 use crawl_dedup::PageText;
 use crawl_model::{BoilerplateInfo, BoilerplateStatus, Extractor, HostKey};
+use crawl_projects::cleaning;
 use memchr::memchr;
 use serde::Deserialize;
 use serde_json::value::RawValue;

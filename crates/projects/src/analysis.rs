@@ -1,8 +1,11 @@
 //! The analysis of a project: each domain's pages are read twice, to count what they repeat and to take it away.
 
-use super::{DomainAnalysisResult, ProjectAnalysisResult, ProjectError};
-use crate::cleaning;
-use crawl_dedup::{Fingerprint, FingerprintSettings, Mode, PageBlocks, PageText, fingerprint::hash_digits};
+use crate::{
+    cleaning,
+    error::ProjectError,
+    types::{AnalysisMode, DomainAnalysisResult, ProjectAnalysisResult},
+};
+use crawl_dedup::{Fingerprint, FingerprintSettings, Mode, PageBlocks, PageText};
 use crawl_extract::PageExtractor;
 use crawl_model::{Analysis as Reading, AnalysisPage, DomainFindings, DomainPages, ProjectId, ProjectStore};
 use rustc_hash::FxHashSet;
@@ -203,12 +206,7 @@ fn findings(
         threshold_pct: asked.settings.threshold_pct(),
         min_pages: asked.settings.min_pages() as u64,
         min_block_chars: asked.settings.min_block_chars() as u64,
-        mode: super::AnalysisMode::from(asked.mode).name().to_owned(),
+        mode: AnalysisMode::from(asked.mode).name().to_owned(),
         source_groups: asked.groups.clone(),
     }
-}
-
-/// Hashes as the specification writes them.
-pub(super) fn digits(hashes: &[u64]) -> Vec<String> {
-    hashes.iter().copied().map(hash_digits).collect()
 }

@@ -1,8 +1,8 @@
 //! What goes in and out at every door: the result types of the boilerplate spec under its names, and what else is told of
 //! projects. The documents of REST and MCP are made of these types.
 
-use super::analysis::digits;
-use crawl_dedup::{FingerprintSettings, Mode, SettingRange};
+use crate::error::ProjectError;
+use crawl_dedup::{FingerprintSettings, Mode, SettingRange, fingerprint::hash_digits};
 use crawl_model::{self as model, rfc3339};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -318,9 +318,8 @@ impl Paging {
     ///
     /// # Errors
     /// When one is out of its range.
-    pub fn check(&self) -> Result<(), super::ProjectError> {
-        let invalid =
-            |field, problem: &str| Err(super::ProjectError::Invalid { field, problem: problem.into() });
+    pub fn check(&self) -> Result<(), ProjectError> {
+        let invalid = |field, problem: &str| Err(ProjectError::Invalid { field, problem: problem.into() });
         match (self.after, self.limit) {
             (Some(..0), _) => invalid("after", "must not be negative"),
             (_, Some(0 | 101..)) => invalid("limit", "is not from 1 to 100"),
@@ -354,4 +353,9 @@ impl SourceFilter {
     pub const fn paging(&self) -> Paging {
         Paging { after: self.after, limit: self.limit }
     }
+}
+
+/// Hashes as the specification writes them.
+fn digits(hashes: &[u64]) -> Vec<String> {
+    hashes.iter().copied().map(hash_digits).collect()
 }

@@ -1,12 +1,17 @@
 //! Keeps the records of a run as pages of its project.
 
-use super::{check_name, failure, open};
-use crate::{config::Config, exit::Failure, record::DEFAULT_PROJECT};
+use crate::{
+    database::{DatabaseError, open},
+    name::check_name,
+};
 use crawl_model::{
     BoilerplateStatus, KnownText, NewSource, NewText, ProjectId, ProjectStore, Record, Sketch, StoreError,
     now_ms,
 };
 use std::sync::Arc;
+
+/// The project of a run that names none; it is left out of the records.
+pub const DEFAULT_PROJECT: &str = "default";
 
 /// Pages could not be kept.
 #[derive(Debug, thiserror::Error)]
@@ -29,18 +34,18 @@ pub struct Keeper {
 }
 
 impl Keeper {
-    /// Opens the project of a run, which is made if it does not exist; `None` for a run that names none.
+    /// Opens the project of a run, which is made if it does not exist; `None` for a run that names none. `database` is the path of
+    /// the database, or empty for the default one.
     ///
     /// # Errors
     /// When the name or the database cannot be used.
-    pub fn open(config: &Config) -> Result<Option<Self>, Failure> {
-        let name = config.crawl.project.as_str();
+    pub fn open(name: &str, database: &str) -> Result<Option<Self>, DatabaseError> {
         if name == DEFAULT_PROJECT {
             return Ok(None);
         }
-        check_name(name).map_err(|e| Failure::usage(format!("crawl.project: {e}")))?;
-        let (store, path) = open(config)?;
-        let at = |e: StoreError| failure(&path, &e);
+        check_name(name).map_err(DatabaseError::Name)?;
+        let (store, path) = open(database)?;
+        let at = |error: StoreError| DatabaseError::Store { path: path.clone(), error };
         let made = store.create_project(name, now_ms()).map_err(at)?;
         let found = made.map_or_else(|| store.project_named(name).map_err(at), |made| Ok(Some(made)))?;
         let project = found.ok_or_else(|| at(StoreError::Other("the project was deleted".into())))?.id;

@@ -1,112 +1,53 @@
-//! Projects: pages that are kept beyond a run, and what their domains repeat. All that the command line, REST and MCP
-//! can do with them stands here; those three only translate.
-
-mod analysis;
-mod keeper;
-mod place;
-mod types;
-
-pub use analysis::{Analysis, Progress};
-pub use keeper::{KeepError, Keeper, source_of};
-pub use place::{database, default_database, failure, open};
-pub use types::*;
+//! The operations on projects.
 
 use crate::{
-    cleaning,
-    config::{Config, DedupSection},
-    exit::Failure,
+    analysis::{self, Analysis, Progress},
+    error::ProjectError,
+    keeper::Keeper,
+    name::check_name,
+    types::{
+        AnalysisParams, DomainCount, DomainStats, Paging, Project, ProjectAnalysisResult, ProjectList,
+        Source, SourceFilter, SourceList,
+    },
 };
-use crawl_dedup::{FingerprintSettings, Mode, SettingsError};
+use crawl_dedup::{FingerprintSettings, Mode};
 use crawl_extract::PageExtractor;
-use crawl_model::{ProjectId, ProjectStore, SourceQuery, StoreError, UrlKey, now_ms};
-use regex::Regex;
-use std::{
-    str::FromStr,
-    sync::{Arc, LazyLock},
-};
+use crawl_model::{ProjectId, ProjectStore, SourceQuery, UrlKey, now_ms};
+use std::{str::FromStr, sync::Arc};
 use url::Url;
 use uuid::Uuid;
 
 /// Pages of text that one answer holds at most, in bytes: what a listing breaks off at.
 const LISTING_BYTES: usize = 16 << 20;
 
-/// Names of projects: 1 to 200 characters, no control characters, no space at either end. As a regular expression that
-/// ECMA 262 reads the same way, since it stands in the OpenAPI document.
-pub const NAME_PATTERN: &str =
-    r"^[^\u0000-\u0020\u007F-\u00A0]([^\u0000-\u001F\u007F-\u009F]{0,198}[^\u0000-\u0020\u007F-\u00A0])?$";
-
-static NAME: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(NAME_PATTERN).ok());
-
-/// Why something could not be done with a project.
-#[derive(Debug, thiserror::Error)]
-pub enum ProjectError {
-    /// There is no such project.
-    #[error("there is no project {0}")]
-    NoProject(String),
-    /// There is no such page in the project.
-    #[error("the project has no source {0}")]
-    NoSource(String),
-    /// The name is another project's.
-    #[error("there is a project \"{0}\" already")]
-    NameTaken(String),
-    /// A parameter cannot be used.
-    #[error("{field}: {problem}")]
-    Invalid {
-        /// Its name.
-        field: &'static str,
-        /// What is wrong with it.
-        problem: String,
-    },
-    /// The analysis was told to stop.
-    #[error("the analysis was stopped; nothing was changed")]
-    Stopped,
-    /// Storage failed.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
-
-impl From<SettingsError> for ProjectError {
-    fn from(error: SettingsError) -> Self {
-        let SettingsError { name, given, least, most } = error;
-        Self::Invalid { field: name, problem: format!("{given} is not from {least} to {most}") }
-    }
-}
-
-/// Checks a project's name.
-///
-/// # Errors
-/// When it cannot be used.
-pub fn check_name(name: &str) -> Result<(), ProjectError> {
-    let invalid = |problem: &str| Err(ProjectError::Invalid { field: "name", problem: problem.into() });
-    if !NAME.as_ref().is_some_and(|pattern| pattern.is_match(name)) {
-        return invalid(
-            "must be 1 to 200 characters without control characters, and without space at either end",
-        );
-    }
-    if Uuid::try_parse(name).is_ok() {
-        return invalid("must not look like the id of a project");
-    }
-    Ok(())
+/// Parameters of an analysis that names none itself.
+#[derive(Clone, Copy, Debug)]
+pub struct AnalysisSettings {
+    /// How blocks are judged.
+    pub mode: Mode,
+    /// Share of a domain's pages that a block of boilerplate stands on, in percent.
+    pub threshold_pct: f64,
+    /// Pages that a domain needs to be judged.
+    pub min_pages: usize,
+    /// Characters that a block must have.
+    pub min_block_chars: usize,
 }
 
 /// What can be done with projects. Calls block: they read and write a database.
 #[derive(Clone)]
 pub struct Projects {
     store: Arc<dyn ProjectStore>,
-    defaults: DedupSection,
+    defaults: AnalysisSettings,
     /// The last pass over what an analysis leaves of a page.
     extractor: Arc<PageExtractor>,
 }
 
 impl Projects {
-    /// Over a store; the settings say what an analysis takes where its parameters say nothing, and with which rules a page is
-    /// cleaned.
-    ///
-    /// # Errors
-    /// When the rules of extraction cannot be used.
-    pub fn new(store: Arc<dyn ProjectStore>, settings: &Config) -> Result<Self, Failure> {
-        let extractor = Arc::new(cleaning::last_pass_extractor(&settings.extract)?);
-        Ok(Self { store, defaults: settings.dedup.clone(), extractor })
+    /// Projects of a store. An analysis takes `defaults` for parameters that it does not name, and cleans pages by the rules of
+    /// `extractor`.
+    #[must_use]
+    pub fn new(store: Arc<dyn ProjectStore>, defaults: AnalysisSettings, extractor: PageExtractor) -> Self {
+        Self { store, defaults, extractor: Arc::new(extractor) }
     }
 
     /// Where they are kept.

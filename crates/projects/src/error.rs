@@ -1,0 +1,39 @@
+//! Errors of operations on projects.
+
+use crawl_dedup::SettingsError;
+use crawl_model::StoreError;
+
+/// Why something could not be done with a project.
+#[derive(Debug, thiserror::Error)]
+pub enum ProjectError {
+    /// There is no such project.
+    #[error("there is no project {0}")]
+    NoProject(String),
+    /// There is no such page in the project.
+    #[error("the project has no source {0}")]
+    NoSource(String),
+    /// The name is another project's.
+    #[error("there is a project \"{0}\" already")]
+    NameTaken(String),
+    /// A parameter cannot be used.
+    #[error("{field}: {problem}")]
+    Invalid {
+        /// Its name.
+        field: &'static str,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// The analysis was told to stop.
+    #[error("the analysis was stopped; nothing was changed")]
+    Stopped,
+    /// Storage failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl From<SettingsError> for ProjectError {
+    fn from(error: SettingsError) -> Self {
+        let SettingsError { name, given, least, most } = error;
+        Self::Invalid { field: name, problem: format!("{given} is not from {least} to {most}") }
+    }
+}
