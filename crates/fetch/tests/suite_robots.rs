@@ -1,4 +1,4 @@
-//! Third-party robots.txt suites, where they lie beside the repository. The crate's own tests stand without them.
+//! Third-party robots.txt suites.
 
 #![allow(
     clippy::unwrap_used,
@@ -58,7 +58,6 @@ fn fault(case: &Value) -> Option<String> {
 }
 
 #[test]
-#[ignore = "needs the benchmark suites"]
 fn third_party_cases() {
     let suite = suite("robots.json");
     let cases = suite.as_array().unwrap();

@@ -1,4 +1,4 @@
-//! A third-party sitemap suite, where it lies beside the repository. The crate's own tests stand without it.
+//! A third-party sitemap suite.
 
 #![allow(
     clippy::unwrap_used,
@@ -44,7 +44,6 @@ fn fault(case: &Value) -> Option<String> {
 }
 
 #[test]
-#[ignore = "needs the benchmark suites"]
 fn third_party_sitemaps() {
     let suite = suite("sitemaps.json");
     let cases = suite.as_array().unwrap();

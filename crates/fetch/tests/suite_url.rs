@@ -1,4 +1,4 @@
-//! Third-party URL suites, where they lie beside the repository. The crate's own tests stand without them.
+//! Third-party URL suites.
 
 #![allow(
     clippy::unwrap_used,
@@ -12,7 +12,6 @@ use crawl_fetch::{Canonicalizer, IdnForm, ParamRules};
 use support::suite;
 
 #[test]
-#[ignore = "needs the benchmark suites"]
 fn canonical_forms_of_the_profile_cc_basic() {
     let suite = suite("url_canonical.json");
     let cases: Vec<_> = suite.as_array().unwrap().iter().filter(|c| c["profile"] == "cc-basic").collect();
@@ -35,7 +34,6 @@ fn canonical_forms_of_the_profile_cc_basic() {
 /// The crate `url` parses; this counts where it differs from the copies of WPT in the suite for http and https, so that
 /// a change of either is seen. What differs is printed: A-labels that decode to nothing, and `///host` as a reference.
 #[test]
-#[ignore = "needs the benchmark suites"]
 fn web_platform_tests_agree_with_the_crate_url() {
     use url::Url;
     let suite = suite("url_wpt_parse.json");
@@ -61,7 +59,6 @@ fn web_platform_tests_agree_with_the_crate_url() {
 }
 
 #[test]
-#[ignore = "needs the benchmark suites"]
 fn names_become_ascii_as_the_web_platform_tests_say() {
     let suite = suite("url_wpt_toascii.json");
     let cases = suite.as_array().unwrap();

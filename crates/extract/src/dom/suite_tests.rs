@@ -1,5 +1,5 @@
-//! The tree construction suite of html5lib-tests, where it lies beside the repository: our tree against the expected one,
-//! and a whole extraction of every case.
+//! The tree construction suite of html5lib-tests: our tree against the expected one, and a whole extraction of every
+//! case.
 //!
 //! What differs by intention is taken out of the expected trees first: we keep no comments, document types and
 //! processing instructions, no namespaces, and a template's contents are its children.
@@ -23,13 +23,9 @@ const CONTROL: &str = "a control character is whitespace, so that no record hold
 /// One line of a tree: its depth and what stands there.
 type Line = (usize, String);
 
-fn cases() -> Option<Vec<Value>> {
-    let path =
-        concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/bench/protocol/html_tree_construction.json");
-    let Ok(bytes) = std::fs::read(path) else {
-        panic!("html_tree_construction.json is not here");
-    };
-    Some(serde_json::from_slice(&bytes).unwrap())
+fn cases() -> Vec<Value> {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/protocol/html_tree_construction.json");
+    serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
 }
 
 /// The suite's own notation, one line an element, attribute or text; a text may hold line breaks.
@@ -111,9 +107,8 @@ fn ours(dom: &Dom) -> Vec<Line> {
 }
 
 #[test]
-#[ignore = "needs the benchmark suites"]
 fn trees_are_those_of_the_standard() {
-    let Some(cases) = cases() else { return };
+    let cases = cases();
     let (mut agree, mut fragments, mut scripted, mut argued) = (0, 0, 0, 0);
     let mut faults = Vec::new();
     for case in &cases {
@@ -146,9 +141,8 @@ fn trees_are_those_of_the_standard() {
 }
 
 #[test]
-#[ignore = "needs the benchmark suites"]
 fn every_case_is_extracted() {
-    let Some(cases) = cases() else { return };
+    let cases = cases();
     let extractor = PageExtractor::new(Options { images: true, blocks: true, ..Options::default() }).unwrap();
     for case in &cases {
         let bytes = STANDARD.decode(case["data_b64"].as_str().unwrap()).unwrap();

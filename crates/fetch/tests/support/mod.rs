@@ -190,12 +190,10 @@ pub fn request(url: Url) -> CrawlRequest {
     }
 }
 
-/// A third-party suite that lies beside the repository.
+/// A third-party suite of `fixtures/protocol`.
 pub fn suite(name: &str) -> serde_json::Value {
-    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/bench/protocol/");
-    let bytes = std::fs::read(format!("{root}{name}"));
-    assert!(bytes.is_ok(), "{name} is not here");
-    serde_json::from_slice(&bytes.unwrap()).unwrap()
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/protocol/");
+    serde_json::from_slice(&std::fs::read(format!("{root}{name}")).unwrap()).unwrap()
 }
 
 /// RFC 4648 §4; suites hold their bytes so.
