@@ -1,4 +1,4 @@
-//! The clock and the random numbers of a run. A simulation replaces both for its thread.
+//! Clock and random numbers of a run. A simulation replaces both for its thread.
 
 use std::{
     cell::RefCell,
@@ -8,20 +8,20 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-/// Time and chance of a simulation.
+/// Clock and random numbers of a simulation.
 pub trait Simulation {
-    /// Milliseconds since the Unix epoch, by a clock that may be set.
+    /// Milliseconds since the Unix epoch, from a clock that may be set.
     fn now_ms(&self) -> i64;
 
-    /// A moment of a clock that is never set.
+    /// A monotonic moment.
     fn instant(&self) -> Instant;
 
     /// The next random number.
     fn random(&self) -> u64;
 }
 
-/// Keeps a wall clock from being turned back. While the wall clock is behind, time goes on from the last moment at which it was not: times that
-/// are stored would else lie in the future, and what waits for them would hang.
+/// Keeps the wall clock from going back. While the wall clock is behind, the time continues from its highest
+/// value. Stored times would otherwise lie in the future.
 #[derive(Debug, Default)]
 struct Forward(Option<(i64, Instant)>);
 
@@ -47,7 +47,7 @@ thread_local! {
     static SIMULATED_WALL: RefCell<Forward> = const { RefCell::new(Forward(None)) };
 }
 
-/// Ends a simulation when it is dropped.
+/// Guard that ends a simulation when it is dropped.
 #[derive(Debug)]
 pub struct SimulationGuard(());
 
@@ -57,7 +57,8 @@ impl Drop for SimulationGuard {
     }
 }
 
-/// Replaces the clock and the random numbers of this thread until the guard is dropped. Other threads keep theirs.
+/// Replaces the clock and the random numbers of this thread until the guard is dropped. Other threads are not
+/// affected.
 #[must_use]
 pub fn simulate(simulation: Rc<dyn Simulation>) -> SimulationGuard {
     SIMULATED_WALL.set(Forward(None));
@@ -69,7 +70,8 @@ fn simulated<T>(read: impl FnOnce(&dyn Simulation) -> T) -> Option<T> {
     SIMULATION.with_borrow(|simulation| simulation.as_deref().map(read))
 }
 
-/// Milliseconds since the Unix epoch. The time never goes back while the process runs, although the clock may be set back.
+/// Milliseconds since the Unix epoch. The time never goes back while the process runs, even if the clock is
+/// set back.
 #[must_use]
 pub fn now_ms() -> i64 {
     if let Some((wall_ms, moment)) = simulated(|simulation| (simulation.now_ms(), simulation.instant())) {
@@ -80,13 +82,13 @@ pub fn now_ms() -> i64 {
     WALL.lock().unwrap_or_else(PoisonError::into_inner).read(wall_ms, Instant::now())
 }
 
-/// The same moment as [`now_ms`] as a system time.
+/// The time of [`now_ms`] as a system time.
 #[must_use]
 pub fn system_time() -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_millis(u64::try_from(now_ms()).unwrap_or(0))
 }
 
-/// A moment of a clock that is never set.
+/// A monotonic moment.
 #[must_use]
 pub fn instant() -> Instant {
     simulated(|simulation| simulation.instant()).unwrap_or_else(Instant::now)

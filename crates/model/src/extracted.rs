@@ -1,4 +1,4 @@
-//! A page as extraction left it.
+//! A page after extraction.
 
 use crate::{Attempt, BodyHash, Classification, CrawlRequest, PageSignals, Strategy, Timings};
 use schemars::JsonSchema;
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 use uuid::Uuid;
 
-/// Which extractor's result was taken (heuristics reference §4).
+/// Extractor whose result was taken (heuristics reference §4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Extractor {
@@ -24,7 +24,7 @@ pub enum Extractor {
     PageType,
     /// Data embedded in the page (JSON-LD, framework state, noscript).
     EmbeddedData,
-    /// The part that differs from the other pages of the site, where the rules missed the content.
+    /// The part that differs from the other pages of the site, if the rules missed the content.
     SiteTemplate,
     /// The part that a rule for the site names (`sites.toml`).
     SiteRule,
@@ -34,7 +34,7 @@ pub enum Extractor {
     None,
 }
 
-/// Something a reader of the record should know. Serialised by name into `warnings`.
+/// Condition that a reader of the record should know. Serialised by name into `warnings`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Warning {
@@ -54,23 +54,24 @@ pub enum Warning {
     InvalidBytes,
     /// The same text as on an earlier page.
     Duplicate,
-    /// A stronger fetch strategy would be needed, but is not available.
+    /// A stronger fetch strategy is needed, but is not available.
     NeedsBrowser,
-    /// The page says that there is no such page, though its status does not.
+    /// The text of the page says that the page does not exist, but its status does not.
     SoftNotFound,
-    /// Extraction was ended by its deadline: there is no content, and links may be missing.
+    /// The deadline ended extraction: there is no content, and links may be missing.
     DeadlineExceeded,
     /// JSON-LD or OpenGraph of more than 256 KiB was left out.
     MetadataCapped,
-    /// Links were left out: resolved, they would have been many times as long as the page.
+    /// Links were left out: resolved, they would be many times as long as the page.
     AddressesCapped,
-    /// A file that may opt out of mining could not be had: whether the page is reserved is not known.
+    /// A file that may opt out of mining is unreachable, so the page may be reserved.
     OptOutUnknown,
-    /// The page has text that a reader cannot see: `metadata.hiddenText` counts what was left out and what was kept.
+    /// The page has text that a reader cannot see. `metadata.hiddenText` counts the removed and the kept
+    /// words.
     HiddenText,
 }
 
-/// What kind of link it is.
+/// Kind of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LinkKind {
@@ -82,18 +83,19 @@ pub enum LinkKind {
     Frame,
 }
 
-/// A link of the page, resolved against its base; the fragment is dropped. Each URL stands once a page.
+/// A link of the page, resolved against its base, without its fragment. Each URL occurs once per page.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Link {
     /// The absolute URL, not yet canonicalised.
     pub url: String,
-    /// What kind of link.
+    /// Kind of the link.
     pub kind: LinkKind,
     /// `rel` says nofollow, ugc or sponsored.
     pub nofollow: bool,
 }
 
-/// What the page's own robots directives say (`<meta name="robots">`, or a name of our own product token).
+/// Robots directives of the page itself, from `<meta name="robots">` or a meta element named after our
+/// product token.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Directives {
     /// `noindex` or `none`: no record is written.
@@ -107,7 +109,7 @@ pub struct Directives {
 }
 
 impl Directives {
-    /// Both sets of directives together: the stricter one holds.
+    /// Merges both sets of directives; the stricter one holds.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self {
@@ -119,14 +121,15 @@ impl Directives {
     }
 }
 
-/// One block of the whole page, inside or outside the main content: what a site's fingerprint can look at. Stored as an
-/// array, since a page has hundreds.
+/// One block of the whole page, inside or outside the main content: the input of a site's fingerprint. Stored
+/// as an array, since a page has hundreds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "StoredBlock", into = "StoredBlock")]
 pub struct Block {
-    /// First 64 bits of the SHA-256 of the block's text, whitespace folded, stripped, lower case (boilerplate spec, phase A).
+    /// First 64 bits of the SHA-256 of the block's normalised text: whitespace folded, stripped, lower case
+    /// (boilerplate spec, phase A).
     pub hash: u64,
-    /// Hash of the path of tags with their classes from the root down to the block.
+    /// Hash of the tag path with classes, from the root to the block.
     pub tag_path: u64,
     /// Characters of the normalised text.
     pub chars: u32,
@@ -162,7 +165,7 @@ pub struct Hreflang {
     pub url: String,
 }
 
-/// What the page says about itself.
+/// Metadata that the page declares.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PageMetadata {
@@ -172,13 +175,14 @@ pub struct PageMetadata {
     pub description: Option<String>,
     /// Names of the authors, or the handle of `twitter:creator` (`@jane`).
     pub authors: Vec<String>,
-    /// Date of publication: `YYYY-MM-DD`, or RFC 3339 where the time is known.
+    /// Date of publication: `YYYY-MM-DD`, or RFC 3339 if the time is known.
     pub published: Option<String>,
     /// Date of the last change, same form.
     pub modified: Option<String>,
     /// Declared language as a BCP 47 tag, in the case of RFC 5646 §2.1.1 (§8; never guessed).
     pub language: Option<String>,
-    /// Language identified from the text, where none is declared: ISO 639-1 where there is one, else 639-3.
+    /// Language identified from the text if none is declared: ISO 639-1 if the language has a code there,
+    /// else ISO 639-3.
     pub language_detected: Option<String>,
     /// Name of the site.
     pub site_name: Option<String>,
@@ -208,18 +212,18 @@ pub struct PageMetadata {
     pub author_urls: Vec<AuthorUrl>,
     /// Section of the site.
     pub section: Option<String>,
-    /// The page says if it can be read without payment (`isAccessibleForFree`).
+    /// True if the page can be read without payment (`isAccessibleForFree`).
     pub is_accessible_for_free: Option<bool>,
     /// Object of a recipe, a product or the like, as JSON.
     pub structured: Option<String>,
-    /// All JSON-LD of the page, as one JSON list with the object or list of each script; where it was asked for.
+    /// All JSON-LD of the page, if requested: one JSON list with the object or list of each script.
     pub json_ld: Option<String>,
-    /// OpenGraph's meta elements and those beside them, as one JSON object with a list of contents for each name; where it was
-    /// asked for.
+    /// OpenGraph and similar meta elements, if requested: one JSON object that maps each name to a list of
+    /// contents.
     pub open_graph: Option<String>,
     /// Changes that other pages of the site made to the content.
     pub by_site: Option<BySite>,
-    /// Text of the content that a reader cannot see and that was left out.
+    /// Hidden text of the content that was left out.
     pub hidden_text: HiddenText,
 }
 
@@ -227,11 +231,12 @@ pub struct PageMetadata {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct HiddenText {
-    /// Words that a style or an attribute hides inside of the content, and that were left out.
+    /// Words of the content that a style or an attribute hides. They were left out.
     pub words: u32,
-    /// Words of the content that style sheets hide, and that stay, since scripts show so much as a rule.
+    /// Words of the content that style sheets hide. They stay, since scripts usually show that much.
     pub kept: u32,
-    /// Invisible characters of the page that can carry a text: tags, selectors without a base, operators, overrides of direction.
+    /// Invisible characters of the page that can carry a text: tags, variation selectors without a base,
+    /// operators, direction overrides.
     pub characters: u32,
 }
 
@@ -243,25 +248,26 @@ impl HiddenText {
     }
 }
 
-/// Changes that the evidence of other pages of the site made to a page's content.
+/// Changes that evidence from other pages of the site made to a page's content.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BySite {
-    /// Pages of the site that were counted.
+    /// Number of the site's pages in the evidence.
     pub pages: u32,
-    /// Blocks that were taken beside what the extractor chose.
+    /// Blocks that were added to the extractor's choice.
     pub added: u32,
     /// Blocks of the site's frame that were left out.
     pub dropped: u32,
-    /// The extractor missed the content: the part was taken that differs from the other pages.
+    /// True if the extractor missed the content and the part that differs from the other pages was taken.
     pub rebuilt: bool,
-    /// The place of that part: tags and first classes of the last six elements on the path to it (`div.wrap > div.comment`).
+    /// Place of that part: tags and first classes of the last six elements on its path (`div.wrap >
+    /// div.comment`).
     #[serde(default)]
     pub template: Option<String>,
 }
 
-/// The place that gave each field of the metadata: `json_ld`, `meta`, `twitter`, `rdfa`, `title_element`, `heading`, `element`, `post`, `text`,
-/// `script`, `url`, `site` (other pages of the host).
+/// Place that gave each field of the metadata: `json_ld`, `meta`, `twitter`, `rdfa`, `title_element`,
+/// `heading`, `element`, `post`, `text`, `script`, `url`, `site` (other pages of the host).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct MetadataSources {
@@ -287,7 +293,7 @@ impl MetadataSources {
     }
 }
 
-/// Certainty of a field of the metadata; docs/record.md says how often each level is right.
+/// Certainty of a field of the metadata. docs/record.md gives the share of correct values per level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Confidence {
@@ -353,7 +359,7 @@ pub enum MediaKind {
 pub struct Media {
     /// Kind.
     pub kind: MediaKind,
-    /// Absolute URL: of the largest candidate of an image, of the page on which a player's media stand.
+    /// Absolute URL: the largest candidate of an image, or the page that holds a player's media.
     pub src: String,
     /// Alternative text, or the title of a video, a sound or a player.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -381,26 +387,27 @@ pub struct Prose {
     pub hash: u64,
 }
 
-/// What `extract` makes of the bytes of one page.
+/// Result of extracting the bytes of one page.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Extraction {
     /// Main content as Markdown.
     pub content: String,
     /// Blocks of the whole page.
     pub blocks: Vec<Block>,
-    /// What the page says about itself.
+    /// Metadata that the page declares.
     pub metadata: PageMetadata,
     /// Links, each URL once, in document order.
     pub links: Vec<Link>,
     /// Images, videos, sounds and players of the content, each URL once, in document order.
     #[serde(default)]
     pub media: Vec<Media>,
-    /// Absolute URLs of the feeds (RSS, Atom) that the page names as its own, each once; no links of the page.
+    /// Absolute URLs of the feeds (RSS, Atom) that the page names as its own, each once; links to feeds do
+    /// not count.
     #[serde(default)]
     pub feeds: Vec<String>,
     /// The page's own robots directives.
     pub directives: Directives,
-    /// What classification needs.
+    /// Input of classification.
     pub signals: PageSignals,
     /// Which extractor was taken.
     pub extractor: Extractor,
@@ -408,41 +415,42 @@ pub struct Extraction {
     pub reason: String,
     /// Article score (§1).
     pub article_score: i32,
-    /// The score reaches the rules' threshold, which is 35, and the content is no list of other pages.
+    /// True if the score reaches the rules' threshold, 35, and the content is no list of other pages.
     #[serde(default)]
     pub is_article: bool,
-    /// Words of `content` (Unicode words, so that scripts without spaces count).
+    /// Words of `content`, by Unicode word boundaries, so that scripts without spaces count.
     pub word_count: u32,
     /// Text of `content` outside of links. `None` if `content` is plain text or embedded data.
     #[serde(default)]
     pub prose: Option<Prose>,
-    /// Charset the bytes were decoded with, by its name in the Encoding Standard.
+    /// Charset that decoded the bytes, by its name in the Encoding Standard.
     #[serde(skip_deserializing)]
     pub charset: &'static str,
-    /// What a reader should know.
+    /// Conditions that a reader should know.
     pub warnings: Vec<Warning>,
 }
 
-/// The body of a page that is held, so that the page can be extracted again when more pages of its site are known.
+/// Body of a held page, kept to extract the page again when more pages of its site are known.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeptBody {
     /// The decoded body, compressed by Zstandard, in base64.
     pub zstd: String,
     /// The raw value of the `Content-Type` header.
     pub content_type: Option<String>,
-    /// The URL against which links are resolved.
+    /// Base URL of relative links.
     pub url: Url,
-    /// The extraction took so little that the page is held until enough pages of its site are known.
+    /// True if extraction found so little that the page waits for more pages of its site.
     pub is_doubtful: bool,
 }
 
-/// A fetched page after extraction. The body is gone, unless it is [kept](Self::kept_body); nothing of it is borrowed.
+/// A fetched page after extraction. It owns all its data. The body is dropped, unless it is
+/// [kept](Self::kept_body).
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ExtractedPage {
-    /// What was asked for.
+    /// The request.
     pub request: CrawlRequest,
-    /// The canonical URL that the page is known by: where the answer came from, but for what another strategy brought of
-    /// the URL that was asked for.
+    /// Canonical URL of the page: the URL of the answer. A page from a later strategy keeps the requested
+    /// URL.
     pub final_url: Url,
     /// HTTP status.
     pub status: u16,
@@ -452,36 +460,36 @@ pub struct ExtractedPage {
     pub etag: Option<String>,
     /// `Last-Modified` as sent.
     pub last_modified: Option<String>,
-    /// How it was fetched.
+    /// Strategy of the fetch.
     pub strategy: Strategy,
     /// When, and how long it took.
     pub timings: Timings,
-    /// Hash of the body, where that came by one plain request.
+    /// Hash of the body, if one plain request brought it.
     #[serde(default)]
     pub body_hash: Option<BodyHash>,
     /// Bytes over the wire.
     pub wire_bytes: u64,
     /// Bytes of the decoded body.
     pub body_bytes: u64,
-    /// How the page would best be fetched.
+    /// Classification: the best way to fetch the page.
     pub classification: Classification,
-    /// Everything that was tried, in order; the page is the best that came of it.
+    /// All attempts, in order; the page is the best result.
     #[serde(default)]
     pub attempts: Vec<Attempt>,
-    /// What extraction found; its `links` are empty here, the frontier has them.
+    /// Result of extraction. Its `links` are empty here, since the frontier has them.
     pub extraction: Extraction,
     /// Canonical outgoing links, each once, for the record.
     pub outgoing: Vec<String>,
-    /// One of its links was new and of another form than the page.
+    /// True if one of its links was new and of another URL pattern than the page.
     #[serde(default)]
     pub leads_on: bool,
-    /// Where the site has opted out of mining and machine learning, by stable names.
+    /// Places in which the site opts out of mining and machine learning, by stable names.
     #[serde(default)]
     pub ai_opt_out: Vec<String>,
-    /// Names the capture in an archive that it was extracted from.
+    /// Identity of the archive capture from which the page was extracted.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub captured: Option<Uuid>,
-    /// The body, while more pages of the site may show that the extraction missed the content.
+    /// The body, while more pages of the site may show that extraction missed the content.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub kept_body: Option<KeptBody>,
 }

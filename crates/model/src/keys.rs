@@ -1,11 +1,11 @@
-//! Distinct key types, so that a host can never be passed where an origin is meant.
+//! Distinct key types, so that a host cannot be passed for an origin.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fmt;
 use url::Url;
 
-/// `scheme://host[:port]`, the unit of robots.txt (RFC 9309 §2.3); the port is left out where it is the scheme's own.
+/// `scheme://host[:port]`, the unit of robots.txt (RFC 9309 §2.3). The scheme's default port is left out.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Origin(String);
 
@@ -29,7 +29,8 @@ impl fmt::Display for Origin {
     }
 }
 
-/// The host as fetched, with its port where that is not the scheme's own: the unit of politeness and of fingerprints.
+/// Host as fetched, with its port unless that is the scheme's default: the unit of politeness and of
+/// fingerprints.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct HostKey(String);
 
@@ -47,7 +48,7 @@ impl HostKey {
         }))
     }
 
-    /// A key read back from storage, where it was written by [`HostKey::as_str`].
+    /// Reads a key back from storage that [`HostKey::as_str`] wrote.
     #[must_use]
     pub fn from_stored(text: impl Into<String>) -> Self {
         Self(text.into())
@@ -66,13 +67,13 @@ impl fmt::Display for HostKey {
     }
 }
 
-/// The identity of a canonical URL: the first 128 bits of its SHA-256. Chosen over a fast hash because a page must
-/// not be able to name a URL that hides another one. Written as 32 hex digits; it is a record's `id`.
+/// Identity of a canonical URL: the first 128 bits of its SHA-256. A fast hash would let a page name a URL
+/// that hides another one. Written as 32 hex digits; it is a record's `id`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct UrlKey(pub [u8; 16]);
 
 impl UrlKey {
-    /// The key of a URL that has been canonicalised already.
+    /// The key of a canonical URL.
     #[must_use]
     pub fn of(canonical: &str) -> Self {
         let digest = Sha256::digest(canonical.as_bytes());
@@ -88,8 +89,8 @@ impl fmt::Display for UrlKey {
     }
 }
 
-/// SHA-256 of a page's whole cleaned text, as 32 bytes. The spec's prefix of 5,000 characters (heuristics §9) may only
-/// nominate; the whole text decides.
+/// SHA-256 of a page's whole cleaned text, as 32 bytes. The spec's prefix of 5,000 characters (heuristics §9)
+/// may only nominate; the whole text decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ContentHash(pub [u8; 32]);
 
@@ -107,7 +108,7 @@ impl fmt::Display for ContentHash {
     }
 }
 
-/// SHA-256 of a decoded body and of the type it was declared as, which decides how it is read.
+/// SHA-256 of a decoded body and of its declared type, which decides how it is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct BodyHash(pub [u8; 32]);
 
@@ -125,38 +126,39 @@ impl BodyHash {
     }
 }
 
-/// Stands for everything that decides what is made of a body. The upper 32 bits are for its text: the rules, the settings of
-/// extraction and cleaning, the version of the program. The lower ones are for its links: which of them are followed, and in the
-/// last bit whether any are, which the depth of the page decides.
+/// Version of everything that decides the result of reading a body. The upper 32 bits stand for its text:
+/// rules, settings of extraction and cleaning, program version. The lower bits stand for the choice of links
+/// to follow. The last bit is set if links are followed at all, which the depth of the page decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct RulesVersion(pub i64);
 
 impl RulesVersion {
-    /// For pages whose links are followed; `following` has 31 bits that count.
+    /// Version for pages whose links are followed. The low 31 bits of `following` count.
     #[must_use]
     pub const fn new(reading: u32, following: u32) -> Self {
         Self(((reading as i64) << 32) | following as i64 | 1)
     }
 
-    /// For a page whose links are followed, or none of them.
+    /// Version for a page whose links are all followed or all ignored.
     #[must_use]
     pub const fn of_page(self, followed: bool) -> Self {
         Self(if followed { self.0 | 1 } else { self.0 & !1 })
     }
 
-    /// Whether the same body brings the same text.
+    /// Returns true if the same body gives the same text under both versions.
     #[must_use]
     pub const fn reads_as(self, other: Self) -> bool {
         self.0 >> 32 == other.0 >> 32
     }
 
-    /// Whether the same choice of links is followed, where any are.
+    /// Returns true if both versions choose the same links of pages whose links are followed.
     #[must_use]
     pub const fn follows_as(self, other: Self) -> bool {
         (self.0 as u32 | 1) == (other.0 as u32 | 1)
     }
 
-    /// Whether a page that was read by this number need not be read again by another one, if its body is the same.
+    /// Returns true if a page read under this version need not be read again under `now`, provided that its
+    /// body is the same.
     #[must_use]
     pub const fn covers(self, now: Self) -> bool {
         self.reads_as(now) && self.follows_as(now) && self.0 & 1 >= now.0 & 1
@@ -167,8 +169,8 @@ impl RulesVersion {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RequestId(pub i64);
 
-/// The fencing token of a lease: it grows with every lease of the same URL, so a worker whose lease has expired
-/// cannot settle what another one has taken over.
+/// Fencing token of a lease. It grows with every lease of the same URL, so that a worker with an expired
+/// lease cannot settle the URL of its successor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct LeaseToken(pub i64);
 

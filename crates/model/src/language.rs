@@ -1,16 +1,18 @@
 //! Codes of languages.
 
-/// The ISO 639-1 code for an ISO 639-3 one, of the languages that detection knows; another code stays as it is.
+/// ISO 639-1 code for an ISO 639-3 code of a language that detection knows. Other codes are returned
+/// unchanged.
 #[must_use]
 pub fn short_language(code: &str) -> &str {
     TWO_LETTERS.iter().find(|(three, _)| *three == code).map_or(code, |(_, two)| two)
 }
 
-/// The languages that can be asked for; one a line.
+/// Languages that a user can request; one per line.
 const LANGUAGES: &str = include_str!("languages.tsv");
 
-/// The ISO 639-1 code of a language that is given by a code (`en`, `eng`, `ger`), by a tag of BCP 47 (`en-US`, `zh-Hans`; `_` may stand
-/// for `-`), or by its English or own name (`english`, `Deutsch`). Case does not matter. `und` is the undetermined language.
+/// ISO 639-1 code of a requested language. It accepts a code (`en`, `eng`, `ger`), a BCP 47 tag (`en-US`,
+/// `zh-Hans`; `_` may replace `-`), and the English or own name (`english`, `Deutsch`). Case does not matter.
+/// `und` is the undetermined language.
 #[must_use]
 pub fn language_code(asked: &str) -> Option<&'static str> {
     let asked = asked.trim().to_lowercase();
@@ -33,7 +35,8 @@ pub fn is_detected(code: &str) -> bool {
     code == "und" || TWO_LETTERS.iter().any(|(_, two)| *two == code)
 }
 
-/// The language of a well-formed tag in lower case (RFC 5646 §2.1): script, region, variants and extensions may follow, in this order.
+/// Language of a well-formed tag in lower case (RFC 5646 §2.1). Script, region, variants and extensions may
+/// follow, in this order.
 fn primary_subtag(tag: &str) -> Option<&str> {
     let mut subtags = tag.split(['-', '_']).peekable();
     let primary = subtags.next().filter(|p| matches!(p.len(), 2 | 3) && is_alpha(p))?;
@@ -47,7 +50,7 @@ fn primary_subtag(tag: &str) -> Option<&str> {
     subtags.next_if(|s| s.len() == 4 && is_alpha(s));
     subtags.next_if(|s| s.len() == 2 && is_alpha(s) || s.len() == 3 && digits(s));
     let mut rest = subtags.skip_while(|s| variant(s) && is_alphanumeric(s)).peekable();
-    // extensions and private use begin with a single letter or digit, and something follows it
+    // extensions and private use begin with a single letter or digit and have at least one subtag
     if let Some(singleton) = rest.next() {
         let mut follows = false;
         for subtag in rest {
@@ -71,7 +74,7 @@ fn is_alphanumeric(text: &str) -> bool {
     text.bytes().all(|b| b.is_ascii_alphanumeric())
 }
 
-/// ISO 639-1 for the languages that `whatlang` knows.
+/// ISO 639-1 codes of the languages that `whatlang` knows.
 const TWO_LETTERS: [(&str, &str); 70] = [
     ("epo", "eo"),
     ("eng", "en"),
@@ -145,8 +148,8 @@ const TWO_LETTERS: [(&str, &str); 70] = [
     ("cym", "cy"),
 ];
 
-/// The ISO 639-1 code of a language tag that a page or record declares: `en` of `en-GB`, of `EN_us`, of `eng` and of the list
-/// `en, fr`. None where the tag names no language that is known here: `und`, `mul`, `utf-8`, `x-default`.
+/// ISO 639-1 code of a language tag that a page or record declares: `en` for `en-GB`, `EN_us`, `eng` and the
+/// list `en, fr`. None if the tag names no known language: `und`, `mul`, `utf-8`, `x-default`.
 #[must_use]
 pub fn declared_language(tag: &str) -> Option<&'static str> {
     let first = tag.split([',', ';']).next().unwrap_or_default();

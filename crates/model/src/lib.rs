@@ -1,11 +1,11 @@
-//! What flows through the crawler, and the traits of storage.
+//! Types that flow through the crawler, and the traits of storage.
 //!
 //! Everything here is plain data: owned, `Send`, serialisable where it is stored. No I/O, no regular
-//! expressions, no defaults. [`now_ms`] is the one clock. The crates `fetch`, `extract`, `dedup` and `store` know only this crate;
-//! `crawl` alone knows all of them.
+//! expressions, no defaults. [`now_ms`] is the one clock. The crates `fetch`, `extract`, `dedup` and `store`
+//! know only this crate; `crawl` alone knows all of them.
 //!
-//! One page takes these shapes on its way:
-//! [`CrawlRequest`] → [`FetchedPage`] → [`ExtractedPage`] → [`CleanPage`] → [`Record`].
+//! One page takes these shapes on its way: [`CrawlRequest`] → [`FetchedPage`] → [`ExtractedPage`] →
+//! [`CleanPage`] → [`Record`].
 
 mod clock;
 mod extracted;

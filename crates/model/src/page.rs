@@ -1,4 +1,4 @@
-//! A page as the network gave it.
+//! A page as the network delivered it.
 
 use crate::{CrawlRequest, Strategy};
 use bytes::Bytes;
@@ -7,23 +7,23 @@ use std::{any::Any, fmt};
 use url::Url;
 use uuid::Uuid;
 
-/// Whatever frees a body's share of memory when it is dropped. A trait object, so that this crate needs to know
-/// neither semaphores nor tokio.
+/// Guard that frees a body's share of memory when it is dropped. A trait object, so that this crate depends
+/// neither on semaphores nor on tokio.
 pub type BodyGuard = Box<dyn Any + Send + Sync>;
 
-/// The decoded bytes of a response. The guard rides with them: the memory counts as used until both are dropped.
+/// Decoded bytes of a response, with their guard: the memory counts as used until both are dropped.
 #[derive(Default)]
 pub struct Body {
     /// The bytes, content-encoding undone, charset not.
     pub bytes: Bytes,
-    /// Frees the share of the byte budget; `None` where nothing is accounted (tests, files).
+    /// Guard that frees the share of the byte budget; `None` for bodies outside the budget (tests, files).
     pub guard: Option<BodyGuard>,
-    /// The body was longer than the cap and was cut there.
+    /// True if the body was longer than the cap and was truncated there.
     pub truncated: bool,
 }
 
 impl Body {
-    /// A body that is not accounted for anywhere.
+    /// Creates a body outside any memory budget.
     #[must_use]
     pub fn unaccounted(bytes: impl Into<Bytes>) -> Self {
         Self { bytes: bytes.into(), guard: None, truncated: false }
@@ -36,8 +36,8 @@ impl fmt::Debug for Body {
     }
 }
 
-/// Response headers in the order in which they came; names are lower case, values as sent (bytes outside of
-/// visible ASCII replaced).
+/// Response headers in order of arrival. Names are lower case; values are as sent, with bytes outside visible
+/// ASCII replaced.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Headers(pub Vec<(String, String)>);
 
@@ -54,7 +54,7 @@ impl Headers {
     }
 }
 
-/// When a request was made and how long it took.
+/// Start and duration of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timings {
     /// Start of the request, milliseconds since the Unix epoch.
@@ -68,9 +68,9 @@ pub struct Timings {
 /// A response with its body, ready to be parsed.
 #[derive(Debug)]
 pub struct FetchedPage {
-    /// What was asked for.
+    /// The request.
     pub request: CrawlRequest,
-    /// Where the answer came from.
+    /// URL of the answer, after redirects.
     pub final_url: Url,
     /// HTTP status.
     pub status: u16,
@@ -78,17 +78,17 @@ pub struct FetchedPage {
     pub headers: Headers,
     /// The decoded body.
     pub body: Body,
-    /// How it was fetched.
+    /// Strategy of the fetch.
     pub strategy: Strategy,
     /// When, and how long it took.
     pub timings: Timings,
-    /// Bytes of the body as they came over the wire, before content-encoding was undone.
+    /// Bytes of the body on the wire, before content decoding.
     pub wire_bytes: u64,
-    /// A browser took it before it had come to rest: something of it may be missing.
+    /// True if a browser took the page before it settled: parts may be missing.
     pub unsettled: bool,
-    /// Names its capture in the archive of the run, if there is one.
+    /// Identity of its capture in the run's archive, if there is one.
     pub captured: Option<Uuid>,
-    /// What the files of its origin reserve of it, by a stable name. Decided when the page was asked for and kept with it,
-    /// so that nothing that is forgotten in between changes it.
+    /// Stable name of the reservation in the files of its origin. Decided when the page is requested and
+    /// stored with it, so that the result does not depend on later cache evictions.
     pub reserved_by_file: Option<&'static str>,
 }

@@ -1,4 +1,4 @@
-//! Projects: pages that are kept beyond a run, what their domains repeat, and the trait of their storage.
+//! Projects: pages kept beyond a run, the boilerplate of their domains, and the trait of their storage.
 
 use crate::{KnownText, NewText, Sketch, StoreError, UrlKey};
 use serde::{Deserialize, Serialize};
@@ -16,14 +16,14 @@ impl fmt::Display for ProjectId {
     }
 }
 
-/// A set of pages that are counted and compared among themselves.
+/// A set of pages that are counted and compared with each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Project {
-    /// Its place in the order in which projects were made; where a listing goes on.
+    /// Position in the order of creation; the cursor of a listing.
     pub number: i64,
     /// Its identity.
     pub id: ProjectId,
-    /// Its name, which no other project has.
+    /// Name, unique among projects.
     pub name: String,
     /// Pages kept in it.
     pub sources: u64,
@@ -31,7 +31,7 @@ pub struct Project {
     pub created_at_ms: i64,
 }
 
-/// A page to be kept. Its identity is its URL within the project.
+/// A page to store. Its URL within the project is its identity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewSource {
     /// Final URL, canonical.
@@ -42,39 +42,39 @@ pub struct NewSource {
     pub source_group: Option<String>,
     /// Metadata of the record as a JSON object; `title` and `extractor` are read again by analyses.
     pub metadata: String,
-    /// The page before what its site repeats was removed.
+    /// Content before the site's boilerplate is removed.
     pub content: String,
-    /// The page after it, where the run judged it.
+    /// Content after the site's boilerplate is removed, if the run did so.
     pub cleaned_content: Option<String>,
 }
 
 /// A page as it is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// Its place in the order in which pages came; where a listing goes on.
+    /// Position in the order of arrival; the cursor of a listing.
     pub number: i64,
     /// Key of its URL, which is the `id` of its record.
     pub id: UrlKey,
     /// The page.
     pub page: NewSource,
-    /// When it came first, in milliseconds since the Unix epoch.
+    /// Time of its first arrival, in milliseconds since the Unix epoch.
     pub created_at_ms: i64,
     /// When a crawl brought it last.
     pub updated_at_ms: i64,
 }
 
-/// Which pages of a project are asked for.
+/// Selection of a project's pages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SourceQuery {
-    /// Of this domain only.
+    /// Only pages of this domain, if set.
     pub domain: Option<String>,
-    /// Of these groups only; of all if there are none.
+    /// Only pages of these groups; pages of all groups if empty.
     pub groups: Vec<String>,
-    /// Those that come after the one with this number.
+    /// Only pages after the one with this number.
     pub after: i64,
     /// So many at most.
     pub limit: usize,
-    /// No further page once so many bytes of text have been taken.
+    /// Byte budget of a listing: no further page is returned once the texts reach it.
     pub max_bytes: usize,
 }
 
@@ -87,7 +87,7 @@ pub struct DomainPages {
     pub pages: u64,
 }
 
-/// What an analysis found out about a domain, and with which parameters.
+/// Result and parameters of the analysis of a domain.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DomainFindings {
     /// The domain.
@@ -100,39 +100,40 @@ pub struct DomainFindings {
     pub blocks_total: u64,
     /// Distinct blocks that are boilerplate.
     pub blocks_boilerplate: u64,
-    /// UTF-8 bytes removed, a page looked at, rounded down.
+    /// Mean of the UTF-8 bytes removed per analysed page, rounded down.
     pub bytes_removed_avg: u64,
-    /// Share of the pages that a block had to stand on.
+    /// Minimum share of the pages that contain a block, in percent.
     pub threshold_pct: f64,
     /// Pages that were needed.
     pub min_pages: u64,
-    /// Characters that a block had to have.
+    /// Minimum characters of a block.
     pub min_block_chars: u64,
-    /// How blocks were judged: `exact` or `site`.
+    /// Mode of the analysis: `exact` or `site`.
     pub mode: String,
-    /// The groups that the analysis was limited to; none: all.
+    /// Groups to which the analysis was limited; all if empty.
     pub source_groups: Vec<String>,
 }
 
-/// [`DomainFindings`] as they are kept: one for each domain of a project.
+/// Stored [`DomainFindings`]: one per domain of a project.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DomainBoilerplate {
-    /// Its identity, which stays over further analyses.
+    /// Identity, stable over later analyses.
     pub id: Uuid,
-    /// What was found out.
+    /// Result and parameters of the analysis.
     pub findings: DomainFindings,
-    /// When the domain was first analysed, in milliseconds since the Unix epoch.
+    /// Time of the domain's first analysis, in milliseconds since the Unix epoch.
     pub created_at_ms: i64,
     /// When it was last analysed.
     pub updated_at_ms: i64,
 }
 
-/// A page as an analysis sees it.
+/// A page as input of an analysis.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AnalysisPage {
     /// [`Source::number`].
     pub number: i64,
-    /// Grows with each change of the content, so that a result is never put beside another text than it is of.
+    /// Revision, which grows with each change of the content, so that a result is never stored with another
+    /// text.
     pub revision: i64,
     /// Its URL.
     pub url: String,
@@ -144,12 +145,12 @@ pub struct AnalysisPage {
     pub content: String,
 }
 
-/// Where projects are kept.
+/// Storage of projects.
 ///
-/// Every call that changes something is one transaction: it is there as a whole once it has returned, and not at all if it
-/// fails or the process dies. Other processes may write to the same place.
+/// Every call that changes data is one transaction: it takes effect as a whole, or not at all if it fails or
+/// the process dies. Other processes may write to the same storage.
 pub trait ProjectStore: Send + Sync {
-    /// Makes a project; `None` if there is one of that name.
+    /// Creates a project; `None` if the name is taken.
     ///
     /// # Errors
     /// When storage fails.
@@ -167,20 +168,20 @@ pub trait ProjectStore: Send + Sync {
     /// When storage fails.
     fn project_named(&self, name: &str) -> Result<Option<Project>, StoreError>;
 
-    /// Projects in the order in which they were made, after the one with the number `after`, `limit` at most.
+    /// Projects in order of creation, after the one with the number `after`, `limit` at most.
     ///
     /// # Errors
     /// When storage fails.
     fn projects(&self, after: i64, limit: usize) -> Result<Vec<Project>, StoreError>;
 
-    /// Removes a project with all that is its own; `false` if there was none.
+    /// Removes a project with all its data; `false` if there was none.
     ///
     /// # Errors
     /// When storage fails.
     fn delete_project(&self, id: ProjectId) -> Result<bool, StoreError>;
 
-    /// Keeps pages: those whose URL the project has replace what is kept of it. A page whose content has not changed keeps
-    /// the cleaned content that it has. `false`, and nothing is kept, if there is no such project.
+    /// Stores pages; a page replaces the stored one with the same URL. A page with unchanged content keeps
+    /// its stored cleaned content. Returns `false` and stores nothing if the project does not exist.
     ///
     /// # Errors
     /// When storage fails.
@@ -193,8 +194,8 @@ pub trait ProjectStore: Send + Sync {
         self.save_sources_with_texts(project, sources, &[], now_ms)
     }
 
-    /// [`save_sources`](Self::save_sources), and puts texts of these pages into the project's index, in their order, so that each
-    /// text of the index is that of a page of the project.
+    /// Stores pages as [`save_sources`](Self::save_sources) does, and their texts in the project's index, in
+    /// order. One transaction, so that each text of the index belongs to a page of the project.
     ///
     /// # Errors
     /// When storage fails.
@@ -206,8 +207,9 @@ pub trait ProjectStore: Send + Sync {
         now_ms: i64,
     ) -> Result<bool, StoreError>;
 
-    /// As [`TextIndex::texts_like`](crate::TextIndex::texts_like), of the pages of a project, whichever run kept them; none for
-    /// an unknown project. All count as of this round.
+    /// Similar texts of a project's pages from all runs, as
+    /// [`TextIndex::texts_like`](crate::TextIndex::texts_like) finds them; none for an unknown project. All
+    /// count as texts of this round.
     ///
     /// # Errors
     /// When storage fails.
@@ -218,13 +220,14 @@ pub trait ProjectStore: Send + Sync {
         limit: usize,
     ) -> Result<Vec<KnownText>, StoreError>;
 
-    /// As [`TextIndex::keep_texts_made_as`](crate::TextIndex::keep_texts_made_as), of a project.
+    /// Forgets a project's texts as [`TextIndex::keep_texts_made_as`](crate::TextIndex::keep_texts_made_as)
+    /// does.
     ///
     /// # Errors
     /// When storage fails.
     fn keep_texts_made_as(&self, project: ProjectId, how: &str) -> Result<bool, StoreError>;
 
-    /// Pages of a project in the order in which they first came; none for an unknown project.
+    /// Pages of a project in the order of their first arrival; none for an unknown project.
     ///
     /// # Errors
     /// When storage fails.
@@ -236,13 +239,13 @@ pub trait ProjectStore: Send + Sync {
     /// When storage fails.
     fn source(&self, project: ProjectId, id: UrlKey) -> Result<Option<Source>, StoreError>;
 
-    /// The domains of a project (of some groups of it, if any are named) with their pages, in alphabetical order.
+    /// Domains of a project with their pages, in alphabetical order; limited to groups if any are named.
     ///
     /// # Errors
     /// When storage fails.
     fn domains(&self, project: ProjectId, groups: &[String]) -> Result<Vec<DomainPages>, StoreError>;
 
-    /// What is kept of a project's domains, or of one of them, in alphabetical order.
+    /// Stored results for a project's domains, or for one of them, in alphabetical order.
     ///
     /// # Errors
     /// When storage fails.
@@ -263,8 +266,8 @@ pub trait ProjectStore: Send + Sync {
     ) -> Result<Box<dyn Analysis + '_>, StoreError>;
 }
 
-/// An analysis under way. It sees the project as it was when it began, and changes nothing before
-/// [`commit`](Self::commit); dropping it leaves everything as it was. Nobody has to wait for it but for the commit.
+/// A running analysis. It reads a snapshot of the project and changes nothing before
+/// [`commit`](Self::commit); dropping it discards its results. It blocks other users only during the commit.
 pub trait Analysis {
     /// The domains with their pages, in alphabetical order.
     ///
@@ -272,28 +275,28 @@ pub trait Analysis {
     /// When storage fails.
     fn domains(&self) -> Result<Vec<DomainPages>, StoreError>;
 
-    /// Pages of a domain after the one with the number `after`, some at a time: none means the end.
+    /// Pages of a domain after the one with the number `after`, in batches: an empty batch is the end.
     ///
     /// # Errors
     /// When storage fails.
     fn pages(&self, domain: &str, after: i64) -> Result<Vec<AnalysisPage>, StoreError>;
 
-    /// Puts aside what is left of a page; `None` if it was not judged.
+    /// Stages the cleaned content of a page; `None` if the page was not cleaned.
     ///
     /// # Errors
     /// When storage fails.
     fn put_page(&mut self, page: &AnalysisPage, cleaned: Option<&str>) -> Result<(), StoreError>;
 
-    /// Puts aside what was found out about a domain.
+    /// Stages the findings of a domain.
     ///
     /// # Errors
     /// When storage fails.
     fn put_domain(&mut self, findings: DomainFindings) -> Result<(), StoreError>;
 
-    /// Makes all that was put aside true in one transaction, but for pages whose content has changed in the meantime.
-    /// `false`, and nothing is changed, if the project is gone.
+    /// Applies all staged results in one transaction, except for pages whose content has changed since.
+    /// Returns `false` and changes nothing if the project no longer exists.
     ///
     /// # Errors
-    /// When storage fails; then everything is as it was.
+    /// When storage fails; then nothing is changed.
     fn commit(self: Box<Self>, now_ms: i64) -> Result<bool, StoreError>;
 }

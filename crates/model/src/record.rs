@@ -1,4 +1,4 @@
-//! What is written.
+//! Records: the output of a crawl.
 
 use crate::{ContentHash, ExtractedPage, LeaseToken, RequestId, Sketch, Strategy, UrlKey, Warning};
 use schemars::JsonSchema;
@@ -8,26 +8,26 @@ use std::collections::BTreeMap;
 /// Version of the shape of [`Record`].
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// What the site's fingerprint did to a page.
+/// Effect of the site's fingerprint on a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BoilerplateStatus {
     /// The fingerprint was applied (it may have removed nothing).
     Applied,
-    /// The host ended below `min_pages`: nothing was judged.
+    /// The host has fewer than `min_pages` pages: no block was removed.
     TooFewPages,
     /// `dedup.enabled` is off.
     Off,
 }
 
-/// How a page was cleaned of what its site repeats.
+/// Removal of the site's boilerplate from a page.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BoilerplateInfo {
-    /// What was done.
+    /// Effect of the fingerprint.
     pub status: BoilerplateStatus,
-    /// Names what the page was judged by, 16 hex digits: in the mode `exact` the set of the hashes of boilerplate, in the
-    /// mode `site` all that was counted of the host's pages until then.
+    /// Identity of the fingerprint, 16 hex digits. In the mode `exact`, it stands for the set of the
+    /// boilerplate hashes. In the mode `site`, it stands for all counts of the host's pages so far.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub fingerprint: Option<String>,
     /// Pages that the fingerprint was computed from.
@@ -36,7 +36,7 @@ pub struct BoilerplateInfo {
     pub blocks_removed: u32,
     /// UTF-8 bytes removed from this page.
     pub bytes_removed: u64,
-    /// What was removed, in order, as places in `content`.
+    /// Removed parts, in order, as positions in `content`.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub removed: Vec<RemovedSpan>,
 }
@@ -48,13 +48,13 @@ pub struct RemovedSpan {
     pub start: u64,
     /// Byte after the last one.
     pub end: u64,
-    /// The first 64 bits of the SHA-256 of the block, folded as the boilerplate specification says, as 16 hex digits. The same
-    /// block has the same hash in both modes and in `boilerplate_hashes` of a project.
+    /// First 64 bits of the SHA-256 of the block, folded as in the boilerplate specification, as 16 hex
+    /// digits. A block has the same hash in both modes and in `boilerplate_hashes` of a project.
     #[serde(with = "hex_digits")]
     #[schemars(with = "String", regex(pattern = "^[0-9a-f]{16}$"))]
     pub hash: u64,
-    /// In the mode `site`, the key by which the block was counted, as 16 hex digits: blocks that differ only in the digits of
-    /// short lines share it.
+    /// Key by which the mode `site` counted the block, as 16 hex digits. Blocks that differ only in the
+    /// digits of short lines share it.
     #[serde(with = "optional_hex_digits", skip_serializing_if = "Option::is_none", default)]
     #[schemars(with = "Option<String>", regex(pattern = "^[0-9a-f]{16}$"))]
     pub key: Option<u64>,
@@ -68,21 +68,23 @@ pub struct RemovedSpan {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RemovalReason {
-    /// The whole block stands on as many pages as the settings ask for, wherever it stands on them.
+    /// The whole block occurs on as many pages as the settings require, at any position.
     Block,
-    /// It belongs to the run of blocks at the head or the foot of the page whose lines stand on many pages.
+    /// The block belongs to the run at the head or foot of the page whose lines occur on many pages.
     Margin,
-    /// It stands in that run and is made of words that many pages have there in this order, but for what changes.
+    /// The block stands in that run. Many pages have its words there in this order, except for the variable
+    /// ones.
     Pattern,
-    /// It stands in the run at the foot and is made of titles of other pages.
+    /// The block stands in the run at the foot and consists of titles of other pages.
     Titles,
-    /// It stands in that run between two blocks that stand around something else on many pages.
+    /// The block stands in that run between two blocks that enclose other text on many pages.
     Slot,
-    /// It is a label between blocks of the frame, or between the frame at the head and the line that names the page.
+    /// The block is a label between blocks of the frame, or between the frame at the head and the title of
+    /// the page.
     Enclosed,
-    /// The page begins with it and says it again at once.
+    /// The block begins the page and is repeated directly after.
     SaidTwice,
-    /// It stands near the head and was removed from the foot.
+    /// The block stands near the head, and its copy was removed from the foot.
     Twin,
 }
 
@@ -100,7 +102,7 @@ mod hex_digits {
     }
 }
 
-/// A number as 16 hex digits, or nothing.
+/// Optional numbers as 16 hex digits.
 mod optional_hex_digits {
     use serde::{Deserializer, Serializer};
 
@@ -116,54 +118,55 @@ mod optional_hex_digits {
     }
 }
 
-/// A page against what earlier rounds knew of it.
+/// Change of a page since earlier rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
-    /// No earlier round had it as a page.
+    /// No earlier round stored it as a page.
     New,
     /// Its text is another one.
     Changed,
     /// Its text is the same.
     Unchanged,
-    /// Its host says that it is no more, and has said so twice.
+    /// Two answers of its host say that it no longer exists.
     Gone,
 }
 
 /// A page after deduplication.
 #[derive(Debug)]
 pub struct CleanPage {
-    /// The page; its `extraction.content` is as extraction left it.
+    /// The page; its `extraction.content` is not cleaned.
     pub page: ExtractedPage,
     /// `content` without what the site repeats.
     pub text: String,
-    /// How it was cleaned.
+    /// Removal of the site's boilerplate.
     pub boilerplate: BoilerplateInfo,
-    /// The page that this one repeats. Until it is written it is the one that its `rel=canonical` names, if that is known.
+    /// The page that this one repeats. Until the record is written, it is the page that `rel=canonical`
+    /// names, if known.
     pub duplicate: Option<Duplicate>,
-    /// What other pages are compared with; none where that has not been worked out yet.
+    /// Sketch for the comparison with other pages; none before it is computed.
     pub sketch: Option<Sketch>,
-    /// What decides that another page has the same content; none for a page that is too short for that.
+    /// Hash that identifies the same content on other pages; none for a page that is too short.
     pub exact: Option<ContentHash>,
     /// SHA-256 of `content`.
     pub content_hash: ContentHash,
-    /// What the rules of quality say of `text`, where they are asked.
+    /// Result of the quality rules for `text`, if they are enabled.
     pub quality: Option<Quality>,
     /// SHA-256 of `text`.
     pub text_hash: ContentHash,
-    /// What is new of it.
+    /// Change since earlier rounds.
     pub change: Change,
 }
 
-/// That a page repeats another one.
+/// The page that another page repeats, and their similarity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Duplicate {
     /// The page that came first.
     pub of: UrlKey,
-    /// 1 where both have the same content, else the exact Jaccard similarity of their texts; none where the page only says so
-    /// itself, by `rel=canonical`.
+    /// Similarity: 1 for equal contents, else the exact Jaccard similarity of the texts. None if only the
+    /// `rel=canonical` of the page says so.
     pub similarity: Option<f64>,
-    /// What MinHash estimates the similarity as.
+    /// MinHash estimate of the similarity.
     pub estimate: Option<f64>,
 }
 
@@ -178,14 +181,14 @@ pub struct Attempt {
     pub status: Option<u16>,
     /// Words of content that it brought.
     pub words: u32,
-    /// The kind of failure, one of those of the error log, if it brought no page.
+    /// Kind of failure, as in the error log, if the attempt brought no page.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub error: Option<String>,
-    /// Why it was tried, and what came of it.
+    /// Reason for the attempt, and its result.
     pub reason: String,
 }
 
-/// `metadata` of a record; names are well known to other tools, so they are camelCase.
+/// `metadata` of a record. Field names are camelCase, as other tools expect.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RecordMetadata {
@@ -225,35 +228,36 @@ pub struct RecordMetadata {
     pub strategy: Strategy,
     /// Everything that was tried.
     pub attempts: Vec<Attempt>,
-    /// Kind of page, as far as fetching is concerned.
+    /// Kind of page with regard to fetching.
     pub page_type: crate::PageType,
     /// Heuristics reference §1.
     pub article_score: i32,
-    /// `article_score` reaches the threshold of the rules, 35, and the content is no list of other pages.
+    /// True if `article_score` reaches the threshold of the rules, 35, and the content is no list of other
+    /// pages.
     pub is_article: bool,
     /// Words of `text`.
     pub word_count: u32,
-    /// At 200 words a minute, at least 1.
+    /// Reading time at 200 words a minute, at least 1.
     pub reading_time_minutes: u32,
     /// Which extractor was taken.
     pub extractor: crate::Extractor,
-    /// Language identified from the text, where none is declared.
+    /// Language identified from the text if none is declared.
     pub language_detected: Option<String>,
     /// 64 hex digits: the whole SHA-256 of `content` as it stands.
     pub content_hash: String,
     /// `id` of the earlier record that this one repeats.
     pub duplicate_of: Option<String>,
-    /// How alike the two are, 0 to 1.
+    /// Similarity of both pages, 0 to 1.
     pub similarity: Option<f64>,
-    /// What MinHash estimates that as.
+    /// MinHash estimate of the similarity.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub similarity_estimate: Option<f64>,
-    /// Against earlier rounds; `None` for a page from a file.
+    /// Change since earlier rounds; `None` for a page from a file.
     pub change: Option<Change>,
-    /// `content_hash` of the earlier round, of a page that has changed.
+    /// `content_hash` of the earlier round, if the page has changed.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub previous_content_hash: Option<String>,
-    /// When a page that is gone or unchanged was last there, RFC 3339 in UTC.
+    /// Last time at which a gone or unchanged page was found, RFC 3339 in UTC.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub last_seen: Option<String>,
     /// Host, with its port where that is not the default.
@@ -278,25 +282,26 @@ pub struct RecordMetadata {
     /// Section of the site that the page calls its own.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub section: Option<String>,
-    /// The page says if it can be read without payment.
+    /// True if the page can be read without payment.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub is_accessible_for_free: Option<bool>,
-    /// Object of a recipe, a product or the like, as one text of JSON.
+    /// Object of a recipe, a product or the like, as JSON text.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub structured: Option<String>,
-    /// All JSON-LD of the page, as one text of JSON, where `extract.raw_metadata` asks for it.
+    /// All JSON-LD of the page, as JSON text, if `extract.raw_metadata` is set.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub json_ld: Option<String>,
-    /// OpenGraph's meta elements, as one text of JSON, where `extract.raw_metadata` asks for it.
+    /// OpenGraph's meta elements, as JSON text, if `extract.raw_metadata` is set.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub open_graph: Option<String>,
     /// Changes that other pages of the site made to the content.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub by_site: Option<crate::BySite>,
-    /// Text of the content that a reader cannot see and that was left out.
+    /// Hidden text of the content that was left out.
     #[serde(skip_serializing_if = "crate::HiddenText::is_empty", default)]
     pub hidden_text: crate::HiddenText,
-    /// Where the site has opted out of mining and machine learning: `noai`, `tdm_header`, `tdm_file`, `ai_txt`.
+    /// Places in which the site opts out of mining and machine learning: `noai`, `tdm_header`, `tdm_file`,
+    /// `ai_txt`.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub ai_opt_out: Vec<String>,
     /// Project, if one was named.
@@ -307,7 +312,7 @@ pub struct RecordMetadata {
     pub source_group: Option<String>,
 }
 
-/// Origin of the language in which a text was judged.
+/// Source of the language for which the quality of a text was assessed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LanguageSource {
@@ -334,7 +339,7 @@ impl LanguageSource {
     }
 }
 
-/// What the rules of quality say of a text; nothing follows from it but what its reader makes of it.
+/// Result of the quality rules for a text. It does not affect the crawl.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Quality {
@@ -345,15 +350,16 @@ pub struct Quality {
     pub language_source: Option<LanguageSource>,
     /// Words with a letter.
     pub words: u32,
-    /// Those of them that are no stop words.
+    /// Number of words that are not stop words.
     pub content_words: u32,
-    /// Why the ratios are told but not judged: `short_text`.
+    /// Reason for ratios without a verdict: `short_text`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub skipped: Option<String>,
-    /// About the word ratio: `too_few_content_words`, or `term` where the higher threshold holds.
+    /// Reason for the verdict on the word ratio: `too_few_content_words`, or `term` if the higher threshold
+    /// applies.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub reason: Option<String>,
-    /// Names of the rules that the text does not keep to.
+    /// Names of the rules that the text fails.
     pub failed: Vec<String>,
     /// Rule → value.
     pub scores: BTreeMap<String, f64>,
@@ -374,12 +380,12 @@ pub struct Record {
     pub content: String,
     /// Everything else that is known.
     pub metadata: RecordMetadata,
-    /// How it was cleaned.
+    /// Removal of the site's boilerplate.
     pub boilerplate: BoilerplateInfo,
-    /// What the rules of quality say of `text`, where they were asked.
+    /// Result of the quality rules for `text`, if they are enabled.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub quality: Option<Quality>,
-    /// What a reader should know.
+    /// Conditions that a reader should know.
     pub warnings: Vec<Warning>,
     /// Outgoing links, canonical, each once.
     pub links: Vec<String>,
@@ -388,7 +394,7 @@ pub struct Record {
     pub media: Vec<crate::Media>,
 }
 
-/// Where in the flow a page failed.
+/// Stage in which a page failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stage {
@@ -411,21 +417,21 @@ pub enum Stage {
 pub struct FailedPage {
     /// The URL that failed.
     pub url: String,
-    /// Where.
+    /// Stage of the failure.
     pub stage: Stage,
-    /// The kind of failure, one of a closed list of names.
+    /// Kind of failure, from a closed list of names.
     pub kind: &'static str,
     /// HTTP status, if there was an answer.
     pub status: Option<u16>,
     /// Attempts made.
     pub attempts: u32,
-    /// What happened.
+    /// Message: the event that failed.
     pub message: String,
-    /// What the user can do, in one sentence.
+    /// Advice to the user, in one sentence.
     pub hint: String,
     /// RFC 3339, UTC.
     pub at: String,
-    /// The lease that is settled by this failure.
+    /// The lease that this failure settles.
     #[serde(skip)]
     pub lease: Option<(RequestId, LeaseToken)>,
 }

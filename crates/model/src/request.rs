@@ -1,4 +1,4 @@
-//! What the frontier hands out.
+//! Requests: leased URLs of the frontier.
 
 use crate::{Before, LeaseToken, RequestId};
 use schemars::JsonSchema;
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::{fmt, str::FromStr, sync::Arc};
 use url::Url;
 
-/// How a page is fetched.
+/// Way to fetch a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Strategy {
@@ -18,12 +18,12 @@ pub enum Strategy {
     Amp,
     /// A headless Chromium.
     Chrome,
-    /// The static page, kept although it is known to be incomplete.
+    /// The static page, kept although it is incomplete.
     StaticBestEffort,
 }
 
-/// Which workers a URL waits for. A browser takes seconds and a gigabyte where a request takes neither, so each kind of work
-/// has places of its own.
+/// Workers for which a URL waits. A browser takes seconds and a gigabyte, a plain request takes neither. So
+/// each kind of work has slots of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Lane {
     /// Those that make requests.
@@ -36,7 +36,7 @@ impl Lane {
     /// Both.
     pub const ALL: [Self; 2] = [Self::Plain, Self::Browser];
 
-    /// The lane of a strategy; URLs without one are plain.
+    /// Lane of a strategy; a URL without a strategy is in the plain lane.
     #[must_use]
     pub const fn of(strategy: Option<Strategy>) -> Self {
         match strategy {
@@ -46,13 +46,13 @@ impl Lane {
     }
 }
 
-/// How a URL came to be known.
+/// Origin of a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Discovery {
     /// A line of the seed file with its scheme.
     Seed,
-    /// A bare host of the seed file: tried as https, then as http.
+    /// A bare host of the seed file, fetched by https, then by http.
     BareSeed,
     /// A link of a page.
     Link,
@@ -60,19 +60,19 @@ pub enum Discovery {
     Redirect,
     /// An entry of a sitemap or feed.
     Sitemap,
-    /// A sitemap itself: a line of robots.txt, or an entry of a sitemap index. Read for its URLs, never a record.
+    /// A sitemap: a line of robots.txt, or an entry of a sitemap index. Read for its URLs, never a record.
     SitemapFile,
-    /// Made up, to learn how the host answers for what it does not have. Never a record, never an error.
+    /// An invented URL that shows how the host answers for missing pages. Never a record, never an error.
     Probe,
 }
 
-/// A name that is none of an enumeration's.
+/// Error of a name that is not in an enumeration.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("\"{given}\" is not a {what}")]
 pub struct ParseNameError {
-    /// What was expected, as a noun.
+    /// Expected item, as a noun.
     pub what: &'static str,
-    /// What was given.
+    /// Given text.
     pub given: String,
 }
 
@@ -126,21 +126,21 @@ names!(
 );
 
 impl Discovery {
-    /// Whether the URL stood in the seed file.
+    /// Returns true if the URL stood in the seed file.
     #[must_use]
     pub const fn is_seed(self) -> bool {
         matches!(self, Self::Seed | Self::BareSeed)
     }
 
-    /// Whether a URL that is pending as this one becomes what it is found as now: what a link, a redirect or an entry led
-    /// to, and is named as a sitemap or feed before it is fetched, is read as one.
+    /// Returns true if a pending URL of this origin takes the origin `later`. A page URL that is named as a
+    /// sitemap or feed before its fetch is read as one.
     #[must_use]
     pub const fn gives_way_to(self, later: Self) -> bool {
         matches!((self, later), (Self::Link | Self::Redirect | Self::Sitemap, Self::SitemapFile))
     }
 }
 
-/// A leased URL: whoever holds it settles it, requeues it, or lets the lease expire.
+/// A leased URL: its holder settles it, requeues it, or lets the lease expire.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CrawlRequest {
     /// The frontier's number of the URL.
@@ -151,7 +151,7 @@ pub struct CrawlRequest {
     pub url: Url,
     /// Links from the nearest seed; seeds have 0, a redirect keeps the depth of its source.
     pub depth: u32,
-    /// How the URL came to be known.
+    /// Origin of the URL.
     pub discovery: Discovery,
     /// Attempts before this one.
     pub attempt: u32,
@@ -159,19 +159,19 @@ pub struct CrawlRequest {
     pub strategy: Option<Strategy>,
     /// The URLs that redirected here, oldest first.
     pub redirects: Vec<String>,
-    /// What an earlier round learnt of the page.
+    /// `ETag` of an earlier round, as sent.
     pub etag: Option<String>,
     /// `Last-Modified` of an earlier round, as sent.
     pub last_modified: Option<String>,
     /// `lastmod` of a sitemap or feed in this round, as given.
     #[serde(default)]
     pub sitemap_lastmod: Option<String>,
-    /// What an earlier round learnt of the page, in a round over what is known.
+    /// State of the page after an earlier round, if this round is a recrawl.
     #[serde(default)]
     pub before: Option<Box<Before>>,
-    /// The project that the page counts for.
+    /// The project of the page.
     pub project: Arc<str>,
-    /// The group of sources within the project, if one was named.
+    /// The source group within the project, if one was named.
     pub source_group: Option<Arc<str>>,
 }
 
@@ -195,7 +195,7 @@ mod tests {
     }
 
     fn serde_json_name(s: Strategy) -> String {
-        // serde's name and ours must not drift apart: both stand in files that outlive a release
+        // serde's name and ours must be equal, since both stand in files that outlive a release
         format!("{s:?}").chars().enumerate().fold(String::new(), |mut out, (i, c)| {
             if c.is_uppercase() && i > 0 {
                 out.push('_');

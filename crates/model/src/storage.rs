@@ -1,5 +1,7 @@
-//! The traits of storage. They are synchronous, take the time from the caller, and assume neither one process nor
-//! one engine: a lease names its worker, has a deadline and a fencing token, and whatever must be atomic is one call.
+//! Traits of storage.
+//!
+//! They are synchronous, take the time from the caller, and assume neither a single process nor one backend.
+//! A lease names its worker, has a deadline and a fencing token; each atomic change is one call.
 //!
 //! States of a URL: `pending` → `leased` → (`held`, kept until its host's fingerprint settles →) `settled`.
 //! All times are milliseconds since the Unix epoch.
@@ -11,7 +13,7 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Why a store did not do what it was asked.
+/// Error of a storage call.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// No space is left, or the medium is not writable.
@@ -20,7 +22,7 @@ pub enum StoreError {
     /// Another process holds it.
     #[error("storage is in use: {0}")]
     Busy(String),
-    /// What was read cannot be what was written.
+    /// Stored data is corrupt.
     #[error("storage is damaged: {0}")]
     Corrupt(String),
     /// Made by another version.
@@ -36,7 +38,7 @@ pub enum StoreError {
     Other(String),
 }
 
-/// A URL to be visited, canonicalised, filtered and in scope already.
+/// A URL to visit: canonical, filtered and in scope.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewUrl {
     /// Identity of `url`.
@@ -47,7 +49,7 @@ pub struct NewUrl {
     pub host: HostKey,
     /// Links from the nearest seed.
     pub depth: u32,
-    /// How it came to be known.
+    /// Origin of the URL.
     pub discovery: Discovery,
     /// The URLs that redirected here, oldest first.
     pub redirects: Vec<String>,
@@ -55,7 +57,7 @@ pub struct NewUrl {
     pub sitemap_lastmod: Option<String>,
 }
 
-/// What enqueueing did.
+/// Result of [`Frontier::enqueue`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Enqueued {
     /// URLs that were new in this round.
@@ -66,13 +68,13 @@ pub struct Enqueued {
     pub refused: Vec<Refused>,
 }
 
-/// Bounds of the URLs of one host that are to be fetched; `None` for no bound. A URL that a page or a sitemap names and
-/// that no round knows is refused beyond them.
+/// Bounds on the URLs of one host; `None` for no bound. Beyond them, new URLs from pages and sitemaps are
+/// refused; URLs of earlier rounds are not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HostBounds {
     /// Pending URLs.
     pub urls: Option<u64>,
-    /// Approximate bytes of pending URLs in the state.
+    /// Bound on the approximate bytes of pending URLs in the state.
     pub bytes: Option<u64>,
 }
 
@@ -90,7 +92,7 @@ pub enum HostBound {
 pub struct Refused {
     /// The host.
     pub host: HostKey,
-    /// The bound that the first URL met.
+    /// The bound that the first refused URL met.
     pub bound: HostBound,
     /// The first URL.
     pub first: String,
@@ -112,13 +114,13 @@ pub struct HostLoad {
 pub struct ReadyHost {
     /// The host.
     pub host: HostKey,
-    /// URLs of it that are pending and whose time has come.
+    /// Its pending URLs that are due.
     pub pending: usize,
-    /// It is within its first leases, and so goes before hosts that have not begun.
+    /// True if the host has had only a few leases, which places it before hosts without leases.
     pub begun: bool,
 }
 
-/// Names a lease that is to be given back.
+/// Identity of a lease to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LeaseRef {
     /// The URL.
@@ -133,7 +135,7 @@ impl From<&CrawlRequest> for LeaseRef {
     }
 }
 
-/// How a URL ended.
+/// Outcome of a visit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
@@ -141,29 +143,29 @@ pub enum Outcome {
     Record,
     /// A line of the error log was written.
     Failed,
-    /// Not a page for us (content type, noindex, out of scope, robots, alias): counted by kind.
+    /// The URL is no page to record (content type, noindex, out of scope, robots, alias); counted by kind.
     Skipped,
     /// It redirected to another URL, which is in the frontier.
     Redirected,
-    /// A page of an earlier round that says what it said before.
+    /// A page of an earlier round whose content has not changed.
     Unchanged,
-    /// A page of an earlier round that is no more: what was learnt of it is forgotten, but for its visits.
+    /// A page of an earlier round that no longer exists. Its history is dropped, except for its visits.
     Gone,
 }
 
-/// A lease, or a held page, that has been dealt with.
+/// The end of a lease or of a held page.
 #[derive(Clone, Debug)]
 pub struct Settlement {
     /// Which.
     pub lease: LeaseRef,
-    /// How it ended.
+    /// Outcome of the visit.
     pub outcome: Outcome,
-    /// What was learnt. With a `content_hash` it replaces what earlier rounds learnt; without one (a 304, a failure) only
-    /// what is given is overwritten.
+    /// Results of the visit. With a `content_hash`, they replace the earlier history. Without one (a 304, a
+    /// failure), only set fields are overwritten.
     pub history: PageHistory,
 }
 
-/// How far an output file has been written and synced.
+/// Length of an output file that is written and synced.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutputMark {
     /// Absolute path, or another name of the output.
@@ -189,65 +191,66 @@ pub struct FrontierCounts {
     pub skipped: u64,
     /// Ended as a redirect.
     pub redirected: u64,
-    /// Pages that say what they said in an earlier round.
+    /// Pages whose content has not changed since an earlier round.
     pub unchanged: u64,
-    /// Pages of an earlier round that are no more.
+    /// Pages of an earlier round that no longer exist.
     pub gone: u64,
     /// Hosts with a URL in this round.
     pub hosts: u64,
 }
 
-/// What is to be visited, what is being visited, what has been.
+/// Queue of URLs: pending, leased, held and settled.
 pub trait Frontier: Send + Sync {
-    /// Adds what is not yet known in this round; a URL counts as visited from here on. A known one that is still pending
-    /// takes the depth given if that is less, and the discovery given if its own gives way
-    /// ([`Discovery::gives_way_to`]); each known one takes the `sitemap_lastmod` given. One transaction.
+    /// Adds URLs that are unknown in this round; a URL counts as visited from here on. A known pending URL
+    /// takes the given depth if that is less. It takes the given discovery if [`Discovery::gives_way_to`]
+    /// returns true. Each known URL takes the given `sitemap_lastmod`. One transaction.
     ///
-    /// In a round begun by [`Frontier::begin_recrawl`] a URL whose visit in an earlier round came to an end is known, and
-    /// rests, but for one that ended as [`Outcome::Gone`].
+    /// In a round begun by [`Frontier::begin_recrawl`], a URL that was settled in an earlier round is known
+    /// and rests, unless it ended as [`Outcome::Gone`].
     ///
     /// # Errors
     /// When storage fails; then nothing was added.
     fn enqueue(&self, urls: &[NewUrl]) -> Result<Enqueued, StoreError>;
 
-    /// Bounds what [`Frontier::enqueue`] adds from now on. Kept in memory alone; without it there is no bound.
+    /// Bounds the additions of [`Frontier::enqueue`] from now on. Kept in memory only; there is no bound by
+    /// default.
     ///
     /// # Errors
     /// When storage fails.
     fn bound_hosts(&self, bounds: HostBounds) -> Result<(), StoreError>;
 
-    /// As [`Frontier::enqueue`], and URLs that rest are visited in this round.
+    /// Adds URLs as [`Frontier::enqueue`] does, and makes resting ones pending in this round.
     ///
     /// # Errors
     /// When storage fails; then nothing was added.
     fn revisit(&self, urls: &[NewUrl]) -> Result<Enqueued, StoreError>;
 
-    /// URLs of earlier rounds that have not been enqueued in this one, from after number `after` on (0 for the start),
-    /// `limit` at most, in the order of their numbers.
+    /// URLs of earlier rounds that this round has not enqueued, in the order of their numbers: those after
+    /// `after` (0 for the start), `limit` at most.
     ///
     /// # Errors
     /// When storage fails.
     fn known(&self, after: RequestId, limit: usize) -> Result<Vec<KnownUrl>, StoreError>;
 
-    /// Those of the URLs that [`Frontier::known`] would tell of.
+    /// Those of the given URLs that [`Frontier::known`] lists.
     ///
     /// # Errors
     /// When storage fails.
     fn known_among(&self, keys: &[UrlKey]) -> Result<Vec<KnownUrl>, StoreError>;
 
-    /// Hosts that have pending URLs of a lane whose time has come, `limit` at most, but for those that are
-    /// [suspended](Frontier::suspend) and those at which [`Frontier::lease_by_level`] found nothing, until a URL of theirs has
-    /// moved. A host that has had some leases, but few, comes before those that had none or more. Within each of the two
-    /// groups hosts take turns: first the one that has waited longest since its first such URL came or since it was last
-    /// leased from in this lane.
+    /// Hosts with due URLs in a lane, `limit` at most. [Suspended](Frontier::suspend) hosts are left out. So
+    /// are hosts at which [`Frontier::lease_by_level`] found nothing, until one of their URLs changes state.
+    ///
+    /// Hosts with a few leases come before hosts with none or more. Within each group hosts take turns. First
+    /// is the host with the longest wait since its first due URL or its last lease in this lane.
     ///
     /// # Errors
     /// When storage fails.
     fn hosts_with_pending(&self, lane: Lane, now_ms: i64, limit: usize)
     -> Result<Vec<ReadyHost>, StoreError>;
 
-    /// Leaves a host out of [`Frontier::hosts_with_pending`], in all lanes, until it is resumed. It keeps its turn. This is
-    /// kept in memory alone.
+    /// Leaves a host out of [`Frontier::hosts_with_pending`], in all lanes, until it is resumed. The host
+    /// keeps its turn. Kept in memory only.
     ///
     /// # Errors
     /// When storage fails.
@@ -265,14 +268,14 @@ pub trait Frontier: Send + Sync {
     /// When storage fails.
     fn resume_all(&self) -> Result<(), StoreError>;
 
-    /// The earliest time at which a URL that waits for a retry becomes due, if one waits.
+    /// The earliest due time of a URL that waits for a retry, if one waits.
     ///
     /// # Errors
     /// When storage fails.
     fn next_due(&self) -> Result<Option<i64>, StoreError>;
 
-    /// Leases up to `max` due URLs of one host and lane, least depth first, then in order of discovery. The token of each
-    /// lease is larger than that of any lease before it of the same URL.
+    /// Leases up to `max` due URLs of one host and lane, by depth, then in order of discovery. Each lease of
+    /// a URL has a larger token than all earlier ones.
     ///
     /// # Errors
     /// When storage fails.
@@ -286,9 +289,9 @@ pub trait Frontier: Send + Sync {
         deadline_ms: i64,
     ) -> Result<Vec<CrawlRequest>, StoreError>;
 
-    /// As [`Frontier::lease`], but level by level: no URL is leased while one of the host, in whichever lane, that is nearer
-    /// to the seeds is pending, leased or waits to be tried again. So whatever is found is found at its least depth, as a limit on the depth
-    /// needs it; the price is that a slow page holds up those behind it.
+    /// Leases URLs as [`Frontier::lease`] does, but level by level. A URL is leased only if no URL of the
+    /// host with less depth, in any lane, is pending, leased or waiting for a retry. So each URL is found at
+    /// its least depth, as a depth limit requires. The cost: a slow page delays the pages of the next level.
     ///
     /// # Errors
     /// When storage fails.
@@ -302,8 +305,8 @@ pub trait Frontier: Send + Sync {
         deadline_ms: i64,
     ) -> Result<Vec<CrawlRequest>, StoreError>;
 
-    /// Gives a lease back to be tried again not before `not_before_ms`, in the lane of `strategy`. False if the lease was no
-    /// longer held.
+    /// Ends a lease and schedules a retry at `not_before_ms` or later, in the lane of `strategy`. Returns
+    /// false if the lease was no longer held.
     ///
     /// # Errors
     /// When storage fails.
@@ -315,16 +318,17 @@ pub trait Frontier: Send + Sync {
         strategy: Option<Strategy>,
     ) -> Result<bool, StoreError>;
 
-    /// As [`Frontier::requeue`] with the strategy of the request, for a page of an earlier round that was answered with
-    /// `status` (404 or 410): the next lease of it says so in [`Before::status`](crate::Before::status), in whatever round.
+    /// Requeues a page of an earlier round that was answered with `status` (404 or 410), with the strategy of
+    /// the request. The next lease, in any round, reports the status in
+    /// [`Before::status`](crate::Before::status).
     ///
     /// # Errors
     /// When storage fails.
     fn doubt(&self, request: &CrawlRequest, not_before_ms: i64, status: u16) -> Result<bool, StoreError>;
 
-    /// Gives a lease back to be fetched by another strategy as soon as its turn comes, with no attempt at it yet, and keeps
-    /// `so_far`, what came of those before, until the URL is held or settled. One transaction. False if the lease was no
-    /// longer held (nothing is stored then).
+    /// Ends a lease so that another strategy fetches the URL, with no attempt counted yet. Stores `so_far`,
+    /// the result of earlier attempts, until the URL is held or settled. One transaction. Returns false and
+    /// stores nothing if the lease was no longer held.
     ///
     /// # Errors
     /// When storage fails.
@@ -336,79 +340,81 @@ pub trait Frontier: Send + Sync {
         so_far: &[u8],
     ) -> Result<bool, StoreError>;
 
-    /// What [`Frontier::escalate`] has kept of a URL in this round.
+    /// The result that [`Frontier::escalate`] stored for a URL in this round.
     ///
     /// # Errors
     /// When storage fails.
     fn so_far(&self, url: RequestId) -> Result<Option<Vec<u8>>, StoreError>;
 
-    /// Keeps a page until its host's fingerprint settles: the lease ends, `page` is stored, the state is `held`. One
-    /// transaction. Its [`HeldPage::order`], or none if the lease was no longer held (nothing is stored then).
+    /// Stores a page until its host's fingerprint settles: the lease ends and the state becomes `held`. One
+    /// transaction. Returns its [`HeldPage::order`], or none if the lease was no longer held (then nothing is
+    /// stored).
     ///
     /// # Errors
     /// When storage fails.
     fn hold(&self, lease: LeaseRef, host: &HostKey, page: &[u8]) -> Result<Option<i64>, StoreError>;
 
-    /// Held pages of a host in the order in which they were held, from after
-    /// `after` (a [`HeldPage::order`]; 0 for the start), `limit` at most.
+    /// Held pages of a host in order of holding, after `after` (a [`HeldPage::order`]; 0 for the start),
+    /// `limit` at most.
     ///
     /// # Errors
     /// When storage fails.
     fn held(&self, host: &HostKey, after: i64, limit: usize) -> Result<Vec<HeldPage>, StoreError>;
 
-    /// Ends a held page that cannot be read, and puts its URL back to pending as if nothing had been tried for it, once a
-    /// round. False if that was done before in this round, or the page is no longer held; then nothing has changed.
+    /// Drops a held page that cannot be read and makes its URL pending without attempts, once a round.
+    /// Returns false and changes nothing if the page is no longer held or was refetched before in this round.
     ///
     /// # Errors
     /// When storage fails.
     fn refetch(&self, held: LeaseRef) -> Result<bool, StoreError>;
 
-    /// Hosts that have held pages, with their number.
+    /// Hosts with held pages, and their number.
     ///
     /// # Errors
     /// When storage fails.
     fn hosts_with_held(&self) -> Result<Vec<HostLoad>, StoreError>;
 
-    /// Ends leases and held pages, drops what was held, and notes how far the outputs reach: one transaction, called
-    /// when the output is on disk. Settlements whose lease is no longer held are left out; their number is returned.
+    /// Settles leases and held pages, drops the held data, and stores the marks of the outputs. One
+    /// transaction, called when the output is on disk. Settlements whose lease is no longer held are left
+    /// out; their number is returned.
     ///
     /// # Errors
     /// When storage fails; then nothing was settled.
     fn settle(&self, batch: &[Settlement], outputs: &[OutputMark]) -> Result<usize, StoreError>;
 
-    /// Puts URLs whose lease has run out back to pending; returns how many. `now_ms = i64::MAX` takes all back, for
-    /// a start at which no other worker can be alive.
+    /// Makes URLs with expired leases pending again; returns their number. `now_ms = i64::MAX` expires all
+    /// leases, for a start without any other worker.
     ///
     /// # Errors
     /// When storage fails.
     fn expire_leases(&self, now_ms: i64) -> Result<usize, StoreError>;
 
-    /// Nothing pending and nothing leased in this round. Held pages do not count.
+    /// Returns true if nothing is pending or leased in this round. Held pages do not count.
     ///
     /// # Errors
     /// When storage fails.
     fn drained(&self) -> Result<bool, StoreError>;
 
-    /// The same for one host: then its fingerprint can settle.
+    /// Returns true if nothing of a host is pending or leased: its fingerprint can settle.
     ///
     /// # Errors
     /// When storage fails.
     fn host_drained(&self, host: &HostKey) -> Result<bool, StoreError>;
 
-    /// Hosts that came to have nothing pending and nothing leased since the last call, or since the start. A host may have
-    /// more by now: ask [`Frontier::host_drained`].
+    /// Hosts that became drained since the last call or since the start. A host may have new URLs by now:
+    /// call [`Frontier::host_drained`].
     ///
     /// # Errors
     /// When storage fails.
     fn newly_drained(&self) -> Result<Vec<HostKey>, StoreError>;
 
-    /// Returns true if a lease, or the held page that it became, can still be settled.
+    /// Returns true if a lease, or the held page that followed it, can still be settled.
     ///
     /// # Errors
     /// When storage fails.
     fn is_current(&self, lease: LeaseRef) -> Result<bool, StoreError>;
 
-    /// The frontier in numbers.
+    /// Numbers of URLs by state.
     ///
     /// # Errors
     /// When storage fails.
@@ -420,30 +426,30 @@ pub trait Frontier: Send + Sync {
     /// When storage fails.
     fn round(&self) -> Result<u32, StoreError>;
 
-    /// Starts the next round: nothing is visited; the history of pages and what hosts taught of strategies are kept, the
-    /// states of fingerprints, who first had a content, and the texts of pages that the round before did not bring are
-    /// dropped. Returns its number.
+    /// Starts the next round without visited URLs; returns its number. Keeps the history of pages and the
+    /// strategies learned per host. Drops the states of fingerprints, the claims of contents, and the texts
+    /// of pages that the last round did not find.
     ///
     /// # Errors
     /// When storage fails.
     fn begin_round(&self) -> Result<u32, StoreError>;
 
-    /// Starts the next round as one over what is known: URLs of earlier rounds rest until they are
-    /// [visited again](Frontier::revisit), and each lease says what was learnt of its page before. With `keep_sites` the states of
-    /// fingerprints are kept as those of [an earlier round](DomainStore::load_earlier_host), and so is who first had a
-    /// content. Returns its number.
+    /// Starts the next round as a recrawl; returns its number. URLs of earlier rounds rest until they are
+    /// [revisited](Frontier::revisit), and each lease carries its page's history. With `keep_sites`, the
+    /// states of fingerprints are kept as those of [an earlier round](DomainStore::load_earlier_host). The
+    /// claims of contents are then kept too.
     ///
     /// # Errors
     /// When storage fails.
     fn begin_recrawl(&self, keep_sites: bool) -> Result<u32, StoreError>;
 
-    /// Whether the current round was begun by [`Frontier::begin_recrawl`].
+    /// Returns true if [`Frontier::begin_recrawl`] began the current round.
     ///
     /// # Errors
     /// When storage fails.
     fn is_recrawl(&self) -> Result<bool, StoreError>;
 
-    /// How far an output had been written, if it was ever marked.
+    /// The last mark of an output, if it was ever marked.
     ///
     /// # Errors
     /// When storage fails.
@@ -453,19 +459,19 @@ pub trait Frontier: Send + Sync {
 /// A page that waits for its host's fingerprint.
 #[derive(Clone, Debug)]
 pub struct HeldPage {
-    /// Names it for [`Frontier::settle`].
+    /// Identity for [`Frontier::settle`].
     pub lease: LeaseRef,
     /// Order of holding; grows.
     pub order: i64,
     /// The URL of the lease.
     pub url: String,
-    /// The bytes that were given to [`Frontier::hold`]; empty if they are not intact.
+    /// The bytes passed to [`Frontier::hold`]; empty if they are corrupt.
     pub page: Vec<u8>,
-    /// False if the stored bytes are not those that were given.
+    /// False if the stored bytes are corrupt.
     pub intact: bool,
 }
 
-/// What is kept of a host, and of contents, across pages.
+/// State of hosts and claims of contents, kept across pages.
 pub trait DomainStore: Send + Sync {
     /// The state of a host's fingerprint as last saved in this round.
     ///
@@ -473,7 +479,7 @@ pub trait DomainStore: Send + Sync {
     /// When storage fails.
     fn load_host(&self, host: &HostKey) -> Result<Option<Vec<u8>>, StoreError>;
 
-    /// The state of a host's fingerprint as an earlier round left it, until one of this round is saved.
+    /// The state of a host's fingerprint from an earlier round, until this round saves one.
     ///
     /// # Errors
     /// When storage fails.
@@ -485,8 +491,8 @@ pub trait DomainStore: Send + Sync {
     /// When storage fails.
     fn load_unsettled(&self, host: &HostKey) -> Result<Option<Vec<u8>>, StoreError>;
 
-    /// Saves the state of a host that is not settled, or forgets it (`None`). It leaves the state of an earlier round
-    /// alone. [`DomainStore::save_host`] and a new round forget it too.
+    /// Saves the state of a host that is not settled, or forgets it (`None`). It does not change the state of
+    /// an earlier round. [`DomainStore::save_host`] and a new round forget it too.
     ///
     /// # Errors
     /// When storage fails.
@@ -498,32 +504,34 @@ pub trait DomainStore: Send + Sync {
     /// When storage fails.
     fn save_host(&self, host: &HostKey, state: &[u8]) -> Result<(), StoreError>;
 
-    /// What pages of a host have taught of strategies, as last saved, in whatever round.
+    /// The strategies learned from pages of a host, as last saved in any round.
     ///
     /// # Errors
     /// When storage fails.
     fn load_lessons(&self, host: &HostKey) -> Result<Option<Vec<u8>>, StoreError>;
 
-    /// Saves what pages of a host have taught of strategies.
+    /// Saves the strategies learned from pages of a host.
     ///
     /// # Errors
     /// When storage fails.
     fn save_lessons(&self, host: &HostKey, lessons: &[u8]) -> Result<(), StoreError>;
 
-    /// Names the URL that first had this content in this round, or in an earlier one that is kept: `claimant` itself if nobody had it before (or if it
-    /// was `claimant`, which may come again after a crash). Atomic.
+    /// Claims a content and returns the URL of its first claimant, in this round or in an earlier one that is
+    /// kept. That is `claimant` if nobody claimed it before, or if `claimant` itself did before a crash.
+    /// Atomic.
     ///
     /// # Errors
     /// When storage fails.
     fn claim_content(&self, hash: &ContentHash, claimant: UrlKey) -> Result<UrlKey, StoreError>;
 
-    /// Takes back what [`DomainStore::claim_content`] noted for a claimant that has this content no longer.
+    /// Withdraws a claim of [`DomainStore::claim_content`] whose claimant no longer has this content.
     ///
     /// # Errors
     /// When storage fails.
     fn release_content(&self, hash: &ContentHash, claimant: UrlKey) -> Result<(), StoreError>;
 
-    /// Whether a URL became a page in this round: it is held, ended as a record, or was one before and is unchanged or rests.
+    /// Returns true if a URL became a page in this round. It is held, is a record, or was a page before and
+    /// is unchanged or rests.
     ///
     /// # Errors
     /// When storage fails.
@@ -533,7 +541,7 @@ pub trait DomainStore: Send + Sync {
 /// A robots.txt as fetched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CachedRobots {
-    /// HTTP status of the last hop; 0 if the host could not be reached.
+    /// HTTP status of the last hop; 0 if the host was unreachable.
     pub status: u16,
     /// The body, cut at 500 KiB.
     pub body: Arc<[u8]>,
@@ -555,26 +563,26 @@ pub trait RunStore: Send + Sync {
     /// When storage fails.
     fn put(&self, name: &str, value: &str) -> Result<(), StoreError>;
 
-    /// Names that begin with `prefix`, in their order, each with its value.
+    /// Names that begin with `prefix`, in order, with their values.
     ///
     /// # Errors
     /// When storage fails.
     fn entries(&self, prefix: &str) -> Result<Vec<(String, String)>, StoreError>;
 
-    /// Makes every change so far survive a loss of power. Called before an output is changed in a way that the next run
-    /// cannot cut back.
+    /// Makes all changes so far survive a loss of power. Called before a change of an output that the next
+    /// run cannot cut back.
     ///
     /// # Errors
     /// When storage fails.
     fn sync(&self) -> Result<(), StoreError>;
 
-    /// The robots.txt of an origin, however old.
+    /// The robots.txt of an origin, of any age.
     ///
     /// # Errors
     /// When storage fails.
     fn load_robots(&self, origin: &Origin) -> Result<Option<CachedRobots>, StoreError>;
 
-    /// Keeps the robots.txt of an origin.
+    /// Stores the robots.txt of an origin.
     ///
     /// # Errors
     /// When storage fails.

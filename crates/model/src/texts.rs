@@ -1,56 +1,58 @@
-//! Texts that pages are compared with as they stream by, and the trait of their index.
+//! Texts for the comparison of pages during a crawl, and the trait of their index.
 
 use crate::{ContentHash, OutputMark, Settlement, StoreError, UrlKey};
 
-/// What a page is compared by.
+/// Sketch of a page's text for comparisons.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sketch {
-    /// Hash of all of its content; none for a page that is too short for that.
+    /// Hash of the whole content; none for a page that is too short.
     pub content: Option<ContentHash>,
-    /// The shingles of its text, in the form of whoever compares them; empty for a page that has too few.
+    /// Shingles of the text, in the encoding of the comparing code; empty for a page that has too few.
     pub shingles: Vec<u8>,
     /// MinHash signature of the shingles; empty without them.
     pub signature: Vec<u32>,
-    /// What each band of the signature hashes to.
+    /// Hash of each band of the signature.
     pub bands: Vec<u64>,
 }
 
-/// A text to be put into an index. Its identity is its page: it replaces what is known of that.
+/// A text for the index. Its page is its identity: it replaces the page's earlier text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewText {
-    /// Of the page's URL.
+    /// Key of the page's URL.
     pub page: UrlKey,
-    /// What others are compared with.
+    /// Sketch for comparisons.
     pub sketch: Sketch,
-    /// The place of the page's earlier text, if this one is to keep it.
+    /// Position of the page's earlier text, if this text keeps it.
     pub place: Option<i64>,
 }
 
 /// A text of an index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownText {
-    /// Of the page's URL.
+    /// Key of the page's URL.
     pub page: UrlKey,
-    /// Its place in the order in which texts came; grows.
+    /// Position in the order of arrival; grows.
     pub place: i64,
-    /// It was put in, or confirmed, in this round; or the round is one over what is known, where the others rest.
+    /// True if the text was added or confirmed in this round, or if the round is a recrawl in which the
+    /// others rest.
     pub this_round: bool,
-    /// As it was put in, but without its bands.
+    /// Sketch as added, without its bands.
     pub sketch: Sketch,
 }
 
-/// The index of a crawl's texts. It outlives rounds. A page leaves it when a visit to it ends as something else than a record, and
-/// when a whole round did not bring it.
+/// Index of a crawl's texts; it outlives rounds. A page leaves it if a visit ends without a record, or if a
+/// whole round does not find it.
 pub trait TextIndex: Send + Sync {
-    /// Texts that have the same content as one, or share a band with it: first those that share the most, of these the
-    /// oldest, `limit` at most. Of a band that many texts share the oldest ones are looked at.
+    /// Texts with the same content as a sketch or with a common band, `limit` at most. Texts with the most
+    /// common bands come first, of these the oldest. Only the oldest texts of a band that many share are
+    /// compared.
     ///
     /// # Errors
     /// When storage fails.
     fn texts_like(&self, sketch: &Sketch, limit: usize) -> Result<Vec<KnownText>, StoreError>;
 
-    /// [`Frontier::settle`](crate::Frontier::settle), and puts the texts of records into the index, in their order: one
-    /// transaction, so that each text of the index is that of a record.
+    /// Settles leases as [`Frontier::settle`](crate::Frontier::settle) does and adds the texts of records to
+    /// the index, in order. One transaction, so that each text of the index belongs to a record.
     ///
     /// # Errors
     /// When storage fails; then nothing was settled.
@@ -61,7 +63,8 @@ pub trait TextIndex: Send + Sync {
         texts: &[NewText],
     ) -> Result<usize, StoreError>;
 
-    /// Forgets all texts unless they were made as `how` says, which is remembered. Returns whether texts were forgotten.
+    /// Stores `how`, the method that made the texts. Forgets all texts and returns true if another method
+    /// made them.
     ///
     /// # Errors
     /// When storage fails.

@@ -1,4 +1,4 @@
-//! User names and passwords in URLs: they are neither sent nor shown.
+//! User names and passwords in URLs, which are neither sent nor shown.
 
 use std::borrow::Cow;
 use url::Url;
@@ -18,7 +18,7 @@ pub fn has_userinfo(url: &Url) -> bool {
     !url.username().is_empty() || url.password().is_some()
 }
 
-/// A text for a message, without what may be the user name and password of a URL: `http://…@host/`. The URL may be malformed.
+/// Hides a possible user name and password of a URL in a message: `http://…@host/`. The URL may be malformed.
 #[must_use]
 pub fn hide_userinfo(text: &str) -> Cow<'_, str> {
     let Some(at) = text.rfind('@') else { return text.into() };
@@ -28,7 +28,8 @@ pub fn hide_userinfo(text: &str) -> Cow<'_, str> {
     format!("{}…{}", scheme(text), &text[at..]).into()
 }
 
-/// The scheme of a URL with the slashes behind it; empty if there are none, since the text before the colon may be a user name.
+/// Scheme of a URL with its slashes. Empty without slashes, since the text before the colon may be a user
+/// name.
 fn scheme(text: &str) -> &str {
     let Some(colon) = text.find(':') else { return "" };
     let is_name = text[..colon].bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.'));

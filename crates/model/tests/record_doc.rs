@@ -1,5 +1,5 @@
-//! `docs/record.md` says of every field of a record that it is there, what type it has, and whether it may be missing;
-//! and of every field that is a name, all the names.
+//! `docs/record.md` lists every field of a record with its type and its presence, and every name that a field
+//! can have.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
@@ -58,7 +58,7 @@ fn boilerplate(full: bool) -> BoilerplateInfo {
     }
 }
 
-/// A record in which everything that may be missing is there, or is missing.
+/// A record in which every optional field is present or absent.
 fn media(full: bool) -> Media {
     let text = || full.then(String::new);
     Media {
@@ -157,7 +157,7 @@ fn record(full: bool) -> Record {
     }
 }
 
-/// What JSON a value is, as the document words it.
+/// Type of a JSON value, as the document writes it.
 fn type_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -209,7 +209,7 @@ fn rows() -> BTreeMap<&'static str, Vec<&'static str>> {
 #[test]
 fn every_field_is_documented_with_its_type() {
     let (full, mut empty, rows) = (fields_of(true), fields_of(false), rows());
-    // They are there in both, so that their own fields can be told apart, and may be missing as a whole.
+    // Present in both, so that their own fields can be compared; they may be absent as a whole.
     assert!(empty.remove("quality").is_some());
     let is_there = |path: &str| !matches!(path, "media" | "metadata.bySite");
     for (path, kind) in &full {
@@ -232,7 +232,7 @@ fn every_field_is_documented_with_its_type() {
     assert!(unknown.is_empty(), "rows of fields that are not there: {unknown:?}");
 }
 
-/// The names that a type may be written by, as serde tells them of one that it does not know.
+/// Names of an enumeration, as serde lists them in the error of an unknown one.
 fn names<T: DeserializeOwned>() -> Vec<String> {
     let Err(error) = serde_json::from_str::<T>("\"no such name\"") else { panic!("every name is known") };
     let error = error.to_string();
