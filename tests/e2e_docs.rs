@@ -180,6 +180,11 @@ fn recipes() {
 }
 
 #[test]
+fn commands_and_flags() {
+    works("docs/commands.md", &CRAWLED);
+}
+
+#[test]
 fn archive() {
     works("docs/archive.md", &[]);
 }
