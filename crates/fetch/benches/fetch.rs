@@ -1,4 +1,4 @@
-//! What a page costs outside of the network: canonical URLs, filters, robots.txt, the gate, decompression.
+//! CPU cost of a page apart from the network: canonical URLs, filters, robots.txt, the gate, decompression.
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "a bench, not an interface")]
 

@@ -1,5 +1,5 @@
-//! Requests URLs, one a line of standard input, and prints what that costs:
-//! `requests CONCURRENCY [HOST:PORT:ADDRESS …] < urls.txt`.
+//! Requests the URLs of standard input, one per line, and prints the cost: `requests CONCURRENCY
+//! [HOST:PORT:ADDRESS …] < urls.txt`.
 
 #![allow(clippy::print_stdout, reason = "it is what the example is for")]
 

@@ -1,7 +1,8 @@
 //! Serves a generated site of any size on loopback, for measurements: `serve_many PAGES [PORT]`.
 //!
-//! Page `n` links to pages `4n+1` to `4n+4` and to four pages far away, under a menu of ten links. Its text is made of `n` alone, so
-//! that two runs see the same site. Port 0, the default, picks a free one; the address is printed as a URL.
+//! Page `n` has a menu of ten links and links to pages `4n+1` to `4n+4` and to four distant pages. Its text
+//! depends on `n` alone, so that two runs see the same site. Port 0, the default, picks a free port; the
+//! program prints its URL.
 
 use std::{env, error::Error, fmt::Write as _, io::Write as _, sync::Arc};
 use tokio::{
@@ -9,7 +10,7 @@ use tokio::{
     net::{TcpListener, TcpStream},
 };
 
-/// Words that the texts are made of.
+/// Vocabulary of the texts.
 const WORDS: &str = "harbour tide lock berth ferry crane gull rope net sail mast keel anchor quay pier buoy lamp chart wind wave \
                      storm calm catch crew captain cargo timber salt grain barrel tower bell bridge canal sluice pilot engine";
 /// Children of a page.
@@ -29,7 +30,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         let (stream, _) = listener.accept().await?;
         let words = Arc::clone(&words);
         tokio::spawn(async move {
-            // a client that goes away ends its connection only
+            // a client that disconnects ends only its own connection
             let _ = answer_all(stream, pages, &words).await;
         });
     }

@@ -1,4 +1,4 @@
-//! Backpressure in bytes: how much of bodies may be in memory at once.
+//! Backpressure in bytes: a limit on the bodies in memory.
 
 use crawl_model::BodyGuard;
 use std::sync::{
@@ -7,12 +7,12 @@ use std::sync::{
 };
 use tokio::sync::Notify;
 
-/// A budget of bytes for the bodies that are being read or have been read and not yet dropped.
+/// Byte budget of the bodies that are being read or held.
 ///
-/// A body waits once, before it is read, until less than the budget is in use; from then on its bytes are accounted
-/// without waiting, so bodies that are half read can never wait for one another. After the last admission only bodies
-/// in reading grow, so at most `total + reading × max_body` bytes are in use, where `reading` is the number of bodies
-/// that are read at the same time.
+/// A body waits once, before the read, until less than the budget is in use. From then on its bytes are
+/// accounted without waiting, so partly read bodies never block each other. After the last admission only the
+/// bodies being read grow. So at most `total + reading × max_body` bytes are in use, where `reading` is the
+/// number of concurrent reads.
 #[derive(Clone, Debug)]
 pub struct ByteBudget(Arc<Inner>);
 
@@ -24,8 +24,8 @@ struct Inner {
     freed: Notify,
 }
 
-/// What a body is charged on admission, before its first byte: about the size of a compressed page, so that a burst
-/// of admissions cannot all pass on an empty budget.
+/// Charge of a body on admission, before its first byte. It is about the size of a compressed page, so that
+/// an empty budget does not admit a whole burst.
 pub const INITIAL_CHARGE: u64 = 32 * 1024;
 
 impl ByteBudget {
@@ -43,7 +43,7 @@ impl ByteBudget {
     /// Waits until less than the budget is in use, then admits a body.
     pub async fn admit(&self) -> Admission {
         loop {
-            // made before the check, so that a body freed in between still wakes us
+            // created before the check, so that a body freed in between still wakes us
             let freed = self.0.freed.notified();
             if let Some(admission) = self.try_admit() {
                 return admission;
@@ -89,7 +89,7 @@ pub struct Admission {
 }
 
 impl Admission {
-    /// Accounts that the body now holds `bytes` in memory. Never waits.
+    /// Accounts for the `bytes` that the body now holds in memory. Never waits.
     pub fn holds(&mut self, bytes: u64) {
         if bytes > self.charged {
             self.inner.used.fetch_add(bytes - self.charged, SeqCst);
@@ -97,8 +97,8 @@ impl Admission {
         }
     }
 
-    /// The body is complete with `bytes`: what was charged beyond them is given back, and the share becomes the guard
-    /// that travels with the body.
+    /// Completes the body at `bytes`: returns the excess charge and turns the share into the guard that
+    /// travels with the body.
     #[must_use]
     pub fn complete(mut self, bytes: u64) -> BodyGuard {
         self.holds(bytes);

@@ -1,38 +1,40 @@
-//! How a page is best fetched, judged from its static HTML (heuristics reference §2 and §3).
+//! Classification: the best way to fetch a page, judged from its static HTML (heuristics reference §2 and
+//! §3).
 //!
-//! The rule table of §2 stands in its order and with its confidences, but is asked about pages whose text is
-//! missing only. Its signals alone (words of a consent banner, a framework's root element) are true of most of the web
-//! and would send every second page to a browser; so a wall counts as a wall, and a shell as a shell, only where
-//! extraction did not bring the content all the same, be it from the HTML, a `<noscript>` or embedded data.
+//! The rule table of §2 keeps its order and its confidences, but applies only to pages whose text is missing.
+//! Its signals (words of a consent banner, a framework's root element) hold for most of the web. They would
+//! send half of all pages to a browser. So a wall or a shell counts only if extraction did not find the
+//! content in the HTML, a `<noscript>` or embedded data.
 //!
-//! There are two counts of words, as in the reference. `body_word_count` (§2, without templates) feeds the rule table.
-//! `visible_word_count` (§3, with templates) feeds [`needs_js`] alone, which is asked between the table's rows on
-//! shells and those on static pages.
+//! There are two word counts, as in the reference. `body_word_count` (§2, without templates) feeds the rule
+//! table. `visible_word_count` (§3, with templates) feeds only [`needs_js`], which runs between the table's
+//! rows on shells and those on static pages.
 
 use crawl_model::{Classification, ClassificationRule, Extractor, PageSignals, PageType, Strategy};
 use url::Url;
 
-/// §2: a body of so many words is static.
+/// Minimum words of a static body (§2).
 const STATIC_WORDS: u32 = 150;
-/// §2: a body of so many words has something to say; below it a page of which extraction kept less counts as empty.
+/// Minimum words of a body with content (§2). Below it, a page of which extraction kept less counts as empty.
 const SOME_WORDS: u32 = 50;
-/// With fewer words than this nothing was extracted.
+/// Below this number of words extraction found nothing.
 const NO_WORDS: u32 = 10;
-/// The default of §3 for `threshold_words` of [`needs_js`], below which a root of a framework makes a shell.
+/// Default of §3 for `threshold_words` of [`needs_js`]. Below it, the root of a framework makes a shell.
 pub const THRESHOLD_WORDS: u32 = 100;
 /// §3, signal 3: more external scripts than this on fewer words than [`SOME_WORDS`].
 const MANY_SCRIPTS: u32 = 8;
-/// §3, signal 4: a `<noscript>` of more words than this speaks of content.
+/// §3, signal 4: a `<noscript>` of more words than this describes content.
 const NOSCRIPT_WORDS: u32 = 20;
-/// What stands before a paywall is a teaser if it has fewer words than this; with more, the article is there, and what
-/// meters it has let us in.
+/// Maximum words of a teaser before a paywall. With more words the article is present, since the meter has
+/// let us in.
 const TEASER_WORDS: u32 = 400;
 
-/// The first of the signals of §3 that says a page needs JavaScript, in words. A page can show any of them and have
-/// its text all the same: [`classify`] asks only where text is missing.
+/// Reason why a page needs JavaScript: the first signal of §3 that holds. A page with all of its text can
+/// show any of them, so [`classify`] checks them only if text is missing.
 ///
-/// `threshold_words` is compared with [`PageSignals::visible_word_count`], the count of §3; [`THRESHOLD_WORDS`] is the
-/// reference's default. Beside the roots that frameworks name, an empty place for the content counts as one.
+/// `threshold_words` is compared with [`PageSignals::visible_word_count`], the count of §3;
+/// [`THRESHOLD_WORDS`] is the reference's default. An empty container for content counts like the root of a
+/// framework.
 #[must_use]
 pub fn needs_js(signals: &PageSignals, threshold_words: u32) -> Option<&'static str> {
     let words = signals.visible_word_count;
@@ -51,8 +53,8 @@ pub fn needs_js(signals: &PageSignals, threshold_words: u32) -> Option<&'static 
     }
 }
 
-/// Decides by what strategy a page is best fetched. `content_words` and `extractor` are what extraction made of the
-/// static page; the URL speaks only in the reason.
+/// Chooses the best strategy for a page. `content_words` and `extractor` describe the extraction of the
+/// static page; the URL only appears in the reason.
 #[must_use]
 pub fn classify(
     signals: &PageSignals,
@@ -67,7 +69,7 @@ pub fn classify(
     Classification { page_type, strategy, confidence, rule, reason }
 }
 
-/// What a rule decides: the table of §2, with the rows that the modules above added.
+/// Row of a rule in §2's table, extended by the rows that this module adds.
 const fn row(rule: ClassificationRule) -> (PageType, Strategy, f32) {
     use ClassificationRule as R;
     use PageType as T;
@@ -75,7 +77,7 @@ const fn row(rule: ClassificationRule) -> (PageType, Strategy, f32) {
     match rule {
         R::PlainText | R::LongBody => (T::StaticHtml, S::Static, 0.9),
         R::CookieWalled => (T::CookieWalled, S::Chrome, 0.85),
-        // a browser would see what we see: paywalls are recognised, never circumvented
+        // a browser would see the same: paywalls are recognised, never circumvented
         R::Paywalled => (T::Paywalled, S::StaticBestEffort, 0.75),
         R::SpaWithAmp => (T::JsSpa, S::Amp, 0.9),
         R::SpaOfFramework => (T::JsSpa, S::Chrome, 0.9),
@@ -87,16 +89,16 @@ const fn row(rule: ClassificationRule) -> (PageType, Strategy, f32) {
     }
 }
 
-/// The first rule that holds, and why.
+/// First rule that holds, with its reason.
 fn decide(signals: &PageSignals, content_words: u32, extractor: Extractor) -> (ClassificationRule, String) {
     use ClassificationRule as R;
     if extractor == Extractor::PlainText {
         return (R::PlainText, "plain text".into());
     }
-    // data is chosen because it is text; what stands on a page may be its frame
+    // data is chosen because it is text; text on a page may be its frame
     let enough = if extractor == Extractor::EmbeddedData { SOME_WORDS } else { THRESHOLD_WORDS };
     let missing = content_words < enough;
-    // what asks for consent is not what the page says
+    // consent notices are not content
     let body_words = signals.body_word_count.saturating_sub(signals.overlay_word_count);
     if missing && signals.is_cookie_walled {
         return (R::CookieWalled, "consent overlay, and no content behind it".into());
@@ -107,7 +109,7 @@ fn decide(signals: &PageSignals, content_words: u32, extractor: Extractor) -> (C
     if missing && signals.is_js_spa && shows_shell(signals, content_words, body_words) {
         return shell(signals);
     }
-    // a body that has words enough has no need of scripts, even if extraction made little of it
+    // a body with enough words does not need scripts, even if extraction found little
     if content_words < SOME_WORDS
         && body_words < STATIC_WORDS
         && let Some(why) = needs_js(signals, THRESHOLD_WORDS)
@@ -129,7 +131,7 @@ fn decide(signals: &PageSignals, content_words: u32, extractor: Extractor) -> (C
     (rule, why.into())
 }
 
-/// The page has a root or an empty place for the text of a script, asks for scripts, or has text in their stead.
+/// Returns true if the page has a root or an empty container, asks for JavaScript, or has text in its place.
 const fn shows_place(signals: &PageSignals) -> bool {
     signals.has_empty_root
         || signals.has_js_root
@@ -137,14 +139,15 @@ const fn shows_place(signals: &PageSignals) -> bool {
         || signals.noscript_words > NOSCRIPT_WORDS
 }
 
-/// The page shows that a script adds its text: a place for it is empty, or next to nothing was extracted. Few words alone are a short
-/// page: one of a framework has its text in the document where the server has filled its root.
+/// Returns true if the page shows that a script adds its text: its container is empty, or extraction found
+/// almost nothing. A page with few words may be complete. A framework's page holds its text if the server has
+/// filled its root.
 const fn shows_shell(signals: &PageSignals, content_words: u32, body_words: u32) -> bool {
     let few = !signals.frameworks_detected.is_empty() && body_words < SOME_WORDS;
     signals.has_empty_root || signals.asks_for_javascript || content_words < NO_WORDS || few
 }
 
-/// The rows of the table for a page that scripts fill.
+/// Rows of the table for a page that scripts fill.
 fn shell(signals: &PageSignals) -> (ClassificationRule, String) {
     use ClassificationRule as R;
     if signals.amp_url.is_some() {
@@ -281,7 +284,7 @@ mod tests {
 
     #[test]
     fn needs_js_goes_by_its_own_count_and_the_table_by_the_other() {
-        // a template counts in §3 and not in §2: full of words it says that the root is not empty
+        // a template counts in §3 but not in §2: if full of words, it shows that the root is not empty
         let template =
             PageSignals { has_js_root: true, body_word_count: 20, visible_word_count: 120, ..body(0) };
         assert_eq!(needs_js(&template, THRESHOLD_WORDS), None);

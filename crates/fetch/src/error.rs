@@ -7,7 +7,7 @@ use std::{net::IpAddr, time::Duration};
 pub enum Phase {
     /// Name resolution, TCP and TLS.
     Connect,
-    /// The wait for a turn at a host: that of a redirect of robots.txt, or for one more request of the same page.
+    /// The wait for a turn at a host: for a redirect of robots.txt, or for another request of the same page.
     Turn,
     /// From the request to the end of the response headers.
     Headers,
@@ -29,7 +29,7 @@ impl Phase {
     }
 }
 
-/// A resource of this machine that a request needs, whichever host it is for.
+/// A resource of this machine that requests to any host need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LocalResource {
     /// File descriptors of the process.
@@ -38,7 +38,7 @@ pub enum LocalResource {
     SystemDescriptors,
     /// Memory of the kernel.
     Memory,
-    /// Space of a file system or a table of the kernel.
+    /// Space of a file system or of a kernel table.
     Space,
     /// The name resolver.
     Resolver,
@@ -56,11 +56,10 @@ impl LocalResource {
     }
 }
 
-/// Every way in which a request can end without a page. The message says what happened, [`FetchError::hint`] what can be
-/// done about it.
+/// Error of a request that brings no page. The message says what happened, [`FetchError::hint`] how to react.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FetchError {
-    /// The URL is not one that can be requested.
+    /// The URL cannot be requested.
     #[error("not a URL that can be fetched ({0})")]
     Url(String),
     /// The host is, or resolves to, an address that must not be contacted.
@@ -68,10 +67,10 @@ pub enum FetchError {
     AddressBlocked {
         /// The host of the URL.
         host: String,
-        /// The first of its addresses that was refused.
+        /// Its first address that was refused.
         address: IpAddr,
     },
-    /// This machine lacks what a request needs. The error says nothing about the host.
+    /// This machine lacks a resource. The error says nothing about the host.
     #[error("{} ({reason})", resource.words())]
     Local {
         /// The missing resource.
@@ -90,11 +89,11 @@ pub enum FetchError {
     /// No connection was made.
     #[error("no connection to {}{host} ({reason})", if *.proxy { "the proxy " } else { "" })]
     Connect {
-        /// The host of the URL; where the proxy is to blame, that of the proxy, with its port.
+        /// Host of the URL, or of the proxy with its port if the proxy failed.
         host: String,
         /// The system's words.
         reason: String,
-        /// It is the proxy that cannot be reached, which says nothing about the host.
+        /// True if the proxy is unreachable, which says nothing about the host.
         proxy: bool,
     },
     /// TLS failed: certificate, name or version.
@@ -108,7 +107,7 @@ pub enum FetchError {
     /// Something took longer than its limit.
     #[error("{what} took longer than {limit:?}", what = phase.words())]
     Timeout {
-        /// What took too long.
+        /// Phase that exceeded its limit.
         phase: Phase,
         /// The limit that was passed.
         limit: Duration,
@@ -116,16 +115,16 @@ pub enum FetchError {
     /// The body arrived below the minimum rate.
     #[error("the body came with less than {min_rate} bytes a second")]
     TooSlow {
-        /// Minimum rate of a body, in bytes a second.
+        /// Minimum rate of a body, in bytes per second.
         min_rate: u64,
     },
     /// The peer closed or reset the connection before the response was complete.
     #[error("the connection broke before the response was complete ({0})")]
     ConnectionLost(String),
-    /// What came was not HTTP, or broke one of its rules or our bounds on headers.
+    /// The response was not HTTP, or broke a rule of HTTP or a bound on headers.
     #[error("not a valid HTTP response ({0})")]
     Protocol(String),
-    /// The announced size is beyond any use.
+    /// The announced size is far beyond the limit.
     #[error("the body is announced with {announced} bytes, of which at most {cap} would be kept")]
     TooLarge {
         /// `Content-Length`.
@@ -133,12 +132,12 @@ pub enum FetchError {
         /// The cap on a body.
         cap: u64,
     },
-    /// The body could not be decoded as its `Content-Encoding` says.
+    /// The body is not valid under its `Content-Encoding`.
     #[error("the body cannot be decoded as {coding} ({reason})")]
     Encoding {
         /// The coding that failed.
         coding: String,
-        /// What was wrong.
+        /// Fault of the body.
         reason: String,
     },
     /// A redirect that leads nowhere.
@@ -167,7 +166,7 @@ const fn status_hint(status: u16) -> &'static str {
 }
 
 impl FetchError {
-    /// A stable name for counts and logs.
+    /// Stable name for counts and logs.
     #[must_use]
     pub const fn kind(&self) -> &'static str {
         match self {
@@ -188,7 +187,7 @@ impl FetchError {
         }
     }
 
-    /// What the user can do, in one sentence.
+    /// Advice to the user, in one sentence.
     #[must_use]
     pub fn hint(&self) -> String {
         let fixed = match self {
@@ -224,8 +223,8 @@ impl FetchError {
         fixed.to_owned()
     }
 
-    /// Whether the same request may succeed later. Statuses: 408, 425, 429 and 5xx except 501 and 505, which are
-    /// not about the moment. A request that used up all its time is not tried again: it has cost enough.
+    /// Returns true if the same request may succeed later. Statuses: 408, 425, 429 and 5xx except 501 and
+    /// 505, which are permanent. A request that used up its total time is not retried because of its cost.
     #[must_use]
     pub const fn is_transient(&self) -> bool {
         match self {
@@ -242,13 +241,14 @@ impl FetchError {
         }
     }
 
-    /// Returns true if this machine, not the host, kept the request from being made.
+    /// Returns true if this machine, not the host, prevented the request.
     #[must_use]
     pub const fn is_local(&self) -> bool {
         matches!(self, Self::Local { .. })
     }
 
-    /// Whether a request ran out of time: what cost a place for long already. The wait for a turn is no request.
+    /// Returns true if a request timed out and so held a slot for long. The wait for a turn is not part of a
+    /// request.
     #[must_use]
     pub const fn is_timeout(&self) -> bool {
         match self {
@@ -258,8 +258,8 @@ impl FetchError {
         }
     }
 
-    /// Whether nothing came from the host: no connection, or no answer over it. What a circuit breaker counts where there
-    /// was no status either: of a body that did not end, the host had sent the headers.
+    /// Returns true if the host sent nothing: no connection, or no answer over it. A circuit breaker counts
+    /// these errors. An unfinished body does not count, since its headers arrived.
     #[must_use]
     pub const fn is_unanswered(&self) -> bool {
         self.is_unreachable()
@@ -269,7 +269,7 @@ impl FetchError {
             )
     }
 
-    /// Whether no connection to the host was made.
+    /// Returns true if no connection to the host was made.
     #[must_use]
     pub const fn is_unreachable(&self) -> bool {
         matches!(

@@ -1,9 +1,10 @@
-//! What is tried after what, and whose result is kept (heuristics reference §2, "Adaptive Strategy Flow").
+//! Escalation: the order of strategies, and the choice among their results (heuristics reference §2,
+//! "Adaptive Strategy Flow").
 
 use crawl_model::{Classification, ExtractedPage, Extractor, PageType, Strategy};
 
-/// The strategies that a decision leads to, in the order in which they are tried until one brings the content. Behind an
-/// AMP page that does not stands the browser, since the page was found to be a shell.
+/// Strategies of a classification, in the order of attempts, until one finds the content. The browser follows
+/// an AMP page that fails, since the page is a shell.
 #[must_use]
 pub const fn ladder(classification: &Classification) -> &'static [Strategy] {
     match classification.strategy {
@@ -14,9 +15,9 @@ pub const fn ladder(classification: &Classification) -> &'static [Strategy] {
     }
 }
 
-/// Whether the result of another strategy is worth more than what there was: more words, where words count less
-/// that were found with less confidence, and half of those that stand before a wall or in what is still a shell. Where both
-/// say the same the cheaper result stays.
+/// Returns true if the result of another strategy is better than the current one: if it has more words. Words
+/// are weighted by the extractor's confidence, and by half behind a wall or in a shell. On equal text the
+/// cheaper result stays.
 #[must_use]
 pub fn outweighs(new: &ExtractedPage, old: &ExtractedPage) -> bool {
     new.extraction.content != old.extraction.content && worth(new) > worth(old)
@@ -24,7 +25,7 @@ pub fn outweighs(new: &ExtractedPage, old: &ExtractedPage) -> bool {
 
 fn worth(page: &ExtractedPage) -> f32 {
     let behind = match page.classification.page_type {
-        // scripts have filled what a browser shows, however short it is
+        // scripts have run in a browser, so even a short page is complete
         PageType::JsSpa if page.strategy == Strategy::Chrome => 1.0,
         PageType::CookieWalled | PageType::Paywalled | PageType::JsSpa => 0.5,
         PageType::StaticHtml | PageType::Unknown => 1.0,
@@ -34,8 +35,8 @@ fn worth(page: &ExtractedPage) -> f32 {
     words * confidence(page.extraction.extractor) * behind
 }
 
-/// How sure an extractor is of having found the content and nothing else. Those that look for it are; what takes all that is
-/// left of a page is not.
+/// Confidence that an extractor found the content and nothing else. It is full for extractors that search for
+/// content, low for those that keep the rest of a page.
 const fn confidence(extractor: Extractor) -> f32 {
     match extractor {
         Extractor::Readability

@@ -1,5 +1,5 @@
-//! Which URLs are worth a request: `config/rules/url_filters.toml` (heuristics reference §6), then the user's own
-//! regular expressions.
+//! URL filters: `config/rules/url_filters.toml` (heuristics reference §6), then the user's regular
+//! expressions.
 
 use regex::{Regex, RegexSet};
 use rustc_hash::FxHashSet;
@@ -33,7 +33,7 @@ pub struct FilterError {
     reason: String,
 }
 
-/// Rules as data: what [`UrlFilter`] is built from.
+/// Filter rules as data; the input of [`UrlFilter`].
 #[derive(Debug, Default)]
 pub struct FilterRules {
     exclude: Vec<RuleEntry>,
@@ -48,16 +48,16 @@ impl FilterRules {
         Self::of(crate::rules::embedded(FILE, TEXT))
     }
 
-    /// No built-in rules: only the user's expressions count.
+    /// No built-in rules: only the user's expressions apply.
     #[must_use]
     pub fn none() -> Self {
         Self::default()
     }
 
-    /// Rules from text in the form of `url_filters.toml`; `name` stands in the error.
+    /// Parses rules in the format of `url_filters.toml`; `name` appears in the error.
     ///
     /// # Errors
-    /// When the text is not of that form.
+    /// When the text does not have that format.
     pub fn parse(name: &str, text: &str) -> Result<Self, FilterError> {
         crate::rules::parse(name, text)
             .map(Self::of)
@@ -73,12 +73,12 @@ impl FilterRules {
     }
 }
 
-/// What a filter says about a URL.
+/// Decision of a filter on a URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Judgement {
     /// Fetch it.
     Fetch,
-    /// Fetch it for its links; as a page it is worth little.
+    /// Fetch the URL only for its links.
     LinksOnly {
         /// Name of the rule.
         rule: String,
@@ -103,7 +103,7 @@ pub struct UrlFilter {
 }
 
 impl UrlFilter {
-    /// A filter with the built-in rules or without them; otherwise as [`UrlFilter::of_rules`].
+    /// Creates a filter with or without the built-in rules; otherwise like [`UrlFilter::of_rules`].
     ///
     /// # Errors
     /// As [`UrlFilter::of_rules`].
@@ -111,7 +111,8 @@ impl UrlFilter {
         Self::of_rules(if built_in { FilterRules::embedded() } else { FilterRules::none() }, include, exclude)
     }
 
-    /// A filter. A URL must match one of `include`, if there are any, and none of `exclude`; both look at the whole URL.
+    /// Creates a filter. A URL must match one of `include`, if there are any, and none of `exclude`; both
+    /// match against the whole URL.
     ///
     /// # Errors
     /// When a pattern of the rules is no regular expression.
@@ -157,7 +158,7 @@ impl UrlFilter {
         }
     }
 
-    /// The extension of the last path segment, if it is one that is never fetched.
+    /// Extension of the last path segment, if it is excluded.
     fn excluded_extension(&self, path: &str) -> Option<&str> {
         /// Longer than any extension in the rules.
         const LONGEST: usize = 8;
@@ -171,7 +172,7 @@ impl UrlFilter {
 }
 
 fn first(set: &RegexSet, names: &[String], text: &str) -> Option<String> {
-    // most URLs match nothing, and `is_match` is the faster question
+    // most URLs match nothing, and `is_match` is faster
     if !set.is_match(text) {
         return None;
     }

@@ -1,5 +1,5 @@
-//! Anything that yields a fetched page, and what decides whether and when it is fetched: plain HTTP, robots.txt,
-//! politeness, canonical URLs, URL filters, scope, classification.
+//! Fetching of pages and the decisions before it: plain HTTP, robots.txt, politeness, canonical URLs, URL
+//! filters, scope, classification.
 
 pub mod budget;
 mod classify;

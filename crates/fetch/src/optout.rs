@@ -1,4 +1,4 @@
-//! What a site says about mining and machine learning: `X-Robots-Tag: noai` (see [`crate::x_robots_tag`]), the TDM
+//! Opt-outs of mining and machine learning: `X-Robots-Tag: noai` (see [`crate::x_robots_tag`]), the TDM
 //! Reservation Protocol (W3C community group report, 2024) and `ai.txt` (Spawning).
 
 use crate::robots::{RobotsTxt, RuleSet};
@@ -6,17 +6,17 @@ use crawl_model::Headers;
 use serde::Deserialize;
 use url::Url;
 
-/// Where an origin's TDM file stands.
+/// Path of an origin's TDM file.
 pub const TDMREP_PATH: &str = "/.well-known/tdmrep.json";
-/// Where an origin's `ai.txt` stands.
+/// Path of an origin's `ai.txt`.
 pub const AI_TXT_PATH: &str = "/ai.txt";
-/// Bytes of either file that are read.
+/// Maximum bytes read of either file.
 pub const OPT_OUT_MAX_BYTES: u64 = 500 * 1024;
 
-/// Entries of `tdmrep.json` that are heard: each page is held against all of them, and sites name a handful.
+/// Maximum entries of `tdmrep.json`: each page is checked against all of them, and sites have few.
 const MAX_TDM_ENTRIES: usize = 1_000;
 
-/// Where a reservation was found.
+/// Source of a reservation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum OptOut {
     /// `X-Robots-Tag` or `<meta name="robots">` says `noai` or `noimageai`.
@@ -27,12 +27,12 @@ pub enum OptOut {
     TdmFile,
     /// `/ai.txt`.
     AiTxt,
-    /// One of the two files cannot be had for now, and the other one reserves nothing: nobody knows.
+    /// One of the two files is unreachable for now, and the other one reserves nothing.
     Unknown,
 }
 
 impl OptOut {
-    /// A stable name for records and counts.
+    /// Stable name for records and counts.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -45,7 +45,7 @@ impl OptOut {
     }
 }
 
-/// What the response header `TDM-Reservation` says: reserved, expressly not reserved, or nothing.
+/// Value of the response header `TDM-Reservation`: reserved, expressly not reserved, or none.
 #[must_use]
 pub fn tdm_header(headers: &Headers) -> Option<bool> {
     match headers.get("tdm-reservation")?.trim() {
@@ -62,15 +62,15 @@ struct TdmEntry {
     reservation: serde_json::Value,
 }
 
-/// What asking for one of an origin's files came to.
+/// Result of requesting one of an origin's files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OptOutFile<'a> {
-    /// There is none, or it may not be asked for: nothing is reserved by it.
+    /// The file does not exist or may not be fetched: it reserves nothing.
     #[default]
     Missing,
     /// Its bytes.
     Found(&'a [u8]),
-    /// No answer that says whether there is one: 429, 5xx, a timeout, no connection.
+    /// The answer does not show if the file exists: 429, 5xx, a timeout, no connection.
     Unknown,
 }
 
@@ -83,10 +83,10 @@ impl<'a> OptOutFile<'a> {
     }
 }
 
-/// The opt-outs that an origin has put into files; empty where it has none.
+/// Opt-outs in the files of an origin; empty if it has none.
 #[derive(Clone, Debug, Default)]
 pub struct OriginOptOuts {
-    /// Patterns of `tdmrep.json` in order, with what they say.
+    /// Patterns of `tdmrep.json` in order, with their reservations.
     tdm: Vec<(RuleSet, bool)>,
     ai: Option<RuleSet>,
     tdm_unknown: bool,
@@ -94,7 +94,7 @@ pub struct OriginOptOuts {
 }
 
 impl OriginOptOuts {
-    /// From the two files. One that was found and is not what it should be says nothing.
+    /// Parses the two files. A file in another format reserves nothing.
     #[must_use]
     pub fn parse(tdmrep: OptOutFile<'_>, ai_txt: OptOutFile<'_>, product_token: &str) -> Self {
         let entries: Vec<TdmEntry> =
@@ -117,16 +117,16 @@ impl OriginOptOuts {
         }
     }
 
-    /// Bytes that this holds in memory, roughly.
+    /// Approximate heap bytes.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
         let of = |rules: &RuleSet| size_of::<(RuleSet, bool)>() + rules.heap_bytes();
         self.tdm.iter().map(|(rules, _)| of(rules)).sum::<usize>() + self.ai.as_ref().map_or(0, of)
     }
 
-    /// What the files say about a page; `None` for no reservation. In `tdmrep.json` the first location that matches
-    /// decides (protocol, §6). What the response itself says (`header`, see [`tdm_header`]) speaks for one page and so
-    /// overrules that file, which speaks for many.
+    /// Reservation of a page by the files; `None` for no reservation. In `tdmrep.json` the first location
+    /// that matches decides (protocol, §6). The response's own `header` (see [`tdm_header`]) overrules that
+    /// file, since it is specific to the page.
     #[must_use]
     pub fn reserves(&self, url: &Url, header: Option<bool>) -> Option<OptOut> {
         let tdm = || self.tdm.iter().find(|(pattern, _)| !pattern.verdict(url).allowed);
@@ -142,7 +142,7 @@ impl OriginOptOuts {
     }
 }
 
-/// A location is a pattern of robots.txt (protocol, §6.1): a rule that matches is one that disallows.
+/// A location as a pattern of robots.txt (protocol, §6.1): a matching rule is one that disallows.
 fn pattern(location: &str) -> RuleSet {
     let line: String = location.chars().filter(|c| !c.is_control() && *c != '#').collect();
     RobotsTxt::parse(format!("user-agent: *\ndisallow: {line}").as_bytes()).rules("*")

@@ -1,4 +1,4 @@
-//! When a failed request is tried again.
+//! Retries of failed requests.
 
 use std::time::Duration;
 
@@ -7,16 +7,16 @@ use std::time::Duration;
 pub struct RetrySettings {
     /// Tries after the first one.
     pub retries: u32,
-    /// Pause before the second try; doubled for each further one.
+    /// Pause before the second attempt; doubled for each later one.
     pub backoff: Duration,
     /// The longest pause.
     pub max_backoff: Duration,
 }
 
 impl RetrySettings {
-    /// The pause after `attempt` tries that failed (1 for the first), or `None` when no try is left. What the server
-    /// asked for is waited for, as far as the longest pause allows. A URL whose time ran out is tried once more and no
-    /// oftener, since each try holds one of the host's places for as long as a request may take.
+    /// Pause after `attempt` failed attempts (1 for the first), or `None` if no attempt is left.
+    /// `Retry-After` is obeyed up to the longest pause. A timeout is retried once only, since each attempt
+    /// holds a slot of the host for the full limit.
     #[must_use]
     pub fn pause(&self, attempt: u32, retry_after: Option<Duration>, timed_out: bool) -> Option<Duration> {
         let retries = if timed_out { self.retries.min(1) } else { self.retries };

@@ -1,19 +1,19 @@
-//! Which links belong to the crawl, seen from its seeds.
+//! Scope: the links that belong to the crawl, relative to its seeds.
 
 use crawl_model::HostKey;
 use rustc_hash::FxHashSet;
 use std::{fmt, str::FromStr};
 use url::{Host, Url};
 
-/// How far a crawl reaches from its seeds.
+/// Reach of a crawl around its seeds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Scope {
     /// The hosts of the seeds, with their ports.
     #[default]
     Host,
-    /// These hosts (without a leading `www.`) and everything below them, on any port.
+    /// The seeds' hosts (without a leading `www.`) and their subdomains, on any port.
     SubDomains,
-    /// Everything under the same registrable domain by the public suffix list, on any port.
+    /// All hosts of the same registrable domain by the public suffix list, on any port.
     Domain,
     /// Everything.
     Any,
@@ -48,7 +48,7 @@ impl fmt::Display for Scope {
 #[derive(Clone, Debug)]
 pub struct ScopeSet {
     scope: Scope,
-    /// Host keys, names or registrable domains, as the scope wants them.
+    /// Host keys, names or registrable domains, depending on the scope.
     keys: FxHashSet<String>,
 }
 
@@ -66,7 +66,7 @@ impl ScopeSet {
         set
     }
 
-    /// Takes in what a further seed, or the target of a seed's redirect, stands for.
+    /// Adds a further seed, or the target of a seed's redirect.
     pub fn add(&mut self, url: &Url) {
         let key = match self.scope {
             Scope::Any => None,
@@ -79,7 +79,7 @@ impl ScopeSet {
         self.keys.extend(key);
     }
 
-    /// Whether a URL belongs to the crawl.
+    /// Returns true if a URL belongs to the crawl.
     #[must_use]
     pub fn contains(&self, url: &Url) -> bool {
         match self.scope {
@@ -93,14 +93,14 @@ impl ScopeSet {
         }
     }
 
-    /// How far it reaches.
+    /// The reach of the crawl.
     #[must_use]
     pub const fn scope(&self) -> Scope {
         self.scope
     }
 }
 
-/// The registrable domain; an address, a public suffix and a name without one stand for themselves.
+/// The registrable domain; an address, a public suffix or a name without one is returned unchanged.
 #[must_use]
 pub fn domain(url: &Url) -> Option<&str> {
     match url.host()? {
@@ -109,7 +109,7 @@ pub fn domain(url: &Url) -> Option<&str> {
     }
 }
 
-/// A name and all that it is below of: `a.b.c`, `b.c`, `c`.
+/// A name and its parent names: `a.b.c`, `b.c`, `c`.
 fn parents(name: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(Some(name), |rest| rest.split_once('.').map(|(_, parent)| parent))
 }

@@ -3,22 +3,22 @@
 use crawl_model::{HostKey, has_userinfo};
 use url::Url;
 
-/// Where a crawl begins.
+/// Start URL of a crawl.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seed {
     /// The URL, not yet canonicalised.
     pub url: Url,
-    /// No scheme was given: the URL is https, and http is to be tried if that fails.
+    /// True if the seed had no scheme: the URL is https, and http is the fallback.
     pub bare: bool,
 }
 
-/// The reason for which a seed with a user name or a password is refused.
+/// Message for a seed with a user name or a password.
 const NO_CREDENTIALS: &str = "credentials are not taken from URLs; name the site and the user in fetch.auth";
 
-/// Reads one line that is neither empty nor a comment.
+/// Parses one line that is neither empty nor a comment.
 ///
 /// # Errors
-/// Says in words why the line is no seed. The words repeat nothing that may be a user name or a password.
+/// A message that explains why the line is no seed. It repeats no possible user name or password.
 pub fn parse_seed_line(line: &str) -> Result<Seed, String> {
     let line = line.trim();
     let (text, bare) = match line.split_once("://") {
@@ -47,7 +47,7 @@ fn is_scheme(text: &str) -> bool {
         && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
 }
 
-/// A line without a scheme must look like a host: a dot, a port, or the name localhost.
+/// Checks that a line without a scheme looks like a host: a dot, a port, or the name localhost.
 fn check_bare(text: &str) -> Result<(), String> {
     let host = text.split(['/', '?', '#']).next().unwrap_or_default();
     let is_mail = host.split_once(':').is_some_and(|(scheme, _)| scheme.eq_ignore_ascii_case("mailto"));
@@ -63,7 +63,7 @@ fn check_bare(text: &str) -> Result<(), String> {
         }
         return Err(format!("the scheme {name} is not fetched, only http and https are"));
     }
-    // IDNA takes the ideographic full stop for a dot, too
+    // IDNA treats the ideographic full stop as a dot
     if host.trim_end_matches('.').contains(['.', '。']) {
         return Ok(());
     }

@@ -1,8 +1,9 @@
-//! Soft 404s: pages that answer 200 and say that there is nothing.
+//! Soft 404s: error pages with the status 200.
 //!
-//! The witness is the site itself: asked for a path that cannot exist ([`probe_url`]), it either answers with an error
-//! status, and then has no soft 404s, or shows its error page, whose text other pages are held against
-//! ([`ErrorPage::any_matches`]). Where nothing can be asked, the words of short pages speak ([`says_not_found`]).
+//! The site itself gives the evidence, by its answer to a path that cannot exist ([`probe_url`]). If it
+//! answers with an error status, it has no soft 404s. Otherwise the text of its error page is compared with
+//! other pages ([`ErrorPage::any_matches`]). Without a probe, the words of short pages decide
+//! ([`says_not_found`]).
 
 use rustc_hash::{FxHashSet, FxHasher};
 use serde::{Deserialize, Serialize};
@@ -24,16 +25,16 @@ struct Rules {
 
 static RULES: LazyLock<Rules> = LazyLock::new(|| crate::rules::embedded(FILE, TEXT));
 
-/// Words in a row that are compared.
+/// Words per shingle.
 const SHINGLE: usize = 3;
-/// Share of shingles that two error pages of a site have in common at least (Jaccard). They differ in what they echo
-/// of the URL, in suggestions and in dates.
+/// Minimum Jaccard similarity of two error pages of a site. They differ in parts of the URL, in suggestions
+/// and in dates.
 const SAME: f64 = 0.8;
-/// Words of a page that are looked at: error pages are short.
+/// Maximum words of a page that are compared: error pages are short.
 const MAX_WORDS: usize = 2_000;
 
-/// A URL beside `url` that cannot exist: in the same directory, since sites have several programs behind them, and with
-/// the same extension. `nonce` makes it one that was never asked for.
+/// A URL beside `url` that cannot exist. It has the same directory, since sites run several programs, and the
+/// same extension. `nonce` makes it unique.
 #[must_use]
 pub fn probe_url(url: &Url, nonce: u64) -> Url {
     let mut probe = url.clone();
@@ -52,13 +53,13 @@ pub struct ErrorPage {
 }
 
 impl ErrorPage {
-    /// From the text of the page and the URL that was asked for, whose words it may echo.
+    /// Creates the profile from the page's text and the requested URL, whose words the text may repeat.
     #[must_use]
     pub fn new(text: &str, asked: &Url) -> Self {
         Self { shingles: shingles(text, asked) }
     }
 
-    /// Whether a page's text is that of one of these error pages.
+    /// Returns true if a page's text is that of one of these error pages.
     #[must_use]
     pub fn any_matches<'a>(pages: impl Iterator<Item = &'a Self>, text: &str, url: &Url) -> bool {
         let mut pages = pages.peekable();
@@ -75,12 +76,12 @@ impl ErrorPage {
         }
         let common = self.shingles.intersection(other).count();
         let all = self.shingles.len() + other.len() - common;
-        // numbers of shingles are far below what a float holds exactly
+        // numbers of shingles are far below the exact range of a float
         common as f64 >= SAME * all as f64
     }
 }
 
-/// Hashes of the word triples of a text, without the words that stand in the URL.
+/// Hashes of the word triples of a text, without the words of the URL.
 fn shingles(text: &str, url: &Url) -> FxHashSet<u64> {
     let is_word = |word: &&str| !word.is_empty();
     let lower = |word: &str| word.to_lowercase();
@@ -105,7 +106,7 @@ fn shingles(text: &str, url: &Url) -> FxHashSet<u64> {
         .collect()
 }
 
-/// Whether a short page says in its title or first heading that it is not there.
+/// Returns true if the title or first heading of a short page says that the page does not exist.
 #[must_use]
 pub fn says_not_found(title: &str, heading: &str, words: usize) -> bool {
     if words > RULES.max_words {

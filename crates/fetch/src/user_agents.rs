@@ -1,4 +1,4 @@
-//! Who the crawler says it is: `config/rules/user_agents.toml`.
+//! User agents of the crawler: `config/rules/user_agents.toml`.
 
 use serde::Deserialize;
 use std::sync::LazyLock;
@@ -37,7 +37,7 @@ struct Browser {
 
 static RULES: LazyLock<Rules> = LazyLock::new(|| crate::rules::embedded(FILE, TEXT));
 
-/// The product token that robots.txt groups and `X-Robots-Tag` headers are matched against.
+/// Product token that robots.txt groups and `X-Robots-Tag` headers match.
 #[must_use]
 pub fn product_token() -> &'static str {
     &RULES.crawler.product
@@ -54,7 +54,7 @@ pub fn default_user_agent(contact: Option<&str>) -> String {
     form.replace("{version}", env!("CARGO_PKG_VERSION"))
 }
 
-/// The `User-Agent` of the browser; `crawler`, our own, stands in it.
+/// The `User-Agent` of the browser, which includes `crawler`, our own.
 #[must_use]
 pub fn browser_user_agent(crawler: &str) -> String {
     RULES.browser.user_agent.replace("{crawler}", crawler)
@@ -65,7 +65,7 @@ pub(crate) fn accept() -> &'static str {
     &RULES.crawler.accept
 }
 
-/// The headers of a real mobile client, names in lower case; `crawler` stands in the user agent.
+/// Headers of a real mobile client, names in lower case; the user agent includes `crawler`.
 pub(crate) fn mobile_headers(crawler: &str) -> Vec<(String, String)> {
     RULES.mobile.headers.iter().map(|(n, v)| (n.clone(), v.replace("{crawler}", crawler))).collect()
 }

@@ -1,11 +1,11 @@
-//! `X-Robots-Tag`: what a response says about indexing, following and learning.
+//! `X-Robots-Tag`: directives of a response on indexing, following and machine learning.
 
 use crawl_model::{Directives, Headers};
 
-/// Directives with a value of their own; a colon after any other word makes it the name of a crawler.
+/// Directives with a value; a colon after any other word makes it the name of a crawler.
 const VALUED: &[&str] = &["unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"];
 
-/// The directives of all `X-Robots-Tag` fields that hold for everybody or for a product token.
+/// Directives of all `X-Robots-Tag` fields that apply to everybody or to a product token.
 #[must_use]
 pub fn x_robots_tag(headers: &Headers, product_token: &str) -> Directives {
     headers
@@ -14,7 +14,7 @@ pub fn x_robots_tag(headers: &Headers, product_token: &str) -> Directives {
         .fold(Directives::default(), Directives::and)
 }
 
-/// The directives of one field. A crawler's name holds until the next one.
+/// Directives of one field. A crawler's name applies until the next one.
 fn of_value(value: &str, product_token: &str) -> Directives {
     let mut found = Directives::default();
     let mut ours = true;
@@ -34,7 +34,7 @@ fn of_value(value: &str, product_token: &str) -> Directives {
     found
 }
 
-/// One directive of a robots tag, wherever it stands; unknown ones say nothing.
+/// One directive of a robots tag; unknown ones have no effect.
 #[must_use]
 pub fn directive(word: &str) -> Directives {
     let mut found = Directives::default();

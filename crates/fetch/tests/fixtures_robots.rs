@@ -1,4 +1,5 @@
-//! `fixtures/robots/<name>/`: a robots.txt and, a line each, what it means. All that fail are listed.
+//! `fixtures/robots/<name>/`: a robots.txt and its expected verdicts, one per line. The test lists all
+//! failures.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests, which clippy does not see as such")]
 

@@ -1,4 +1,4 @@
-//! Politeness as the server sees it: every request counted, whatever it was for.
+//! Politeness from the server's view: every request of any kind counts.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests, which clippy does not see as such")]
 
@@ -17,10 +17,10 @@ use support::{Server, Then, client, html, request, response, settings};
 use tokio::io::AsyncWriteExt;
 use url::Url;
 
-/// When a request came in and when its answer was ready.
+/// Arrival of each request, completion of its answer, and path.
 type Log = Arc<Mutex<Vec<(Instant, Instant, String)>>>;
 
-/// A site whose pages redirect, whose sitemap has two files, and which answers slowly now and then.
+/// A site with redirecting pages, a sitemap of two files, and some slow answers.
 async fn site(log: Log) -> Server {
     Server::start(move |seen, mut stream| {
         let log = Arc::clone(&log);
@@ -50,7 +50,7 @@ async fn site(log: Log) -> Server {
                     html("page")
                 }
             };
-            // noted before it is written: afterwards a busy machine may let us wait
+            // logged before the write: afterwards a busy machine may delay us
             log.lock().unwrap().push((seen.at, Instant::now(), seen.path));
             let _ = stream.write_all(&answer).await;
             (stream, Then::KeepOpen)

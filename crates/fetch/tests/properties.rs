@@ -1,4 +1,5 @@
-//! What holds for every input. `PROPTEST_CASES` sets how many are tried; findings stay in `proptest-regressions`.
+//! Properties that hold for every input. `PROPTEST_CASES` sets the number of cases; failures stay in
+//! `proptest-regressions`.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests, which clippy does not see as such")]
 
@@ -13,7 +14,7 @@ use url::Url;
 
 static FILTER: LazyLock<UrlFilter> = LazyLock::new(|| UrlFilter::new(true, &[], &[]).unwrap());
 
-/// Text made of what the parsers look at, so that random input gets past the first character.
+/// Text of the parsers' keywords, so that random input passes the first character.
 fn robots_like() -> impl Strategy<Value = Vec<u8>> {
     let piece = prop_oneof![
         Just(b"User-agent: ".to_vec()),
@@ -96,7 +97,7 @@ proptest! {
 
     #[test]
     fn a_star_matches_what_a_search_for_the_pieces_matches(pattern in "/[ab*]{0,12}\\$?", path in "/[ab]{0,16}") {
-        // the same rule in other words: a regular expression
+        // the same rule as a regular expression
         let anchored = pattern.ends_with('$');
         let regex = format!("^{}{}", pattern.trim_end_matches('$').replace('*', ".*"), if anchored { "$" } else { "" });
         let expected = regex::Regex::new(&regex).unwrap().is_match(&path);

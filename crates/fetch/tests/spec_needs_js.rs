@@ -1,4 +1,4 @@
-//! Heuristics reference §3: the signals of [`needs_js`] and the order in which they speak.
+//! Heuristics reference §3: the signals of [`needs_js`] and their order.
 
 use crawl_fetch::{THRESHOLD_WORDS, needs_js};
 use crawl_model::PageSignals;

@@ -1,5 +1,5 @@
-//! The client alone against a server that misbehaves in every way it knows, where that server lies beside the
-//! repository. What the crate has of its own for this stands in `http.rs`.
+//! The client alone against a hostile server, if that server lies beside the repository. The crate's own
+//! tests for this are in `http.rs`.
 
 #![allow(
     clippy::unwrap_used,
@@ -78,7 +78,7 @@ fn outcome(fetched: &Fetched) -> String {
     }
 }
 
-/// The most memory that this process has ever held, in MiB.
+/// Peak memory of this process, in MiB.
 fn peak_memory() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or_default();
@@ -106,7 +106,7 @@ async fn every_path_ends_in_one_typed_answer() {
                 let begun = Instant::now();
                 let fetched = client.fetch(request(url)).await;
                 let next = match &fetched {
-                    // every redirect is tried: what stands for a private address must be refused then
+                    // every redirect is tried: aliases of a private address must be refused then
                     Fetched::Redirect { to, .. } => Some(client.fetch(request(to.clone())).await),
                     _ => None,
                 };
@@ -169,7 +169,7 @@ async fn every_robots_txt_ends_in_a_policy() {
             let judged = (allows("/page"), allows("/private"), allows(&format!("/{}", "a".repeat(2_000))));
             (started.elapsed(), judged)
         };
-        // the best of some: what else runs empties the caches
+        // the best of some runs, since other processes empty the caches
         let (took, judged) = (0..10).map(|_| judge()).min().unwrap();
         println!(
             "{host:9} status {:3} {:6} bytes {:5} ms {judged:?}",
@@ -180,7 +180,7 @@ async fn every_robots_txt_ends_in_a_policy() {
         assert!(took < Duration::from_millis(150), "{host}: {took:?}");
         assert!(cached.body.len() <= 500 * 1024, "{host}");
         let expected = match host.as_str() {
-            // rcross leads to a host that does not answer: a network error, so nothing is allowed (RFC 9309 §2.3.1.4)
+            // rcross leads to a silent host: a network error, so nothing is allowed (RFC 9309 §2.3.1.4)
             "r500" | "r503" | "r429" | "rreset" | "rslow" | "rdeny" | "rcross" => (false, false),
             "rredir" | "rbom" | "rmac" => (true, false),
             _ => (true, true),

@@ -19,12 +19,12 @@ fn texts(case: &Value, key: &str) -> Vec<String> {
     case[key].as_array().into_iter().flatten().map(|v| v.as_str().unwrap().to_owned()).collect()
 }
 
-/// A URL of the suite need not be one: what does not parse is taken for a path.
+/// A URL of the suite may be invalid: it is then used as a path.
 fn verdict(rules: &RuleSet, url: &str) -> RobotsVerdict {
     Url::parse(url).map_or_else(|_| rules.verdict_of_path(url), |url| rules.verdict(&url))
 }
 
-/// What differs from what the case expects.
+/// The deviation from the case's expectation, if any.
 fn fault(case: &Value) -> Option<String> {
     let robots = RobotsTxt::parse(&base64(case["robots_b64"].as_str().unwrap()));
     let mut agents = texts(case, "user_agents");
@@ -80,7 +80,7 @@ fn forty_stars_against_a_path_of_two_thousand() {
         assert!(rules.verdict_of_path(&path).allowed);
         started.elapsed()
     };
-    // the best of many: what else runs empties the caches
+    // the best of many runs, since other processes empty the caches
     let best = (0..50).map(|_| asked()).min().unwrap();
     assert!(best < Duration::from_millis(10), "{best:?}");
 }

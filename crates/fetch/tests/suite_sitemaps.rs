@@ -32,7 +32,7 @@ fn fault(case: &Value) -> Option<String> {
     if got != want {
         return Some(format!("{}, not {}", urls(&got), urls(&want)));
     }
-    // dates stay as they are given; the suite leaves out those that it cannot read
+    // dates are kept as given; the suite drops those that it cannot parse
     let undated = |(entry, want): (&crawl_fetch::SitemapEntry, &&Value)| {
         entry.lastmod.is_none() && !want["lastmod"].as_str().unwrap().is_empty()
     };

@@ -31,8 +31,9 @@ fn canonical_forms_of_the_profile_cc_basic() {
     assert!(faults.len() * 50 <= cases.len(), "{} of {} wrong", faults.len(), cases.len());
 }
 
-/// The crate `url` parses; this counts where it differs from the copies of WPT in the suite for http and https, so that
-/// a change of either is seen. What differs is printed: A-labels that decode to nothing, and `///host` as a reference.
+/// The crate `url` parses. This test counts its differences from the suite's copies of WPT for http and
+/// https, so that a change of either is noticed. It prints the differences: A-labels that do not decode, and
+/// `///host` as a reference.
 #[test]
 fn web_platform_tests_agree_with_the_crate_url() {
     use url::Url;

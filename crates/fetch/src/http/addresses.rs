@@ -1,14 +1,14 @@
-//! Which addresses may be contacted at all.
+//! Policy for the addresses that the client may contact.
 
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Which addresses a crawl may contact. By default only globally reachable unicast ones.
+/// Policy for the addresses that a crawl may contact. By default only globally reachable unicast addresses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AddressPolicy {
     /// Every address may be contacted.
     pub allow_private: bool,
-    /// Networks that may be contacted besides the public ones.
+    /// Networks that are allowed besides the public ones.
     pub allow: Vec<IpNet>,
 }
 
@@ -20,8 +20,9 @@ const fn v6(head: [u16; 3], prefix: u8) -> Ipv6Net {
     Ipv6Net::new_assert(Ipv6Addr::new(head[0], head[1], head[2], 0, 0, 0, 0, 0), prefix)
 }
 
-/// IANA's IPv4 special-purpose registry (RFC 6890 and its updates), less what is globally reachable; multicast and
-/// the reserved class E as well. Cloud metadata services stand in 169.254.0.0/16, Alibaba's in 100.64.0.0/10.
+/// IANA's IPv4 special-purpose registry (RFC 6890 and its updates) without globally reachable blocks, plus
+/// multicast and the reserved class E. Cloud metadata services use 169.254.0.0/16, Alibaba's uses
+/// 100.64.0.0/10.
 const SPECIAL_V4: &[Ipv4Net] = &[
     v4(0, 0, 0, 0, 8),       // this network; 0.0.0.0 reaches the host itself on Linux
     v4(10, 0, 0, 0, 8),      // private
@@ -40,14 +41,14 @@ const SPECIAL_V4: &[Ipv4Net] = &[
     v4(240, 0, 0, 0, 4),     // reserved, limited broadcast
 ];
 
-/// IANA's IPv6 special-purpose registry. Everything outside 2000::/3 is refused before this list is asked.
+/// IANA's IPv6 special-purpose registry. Everything outside 2000::/3 is refused before this list.
 const SPECIAL_V6: &[Ipv6Net] = &[
     v6([0x2001, 0, 0], 23),     // protocol assignments, Teredo and ORCHID among them
     v6([0x2001, 0xdb8, 0], 32), // documentation
     v6([0x3fff, 0, 0], 20),     // documentation
 ];
 
-/// Global unicast: the only block that IANA has handed out.
+/// Global unicast: the only block that IANA has assigned.
 const GLOBAL_UNICAST: Ipv6Net = v6([0x2000, 0, 0], 3);
 /// NAT64, well-known prefix: its last 32 bits are an IPv4 address.
 const NAT64: Ipv6Net = v6([0x64, 0xff9b, 0], 96);
@@ -55,7 +56,7 @@ const NAT64: Ipv6Net = v6([0x64, 0xff9b, 0], 96);
 const SIX_TO_FOUR: Ipv6Net = v6([0x2002, 0, 0], 16);
 
 impl AddressPolicy {
-    /// Whether the address may be contacted.
+    /// Returns true if the policy allows the address.
     #[must_use]
     pub fn allows(&self, address: IpAddr) -> bool {
         if self.allow_private || is_public(address) {
@@ -66,7 +67,7 @@ impl AddressPolicy {
     }
 }
 
-/// An IPv4 address that is written as IPv6 (`::ffff:a.b.c.d`) as what it is.
+/// Converts an IPv4-mapped IPv6 address (`::ffff:a.b.c.d`) to IPv4.
 fn unmapped(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V6(v6) => v6.to_ipv4_mapped().map_or(address, IpAddr::V4),
@@ -74,7 +75,8 @@ fn unmapped(address: IpAddr) -> IpAddr {
     }
 }
 
-/// Whether an address is globally reachable unicast. IPv6 addresses that carry an IPv4 one are as public as that.
+/// Returns true for a globally reachable unicast address. An IPv6 address that embeds an IPv4 address is as
+/// public as that.
 #[must_use]
 pub fn is_public(address: IpAddr) -> bool {
     match unmapped(address) {

@@ -1,4 +1,4 @@
-//! Reading a body: streamed, decoded, counted, bounded in bytes and in time.
+//! Reading of bodies: streamed, decoded, accounted, bounded in bytes and time.
 
 use super::{
     content::{Declared, SNIFF_BYTES, sniff},
@@ -14,36 +14,38 @@ use reqwest::{Response, header::CONTENT_ENCODING};
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
-/// An announced length of more than this many caps is not even begun: nobody means it, or it is no page.
-const HOPELESS: u64 = 128;
-/// Bytes of an unwanted body that are read so that its connection can be used again, and how long that may take.
+/// Announced lengths beyond this many caps are refused before the read: they are wrong, or the body is no
+/// page.
+const MAX_ANNOUNCED_CAPS: u64 = 128;
+/// Bytes of an unwanted body that are read so that its connection can be reused, and the time limit for that.
 const DRAIN_BYTES: u64 = 64 * 1024;
 const DRAIN_TIME: Duration = Duration::from_secs(1);
 
-/// Pieces of a body beyond those that hold [`SMALL_PIECE`] bytes on average: each costs CPU, however little it brings.
+/// Maximum pieces of a body beyond those of [`SMALL_PIECE`] bytes on average: each piece costs CPU, however
+/// small.
 const SMALL_PIECES: u64 = 1 << 16;
 const SMALL_PIECE: u64 = 64;
 
-/// What came of reading.
+/// Result of a read.
 pub(super) enum Read {
-    /// The body; `truncated` if there was or may have been more.
+    /// The body; `truncated` if more bytes followed or may have followed.
     Body { bytes: Vec<u8>, truncated: bool, wire_bytes: u64 },
-    /// Its first bytes, which are those of another format.
+    /// The first bytes, which belong to another format.
     Unwanted { bytes: Vec<u8>, wire_bytes: u64 },
 }
 
-/// How to read.
+/// Limits and expectations of a read.
 pub(super) struct Plan<'a> {
     pub(super) host: &'a str,
     pub(super) cap: u64,
     pub(super) deadline: Instant,
     pub(super) limits: Limits,
-    /// What the type was declared to be, if the bytes are to be held against it.
+    /// Declared type, if the bytes are checked against it.
     pub(super) declared: Option<Declared>,
 }
 
-/// Reads the body up to the cap. `admission` accounts every chunk. Where `coded` is given, the bytes of a body that has a
-/// content coding are kept in it as they come.
+/// Reads the body up to the cap; `admission` accounts for every chunk. If `coded` is given, it receives the
+/// encoded bytes of a body with a content coding.
 pub(super) async fn read(
     mut response: Response,
     plan: &Plan<'_>,
@@ -52,11 +54,11 @@ pub(super) async fn read(
 ) -> Result<Read, FetchError> {
     let mut decoder = decoder(&response, plan.cap)?;
     if let Some(announced) = response.content_length() {
-        if announced > plan.cap.saturating_mul(HOPELESS) {
+        if announced > plan.cap.saturating_mul(MAX_ANNOUNCED_CAPS) {
             return Err(FetchError::TooLarge { announced, cap: plan.cap });
         }
         if decoder.is_identity() {
-            // an announcement is believed only as far as the first allocation goes
+            // the announced length is trusted only for the first allocation
             decoder.reserve(announced.min(1 << 20));
         }
     }
@@ -133,16 +135,16 @@ async fn next(
 }
 
 impl Limits {
-    /// The time at which a body that began at `began` and of which so many bytes have come has come too slowly. The read
-    /// timeout is always granted. Before the first byte it is the only limit.
+    /// Time at which a body becomes too slow, given its start `began` and the bytes so far. The read timeout
+    /// is always granted. Before the first byte it is the only limit.
     fn too_slow_at(&self, began: Instant, wire_bytes: u64) -> Option<Instant> {
         let seconds = wire_bytes.checked_div(self.min_rate).filter(|_| wire_bytes > 0)?;
         began.checked_add(self.read.max(Duration::from_secs(seconds)))
     }
 }
 
-/// Reads a small unwanted body, so that its connection goes back to the pool instead of being closed. What was read, if that
-/// is wanted, and whether it is all of it.
+/// Reads a small unwanted body, so that its connection returns to the pool. Returns the bytes, if `keep` is
+/// set, and true if the body is complete.
 pub(super) async fn drain(mut response: Response, keep: bool) -> (Vec<u8>, bool) {
     let mut bytes = Vec::new();
     if response.content_length().is_some_and(|length| length > DRAIN_BYTES) {

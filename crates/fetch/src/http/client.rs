@@ -1,4 +1,4 @@
-//! The client: a request in, exactly one typed answer out.
+//! HTTP client: each request gets exactly one typed answer.
 
 use super::{
     body::{Plan, Read, drain, read},
@@ -33,23 +33,23 @@ use tokio::{
 use url::Url;
 use uuid::Uuid;
 
-/// The answer to one request. Whatever it is, the request comes back with it.
+/// Answer to one request. Each variant returns the request.
 #[derive(Debug)]
 pub enum Fetched {
-    /// A page: a success status, a wanted type, the body as far as the cap.
+    /// A page: a success status, an accepted type, and the body up to the cap.
     Page(Box<FetchedPage>),
-    /// A redirect to a URL with a scheme that can be followed. Whether it is followed is the caller's matter.
+    /// A redirect to a URL with a supported scheme. The caller decides whether to follow it.
     Redirect {
-        /// What was asked for.
+        /// The request.
         request: CrawlRequest,
-        /// Where it leads, absolute, without fragment and credentials.
+        /// Target URL, absolute, without fragment and credentials.
         to: Url,
         /// 301, 302, 303, 307 or 308.
         status: u16,
     },
     /// Not a page, and no failure.
     Skipped {
-        /// What was asked for.
+        /// The request.
         request: CrawlRequest,
         /// Why.
         kind: SkipKind,
@@ -62,19 +62,19 @@ pub enum Fetched {
     },
     /// No page.
     Failed {
-        /// What was asked for.
+        /// The request.
         request: CrawlRequest,
         /// Why.
         error: FetchError,
         /// HTTP status, if there was a response.
         status: Option<u16>,
-        /// `Retry-After`, if it was given in a form that means anything.
+        /// `Retry-After`, if it is valid.
         retry_after: Option<Duration>,
     },
 }
 
 impl Fetched {
-    /// What was asked for.
+    /// The request.
     #[must_use]
     pub fn request(&self) -> &CrawlRequest {
         match self {
@@ -86,29 +86,29 @@ impl Fetched {
     }
 }
 
-/// Something other than a page: robots.txt, a sitemap, a feed, an error page.
+/// A response other than a page: robots.txt, a sitemap, a feed, an error page.
 #[derive(Debug)]
 pub struct Resource {
     /// HTTP status.
     pub status: u16,
-    /// Where a redirect leads; `None` for other statuses and for redirects that lead nowhere.
+    /// Target of a redirect; `None` for other statuses and invalid redirects.
     pub redirect: Option<Url>,
     /// `Retry-After`.
     pub retry_after: Option<Duration>,
     /// Declared type without parameters.
     pub content_type: Option<String>,
-    /// The decoded body of any status, up to the cap.
+    /// Decoded body of any status, up to the cap.
     pub body: Vec<u8>,
-    /// The body was longer than the cap.
+    /// True if the body was longer than the cap.
     pub truncated: bool,
-    /// Bytes of the body as they came.
+    /// Bytes of the body on the wire.
     pub wire_bytes: u64,
-    /// The body's share of the byte budget, where it was asked for.
+    /// The body's share of the byte budget, if requested.
     pub admission: Option<Admission>,
 }
 
-/// An HTTP client for pages and what belongs to them. It follows no redirect: every hop is the caller's decision and
-/// counts for politeness. Cheap to share behind an `Arc`.
+/// HTTP client for pages and related files. It follows no redirect: each hop is the caller's decision and
+/// counts for politeness. Cheap to share in an `Arc`.
 pub struct HttpClient {
     transport: Arc<dyn Transport>,
     settings: HttpSettings,
@@ -119,12 +119,12 @@ pub struct HttpClient {
     addresses: AddressBook,
     cookies: Option<CookieJar>,
     recorder: Option<Arc<dyn Recorder>>,
-    /// One for each request that may hold a connection.
+    /// Permits of the requests that may hold a connection.
     places: Semaphore,
 }
 
 impl HttpClient {
-    /// A client. Bodies of pages are accounted in `budget`.
+    /// Creates a client. `budget` accounts for the bodies of pages.
     ///
     /// # Errors
     /// When a header or the proxy of the settings is not valid, or TLS cannot be set up.
@@ -133,7 +133,7 @@ impl HttpClient {
         Self::over(pool, settings, budget)
     }
 
-    /// Makes a client over a given network.
+    /// Creates a client over a given transport.
     ///
     /// # Errors
     /// When a header of the settings is not valid.
@@ -157,25 +157,26 @@ impl HttpClient {
         })
     }
 
-    /// Has every exchange kept from now on.
+    /// Records every exchange from now on.
     pub fn record_to(&mut self, recorder: Arc<dyn Recorder>) {
         self.recorder = Some(recorder);
     }
 
-    /// The budget that bodies are accounted in.
+    /// The budget that accounts for bodies.
     #[must_use]
     pub fn budget(&self) -> &ByteBudget {
         &self.budget
     }
 
-    /// Where hosts were reached: for a [`Gate`](crate::Gate) at which hosts on one address share a limit.
+    /// Addresses of the hosts reached so far: for a [`Gate`](crate::Gate) that limits hosts on one address
+    /// together.
     #[must_use]
     pub fn address_book(&self) -> AddressBook {
         self.addresses.clone()
     }
 
-    /// Looks up where a host stands and writes it into the address book, without a request to it. Nothing is written where
-    /// that cannot be told, behind a proxy.
+    /// Resolves a host and writes its address to the address book, without a request. Writes nothing behind a
+    /// proxy, where the address is unknown.
     ///
     /// # Errors
     /// When the host has no address, or none that may be contacted.
@@ -190,7 +191,7 @@ impl HttpClient {
         Ok(())
     }
 
-    /// Judges what a browser shows of a response to it, by the rules that hold for responses here. `headers` are the response's,
+    /// Checks a response that a browser shows by the rules for responses here. `headers` are the response's,
     /// with names in lower case.
     ///
     /// # Errors
@@ -199,8 +200,8 @@ impl HttpClient {
         gate_shown(headers, html, &self.settings.accept_types)
     }
 
-    /// Makes one request: one hop, no redirect followed. A strategy of `mobile` sends the headers of a mobile client;
-    /// validators of an earlier round make it conditional.
+    /// Makes one request of one hop; follows no redirect. The strategy `mobile` sends the headers of a mobile
+    /// client. Validators of an earlier round make the request conditional.
     pub async fn fetch(&self, request: CrawlRequest) -> Fetched {
         let _place = self.places.acquire().await;
         let started_at_ms = now_ms();
@@ -228,7 +229,7 @@ impl HttpClient {
             },
             _ => {
                 let retry_after = retry_after(response.headers());
-                passed_over(response, draft).await;
+                drain_unwanted(response, draft).await;
                 Fetched::Failed {
                     request,
                     error: FetchError::Status(status),
@@ -253,7 +254,7 @@ impl HttpClient {
         let plan = Plan {
             host: request.url.host_str().unwrap_or_default(),
             cap: self.settings.max_body_bytes,
-            // the server is not to blame for our own queue
+            // the server does not pay for the time in our own queue
             deadline: deadline + waiting.elapsed(),
             limits: self.limits,
             declared: Some(declared),
@@ -276,7 +277,7 @@ impl HttpClient {
                 return Fetched::Skipped { request, kind, status, content_type, wire_bytes };
             }
             Err(error) => {
-                let error = self.noted(&request.url, error);
+                let error = self.avoid_http2_after(&request.url, error);
                 keep(draft, None, Some(Truncated::by(&error))).await;
                 return Fetched::Failed { request, error, status: Some(status), retry_after: None };
             }
@@ -307,7 +308,7 @@ impl HttpClient {
     async fn redirected(&self, request: CrawlRequest, response: Response, draft: Option<Draft>) -> Fetched {
         let status = response.status().as_u16();
         let target = target(&request.url, response.headers());
-        passed_over(response, draft).await;
+        drain_unwanted(response, draft).await;
         match target {
             Ok(to) => Fetched::Redirect { request, to, status },
             Err(error) => Fetched::Failed { request, error, status: Some(status), retry_after: None },
@@ -323,27 +324,27 @@ impl HttpClient {
         let status = response.status().as_u16();
         let content_type = essence(response.headers());
         if matches!(kind, SkipKind::NotModified | SkipKind::NoContent) {
-            passed_over(response, draft).await;
+            drain_unwanted(response, draft).await;
         } else {
             keep(draft, None, Some(Truncated::Unspecified)).await;
         }
         Fetched::Skipped { request, kind, status, content_type, wire_bytes: 0 }
     }
 
-    /// Requests something small that is not a page: one hop, any status, any type, `cap` decoded bytes at most. The byte
-    /// budget is not asked, so that robots.txt never waits for pages.
+    /// Requests a small resource that is not a page: one hop, any status, any type, `cap` decoded bytes at
+    /// most. Bypasses the byte budget, so that robots.txt never waits for pages.
     ///
     /// # Errors
-    /// When there was no complete response; an error status is none.
+    /// When there was no complete response. An error status is not an error here.
     pub async fn fetch_resource(&self, url: &Url, cap: u64) -> Result<Resource, FetchError> {
         self.resource(url, cap, false).await
     }
 
-    /// As [`HttpClient::fetch_resource`], for what may be as large as a page and larger: the body waits for the byte
-    /// budget and is accounted in it until [`Resource::admission`] is dropped.
+    /// Requests a resource as [`HttpClient::fetch_resource`] does, but of a page's size or larger. The body
+    /// waits for the byte budget and counts in it until [`Resource::admission`] is dropped.
     ///
     /// # Errors
-    /// When there was no complete response; an error status is none.
+    /// When there was no complete response. An error status is not an error here.
     pub async fn fetch_large_resource(&self, url: &Url, cap: u64) -> Result<Resource, FetchError> {
         self.resource(url, cap, true).await
     }
@@ -367,18 +368,19 @@ impl HttpClient {
             Ok(Read::Unwanted { bytes, wire_bytes }) => (bytes, true, wire_bytes),
             Err(error) => {
                 keep(draft, None, Some(Truncated::by(&error))).await;
-                return Err(self.noted(url, error));
+                return Err(self.avoid_http2_after(url, error));
             }
         };
         if let Some(draft) = draft {
-            // the copy is of what has no content coding alone
+            // the copy serves only bodies without a content coding
             let plain = draft.coded.is_empty().then(|| body.clone().into());
             draft.finish(plain, truncated.then_some(Truncated::Length)).await;
         }
         Ok(Resource { status, redirect, retry_after, content_type, body, truncated, wire_bytes, admission })
     }
 
-    /// Sends a GET and waits for the headers. The host is checked first: a resolver is never asked for addresses.
+    /// Sends a GET and waits for the headers. Checks the host first, since a resolver never sees literal
+    /// addresses.
     async fn send(
         &self,
         url: &Url,
@@ -409,20 +411,20 @@ impl HttpClient {
                 });
                 Ok((response, draft))
             }
-            Ok(Err(error)) => Err(self.noted(&url, error)),
+            Ok(Err(error)) => Err(self.avoid_http2_after(&url, error)),
             Err(_) => {
                 let (phase, limit) = if patience < deadline {
                     (Phase::Headers, limit)
                 } else {
                     (Phase::Total, self.limits.total)
                 };
-                Err(self.noted(&url, FetchError::Timeout { phase, limit }))
+                Err(self.avoid_http2_after(&url, FetchError::Timeout { phase, limit }))
             }
         }
     }
 
-    /// Leaves HTTP/2 at the host of a URL after an error that HTTP/2 may be to blame for.
-    fn noted(&self, url: &Url, error: FetchError) -> FetchError {
+    /// Disables HTTP/2 for the host of a URL after an error that HTTP/2 may have caused.
+    fn avoid_http2_after(&self, url: &Url, error: FetchError) -> FetchError {
         let is_connecting = matches!(error, FetchError::Timeout { phase: Phase::Connect, .. });
         if matches!(error, FetchError::Protocol(_)) || (error.is_timeout() && !is_connecting) {
             self.transport.leave_http2(url);
@@ -430,7 +432,7 @@ impl HttpClient {
         error
     }
 
-    /// Adds what the URL's host has set.
+    /// Adds the cookies of the URL's host.
     fn add_cookies(&self, url: &Url, headers: &mut HeaderMap) {
         if let Some(value) = self.cookies.as_ref().and_then(|jar| jar.header(url)) {
             headers.insert(COOKIE, value);
@@ -447,8 +449,8 @@ impl HttpClient {
         }
     }
 
-    /// What the settings add to a request for a URL: their headers, the credentials of its origin, and the cookies that its host
-    /// has set. For a browser that asks for the same page; meant for the URL's origin alone.
+    /// Headers that the settings add to a request for a URL: custom headers, credentials of its origin,
+    /// cookies of its host. For a browser that requests the same page; valid for the URL's origin only.
     #[must_use]
     pub fn own_headers(&self, url: &Url) -> Vec<(String, String)> {
         let mut headers: HeaderMap =
@@ -461,7 +463,7 @@ impl HttpClient {
         headers.iter().filter_map(text).collect()
     }
 
-    /// The address policy, as far as the resolver of the connection does not see to it.
+    /// Checks the address policy for hosts that the connection's resolver does not check.
     async fn permitted(&self, url: &Url) -> Result<(), FetchError> {
         if let Some(address) = literal(url).filter(|&address| !self.settings.addresses.allows(address)) {
             let host = url.host_str().unwrap_or_default().to_owned();
@@ -472,7 +474,7 @@ impl HttpClient {
         timeout(limit, self.transport.check(url)).await.unwrap_or(Err(late))
     }
 
-    /// The credentials configured for exactly this origin; a redirect to another one is another URL and gets none.
+    /// Credentials configured for exactly this origin. A redirect to another origin gets none.
     fn credentials(&self, url: &Url) -> Option<&HostAuth> {
         if self.settings.auth.is_empty() {
             return None;
@@ -482,7 +484,7 @@ impl HttpClient {
     }
 }
 
-/// Has an exchange kept, if it is to be.
+/// Records an exchange, if a recorder is set.
 async fn keep(
     draft: Option<Draft>,
     plain: Option<bytes::Bytes>,
@@ -491,13 +493,13 @@ async fn keep(
     draft?.finish(plain, truncated).await
 }
 
-/// Passes over a body that nobody reads; with an archive, what of it is read for the connection's sake is kept.
-async fn passed_over(response: Response, draft: Option<Draft>) {
+/// Drains a body that nobody needs. With an archive, the bytes read for connection reuse are recorded.
+async fn drain_unwanted(response: Response, draft: Option<Draft>) {
     let (bytes, whole) = drain(response, draft.is_some()).await;
     keep(draft, Some(bytes.into()), (!whole).then_some(Truncated::Length)).await;
 }
 
-/// A body keeps no more memory than it is accounted for, give or take an eighth.
+/// Shrinks the buffer of a body to the accounted size, within an eighth.
 fn compact(mut bytes: Vec<u8>) -> Vec<u8> {
     if bytes.capacity() - bytes.len() > bytes.len() / 8 {
         bytes.shrink_to_fit();

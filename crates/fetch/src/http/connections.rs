@@ -1,4 +1,4 @@
-//! Counts the connections that a client makes, below its pool of idle ones.
+//! Counter of the connections that a client opens, below its pool of idle ones.
 
 use std::{
     sync::{
@@ -10,7 +10,7 @@ use std::{
 use tower_layer::Layer;
 use tower_service::Service;
 
-/// Number of connections that were begun. All clones are one counter, and each is a layer that counts.
+/// Number of opened connections. All clones share one counter; each is a counting layer.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Made(Arc<AtomicUsize>);
 

@@ -1,24 +1,24 @@
-//! Which bodies are wanted: by their declared type before they are read, by their first bytes after that.
+//! Filter of bodies: by declared type before the read, by first bytes after it.
 
 use reqwest::header::{CONTENT_DISPOSITION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 
-/// Why a response that is no failure brings no page.
+/// Reason why a successful response brings no page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SkipKind {
-    /// The declared type is not one that text is extracted from.
+    /// The declared type is not one of text.
     ContentType,
-    /// The declared type is, or is missing, but the first bytes are those of another format.
+    /// The first bytes belong to another format than the declared or missing type.
     Sniffed,
     /// `Content-Disposition: attachment`.
     Attachment,
-    /// 304: the page is as it was.
+    /// 304: the page has not changed.
     NotModified,
     /// 204 or 205, or an empty body.
     NoContent,
 }
 
 impl SkipKind {
-    /// A stable name for counts and logs.
+    /// Stable name for counts and logs.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -31,18 +31,18 @@ impl SkipKind {
     }
 }
 
-/// What the declared type says.
+/// Class of a declared type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Declared {
     /// One of ours.
     Accepted,
-    /// XML of some kind: a page only if it turns out to be XHTML.
+    /// XML of some kind: a page only if it is XHTML.
     Xml,
     /// Nothing, or nothing that means anything.
     Missing,
 }
 
-/// The type without its parameters, in lower case, if the header holds one.
+/// The type without its parameters, in lower case, if the header is valid.
 pub(crate) fn essence(headers: &HeaderMap) -> Option<String> {
     let value = headers.get(CONTENT_TYPE)?;
     let text = String::from_utf8_lossy(value.as_bytes());
@@ -50,7 +50,7 @@ pub(crate) fn essence(headers: &HeaderMap) -> Option<String> {
     (!essence.is_empty()).then_some(essence)
 }
 
-/// Judges a response by its headers alone.
+/// Checks a response by its headers alone.
 pub(crate) fn gate(headers: &HeaderMap, accepted: &[String]) -> Result<Declared, SkipKind> {
     if let Some(disposition) = headers.get(CONTENT_DISPOSITION) {
         let text = String::from_utf8_lossy(disposition.as_bytes()).trim_start().to_ascii_lowercase();
@@ -69,7 +69,8 @@ pub(crate) fn gate(headers: &HeaderMap, accepted: &[String]) -> Result<Declared,
     }
 }
 
-/// Judges what a browser shows of a response, whose body it does not give, by the response's headers (names in lower case).
+/// Checks a response that a browser shows, by its headers (names in lower case), since the browser does not
+/// expose the body.
 pub(crate) fn gate_shown(
     headers: &[(String, String)],
     html: &str,
@@ -79,20 +80,21 @@ pub(crate) fn gate_shown(
         Some((HeaderName::from_bytes(name.as_bytes()).ok()?, HeaderValue::from_str(value).ok()?))
     });
     match gate(&pairs.collect(), accepted)? {
-        // a tree of tags is shown in the place of XML that is no page
+        // the browser shows a tree of tags for XML that is no page
         Declared::Xml if html.contains(XML_VIEWER) => Err(SkipKind::Sniffed),
         _ => Ok(()),
     }
 }
 
-/// The id of the element in which Chromium keeps XML that it shows as a tree (third_party/blink/renderer/core/xml).
+/// The id of the element in which Chromium keeps XML that it shows as a tree
+/// (third_party/blink/renderer/core/xml).
 const XML_VIEWER: &str = "webkit-xml-viewer-source-xml";
 
-/// Bytes that must have come, or be all there are, before [`sniff`] is asked: what browsers look at (MIME Sniffing §4).
+/// Bytes that [`sniff`] needs, unless the body is shorter: the number that browsers use (MIME Sniffing §4).
 pub(crate) const SNIFF_BYTES: usize = 1445;
 
-/// First bytes of formats that servers are seen to send as text/html (MIME Sniffing §6, and archives and documents), and
-/// what they are called.
+/// First bytes and names of formats that servers send as text/html (MIME Sniffing §6, plus archives and
+/// documents).
 const MAGIC: &[(&[u8], &str)] = &[
     (b"%PDF-", "PDF"),
     (b"\x89PNG\r\n\x1a\n", "PNG"),
@@ -130,7 +132,7 @@ const HTML_TAGS: &[&str] = &[
     "body", "br", "p", "!--", "meta", "link", "article", "main", "section",
 ];
 
-/// Whether the first bytes of a body agree with what was declared.
+/// Returns true if the first bytes of a body agree with its declared type.
 pub(crate) fn sniff(declared: Declared, head: &[u8]) -> bool {
     let head = &head[..head.len().min(SNIFF_BYTES)];
     if known_format(head).is_some() {
@@ -148,8 +150,8 @@ fn known_format(head: &[u8]) -> Option<&'static str> {
     known.or_else(|| (head.get(4..8) == Some(b"ftyp")).then_some("MP4"))
 }
 
-/// The name of the format that a file begins like, where that is no page: by the first bytes of known formats, else by
-/// control characters that no text has. NULs alone are those of UTF-16 without a mark.
+/// Format of a file that is no page: by the first bytes of known formats, else by control characters that
+/// text does not contain. NULs alone indicate UTF-16 without a byte order mark.
 #[must_use]
 pub fn foreign_format(bytes: &[u8]) -> Option<&'static str> {
     let head = &bytes[..bytes.len().min(SNIFF_BYTES)];
@@ -176,7 +178,8 @@ fn begins_like_html(head: &[u8]) -> bool {
     })
 }
 
-/// No binary data byte (MIME Sniffing §5), or a byte order mark of UTF-16, whose text holds NULs.
+/// Returns true for bytes without binary data (MIME Sniffing §5), or with a byte order mark of UTF-16, whose
+/// text holds NULs.
 fn is_text(head: &[u8]) -> bool {
     head.starts_with(b"\xff\xfe")
         || head.starts_with(b"\xfe\xff")

@@ -1,8 +1,8 @@
-//! Cookies, host by host, where they are asked for: enough for consent pages and sessions that redirect until a cookie
-//! is kept, and never enough to follow anybody across hosts.
+//! Optional cookies per host: enough for consent pages and for sessions that redirect until a cookie is set.
+//! They never track anybody across hosts.
 //!
-//! A subset of RFC 6265: the `Domain` attribute is ignored, so that a cookie goes back to the very host that set it and
-//! to no other one. Bounded: the oldest cookies and hosts give way.
+//! A subset of RFC 6265: the `Domain` attribute is ignored, so that a cookie returns only to the host that
+//! set it. Bounded: the oldest cookies and hosts are evicted.
 
 use crawl_model::{HostKey, system_time};
 use reqwest::header::{HeaderMap, HeaderValue, SET_COOKIE};
@@ -14,15 +14,16 @@ use std::{
 };
 use url::Url;
 
-/// Cookies of one host (RFC 6265 §6.1 asks for as many).
+/// Maximum cookies per host, the minimum that RFC 6265 §6.1 requires.
 const MAX_COOKIES: usize = 50;
-/// Octets of name, value and path. RFC 6265 §6.1 asks for as many with all attributes; beyond that a cookie is none.
+/// Maximum octets of name, value and path; longer cookies are dropped. RFC 6265 §6.1 requires as many with
+/// all attributes.
 const MAX_LENGTH: usize = 4096;
 /// Hosts with cookies.
 const MAX_HOSTS: usize = 10_000;
-/// Octets of the cookies of all hosts, each with [`OVERHEAD`].
+/// Maximum octets of the cookies of all hosts, each with [`OVERHEAD`].
 const MAX_BYTES: usize = 16 << 20;
-/// Octets that a cookie takes besides its texts, roughly.
+/// Approximate octets of a cookie besides its texts.
 const OVERHEAD: usize = size_of::<Cookie>() + 3 * 16;
 
 #[derive(Clone, Debug)]
@@ -40,7 +41,7 @@ impl Cookie {
     }
 }
 
-/// The cookies of one host, the oldest first.
+/// Cookies of one host, the oldest first.
 #[derive(Default)]
 struct Jar {
     cookies: VecDeque<Cookie>,
@@ -48,7 +49,7 @@ struct Jar {
 }
 
 impl Jar {
-    /// Puts a cookie in the place of the one of its name and path. One that is over already only takes that away.
+    /// Replaces the cookie of the same name and path. An expired cookie only removes it.
     fn put(&mut self, cookie: Cookie, now: SystemTime) {
         self.cookies.retain(|old| (&old.name, &old.path) != (&cookie.name, &cookie.path));
         if cookie.expires.is_none_or(|at| at > now) {
@@ -64,15 +65,15 @@ impl Jar {
 #[derive(Default)]
 struct Hosts {
     jars: FxHashMap<HostKey, Jar>,
-    /// In the order in which they came.
+    /// Hosts in order of arrival.
     order: VecDeque<HostKey>,
-    /// Of all jars.
+    /// Octets of all jars.
     bytes: usize,
 }
 
 impl Hosts {
-    /// Forgets the hosts that came first until the rest is within its bounds. Never the one that came last: the cookies of
-    /// one host are bounded by themselves.
+    /// Evicts the oldest hosts until the rest is within the bounds. The newest host stays, since its cookies
+    /// have a bound of their own.
     fn shrink(&mut self) {
         while (self.jars.len() > MAX_HOSTS || self.bytes > MAX_BYTES)
             && self.order.len() > 1
@@ -89,7 +90,7 @@ impl Hosts {
 pub(super) struct CookieJar(Mutex<Hosts>);
 
 impl CookieJar {
-    /// Keeps what a response to `url` sets.
+    /// Stores the cookies that a response to `url` sets.
     pub(super) fn keep(&self, url: &Url, headers: &HeaderMap) {
         let Some(host) = HostKey::of(url).filter(|_| headers.contains_key(SET_COOKIE)) else { return };
         let now = system_time();
@@ -109,7 +110,7 @@ impl CookieJar {
         hosts.shrink();
     }
 
-    /// The `Cookie` header of a request for `url`, if there is anything to send.
+    /// The `Cookie` header of a request for `url`, if any cookie applies.
     pub(super) fn header(&self, url: &Url) -> Option<HeaderValue> {
         let host = HostKey::of(url)?;
         let now = system_time();
@@ -130,7 +131,7 @@ impl CookieJar {
     }
 }
 
-/// RFC 6265 §5.2. A malformed cookie is none.
+/// Parses a cookie as in RFC 6265 §5.2; a malformed cookie is dropped.
 fn parse(text: &str, url: &Url, now: SystemTime) -> Option<Cookie> {
     let mut parts = text.split(';');
     let (name, value) = parts.next()?.split_once('=')?;
@@ -234,7 +235,7 @@ mod tests {
         assert_eq!(sent(&jar, "http://a.test/"), "");
     }
 
-    /// What the texts of all cookies take, counted anew.
+    /// Octets of all cookies, counted anew.
     fn held(jar: &CookieJar) -> usize {
         let hosts = jar.0.lock().unwrap();
         hosts
@@ -248,7 +249,7 @@ mod tests {
     #[test]
     fn the_jar_is_bounded_in_bytes_and_the_oldest_hosts_go_first() {
         let jar = CookieJar::default();
-        // a host takes 100 kB, half of it by paths
+        // a host holds 100 kB, half of it paths
         let big: Vec<String> =
             (0..25).map(|n| format!("c{n}={}; Path=/{}", "v".repeat(2_000), "p".repeat(2_000))).collect();
         let big: Vec<&str> = big.iter().map(String::as_str).collect();
@@ -260,7 +261,7 @@ mod tests {
         let path = format!("/{}", "p".repeat(2_000));
         assert_eq!(sent(&jar, &format!("http://h0.test{path}")), "");
         assert_eq!(sent(&jar, &format!("http://h199.test{path}")).split(';').count(), 25);
-        // what is replaced or goes is not counted any more
+        // replaced and removed cookies no longer count
         let gone: Vec<String> = (0..25).map(|n| format!("c{n}=; Max-Age=0; Path={path}")).collect();
         let gone: Vec<&str> = gone.iter().map(String::as_str).collect();
         for n in 0..200 {

@@ -1,4 +1,4 @@
-//! Content-encoding undone while the body streams, under a cap.
+//! Decoding of content codings while the body streams, under a cap.
 
 use brotli_decompressor::DecompressorWriter;
 use flate2::write::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
@@ -7,21 +7,21 @@ use std::{
     io::{self, Write},
 };
 
-/// More codings on top of each other than this are refused: nobody means them.
+/// Maximum number of stacked codings; real servers use fewer.
 const MAX_LAYERS: usize = 3;
 /// log2 of the largest zstd window: 8 MiB, the limit that RFC 9659 sets for HTTP.
 const ZSTD_WINDOW_LOG: u32 = 23;
-/// Bytes that brotli hands on at once.
+/// Output buffer of brotli, in bytes.
 const BROTLI_BUFFER: usize = 16 * 1024;
-/// What a client that uses [`Decoder`] can send as `Accept-Encoding`.
+/// Value of `Accept-Encoding` for a client that uses [`Decoder`].
 pub(crate) const ACCEPT_ENCODING: &str = "gzip, deflate, br, zstd";
 
-/// What a push found.
+/// Result of a push.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pushed {
     /// More may follow.
     More,
-    /// The cap is reached; what came before it is kept.
+    /// The cap is reached; the bytes before it are kept.
     Full,
 }
 
@@ -32,17 +32,17 @@ pub(crate) struct DecodeError {
     pub(crate) reason: String,
 }
 
-/// A chain of decoders. Every stage may put out at most `cap` bytes, so that neither the body nor what passes between
-/// two stages outgrows it, whatever the ratio; the input is bounded by the same cap.
+/// A chain of decoders. Every stage emits at most `cap` bytes, so that neither the body nor the data between
+/// stages outgrows it. The same cap bounds the input.
 pub(crate) struct Decoder {
     stages: Vec<Stage>,
-    /// The body where there is no stage; otherwise it stands in the sink of the last one.
+    /// The body without stages; otherwise the sink of the last stage holds it.
     plain: Sink,
     wire: u64,
     cap: u64,
 }
 
-/// Takes up to `left` bytes, then fails and says so in `full`.
+/// Buffer that accepts up to `left` bytes, then fails and sets `full`.
 #[derive(Default)]
 struct Sink {
     bytes: Vec<u8>,
@@ -79,11 +79,12 @@ enum Stage {
     Gzip(Box<MultiGzDecoder<Sink>>),
     Zlib(ZlibDecoder<Sink>),
     RawDeflate(DeflateDecoder<Sink>),
-    /// `deflate` before its first byte, which tells zlib (RFC 9110) from the raw form that some servers send.
+    /// `deflate` before its first byte, which distinguishes zlib (RFC 9110) from the raw form that some
+    /// servers send.
     Deflate(Sink),
     Brotli(Box<DecompressorWriter<Sink>>),
     Zstd(Box<zstd::stream::write::Decoder<'static, Sink>>),
-    /// The stream is complete; whatever follows is padding, which browsers ignore as well.
+    /// The stream is complete; the rest is padding, which browsers ignore too.
     Ended(Sink),
 }
 
@@ -157,8 +158,8 @@ impl Stage {
         }
     }
 
-    /// Whether a failed write only says that the stream was complete before: the decoder takes nothing more, or gzip
-    /// finds no further member.
+    /// Returns true if a failed write means that the stream was complete: the decoder accepts no more input,
+    /// or gzip finds no further member.
     fn has_ended(&self, error: &io::Error) -> bool {
         match self {
             Self::Gzip(d) => d.header().is_none() && d.get_ref().wrote,
@@ -166,7 +167,7 @@ impl Stage {
         }
     }
 
-    /// Flushes; an error means that the input ended too early.
+    /// Flushes; an error means truncated input.
     fn finish(&mut self) -> io::Result<()> {
         match self {
             Self::Gzip(d) => d.try_finish(),
@@ -184,10 +185,11 @@ fn fault(coding: &str, error: &io::Error) -> DecodeError {
 }
 
 impl Decoder {
-    /// A decoder for the value of `Content-Encoding` (all its fields joined by commas; empty for none).
+    /// Creates a decoder for the value of `Content-Encoding` (all its fields joined by commas; empty for
+    /// none).
     ///
     /// # Errors
-    /// When a coding is not known, or when there are too many.
+    /// When a coding is unknown, or when there are too many.
     pub(crate) fn new(encoding: &str, cap: u64) -> Result<Self, DecodeError> {
         let codings: Vec<String> = encoding
             .split(',')
@@ -197,34 +199,35 @@ impl Decoder {
         if codings.len() > MAX_LAYERS {
             return Err(DecodeError { coding: encoding.to_owned(), reason: "too many codings".into() });
         }
-        // the last one applied stands last, and is undone first
+        // the last coding of the list is decoded first
         let stages = codings.iter().rev().map(|coding| Stage::new(coding, cap)).collect::<Result<_, _>>()?;
         Ok(Self { stages, plain: Sink::new(cap), wire: 0, cap })
     }
 
-    /// Whether bytes pass as they are.
+    /// Returns true if bytes pass unchanged.
     pub(crate) fn is_identity(&self) -> bool {
         self.stages.is_empty()
     }
 
-    /// Makes room for a body of a known size.
+    /// Reserves space for a body of a known size.
     pub(crate) fn reserve(&mut self, bytes: u64) {
         self.plain.bytes.reserve_exact(usize::try_from(bytes.min(self.cap)).unwrap_or(0));
     }
 
-    /// Takes a chunk as it came.
+    /// Decodes a chunk from the wire.
     ///
     /// # Errors
-    /// When it cannot be what the coding says.
+    /// When the chunk is invalid under the coding.
     pub(crate) fn push(&mut self, chunk: &[u8]) -> Result<Pushed, DecodeError> {
         self.wire += chunk.len() as u64;
         let full = self.through(0, Cow::Borrowed(chunk))?;
-        // a stream of empty blocks brings nothing and never ends
+        // a stream of empty blocks decodes to nothing and may never end
         let endless = !self.is_identity() && self.wire > self.cap;
         Ok(if full || endless { Pushed::Full } else { Pushed::More })
     }
 
-    /// Sends input through the stages from `first` on; true when one of them is full. What fits is kept.
+    /// Passes input through the stages from `first` on. Returns true if a stage is full; bytes up to the cap
+    /// are kept.
     fn through(&mut self, first: usize, mut input: Cow<'_, [u8]>) -> Result<bool, DecodeError> {
         let mut full = false;
         let count = self.stages.len();
@@ -249,17 +252,17 @@ impl Decoder {
         }
     }
 
-    /// What has been decoded so far.
+    /// The bytes decoded so far.
     pub(crate) fn decoded(&mut self) -> &[u8] {
         &self.sink().bytes
     }
 
-    /// Bytes taken as they came over the wire.
+    /// Bytes received from the wire.
     pub(crate) const fn wire_bytes(&self) -> u64 {
         self.wire
     }
 
-    /// The end of the input: the body, and whether it is complete as far as its coding can tell.
+    /// Ends the input. Returns the body, and true if its coding shows that it is complete.
     pub(crate) fn finish(mut self) -> (Vec<u8>, bool) {
         let mut complete = true;
         for index in 0..self.stages.len() {
@@ -274,11 +277,11 @@ impl Decoder {
     }
 }
 
-/// Undoes the content coding of a whole body just as a client does that reads it: at most `cap` bytes. The second value is
-/// whether that is all of it.
+/// Decodes a whole body as a client does, `cap` bytes at most. The second value is true if the body is
+/// complete.
 ///
 /// # Errors
-/// When a coding is not known, or the bytes cannot be what it says.
+/// When a coding is unknown, or the bytes are invalid under it.
 pub fn decode_body(encoding: &str, bytes: &[u8], cap: u64) -> Result<(Vec<u8>, bool), crate::FetchError> {
     let fail = |e: DecodeError| crate::FetchError::Encoding { coding: e.coding, reason: e.reason };
     let mut decoder = Decoder::new(encoding, cap).map_err(fail)?;

@@ -10,7 +10,8 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// Decodes in pieces of `step` bytes: the body, whether it is complete, and whether the cap was met.
+/// Decodes in pieces of `step` bytes. Returns the body, true if it is complete, and true if the cap was
+/// reached.
 fn decode(encoding: &str, cap: u64, step: usize, wire: &[u8]) -> Result<(Vec<u8>, bool, bool), DecodeError> {
     let mut decoder = Decoder::new(encoding, cap)?;
     for piece in wire.chunks(step) {
@@ -26,15 +27,15 @@ fn text() -> Vec<u8> {
     (0..4000).flat_map(|i| format!("line {i} of the text\n").into_bytes()).collect()
 }
 
-/// `text()` in brotli: there is no encoder here, so a stream of uncompressed meta-blocks is put together by hand
-/// (RFC 7932 §9.2): window bits, then ISLAST 0, MNIBBLES 0, MLEN−1 in 16 bits, ISUNCOMPRESSED 1; at the end ISLAST 1
-/// and ISLASTEMPTY 1.
+/// `text()` in brotli, as a stream of uncompressed meta-blocks (RFC 7932 §9.2), since no encoder is available
+/// here. Layout: window bits, then ISLAST 0, MNIBBLES 0, MLEN−1 in 16 bits, ISUNCOMPRESSED 1; at the end
+/// ISLAST 1 and ISLASTEMPTY 1.
 fn brotli_stored(bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     for (index, part) in bytes.chunks(1 << 16).enumerate() {
         let length = u32::try_from(part.len() - 1).unwrap();
         let header = length << 3 | 1 << 19;
-        // one bit 0 before the first header says that the window has 16 bits
+        // one 0 bit before the first header selects a window of 16 bits
         let (header, bits) = if index == 0 { (header << 1, 21) } else { (header, 20) };
         out.extend_from_slice(&header.to_le_bytes()[..usize::div_ceil(bits, 8)]);
         out.extend_from_slice(part);
@@ -72,7 +73,7 @@ fn every_coding_in_pieces_of_every_size() {
         let (body, complete, _) = decode(encoding, 5000, 999, wire).unwrap();
         assert!(!complete, "{encoding} capped");
         assert!(text.starts_with(&body), "{encoding} capped");
-        // what passes between two stages has the same cap, so less may come out at the end
+        // data between two stages has the same cap, so the output may be shorter
         assert!(body.len() == 5000 || encoding.contains(','), "{encoding} capped at {}", body.len());
     }
 }
@@ -97,7 +98,7 @@ fn what_brings_nothing_ends_at_the_cap_too() {
     let nothing = gzip(b"").repeat(20_000);
     let (body, _, full) = decode("gzip", 100_000, 16 * 1024, &nothing).unwrap();
     assert!(full && body.is_empty());
-    // the members unpack to more than the cap between the two stages
+    // between the two stages the members exceed the cap
     let hidden = gzip(&nothing);
     let (body, _, full) = decode("gzip, gzip", 100_000, 16 * 1024, &hidden).unwrap();
     assert!(full && body.is_empty());
@@ -105,7 +106,8 @@ fn what_brings_nothing_ends_at_the_cap_too() {
 
 #[test]
 fn a_zstd_window_beyond_the_limit_is_refused() {
-    // RFC 8878 §3.1.1: magic, descriptor without single segment, window 2 GiB, one last block of one repeated byte
+    // RFC 8878 §3.1.1: magic, descriptor without single segment, window 2 GiB, one last block of one repeated
+    // byte
     let frame = [0x28, 0xb5, 0x2f, 0xfd, 0x00, 0xa8, 0x0b, 0x00, 0x00, b' '];
     assert_eq!(decode("zstd", 1 << 20, 4, &frame).unwrap_err().coding, "zstd");
 }

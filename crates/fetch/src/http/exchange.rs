@@ -1,4 +1,4 @@
-//! What the connection had, for an archive: each request with its answer, whatever it was.
+//! Exchanges for an archive: each request of a connection with its answer.
 
 use crate::error::{FetchError, Phase};
 use bytes::Bytes;
@@ -13,32 +13,31 @@ use uuid::Uuid;
 /// A request and its answer.
 #[derive(Clone, Debug)]
 pub struct Exchange {
-    /// What was asked for.
+    /// The requested URL.
     pub url: Url,
-    /// When, in milliseconds since the Unix epoch.
+    /// Start of the request, in milliseconds since the Unix epoch.
     pub started_at_ms: i64,
-    /// Who answered; `None` behind a proxy.
+    /// Address of the server; `None` behind a proxy.
     pub address: Option<IpAddr>,
     /// `http/1.1` or `h2`.
     pub protocol: &'static str,
-    /// Headers that were sent, but for `Host` and without those that may be secrets: cookies, credentials, and the headers of the
-    /// settings.
+    /// Headers of the request, without `Host` and without possible secrets: cookies, credentials, and custom
+    /// headers.
     pub sent: Vec<(String, Vec<u8>)>,
     /// HTTP status.
     pub status: u16,
-    /// Its words, where the server had some of its own or the standard has.
+    /// Reason phrase: the server's, or the standard's.
     pub reason: String,
-    /// Headers of the answer, names in lower case, in the order of the HTTP library, which is that in which each name
-    /// came first.
+    /// Headers of the answer, names in lower case. The HTTP library orders them by the first occurrence of
+    /// each name.
     pub headers: Vec<(String, Vec<u8>)>,
-    /// The body as it came, its content coding left as it is; the transfer coding is undone, since the HTTP library undoes
-    /// it.
+    /// Body with its content coding. The HTTP library has removed the transfer coding.
     pub body: Bytes,
-    /// Why the body is not the whole one.
+    /// Reason for a truncated body.
     pub truncated: Option<Truncated>,
 }
 
-/// Why a body was not read to its end.
+/// Reason for not reading a body to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Truncated {
     /// It was longer than we read.
@@ -47,12 +46,12 @@ pub enum Truncated {
     Time,
     /// The connection ended before it.
     Disconnect,
-    /// It was not wanted: not a page.
+    /// The body is not a page.
     Unspecified,
 }
 
 impl Truncated {
-    /// As in `WARC-Truncated`.
+    /// Value of `WARC-Truncated`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -75,20 +74,21 @@ impl Truncated {
     }
 }
 
-/// What [`Recorder::record`] comes to.
+/// Future of [`Recorder::record`].
 pub type Recorded<'a> = Pin<Box<dyn Future<Output = Option<Uuid>> + Send + 'a>>;
 
-/// Keeps exchanges. The client waits for it, so that no more bodies are in memory than there are requests in flight.
+/// Storage for exchanges. The client waits for it, so that no more bodies are in memory than requests are in
+/// flight.
 pub trait Recorder: Send + Sync {
-    /// Keeps one, and names it; `None` if it could not be kept. What a failure means is the recorder's matter.
+    /// Stores an exchange and returns its identity; `None` if that failed. The recorder handles the failure.
     fn record(&self, exchange: Exchange) -> Recorded<'_>;
 }
 
-/// An exchange whose body is still coming.
+/// An exchange whose body is still arriving.
 pub(super) struct Draft {
     exchange: Exchange,
     recorder: Arc<dyn Recorder>,
-    /// Of a body with a content coding, the bytes that came.
+    /// Encoded bytes of a body with a content coding.
     pub(super) coded: Vec<u8>,
 }
 
@@ -119,7 +119,7 @@ impl Draft {
         Self { exchange, recorder: Arc::clone(recorder), coded: Vec::new() }
     }
 
-    /// Keeps the exchange. `plain` is the body where it had no content coding.
+    /// Stores the exchange. `plain` is the body if it had no content coding.
     pub(super) async fn finish(mut self, plain: Option<Bytes>, truncated: Option<Truncated>) -> Option<Uuid> {
         self.exchange.body =
             if self.coded.is_empty() { plain.unwrap_or_default() } else { self.coded.into() };
@@ -128,7 +128,7 @@ impl Draft {
     }
 }
 
-/// The headers of a request that hold no secret.
+/// The headers of a request without secrets.
 fn public(sent: &HeaderMap) -> HeaderMap {
     let is_secret = |name: &HeaderName, value: &HeaderValue| {
         value.is_sensitive() || [AUTHORIZATION, COOKIE, PROXY_AUTHORIZATION].contains(name)

@@ -1,4 +1,4 @@
-//! From the errors of the libraries below to [`FetchError`].
+//! Conversion of library errors to [`FetchError`].
 
 use super::{
     resolve::{Refused, Unanswered},
@@ -8,7 +8,7 @@ use crate::error::{FetchError, LocalResource, Phase};
 use rustix::io::Errno;
 use std::{error::Error, io, time::Duration};
 
-/// The limits that a timeout is reported against.
+/// Limits that a timeout reports.
 #[derive(Clone, Copy)]
 pub(super) struct Limits {
     pub(super) connect: Duration,
@@ -29,7 +29,7 @@ impl Limits {
     }
 }
 
-/// What went wrong between the request and the end of the body. `proxy` is the one that stands between, if one does.
+/// Classifies an error between the request and the end of the body. `proxy` is the proxy in between, if any.
 pub(super) fn classify(
     error: &reqwest::Error,
     host: &str,
@@ -45,7 +45,7 @@ pub(super) fn classify(
     }
     if error.is_connect() {
         let reason = innermost(error);
-        if let Some(proxy) = proxy.filter(|_| is_own_trouble(error)) {
+        if let Some(proxy) = proxy.filter(|_| is_proxy_unreachable(error)) {
             return FetchError::Connect { host: proxy, reason, proxy: true };
         }
         return if error.is_timeout() {
@@ -79,8 +79,8 @@ pub(super) fn classify(
     }
 }
 
-/// The failure of an HTTP/2 stream or connection. One that the server ended, without blame for the request, may be answered
-/// later.
+/// Converts the failure of an HTTP/2 stream or connection. A stream that the server ended without a protocol
+/// error may succeed later.
 fn of_http2(error: &h2::Error) -> FetchError {
     use h2::Reason;
     let is_passing = match error.reason() {
@@ -95,14 +95,14 @@ fn of_http2(error: &h2::Error) -> FetchError {
             | Reason::CONNECT_ERROR,
         ) => !error.is_library(),
         Some(_) => false,
-        // invalid data is the word of TLS
+        // TLS reports its errors as invalid data
         None => error.get_io().is_some_and(|error| error.kind() != io::ErrorKind::InvalidData),
     };
     let words = error.to_string();
     if is_passing { FetchError::ConnectionLost(words) } else { FetchError::Protocol(words) }
 }
 
-/// The error of this machine in the chain, if there is one.
+/// The error of this machine in the chain, if any.
 pub(super) fn local(error: &(dyn Error + 'static)) -> Option<FetchError> {
     chain(error).find_map(|error| {
         let resource = match error.downcast_ref::<io::Error>() {
@@ -113,7 +113,7 @@ pub(super) fn local(error: &(dyn Error + 'static)) -> Option<FetchError> {
     })
 }
 
-/// The resource that a system call found exhausted.
+/// The resource that a system call reports as exhausted.
 fn exhausted(error: &io::Error) -> Option<LocalResource> {
     match Errno::from_io_error(error)? {
         Errno::MFILE => Some(LocalResource::Descriptors),
@@ -124,11 +124,11 @@ fn exhausted(error: &io::Error) -> Option<LocalResource> {
     }
 }
 
-/// Behind a proxy: whether it could not be reached itself. What it says of the host is an answer, and a TLS error is the
-/// host's, since TLS begins behind it.
-fn is_own_trouble(error: &reqwest::Error) -> bool {
+/// Returns true if the proxy itself was unreachable. An error that the proxy reports is about the host. A TLS
+/// error is too, since TLS begins behind the proxy.
+fn is_proxy_unreachable(error: &reqwest::Error) -> bool {
     let reached = cause::<rustls::Error>(error).is_some();
-    // a SOCKS error keeps its cause to itself
+    // a SOCKS error hides its cause
     let socks = || innermost(error).contains("failed to create underlying connection");
     !reached && (error.is_timeout() || error.is_dns() || cause::<io::Error>(error).is_some() || socks())
 }
@@ -146,7 +146,7 @@ fn cause<'a, T: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a
     chain(error).find_map(|error| error.downcast_ref())
 }
 
-/// An error with its causes. An `io::Error` hides what it wraps from `source`, so it is opened.
+/// An error with its causes. An `io::Error` hides its inner error from `source`, so it is unwrapped.
 fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
     std::iter::successors(Some(error), |&current| {
         match current.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
@@ -156,7 +156,7 @@ fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn 
     })
 }
 
-/// The last message of the chain: the outer ones only say that something failed.
+/// The last message of the chain: the outer ones are generic.
 pub(super) fn innermost(error: &(dyn Error + 'static)) -> String {
     let mut current = error;
     while let Some(next) = current.source() {

@@ -1,17 +1,17 @@
-//! Account of a TLS connection: what a server sends has to carry content. HTTP/2 lets a peer send pings, settings and empty
-//! frames without end, and each of them costs CPU.
+//! Account of a TLS connection: a server must send content. HTTP/2 lets a peer send pings, settings and empty
+//! frames without end, each of which costs CPU.
 
 use std::time::{Duration, Instant};
 
 /// Price of a frame, in bytes of content.
 const FRAME_PRICE: i64 = 64;
-/// Price of a TLS record: small, since servers write a line of a page as a record of its own.
+/// Price of a TLS record: low, since servers write one line of a page per record.
 const RECORD_PRICE: i64 = 16;
-/// Bytes of a frame without content that cost as much as one byte of content pays.
+/// Bytes of a frame without content that cancel one byte of content.
 const OVERHEAD_PER_BYTE: i64 = 4;
-/// Credit of a new connection, which is also the most: 4,096 frames.
+/// Initial and maximum credit of a connection: 4,096 frames.
 const CREDIT: i64 = 4_096 * FRAME_PRICE;
-/// Credit for each second: 2,048 frames, enough for a thousand answers without a body.
+/// Credit per second: 2,048 frames, enough for a thousand answers without a body.
 const CREDIT_PER_SECOND: i64 = 2_048 * FRAME_PRICE;
 
 /// Length of the head of a frame (RFC 9113 §4.1).
@@ -37,9 +37,9 @@ enum Protocol {
 #[derive(Debug, Default)]
 struct Frames {
     head: [u8; HEAD],
-    /// Bytes of the head that have come.
+    /// Bytes of the head received so far.
     filled: usize,
-    /// Bytes of the payload that are still to come.
+    /// Bytes of the payload still to come.
     left: usize,
     /// True if the next byte of the payload is the length of its padding.
     is_padding_next: bool,
@@ -61,7 +61,8 @@ impl Account {
     pub(super) fn charge(&mut self, content: &[u8]) -> bool {
         let has_credit = self.charge_record();
         let Some(first) = content.first() else { return has_credit };
-        // the length of a frame begins with a zero, since none is longer than 16 KiB; an HTTP/1 response begins with a letter
+        // an HTTP/2 frame begins with a zero byte, since its length is at most 16 KiB; an HTTP/1 response
+        // begins with a letter
         let protocol = self.protocol.get_or_insert_with(|| match first {
             0 => Protocol::Http2(Frames::default()),
             _ => Protocol::Http1,
@@ -85,7 +86,7 @@ impl Account {
 }
 
 impl Frames {
-    /// The content of frames, less their price.
+    /// Content of frames, less their price.
     fn balance(&mut self, mut bytes: &[u8]) -> i64 {
         let mut balance = 0;
         while let Some((&byte, rest)) = bytes.split_first() {
@@ -140,7 +141,8 @@ mod tests {
         [&length[1..], &[kind, flags, 0, 0, 0, 1], payload].concat()
     }
 
-    /// Frames of one kind, sent in records of so many bytes, until the account is closed; `most` at the most.
+    /// Sends frames of one kind, in records of the given size, until the account is closed; `most` at the
+    /// most. Returns their number.
     fn sent(frame: &[u8], record: usize, most: usize) -> usize {
         let mut account = Account::new();
         assert!(account.charge(&self::frame(4, 0, &[])));

@@ -1,4 +1,4 @@
-//! What requests say about themselves, and what responses say besides their body.
+//! Headers of requests, and headers of responses that decide the next request.
 
 use super::{decode::ACCEPT_ENCODING, settings::HttpSettings};
 use crate::{error::FetchError, url::DEFAULT_MAX_URL_LENGTH, user_agents};
@@ -10,7 +10,7 @@ use reqwest::header::{
 use std::time::Duration;
 use url::Url;
 
-/// The URL as it may go out: http or https, and without credentials, which a link must not be able to make us send.
+/// The URL as sent: http or https, without credentials, since a link must not make us send any.
 pub(super) fn requestable(url: &Url) -> Result<Url, FetchError> {
     if HostKey::of(url).is_none() {
         return Err(FetchError::Url(format!("the scheme is {}", url.scheme())));
@@ -32,11 +32,11 @@ fn strip(url: &mut Url) {
     strip_userinfo(url);
 }
 
-/// Where a redirect leads.
+/// Target of a redirect.
 pub(super) fn target(base: &Url, headers: &HeaderMap) -> Result<Url, FetchError> {
     let location =
         headers.get(LOCATION).ok_or_else(|| FetchError::Redirect("there is no Location".into()))?;
-    // raw UTF-8 is common and is percent-encoded by the parser
+    // raw UTF-8 is common; the parser percent-encodes it
     let location = String::from_utf8_lossy(location.as_bytes());
     let location = location.trim();
     if location.is_empty() {
@@ -53,7 +53,7 @@ pub(super) fn target(base: &Url, headers: &HeaderMap) -> Result<Url, FetchError>
         return Err(FetchError::Redirect(format!("Location \"{}\" is neither http nor https", shown())));
     }
     strip(&mut url);
-    // percent-encoding can make it three times as long
+    // percent-encoding can triple its length
     if url.as_str().len() > DEFAULT_MAX_URL_LENGTH { Err(long()) } else { Ok(url) }
 }
 
@@ -61,11 +61,11 @@ pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     parse_retry_after(headers.get(RETRY_AFTER)?.to_str().ok()?)
 }
 
-/// Longest pause that a `Retry-After` is believed to ask for.
+/// Longest `Retry-After` that is accepted.
 pub const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(366 * 86_400);
 
-/// The pause that the value of a `Retry-After` asks for, in seconds or as a date (RFC 9110 §10.2.3). Nonsense says nothing: dates
-/// that have passed, and more than a year.
+/// The pause of a `Retry-After`, in seconds or as a date (RFC 9110 §10.2.3). Past dates and pauses of more
+/// than a year are ignored.
 #[must_use]
 pub fn parse_retry_after(value: &str) -> Option<Duration> {
     let value = value.trim();
@@ -76,7 +76,7 @@ pub fn parse_retry_after(value: &str) -> Option<Duration> {
     (!wait.is_zero() && wait <= LONGEST_RETRY_AFTER).then_some(wait)
 }
 
-/// The headers of every request; `client` are those of the client that is imitated, the user's own come last.
+/// Headers of every request. `client` are those of the imitated client; the user's own come last.
 pub(super) fn headers(settings: &HttpSettings, client: &[(String, String)]) -> Result<HeaderMap, FetchError> {
     let mut map = HeaderMap::new();
     let value = |v: &str| HeaderValue::from_str(v).map_err(|_| bad_header(v));

@@ -1,5 +1,5 @@
-//! TLS with an [`Account`] for each connection. reqwest lets nobody see the bytes of its connections but the provider of
-//! cryptography, so the account stands behind the decryption of records.
+//! TLS with an [`Account`] for each connection. The library reqwest exposes the bytes of its connections only
+//! to the cryptography provider, so the account hooks into record decryption.
 
 use super::frames::Account;
 use rustls::{
@@ -14,10 +14,10 @@ use rustls::{
 };
 use std::sync::Once;
 
-/// Message that asks for new keys, without its last byte (RFC 8446 §4.6.3).
+/// A KeyUpdate message without its last byte (RFC 8446 §4.6.3).
 const KEY_UPDATE: [u8; 4] = [24, 0, 0, 1];
 
-/// Makes metered TLS the default of the process, unless it has a default already.
+/// Makes metered TLS the default of the process, unless a default exists.
 pub(super) fn install() {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| {
@@ -31,7 +31,7 @@ pub(super) fn install() {
     });
 }
 
-/// A suite whose decrypters keep an account. It lives as long as the process, as all suites do.
+/// A suite whose decrypters keep an account. It is leaked, since all suites are static.
 fn metered(suite: SupportedCipherSuite) -> SupportedCipherSuite {
     let common = |common: &CipherSuiteCommon| CipherSuiteCommon {
         suite: common.suite,
@@ -115,8 +115,8 @@ impl Tls12AeadAlgorithm for Metered<dyn Tls12AeadAlgorithm> {
     }
 }
 
-/// Decrypter of a connection with its account. A new one has a new account, so a peer may not ask for new keys: servers do
-/// that after gigabytes, which no request reads.
+/// Decrypter of a connection with its account. A new decrypter has a new account, so a peer may not update
+/// keys: servers do so only after gigabytes, which no request reads.
 struct MeteredDecrypter {
     inner: Box<dyn MessageDecrypter>,
     account: Account,
@@ -129,7 +129,7 @@ impl MeteredDecrypter {
         Box::new(Self { inner, account: Account::new(), tail: Default::default() })
     }
 
-    /// Returns true if the last message of a record asks for new keys; such a message ends its record.
+    /// Returns true if the last message of a record is a KeyUpdate; such a message ends its record.
     fn asks_for_keys(&mut self, record: &[u8]) -> bool {
         for byte in record {
             self.tail.rotate_left(1);

@@ -1,4 +1,4 @@
-//! The reqwest clients behind one [`HttpClient`](super::HttpClient), and the choice among them.
+//! The reqwest clients behind one [`HttpClient`](super::HttpClient), and their selection.
 
 use super::{
     connections::Made,
@@ -20,10 +20,10 @@ use std::{
 use tokio::time::Instant;
 use url::{Host, Url};
 
-/// HTTP/2 header lists beyond this are refused; HTTP/1 is bounded by hyper (100 headers, about 400 KiB).
+/// Maximum size of HTTP/2 header lists. Hyper bounds HTTP/1 (100 headers, about 400 KiB).
 const MAX_HEADER_LIST: u32 = 64 * 1024;
 
-/// Hosts that are asked over HTTP/1.1 alone; beyond that all may be asked over HTTP/2 again.
+/// Maximum number of hosts limited to HTTP/1.1; beyond it the list is cleared.
 const MAX_WITHOUT_HTTP2: usize = 50_000;
 
 /// The way to a host.
@@ -31,46 +31,46 @@ const MAX_WITHOUT_HTTP2: usize = 50_000;
 enum Way {
     /// Everything else.
     Open,
-    /// To an address that is written out: its network was allowed by hand, so no proxy stands between.
+    /// To a literal address: its network is allowed explicitly, so no proxy is used.
     Literal,
-    /// To a host with a fixed address. reqwest passes its resolver the name alone, so there is a client for each port
-    /// that rules name.
+    /// To a host with a fixed address. reqwest passes its resolver the name alone, so each port in the rules
+    /// has a client.
     Fixed(u16),
 }
 
-/// Clients by way, with the connections that they keep. Dropping them closes those that are idle.
+/// Clients by route, with their connections. Dropping them closes idle connections.
 struct Generation {
     open: Client,
     literal: Client,
     fixed: FxHashMap<u16, Client>,
-    /// Clients that speak HTTP/1.1 alone, made when they are needed.
+    /// Clients that speak HTTP/1.1 only, created on demand.
     without_http2: FxHashMap<Way, Client>,
     /// Connections that were made.
     made: Made,
 }
 
-/// The resolvers of hosts without a fixed address.
+/// Resolvers of hosts without a fixed address.
 struct Guards {
     /// Resolver of [`Way::Open`]: the names of proxies are exempt.
     open: GuardedResolver,
-    /// Resolver of [`Way::Literal`], and of pages at the names of proxies.
+    /// Resolver of [`Way::Literal`], and of pages whose host is a proxy.
     literal: GuardedResolver,
 }
 
-/// The clients of a crawl. A client bounds its idle connections for each host only. So a generation of clients that has
-/// made as many connections as may be kept over all hosts is replaced by a new one.
+/// The clients of a crawl. A client bounds its idle connections only per host. So a generation of clients is
+/// replaced after as many connections as may be kept over all hosts.
 pub(super) struct Pool {
     generation: Mutex<Generation>,
-    /// Hosts that are asked over HTTP/1.1 alone.
+    /// Hosts limited to HTTP/1.1.
     without_http2: Mutex<FxHashSet<HostKey>>,
     settings: HttpSettings,
     /// Resolvers of hosts with a fixed address, by port.
     fixed: FxHashMap<u16, GuardedResolver>,
     /// No proxy is in use anywhere.
     direct: bool,
-    /// Host names of the proxies: the resolver of [`Way::Open`] lets them pass.
+    /// Host names of the proxies, which the resolver of [`Way::Open`] exempts.
     proxies: FxHashSet<String>,
-    /// What the environment says, as the clients read it.
+    /// Proxy settings of the environment, as the clients read them.
     environment: Matcher,
     limits: Limits,
     guards: Guards,
@@ -117,7 +117,7 @@ impl Pool {
         self.direct || self.way(url) != Way::Open
     }
 
-    /// The proxy that a request to this URL goes through, as `host:port`, without its credentials.
+    /// The proxy of a request to this URL, as `host:port`, without credentials.
     fn proxy_of(&self, url: &Url) -> Option<String> {
         if self.reaches_host(url) {
             return None;
@@ -136,8 +136,9 @@ impl Pool {
         Some(port.map_or_else(|| host.clone(), |port| format!("{host}:{port}")))
     }
 
-    /// The name in a URL that has to be looked up with [`Transport::check`] before a request is sent: the resolver of a client
-    /// with a proxy lets the proxy's own name pass, and cannot tell a connection to the proxy from one to a page there.
+    /// The name in a URL that [`Transport::check`] must resolve before a request. The resolver of a client
+    /// with a proxy exempts the proxy's name. It cannot distinguish a connection to the proxy from one to a
+    /// page there.
     fn unchecked_name<'a>(&self, url: &'a Url) -> Option<&'a str> {
         if self.reaches_host(url) {
             return None;
@@ -195,8 +196,8 @@ impl Pool {
         !hosts.is_empty() && HostKey::of(url).is_some_and(|host| hosts.contains(&host))
     }
 
-    /// Tells a resolver that does not answer from a host whose name cannot be resolved, for an error of a request to a URL
-    /// that began at `since`.
+    /// Distinguishes a silent resolver from a name that does not resolve, for an error of a request that
+    /// began at `since`.
     async fn attribute(&self, error: FetchError, url: &Url, since: Instant) -> FetchError {
         let (FetchError::Local { resource: LocalResource::Resolver, reason }, Some(name)) =
             (&error, url.domain())
@@ -232,7 +233,7 @@ impl Generation {
         })
     }
 
-    /// The client of a way that speaks HTTP/1.1 alone.
+    /// The HTTP/1.1 client of a route.
     fn without_http2(
         &mut self,
         way: Way,
@@ -313,7 +314,7 @@ impl Transport for Pool {
     }
 }
 
-/// The first address of a name that may be contacted.
+/// The first allowed address of a name.
 async fn resolve(resolver: &GuardedResolver, name: &str) -> Result<Option<IpAddr>, FetchError> {
     match resolver.clone().addresses(name.to_owned()).await {
         Ok(mut found) => Ok(found.next().map(|address| address.ip())),
@@ -329,7 +330,7 @@ fn is_public_literal(url: &Url) -> bool {
     literal(url).is_some_and(super::addresses::is_public)
 }
 
-/// The address that a URL's host is, in whatever notation it was written.
+/// The literal address in a URL's host, in any notation.
 pub(super) fn literal(url: &Url) -> Option<IpAddr> {
     match url.host()? {
         Host::Ipv4(v4) => Some(IpAddr::V4(v4)),
@@ -347,7 +348,7 @@ fn build(
     let idle_per_host = if settings.max_connections == 0 { 0 } else { settings.pool_idle_per_host };
     let builder = Client::builder()
         .redirect(redirect::Policy::none())
-        // each request waits its turn at the host: a stream that the host refused is the caller's to ask for again
+        // each request waits for its turn at the host, so only the caller may retry a refused stream
         .retry(retry::never())
         .referer(false)
         .connect_timeout(settings.connect_timeout)
@@ -375,7 +376,7 @@ fn finish(builder: ClientBuilder) -> Result<Client, FetchError> {
     builder.build().map_err(|e| unusable(&e))
 }
 
-/// Without the URL: that of a proxy may hold credentials.
+/// Error without its URL, since that of a proxy may hold credentials.
 fn unusable(error: &reqwest::Error) -> FetchError {
     FetchError::Protocol(format!("the HTTP client cannot be set up: {}", innermost(error)))
 }

@@ -1,4 +1,4 @@
-//! Name resolution that never yields an address which must not be contacted.
+//! Name resolution that only returns addresses which may be contacted.
 
 use super::addresses::AddressPolicy;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
@@ -17,15 +17,15 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-/// `HOST:PORT:ADDR` as curl's `--resolve`: connections to that host and port go to that address. The address policy
-/// holds for it like for any other.
+/// `HOST:PORT:ADDR`, like curl's `--resolve`: connections to that host and port go to that address. The
+/// address policy applies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResolveRule {
     /// Lower-case host name.
     pub host: String,
     /// Port of the URL.
     pub port: u16,
-    /// Where to connect; curl's comma-separated list.
+    /// Addresses to connect to; curl's comma-separated list.
     pub addresses: Vec<IpAddr>,
 }
 
@@ -51,7 +51,8 @@ impl FromStr for ResolveRule {
     }
 }
 
-/// All addresses of a name were refused by the policy. Found again in the error chain of a failed connection.
+/// Error if the policy refused all addresses of a name. Searched for in the error chain of a failed
+/// connection.
 #[derive(Debug)]
 pub(crate) struct Refused(pub(crate) IpAddr);
 
@@ -63,8 +64,8 @@ impl fmt::Display for Refused {
 
 impl std::error::Error for Refused {}
 
-/// The resolver gave no answer about a name, not even that there is no such name. Found again in the error chain of a failed
-/// connection.
+/// Error if the resolver gave no answer, not even that the name does not exist. Searched for in the error
+/// chain of a failed connection.
 #[derive(Debug)]
 pub(crate) struct Unanswered(String);
 
@@ -76,23 +77,23 @@ impl fmt::Display for Unanswered {
 
 impl std::error::Error for Unanswered {}
 
-/// Returns true if `getaddrinfo` failed by `EAI_AGAIN`. The standard library keeps the words of the code alone; these are those
-/// of glibc and macOS, and of musl.
+/// Returns true if `getaddrinfo` failed with `EAI_AGAIN`. The standard library keeps only the message: of
+/// glibc and macOS, or of musl.
 fn is_unanswered(error: &io::Error) -> bool {
     let words = error.to_string().to_ascii_lowercase();
     error.raw_os_error().is_none()
         && (words.contains("temporary failure in name resolution") || words.ends_with("try again"))
 }
 
-/// The resolver of a client: fixed answers first, then the system's, both under the address policy.
+/// Resolver of a client: fixed answers first, then the system's, both under the address policy.
 #[derive(Clone)]
 pub(crate) struct GuardedResolver {
     fixed: Arc<FxHashMap<String, Vec<IpAddr>>>,
-    /// Names of configured proxies: they commonly stand on private addresses, by the user's own choice. URLs of pages with
-    /// such a name are checked before.
+    /// Names of configured proxies, which often have private addresses by the user's choice. URLs of pages
+    /// with such a name are checked earlier.
     exempt: Arc<FxHashSet<String>>,
     policy: Arc<AddressPolicy>,
-    /// How long the system's resolver may take.
+    /// Time limit of the system's resolver.
     patience: Duration,
 }
 
@@ -103,22 +104,22 @@ impl GuardedResolver {
         policy: Arc<AddressPolicy>,
         connect_timeout: Duration,
     ) -> Self {
-        // shorter than the limit around it, so that a silent resolver is told from a silent host
+        // shorter than the outer limit, to distinguish a silent resolver from a silent host
         let patience = connect_timeout.mul_f64(0.9);
         Self { fixed: Arc::new(fixed), exempt: Arc::new(exempt), policy, patience }
     }
 
-    /// Whether a rule names the addresses of this lower-case name.
+    /// Returns true if a rule fixes the addresses of this lower-case name.
     pub(super) fn is_fixed(&self, name: &str) -> bool {
         self.fixed.contains_key(name)
     }
 
-    /// The addresses of a lower-case name that may be contacted; at least one, or [`Refused`].
+    /// The allowed addresses of a lower-case name; at least one, or [`Refused`].
     pub(super) async fn addresses(
         self,
         name: String,
     ) -> Result<Addrs, Box<dyn std::error::Error + Send + Sync>> {
-        // port 0 is replaced by the URL's own
+        // the URL's own port replaces port 0
         let found: Vec<SocketAddr> = match self.fixed.get(&name) {
             Some(addresses) => addresses.iter().map(|&ip| SocketAddr::new(ip, 0)).collect(),
             None => lookup(&name, self.patience).await?,
@@ -149,8 +150,8 @@ async fn lookup(
     }
 }
 
-/// Tells a resolver that does not answer at all from one that cannot answer about a single name, whose zone may be broken. It
-/// asks for a name that nobody has registered: "no such name" is an answer.
+/// Probe that distinguishes a silent resolver from a single broken zone. It resolves an unregistered name,
+/// for which "no such name" is an answer.
 #[derive(Default)]
 pub(super) struct ResolverProbe(Mutex<Option<Probed>>);
 
@@ -161,15 +162,15 @@ struct Probed {
     answers: bool,
 }
 
-/// How long the resolver counts as silent after a probe without an answer.
+/// Period for which the resolver counts as silent after an unanswered probe.
 const SILENT_FOR: Duration = Duration::from_secs(5);
 
 impl ResolverProbe {
-    /// Returns true if the resolver answers, by a probe that began after `since`. Many callers share one probe.
+    /// Returns true if the resolver answers a probe that began after `since`. Callers share probes.
     pub(super) async fn answers(&self, name: &str, since: Instant, patience: Duration) -> bool {
         self.answers_by(since, async || {
             let random = RandomState::new().hash_one(name);
-            // another name of the same registry; the last dot keeps the search list of the system out
+            // another name of the same registry; the final dot disables the system's search list
             let zone = name.trim_end_matches('.').rsplit_once('.').map_or("com", |(_, zone)| zone);
             let probe = lookup(&format!("{random:016x}.{zone}."), patience).await;
             probe.err().is_none_or(|error| !error.is::<Unanswered>())

@@ -1,4 +1,4 @@
-//! What a client is built from: plain data. Whatever of it is a secret shows nothing when it is formatted.
+//! Settings of a client, as plain data. `Debug` hides secrets.
 
 use super::{addresses::AddressPolicy, resolve::ResolveRule};
 use crawl_model::{Origin, strip_userinfo};
@@ -7,19 +7,19 @@ use secrecy::{ExposeSecret, SecretString};
 use std::{fmt, str::FromStr, time::Duration};
 use url::Url;
 
-/// How requests find their way out. Written as text: nothing for the environment, `none` for no proxy, else its URL.
+/// Choice of a proxy. As text: empty for the environment, `none` for no proxy, else its URL.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ProxyChoice {
-    /// As `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY` say.
+    /// The proxies of `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`.
     #[default]
     Environment,
     /// No proxy, whatever the environment says.
     Direct,
-    /// This one for everything: `http`, `https`, `socks5` or `socks5h`.
+    /// One proxy for all requests: `http`, `https`, `socks5` or `socks5h`.
     Url(ProxyUrl),
 }
 
-/// URL of a proxy. Its user name and password show nothing when it is formatted.
+/// URL of a proxy. `Debug` hides its user name and password.
 #[derive(Clone)]
 pub struct ProxyUrl {
     /// Without user name and password.
@@ -81,7 +81,7 @@ impl FromStr for ProxyChoice {
     }
 }
 
-/// A header sent with every request. Its value shows nothing when it is formatted: it may be a token.
+/// A header of every request. `Debug` hides its value, which may be a token.
 #[derive(Clone, PartialEq, Eq)]
 pub struct RequestHeader {
     /// Name.
@@ -90,7 +90,7 @@ pub struct RequestHeader {
     pub value: HeaderValue,
 }
 
-/// Headers that say how a message is framed and coded: the client's own business.
+/// Headers of message framing and coding, which the client sets.
 const FRAMING: &[&str] = &[
     "accept-encoding",
     "connection",
@@ -102,13 +102,13 @@ const FRAMING: &[&str] = &[
     "transfer-encoding",
     "upgrade",
 ];
-/// Headers that are credentials: sent with every request, they would go to every host.
+/// Headers of credentials, refused because every host would receive them.
 const CREDENTIALS: &[&str] = &["authorization", "cookie", "proxy-authorization"];
 
 impl FromStr for RequestHeader {
     type Err = String;
 
-    /// `Name: value`, as curl's `--header`. No message repeats the value.
+    /// Parses `Name: value`, like curl's `--header`. No message repeats the value.
     fn from_str(text: &str) -> Result<Self, String> {
         let (name, value) = text.split_once(':').ok_or("a header is written \"Name: value\"")?;
         let name = HeaderName::from_bytes(name.trim().as_bytes())
@@ -135,7 +135,7 @@ impl fmt::Debug for RequestHeader {
     }
 }
 
-/// Basic credentials for one origin, sent to no other one: not to another port, nor without TLS where it has TLS.
+/// Basic credentials for one origin: not for another port, nor without TLS if the origin has TLS.
 #[derive(Clone)]
 pub struct HostAuth {
     /// `scheme://host[:port]`.
@@ -155,45 +155,45 @@ impl fmt::Debug for HostAuth {
 /// Settings of a [`HttpClient`](super::HttpClient).
 #[derive(Clone, Debug)]
 pub struct HttpSettings {
-    /// `User-Agent`; it should begin with the product token that robots.txt is read for.
+    /// `User-Agent`; it should begin with the product token for robots.txt.
     pub user_agent: String,
-    /// `Accept-Language`; none is sent where it is `None`.
+    /// `Accept-Language`; `None` sends none.
     pub accept_language: Option<String>,
-    /// For name resolution, TCP and TLS together.
+    /// Limit for name resolution, TCP and TLS together.
     pub connect_timeout: Duration,
-    /// From the request to the end of the response headers (a connection that has to be made first included), and for
-    /// each pause within the body.
+    /// Limit from the request to the end of the response headers, including a new connection, and for each
+    /// pause within the body.
     pub read_timeout: Duration,
-    /// For the whole request; waiting for the byte budget does not count.
+    /// Limit for the whole request, without waits for the byte budget.
     pub total_timeout: Duration,
-    /// Bytes a second that a body has to come with on average, once it has taken `read_timeout`; 0: no such limit.
+    /// Minimum mean rate of a body in bytes per second, once it has taken `read_timeout`; 0 for no limit.
     pub min_rate_bytes: u64,
-    /// Decoded bytes of a body that are kept; what follows is cut off.
+    /// Maximum decoded bytes of a body; the rest is cut off.
     pub max_body_bytes: u64,
-    /// Content types that are pages, lower case, without parameters. XML types among them pass only as XHTML.
+    /// Content types of pages, lower case, without parameters. XML types among them pass only as XHTML.
     pub accept_types: Vec<String>,
     /// Fixed addresses for hosts.
     pub resolve: Vec<ResolveRule>,
     /// Which addresses may be contacted.
     pub addresses: AddressPolicy,
-    /// Headers sent with every request, besides our own; one with the name of our own replaces it.
+    /// Headers of every request; they replace built-in headers of the same name.
     pub headers: Vec<RequestHeader>,
-    /// Keep cookies, each for the host that set it. Off, nothing of a cookie is ever sent.
+    /// Keeps cookies, each for the host that set it. If off, no cookie is ever sent.
     pub cookies: bool,
     /// Basic credentials by origin.
     pub auth: Vec<HostAuth>,
     /// The way out.
     pub proxy: ProxyChoice,
-    /// Certificates in PEM of authorities that are trusted besides the system's.
+    /// Trusted certificates in PEM besides the system's.
     pub extra_roots: Vec<u8>,
-    /// Idle connections that are kept for a host.
+    /// Maximum idle connections per host.
     pub pool_idle_per_host: usize,
-    /// How long an idle connection is kept.
+    /// Time limit of an idle connection.
     pub pool_idle_timeout: Duration,
-    /// Requests that hold a connection at the same time, over all hosts.
+    /// Maximum concurrent requests with a connection, over all hosts.
     pub max_requests: usize,
-    /// Connections that are kept over all hosts; 0: each request makes its own. While those of one generation are being
-    /// closed, there may be as many again.
+    /// Maximum open connections over all hosts; 0 opens one per request. While a generation closes, there may
+    /// be as many again.
     pub max_connections: usize,
 }
 

@@ -1,4 +1,4 @@
-//! The way of a request to the network, below [`HttpClient`](super::HttpClient).
+//! Transport of a request, below [`HttpClient`](super::HttpClient).
 
 use crate::error::FetchError;
 use reqwest::{Response, header::HeaderMap};
@@ -8,7 +8,7 @@ use url::Url;
 /// A result that is waited for.
 pub type Waiting<'a, T> = Pin<Box<dyn Future<Output = Result<T, FetchError>> + Send + 'a>>;
 
-/// The head of a response; its body is still to be read.
+/// Head of a response; its body is still unread.
 #[derive(Debug)]
 pub struct Answer {
     /// The response.
@@ -17,20 +17,20 @@ pub struct Answer {
     pub peer: Option<IpAddr>,
 }
 
-/// A network that requests are sent over: by default reqwest's clients, in a simulation its own. The caller waits no longer
-/// than its limits allow, and drops the future then.
+/// Transport of requests: by default reqwest's clients, in a simulation its own. The caller drops the future
+/// when its limits expire.
 pub trait Transport: Send + Sync {
     /// Sends a GET with exactly these headers and waits for the head of the response.
     fn get<'a>(&'a self, url: &'a Url, headers: HeaderMap) -> Waiting<'a, Answer>;
 
-    /// Looks up the address that a request to this URL goes to; `None` where a proxy decides that.
+    /// Resolves the address of a request to this URL; `None` if a proxy resolves it.
     fn locate<'a>(&'a self, url: &'a Url) -> Waiting<'a, Option<IpAddr>>;
 
-    /// Checks the host of a URL against the address policy where [`Transport::get`] does not.
+    /// Checks the host of a URL against the address policy if [`Transport::get`] does not.
     fn check<'a>(&'a self, url: &'a Url) -> Waiting<'a, ()>;
 
-    /// Asks the host of a URL over HTTP/1.1 from now on: over HTTP/2 it ran out of time or broke the protocol. A connection of
-    /// HTTP/2 costs CPU as long as its peer sends frames, whether a request waits on it or not.
+    /// Uses HTTP/1.1 for the host of a URL from now on, after a timeout or protocol error over HTTP/2. An
+    /// HTTP/2 connection costs CPU as long as its peer sends frames, even without a request.
     fn leave_http2(&self, _url: &Url) {}
 
     /// Returns true if the peer of a request to this URL is the host itself.

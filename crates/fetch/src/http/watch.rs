@@ -1,5 +1,5 @@
-//! Time that requests wait for a host. A host that answers slowly holds a place of the run, so a caller wants to know of
-//! one early, and while the request goes on.
+//! Time that requests wait for a host. A slow host holds a slot of the run, so the caller learns of it while
+//! the request is running.
 
 use std::{
     future::Future,
@@ -16,34 +16,34 @@ tokio::task_local! {
     static WATCH: Arc<SlowWatch>;
 }
 
-/// Signals once that the requests of a task have waited for their hosts for long, all together. Waits for this machine, as
-/// for the byte budget or for a turn at the host, do not count.
+/// Signal for a task whose requests have waited long for their hosts in total. Local waits, for the byte
+/// budget or for a turn at the host, do not count.
 #[derive(Debug)]
 pub struct SlowWatch {
     after: Duration,
-    /// Time that is left; `None` once the signal was given.
+    /// Remaining time; `None` after the signal.
     left: Mutex<Option<Duration>>,
     signal: Notify,
 }
 
 impl SlowWatch {
-    /// A watch that signals after so much waiting.
+    /// Creates a watch that signals after this much waiting.
     #[must_use]
     pub fn new(after: Duration) -> Arc<Self> {
         Arc::new(Self { after, left: Mutex::new(Some(after)), signal: Notify::new() })
     }
 
-    /// Runs a future under the watch: requests that it makes itself, and not in other tasks, count.
+    /// Runs a future under the watch. Only requests in its own task count.
     pub async fn over<F: Future>(self: &Arc<Self>, future: F) -> F::Output {
         WATCH.scope(Arc::clone(self), future).await
     }
 
-    /// Waits for the signal. There is one only.
+    /// Waits for the signal, which is sent once.
     pub async fn slow(&self) {
         self.signal.notified().await;
     }
 
-    /// Returns true if requests were made, and the signal was not given.
+    /// Returns true if requests were made without a signal.
     #[must_use]
     pub fn was_quick(&self) -> bool {
         self.left().is_some_and(|left| left < self.after)
@@ -64,7 +64,7 @@ impl SlowWatch {
     }
 }
 
-/// Waits for a host, under the watch of the task if it has one.
+/// Waits for a host, under the watch of the current task, if any.
 pub(super) async fn waiting<F: Future>(host: F) -> F::Output {
     let watch = WATCH.try_with(Arc::clone).ok().and_then(|watch| Some((watch.left()?, watch)));
     let Some((left, watch)) = watch else { return host.await };

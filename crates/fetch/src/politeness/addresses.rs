@@ -1,4 +1,4 @@
-//! Many hosts can stand on one address: their requests share a limit there.
+//! Limits per address, shared by the hosts on it.
 
 use super::host::{Limiter, limiter};
 use crawl_model::HostKey;
@@ -10,11 +10,11 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// Hosts whose address is remembered; beyond that all are forgotten and learnt again.
+/// Maximum hosts with a known address; beyond it all are dropped and learned again.
 const MAX_HOSTS: usize = 200_000;
 
-/// Where hosts stand: written by the client when it looks them up and when it has reached them, read by the gate. All clones
-/// are one book.
+/// Addresses of hosts. The client writes them after resolution and after a connection; the gate reads them.
+/// All clones share one book.
 #[derive(Clone, Debug, Default)]
 pub struct AddressBook(Arc<Mutex<FxHashMap<HostKey, IpAddr>>>);
 
@@ -31,7 +31,7 @@ impl AddressBook {
         book.insert(host.clone(), address);
     }
 
-    /// Address of a host; `None` before it was looked up. A host that is named by its address needs no look-up.
+    /// Address of a host; `None` before its resolution. A literal address needs none.
     #[must_use]
     pub fn address_of(&self, host: &HostKey) -> Option<IpAddr> {
         let noted = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(host).copied();
@@ -39,7 +39,7 @@ impl AddressBook {
     }
 }
 
-/// The address that a host is named by.
+/// The literal address of a host.
 fn literal(host: &HostKey) -> Option<IpAddr> {
     let name = host.as_str();
     let with_port = || name.parse().map(|address: SocketAddr| address.ip());
@@ -47,32 +47,33 @@ fn literal(host: &HostKey) -> Option<IpAddr> {
     bare.parse().or_else(|_| with_port()).ok()
 }
 
-/// The limits of addresses: one request a pause, counted from start to start, whichever host it is for.
+/// Limits of addresses: one request per pause to any host, counted from start to start.
 #[derive(Default)]
 pub(super) struct Addresses(FxHashMap<IpAddr, Turn>);
 
 /// The last request to an address.
 struct Turn {
     pause: Limiter,
-    /// The number of the slot that it was begun with.
+    /// Number of the slot that began it.
     begun_by: u64,
     at: Instant,
 }
 
 impl Addresses {
-    /// When the address may be asked; `None` for now.
+    /// Time at which the address may be contacted; `None` for now.
     pub(super) fn ready_at(&self, address: IpAddr) -> Option<Instant> {
         super::host::ready_at(&self.0.get(&address)?.pause)
     }
 
-    /// A request to the address begins, with the slot of this number.
+    /// Begins a request to the address with the slot of this number.
     pub(super) fn begin(&mut self, address: IpAddr, pause: Duration, begun_by: u64, now: Instant) {
         if let Some(pause) = limiter(pause) {
             self.0.insert(address, Turn { pause, begun_by, at: now });
         }
     }
 
-    /// Returns the turn that a slot has taken, unless another one has begun since. It was only taken after the pause before it.
+    /// Returns the turn that a slot has taken, unless another one has begun since. A slot takes its turn only
+    /// after the last pause.
     pub(super) fn give_back(&mut self, address: IpAddr, begun_by: u64) {
         if self.0.get(&address).is_some_and(|turn| turn.begun_by == begun_by) {
             self.0.remove(&address);

@@ -1,4 +1,4 @@
-//! What is known of one host, and how long it is left alone.
+//! State of one host, and its pause between requests.
 
 use super::settings::{PolitenessSettings, SlotOutcome};
 use governor::{
@@ -11,17 +11,17 @@ use rustc_hash::FxHashSet;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// The first pause of a host that is slowed down although no delay is set.
+/// First pause of a throttled host if no delay is set.
 const FIRST_SLOW_DELAY: Duration = Duration::from_millis(250);
-/// Refused URLs of one host that are remembered.
+/// Maximum refused URLs of one host that are remembered.
 const MOST_REFUSED: usize = 1_000;
-/// A pause below this is as good as none.
-const FORGIVEN: Duration = Duration::from_millis(100);
+/// Pauses below this count as none.
+const NEGLIGIBLE_PAUSE: Duration = Duration::from_millis(100);
 
-/// More than this many pauses are never added to one.
+/// Maximum random share that is added to a pause.
 pub(super) const MAX_JITTER: f64 = 10.0;
 
-/// The clock of the limiters: tokio's, so that a test can stop it.
+/// Clock of the limiters: tokio's, so that a test can stop it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct TokioClock;
 
@@ -36,42 +36,42 @@ impl Clock for TokioClock {
 pub(super) type Limiter =
     RateLimiter<NotKeyed, InMemoryState, TokioClock, NoOpMiddleware<std::time::Instant>>;
 
-/// What a host has asked for by `Retry-After`.
+/// A `Retry-After` of a host.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Told {
+pub(super) struct RetryAfterDeadline {
     pub(super) until: Instant,
-    /// It is more than a run waits for.
-    pub(super) left: bool,
+    /// True if it is longer than a run waits.
+    pub(super) blocks_run: bool,
 }
 
-/// What is known of a host. Dropped when idle, unless it says more than a fresh one would.
+/// State of a host. Dropped when idle, unless it differs from a fresh one.
 pub(super) struct Host {
-    /// One request a pause; `None` where nothing has to be waited for.
+    /// One request per pause; `None` if there is no wait.
     pub(super) limiter: Option<Limiter>,
-    /// The number of the slot that began the pause with its request; 0 for a pause after an answer.
+    /// Number of the slot whose request began the pause; 0 for a pause after an answer.
     pub(super) begun_by: u64,
     /// Slots up to this number were given before the Crawl-delay was known.
     pub(super) outdated: u64,
     pub(super) in_flight: usize,
     /// A request to it has ended.
     pub(super) asked: bool,
-    /// It was refused to a caller that is to hear when one of its slots is freed.
+    /// True if a caller that was refused waits for a free slot.
     pub(super) watched: bool,
-    /// What robots.txt asks for, as far as we let it.
+    /// Crawl-delay of robots.txt, up to the maximum.
     pub(super) crawl_delay: Duration,
-    /// Pause that 429 and 503 brought; zero for none.
+    /// Pause after 429 and 503; zero for none.
     pub(super) slow_delay: Duration,
     /// When it was last made longer.
     pub(super) slowed_at: Option<Instant>,
-    /// The last answer was 429 or 503.
-    pub(super) asked_for_less: bool,
-    /// URLs that were refused while the host is slowed down, as hashes.
+    /// True if the last answer was 429 or 503.
+    pub(super) was_throttled: bool,
+    /// Hashes of the URLs refused while the host is throttled.
     pub(super) refused: FxHashSet<u64>,
-    /// Not before this: `Retry-After`, or the break of a host that does not answer.
+    /// Earliest next request: after `Retry-After`, or after the break of a silent host.
     pub(super) not_before: Option<Instant>,
-    /// What its last `Retry-After` asked for, if that is not over.
-    pub(super) told: Option<Told>,
-    /// Requests without any answer in a row.
+    /// Its last `Retry-After`, until it expires.
+    pub(super) retry_after: Option<RetryAfterDeadline>,
+    /// Consecutive requests without any answer.
     pub(super) failures: u32,
     pub(super) last_used: Instant,
 }
@@ -88,32 +88,35 @@ impl Host {
             crawl_delay: Duration::ZERO,
             slow_delay: Duration::ZERO,
             slowed_at: None,
-            asked_for_less: false,
+            was_throttled: false,
             refused: FxHashSet::default(),
             not_before: None,
-            told: None,
+            retry_after: None,
             failures: 0,
             last_used: now,
         }
     }
 
-    /// Leaves it alone for so long, because it says so.
-    pub(super) fn tell(&mut self, wait: Duration, settings: &PolitenessSettings, now: Instant) {
+    /// Pauses the host for a `Retry-After`.
+    pub(super) fn set_retry_after(&mut self, wait: Duration, settings: &PolitenessSettings, now: Instant) {
         let Some(until) = now.checked_add(wait) else { return };
         self.not_before = Some(self.not_before.map_or(until, |at| at.max(until)));
-        let told = Told { until, left: wait > settings.max_retry_after };
-        self.told = Some(self.told.filter(|before| before.until > until).unwrap_or(told));
+        let deadline = RetryAfterDeadline { until, blocks_run: wait > settings.max_retry_after };
+        self.retry_after = Some(self.retry_after.filter(|before| before.until > until).unwrap_or(deadline));
     }
 
-    /// How much longer it is left for this run, as it asks for more than a run waits for.
-    pub(super) fn left(&self, now: Instant) -> Option<Duration> {
-        self.told.filter(|told| told.left && told.until > now).map(|told| told.until - now)
+    /// Remaining time of a `Retry-After` that is longer than a run waits.
+    pub(super) fn blocked_for(&self, now: Instant) -> Option<Duration> {
+        self.retry_after
+            .filter(|deadline| deadline.blocks_run && deadline.until > now)
+            .map(|deadline| deadline.until - now)
     }
 
-    /// Returns true if the host is not asked again in this run: it never answers, or asks for a longer pause than is kept.
+    /// Returns true if this run no longer contacts the host: it never answers, or its `Retry-After` is too
+    /// long.
     pub(super) fn is_given_up(&self, settings: &PolitenessSettings, now: Instant) -> bool {
         let is_silent = self.failures >= settings.break_after.saturating_add(settings.break_tries);
-        is_silent || self.left(now).is_some()
+        is_silent || self.blocked_for(now).is_some()
     }
 
     /// Begins a pause, with the request of slot `begun_by` or, for 0, after an answer.
@@ -123,7 +126,7 @@ impl Host {
     }
 }
 
-/// What an answer to a request that began at `started` changes about a host.
+/// Updates a host after an answer to a request that began at `started`.
 pub(super) fn learn(
     host: &mut Host,
     outcome: SlotOutcome,
@@ -132,7 +135,7 @@ pub(super) fn learn(
     now: Instant,
 ) {
     if let Some(wait) = outcome.retry_after.filter(|_| outcome.status.is_some_and(|s| s >= 300)) {
-        host.tell(wait, settings, now);
+        host.set_retry_after(wait, settings, now);
     }
     pace(host, outcome, started, settings, now);
     if outcome.unanswered {
@@ -146,10 +149,9 @@ pub(super) fn learn(
     }
 }
 
-/// Slows a host down that asks for it, and forgives it little by little. A URL that is refused again says
-/// nothing new of its host: its own back-off grows already, and a host that refuses everything refuses other URLs too. Where
-/// the host says itself when to come back, that is obeyed, and the pause grows by a half instead of doubling; so it does
-/// for a single 503.
+/// Throttles a host on 429 and 503, and recovers step by step. A repeated refusal of one URL does not count:
+/// that URL has its own backoff, and a throttling host refuses other URLs too. The pause doubles. With
+/// `Retry-After`, and after a single 503, it grows by half.
 fn pace(
     host: &mut Host,
     outcome: SlotOutcome,
@@ -157,23 +159,23 @@ fn pace(
     settings: &PolitenessSettings,
     now: Instant,
 ) {
-    let again = std::mem::replace(&mut host.asked_for_less, outcome.asks_for_less());
-    if outcome.asks_for_less() {
+    let again = std::mem::replace(&mut host.was_throttled, outcome.is_throttled());
+    if outcome.is_throttled() {
         if host.refused.len() >= MOST_REFUSED {
             host.refused.clear();
         }
         let repeated = outcome.url.is_some_and(|url| !host.refused.insert(url));
-        // nor do requests that were under way already when it was slowed down say anything new
+        // nor do requests count that were in flight when the host was throttled
         if !(repeated || host.slowed_at.is_some_and(|at| started < at)) {
             let pause = base_pause(host, settings).max(FIRST_SLOW_DELAY);
-            // a single 503 may be the page's own trouble
+            // a single 503 may be the page's own fault
             let mild = outcome.retry_after.is_some() || outcome.status == Some(503) && !again;
             host.slow_delay = pause.mul_f64(if mild { 1.5 } else { 2.0 }).min(settings.max_slow_delay);
             host.slowed_at = Some(now);
         }
     } else if outcome.status.is_some_and(|s| s < 500) && !host.slow_delay.is_zero() {
         host.slow_delay = host.slow_delay.mul_f64((1.0 - settings.forgiveness).clamp(0.0, 1.0));
-        if host.slow_delay <= settings.delay.max(FORGIVEN) {
+        if host.slow_delay <= settings.delay.max(NEGLIGIBLE_PAUSE) {
             host.slow_delay = Duration::ZERO;
             host.slowed_at = None;
             host.refused = FxHashSet::default();
@@ -181,7 +183,7 @@ fn pace(
     }
 }
 
-/// The pause of a host without jitter.
+/// Pause of a host without jitter.
 pub(super) fn base_pause(host: &Host, settings: &PolitenessSettings) -> Duration {
     settings.delay.max(host.crawl_delay).max(host.slow_delay)
 }
@@ -196,7 +198,7 @@ fn pause(host: &Host, settings: &PolitenessSettings) -> Duration {
     }
 }
 
-/// A limiter whose only request has just been made: the next one may go when the pause is over.
+/// Creates a limiter whose only request has just been made: the next one waits for the pause.
 pub(super) fn limiter(pause: Duration) -> Option<Limiter> {
     let limiter = RateLimiter::direct_with_clock(Quota::with_period(pause)?, TokioClock);
     // the first request of a fresh limiter always passes
@@ -204,7 +206,7 @@ pub(super) fn limiter(pause: Duration) -> Option<Limiter> {
     Some(limiter)
 }
 
-/// When a limiter lets the next request pass; `None` for now, and then it has let it pass.
+/// Time at which a limiter admits the next request; `None` if it has just admitted it.
 pub(super) fn ready_at(limiter: &Limiter) -> Option<Instant> {
     limiter.check().err().map(|until| Instant::from_std(until.earliest_possible()))
 }

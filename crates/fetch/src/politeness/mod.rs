@@ -1,8 +1,8 @@
-//! When a host may be asked again: the one gate that every request passes, whoever makes it.
+//! Politeness: the gate that every request passes.
 //!
-//! The pause of a host is a [`governor`] limiter of one request a period. It is set anew when a request ends, so that
-//! the pause counts from the end of the last request, not from its start: the gaps that the server sees are never
-//! shorter than the delay, however slow it is.
+//! The pause of a host is a [`governor`] limiter of one request per period. It restarts when a request ends,
+//! so that the pause counts from the end of the last request. So the gaps between requests are never shorter
+//! than the delay, however slow the server is.
 
 mod addresses;
 mod host;
@@ -25,23 +25,24 @@ use tokio::{
     time::{Instant, sleep_until, timeout_at},
 };
 
-/// How long failures of a host that is not asked any more are held against it.
+/// Period for which the failures of an idle host are kept.
 const REMEMBER_FAILURES: Duration = Duration::from_secs(3_600);
 
-/// Why a host cannot be asked now.
+/// Reason why a host cannot be contacted now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotYet {
-    /// When to try again; `None` if all its slots are taken and one has to be freed first.
+    /// Time of the next try; `None` if a slot must be freed first.
     pub at: Option<Instant>,
-    /// The host did not answer again and again, or asks to be left alone for longer than a run waits: its URLs can be failed.
+    /// True if the host is dead: it repeatedly does not answer, or its `Retry-After` is longer than a run
+    /// waits. Its URLs can be failed.
     pub dead: bool,
-    /// The address that makes the host wait, where `at` is not the host's own time.
+    /// The address that makes the host wait, if `at` is not the host's own time.
     pub address: Option<IpAddr>,
-    /// A request to the host has ended before.
+    /// True if a request to the host has ended before.
     pub asked: bool,
 }
 
-/// Called after a host has asked by `Retry-After` to be left alone.
+/// Callback after a `Retry-After` of a host.
 type OnRetryAfter = Box<dyn Fn(&Gate) + Send + Sync>;
 
 struct Shared {
@@ -56,26 +57,27 @@ struct Shared {
 struct State {
     hosts: FxHashMap<HostKey, Host>,
     addresses: Addresses,
-    /// Slots that were given; the number of the last one.
+    /// Number of the last slot.
     slots: u64,
-    /// Watched hosts whose slot was freed, see [`Gate::try_acquire_watched`].
+    /// Watched hosts with a freed slot, see [`Gate::try_acquire_watched`].
     released: Vec<HostKey>,
-    /// No host is asked before this.
+    /// Earliest next request to any host.
     paused_until: Option<Instant>,
 }
 
-/// Lets requests through, host by host. Cheap to clone; all clones are one gate.
+/// Admits requests host by host. Cheap to clone; all clones are one gate.
 #[derive(Clone)]
 pub struct Gate(Arc<Shared>);
 
 impl Gate {
-    /// A gate at which no host is known yet, and no address ever: hosts on one address do not share a limit.
+    /// Creates a gate without known hosts and without addresses: hosts on one address do not share a limit.
     #[must_use]
     pub fn new(settings: PolitenessSettings) -> Self {
         Self::with_addresses(settings, AddressBook::default())
     }
 
-    /// A gate at which hosts on one address share a limit. The book is that of the client that makes the requests.
+    /// Creates a gate that limits hosts on one address together. The book must be that of the client that
+    /// makes the requests.
     #[must_use]
     pub fn with_addresses(settings: PolitenessSettings, book: AddressBook) -> Self {
         Self(Arc::new(Shared {
@@ -87,37 +89,37 @@ impl Gate {
         }))
     }
 
-    /// Has `keep` called each time that a host has asked by `Retry-After` to be left alone, before the request counts as
-    /// ended. The first one stays.
+    /// Sets a callback that runs after each `Retry-After` of a host, before the request counts as ended. Only
+    /// the first call has an effect.
     pub fn on_retry_after(&self, keep: impl Fn(&Self) + Send + Sync + 'static) {
         let _ = self.0.on_retry_after.set(Box::new(keep));
     }
 
-    /// Lets no request to any host begin for so long.
+    /// Blocks new requests to all hosts for this long.
     pub fn pause(&self, wait: Duration) {
         let until = Instant::now().checked_add(wait);
         let mut state = self.0.lock();
         state.paused_until = state.paused_until.max(until);
     }
 
-    /// A slot at a host, if it may be asked now.
+    /// Acquires a slot at a host, if it may be contacted now.
     ///
     /// # Errors
-    /// [`NotYet`] says when to come again.
+    /// [`NotYet`] gives the time of the next try.
     pub fn try_acquire(&self, key: &HostKey) -> Result<HostSlot, NotYet> {
         self.acquire_now(key, false)
     }
 
-    /// A slot like that of [`Gate::try_acquire`]. A refused host is named by [`Gate::take_released`] once one of its slots is
-    /// freed, since the answer may then be another one.
+    /// Acquires a slot as [`Gate::try_acquire`] does. [`Gate::take_released`] returns a refused host after
+    /// one of its slots is freed.
     ///
     /// # Errors
-    /// [`NotYet`] says when to come again.
+    /// [`NotYet`] gives the time of the next try.
     pub fn try_acquire_watched(&self, key: &HostKey) -> Result<HostSlot, NotYet> {
         self.acquire_now(key, true)
     }
 
-    /// Hosts that [`Gate::try_acquire_watched`] has refused and whose slots were freed since.
+    /// Hosts that [`Gate::try_acquire_watched`] refused and that have freed a slot since.
     #[must_use]
     pub fn take_released(&self) -> Vec<HostKey> {
         std::mem::take(&mut self.0.lock().released)
@@ -135,7 +137,7 @@ impl Gate {
             None => hosts.entry(key.clone()).or_insert_with(|| Host::new(now)),
         };
         let dead = host.is_given_up(settings, now);
-        // after a break one request finds out whether the host is back
+        // after a break one request tests the host
         let slots = if host.failures >= settings.break_after { 1 } else { settings.host_concurrency.max(1) };
         let watch = watched && host.in_flight > 0;
         let asked = host.asked;
@@ -143,13 +145,13 @@ impl Gate {
             host.watched |= watch;
             return Err(NotYet { at: None, dead, address: None, asked });
         }
-        let told = host.not_before.max(*paused_until).filter(|&at| at > now);
-        let later = told.or_else(|| host.limiter.as_ref().and_then(ready_at));
+        let blocked_until = host.not_before.max(*paused_until).filter(|&at| at > now);
+        let later = blocked_until.or_else(|| host.limiter.as_ref().and_then(ready_at));
         if later.is_some() {
             host.watched |= watch;
             return Err(NotYet { at: later, dead, address: None, asked });
         }
-        // its pause is over, also if the address makes it wait
+        // its pause is over, even if the address makes it wait
         host.limiter = None;
         if let Some(later) = address.and_then(|address| addresses.ready_at(address)) {
             return Err(NotYet { at: Some(later), dead, address, asked });
@@ -173,20 +175,21 @@ impl Gate {
         })
     }
 
-    /// Whether it has to be known where a host stands before it is asked, and is not: hosts share a limit there.
+    /// Returns true if the address of a host must be resolved before a request, since hosts share a limit
+    /// there.
     #[must_use]
     pub fn wants_address(&self, key: &HostKey) -> bool {
         !self.0.settings.address_pause().is_zero() && self.0.book.address_of(key).is_none()
     }
 
-    /// Least pause between two requests to one address.
+    /// Minimum pause between two requests to one address.
     #[must_use]
     pub fn address_pause(&self) -> Duration {
         self.0.settings.address_pause()
     }
 
-    /// For the holder of a slot that was given before it was known where its host stands: whether the address may be asked now
-    /// as well. If so the request counts there; if not, give the slot back and come again.
+    /// Takes a turn at the address for a slot that was given before the address was known. Returns true on
+    /// success; if false, give the slot back and retry later.
     #[must_use]
     pub fn begin_at_address(&self, slot: &mut HostSlot) -> bool {
         let pause = self.0.settings.address_pause();
@@ -213,11 +216,11 @@ impl Gate {
         }
     }
 
-    /// Waits for a slot at a host no longer than `patience`, or one pause of the host where that is longer. Nothing is waited
-    /// for that is known to take longer, nor a host that no longer counts as alive.
+    /// Waits for a slot at a host for at most `patience`, or one pause of the host if that is longer. Returns
+    /// at once if the wait is known to be longer or the host is dead.
     ///
     /// # Errors
-    /// [`NotYet`] as it stood when the wait was given up.
+    /// The last [`NotYet`] when the wait ended.
     pub async fn acquire_within(&self, key: &HostKey, patience: Duration) -> Result<HostSlot, NotYet> {
         let pause = self.delay(key).mul_f64(1.0 + self.0.settings.jitter.clamp(0.0, MAX_JITTER));
         let deadline = Instant::now() + patience.max(pause);
@@ -237,13 +240,13 @@ impl Gate {
         }
     }
 
-    /// Ends when the next slot is freed, at whatever host. Make it before [`Gate::try_acquire`], so that a slot freed
-    /// in between still ends it.
+    /// Completes when the next slot of any host is freed. Create it before [`Gate::try_acquire`], so that it
+    /// covers slots freed in between.
     pub fn freed(&self) -> Notified<'_> {
         self.0.freed.notified()
     }
 
-    /// What a host's robots.txt asks for; cut at `max_crawl_delay`. Returns whether it was cut.
+    /// Sets the Crawl-delay of a host's robots.txt, up to `max_crawl_delay`. Returns true if it was reduced.
     pub fn set_crawl_delay(&self, key: &HostKey, delay: Duration) -> bool {
         let now = Instant::now();
         let settings = &self.0.settings;
@@ -253,9 +256,9 @@ impl Gate {
         let wanted = delay.min(settings.max_crawl_delay);
         if host.crawl_delay != wanted {
             host.crawl_delay = wanted;
-            // The request that brought robots.txt may have ended: the pause after it is the longer one, too. With several
-            // requests at a time the one in flight has begun its pause, by the delay that was known then. A slot that is
-            // given back ends the pause only where the host has had no request.
+            // The request for robots.txt may have ended: the pause after it takes the longer delay too. With
+            // several requests at a time, the one in flight began its pause with the old delay. A slot that
+            // is given back ends the pause only if the host has had no request.
             let begun_by = if host.in_flight == 0 || host.asked { 0 } else { host.begun_by };
             if wanted > settings.delay && (host.in_flight == 0 || settings.host_concurrency > 1) {
                 host.begin_pause(settings, begun_by);
@@ -265,42 +268,41 @@ impl Gate {
         delay > wanted
     }
 
-    /// The pause between two requests to a host as it stands, without jitter.
+    /// Current pause between two requests to a host, without jitter.
     #[must_use]
     pub fn delay(&self, key: &HostKey) -> Duration {
         let state = self.0.lock();
         state.hosts.get(key).map_or(self.0.settings.delay, |host| base_pause(host, &self.0.settings))
     }
 
-    /// How much longer a host has asked to be left alone, where that is more than `max_retry_after`, so that it is left for
-    /// this run.
+    /// Remaining `Retry-After` of a host, if it exceeds `max_retry_after` and blocks the host for this run.
     #[must_use]
     pub fn left(&self, key: &HostKey) -> Option<Duration> {
-        self.0.lock().hosts.get(key).and_then(|host| host.left(Instant::now()))
+        self.0.lock().hosts.get(key).and_then(|host| host.blocked_for(Instant::now()))
     }
 
-    /// Returns true if a host is not asked again in this run.
+    /// Returns true if this run no longer contacts a host.
     #[must_use]
     pub fn is_given_up(&self, key: &HostKey) -> bool {
         let state = self.0.lock();
         state.hosts.get(key).is_some_and(|host| host.is_given_up(&self.0.settings, Instant::now()))
     }
 
-    /// What hosts have asked for by `Retry-After` and is not over, for the next run.
+    /// Hosts with their remaining `Retry-After`, for the next run.
     #[must_use]
     pub fn told(&self) -> Vec<(HostKey, Duration)> {
         let now = Instant::now();
         let state = self.0.lock();
-        let told = state.hosts.iter().filter_map(|(key, host)| Some((key, host.told?.until)));
-        told.filter(|(_, until)| *until > now).map(|(key, until)| (key.clone(), until - now)).collect()
+        let deadlines = state.hosts.iter().filter_map(|(key, host)| Some((key, host.retry_after?.until)));
+        deadlines.filter(|(_, until)| *until > now).map(|(key, until)| (key.clone(), until - now)).collect()
     }
 
-    /// Leaves a host alone for so long, because it said so to an earlier run.
+    /// Restores the `Retry-After` of an earlier run for a host.
     pub fn tell(&self, key: &HostKey, wait: Duration) {
         let now = Instant::now();
         let mut state = self.0.lock();
         let host = state.hosts.entry(key.clone()).or_insert_with(|| Host::new(now));
-        host.tell(wait, &self.0.settings, now);
+        host.set_retry_after(wait, &self.0.settings, now);
     }
 
     /// Hosts that are remembered.
@@ -309,7 +311,7 @@ impl Gate {
         self.0.lock().hosts.len()
     }
 
-    /// Forgets hosts that have not been asked for `idle` and of which nothing is known that still matters.
+    /// Evicts hosts that have been idle for `idle` and whose state no longer matters.
     pub fn evict_idle(&self, idle: Duration) {
         let now = Instant::now();
         let mut state = self.0.lock();
@@ -326,25 +328,25 @@ impl Gate {
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
-        // a panic elsewhere leaves counts at worst one off; the crawl ends by its own means
+        // after a panic elsewhere counts are off by one at most; the crawl ends by its own means
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends a request. Returns true if the host has asked to be left alone, longer than was known.
+    /// Ends a request. Returns true if the host sent a `Retry-After` that extends the known one.
     fn finish(&self, key: &HostKey, outcome: SlotOutcome, started: Instant) -> bool {
         let now = Instant::now();
-        let mut told_to_wait = false;
+        let mut is_extended = false;
         self.release(key, |host| {
-            let before = host.told.map(|told| told.until);
+            let before = host.retry_after.map(|deadline| deadline.until);
             host.last_used = now;
             host.asked = true;
             learn(host, outcome, started, &self.settings, now);
-            if self.settings.host_concurrency <= 1 || outcome.asks_for_less() {
+            if self.settings.host_concurrency <= 1 || outcome.is_throttled() {
                 host.begin_pause(&self.settings, 0);
             }
-            told_to_wait = host.told.map(|told| told.until) != before;
+            is_extended = host.retry_after.map(|deadline| deadline.until) != before;
         });
-        told_to_wait
+        is_extended
     }
 
     /// Frees a slot of a host.
@@ -363,7 +365,7 @@ impl Shared {
     }
 }
 
-/// The right to one request to a host. Dropping it is the same as finishing it with nothing to tell.
+/// Permission for one request to a host. Dropping it finishes it with the default outcome.
 #[must_use = "dropping a slot ends the request it stands for"]
 pub struct HostSlot {
     shared: Arc<Shared>,
@@ -382,7 +384,7 @@ impl HostSlot {
         self.key.as_ref()
     }
 
-    /// Ends the request; the pause counts from here.
+    /// Ends the request; the pause begins here.
     pub fn finish(mut self, outcome: SlotOutcome) {
         if let Some(key) = self.key.take()
             && self.shared.finish(&key, outcome, self.started)
@@ -392,8 +394,8 @@ impl HostSlot {
         }
     }
 
-    /// Returns true if the slot was given before its host's Crawl-delay was known, and others may have been given beside it:
-    /// give it back, and come again.
+    /// Returns true if the slot was given before the Crawl-delay was known and others may have been given
+    /// too. Give it back and retry.
     #[must_use]
     pub fn is_outdated(&self) -> bool {
         let Some(key) = &self.key else { return false };
@@ -402,7 +404,7 @@ impl HostSlot {
             && state.hosts.get(key).is_some_and(|host| self.number <= host.outdated)
     }
 
-    /// Gives the slot back: no request was made, and neither the host nor its address need be left alone for it.
+    /// Gives the slot back without a request: neither the host nor its address need a pause.
     pub fn give_back(mut self) {
         if let Some(key) = self.key.take() {
             let number = self.number;
@@ -410,7 +412,8 @@ impl HostSlot {
                 self.shared.lock().addresses.give_back(address, number);
             }
             self.shared.release(&key, |host| {
-                // the pause was over when the slot was given; one that another request or an answer has begun since is not
+                // the pause was over when the slot was given, but another request or an answer may have begun
+                // one since
                 if host.begun_by == number {
                     host.limiter = None;
                 }

@@ -1,4 +1,4 @@
-//! What a gate is told: its settings, and how requests ended.
+//! Settings of a gate, and outcomes of requests.
 
 use crate::{error::FetchError, http::Resource};
 use rustc_hash::FxBuildHasher;
@@ -7,34 +7,34 @@ use std::{hash::BuildHasher, time::Duration};
 /// Settings of a [`Gate`](super::Gate).
 #[derive(Clone, Debug, PartialEq)]
 pub struct PolitenessSettings {
-    /// Least pause between two requests to a host.
+    /// Minimum pause between two requests to a host.
     pub delay: Duration,
     /// Random addition to each pause, as a share of it (0 for none).
     pub jitter: f64,
-    /// Requests to one host at the same time. With more than one the pause lies between their starts.
+    /// Maximum concurrent requests to one host. With more than one the pause counts between their starts.
     pub host_concurrency: usize,
-    /// Least pause between two requests to one address, whichever hosts they are for, as a share of `delay` (0 for
-    /// none). Takes an [`AddressBook`](super::AddressBook).
+    /// Minimum pause between two requests to one address for all hosts, as a share of `delay` (0 for none).
+    /// Requires an [`AddressBook`](super::AddressBook).
     pub address_share: f64,
-    /// The most that a robots.txt may ask for by `Crawl-delay`.
+    /// Maximum `Crawl-delay` that is obeyed.
     pub max_crawl_delay: Duration,
-    /// The longest `Retry-After` that is waited for. A host that asks for more is left.
+    /// Longest `Retry-After` that a run waits. A longer one blocks the host for the run.
     pub max_retry_after: Duration,
-    /// A host that answers 429, or 503 twice in a row or with `Retry-After`, gets its pause doubled, or with `Retry-After` half
-    /// as long again, up to this. A URL that is tried again does not count.
+    /// Maximum pause of a throttled host. The pause doubles after 429, or 503 twice in a row. It grows by
+    /// half after `Retry-After` or a single 503. A retried URL does not count.
     pub max_slow_delay: Duration,
-    /// The share of a slowed pause that every good answer takes back.
+    /// Share of a throttled pause that each success removes.
     pub forgiveness: f64,
-    /// Requests in a row that brought no answer at all (no connection, or nothing over it) after which a host is left alone.
+    /// Consecutive requests without any answer (no connection, or nothing over it) before a break.
     pub break_after: u32,
-    /// How long it is left alone; doubled each time that the next try fails too.
+    /// Duration of a break; doubled each time the next try fails.
     pub break_for: Duration,
-    /// Tries after a break that may fail before the host counts as dead.
+    /// Failed tries after a break before the host counts as dead.
     pub break_tries: u32,
 }
 
 impl PolitenessSettings {
-    /// Least pause between two requests to one address.
+    /// Minimum pause between two requests to one address.
     pub(super) fn address_pause(&self) -> Duration {
         self.delay.mul_f64(self.address_share.clamp(0.0, 1.0))
     }
@@ -58,16 +58,16 @@ impl Default for PolitenessSettings {
     }
 }
 
-/// How a request ended, as far as politeness is concerned.
+/// Outcome of a request with regard to politeness.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SlotOutcome {
     /// HTTP status, if there was a response.
     pub status: Option<u16>,
     /// `Retry-After`, if it was given.
     pub retry_after: Option<Duration>,
-    /// No connection was made, or nothing came over it.
+    /// True if no connection was made or nothing came over it.
     pub unanswered: bool,
-    /// A hash of the URL, by which a host's second refusal of it is known; `None` where that does not matter.
+    /// Hash of the URL, which detects repeated refusals; `None` if irrelevant.
     pub url: Option<u64>,
 }
 
@@ -88,7 +88,7 @@ impl SlotOutcome {
         }
     }
 
-    /// The outcome of a request for something else.
+    /// The outcome of a request for another resource.
     #[must_use]
     pub fn of_resource(answer: &Result<Resource, FetchError>) -> Self {
         match answer {
@@ -105,7 +105,7 @@ impl SlotOutcome {
         Self { url: Some(FxBuildHasher.hash_one(url.as_str())), ..self }
     }
 
-    pub(super) const fn asks_for_less(&self) -> bool {
+    pub(super) const fn is_throttled(&self) -> bool {
         matches!(self.status, Some(429 | 503))
     }
 }

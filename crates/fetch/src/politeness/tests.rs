@@ -132,7 +132,7 @@ async fn retry_after_is_obeyed_and_beyond_what_is_waited_for_the_host_is_left() 
     gate.try_acquire(&key("b")).ok().unwrap().finish(busy(3_600));
     assert_eq!(wait(&gate, "b"), Duration::from_secs(3_600));
     assert_eq!(gate.left(&key("b")), None);
-    // 20 hours: what one more answer says on the way does not shorten it
+    // 20 hours: a later answer does not shorten it
     let (first, second) = (gate.acquire(&key("c")).await, gate.try_acquire(&key("c")));
     assert!(second.is_err());
     first.finish(busy(72_000));
@@ -199,7 +199,7 @@ async fn a_pause_of_the_gate_holds_for_all_hosts() {
     assert!(gate.try_acquire(&key("a")).is_ok() && gate.try_acquire(&key("b")).is_ok());
 }
 
-/// The pause of host `a` after each of these answers to one request after the other.
+/// Pauses of host `a` after each of these answers, one request at a time.
 async fn delays(gate: &Gate, answers: &[u16]) -> Vec<u128> {
     let mut found = Vec::new();
     for code in answers {
@@ -212,11 +212,11 @@ async fn delays(gate: &Gate, answers: &[u16]) -> Vec<u128> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_host_that_asks_for_less_is_slowed_and_slowly_forgiven() {
+async fn a_host_that_is_throttled_is_slowed_and_slowly_forgiven() {
     let gate = Gate::new(PolitenessSettings { forgiveness: 0.5, ..exact(200) });
     let found = delays(&gate, &[429, 429, 200, 500, 200, 404, 200]).await;
     assert_eq!(found, [500, 1000, 500, 500, 250, 200, 200]);
-    // one 503 may be the page's own trouble
+    // a single 503 may be the page's own fault
     assert_eq!(delays(&gate, &[503, 200, 503, 503, 200, 200]).await, [375, 200, 375, 750, 375, 200]);
 }
 
@@ -302,7 +302,7 @@ async fn a_host_that_accepts_and_hangs_is_left_alone_too() {
     }
     ended("hangs", FetchError::ConnectionLost(String::new()));
     assert_eq!(wait(&gate, "hangs"), Duration::from_secs(30));
-    // one slow URL among good answers, and pages that break off, are no silence
+    // a slow URL among good answers and truncated pages are not silence
     for _ in 0..10 {
         ended("slow", timeout(Phase::Headers));
         gate.try_acquire(&key("slow")).ok().unwrap().finish(status(404));
@@ -422,7 +422,7 @@ async fn slots_that_were_given_before_the_crawl_delay_was_known_come_again() {
         advance(Duration::from_millis(delay_ms)).await;
         let second = gate.try_acquire(&key("a")).ok().unwrap();
         assert!(!first.is_outdated());
-        // as a run that resumes reads it from its state
+        // a resumed run reads it from its state
         gate.set_crawl_delay(&key("a"), Duration::from_secs(2));
         assert!(first.is_outdated() && second.is_outdated());
         first.give_back();

@@ -1,4 +1,4 @@
-//! Fetching robots.txt, hop by hop, every hop through the gate.
+//! Fetching of robots.txt; every hop passes the gate.
 
 use super::policy::ROBOTS_MAX_BYTES;
 use crate::{
@@ -10,18 +10,18 @@ use crawl_model::{CachedRobots, HostKey, Origin, now_ms};
 use std::{sync::Arc, time::Duration};
 use url::Url;
 
-/// Redirects that are followed for robots.txt (RFC 9309 §2.3.1.2).
+/// Maximum redirects of robots.txt (RFC 9309 §2.3.1.2).
 const MAX_HOPS: usize = 5;
-/// How long a hop waits for its turn: whoever fetches robots.txt holds a place that other hosts could use.
+/// Maximum wait of a hop for its turn, since the fetching task holds a slot that other hosts could use.
 const MAX_TURN: Duration = Duration::from_secs(10);
 
 impl HttpClient {
-    /// Fetches an origin's robots.txt. Every hop waits its turn at the gate, also at another host; `slot`, if given, is
-    /// the turn of the first one. Redirects without end or without aim keep their status.
+    /// Fetches an origin's robots.txt. Every hop waits for its turn at the gate, also at another host;
+    /// `slot`, if given, is the first turn. Endless or invalid redirects keep their status.
     ///
     /// # Errors
-    /// When the host did not answer, or the host of a hop cannot be asked soon: [`CachedRobots`] with status 0 stands for
-    /// that.
+    /// When the host did not answer, or the host of a hop has no turn soon. [`CachedRobots`] with status 0
+    /// represents that.
     pub async fn fetch_robots(
         &self,
         gate: &Gate,
@@ -40,7 +40,7 @@ impl HttpClient {
                 Some(slot) => slot,
                 None => {
                     if gate.wants_address(&host) {
-                        // what is wrong with it, the request says too
+                        // the request reports the same error
                         let _ = self.locate(&url).await;
                     }
                     let turn = gate.acquire_within(&host, MAX_TURN).await;
@@ -52,7 +52,7 @@ impl HttpClient {
             match answer {
                 Err(error) => {
                     tracing::debug!(%url, %error, "robots.txt could not be had");
-                    // the redirect, not the origin, leads nowhere: §2.3.1.2 lets that count as unavailable
+                    // the redirect, not the origin, is unreachable: §2.3.1.2 lets that count as unavailable
                     return if last != 0 && !error.is_transient() {
                         cached(last, Vec::new())
                     } else {
@@ -73,7 +73,7 @@ impl HttpClient {
     }
 }
 
-/// Why a hop was not made. Nothing is known of the robots.txt then, so that it is tried again as if its host were down.
+/// Error of a hop without a turn. The robots.txt stays unknown and is retried as if its host were down.
 fn no_turn(gate: &Gate, host: &HostKey, not_yet: NotYet) -> FetchError {
     tracing::debug!(%host, ?not_yet, "robots.txt leads to a host that cannot be asked now");
     if not_yet.dead {

@@ -18,7 +18,7 @@ struct Names {
 
 static NAMES: LazyLock<Names> = LazyLock::new(|| crate::rules::embedded(FILE, TEXT));
 
-/// What a line means.
+/// Key of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Key {
     UserAgent,
@@ -46,7 +46,7 @@ impl Key {
         table().into_iter().find(|(_, names)| names.iter().any(is)).map(|(key, _)| key)
     }
 
-    /// The key that a line begins with although no colon follows, and what stands after it.
+    /// Key at the start of a line without a colon, and the rest of the line.
     pub(super) fn leading(line: &[u8]) -> Option<(Self, &[u8])> {
         let after = |known: &String| {
             let (head, rest) = line.split_at_checked(known.len())?;

@@ -9,10 +9,10 @@ use std::{
 /// A path pattern: literal pieces between stars, anchored at the start and, after a `$`, at the end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Pattern {
-    /// At least one piece; the first one is a prefix of the path, the others are found after one another.
+    /// At least one piece; the first is a prefix of the path, each other follows its predecessor.
     pieces: Vec<Vec<u8>>,
     anchored: bool,
-    /// Octets of the normalised pattern, stars and `$` included: the measure of what is most specific.
+    /// Octets of the normalised pattern, stars and `$` included: the measure of specificity.
     len: usize,
 }
 
@@ -24,13 +24,13 @@ impl Pattern {
         };
         let mut pieces: Vec<Vec<u8>> = Vec::new();
         for (index, piece) in body.split(|&b| b == b'*').enumerate() {
-            // a run of stars is one star; the last piece is kept because an anchor hangs on it
+            // a run of stars is one star; the last piece stays because an anchor refers to it
             if index > 1 && pieces.last().is_some_and(Vec::is_empty) {
                 pieces.pop();
             }
             pieces.push(normalize(piece).into_owned());
         }
-        // a star at the end says nothing unless an anchor follows, and makes nothing more specific
+        // a star at the end has no effect without an anchor, and adds no specificity
         if !anchored && pieces.len() > 1 && pieces.last().is_some_and(Vec::is_empty) {
             pieces.pop();
         }
@@ -49,8 +49,8 @@ impl Pattern {
         self.len
     }
 
-    /// Whether a normalised path matches. A star takes as little as it can: since only stars are variable, the
-    /// leftmost find of every piece is as good as any other, and each octet of the path is looked at once.
+    /// Returns true if a normalised path matches. Each star matches as little as possible. Only stars vary,
+    /// so the leftmost match of each piece suffices, and each octet of the path is read once.
     pub(super) fn matches(&self, path: &[u8]) -> bool {
         let Some((first, rest)) = self.pieces.split_first() else { return false };
         let Some(mut left) = path.strip_prefix(&first[..]) else { return false };
@@ -65,7 +65,7 @@ impl Pattern {
     }
 }
 
-/// The pattern as a rule's value. It is ASCII, since pieces are percent-encoded.
+/// Writes the pattern as a rule's value. It is ASCII, since pieces are percent-encoded.
 impl fmt::Display for Pattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, piece) in self.pieces.iter().enumerate() {
@@ -77,14 +77,14 @@ impl fmt::Display for Pattern {
         if self.anchored {
             return f.write_char('$');
         }
-        // An empty value is no rule, while this one matches everything.
+        // An empty value is no rule, while this pattern matches everything.
         if self.len == 0 { f.write_char('*') } else { Ok(()) }
     }
 }
 
-/// A path, or a piece of a pattern, with percent-encoding in one form: upper-case hex digits, unreserved characters
-/// decoded (RFC 3986 §6.2.2), everything encoded that has no place in a URL, and the two characters that mean something
-/// in patterns encoded too, so that `%2A` in a rule is the star itself (§2.2.3).
+/// Normalises the percent-encoding of a path or a piece of a pattern. Hex digits become upper case,
+/// unreserved characters are decoded (RFC 3986 §6.2.2), and invalid characters are encoded. The two special
+/// characters of patterns are encoded too, so that `%2A` in a rule is the star itself (§2.2.3).
 pub(super) fn normalize(text: &[u8]) -> Cow<'_, [u8]> {
     if text.iter().all(|&b| is_kept(b)) {
         return Cow::Borrowed(text);
@@ -201,7 +201,7 @@ mod tests {
             assert!(!matches(&pattern, &path));
             started.elapsed()
         };
-        // the best of many: what else runs empties the caches
+        // the best of many runs, since other processes empty the caches
         let best = (0..50).map(|_| asked()).min().unwrap();
         assert!(best.as_millis() < 10, "{best:?}");
     }

@@ -1,8 +1,8 @@
-//! robots.txt by RFC 9309: parsed once an origin, asked for every URL.
+//! robots.txt by RFC 9309: parsed once per origin, evaluated for every URL.
 //!
-//! The crate `robotstxt` is a port of Google's parser that parses anew at every question and matches in quadratic
-//! time; this one keeps the parsed rules and matches in linear time. Where the RFC leaves room it does what Google's
-//! parser does.
+//! The crate `robotstxt` is a port of Google's parser that parses for each query and matches in quadratic
+//! time. This module keeps the parsed rules and matches in linear time. Where the RFC leaves room, it behaves
+//! like Google's parser.
 
 mod fetch;
 mod keys;
@@ -24,13 +24,13 @@ pub struct RobotsTxt {
     sitemaps: Vec<String>,
 }
 
-/// Rules that hold for some user agents.
+/// Rules for a set of user agents.
 #[derive(Clone, Debug, Default)]
 struct Group {
     /// Lower-case names; `*` for everybody.
     agents: Vec<String>,
     rules: Vec<Rule>,
-    /// `Crawl-delay` lines, each with the number of agents that had been named before it.
+    /// `Crawl-delay` lines, each with the number of agents named before it.
     delays: Vec<(usize, Duration)>,
 }
 
@@ -56,14 +56,14 @@ struct Rule {
     line: usize,
 }
 
-/// What robots.txt says about a URL.
+/// Verdict of robots.txt on a URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RobotsVerdict {
     /// The URL may be fetched.
     pub allowed: bool,
-    /// The line that decided, from 1; `None` if no rule matched.
+    /// The deciding line, from 1; `None` if no rule matched.
     pub line: Option<usize>,
-    /// That line's rule, for example `Disallow: /private`.
+    /// Rule of that line, for example `Disallow: /private`.
     pub rule: Option<String>,
 }
 
@@ -73,42 +73,43 @@ impl RobotsVerdict {
     }
 }
 
-/// The rules of a robots.txt for one crawler: its own groups merged, or else those for everybody (RFC 9309 §2.2.1).
+/// The rules of a robots.txt for one crawler: its own groups merged, or else the groups for `*` (RFC 9309
+/// §2.2.1).
 #[derive(Clone, Debug, Default)]
 pub struct RuleSet {
-    /// The most specific rule first; of two that are equally long the one that allows (§2.2.2).
+    /// The most specific rule first; of two rules with equal length, the one that allows (§2.2.2).
     rules: Vec<Rule>,
     crawl_delay: Option<Duration>,
 }
 
 impl RobotsTxt {
-    /// Parses. Every input is a robots.txt: what is no valid line is ignored.
+    /// Parses a robots.txt. Every input is valid: invalid lines are ignored.
     #[must_use]
     pub fn parse(bytes: &[u8]) -> Self {
         parse::parse(bytes)
     }
 
-    /// The rules for a crawler of that product token. Keep the set: selecting it costs more than asking it.
+    /// The rules for a crawler of that product token. Keep the set: the selection costs more than a query.
     #[must_use]
     pub fn rules(&self, product_token: &str) -> RuleSet {
         self.rules_for(&[product_token])
     }
 
-    /// The rules for a crawler that goes by several product tokens.
+    /// The rules for a crawler with several product tokens.
     #[must_use]
     pub fn rules_for(&self, product_tokens: &[&str]) -> RuleSet {
         let names: Vec<String> = product_tokens.iter().map(|token| parse::crawler_name(token)).collect();
         let names = self.own_names(&names);
         let chosen = || self.groups.iter().filter(|group| names.iter().any(|name| group.names(name)));
         let mut rules: Vec<Rule> = chosen().flat_map(|group| group.rules.iter().cloned()).collect();
-        // stable: of several equal rules the first one is named as the one that decided
+        // stable: the first of several equal rules is reported
         rules.sort_by_key(|rule| std::cmp::Reverse((rule.pattern.len(), rule.allow)));
         let crawl_delay = chosen().find_map(|group| names.iter().find_map(|name| group.delay_for(name)));
         RuleSet { rules, crawl_delay }
     }
 
-    /// Those of a crawler's names that groups are for. A group for `bot` also holds for `bot-images` if there is none
-    /// of its own (as with Google's crawlers); `*` holds for whoever has none.
+    /// The crawler's names that have a group. A group for `bot` also applies to `bot-images` without its own
+    /// group (as with Google's crawlers); `*` applies to all others.
     fn own_names(&self, names: &[String]) -> Vec<String> {
         let mut names: Vec<&str> = names.iter().map(String::as_str).filter(|name| !name.is_empty()).collect();
         loop {
@@ -128,19 +129,19 @@ impl RobotsTxt {
         }
     }
 
-    /// Whether a crawler of that product token may fetch the URL, and which line says so.
+    /// Verdict on a URL for a crawler of that product token, with the deciding line.
     #[must_use]
     pub fn verdict(&self, product_token: &str, url: &Url) -> RobotsVerdict {
         self.rules(product_token).verdict(url)
     }
 
-    /// `Crawl-delay` of the groups that hold for a product token; not part of the RFC.
+    /// `Crawl-delay` of the groups for a product token; not part of the RFC.
     #[must_use]
     pub fn crawl_delay(&self, product_token: &str) -> Option<Duration> {
         self.rules(product_token).crawl_delay
     }
 
-    /// The values of all `Sitemap` lines, in order, as written.
+    /// Values of all `Sitemap` lines, in order, as written.
     #[must_use]
     pub fn sitemaps(&self) -> &[String] {
         &self.sitemaps
@@ -148,13 +149,13 @@ impl RobotsTxt {
 }
 
 impl RuleSet {
-    /// Whether the URL may be fetched, and which line says so.
+    /// Verdict on a URL, with the deciding line.
     #[must_use]
     pub fn verdict(&self, url: &Url) -> RobotsVerdict {
         self.verdict_of_path(&url[url::Position::BeforePath..url::Position::AfterQuery])
     }
 
-    /// The same for a path with its query; percent-encoding is normalised here.
+    /// Verdict on a path with its query; normalises the percent-encoding.
     #[must_use]
     pub fn verdict_of_path(&self, path: &str) -> RobotsVerdict {
         let path = if path.is_empty() { "/" } else { path };
@@ -173,13 +174,13 @@ impl RuleSet {
         }
     }
 
-    /// The delay that the site asks for between two requests.
+    /// The site's delay between two requests.
     #[must_use]
     pub const fn crawl_delay(&self) -> Option<Duration> {
         self.crawl_delay
     }
 
-    /// Bytes that the rules hold in memory, roughly.
+    /// Approximate heap bytes of the rules.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
         let rule = |rule: &Rule| size_of::<Rule>() + rule.text.capacity() + rule.pattern.heap_bytes();

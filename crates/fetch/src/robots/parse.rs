@@ -4,15 +4,15 @@ use super::{Group, RobotsTxt, Rule, keys::Key, matcher::Pattern};
 use rustc_hash::FxHashSet;
 use std::{borrow::Cow, time::Duration};
 
-/// Octets of a line that are looked at: as much as Google's parser takes, far more than any URL has.
+/// Maximum octets of a line: as many as Google's parser reads, far more than any URL has.
 const MAX_LINE: usize = 16 * 1024;
-/// Values of Crawl-delay beyond a day are as good as a day.
+/// Maximum Crawl-delay, in seconds: one day.
 const MAX_DELAY_SECONDS: f64 = 86_400.0;
 
 pub(super) fn parse(bytes: &[u8]) -> RobotsTxt {
     let mut robots = RobotsTxt::default();
     let text = decoded(bytes);
-    // a page of HTML may hold a robots.txt between its tags
+    // an HTML page may hold a robots.txt between its tags
     let markup = text.trim_ascii_start().starts_with(b"<");
     // true until the first rule after a run of user-agent lines
     let mut naming = false;
@@ -31,7 +31,8 @@ pub(super) fn parse(bytes: &[u8]) -> RobotsTxt {
                 }
             }
             Key::Sitemap => sitemap(value, &mut robots.sitemaps, &mut sitemaps),
-            // neither this nor a Sitemap line ends a run of user-agent lines (§2.2.4): it holds for those so far
+            // neither Crawl-delay nor Sitemap ends a run of user-agent lines (§2.2.4): Crawl-delay applies to
+            // the agents so far
             Key::CrawlDelay => {
                 if let (Some(group), Some(delay)) = (robots.groups.last_mut(), delay(value)) {
                     group.delays.push((group.agents.len(), delay));
@@ -52,8 +53,8 @@ pub(super) fn parse(bytes: &[u8]) -> RobotsTxt {
 fn rules(allow: bool, value: &[u8], line: usize, rules: &mut Vec<Rule>) {
     let text = String::from_utf8_lossy(value).into_owned();
     let pattern = Pattern::new(value);
-    // what allows a directory's index page allows the directory, as Google's parser has it: `/index.htm` and anything
-    // behind it, in whichever encoding
+    // as in Google's parser, a rule that allows a directory's index page allows the directory: `/index.htm`
+    // with any suffix, in any encoding
     let written = if allow { pattern.to_string() } else { String::new() };
     if let Some((directory, page)) = written.rsplit_once('/')
         && page.starts_with("index.htm")
@@ -72,38 +73,38 @@ fn sitemap(value: &[u8], sitemaps: &mut Vec<String>, known: &mut FxHashSet<Strin
     }
 }
 
-/// The name by which a crawler looks for its group: its product token without a version, in lower case. A whole
-/// `User-Agent` of the form `Mozilla/5.0 (compatible; NAME/1.0; …)` is taken for NAME.
+/// Name of a crawler in groups: its product token without a version, in lower case. In a whole `User-Agent`
+/// of the form `Mozilla/5.0 (compatible; NAME/1.0; …)` it is NAME.
 pub(super) fn crawler_name(user_agent: &str) -> String {
     const COMPATIBLE: &str = "(compatible;";
     let name = user_agent.find(COMPATIBLE).map_or(user_agent, |at| &user_agent[at + COMPATIBLE.len()..]);
     name.trim().split(['/', ';', ')']).next().unwrap_or_default().trim_end().to_lowercase()
 }
 
-/// The names on a user-agent line, in lower case. The RFC knows one, but lists are common. A name counts without its
-/// version, and up to the first character that no product token has (Google reads it so), `*` for everybody.
+/// Names on a user-agent line, in lower case. The RFC allows one, but lists are common. A name ends before
+/// its version and at the first character outside of product tokens, as in Google's parser; `*` is everybody.
 fn agents(value: &[u8]) -> Vec<String> {
     let value = String::from_utf8_lossy(value).to_lowercase();
     let mut names = Vec::new();
-    // NUL counts as space here too, and no name has any other control character
+    // NUL counts as space here too; no name has other control characters
     for word in value.split(|c: char| c.is_control() || matches!(c, ' ' | ',' | ';')) {
         let whole = word.split('/').next().unwrap_or_default();
         let token =
             whole.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '-')).next().unwrap_or_default();
-        // Names that stand there twice do no harm; looking for them would be quadratic in the line.
+        // Duplicate names are harmless; a search for them would be quadratic in the line.
         let both = [whole, if token == whole { "" } else { token }];
         names.extend(both.into_iter().filter(|name| !name.is_empty()).map(str::to_owned));
     }
     names
 }
 
-/// Seconds, with a fraction if need be.
+/// Seconds, possibly with a fraction.
 fn delay(value: &[u8]) -> Option<Duration> {
     let seconds: f64 = std::str::from_utf8(value).ok()?.parse().ok()?;
     (seconds >= 0.0).then(|| Duration::from_secs_f64(seconds.min(MAX_DELAY_SECONDS)))
 }
 
-/// UTF-8 without its byte order mark; UTF-16 if its mark says so.
+/// Decodes UTF-8 without its byte order mark, or UTF-16 if its mark is present.
 fn decoded(bytes: &[u8]) -> Cow<'_, [u8]> {
     let utf16 = |bytes: &[u8], unit: fn([u8; 2]) -> u16| {
         let (pairs, _) = bytes.as_chunks::<2>();
@@ -124,7 +125,7 @@ fn decoded(bytes: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
-/// Lines ended by LF, CR or CRLF. Numbers count as an editor counts them.
+/// Lines that end with LF, CR or CRLF, with the numbering of editors.
 fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = Some(bytes);
     std::iter::from_fn(move || {
@@ -152,7 +153,7 @@ fn without_tags(line: &[u8]) -> Vec<u8> {
         .collect()
 }
 
-/// Key and value of a line, without comment and outer space. The colon may be missing.
+/// Key and value of a line, without comment and outer whitespace. The colon may be missing.
 fn split(line: &[u8]) -> Option<(Key, &[u8])> {
     let line = &line[..line.len().min(MAX_LINE)];
     let line = match memchr::memchr(b'#', line) {
@@ -171,7 +172,7 @@ fn split(line: &[u8]) -> Option<(Key, &[u8])> {
     Key::leading(line).map(|(key, value)| (key, trim(value)))
 }
 
-/// A line that is the URL of a sitemap and nothing else.
+/// Returns true for a line that holds only the URL of a sitemap.
 fn is_bare_sitemap(line: &[u8]) -> bool {
     let starts = |scheme: &[u8]| line.get(..scheme.len()).is_some_and(|s| s.eq_ignore_ascii_case(scheme));
     (starts(b"http://") || starts(b"https://"))
@@ -179,7 +180,7 @@ fn is_bare_sitemap(line: &[u8]) -> bool {
         && !line.iter().any(u8::is_ascii_whitespace)
 }
 
-/// NUL counts as space: files that were UTF-16 once are full of it.
+/// Trims whitespace and NUL, which fills files converted from UTF-16.
 fn trim(bytes: &[u8]) -> &[u8] {
     let is_space = |b: &u8| b.is_ascii_whitespace() || *b == 0 || *b == 0x0b;
     let start = bytes.iter().position(|b| !is_space(b)).unwrap_or(bytes.len());

@@ -1,19 +1,19 @@
-//! From the answer to a request for robots.txt to what may be fetched (RFC 9309 §2.3.1).
+//! Conversion of a robots.txt response to a policy (RFC 9309 §2.3.1).
 
 use super::{RobotsTxt, RobotsVerdict, RuleSet};
 use crawl_model::CachedRobots;
 use std::time::Duration;
 use url::Url;
 
-/// Bytes of a robots.txt that are read (RFC 9309 §2.5 asks for at least as many).
+/// Maximum bytes read of a robots.txt; the minimum that RFC 9309 §2.5 requires.
 pub const ROBOTS_MAX_BYTES: u64 = 500 * 1024;
 
-/// What an origin's robots.txt means for us.
+/// Policy of an origin's robots.txt.
 #[derive(Clone, Debug)]
 pub enum RobotsPolicy {
-    /// There is none (a status of 4xx other than 429, or redirects without end): everything is allowed.
+    /// There is no robots.txt (a status of 4xx other than 429, or endless redirects): everything is allowed.
     AllowAll,
-    /// It could not be had (5xx, 429, no answer): nothing is allowed until it can.
+    /// It is unreachable (5xx, 429, no answer): nothing is allowed for now.
     Unreachable {
         /// HTTP status; 0 for no answer.
         status: u16,
@@ -28,7 +28,7 @@ pub enum RobotsPolicy {
 }
 
 impl RobotsPolicy {
-    /// Applies the RFC to what was fetched, for one product token.
+    /// Applies the RFC to a fetched file, for one product token.
     #[must_use]
     pub fn from_cached(cached: &CachedRobots, product_token: &str) -> Self {
         match cached.status {
@@ -41,7 +41,7 @@ impl RobotsPolicy {
         }
     }
 
-    /// Whether the URL may be fetched now.
+    /// Verdict on a URL.
     #[must_use]
     pub fn verdict(&self, url: &Url) -> RobotsVerdict {
         match self {
@@ -51,7 +51,7 @@ impl RobotsPolicy {
         }
     }
 
-    /// The delay that the site asks for between two requests.
+    /// The site's delay between two requests.
     #[must_use]
     pub const fn crawl_delay(&self) -> Option<Duration> {
         match self {
@@ -69,7 +69,7 @@ impl RobotsPolicy {
         }
     }
 
-    /// Bytes that this holds in memory, roughly.
+    /// Approximate heap bytes.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
         match self {
@@ -81,13 +81,13 @@ impl RobotsPolicy {
         }
     }
 
-    /// Whether nothing is allowed only because robots.txt could not be had: URLs are to be tried again later.
+    /// Returns true if everything is disallowed because robots.txt is unreachable: URLs are retried later.
     #[must_use]
     pub const fn is_unreachable(&self) -> bool {
         matches!(self, Self::Unreachable { .. })
     }
 
-    /// The status of a robots.txt that could not be had, 0 for no answer; `None` where it could.
+    /// Status of an unreachable robots.txt, 0 for no answer; `None` if it is reachable.
     #[must_use]
     pub const fn unreachable_status(&self) -> Option<u16> {
         match self {

@@ -173,7 +173,7 @@ fn what_was_understood_can_be_written_and_read_again() {
 
 #[test]
 fn a_file_of_sitemaps_or_names_takes_no_longer_than_one_of_rules() {
-    // The size that is read of a robots.txt; comparing each line with all before it took seconds.
+    // The maximum size of a robots.txt; comparing each line with all earlier ones took seconds.
     let sitemaps: String = (0..35_000).map(|n| format!("Sitemap: {n:05}\n")).collect();
     let agents: String = (0..70_000).map(|n| format!("{n:x},")).collect();
     let names = format!("User-agent: {agents}\nDisallow: /\n");

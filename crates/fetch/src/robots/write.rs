@@ -3,8 +3,8 @@
 use super::{Group, RobotsTxt};
 use std::fmt::{self, Write};
 
-/// The file in its shortest form: what was understood, in the order of the groups, patterns normalised. Parsing it
-/// gives the same decisions.
+/// Writes the file in its shortest form: the parsed groups in order, with normalised patterns. Parsing it
+/// gives the same verdicts.
 impl fmt::Display for RobotsTxt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.groups.iter().try_for_each(|group| group.write(f))?;
@@ -14,12 +14,12 @@ impl fmt::Display for RobotsTxt {
 
 impl Group {
     fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // A line that names nobody begins a group nevertheless.
+        // A line without names begins a group too.
         if self.agents.is_empty() {
             f.write_str("User-agent:\n")?;
         }
-        // A Crawl-delay holds for the agents above it, so it stays in its place among them; above the first it holds for
-        // nobody.
+        // A Crawl-delay applies to the agents above it, so it keeps its place among them; above the first it
+        // applies to none.
         let mut delays = self.delays.iter().filter(|(count, _)| *count > 0).peekable();
         for named in 0..=self.agents.len() {
             while let Some((_, delay)) = delays.next_if(|(count, _)| *count <= named) {
@@ -33,7 +33,7 @@ impl Group {
             f.write_str(if rule.allow { "Allow: " } else { "Disallow: " })?;
             writeln!(f, "{}", rule.pattern)?;
         }
-        // Without a rule the next group's agents would be this one's.
+        // Without a rule the next group's agents would join this group.
         if self.rules.is_empty() {
             f.write_str("Disallow:\n")?;
         }

@@ -1,7 +1,7 @@
 //! Sitemaps (sitemaps.org protocol 0.9) and feeds (RSS, RDF, Atom) as lists of URLs.
 //!
-//! The format is told from the bytes; what they are declared as is often wrong. A damaged file gives what stands before
-//! the damage. Entities that a document type declares are never expanded: a file that declares any is refused.
+//! The bytes decide the format, since the declared type is often wrong. A damaged file yields the entries
+//! before the damage. A file whose document type declares entities is refused, so none is ever expanded.
 
 mod xml;
 
@@ -10,14 +10,14 @@ use flate2::read::MultiGzDecoder;
 use std::{borrow::Cow, io::Read};
 use url::Url;
 
-/// What a file turned out to be.
+/// Detected format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SitemapKind {
     /// `<urlset>`.
     UrlSet,
     /// `<sitemapindex>`: its entries are sitemaps.
     Index,
-    /// RSS of any version, RDF among them.
+    /// RSS of any version, including RDF.
     Rss,
     /// Atom.
     Atom,
@@ -44,20 +44,20 @@ impl SitemapKind {
 pub struct SitemapEntry {
     /// Absolute http or https URL without fragment, not yet canonicalised.
     pub url: Url,
-    /// `lastmod`, or a feed's date, as given.
+    /// `lastmod`, or the date of a feed entry, as given.
     pub lastmod: Option<String>,
 }
 
 /// A sitemap or feed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sitemap {
-    /// What it is.
+    /// Detected format.
     pub kind: SitemapKind,
     /// Its URLs in order.
     pub entries: Vec<SitemapEntry>,
-    /// There was more than the limits allow.
+    /// True if the limits cut off entries.
     pub truncated: bool,
-    /// It is not well-formed; what stands before the damage was kept.
+    /// True if the file is not well-formed; the entries before the damage are kept.
     pub damaged: bool,
 }
 
@@ -70,22 +70,23 @@ pub enum SitemapError {
     /// Neither a sitemap nor a feed nor a list of URLs.
     #[error("neither a sitemap nor a feed nor a list of URLs ({0})")]
     Unknown(String),
-    /// The compressed file is damaged before its first byte.
+    /// The compressed file is damaged from its first byte.
     #[error("the file cannot be decompressed")]
     Compression,
 }
 
-/// Octets of a date; what is longer is none.
+/// Maximum octets of a date; longer values are dropped.
 const MAX_DATE: usize = 64;
 
 /// Limits on one file.
 #[derive(Clone, Copy, Debug)]
 pub struct SitemapLimits {
-    /// URLs; what follows is left out. The protocol allows 50,000.
+    /// Maximum URLs; the rest is left out. The protocol allows 50,000.
     pub entries: usize,
-    /// Bytes after decompression. The protocol allows 50 MiB.
+    /// Maximum bytes after decompression. The protocol allows 50 MiB.
     pub bytes: u64,
-    /// Only URLs of the sitemap's own scheme and host, under its own directory (protocol, "Sitemap file location").
+    /// Accepts only URLs of the sitemap's scheme and host, under its directory (protocol, "Sitemap file
+    /// location").
     pub strict_location: bool,
 }
 
@@ -95,11 +96,11 @@ impl Default for SitemapLimits {
     }
 }
 
-/// A sitemap's bytes as they were before they were compressed, up to `cap`, and whether there were more. What was not
-/// compressed is handed back as it is.
+/// Decompresses a sitemap up to `cap` bytes. The second value is true if more bytes followed. Uncompressed
+/// input is returned unchanged.
 ///
 /// # Errors
-/// When nothing of it can be decompressed.
+/// When no part of it can be decompressed.
 pub fn unpack_sitemap(bytes: Vec<u8>, cap: u64) -> Result<(Vec<u8>, bool), SitemapError> {
     match decompressed(&bytes, cap)? {
         (Cow::Owned(unpacked), cut) => Ok((unpacked, cut)),
@@ -110,15 +111,16 @@ pub fn unpack_sitemap(bytes: Vec<u8>, cap: u64) -> Result<(Vec<u8>, bool), Sitem
 /// Reads a sitemap or feed that was fetched from `url`.
 ///
 /// # Errors
-/// When it is none.
+/// When the bytes are neither a sitemap nor a feed.
 pub fn parse_sitemap(bytes: &[u8], url: &Url, limits: &SitemapLimits) -> Result<Sitemap, SitemapError> {
     parse_sitemap_until(bytes, url, limits, &|| false)
 }
 
-/// Reads a sitemap or feed as [`parse_sitemap`] does, and stops before the first entry at which `stop` returns true.
+/// Reads a sitemap or feed as [`parse_sitemap`] does, and stops before the first entry for which `stop`
+/// returns true.
 ///
 /// # Errors
-/// When it is none.
+/// When the bytes are neither a sitemap nor a feed.
 pub fn parse_sitemap_until(
     bytes: &[u8],
     url: &Url,
@@ -127,7 +129,7 @@ pub fn parse_sitemap_until(
 ) -> Result<Sitemap, SitemapError> {
     let (bytes, cut) = decompressed(bytes, limits.bytes)?;
     let text = decoded(&bytes);
-    // a byte order mark and space may stand before the declaration, in any order
+    // a byte order mark and whitespace may precede the declaration, in any order
     let text = text.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}' || c == '\0');
     let mut collected = Collected { base: url, limits: *limits, stop, entries: Vec::new(), full: false };
     let (kind, damaged) =
@@ -154,7 +156,7 @@ struct Collected<'a> {
 }
 
 impl Collected<'_> {
-    /// Takes a location; false if it is none.
+    /// Adds a location; returns false if it is invalid.
     fn push(&mut self, location: &str, lastmod: Option<String>) -> bool {
         let Some(url) = location_url(location, self.base) else { return false };
         if self.full || self.entries.len() >= self.limits.entries || (self.stop)() {
@@ -191,7 +193,7 @@ fn decompressed(bytes: &[u8], cap: u64) -> Result<(Cow<'_, [u8]>, bool), Sitemap
         return Ok((Cow::Borrowed(&bytes[..bytes.len().min(cap_len)]), bytes.len() > cap_len));
     }
     let mut out = Vec::new();
-    // one byte more tells whether there was more
+    // one extra byte detects truncation
     let result = MultiGzDecoder::new(bytes).take(cap.saturating_add(1)).read_to_end(&mut out);
     if result.is_err() && out.is_empty() {
         return Err(SitemapError::Compression);
@@ -201,9 +203,10 @@ fn decompressed(bytes: &[u8], cap: u64) -> Result<(Cow<'_, [u8]>, bool), Sitemap
     Ok((Cow::Owned(out), cut))
 }
 
-/// Text by the byte order mark, else by the XML declaration, else as UTF-8; what is invalid is replaced.
+/// Decodes text by the byte order mark, else by the XML declaration, else as UTF-8; invalid bytes are
+/// replaced.
 fn decoded(bytes: &[u8]) -> Cow<'_, str> {
-    /// An XML declaration stands within this many bytes.
+    /// Maximum length of an XML declaration, in bytes.
     const HEAD: usize = 200;
     if let Some((encoding, _)) = encoding_rs::Encoding::for_bom(bytes) {
         return encoding.decode(bytes).0;
@@ -215,7 +218,7 @@ fn decoded(bytes: &[u8]) -> Cow<'_, str> {
         encoding_rs::Encoding::for_label(quoted.split(['"', '\'']).next()?.as_bytes())
     });
     match declared {
-        // what could be read so far was not UTF-16, whatever the declaration says
+        // the text read so far was not UTF-16, whatever the declaration says
         Some(encoding) if encoding.is_ascii_compatible() => encoding.decode_without_bom_handling(bytes).0,
         _ => String::from_utf8_lossy(bytes),
     }

@@ -1,4 +1,4 @@
-//! The XML formats, event by event: memory for one entry at a time, whatever the depth of the file.
+//! XML formats, read event by event: memory for one entry at a time, at any depth.
 
 use super::{Collected, MAX_DATE, SitemapError, SitemapKind};
 use quick_xml::{
@@ -7,17 +7,17 @@ use quick_xml::{
     events::{BytesStart, Event},
 };
 
-/// Characters of one element's text that are kept: more than any URL that is crawled.
+/// Maximum characters of one element's text: more than any crawled URL.
 const MAX_TEXT: usize = 16 * 1024;
 
-/// What an element stands for.
+/// Role of an element.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
     /// `url`, `sitemap`, `item` or `entry`.
     Entry,
     /// `loc` or `link`.
     Location,
-    /// `guid`: an address if there is no link.
+    /// `guid`: a URL if there is no link.
     Guid,
     /// `lastmod`, `pubDate`, `date`, `updated`, `published`.
     Date,
@@ -27,24 +27,24 @@ enum Role {
 struct Walk {
     kind: Option<SitemapKind>,
     depth: usize,
-    /// Depth of the entry that we are in.
+    /// Depth of the current entry.
     entry: Option<usize>,
     /// The element whose text is being read, with its depth.
     reading: Option<(Role, usize)>,
     text: String,
-    /// The text holds an entity that is not resolved.
+    /// True if the text holds an unresolved entity.
     unresolved: bool,
-    /// Text that stands directly within the entry, where a location was forgotten to be marked.
+    /// Text directly within the entry, in which a location lacks its element.
     loose: String,
     /// Locations of this entry so far.
     found: usize,
-    /// Locations of an Atom entry: the first that is an alternate.
+    /// Location of an Atom entry: the first alternate link.
     atom_link: Option<String>,
     guid: Option<String>,
     lastmod: Option<String>,
 }
 
-/// Reads a file that begins with `<`. The second value says that it is damaged.
+/// Reads a file that begins with `<`. The second value is true if it is damaged.
 pub(super) fn parse(text: &str, collected: &mut Collected<'_>) -> Result<(SitemapKind, bool), SitemapError> {
     let mut reader = Reader::from_str(text);
     let config = reader.config_mut();
@@ -83,7 +83,7 @@ pub(super) fn parse(text: &str, collected: &mut Collected<'_>) -> Result<(Sitema
     }
 }
 
-/// The local name in lower case, and whether it has a prefix.
+/// The local name in lower case, and true if it has a prefix.
 fn name_of(element: &BytesStart<'_>) -> (String, bool) {
     let name = element.name();
     let prefixed = name.prefix().is_some();
@@ -107,8 +107,8 @@ impl Walk {
             self.kind = Some(root(&name)?);
             return Ok(());
         };
-        // a prefix of the sitemap namespace itself, as in <sit:url>, is that of the root; image:loc and the like stand
-        // deeper than the children of an entry
+        // a prefix for the sitemap namespace itself, as in <sit:url>, is that of the root. Elements such as
+        // image:loc are nested deeper than the children of an entry.
         let role = role(kind, &name, prefixed);
         match (role, self.entry) {
             (Some(Role::Entry), None) => self.begin_entry(element),
@@ -131,7 +131,7 @@ impl Walk {
         self.guid = attribute(element, "rdf:about");
     }
 
-    /// Atom links stand in an attribute; the one that is the page has `rel=alternate` or no `rel`.
+    /// Reads the link attribute of Atom; the page's link has `rel=alternate` or no `rel`.
     fn link_attribute(&mut self, kind: SitemapKind, element: &BytesStart<'_>) {
         let is_page = attribute(element, "rel").is_none_or(|rel| rel.eq_ignore_ascii_case("alternate"));
         if matches!(kind, SitemapKind::Atom | SitemapKind::Rss) && is_page && self.atom_link.is_none() {
@@ -148,7 +148,7 @@ impl Walk {
         if target.len() + text.len() <= MAX_TEXT {
             target.push_str(text);
         } else {
-            // half a URL is none
+            // a partial URL is invalid
             self.unresolved = true;
         }
     }
@@ -176,7 +176,7 @@ impl Walk {
             }
             Role::Guid if text.starts_with("http") => self.guid = Some(text),
             Role::Date if !text.is_empty() && text.len() <= MAX_DATE => match collected.entries.last_mut() {
-                // the date stands after its location as a rule, and before it now and then
+                // the date usually follows its location, but may precede it
                 Some(entry) if self.found > 0 => {
                     entry.lastmod.get_or_insert(text);
                 }

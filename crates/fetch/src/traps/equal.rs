@@ -1,4 +1,4 @@
-//! Forms of a URL that servers lead to one another by redirects.
+//! Variants of a URL that servers redirect to one another.
 
 use crate::url::normalized;
 use url::Url;
@@ -8,14 +8,14 @@ const INDEX: [&str; 2] = ["index", "default"];
 /// Extensions that an index page may have.
 const EXTENSIONS: [&str; 7] = ["html", "htm", "xhtml", "php", "asp", "aspx", "jsp"];
 
-/// Returns true if two URLs differ only by scheme, a leading `www.`, letter case, percent-encoding, repeated or closing slashes, or the
-/// name of an index page. A redirect from one to the other leads to no other page.
+/// Returns true if two URLs differ only by scheme, leading `www.`, letter case, percent-encoding, repeated or
+/// trailing slashes, or an index page's name. A redirect between them stays on the same page.
 #[must_use]
 pub fn same_page(one: &Url, other: &Url) -> bool {
     host(one) == host(other) && path(one) == path(other) && query(one) == query(other)
 }
 
-/// The host without `www.`, and the port unless it is that of the scheme.
+/// The host without `www.`, and the port unless it is the scheme's default.
 fn host(url: &Url) -> (&str, Option<u16>) {
     let host = url.host_str().unwrap_or_default();
     (host.strip_prefix("www.").unwrap_or(host), url.port())

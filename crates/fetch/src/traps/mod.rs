@@ -1,11 +1,13 @@
-//! Endless sites: calendars, pagination without end, session mazes, loops of relative links, parameters in every
+//! Crawler traps: calendars, endless pagination, session mazes, loops of relative links, parameters in every
 //! combination.
 //!
-//! Two defences. The shape of a URL alone tells some ([`Traps::judge`]), and is asked when a link is found. For the
-//! rest every host keeps an account for each URL template (the path with its numbers and identifiers replaced,
-//! parameters by name): a template may spend so many fetches, each page with something new to say gives it more, each
-//! page that says nothing or the same again takes some away ([`Traps::begin`] and [`Traps::learn`]). So a catalogue of a
-//! million articles is crawled to its end while a generator of empty pages is left after a few dozen.
+//! There are two defences. The URL alone reveals some traps when a link is found ([`Traps::judge`]). For the
+//! rest, each host has an account per URL pattern: the path with its numbers and identifiers replaced, and
+//! parameter names.
+//!
+//! Each fetch costs credit. A page with new content adds credit; a page without it removes some
+//! ([`Traps::begin`] and [`Traps::learn`]). So a catalogue of a million articles is crawled to its end, while
+//! a generator of empty pages is left after a few dozen.
 
 mod equal;
 mod shape;
@@ -24,22 +26,22 @@ use std::{
 };
 use url::Url;
 
-/// Limits; each can be switched off with `None`.
+/// Limits of the detection; `None` disables each.
 #[derive(Clone, Debug)]
 pub struct TrapSettings {
     /// Segments of a path.
     pub path_segments: Option<usize>,
-    /// How often the same segment may stand in a path.
+    /// Maximum repetitions of a segment in a path.
     pub segment_repeats: Option<usize>,
     /// Parameters of a query.
     pub parameters: Option<usize>,
-    /// Years before and after the present one that a calendar may show.
+    /// Years before and after the present that a calendar may show.
     pub calendar_years: Option<(u16, u16)>,
-    /// Fetches that a URL template of a host may spend before its pages are looked at.
+    /// Initial credit of a host's URL pattern, in fetches.
     pub template_credit: Option<u32>,
-    /// Fetches that each page with something new adds.
+    /// Fetches that each page with new content adds.
     pub new_page_credit: u32,
-    /// Fetches that each page without anything new takes away.
+    /// Fetches that each page without new content removes.
     pub duplicate_cost: u32,
     /// Hosts of one registrable domain.
     pub hosts_per_domain: Option<usize>,
@@ -68,22 +70,22 @@ impl Default for TrapSettings {
 pub enum Trap {
     /// The path is too deep.
     PathDepth(usize),
-    /// A segment stands in the path too often.
+    /// A segment is repeated too often in the path.
     RepeatedSegment(String),
     /// The query has too many parameters.
     Parameters(usize),
-    /// A page of a calendar far from the present.
+    /// A page of a calendar far from the present year.
     Calendar(i32),
-    /// Pages of this template have long had nothing new to say.
+    /// Pages of this pattern have had no new content for long.
     Template(String),
-    /// The registrable domain has too many hosts already.
+    /// The registrable domain has too many hosts.
     Hosts(String),
-    /// The page has too many links; this is one of those beyond the limit.
+    /// The page has too many links; this one is beyond the limit.
     Links(usize),
 }
 
 impl Trap {
-    /// A stable name for counts and the error log.
+    /// Stable name for counts and the error log.
     #[must_use]
     pub const fn kind(&self) -> &'static str {
         match self {
@@ -122,35 +124,34 @@ impl fmt::Display for Trap {
     }
 }
 
-/// What a fetched page was worth.
+/// Worth of a fetched page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PageWorth {
     /// It has a text of its own.
     New,
-    /// It has hardly any text of its own, but links to pages that were not known and have another form than itself: a listing
-    /// that leads on.
+    /// It has little text of its own, but links to unknown pages of another pattern: a listing.
     LeadsOn,
     /// It has hardly any text.
     Poor,
     /// Its text was known.
     Duplicate,
-    /// It says that there is nothing, whatever its status.
+    /// It says that nothing was found, whatever its status.
     NotFound,
 }
 
-/// Words of main content, outside of links, from which on a page counts as having a text of its own.
+/// Minimum words of main content, outside of links, for a text of its own.
 pub const POOR_WORDS: u32 = 30;
 
-/// Templates of one host that have an account; what comes after them shares one.
+/// Maximum patterns of one host with an account of their own; all others share one.
 const MAX_TEMPLATES: usize = 20_000;
-/// Texts that are remembered; beyond that they are forgotten, and each may be said once more.
-const MAX_SAID: usize = 500_000;
-/// Hosts with accounts; beyond that all accounts are closed and opened anew.
+/// Maximum remembered texts; beyond it all are dropped, and each may occur once more.
+const MAX_TEXTS: usize = 500_000;
+/// Maximum hosts with accounts; beyond it all accounts are dropped.
 const MAX_HOSTS: usize = 50_000;
 
-/// Templates of all hosts together, likewise. (Tests fill a smaller ledger.)
+/// Maximum patterns of all hosts; beyond it all accounts are dropped. Tests use a smaller limit.
 const MAX_ACCOUNTS: usize = if cfg!(test) { 20_000 } else { 1_000_000 };
-/// Hosts that are counted for their domains; beyond that all are counted anew.
+/// Maximum hosts counted per domain; beyond it the counts restart.
 const MAX_COUNTED_HOSTS: usize = if cfg!(test) { 5_000 } else { 500_000 };
 
 /// Credit left, by template.
@@ -167,17 +168,17 @@ struct Ledger {
     hosts: usize,
     /// Texts, hashed with their template.
     said: FxHashSet<u64>,
-    /// Pages that led on since their host had a new text.
+    /// Listings per host since its last new text.
     led_on: FxHashMap<HostKey, u32>,
 }
 
 impl Ledger {
-    /// The credit of an account, if there is one.
+    /// The credit of an account, if it exists.
     fn credit(&self, host: &HostKey, template: &str) -> Option<i64> {
         self.accounts.get(host)?.get(&template::hash(template)).copied()
     }
 
-    /// The credit of an account; one that does not exist is opened with `initial`.
+    /// The credit of an account; a new one starts with `initial`.
     fn account(&mut self, host: &HostKey, template: &str, initial: u32) -> &mut i64 {
         let full = self.accounts.len() >= MAX_HOSTS || self.templates >= MAX_ACCOUNTS;
         if full && !self.accounts.contains_key(host) {
@@ -195,7 +196,7 @@ impl Ledger {
         })
     }
 
-    /// Whether leading on still counts at a host: so often until it has a new text again.
+    /// Returns true if a listing still counts at a host: up to `often` times until its next new text.
     fn may_lead_on(&mut self, host: &HostKey, often: u32) -> bool {
         if self.led_on.len() >= MAX_HOSTS && !self.led_on.contains_key(host) {
             self.led_on.clear();
@@ -206,35 +207,35 @@ impl Ledger {
     }
 }
 
-/// Recognises traps. One for a crawl, shared by all its stages.
+/// Detector of traps. All stages of a crawl share one.
 pub struct Traps {
     settings: TrapSettings,
     this_year: i32,
-    /// Random, so that nobody can choose names or texts whose hashes meet.
+    /// Random keys, so that nobody can choose colliding names or texts.
     keys: RandomState,
     ledger: Mutex<Ledger>,
 }
 
 impl Traps {
-    /// `this_year` is the year of the crawl: calendars are held against it.
+    /// Creates a detector; `this_year` is the year of the crawl, to which calendars are compared.
     #[must_use]
     pub fn new(settings: TrapSettings, this_year: i32) -> Self {
         Self { settings, this_year, keys: RandomState::new(), ledger: Mutex::default() }
     }
 
-    /// Judges a canonical URL by its shape. Pure and fast: for every link.
+    /// Judges a canonical URL by its shape. Pure and fast: called for every link.
     #[must_use]
     pub fn judge(&self, url: &Url) -> Option<Trap> {
         shape::judge(url, &self.settings, self.this_year)
     }
 
-    /// Whether a page with so many different links before this one has too many.
+    /// Judges a link by the number of different links before it on its page.
     #[must_use]
     pub fn judge_count(&self, links: usize) -> Option<Trap> {
         self.settings.links_per_page.filter(|&limit| links >= limit).map(Trap::Links)
     }
 
-    /// Takes a link's host into account; `Some` if its domain has too many. Seeds need not be asked about.
+    /// Counts a link's host; returns a trap if its domain has too many. Seeds need no check.
     #[must_use]
     pub fn judge_host(&self, url: &Url) -> Option<Trap> {
         let limit = self.settings.hosts_per_domain?;
@@ -260,7 +261,7 @@ impl Traps {
         None
     }
 
-    /// Whether two URLs of a host have different templates, so that one can lead on to the other.
+    /// Returns true if two URLs of a host have different patterns, so that one can be a listing of the other.
     #[must_use]
     pub fn differ(&self, one: &Url, other: &Url) -> bool {
         template::of(one) != template::of(other)
@@ -278,7 +279,8 @@ impl Traps {
             .map(Trap::Template)
     }
 
-    /// Takes one fetch from the account of the URL's template, before it is made. [`Traps::pay_back`] returns it.
+    /// Charges one fetch to the account of the URL's pattern, before the fetch. [`Traps::pay_back`] reverts
+    /// it.
     ///
     /// # Errors
     /// When the credit is used up; the URL should not be fetched then.
@@ -301,26 +303,27 @@ impl Traps {
         Ok(())
     }
 
-    /// Whether another page of the URL's template said the same; `said` is a hash of what is said apart from links.
+    /// Returns true if another page of the URL's pattern had the same text; `said` is a hash of the text
+    /// outside of links.
     #[must_use]
     pub fn repeats(&self, url: &Url, said: u64) -> bool {
         let Some(host) = HostKey::of(url) else { return false };
         let Some(template) = template::of(url).or_else(|| template::of_names(url)) else { return false };
         let key = self.keys.hash_one((host, template, said));
         let mut ledger = self.lock();
-        if ledger.said.len() >= MAX_SAID {
+        if ledger.said.len() >= MAX_TEXTS {
             ledger.said.clear();
         }
         !ledger.said.insert(key)
     }
 
-    /// Takes the cost of a known text from the account of a page whose worth is not settled yet: a trap must not run on
-    /// while its pages wait for another strategy. [`Traps::refund`] takes it back when the worth is told.
+    /// Charges the cost of a known text for a page whose worth is still unknown. A trap must not continue
+    /// while its pages wait for another strategy. [`Traps::refund`] reverts it when the worth is known.
     pub fn charge(&self, url: &Url) {
         self.book(url, -i64::from(self.settings.duplicate_cost));
     }
 
-    /// Returns what [`Traps::begin`] took: the URL will pay again, or its page pays at another form of the URL.
+    /// Reverts [`Traps::begin`]: the URL will pay again, or its page pays under another URL.
     pub fn pay_back(&self, url: &Url) {
         self.book(url, 1);
     }
@@ -337,7 +340,7 @@ impl Traps {
         }
     }
 
-    /// Tells what the page was worth.
+    /// Credits or charges a page by its worth.
     pub fn learn(&self, url: &Url, worth: PageWorth) {
         let Some(initial) = self.settings.template_credit else { return };
         let Some(host) = HostKey::of(url) else { return };
@@ -353,14 +356,14 @@ impl Traps {
         if worth == PageWorth::New {
             ledger.led_on.remove(&host);
         }
-        // bounded: a template that was good for a long time must not live on that for ever
+        // bounded: a pattern with a long good history must not run on it for ever
         let most = i64::from(initial).saturating_mul(10);
         let book = |credit: &mut i64, change: i64| *credit = (*credit + change).min(most);
         if let Some(template) = numbers {
             book(ledger.account(&host, &template, initial), change);
         }
-        // names cost nothing as such: an account of them begins with the first page that is none, and a known text costs
-        // as much as a fetch, since a folder of copies (to print, of another version) is no trap
+        // names are free at first: their account begins with the first error page or copy. A known text
+        // costs as much as a fetch, since a folder of copies (print versions, other versions) is no trap.
         let Some(template) = names else { return };
         let change = match worth {
             PageWorth::NotFound => change,

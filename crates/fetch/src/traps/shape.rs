@@ -1,4 +1,4 @@
-//! What the shape of a URL alone tells.
+//! Traps that the shape of a URL reveals.
 
 use super::{Trap, TrapSettings};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -40,7 +40,7 @@ pub(super) fn judge(url: &Url, settings: &TrapSettings, this_year: i32) -> Optio
     (!near.contains(&year)).then_some(Trap::Calendar(year))
 }
 
-/// A segment that stands in the path more than `most` times.
+/// A segment that occurs in the path more than `most` times.
 fn repeated(path: &str, most: usize) -> Option<&str> {
     let mut counts: FxHashMap<&str, usize> = FxHashMap::default();
     path.split('/').filter(|segment| !segment.is_empty()).find(|segment| {
@@ -50,12 +50,12 @@ fn repeated(path: &str, most: usize) -> Option<&str> {
     })
 }
 
-/// The year that a page of a calendar shows.
+/// Year of a calendar page.
 fn calendar_year(path: &str, query: &str) -> Option<i32> {
     let pairs = || query.split('&').map(|pair| pair.split_once('=').unwrap_or((pair, "")));
     let names = path.split('/').chain(pairs().map(|(name, _)| name));
     let values = path.split('/').chain(pairs().map(|(_, value)| value));
-    // the words cost a look-up each: a year is the rarer thing, and is looked for first
+    // the words cost a look-up each, and a year is rarer, so it is searched first
     let year = values.filter_map(leading_year).next()?;
     let mut names = names;
     names.any(|name| CALENDAR.contains(name.to_ascii_lowercase().as_str())).then_some(year)

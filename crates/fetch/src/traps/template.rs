@@ -1,11 +1,11 @@
-//! The template of a URL: what it has in common with its siblings.
+//! URL pattern: the part that a URL shares with its siblings.
 
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
 use url::Url;
 
-/// The path with numbers and identifiers replaced, and the names of the parameters; `None` for a URL in which nothing
-/// varies, of which there can be but one.
+/// The path with numbers and identifiers replaced, and the names of the parameters. `None` for a URL without
+/// variable parts, which is unique.
 pub(super) fn of(url: &Url) -> Option<String> {
     let path = url.path();
     let query = url.query().filter(|query| !query.is_empty());
@@ -16,14 +16,14 @@ pub(super) fn of(url: &Url) -> Option<String> {
         varies |= push_segment(segment, &mut out);
     }
     if query.is_some() {
-        // which parameters there are does not matter: facets come in every combination
+        // parameter names are dropped: facets come in every combination
         out.push_str("?*");
     }
     varies.then_some(out)
 }
 
-/// The folder of a URL whose last segment is a name, with a slot for it; `None` at the top, and where the segment varies by
-/// numbers. Error pages can lead on by names without end.
+/// Folder of a URL whose last segment is a name, with a slot for the name. `None` at the top, and if the
+/// segment has variable numbers. Error pages can link to endless names.
 pub(super) fn of_names(url: &Url) -> Option<String> {
     let (folder, name) = url.path().strip_prefix('/')?.rsplit_once('/')?;
     let mut out = String::with_capacity(folder.len() + 16);
@@ -39,8 +39,8 @@ pub(super) fn of_names(url: &Url) -> Option<String> {
     Some(out)
 }
 
-/// A form that every URL has: what siblings have in common, with a slot for what varies (numbers, identifiers, the name in
-/// the last segment, parameters). Pages of one form are usually made by one program.
+/// Pattern that every URL has: its common part, with slots for numbers, identifiers, the name in the last
+/// segment, and parameters. Pages of one pattern usually come from one program.
 #[must_use]
 pub fn of_any(url: &Url) -> String {
     of(url).or_else(|| of_names(url)).unwrap_or_else(|| match url.path() {
@@ -52,11 +52,11 @@ pub fn of_any(url: &Url) -> String {
 pub(super) fn hash(template: &str) -> u64 {
     let mut hasher = FxHasher::default();
     template.hash(&mut hasher);
-    // 0 is the account that templates beyond the limit share
+    // 0 is the account that patterns beyond the limit share
     hasher.finish().max(1)
 }
 
-/// Appends a segment in its general form; true if anything of it varies.
+/// Appends a segment in its general form; returns true if a part of it varies.
 fn push_segment(segment: &str, out: &mut String) -> bool {
     if is_identifier(segment) {
         out.push_str("{id}");
@@ -75,7 +75,8 @@ fn push_segment(segment: &str, out: &mut String) -> bool {
     varies
 }
 
-/// Letters and digits mixed without a sign between them, as generators make them: hashes, base 62, UUIDs.
+/// Returns true for letters and digits mixed without separators, as generators produce them: hashes, base 62,
+/// UUIDs.
 fn is_identifier(segment: &str) -> bool {
     /// Shorter ones are versions, sizes, chapters.
     const SHORTEST: usize = 6;
@@ -86,7 +87,7 @@ fn is_identifier(segment: &str) -> bool {
     if name.len() < SHORTEST || digits + letters != plain().count() || digits == 0 || letters == 0 {
         return false;
     }
-    // words and numbers change places once or twice in a name, in an identifier all the time
+    // a name switches once or twice between words and numbers, an identifier much more often
     let kinds: Vec<bool> = plain().map(|b| b.is_ascii_digit()).collect();
     let changes = kinds.windows(2).filter(|pair| pair[0] != pair[1]).count();
     let hex = plain().all(|b| b.is_ascii_hexdigit());

@@ -48,7 +48,7 @@ fn a_generator_of_empty_pages_ends_and_a_catalogue_does_not() {
     assert_eq!(fetched(&|n| if n % 10 == 0 { PageWorth::New } else { PageWorth::Poor }), 5_000);
     assert_eq!(fetched(&|_| PageWorth::Poor), 200);
     assert_eq!(fetched(&|_| PageWorth::Duplicate), 19);
-    // good for long, then empty for ever
+    // good for long, then always empty
     let turned = fetched(&|n| if n < 1_000 { PageWorth::New } else { PageWorth::Poor });
     assert!((2_900..=3_001).contains(&turned), "{turned}");
 }
@@ -85,7 +85,7 @@ fn the_ledger_is_bounded() {
     let hosts = MAX_ACCOUNTS / 1_000;
     for n in 0..hosts {
         for template in 0..1_000 {
-            // letters alone make a template of their own
+            // letters alone make a pattern of their own
             let name: String = template.to_string().bytes().map(|b| char::from(b - b'0' + b'a')).collect();
             assert!(traps.begin(&host(n, &format!("{name}/1"))).is_ok());
         }
@@ -127,7 +127,7 @@ fn a_listing_that_leads_on_keeps_its_credit() {
         traps.learn(&page(n), PageWorth::LeadsOn);
         traps.learn(&Url::parse("http://a.test/item/1").unwrap(), PageWorth::New);
     }
-    // it leads to nothing new any more
+    // it no longer links to new pages
     let fetched = (50..500).take_while(|n| {
         let may = traps.begin(&page(*n)).is_ok();
         traps.learn(&page(*n), PageWorth::LeadsOn);

@@ -1,11 +1,16 @@
-//! URLs in the one form in which they are compared, stored and fetched.
+//! Canonical URLs: the form in which they are compared, stored and fetched.
 //!
-//! The policy is that of crawler-commons' BasicURLNormalizer (profile `cc-basic`), which follows RFC 3986 §6.2.2 and
-//! adds what holds on nearly every site: scheme and host in lower case and IDNA's ASCII form, no default port, no dot
-//! at the end of the host, no credentials, no fragment; dot segments resolved, runs of slashes collapsed (but not the
-//! `//` of a URL within the path); percent-encoding with upper-case digits, only where it is needed; tracking and
-//! session parameters removed; parameters in the order of their names, those of one name in their own order. Index
-//! pages are kept: nothing proves that `/index.html` is `/`.
+//! The policy is that of crawler-commons' BasicURLNormalizer (profile `cc-basic`), which follows RFC 3986
+//! §6.2.2 and adds rules that hold on nearly every site:
+//!
+//! - Scheme and host in lower case and IDNA's ASCII form; no default port, no dot at the end of the host, no
+//!   credentials, no fragment.
+//! - Dot segments resolved, runs of slashes collapsed (but not the `//` of a URL within the path).
+//! - Percent-encoding with upper-case digits, only where necessary.
+//! - Tracking and session parameters removed; parameters sorted by name, those of one name in their own
+//!   order.
+//!
+//! Index pages are kept: nothing proves that `/index.html` is `/`.
 
 mod params;
 mod percent;
@@ -19,10 +24,10 @@ use crawl_model::HostKey;
 use std::borrow::Cow;
 use url::{Position, Url};
 
-/// Why a link is no URL to crawl.
+/// Reason why a link is no URL to crawl.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UrlRefusal {
-    /// It does not parse, or its host is not valid.
+    /// The URL does not parse, or its host is invalid.
     #[error("not a valid URL")]
     Invalid,
     /// Neither http nor https.
@@ -33,14 +38,14 @@ pub enum UrlRefusal {
     TooLong,
 }
 
-/// Makes URLs canonical. Pure and cheap to share: it runs for every link of every page.
+/// Canonicaliser of URLs. Pure and cheap to share: it runs for every link of every page.
 #[derive(Clone, Debug)]
 pub struct Canonicalizer {
     params: ParamRules,
     max_length: usize,
 }
 
-/// Octets of a URL beyond which it is refused: twice what the sitemap protocol allows, half of what servers take.
+/// Default maximum octets of a URL: twice the limit of the sitemap protocol, half the limit of servers.
 pub const DEFAULT_MAX_URL_LENGTH: usize = 4096;
 
 impl Default for Canonicalizer {
@@ -50,24 +55,24 @@ impl Default for Canonicalizer {
 }
 
 impl Canonicalizer {
-    /// A canonicaliser that removes `params` and refuses URLs of more than `max_length` octets.
+    /// Creates a canonicaliser that removes `params` and refuses URLs of more than `max_length` octets.
     #[must_use]
     pub const fn new(params: ParamRules, max_length: usize) -> Self {
         Self { params, max_length }
     }
 
-    /// The canonical form of an absolute URL in text.
+    /// Canonical form of an absolute URL.
     ///
     /// # Errors
-    /// When it is not a URL that can be crawled.
+    /// When the URL cannot be crawled.
     pub fn parse(&self, text: &str) -> Result<Url, UrlRefusal> {
         self.checked(text.len(), || Url::parse(text))
     }
 
-    /// The canonical form of a reference found on a page.
+    /// Canonical form of a reference found on a page.
     ///
     /// # Errors
-    /// When it is not a URL that can be crawled.
+    /// When the URL cannot be crawled.
     pub fn join(&self, base: &Url, reference: &str) -> Result<Url, UrlRefusal> {
         self.checked(reference.len(), || base.join(reference))
     }
@@ -91,32 +96,33 @@ impl Canonicalizer {
             Some(canonical) => canonical,
             None => url,
         };
-        // percent-encoding can make a URL three times as long
+        // percent-encoding can triple the length of a URL
         if url.as_str().len() > self.max_length { Err(UrlRefusal::TooLong) } else { Ok(url) }
     }
 
-    /// Returns true if a URL is longer than the limit. [`Canonicalizer::canonical`] makes such URLs canonical too.
+    /// Returns true if a URL is longer than the limit. [`Canonicalizer::canonical`] makes such URLs canonical
+    /// too.
     #[must_use]
     pub fn is_too_long(&self, url: &Url) -> bool {
         url.as_str().len() > self.max_length
     }
 
-    /// The canonical form of a URL. Idempotent. A URL that has none, which [`Canonicalizer::parse`] refuses, stays as it
-    /// is.
+    /// Canonical form of a URL. Idempotent. A URL without one, which [`Canonicalizer::parse`] refuses, is
+    /// returned unchanged.
     #[must_use]
     pub fn canonical(&self, url: &Url) -> Url {
         self.rewritten(url).ok().flatten().unwrap_or_else(|| url.clone())
     }
 
-    /// The canonical form, if it is another one.
+    /// Canonical form, if it differs from the URL.
     ///
     /// # Errors
-    /// When there is none: `a.7..` is a host name to the URL standard, but `a.7` is a wrong IPv4 address.
+    /// When there is none: `a.7..` is a host name to the URL standard, but `a.7` is an invalid IPv4 address.
     fn rewritten(&self, url: &Url) -> Result<Option<Url>, UrlRefusal> {
         let text = url.as_str();
         let host = &url[Position::BeforeHost..Position::AfterHost];
         let plain_host = match host.trim_end_matches('.') {
-            // nothing but dots: no name, and nothing to make of it
+            // dots only: there is no name
             "" => host,
             name => name,
         };
@@ -159,7 +165,7 @@ impl Canonicalizer {
     }
 }
 
-/// One slash for every run of them, except after a colon, where a URL within the path begins.
+/// Replaces each run of slashes by one, except after a colon, where a URL within the path begins.
 fn collapse_slashes(path: &str) -> String {
     let mut out = String::with_capacity(path.len());
     let mut before = ['\0'; 2];
@@ -177,7 +183,7 @@ pub(crate) fn param_rules() -> params::ParamFile {
     rules::embedded(params::FILE, params::TEXT)
 }
 
-/// A path or a query with its percent-encoding in one form.
+/// A path or a query with normalised percent-encoding.
 pub(crate) fn normalized(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     percent::normalize_into(text, &mut out);

@@ -1,4 +1,4 @@
-//! Query parameters: which are removed, and in which order the others stand.
+//! Query parameters: removal and order.
 
 use super::percent;
 use rustc_hash::FxHashSet;
@@ -20,10 +20,10 @@ pub(crate) struct ParamFile {
     path_parameters: Vec<String>,
 }
 
-/// Which parameters say nothing about what a URL shows.
+/// Parameters that do not affect the page.
 #[derive(Clone, Debug, Default)]
 pub struct ParamRules {
-    /// Lower case; grouped by nothing, there are few.
+    /// Lower case; a plain list, since there are few.
     prefixes: Vec<String>,
     names: FxHashSet<String>,
     sessions: FxHashSet<String>,
@@ -55,7 +55,7 @@ impl ParamRules {
     }
 
     fn removes(&self, name: &str, value: &str) -> bool {
-        // names are short; most are lower case already
+        // names are short and mostly lower case
         let lower: Cow<'_, str> = if name.bytes().any(|b| b.is_ascii_uppercase()) {
             Cow::Owned(name.to_ascii_lowercase())
         } else {
@@ -67,7 +67,7 @@ impl ParamRules {
     }
 
     fn is_session(&self, value: &str) -> bool {
-        /// Fewer digits stand in words, too: names of models, years.
+        /// Minimum digits: words such as model names and years have fewer.
         const DIGITS: usize = 3;
         let digits = value.bytes().filter(u8::is_ascii_digit).count();
         let hex = value.len() >= self.session_hex_length && value.bytes().all(|b| b.is_ascii_hexdigit());
@@ -76,7 +76,7 @@ impl ParamRules {
         digits >= DIGITS && (hex || mixed)
     }
 
-    /// The query in canonical form; empty if nothing of it is left.
+    /// Canonical query; empty if no parameter remains.
     pub(super) fn canonical<'a>(&self, query: &'a str) -> Cow<'a, str> {
         let encoded = query.bytes().any(|b| b == b'%' || percent::must_encode(b));
         let normal: Cow<'a, str> = if encoded {
@@ -103,7 +103,7 @@ impl ParamRules {
         if kept.len() == total && kept.is_sorted_by(|a, b| a.0 <= b.0) {
             return normal;
         }
-        // stable: what one name says twice may depend on its order
+        // stable: the order of values under one name may matter
         kept.sort_by(|a, b| a.0.cmp(b.0));
         let pairs: Vec<&str> = kept.into_iter().map(|(_, pair)| pair).collect();
         Cow::Owned(pairs.join("&"))

@@ -2,7 +2,7 @@
 
 const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
 
-/// Octets that the `url` crate leaves as they are in a path or query although RFC 3986 has no place for them there.
+/// Octets that the `url` crate leaves in a path or query although RFC 3986 does not allow them there.
 pub(super) const fn must_encode(byte: u8) -> bool {
     matches!(byte, b'"' | b'<' | b'>' | b'\\' | b'^' | b'`' | b'{' | b'|' | b'}' | 0..=0x20 | 0x7f..)
 }
@@ -15,8 +15,8 @@ fn hex(digit: Option<&u8>) -> Option<u8> {
     digit.and_then(|&d| char::from(d).to_digit(16)).and_then(|d| u8::try_from(d).ok())
 }
 
-/// Appends `text` with encoded unreserved characters decoded, hex digits in upper case, a `%` that begins no escape
-/// as `%25`, and everything encoded that must be.
+/// Appends `text`: decodes encoded unreserved characters, makes hex digits upper case, writes `%25` for a
+/// stray `%`, and encodes invalid octets.
 pub(super) fn normalize_into(text: &str, out: &mut String) {
     let bytes = text.as_bytes();
     let mut index = 0;

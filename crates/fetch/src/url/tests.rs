@@ -8,7 +8,7 @@ fn canonical(text: &str) -> String {
 fn one_form_for_many() {
     for (given, expected) in [
         ("HTTP://User:pw@Example.ORG:80", "http://example.org/"),
-        // the name of the user begins as the host does
+        // the user name begins like the host
         ("http://exn--les@EX", "http://ex/"),
         ("http://ex:pw@ex/", "http://ex/"),
         ("https://example.org./a#b", "https://example.org/a"),
@@ -50,7 +50,7 @@ fn what_cannot_be_crawled_is_refused_by_kind() {
         ("http://[bad/", UrlRefusal::Invalid),
         ("https://..#", UrlRefusal::Invalid),
         ("http://ho%20st/", UrlRefusal::Invalid),
-        // a name with its dots, a wrong address without
+        // a name with its dots, an invalid address without them
         ("http://me:pw@ex.7../", UrlRefusal::Invalid),
         (&"a".repeat(5_000), UrlRefusal::TooLong),
         (&"é".repeat(2_000), UrlRefusal::TooLong),

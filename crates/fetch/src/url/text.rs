@@ -1,27 +1,27 @@
-//! The canonical form as text, also of URLs that are never fetched: for telling a person what a URL comes to, and for
-//! comparing URLs that stand in files.
+//! Canonical form as text, also of URLs that are never fetched: for messages, and for comparing URLs in
+//! files.
 
 use super::Canonicalizer;
 use std::net::Ipv6Addr;
 use url::{Host, ParseError, Position, Url};
 
-/// How an internationalised host name is written.
+/// Form of an internationalised host name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum IdnForm {
-    /// `xn--…`, as it is asked for in DNS and as [`Canonicalizer::canonical`] has it.
+    /// `xn--…`, the form of DNS and of [`Canonicalizer::canonical`].
     #[default]
     Ascii,
-    /// As people write it.
+    /// Unicode, the form that people write.
     Unicode,
 }
 
-/// Stands in for a host name that the parser refuses, while the rest of the URL is parsed.
+/// Placeholder for a host name that the parser refuses, while the rest of the URL is parsed.
 const STAND_IN: &str = "host.invalid";
 
 impl Canonicalizer {
-    /// The canonical form of any URL in text; `None` if it is none. A missing scheme is taken for http. Beyond what
-    /// [`Canonicalizer::parse`] takes there are other schemes, and names whose `xn--` labels decode to nothing: they
-    /// are kept as they are, since some are registered.
+    /// Canonical form of any URL; `None` if it is invalid. A missing scheme becomes http. Unlike
+    /// [`Canonicalizer::parse`], it accepts other schemes, and names with undecodable `xn--` labels, since
+    /// some are registered.
     #[must_use]
     pub fn canonical_text(&self, text: &str, idn: IdnForm) -> Option<String> {
         let text = text.trim();
@@ -47,7 +47,7 @@ impl Canonicalizer {
     }
 }
 
-/// A scheme, or an authority without one.
+/// Returns true if the text has a scheme, or an authority without one.
 fn has_scheme(text: &str) -> bool {
     text.split_once(':').is_some_and(|(scheme, rest)| {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-');
@@ -72,7 +72,7 @@ fn written(url: &Url, idn: IdnForm) -> String {
     }
 }
 
-/// RFC 5952 §5: an IPv4 address within an IPv6 one is written as such.
+/// An IPv6 address with an embedded IPv4 address in dotted form (RFC 5952 §5).
 fn mixed(address: Ipv6Addr) -> Option<String> {
     address.to_ipv4_mapped().map(|v4| format!("[::ffff:{v4}]"))
 }

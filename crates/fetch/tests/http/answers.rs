@@ -1,4 +1,4 @@
-//! What responses that are no failure come to.
+//! Results of successful responses.
 
 use crate::{
     error, fetch, gzip, page,

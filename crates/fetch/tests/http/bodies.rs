@@ -1,4 +1,4 @@
-//! Bodies: cut, decoded, counted, and read in time.
+//! Bodies: truncation, decoding, accounting, time limits.
 
 use crate::{
     error, fetch, gzip, page,

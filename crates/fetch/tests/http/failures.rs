@@ -1,4 +1,4 @@
-//! Servers that break the protocol, the connection or the time limits.
+//! Servers that violate the protocol, the connection or the time limits.
 
 use crate::{
     error, fetch, page,
@@ -116,7 +116,7 @@ async fn each_time_limit_is_reported_as_itself() {
     assert!(error.is_transient() && error.is_timeout() && !error.is_unanswered());
 }
 
-/// A client for hosts of one server, `h0.test` and so on.
+/// A client for several hosts of one server, `h0.test` and so on.
 fn many_hosts(server: &Server, max_connections: usize) -> HttpClient {
     let port = server.address.port();
     let rule = |n| format!("h{n}.test:{port}:127.0.0.1").parse().unwrap();

@@ -1,5 +1,5 @@
-//! HTTP/2 servers that refuse streams, say goodbye or break the rules. Each request waits its turn at the host, so none may
-//! be sent twice by the library below.
+//! HTTP/2 servers that refuse streams, send GOAWAY or break the protocol. Each request waits for its turn at
+//! the host, so the library below must not send any twice.
 
 use crate::{
     error, page,
@@ -21,14 +21,14 @@ use tokio::{
 };
 use url::Url;
 
-/// Makes the frames by which a request is answered, for its stream.
+/// Builds the answer frames of a stream.
 type Answer = fn(u32) -> Vec<u8>;
 
 /// Length of the client's preface.
 const PREFACE: usize = 24;
 const HEADERS: u8 = 1;
 const SETTINGS: u8 = 4;
-/// Frames without content: settings of the server.
+/// An empty SETTINGS frame of the server.
 const EMPTY_SETTINGS: [u8; 9] = [0, 0, 0, SETTINGS, 0, 0, 0, 0, 0];
 
 /// Resets a stream with an error code.
@@ -36,7 +36,7 @@ fn reset(stream: u32, code: u32) -> Vec<u8> {
     [&[0, 0, 4, 3, 0][..], &stream.to_be_bytes(), &code.to_be_bytes()].concat()
 }
 
-/// Ends the connection; no stream above `last` was looked at.
+/// Ends the connection; streams above `last` were not processed.
 fn go_away(last: u32, code: u32) -> Vec<u8> {
     [&[0, 0, 8, 7, 0, 0, 0, 0, 0][..], &last.to_be_bytes(), &code.to_be_bytes()].concat()
 }
@@ -51,8 +51,8 @@ async fn frame(stream: &mut (impl AsyncRead + Unpin)) -> Option<(u8, u32)> {
     Some((kind, u32::from_be_bytes(id)))
 }
 
-/// Answers each request with the bytes that `answer` makes for its stream. Returns the error of one fetch, and how many
-/// requests the server saw until a while after it.
+/// Answers each request with the bytes that `answer` builds for its stream. Returns the error of one fetch,
+/// and the number of requests up to a while after it.
 async fn fetched(answer: Answer) -> (FetchError, usize) {
     let (acceptor, pem) = acceptor(&["h2"]);
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -124,8 +124,8 @@ async fn a_server_that_breaks_the_rules_of_http_2_is_a_protocol_error() {
     }
 }
 
-/// A server that answers a request over HTTP/2 with `begin` and then with `flood` without end, and over HTTP/1.1 with a page.
-/// Its certificate in PEM comes with its URL.
+/// A server that answers over HTTP/2 with `begin` and then with endless `flood`, and over HTTP/1.1 with a
+/// page. Returns its URL and its certificate in PEM.
 async fn flooding(begin: Vec<u8>, flood: Vec<u8>) -> (Url, String) {
     let (acceptor, pem) = acceptor(&["h2", "http/1.1"]);
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -167,7 +167,7 @@ fn raw_frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
 #[tokio::test]
 async fn a_host_that_floods_http_2_is_asked_over_http_1_from_then_on() {
     const END_HEADERS: u8 = 4;
-    // of the static table of HPACK: 200, 100 is spelt out
+    // static table of HPACK: status 200
     let head = || raw_frame(HEADERS, END_HEADERS, 1, &[0x88]);
     let hints = raw_frame(HEADERS, END_HEADERS, 1, &[&[0x08, 3][..], b"103"].concat());
     let floods = [

@@ -1,4 +1,4 @@
-//! The HTTP client against servers that behave and servers that do not, by subject.
+//! The HTTP client against correct and faulty servers, by subject.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests, which clippy does not see as such")]
 

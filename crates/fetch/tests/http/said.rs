@@ -1,4 +1,4 @@
-//! What a request says: headers, credentials, cookies.
+//! Contents of a request: headers, credentials, cookies.
 
 use crate::{
     fetch, page,

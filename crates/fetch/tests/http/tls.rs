@@ -1,4 +1,4 @@
-//! TLS: its errors, and what is negotiated over it.
+//! TLS: errors and negotiation.
 
 use crate::{
     error, page,
@@ -26,12 +26,12 @@ use tokio_rustls::{
 };
 use url::Url;
 
-/// A server with a certificate for 127.0.0.1 that speaks what it offers by ALPN.
+/// A server with a certificate for 127.0.0.1 that speaks the protocols it offers by ALPN.
 struct TlsServer {
     address: SocketAddr,
-    /// Its certificate, which is its own authority.
+    /// Its certificate, which is self-signed.
     pem: String,
-    /// What was negotiated, connection by connection.
+    /// Negotiated protocol of each connection.
     spoken: Arc<Mutex<Vec<String>>>,
 }
 
@@ -82,7 +82,7 @@ pub fn acceptor(protocols: &[&str]) -> (TlsAcceptor, String) {
     (TlsAcceptor::from(Arc::new(config)), made.cert.pem())
 }
 
-/// Answers each request with what it was asked for.
+/// Answers each request with its own path.
 async fn serve_h2(stream: TlsStream<TcpStream>) {
     let mut connection = h2::server::handshake(stream).await.unwrap();
     while let Some(Ok((request, mut respond))) = connection.accept().await {
@@ -103,7 +103,7 @@ async fn serve_http1(mut stream: TlsStream<TcpStream>) {
     }
 }
 
-/// HTTP/2 where the server offers it, over one connection for many requests; HTTP/1.1 where it does not.
+/// HTTP/2 is used if the server offers it, over one connection for many requests; otherwise HTTP/1.1.
 #[tokio::test]
 async fn http_2_is_negotiated_by_alpn() {
     for (offer, expected) in [(&["h2", "http/1.1"][..], "h2"), (&["http/1.1"], "http/1.1"), (&[], "")] {

@@ -1,4 +1,4 @@
-//! Which way a request goes: addresses, fixed ones, proxies.
+//! Route of a request: addresses, fixed addresses, proxies.
 
 use crate::{
     error, page,
@@ -62,7 +62,7 @@ async fn a_proxy_gets_names_and_never_what_is_named_by_address() {
     assert_eq!(proxy.seen()[0].path, "http://elsewhere.test/x");
     assert_eq!(body(&format!("http://fixed.test:{port}/")).await, "direct");
     assert_eq!(body(&format!("http://127.0.0.1:{port}/")).await, "direct");
-    // behind a proxy the address of a host is not known, and the proxy's own is not taken for it
+    // behind a proxy the address of a host is unknown, and the proxy's own does not replace it
     let host = |text: &str| crawl_model::HostKey::from_stored(text);
     assert_eq!(client.address_book().address_of(&host("elsewhere.test")), None);
     assert!(client.address_book().address_of(&host(&format!("fixed.test:{port}"))).is_some());
@@ -70,7 +70,7 @@ async fn a_proxy_gets_names_and_never_what_is_named_by_address() {
     assert!(matches!(blocked, FetchError::AddressBlocked { .. }));
 }
 
-/// The proxy's own name is exempt from the address policy for the connection to it, not for the pages of a site.
+/// The proxy's own name is exempt from the address policy for the connection to it, but not for pages.
 #[tokio::test]
 async fn a_page_at_the_name_of_the_proxy_obeys_the_policy() {
     let proxy = Server::answering(|_| html("by proxy")).await;
@@ -93,7 +93,7 @@ async fn a_page_at_the_name_of_the_proxy_obeys_the_policy() {
     assert_eq!((proxy.connections(), inner.connections()), (before, 0));
 }
 
-/// Who is behind a proxy that is down learns that of the proxy, and nothing of the site.
+/// The error of a proxy that is down names the proxy and says nothing about the site.
 #[tokio::test]
 async fn a_proxy_that_is_down_is_named() {
     let up = Server::answering(|_| response("502 Bad Gateway", "", b"")).await;
@@ -112,7 +112,7 @@ async fn a_proxy_that_is_down_is_named() {
         assert!(!said.contains("elsewhere") && !said.contains("s3cret"), "{said}");
         assert!(error.hint().contains("--proxy"));
     }
-    // what a proxy that answers says of a host is said of the host
+    // an answer of the proxy about a host counts for the host
     let refused = by(up.url("/").to_string());
     let error = error(refused.fetch(request(Url::parse("https://elsewhere.test/").unwrap())).await);
     assert!(!matches!(&error, FetchError::Connect { proxy: true, .. }), "{error:?}");

@@ -1,4 +1,4 @@
-//! A web server for tests, by hand: it says exactly the bytes that a test wants, also those that no server would.
+//! A minimal web server for tests: it sends exactly the given bytes, valid or not.
 #![allow(dead_code, reason = "every test file uses its own part")]
 #![allow(
     clippy::unwrap_used,
@@ -47,7 +47,7 @@ pub struct Server {
     open: Arc<AtomicUsize>,
 }
 
-/// What a handler does after its answer.
+/// Action of a handler after its answer.
 pub enum Then {
     KeepOpen,
     Close,
@@ -81,7 +81,7 @@ impl Server {
         Self { address, seen, connections, open }
     }
 
-    /// A server that answers by path with fixed bytes and keeps the connection.
+    /// Starts a server that answers each path with fixed bytes and keeps the connection.
     pub async fn answering(answer: impl Fn(&Seen) -> Vec<u8> + Send + Sync + 'static) -> Self {
         let answer = Arc::new(answer);
         Self::start(move |seen, mut stream| {
@@ -102,7 +102,7 @@ impl Server {
         self.seen.lock().unwrap().clone()
     }
 
-    /// Waits until no more than so many connections are open.
+    /// Waits until at most this many connections are open.
     pub async fn at_most_open(&self, most: usize) {
         let closed = async {
             while self.open.load(SeqCst) > most {
@@ -154,7 +154,7 @@ pub fn html(body: &str) -> Vec<u8> {
     response("200 OK", "Content-Type: text/html\r\n", body.as_bytes())
 }
 
-/// Settings under which 127.0.0.1, and nothing else that is private, may be asked; limits that a busy machine keeps.
+/// Settings that allow 127.0.0.1 and no other private address, with limits for a busy machine.
 pub fn settings() -> HttpSettings {
     HttpSettings {
         addresses: AddressPolicy { allow_private: false, allow: vec!["127.0.0.1/32".parse().unwrap()] },
@@ -196,7 +196,7 @@ pub fn suite(name: &str) -> serde_json::Value {
     serde_json::from_slice(&std::fs::read(format!("{root}{name}")).unwrap()).unwrap()
 }
 
-/// RFC 4648 §4; suites hold their bytes so.
+/// Decodes base64 (RFC 4648 §4), the encoding of bytes in suites.
 pub fn base64(text: &str) -> Vec<u8> {
     let value = |b: u8| match b {
         b'A'..=b'Z' => b - b'A',
