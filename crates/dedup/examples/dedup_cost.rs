@@ -1,8 +1,9 @@
-//! Measures the cost of a host in a stream: `cargo run --release -p crawl-dedup --example dedup_cost [PAGES] [exact|site] [early|settled]`.
+//! Measures the cost of a host in a stream: `cargo run --release -p crawl-dedup --example dedup_cost [PAGES]
+//! [exact|site] [early|settled]`.
 //!
-//! Pages of about 8 KB with 40 blocks, eight of which stand on every page, in 400 sections that begin one after the other. Every page is
-//! observed, waits where it has to, and is cleaned, as in a crawl; for each tenth of the pages are printed the time, how
-//! many pages waited at most, the size of the state, by how much counts may be too low, and the memory of the process.
+//! Pages have about 8 KB and 40 blocks, eight of which are on every page, in 400 sections that follow each
+//! other. As in a crawl, each page is observed, possibly held, and cleaned. For each tenth of the pages the
+//! program prints time, maximum of held pages, state size, undercount and process memory.
 #![expect(
     clippy::print_stdout,
     clippy::unwrap_used,
@@ -76,7 +77,7 @@ fn main() {
     );
 }
 
-/// KiB that the process holds, where the system says so.
+/// Resident memory of the process in KiB, if the system reports it.
 fn resident() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap_or_default();

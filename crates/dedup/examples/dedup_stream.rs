@@ -1,10 +1,9 @@
-//! How much of what the batch removes a stream removes too, in the order of a file and in random ones:
-//! `cargo run --release -p crawl-dedup --example dedup_stream FILE.jsonl [early|settled [SETTLE_PAGES [HOST]]]`.
+//! Share of the batch's removals that a stream removes too, in file order and in random orders: `cargo run
+//! --release -p crawl-dedup --example dedup_stream FILE.jsonl [early|settled [SETTLE_PAGES [HOST]]]`.
 //!
-//! The file has records with `url` and `content`, as a crawl wrote them, or any other JSON lines with these. A span of a page counts
-//! as the same if both remove it from the same byte to the same byte; printed too are the share of the pages with the same text, and the
-//! pages of a host that had come when its first page was let go. With a part of a host's name the first differences there are
-//! shown.
+//! The file has JSON lines with `url` and `content`, such as records of a crawl. A removed span agrees if
+//! both remove the same bytes. The program also prints the share of pages with equal text, and each host's
+//! number of pages at its first release. With a part of a host's name it shows the first differences there.
 #![expect(
     clippy::print_stdout,
     clippy::unwrap_used,
@@ -47,8 +46,8 @@ impl Page {
     }
 }
 
-/// Bytes that both remove, that the stream alone removes, that the batch alone removes; pages, those with the same text, those that
-/// waited; pages that had come when the first was let go.
+/// Bytes that both remove, that only the stream removes, that only the batch removes; pages, equal pages,
+/// held pages; pages at the first release.
 #[derive(Clone, Copy, Default)]
 struct Agreement {
     both: u64,
@@ -102,7 +101,7 @@ fn shuffle(order: &mut [usize], seed: u64) {
     }
 }
 
-/// The pages cleaned in an order, and of each host how many waited, and how many had come when the first was let go.
+/// The pages cleaned in an order; per host the number of held pages and of pages at the first release.
 fn streamed<'a>(
     texts: &[(&'a str, PageText<'_>)],
     order: &[usize],

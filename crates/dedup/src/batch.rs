@@ -1,4 +1,4 @@
-//! The boilerplate of whole domains at once: two passes over pages that are all there.
+//! Boilerplate of whole domains at once: two passes over all pages.
 
 use crate::{
     Cleaned, FingerprintSettings, Mode,
@@ -12,18 +12,18 @@ use std::collections::BTreeMap;
 /// A domain after cleaning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DomainCleaning {
-    /// What its pages have in common.
+    /// Common blocks of its pages.
     pub fingerprint: DomainFingerprintResult,
-    /// What cleaning came to.
+    /// Result of cleaning.
     pub analysis: DomainAnalysisResult,
-    /// The pages, in the order in which they were given.
+    /// Cleaned pages, in input order.
     pub pages: Vec<Cleaned>,
 }
 
-/// Computes the fingerprint of a domain and cleans its pages. Every page is read once. The same pages in another order
-/// give the same result in that order; cleaned pages are not to be given again, since less is repeated on them.
+/// Computes the fingerprint of a domain and cleans its pages. Each page is read once. The order of the pages
+/// does not affect the result. Do not pass cleaned pages again, since fewer blocks are repeated on them.
 ///
-/// A page of which nothing but whitespace would be left keeps its text.
+/// A page that would be left with only whitespace keeps its text.
 pub fn clean_domain<P: AsRef<str>>(
     domain: &str,
     pages: &[P],
@@ -41,8 +41,8 @@ pub fn clean_domain<P: AsRef<str>>(
     DomainCleaning { fingerprint, analysis: counted.analysis(), pages }
 }
 
-/// Cleans the pages of a domain in the mode [`site`](crate::site): what a host in a stream gives that settles when it has no
-/// more pages. `blocks_boilerplate` of the analysis counts the distinct blocks that were removed.
+/// Cleans the pages of a domain in the mode [`site`](crate::site). The result is that of a stream whose host
+/// settles at its end. `blocks_boilerplate` of the analysis counts the distinct removed blocks.
 pub fn clean_site(
     domain: &str,
     pages: &[PageText<'_>],
@@ -55,8 +55,8 @@ pub fn clean_site(
     (cleaned, counted.analysis())
 }
 
-/// Cleans pages of many domains, given with the domain of each, every domain by itself. Returns the pages in the order in
-/// which they were given, and what it came to, domains in alphabetical order.
+/// Cleans pages of many domains, given with their domain; each domain by itself. Returns the pages in input
+/// order, and the analysis with domains in alphabetical order.
 pub fn clean_project<D: AsRef<str>>(
     pages: &[(D, PageText<'_>)],
     mode: Mode,
@@ -69,8 +69,8 @@ pub fn clean_project<D: AsRef<str>>(
     (cleaned, counted.analysis())
 }
 
-/// Pages of many domains in two passes: all are [counted](Self::count), then, in the same order, each is [cleaned](Self::clean). Nobody has
-/// to have room for all pages at once.
+/// Pages of many domains in two passes. All pages are [counted](Self::count), then [cleaned](Self::clean) in
+/// the same order, so that not all pages need to be in memory.
 pub struct CountedProject {
     domains: BTreeMap<String, CountedDomain>,
     mode: Mode,
@@ -84,7 +84,7 @@ impl CountedProject {
         Self { domains: BTreeMap::new(), mode, settings: *settings }
     }
 
-    /// Counts a page of a domain, every domain by itself.
+    /// Counts a page of a domain; each domain by itself.
     pub fn count(&mut self, domain: &str, page: &PageText<'_>) {
         if let Some(counted) = self.domains.get_mut(domain) {
             counted.count(page);
@@ -100,8 +100,8 @@ impl CountedProject {
         self.domains.values_mut().for_each(CountedDomain::settle);
     }
 
-    /// Cleans the next page of a domain: to be asked for in the order in which they were counted, after [`settle`](Self::settle). A page more
-    /// than were counted keeps its text.
+    /// Cleans the next page of a domain. Call it after [`settle`](Self::settle), in the order of the counts.
+    /// A page beyond the counted ones keeps its text.
     pub fn clean(&mut self, domain: &str, page: &PageText<'_>) -> Cleaned {
         match self.domains.get_mut(domain) {
             Some(counted) => counted.clean(page),
@@ -109,7 +109,7 @@ impl CountedProject {
         }
     }
 
-    /// What cleaning came to with the pages that have been cleaned so far; domains in alphabetical order.
+    /// Analysis of the pages cleaned so far; domains in alphabetical order.
     #[must_use]
     pub fn analysis(&self) -> ProjectAnalysisResult {
         let mut project = ProjectAnalysisResult::default();
@@ -125,14 +125,14 @@ impl CountedProject {
     }
 }
 
-/// A domain whose pages are counted, and what cleaning has come to.
+/// A domain whose pages are counted, with the results of cleaning.
 struct CountedDomain {
     counts: Counts,
     settings: FingerprintSettings,
     analysis: DomainAnalysisResult,
     /// Pages cleaned so far.
     cleaned: usize,
-    /// What was removed, in the mode `site`.
+    /// Hashes of the removed blocks, in the mode `site`.
     removed: FxHashSet<u64>,
 }
 
@@ -182,7 +182,7 @@ impl CountedDomain {
                 Cleaned::too_few_pages(page.content.to_owned(), pages as u64)
             }
             Counts::Exact(counted, name) => counted.clean(at, page.content, name.clone()),
-            // what was read of it is of no more use
+            // the read page is not needed any more
             Counts::Site(host, read) => host.clean(page, &std::mem::take(&mut read[at])),
         };
         if matches!(self.counts, Counts::Site(..)) {

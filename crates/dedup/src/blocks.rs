@@ -1,4 +1,4 @@
-//! The blocks of a page: where they stand and their hashes. One pass, linear.
+//! Blocks of a page, with positions and hashes. One pass, linear.
 
 use crate::fence::{Fence, without_parts_of_code};
 use crawl_model::{RemovalReason, RemovedSpan};
@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use std::ops::Range;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// A block that is long enough to be judged.
+/// A block of at least the minimum length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockSpan {
     /// First byte in the page.
@@ -18,22 +18,22 @@ pub struct BlockSpan {
     pub hash: u64,
 }
 
-/// The blocks of one page that are long enough to be judged, in order. Reading them is most of the work, so it is done
-/// once a page and handed on from counting to cleaning.
+/// Blocks of one page of at least the minimum length, in order. Reading them is most of the work, so counting
+/// passes them on to cleaning.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PageBlocks {
     spans: Vec<BlockSpan>,
 }
 
 impl PageBlocks {
-    /// Reads a page. Linear in its length.
+    /// Reads a page, in linear time.
     #[must_use]
     pub fn of(content: &str, min_block_chars: usize) -> Self {
         Self::with(content, min_block_chars, hash_of_folded)
     }
 
-    /// Reads a page with quick hashes (64 bits of XXH3) of the same folded blocks: enough to count them. What turns out to be boilerplate
-    /// is little, and gets its hash then.
+    /// Reads a page with quick hashes (64 bits of XXH3) of the same folded blocks, which suffice for
+    /// counting. Only the few boilerplate blocks get their real hashes later.
     pub(crate) fn quick(content: &str, min_block_chars: usize) -> Self {
         Self::with(content, min_block_chars, xxh3_64)
     }
@@ -74,9 +74,9 @@ impl PageBlocks {
         spans
     }
 
-    /// The page without its boilerplate, runs of three line feeds and more cut to two, with what was removed; `None` where nothing is.
-    /// `boilerplate` says of a block's hash, if it is boilerplate, what it is called and on how many pages it stands. `content` is the
-    /// page that was read.
+    /// Removes the boilerplate of a page and folds runs of three or more line feeds to two; `None` if no
+    /// block is removed. `boilerplate` returns the real hash and the number of pages of a boilerplate block
+    /// by its hash. `content` is the page that was read.
     pub(crate) fn strip(
         &self,
         content: &str,
@@ -114,26 +114,26 @@ pub(crate) struct Repeated {
     pub(crate) pages: u64,
 }
 
-/// Whitespace as Python has it (`str.isspace`, and `\s` of its `re`): Unicode's White_Space and the four
-/// separators U+001C to U+001F.
+/// Returns true for whitespace as Python defines it (`str.isspace`, and `\s` of its `re`): Unicode's
+/// White_Space and the four separators U+001C to U+001F.
 pub(crate) fn is_space(c: char) -> bool {
     c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c)
 }
 
-/// As Python's `str.strip`.
+/// Equivalent of Python's `str.strip`.
 pub(crate) fn strip(text: &str) -> &str {
     text.trim_matches(is_space)
 }
 
-/// As Python's `str.rstrip`.
+/// Equivalent of Python's `str.rstrip`.
 pub(crate) fn strip_end(text: &str) -> &str {
     text.trim_end_matches(is_space)
 }
 
-/// Whether a block has so many characters without the whitespace around it.
+/// Returns true if a block has at least `min_chars` characters after trimming.
 fn is_long(block: &str, min_chars: usize) -> bool {
     let block = strip(block);
-    // a character has at most four bytes, and at least one
+    // a character has one to four bytes
     match block.len() {
         len if len < min_chars => false,
         len if len >= min_chars.saturating_mul(4) => true,
@@ -141,9 +141,8 @@ fn is_long(block: &str, min_chars: usize) -> bool {
     }
 }
 
-/// What `re.split(r'\n\s*\n', content)` gives, as ranges. In a run of whitespace the separator reaches from the first
-/// line feed to the last one, since `\s*` takes as much as it can; whitespace before and after it stays with the
-/// parts.
+/// Ranges that `re.split(r'\n\s*\n', content)` gives. In a run of whitespace the separator extends from the
+/// first line feed to the last, since `\s*` is greedy. Whitespace before and after it stays with the parts.
 pub(crate) fn parts(content: &str) -> impl Iterator<Item = Range<usize>> {
     let mut next = Some(0);
     std::iter::from_fn(move || {
@@ -192,13 +191,13 @@ pub(crate) fn fold_line_feeds(text: String) -> String {
     folded
 }
 
-/// As [`fold_line_feeds`], but fenced code stays as it is: its blank lines are its own.
+/// Folds line feeds as [`fold_line_feeds`] does, except within fenced code.
 pub(crate) fn fold_line_feeds_outside_code(text: String) -> String {
     if memmem::find(text.as_bytes(), b"\n\n\n").is_none() {
         return text;
     }
     let mut folded = String::with_capacity(text.len());
-    // line feeds in a row that end what was written
+    // trailing line feeds of the output
     let (mut fence, mut feeds) = (Fence::default(), 0);
     for line in text.split_inclusive('\n') {
         let in_code = fence.is_open();
@@ -214,7 +213,7 @@ pub(crate) fn fold_line_feeds_outside_code(text: String) -> String {
     folded
 }
 
-/// The hash of a block, by way of a buffer that is used again.
+/// Hash of a block; the buffer is reused.
 pub(crate) fn hash_folded(block: &str, folded: &mut Vec<u8>) -> u64 {
     fold(block, folded);
     hash_of_folded(folded)
@@ -237,7 +236,7 @@ pub(crate) fn fold(block: &str, folded: &mut Vec<u8>) {
     while at < bytes.len() {
         let rest = &bytes[at..];
         let len = rest.len().min(most);
-        // filled up with what is neither a space nor of other than ASCII
+        // padded with a character that is neither a space nor outside ASCII
         let mut filled = [b'.'; CHUNK + 1];
         let chunk = rest.first_chunk().filter(|_| len == CHUNK).unwrap_or_else(|| {
             filled[..len].copy_from_slice(&rest[..len]);
@@ -273,21 +272,21 @@ pub(crate) fn fold(block: &str, folded: &mut Vec<u8>) {
     }
 }
 
-/// Bytes that are folded at a time.
+/// Bytes folded at a time.
 const CHUNK: usize = 32;
 
-/// What a chunk is made of.
+/// Class of a chunk.
 enum Chunk {
-    /// ASCII without two spaces in a row, also with the byte after it.
+    /// ASCII without two consecutive spaces, including the next byte.
     Single,
     /// ASCII with some.
     Runs,
-    /// Not ASCII alone, or with characters that are neither seen nor whitespace.
+    /// Other text: not only ASCII, or with invisible characters that are not whitespace.
     Other,
 }
 
-/// A chunk of ASCII text in lower case with a space for every whitespace: least and greatest values instead of branches, so that the
-/// compiler makes vector instructions of it. The last byte is only looked at.
+/// Folds a chunk of ASCII text to lower case, with a space for each whitespace. It uses minimum and maximum
+/// instead of branches, so that the compiler vectorises it. The last byte is lookahead.
 fn fold_chunk(chunk: &[u8; CHUNK + 1], out: &mut [u8; CHUNK]) -> Chunk {
     let mut lower = [0; CHUNK];
     for i in 0..CHUNK {
@@ -295,13 +294,13 @@ fn fold_chunk(chunk: &[u8; CHUNK + 1], out: &mut [u8; CHUNK]) -> Chunk {
         lower[i] = chunk[i].max(b' ') | (u8::from(upper) << 5);
     }
     *out = lower;
-    // of two bytes both are whitespace if the greater one is
+    // two bytes are both whitespace if the greater one is
     let mut pair = u8::MAX;
     for i in 0..CHUNK {
         pair = pair.min(chunk[i].max(chunk[i + 1]));
     }
-    // from the bytes after whitespace (14) on there are 18 control characters; and counted from the first whitespace (9) on, what
-    // stands before it is greater than all of ASCII, as what is not ASCII
+    // 18 control characters follow the last whitespace (14). Relative to the first whitespace (9), lower
+    // bytes wrap around above ASCII, as do bytes outside ASCII.
     let (mut least, mut greatest) = (u8::MAX, 0);
     for byte in &chunk[..CHUNK] {
         least = least.min(byte.wrapping_sub(b'\r' + 1));
@@ -319,7 +318,7 @@ fn run(text: &[u8], are: impl Fn(&u8) -> bool) -> usize {
     text.iter().take_while(|byte| are(byte)).count()
 }
 
-/// Appends text in which each whitespace is a space, of each run of them the first.
+/// Appends text with each whitespace as a space and each run of spaces as one.
 fn push_single(text: &[u8], mut after_space: bool, folded: &mut Vec<u8>) {
     folded.extend(text.iter().filter(|&&byte| {
         let space = byte == b' ';
@@ -327,7 +326,7 @@ fn push_single(text: &[u8], mut after_space: bool, folded: &mut Vec<u8>) {
     }));
 }
 
-/// Any text, character by character; returns whether it ends in a space.
+/// Folds any text character by character; returns true if it ends in a space.
 fn fold_chars(text: &str, mut after_space: bool, folded: &mut Vec<u8>) -> bool {
     for c in text.chars() {
         let space = is_space(c);
@@ -349,7 +348,7 @@ fn push_lower(c: char, folded: &mut Vec<u8>) {
     }
 }
 
-/// A text with each run of whitespace as one space.
+/// Text with each run of whitespace as one space.
 fn spaced(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

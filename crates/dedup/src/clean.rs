@@ -7,23 +7,24 @@ use crate::{
 use crawl_model::{BoilerplateInfo, BoilerplateStatus, RemovedSpan};
 use sha2::{Digest, Sha256};
 
-/// A page as its host's fingerprint leaves it; the fields are those of a record's `boilerplate`.
+/// A page cleaned by its host's fingerprint; the fields are those of a record's `boilerplate`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cleaned {
-    /// The page without what its host repeats, and of judged pages without line feeds in runs of three and more.
+    /// Text without the host's boilerplate. In judged pages runs of three or more line feeds are folded.
     pub text: String,
     /// Blocks removed.
     pub blocks_removed: u32,
     /// UTF-8 bytes of the blocks removed.
     pub bytes_removed: u64,
-    /// Names what the page was judged by, 16 hex digits: in the mode `exact` the set of the hashes of boilerplate, in the
-    /// mode `site` all that was counted of the host's pages until then. `None` where nothing was judged.
+    /// Identity of the fingerprint, 16 hex digits. In the mode `exact` it stands for the set of boilerplate
+    /// hashes. In the mode `site` it stands for all counts of the host's pages so far. `None` if the page was
+    /// not judged.
     pub fingerprint: Option<String>,
-    /// What was done.
+    /// Effect of the fingerprint.
     pub status: BoilerplateStatus,
-    /// Pages that the fingerprint was computed from.
+    /// Pages from which the fingerprint was computed.
     pub pages: u64,
-    /// What was removed, in order: with the page's content it gives the page back.
+    /// Removed spans, in order: together with the content they restore the page.
     pub removed: Vec<RemovedSpan>,
 }
 
@@ -42,19 +43,19 @@ impl Cleaned {
         }
     }
 
-    /// As a record has it: the text, and how it came about.
+    /// Text and boilerplate information for a record.
     #[must_use]
     pub fn into_record(self) -> (String, BoilerplateInfo) {
         let Self { text, blocks_removed, bytes_removed, fingerprint, status, pages, removed } = self;
         (text, BoilerplateInfo { status, fingerprint, pages, blocks_removed, bytes_removed, removed })
     }
 
-    /// A page that was not judged because its host has so many pages and no more.
+    /// A page that was not judged, since its host has only `pages` pages.
     pub(crate) fn too_few_pages(content: String, pages: u64) -> Self {
         Self { pages, ..Self::untouched(content, BoilerplateStatus::TooFewPages) }
     }
 
-    /// A page that was judged: what is left of it, and what was removed.
+    /// A judged page with its remaining text and removed spans.
     fn applied(text: String, removed: Vec<RemovedSpan>, fingerprint: String, pages: u64) -> Self {
         let (blocks_removed, bytes_removed) = sums(&removed);
         Self {
@@ -68,9 +69,9 @@ impl Cleaned {
         }
     }
 
-    /// A page without the blocks named, each with its indent and the blank lines after it. Runs of three line feeds and more
-    /// become two, but for those of fenced code; nothing else is touched. The indent of the next line stays: it may make code of
-    /// what would be a tag without it.
+    /// Removes the given blocks of a page, each with its indent and the blank lines after it. Runs of three
+    /// or more line feeds become two, except within fenced code. The indent of the next line stays: without
+    /// it, code could become a tag.
     pub(crate) fn cut(content: &str, removed: Vec<RemovedSpan>, fingerprint: String, pages: u64) -> Self {
         let mut text = String::with_capacity(content.len() - sums(&removed).1 as usize);
         let mut from = 0;
@@ -88,9 +89,9 @@ impl Cleaned {
         Self::applied(fold_line_feeds_outside_code(text), removed, fingerprint, pages)
     }
 
-    /// A page judged by a fingerprint. A page of which nothing but whitespace would be left keeps its text: that it
-    /// repeats other pages as a whole is for the search for duplicates to say, and an empty record helps nobody. Runs of three line
-    /// feeds and more become two in any case.
+    /// Judges a page by a fingerprint. A page that would be left with only whitespace keeps its text:
+    /// duplicate detection handles such pages, and an empty record has no use. Runs of three or more line
+    /// feeds always become two.
     pub(crate) fn judged(
         content: &str,
         blocks: &PageBlocks,
@@ -107,12 +108,13 @@ impl Cleaned {
     }
 }
 
-/// The number of spans and their bytes.
+/// Number and total bytes of spans.
 pub(crate) fn sums(removed: &[RemovedSpan]) -> (u32, u64) {
     (removed.len().try_into().unwrap_or(u32::MAX), removed.iter().map(|span| span.end - span.start).sum())
 }
 
-/// Names a set of hashes: 16 hex digits of the SHA-256 of its members in ascending order, eight bytes each.
+/// Identity of a set of hashes: 16 hex digits of the SHA-256 of its members in ascending order, eight bytes
+/// each.
 pub(crate) fn digest(boilerplate: impl Iterator<Item = u64>) -> String {
     let mut members: Vec<u64> = boilerplate.collect();
     members.sort_unstable();

@@ -2,12 +2,12 @@
 
 use rustc_hash::FxHashMap;
 
-/// Counts hashes exactly up to a bound on the distinct ones, from there on too low by a known amount.
+/// Counts hashes exactly up to a bound on the distinct ones. Beyond it counts are too low by a known amount.
 ///
-/// When there are more than the bound, the median count is subtracted from every count and what is not above zero is
-/// forgotten (Misra and Gries 1982, in the form of Anderson et al. 2017, which clears half of the table at a time). So no
-/// count is ever too high, and a count is too low by at most `undercount`, which stays below `2 * N / max`, where `N` is
-/// the number of hashes counted.
+/// Beyond the bound the median count is subtracted from every count, and counts of zero or less are dropped
+/// (Misra and Gries 1982). This is the form of Anderson et al. 2017, which clears half of the table at a
+/// time. So no count is ever too high. A count is too low by at most `undercount`, which stays below `2 * N /
+/// max`, where `N` is the number of hashes counted.
 #[derive(Clone, Debug)]
 pub(crate) struct Counts {
     pub(crate) map: FxHashMap<u64, u32>,
@@ -20,7 +20,7 @@ impl Counts {
         Self { map: FxHashMap::default(), max: max.max(2), undercount: 0 }
     }
 
-    /// Counts a hash; returns its count, and whether counts were lowered to make room.
+    /// Counts a hash; returns its count, and true if counts were lowered to make room.
     pub(crate) fn add(&mut self, hash: u64) -> (u32, bool) {
         let full = self.map.len() >= self.max && !self.map.contains_key(&hash);
         if full {

@@ -3,22 +3,22 @@
 use crate::blocks::strip_end;
 use crawl_model::ContentHash;
 
-/// Characters from which on a page is compared at all (heuristics reference §9): shorter ones, an error message or an
-/// empty category, are alike without being the same page.
+/// Minimum characters of a page for exact comparison (heuristics reference §9). Shorter pages, such as error
+/// messages or empty categories, have equal texts without being duplicates.
 pub const MIN_CHARS: usize = 100;
 
-/// What decides that two pages have the same content: the hash of the whole of it. `None` below [`MIN_CHARS`].
+/// Hash of the whole content; equal for pages with the same content. `None` below [`MIN_CHARS`].
 ///
-/// §9 hashes the first 5,000 characters, which takes two long pages with the same beginning for one. Only whitespace at
-/// the end is left out, since whether a text ends in a line feed is a matter of who wrote the file; anything else, case
-/// and inner whitespace included, may be what tells two pages apart (code, poems, tables).
+/// §9 hashes the first 5,000 characters, which confuses long pages with the same beginning. Only trailing
+/// whitespace is left out, since the final line feed depends on the writer of the file. All else counts,
+/// including case and inner whitespace, which distinguish code, poems and tables.
 #[must_use]
 pub fn exact_hash(content: &str) -> Option<ContentHash> {
     let content = strip_end(content);
     is_compared(content).then(|| ContentHash::of(content))
 }
 
-/// The hash of a text as it stands, and what [`exact_hash`] gives for it; hashed once where the two are of the same bytes.
+/// Hash of a text as it is, and its [`exact_hash`]; computed once if both cover the same bytes.
 #[must_use]
 pub fn hashes(content: &str) -> (ContentHash, Option<ContentHash>) {
     let whole = ContentHash::of(content);

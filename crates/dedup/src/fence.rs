@@ -1,10 +1,10 @@
-//! Fenced code of a text, which cannot lose a part: without one of its fences its lines are read as Markdown.
+//! Fenced code of a text. It cannot lose a part: without a fence its lines would be read as Markdown.
 
 use crawl_model::RemovedSpan;
 use memchr::memmem;
 use std::ops::Range;
 
-/// The spans without those that hold a part of fenced code and not all of it: what is left of it would be read as Markdown.
+/// Drops the spans that cover fenced code only partly, since the rest would be read as Markdown.
 pub(crate) fn without_parts_of_code(content: &str, spans: Vec<RemovedSpan>) -> Vec<RemovedSpan> {
     let has_fence = |marks: &[u8]| memmem::find(content.as_bytes(), marks).is_some();
     if spans.is_empty() || !has_fence(b"```") && !has_fence(b"~~~") {
@@ -26,13 +26,13 @@ pub(crate) fn without_parts_of_code(content: &str, spans: Vec<RemovedSpan>) -> V
     let is_whole = |span: &RemovedSpan| {
         let first = code.partition_point(|code| code.end <= span.start);
         let touching = code[first..].iter().take_while(|code| code.start < span.end);
-        // the line feed behind the last fence belongs to no block
+        // the line feed after the last fence belongs to no block
         touching.into_iter().all(|code| code.start >= span.start && code.end <= span.end + 1)
     };
     spans.into_iter().filter(is_whole).collect()
 }
 
-/// The fenced code that a text is in, line by line.
+/// State of fenced code, line by line.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Fence<'a> {
     marks: Option<&'a str>,
@@ -45,7 +45,7 @@ impl<'a> Fence<'a> {
         self.marks.is_some()
     }
 
-    /// Reads a line; returns true if it begins or ends fenced code, be it in an item of a list or a quotation.
+    /// Reads a line; returns true if it begins or ends fenced code, possibly in a list item or a quotation.
     pub(crate) fn read(&mut self, line: &'a str) -> bool {
         let before = self.is_open();
         // the marks of lists and quotations within code are code
@@ -66,7 +66,7 @@ impl<'a> Fence<'a> {
     }
 }
 
-/// A line without the marks of lists and quotations in front of it.
+/// A line without leading marks of lists and quotations.
 fn bare(line: &str) -> &str {
     let mut rest = line.trim_start();
     loop {
@@ -82,7 +82,7 @@ fn bare(line: &str) -> &str {
     }
 }
 
-/// The marks of a line that begins or ends fenced code, and what stands behind them.
+/// Marks of a line that begins or ends fenced code, and the rest of the line.
 fn fence_marks(line: &str) -> Option<(&str, &str)> {
     let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
     let behind = line.trim_start_matches(mark);

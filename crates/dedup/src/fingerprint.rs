@@ -1,7 +1,8 @@
-//! Phase A of the boilerplate spec, exact: what a domain's pages have in common, as pure functions.
+//! Phase A of the boilerplate spec, exact: the common blocks of a domain's pages, as pure functions.
 //!
-//! Where the spec leaves room: a block is boilerplate when its count is *at* or over the threshold; `blocks_total` counts
-//! distinct blocks, as `blocks_boilerplate` does; lengths are characters (Unicode scalar values), bytes are UTF-8.
+//! Where the spec leaves room: a block is boilerplate if its count is *at* or over the threshold.
+//! `blocks_total` counts distinct blocks, as `blocks_boilerplate` does. Lengths are characters (Unicode
+//! scalar values), bytes are UTF-8.
 
 use crate::{
     Cleaned, FingerprintSettings, PageBlocks,
@@ -10,7 +11,7 @@ use crate::{
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
-/// What was found out about a domain.
+/// Fingerprint of a domain.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DomainFingerprintResult {
     /// Hashes of the boilerplate blocks, 16 hex digits each, ascending.
@@ -23,7 +24,7 @@ pub struct DomainFingerprintResult {
     pub blocks_boilerplate: usize,
 }
 
-/// What cleaning a domain came to.
+/// Result of cleaning a domain.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DomainAnalysisResult {
     /// The domain.
@@ -41,7 +42,7 @@ pub struct DomainAnalysisResult {
     pub warning: Option<String>,
 }
 
-/// What cleaning all domains of a project came to.
+/// Result of cleaning all domains of a project.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProjectAnalysisResult {
     /// Domains looked at.
@@ -56,29 +57,29 @@ pub struct ProjectAnalysisResult {
     pub domain_results: Vec<DomainAnalysisResult>,
 }
 
-/// The blocks of a page: what stands between blank lines (`\n\s*\n`), without the whitespace around it, if that is at
-/// least `min_block_chars` characters long.
+/// Splits a page into its trimmed blocks between blank lines (`\n\s*\n`) of at least `min_block_chars`
+/// characters.
 #[must_use]
 pub fn split_into_blocks(content: &str, min_block_chars: usize) -> Vec<&str> {
     let blocks = parts(content).map(|range| strip(&content[range]));
     blocks.filter(|block| block.chars().count() >= min_block_chars).collect()
 }
 
-/// The first 64 bits of the SHA-256 of a block, each run of whitespace folded to a space, stripped, in lower case: the
-/// spec's 16 hex digits as a number.
+/// First 64 bits of the SHA-256 of a block with whitespace runs folded, stripped, in lower case: the spec's
+/// 16 hex digits as a number.
 #[must_use]
 pub fn hash_block(block: &str) -> u64 {
     hash_folded(block, &mut Vec::new())
 }
 
-/// A hash as the spec writes it: 16 hex digits.
+/// A hash in the spec's form: 16 hex digits.
 #[must_use]
 pub fn hash_digits(hash: u64) -> String {
     format!("{hash:016x}")
 }
 
-/// Blocks that stand on at least `max(min_pages, int(pages * threshold_pct))` of a domain's pages; a block counts once
-/// a page. Empty below `min_pages`.
+/// Blocks that occur on at least `max(min_pages, int(pages * threshold_pct))` of a domain's pages; a block
+/// counts once per page. Empty below `min_pages`.
 pub fn compute_domain_fingerprint<P: AsRef<str>>(
     pages: &[P],
     settings: &FingerprintSettings,
@@ -88,8 +89,8 @@ pub fn compute_domain_fingerprint<P: AsRef<str>>(
     counted.result()
 }
 
-/// A page without the blocks whose hashes are given, and the UTF-8 bytes of the blocks removed. Runs of three line
-/// feeds and more become two. May leave nothing.
+/// Removes the blocks with the given hashes from a page; returns the text and the removed UTF-8 bytes. Runs
+/// of three or more line feeds become two. The text may be empty.
 #[must_use]
 pub fn strip_boilerplate(
     content: &str,
@@ -104,7 +105,7 @@ pub fn strip_boilerplate(
     }
 }
 
-/// The fingerprint of a domain, and the blocks of its pages with [quick](PageBlocks::quick) hashes.
+/// Fingerprint of a domain, and the blocks of its pages with [quick](PageBlocks::quick) hashes.
 pub(crate) struct Counted {
     blocks: Vec<PageBlocks>,
     counts: FxHashMap<u64, Repeated>,
@@ -123,7 +124,7 @@ impl Counted {
         for span in blocks.first_of_each() {
             let found = self.counts.entry(span.hash).or_insert(Repeated { hash: 0, pages: 0 });
             found.pages += 1;
-            // from here on it may be boilerplate, and is called by its own hash
+            // from here on it may be boilerplate, so it gets its real hash
             if found.pages == least {
                 found.hash = hash_block(&page[span.start..span.end]);
             }
@@ -136,7 +137,7 @@ impl Counted {
         self.counts.values().filter(move |found| found.pages >= threshold)
     }
 
-    /// Pages that a block must stand on; more than there are where there are too few to judge.
+    /// Minimum pages of a boilerplate block; more than all pages if there are too few.
     fn threshold(&self) -> u64 {
         self.settings.threshold(self.blocks.len() as u64)
     }
@@ -145,7 +146,7 @@ impl Counted {
         self.boilerplate().map(|found| found.hash)
     }
 
-    /// Judges the page at a place among those that were counted; `content` is that page.
+    /// Judges the counted page at position `at`, whose text is `content`.
     pub(crate) fn clean(&self, at: usize, content: &str, fingerprint: String) -> Cleaned {
         let threshold = self.threshold();
         let found = |quick: u64| self.counts.get(&quick).copied().filter(|found| found.pages >= threshold);

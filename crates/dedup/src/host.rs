@@ -1,4 +1,4 @@
-//! The fingerprint of one host in a stream of pages.
+//! Fingerprint of one host in a stream of pages.
 
 use crate::{
     Cleaned, FingerprintSettings, HostState, Novelty, PageBlocks, blocks::Repeated, clean::digest,
@@ -7,40 +7,40 @@ use crate::{
 use rustc_hash::FxHashSet;
 use std::sync::OnceLock;
 
-/// Distinct blocks that are counted of a host at a time: what a hash table of 2^18 slots takes, 4.5 MB.
+/// Maximum distinct blocks of a host: a hash table of 2^18 slots, 4.5 MB.
 pub const MAX_BLOCKS: usize = 7 << 15;
 
 /// Counts the blocks of one host by page and judges pages by the counts.
 ///
-/// The life of it: [`observe`](Self::observe) every page and hold it back, until the host has no more pages or
-/// [`ready`](HostState::ready) says that enough have come; then [`settle`](Self::settle), and [`clean`](Self::clean) what was
-/// held. From there on observe a page and clean it at once: counts go on, and each page is judged by the counts and the
-/// number of pages as they are then. A host that settles when it has no more pages gives exactly what
-/// [`batch::clean_domain`](crate::batch::clean_domain) gives.
+/// Usage: [`observe`](Self::observe) and hold each page until the host ends or [`ready`](HostState::ready)
+/// returns true. Then call [`settle`](Self::settle), and [`clean`](Self::clean) the held pages. From then on
+/// observe and clean each page at once: counting continues, and the current counts judge each page. A host
+/// that settles at its end gives exactly the result of [`batch::clean_domain`](crate::batch::clean_domain).
 ///
-/// **Memory is bounded.** Up to [`MAX_BLOCKS`] distinct blocks are counted exactly. When there are more, rare ones are
-/// forgotten (Misra and Gries 1982), such that no count is ever too high, nothing is taken for boilerplate that is not, and a
-/// count is too low by at most [`undercount`](HostState::undercount), which stays below
-/// `2 * N / MAX_BLOCKS`, where `N` is the number of blocks seen, each once a page. At 50 blocks a page that is 0.05 % of
-/// the pages: a block on 70.05 % of them may be missed, one on 71 % may not.
+/// **Memory is bounded.** Up to [`MAX_BLOCKS`] distinct blocks are counted exactly. Beyond that rare blocks
+/// are dropped (Misra and Gries 1982). No count is ever too high, so no block is wrongly boilerplate. A count
+/// is too low by at most [`undercount`](HostState::undercount), which stays below `2 * N / MAX_BLOCKS`, where
+/// `N` counts each block once per page. At 50 blocks per page that is 0.05 % of the pages: a block on 70.05 %
+/// of them may be missed, but none on 71 %.
 #[derive(Clone, Debug)]
 pub struct HostFingerprint {
     pub(crate) state: HostState,
     pub(crate) counts: Counts,
-    /// Blocks whose count is at or over the threshold, kept up with every page: they are few, the counts are many.
+    /// Blocks whose count reaches the threshold, updated with each page: they are few, while the counts are
+    /// many.
     boilerplate: FxHashSet<u64>,
-    /// Name of that set, made when it is asked for.
+    /// Identity of that set, computed on demand.
     digest: OnceLock<String>,
 }
 
 impl HostFingerprint {
-    /// A host of which no page has come yet.
+    /// Creates a host without pages.
     #[must_use]
     pub fn new(settings: FingerprintSettings) -> Self {
         Self::with_capacity(settings, MAX_BLOCKS)
     }
 
-    /// With another bound than [`MAX_BLOCKS`] on the distinct blocks counted (at least 2).
+    /// Creates a host with another bound than [`MAX_BLOCKS`] on the distinct blocks (at least 2).
     #[must_use]
     pub fn with_capacity(settings: FingerprintSettings, max_blocks: usize) -> Self {
         Self {
@@ -71,14 +71,14 @@ impl HostFingerprint {
         }
     }
 
-    /// The blocks of a page, which is not counted.
+    /// Reads the blocks of a page without counting it.
     #[must_use]
     pub fn blocks(&self, content: &str) -> PageBlocks {
         PageBlocks::of(content, self.state.settings.min_block_chars())
     }
 
-    /// Judges a page whose blocks have been read, by the counts as they are. Below `min_pages` nothing is judged. A page
-    /// of which nothing but whitespace would be left keeps its text.
+    /// Judges a page by its blocks and the current counts. Below `min_pages` the page is not judged. A page
+    /// that would be left with only whitespace keeps its text.
     #[must_use]
     pub fn clean(&self, content: &str, blocks: &PageBlocks) -> Cleaned {
         if !self.state.may_judge() {
@@ -90,7 +90,8 @@ impl HostFingerprint {
         Cleaned::judged(content, blocks, found, fingerprint, self.state.pages)
     }
 
-    /// Returns true if the next pages are unlikely to change the judgement of a page. Below `min_pages` nothing is stable.
+    /// Returns true if the next pages are unlikely to change the judgement of a page. Always false below
+    /// `min_pages`.
     pub(crate) fn is_stable(&self, blocks: &PageBlocks) -> bool {
         let of = self.state.pages;
         let over = |hash, outlook: Outlook| {
@@ -112,18 +113,18 @@ impl HostFingerprint {
         novelty
     }
 
-    /// How far it has come.
+    /// State of the host.
     #[must_use]
     pub const fn state(&self) -> &HostState {
         &self.state
     }
 
-    /// From here on pages are judged as they come.
+    /// Settles the host: later pages are judged on arrival.
     pub const fn settle(&mut self) {
         self.state.settled = true;
     }
 
-    /// Hashes of the blocks that are boilerplate as it stands, ascending.
+    /// Hashes of the current boilerplate blocks, ascending.
     #[must_use]
     pub fn boilerplate(&self) -> Vec<u64> {
         let mut hashes: Vec<u64> = self.boilerplate.iter().copied().collect();
@@ -155,7 +156,7 @@ impl HostFingerprint {
         }
     }
 
-    /// Finds the boilerplate anew, after counts were read back.
+    /// Recomputes the boilerplate after counts were loaded.
     pub(crate) fn judge_all(&mut self) {
         let threshold = self.threshold();
         let over = self.counts.map.iter().filter(|&(_, &count)| u64::from(count) >= threshold);

@@ -1,14 +1,15 @@
-//! What a site repeats, and which pages are the same: synchronous state machines without clock or network.
+//! Detection of a site's boilerplate and of duplicate pages: synchronous state machines without clock or
+//! network.
 //!
 //! - [`fingerprint`]: phase A of the boilerplate spec, exact, as pure functions.
 //! - [`HostFingerprint`]: the same for one host in a stream of pages, in bounded memory.
-//! - [`site`]: the mode that looks at where a block stands; [`Fingerprint`] is either of the two.
-//! - [`HostStream`]: which pages of a host wait until more is known of it.
-//! - [`batch`]: the same over all pages of a domain at once, the yardstick of the stream.
-//! - [`exact_hash`]: what decides that two pages have the same content.
+//! - [`site`]: the mode that also uses the position of a block; [`Fingerprint`] is either mode.
+//! - [`HostStream`]: pages of a host that are held until its fingerprint settles.
+//! - [`batch`]: the same over all pages of a domain at once, the reference for the stream.
+//! - [`exact_hash`]: hash of a page's content for exact duplicates.
 //!
-//! [`fingerprint::strip_boilerplate`] may leave nothing of a page. Everything above it does not: a page of which
-//! nothing but whitespace would be left keeps its text, and says that nothing was removed.
+//! [`fingerprint::strip_boilerplate`] may leave an empty text. Everything above it does not: a page that
+//! would be left with only whitespace keeps its text, without removals.
 
 pub mod batch;
 mod blocks;

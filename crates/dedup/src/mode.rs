@@ -1,4 +1,4 @@
-//! The two ways of judging behind one face, for whoever has a stream of pages.
+//! One interface for both modes.
 
 use crate::{
     Cleaned, FingerprintSettings, HostFingerprint, HostState, PageBlocks, StateError,
@@ -6,17 +6,17 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 
-/// How a site's boilerplate is found.
+/// Mode of the boilerplate detection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
-    /// Whole blocks by how often they stand on pages: the boilerplate spec's algorithm and nothing else.
+    /// Whole blocks by their frequency: exactly the boilerplate spec's algorithm.
     Exact,
-    /// Blocks by where they stand as well, see [`site`](crate::site).
+    /// Blocks by frequency and position, see [`site`](crate::site).
     Site,
 }
 
-/// The state of a host in either mode.
+/// State of a host in either mode.
 #[derive(Clone, Debug)]
 pub enum Fingerprint {
     /// See [`HostFingerprint`].
@@ -28,14 +28,14 @@ pub enum Fingerprint {
 /// Comparison of the text that most pages of a sample share with earlier counts of their host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Novelty {
-    /// Pieces of a page that most pages of the sample have.
+    /// Features of a page that most pages of the sample have.
     pub common: u64,
     /// Those of them that were rare before.
     pub unknown: u64,
 }
 
 impl Novelty {
-    /// Returns true if most of what the pages have in common was rare before: the site has another template.
+    /// Returns true if most of the common features were rare before: the site has a new template.
     #[must_use]
     pub const fn is_redesign(self) -> bool {
         self.unknown * 2 > self.common
@@ -49,7 +49,7 @@ impl std::ops::AddAssign for Novelty {
     }
 }
 
-/// A page as the state of its host's mode reads it.
+/// A page as its host's mode reads it.
 #[derive(Clone, Debug)]
 pub enum ReadPage {
     /// Its blocks.
@@ -59,7 +59,7 @@ pub enum ReadPage {
 }
 
 impl Fingerprint {
-    /// A host of which no page has come yet.
+    /// Creates a host without pages.
     #[must_use]
     pub fn new(mode: Mode, settings: FingerprintSettings) -> Self {
         match mode {
@@ -68,7 +68,7 @@ impl Fingerprint {
         }
     }
 
-    /// Reads a page, which is not counted.
+    /// Reads a page without counting it.
     #[must_use]
     pub fn read(&self, page: &PageText<'_>) -> ReadPage {
         match self {
@@ -82,7 +82,7 @@ impl Fingerprint {
         match (self, read) {
             (Self::Exact(host), ReadPage::Exact(blocks)) => host.observe_blocks(blocks),
             (Self::Site(host), ReadPage::Site(read)) => host.observe(page, read),
-            // read for the other mode: read it for this one
+            // read for the other mode: read it again
             (state, _) => {
                 let read = state.read(page);
                 state.observe(page, &read);
@@ -90,7 +90,7 @@ impl Fingerprint {
         }
     }
 
-    /// Judges a page that [`read`](Self::read) has read, by the counts as they are.
+    /// Judges a page that [`read`](Self::read) has read, by the current counts.
     #[must_use]
     pub fn clean(&self, page: &PageText<'_>, read: &ReadPage) -> Cleaned {
         match (self, read) {
@@ -100,8 +100,8 @@ impl Fingerprint {
         }
     }
 
-    /// Returns true if the next pages are unlikely to change the judgement of a page that [`read`](Self::read) has read. Below
-    /// `min_pages` nothing is stable.
+    /// Returns true if the next pages are unlikely to change the judgement of a page that
+    /// [`read`](Self::read) has read. Always false below `min_pages`.
     #[must_use]
     pub fn is_stable(&self, page: &PageText<'_>, read: &ReadPage) -> bool {
         match (self, read) {
@@ -111,8 +111,8 @@ impl Fingerprint {
         }
     }
 
-    /// Returns how much of what most of these pages share is new beside what was counted `earlier`, by one of the pages. In an earlier state
-    /// of the other mode everything is new.
+    /// Compares the features that most of these pages share with the `earlier` counts, by means of one page.
+    /// With an earlier state of the other mode all features are new.
     #[must_use]
     pub fn novelty(&self, earlier: &Self, page: &PageText<'_>, read: &ReadPage) -> Novelty {
         match (self, earlier, read) {
@@ -126,7 +126,7 @@ impl Fingerprint {
         }
     }
 
-    /// The section whose template a page may have; `None` where sections have no say.
+    /// Section of a page, which may have a template; `None` if sections do not count.
     pub(crate) fn section(&self, page: &PageText<'_>, read: &ReadPage) -> Option<u64> {
         match read {
             ReadPage::Site(read) if !page.extracted => read.section(),
@@ -134,7 +134,7 @@ impl Fingerprint {
         }
     }
 
-    /// Pages that have come of a section.
+    /// Number of pages of a section so far.
     pub(crate) fn pages_of(&self, section: u64) -> u64 {
         match self {
             Self::Exact(_) => 0,
@@ -142,7 +142,7 @@ impl Fingerprint {
         }
     }
 
-    /// How far it has come.
+    /// State of the host.
     #[must_use]
     pub const fn state(&self) -> &HostState {
         match self {
@@ -151,7 +151,7 @@ impl Fingerprint {
         }
     }
 
-    /// From here on pages are judged as they come.
+    /// Settles the host: later pages are judged on arrival.
     pub const fn settle(&mut self) {
         match self {
             Self::Exact(host) => host.settle(),
@@ -162,7 +162,7 @@ impl Fingerprint {
     /// Bytes in memory, about.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        // a table of hashes has up to twice the room that its entries take
+        // a hash table has up to twice the space of its entries
         match self {
             Self::Exact(host) => host.counts.map.capacity() * 17,
             Self::Site(host) => host.table.pieces.capacity() * 15 + host.table.groups.capacity() * 9,
@@ -186,7 +186,7 @@ impl Fingerprint {
         }
     }
 
-    /// The state that [`to_bytes`](Self::to_bytes) gave.
+    /// Restores the state that [`to_bytes`](Self::to_bytes) saved.
     ///
     /// # Errors
     /// When the bytes are damaged, of another mode or version, or counted with another `min_block_chars`.

@@ -1,29 +1,28 @@
-//! The counts of a host as they may be after its next pages.
+//! Likely counts of a host after its next pages.
 
 use crate::FingerprintSettings;
 
-/// Width of the interval of a share, in standard deviations of a binomial distribution.
+/// Width of a share's interval, in standard deviations of a binomial distribution.
 const DEVIATIONS: f64 = 1.0;
-/// Pages that must have a piece of evidence before more of them are expected: what one page says alone is its own.
+/// Minimum pages of a feature for which more are expected: the text of a single page is its own.
 const EXPECTED_FROM: u64 = 2;
 
-/// The counts by which a page is judged: as they are, or at either end of the range in which they are likely to be after the
-/// next pages.
+/// Counts for a judgement: the current ones, or either end of their likely range after the next pages.
 ///
-/// The range of a share is its Wilson score interval (Wilson 1927), which is sound for few pages and for shares near 0 and 1. A
-/// page whose judgement is the same at both ends keeps it when further pages come.
+/// The range of a share is its Wilson score interval (Wilson 1927), which is sound for few pages and for
+/// shares near 0 and 1. A page with the same judgement at both ends keeps it when further pages come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outlook {
     /// The counts as they are.
     Now,
-    /// The least share of the pages that is likely.
+    /// The lowest likely share of the pages.
     Least,
-    /// The greatest share of the pages that is likely.
+    /// The highest likely share of the pages.
     Greatest,
 }
 
 impl Outlook {
-    /// Returns the share of `of` pages on which something stands that stands on `share` of them so far.
+    /// Likely share of a feature that is on `share` of the `of` pages so far.
     pub(crate) fn share(self, share: f64, of: f64) -> f64 {
         let side = match self {
             Self::Now => return share,
@@ -36,7 +35,7 @@ impl Outlook {
         (middle + side * half) / (1.0 + z2 / of)
     }
 
-    /// Returns true if so many pages are enough for evidence.
+    /// Returns true if this many pages are enough evidence.
     pub(crate) const fn is_enough(self, pages: u64, settings: &FingerprintSettings) -> bool {
         let least = match self {
             Self::Now | Self::Least => settings.min_pages() as u64,
@@ -45,7 +44,7 @@ impl Outlook {
         pages >= least
     }
 
-    /// Returns true if a block on so many pages of `of` is boilerplate by the specification.
+    /// Returns true if a block on `pages` of `of` pages is boilerplate by the specification.
     pub(crate) fn is_over_threshold(self, pages: u64, of: u64, settings: &FingerprintSettings) -> bool {
         match self {
             Self::Now => pages >= settings.threshold(of),

@@ -1,14 +1,19 @@
-//! The state of a host as bytes.
+//! Serialisation of a host's state.
 //!
-//! Two letters for the mode (`HF` exact, `SF` site), the version, a byte that is 1 when settled; then as LEB128 numbers
-//! `min_block_chars`, the pages and the undercount. In the mode `exact` the number of counts, and the counts, ascending by hash: eight
-//! bytes of hash (big endian) and a LEB128 count. In the mode `site` the sum that names the state; the number of groups of pages, and of
-//! each three bytes of name and its pages; the number of pieces, and of each five bytes of hash, its pages and its two groups. At last
-//! the first eight bytes of the SHA-256 of all that.
+//! Layout: two letters for the mode (`HF` exact, `SF` site), the version, a byte that is 1 when settled.
+//! Then, as LEB128 numbers, `min_block_chars`, the pages and the undercount.
+//!
+//! Mode `exact`: the number of counts, and the counts, ascending by hash: eight bytes of hash (big endian)
+//! and a LEB128 count.
+//!
+//! Mode `site`: the sum that identifies the state. The number of page groups, and for each three bytes of
+//! name and its pages. The number of features, and for each five bytes of hash, its pages and its two groups.
+//!
+//! At the end: the first eight bytes of the SHA-256 of all that.
 
 use crate::{
     FingerprintSettings, HostFingerprint, HostState,
-    site::{ALGORITHM, GROUPINGS, Key, NO_GROUP, Piece, SiteFingerprint},
+    site::{ALGORITHM, FeatureCount, GROUPINGS, Key, NO_GROUP, SiteFingerprint},
 };
 use rustc_hash::FxHashMap;
 use sha2::{Digest, Sha256};
@@ -16,13 +21,13 @@ use std::hash::Hash;
 
 const EXACT: Kind = Kind { magic: b"HF", version: 1, oldest: 1 };
 const SITE: Kind = Kind { magic: b"SF", version: ALGORITHM, oldest: SECTIONS_ONLY };
-/// The version of the mode `site` whose pieces have a section and no other group.
+/// Version of the mode `site` whose features have a section and no other group.
 const SECTIONS_ONLY: u8 = 3;
 /// The last version of the mode `site` with hashes of eight bytes and names of four.
 const WIDE: u8 = 4;
 const CHECK: usize = 8;
 
-/// Which state, and the version of it that is written.
+/// Kind of a state, and its current version.
 #[derive(Clone, Copy)]
 struct Kind {
     magic: &'static [u8; 2],
@@ -31,7 +36,7 @@ struct Kind {
     oldest: u8,
 }
 
-/// Why saved bytes are not a state that can be gone on with.
+/// Reason why saved bytes cannot be continued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StateError {
     /// They are not what was saved.
@@ -40,7 +45,7 @@ pub enum StateError {
     /// They were saved in another mode.
     #[error("the saved fingerprint is of another mode")]
     Mode,
-    /// Another version of the program saved them.
+    /// Saved by another version of the program.
     #[error("the saved fingerprint has version {found}, this program reads version {known}")]
     Version {
         /// Version of the bytes.
@@ -48,7 +53,7 @@ pub enum StateError {
         /// Version that is read.
         known: u8,
     },
-    /// Blocks were counted from another length on, so the counts cannot be gone on with.
+    /// The blocks were counted with another minimum length.
     #[error("the saved fingerprint counts blocks of {saved} characters and more, the settings say {wanted}")]
     BlockChars {
         /// `min_block_chars` of the bytes.
@@ -59,7 +64,7 @@ pub enum StateError {
 }
 
 impl HostFingerprint {
-    /// The state as bytes: nine to twelve a distinct block. The same state gives the same bytes.
+    /// Serialises the state: nine to twelve bytes per distinct block. Equal states give equal bytes.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::new();
@@ -83,10 +88,12 @@ impl HostFingerprint {
         sign(out, start);
     }
 
-    /// The state that [`to_bytes`](Self::to_bytes) gave. `threshold_pct` and `min_pages` may have changed since.
+    /// Restores the state that [`to_bytes`](Self::to_bytes) saved. `threshold_pct` and `min_pages` may
+    /// differ.
     ///
     /// # Errors
-    /// When the bytes are damaged, of another mode or an unknown version, or counted with another `min_block_chars`.
+    /// When the bytes are damaged, of another mode or an unknown version, or counted with another
+    /// `min_block_chars`.
     pub fn from_bytes(bytes: &[u8], settings: FingerprintSettings) -> Result<Self, StateError> {
         let mut host = Self::new(settings);
         let (_, mut reader) = read(EXACT, bytes, &mut host.state)?;
@@ -132,8 +139,9 @@ impl SiteFingerprint {
         sign(out, start);
     }
 
-    /// The state that [`to_bytes`](Self::to_bytes) gave. `threshold_pct` and `min_pages` may have changed since. Of a state of version 3
-    /// or 4 the counts of the host are kept; counting groups of pages begins anew with the next page.
+    /// Restores the state that [`to_bytes`](Self::to_bytes) saved. `threshold_pct` and `min_pages` may
+    /// differ. From version 3 or 4 the counts of the host are kept; page groups are counted anew from the
+    /// next page on.
     ///
     /// # Errors
     /// As [`HostFingerprint::from_bytes`].
@@ -154,7 +162,7 @@ impl SiteFingerprint {
             host.table.groups = reader.map(|reader| Ok((name(reader)?, reader.count()?)))?;
             host.table.pieces = reader.map(|reader| {
                 let (key, pages) = (Key::from_bytes(reader.bytes()?), reader.count()?);
-                Ok((key, Piece::new(pages, [name(reader)?, name(reader)?])))
+                Ok((key, FeatureCount::new(pages, [name(reader)?, name(reader)?])))
             })?;
         }
         reader.end()?;
@@ -162,8 +170,8 @@ impl SiteFingerprint {
     }
 }
 
-/// Reads the tables of a state of version 3 or 4. Counts of a group stand under hashes that its name of four bytes is part of: they
-/// stay, and nothing finds them.
+/// Reads the tables of a state of version 3 or 4. Counts of a group have hashes that include its name of four
+/// bytes: they stay, but are never found.
 fn read_wide(host: &mut SiteFingerprint, reader: &mut Reader<'_>, version: u8) -> Result<(), StateError> {
     let _: FxHashMap<[u8; 4], u32> = reader.map(|reader| Ok((reader.bytes()?, reader.count()?)))?;
     let groups = if version == SECTIONS_ONLY { 1 } else { GROUPINGS };
@@ -172,12 +180,12 @@ fn read_wide(host: &mut SiteFingerprint, reader: &mut Reader<'_>, version: u8) -
         for _ in 0..groups {
             let _: [u8; 4] = reader.bytes()?;
         }
-        Ok((Key::of(key), Piece::new(pages, [NO_GROUP; GROUPINGS])))
+        Ok((Key::of(key), FeatureCount::new(pages, [NO_GROUP; GROUPINGS])))
     })?;
     Ok(())
 }
 
-/// What every state begins with; so many bytes will follow. Returns where it begins.
+/// Writes the common header and reserves `more` bytes. Returns the header's start.
 fn begin(out: &mut Vec<u8>, kind: Kind, state: &HostState, more: usize) -> usize {
     let start = out.len();
     out.reserve(more + 64);
@@ -194,10 +202,12 @@ fn sign(out: &mut Vec<u8>, start: usize) {
     out.extend_from_slice(&check[..CHECK]);
 }
 
-/// Parts that a table is sorted in: a copy of a large one as a whole would be as large as what is written of it.
+/// Parts in which a table is sorted, since a sorted copy of a whole large table would take as much memory as
+/// the output.
 const PARTS: u8 = 8;
 
-/// Entries ascending by hash, a part at a time: those that begin with the same bits. `first` gives the first byte of a hash.
+/// Visits entries ascending by hash, in parts with the same leading bits. `first` gives the first byte of a
+/// hash.
 fn for_each_in_order<K: Copy + Ord, V: Copy>(
     table: &FxHashMap<K, V>,
     first: impl Fn(K) -> u8,
@@ -212,8 +222,8 @@ fn for_each_in_order<K: Copy + Ord, V: Copy>(
     }
 }
 
-/// Fills a new state, whose settings say what is wanted, with what every state begins with; the rest is still to be read. After
-/// an error the state is of no use. Returns the version that the bytes have.
+/// Reads the common header into a new state with the expected settings. After an error the state is invalid.
+/// Returns the version and a reader of the rest.
 fn read<'a>(kind: Kind, bytes: &'a [u8], state: &mut HostState) -> Result<(u8, Reader<'a>), StateError> {
     let (body, check) = bytes.split_at_checked(bytes.len().wrapping_sub(CHECK)).ok_or(StateError::Damaged)?;
     if Sha256::digest(body)[..CHECK] != *check {
@@ -274,13 +284,14 @@ impl Reader<'_> {
         u32::try_from(self.number()?).map_err(|_| StateError::Damaged)
     }
 
-    /// So many entries as the number before them says, none twice.
+    /// Reads a length and as many entries, without duplicates.
     fn map<K: Eq + Hash, V>(
         &mut self,
         mut entry: impl FnMut(&mut Self) -> Result<(K, V), StateError>,
     ) -> Result<FxHashMap<K, V>, StateError> {
         let n = usize::try_from(self.number()?).map_err(|_| StateError::Damaged)?;
-        // five bytes an entry at least: a number that the bytes cannot hold must not make a huge table
+        // an entry has at least five bytes: a length that the bytes cannot hold must not allocate a huge
+        // table
         if n > self.0.len() / 5 {
             return Err(StateError::Damaged);
         }

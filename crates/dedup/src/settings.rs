@@ -1,7 +1,6 @@
-//! The settings of a fingerprint and their ranges.
+//! Settings of a fingerprint and their ranges.
 
-/// How a fingerprint is judged (boilerplate spec, phase D, where the ranges stand). Only values within the ranges
-/// can be made.
+/// Settings of a fingerprint (boilerplate spec, phase D). Values are always within the spec's ranges.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FingerprintSettings {
     threshold_pct: f64,
@@ -9,11 +8,11 @@ pub struct FingerprintSettings {
     min_block_chars: usize,
 }
 
-/// The values that a setting may have. The spec states them for configuration, flags, REST and MCP alike; all of them
-/// ask here.
+/// Range of a setting. The spec states the ranges for configuration, flags, REST and MCP; all of them check
+/// here.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SettingRange {
-    /// Name of the setting, as in the configuration.
+    /// Name of the setting in the configuration.
     pub name: &'static str,
     /// Least value that is allowed.
     pub least: f64,
@@ -22,23 +21,23 @@ pub struct SettingRange {
 }
 
 impl SettingRange {
-    /// Whether a value may be had.
+    /// Checks a value.
     ///
     /// # Errors
-    /// When it is out of the range.
+    /// When the value is out of range.
     pub fn check(&self, given: f64) -> Result<(), SettingsError> {
         let Self { name, least, most } = *self;
         if (least..=most).contains(&given) { Ok(()) } else { Err(SettingsError { name, given, least, most }) }
     }
 }
 
-/// A setting that is out of its range.
+/// Error of a setting that is out of range.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[error("{name} is {given}, but has to be from {least} to {most}")]
 pub struct SettingsError {
-    /// Name of the setting, as in the configuration.
+    /// Name of the setting in the configuration.
     pub name: &'static str,
-    /// What was given.
+    /// Given value.
     pub given: f64,
     /// Least value that is allowed.
     pub least: f64,
@@ -47,7 +46,7 @@ pub struct SettingsError {
 }
 
 impl FingerprintSettings {
-    /// Share of the pages that a block must stand on.
+    /// Minimum share of the pages with a block.
     pub const THRESHOLD_PCT: SettingRange = SettingRange { name: "threshold_pct", least: 0.1, most: 1.0 };
     /// Pages needed before anything is judged.
     pub const MIN_PAGES: SettingRange = SettingRange { name: "min_pages", least: 2.0, most: 100.0 };
@@ -55,20 +54,20 @@ impl FingerprintSettings {
     pub const MIN_BLOCK_CHARS: SettingRange =
         SettingRange { name: "min_block_chars", least: 10.0, most: 500.0 };
 
-    /// Settings within [`THRESHOLD_PCT`](Self::THRESHOLD_PCT), [`MIN_PAGES`](Self::MIN_PAGES) and
+    /// Creates settings within [`THRESHOLD_PCT`](Self::THRESHOLD_PCT), [`MIN_PAGES`](Self::MIN_PAGES) and
     /// [`MIN_BLOCK_CHARS`](Self::MIN_BLOCK_CHARS).
     ///
     /// # Errors
-    /// The first setting that is out of its range.
+    /// The first setting that is out of range.
     pub fn new(threshold_pct: f64, min_pages: usize, min_block_chars: usize) -> Result<Self, SettingsError> {
-        // past 2^52 the conversion rounds, far out of every range
+        // beyond 2^52 the conversion rounds, far out of every range
         Self::THRESHOLD_PCT.check(threshold_pct)?;
         Self::MIN_PAGES.check(min_pages as f64)?;
         Self::MIN_BLOCK_CHARS.check(min_block_chars as f64)?;
         Ok(Self { threshold_pct, min_pages, min_block_chars })
     }
 
-    /// Share of the pages that a block must stand on to be boilerplate.
+    /// Minimum share of the pages with a boilerplate block.
     #[must_use]
     pub const fn threshold_pct(&self) -> f64 {
         self.threshold_pct
@@ -80,20 +79,20 @@ impl FingerprintSettings {
         self.min_pages
     }
 
-    /// Characters that a block must have to be looked at.
+    /// Minimum characters of a block.
     #[must_use]
     pub const fn min_block_chars(&self) -> usize {
         self.min_block_chars
     }
 
-    /// Returns the warning for a domain with fewer than `min_pages` pages; `None` for one that is judged.
+    /// Warning for a domain with fewer than `min_pages` pages; `None` if it is judged.
     #[must_use]
     pub fn too_few(&self, pages: u64) -> Option<String> {
         let least = self.min_pages as u64;
         (pages < least).then(|| format!("{pages} pages, fewer than min_pages ({least}): not judged"))
     }
 
-    /// Pages that a block must stand on, of so many: `max(min_pages, int(pages * threshold_pct))`.
+    /// Minimum pages of a boilerplate block among `pages`: `max(min_pages, int(pages * threshold_pct))`.
     #[must_use]
     pub fn threshold(&self, pages: u64) -> u64 {
         // cut off as Python's int() does
@@ -102,7 +101,7 @@ impl FingerprintSettings {
 }
 
 impl Default for FingerprintSettings {
-    /// The spec's: 70 % of the pages, five pages, 50 characters.
+    /// The spec's defaults: 70 % of the pages, five pages, 50 characters.
     fn default() -> Self {
         Self { threshold_pct: 0.7, min_pages: 5, min_block_chars: 50 }
     }

@@ -1,8 +1,8 @@
-//! What the states of a host have in common in both modes.
+//! Common state of a host in both modes.
 
 use crate::FingerprintSettings;
 
-/// How far a host has come: its pages, and whether it is settled.
+/// Progress of a host: its pages, and its settlement.
 #[derive(Clone, Debug)]
 pub struct HostState {
     pub(crate) settings: FingerprintSettings,
@@ -12,7 +12,7 @@ pub struct HostState {
 }
 
 impl HostState {
-    /// A host of which no page has come yet.
+    /// Creates a state without pages.
     pub(crate) const fn new(settings: FingerprintSettings) -> Self {
         Self { settings, pages: 0, settled: false, undercount: 0 }
     }
@@ -23,25 +23,25 @@ impl HostState {
         self.pages
     }
 
-    /// Returns true if enough pages have come to judge at all.
+    /// Returns true if the host has enough pages to be judged.
     #[must_use]
     pub const fn may_judge(&self) -> bool {
         self.pages >= self.settings.min_pages() as u64
     }
 
-    /// Enough pages have come to settle although more may follow: `settle_pages`, and not fewer than `min_pages`.
+    /// Returns true if the host has enough pages to settle: `settle_pages`, at least `min_pages`.
     #[must_use]
     pub const fn ready(&self, settle_pages: u64) -> bool {
         self.may_judge() && self.pages >= settle_pages
     }
 
-    /// Whether the host has been settled.
+    /// Returns true if the host is settled.
     #[must_use]
     pub const fn is_settled(&self) -> bool {
         self.settled
     }
 
-    /// By how much a count may be too low; 0 while no more distinct hashes have come than are counted at a time.
+    /// Maximum undercount; 0 while the number of distinct hashes is within the bound.
     #[must_use]
     pub const fn undercount(&self) -> u64 {
         self.undercount

@@ -1,56 +1,59 @@
-//! A host in a stream of pages: which pages wait until more is known of it, and which may be judged.
+//! A host in a stream of pages: decides which pages are held and which are judged.
 
 use crate::{Cleaned, Fingerprint, PageText, ReadPage};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// Pages of a section from which on its pages are judged as they come, as a multiple of `min_pages`: with twice as many as
-/// are needed to judge at all, a line of its template has a share that later pages change little.
+/// Minimum pages of a section for judging its pages on arrival, as a multiple of `min_pages`. With twice the
+/// minimum, later pages change the share of a template line little.
 const SECTION_PAGES: u64 = 2;
-/// Growth of a host's pages, in percent, after which the pages that wait are examined again. The examinations of a page cost a
+/// Growth of a host, in percent, between examinations of the held pages. The examinations of a page cost a
 /// constant times the logarithm of `settle_pages`.
 const EXAMINE_EVERY: u64 = 100;
 
-/// The time at which pages leave that wait for the fingerprint of their host.
+/// Time at which held pages are released.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Release {
-    /// A page leaves from `min_pages` on, as soon as the next pages are unlikely to change its judgement; see
+    /// From `min_pages` on a page is released once the next pages are unlikely to change its judgement; see
     /// [`Fingerprint::is_stable`]. The others wait for `settle_pages`.
     Early,
     /// All pages wait for `settle_pages` or the end of the host.
     Settled,
 }
 
-/// Pages that are held of a host.
+/// Policy for held pages of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HoldPolicy {
     /// The time at which they leave.
     pub release: Release,
-    /// Pages of a host at which it settles; no more are held at a time. No fewer than `min_pages`.
+    /// Number of pages at which the host settles, and maximum of held pages. At least `min_pages`.
     pub settle_pages: u64,
 }
 
-/// The fingerprint of a host, and the pages that wait for it, each under a name that the caller gives it (`T`: where it was put).
+/// Fingerprint of a host, and its held pages, each under a name from the caller (`T`: its storage location).
 ///
-/// At first every page waits, until the host [ends](Self::end) or `settle_pages` have come: then it settles, and each page is judged
-/// by the counts as they are when it is let go. With [`Release::Early`] the host settles with the first page whose judgement is stable, and
-/// until `settle_pages` only pages wait whose judgement is not. Pages of a section of which few have come wait on, since its template
-/// cannot be told from chance yet; no more than `settle_pages` of a host wait at a time, the oldest is let go first. A host that
-/// ends before it settles gives exactly what the [batch](crate::batch) gives, in any order of its pages.
+/// At first every page is held, until the host [ends](Self::end) or has `settle_pages`. Then it settles, and
+/// each page is judged by the counts at its release. With [`Release::Early`] the host settles with the first
+/// page whose judgement is stable; until `settle_pages` only pages with an unstable judgement are held.
 ///
-/// For each page: [`observe`](Self::observe) it, [`hold`](Self::hold) it or [judge](Self::judge) it. Then judge all that are
-/// [`due`](Self::due), and those [to be examined](Self::to_examine) whose judgement [is stable](Self::is_stable).
+/// Pages of a section with few pages are held longer, since its template is not yet distinct from chance. At
+/// most `settle_pages` pages of a host are held; the oldest is released first. A host that ends before it
+/// settles gives exactly the result of the [batch](crate::batch), in any order of its pages.
+///
+/// For each page: [`observe`](Self::observe) it, [`hold`](Self::hold) it or [judge](Self::judge) it. Then
+/// judge all pages that are [`due`](Self::due). Judge those [to be examined](Self::to_examine) if their
+/// judgement [is stable](Self::is_stable).
 #[derive(Clone, Debug)]
 pub struct HostStream<T> {
     fingerprint: Fingerprint,
     policy: HoldPolicy,
     waiting: VecDeque<Waiting<T>>,
-    /// The section that has enough pages since the last page came.
-    ripe: Option<u64>,
+    /// The section that got enough pages with the last page.
+    completed_section: Option<u64>,
     /// The host has `settle_pages`.
     complete: bool,
-    /// Pages at which those that wait are examined.
+    /// Number of pages at which held pages are examined.
     examine_at: u64,
 }
 
@@ -61,14 +64,14 @@ struct Waiting<T> {
 }
 
 impl<T> HostStream<T> {
-    /// A host as far as it has come, of which no page waits.
+    /// Creates a stream from a host's fingerprint, without held pages.
     #[must_use]
     pub fn new(fingerprint: Fingerprint, policy: HoldPolicy) -> Self {
         Self::with_waiting(fingerprint, policy, [])
     }
 
-    /// A host of which pages wait, under their names with their sections: those that [`waiting_pages`](Self::waiting_pages)
-    /// returned.
+    /// Creates a stream with held pages: their names and sections, as [`waiting_pages`](Self::waiting_pages)
+    /// returned them.
     #[must_use]
     pub fn with_waiting(
         fingerprint: Fingerprint,
@@ -79,10 +82,10 @@ impl<T> HostStream<T> {
         let state = fingerprint.state();
         let complete =
             state.is_settled() && (policy.release == Release::Settled || state.ready(policy.settle_pages));
-        Self { fingerprint, policy, waiting, ripe: None, complete, examine_at: 0 }
+        Self { fingerprint, policy, waiting, completed_section: None, complete, examine_at: 0 }
     }
 
-    /// Counts a page. True if it has to wait: then [`hold`](Self::hold) it.
+    /// Counts a page. Returns true if the page must wait: then [`hold`](Self::hold) it.
     pub fn observe(&mut self, page: &PageText<'_>, read: &ReadPage) -> bool {
         self.fingerprint.observe(page, read);
         if !self.fingerprint.state().is_settled() {
@@ -91,7 +94,7 @@ impl<T> HostStream<T> {
         if let Some(section) = self.fingerprint.section(page, read) {
             let (pages, enough) = (self.fingerprint.pages_of(section), self.enough());
             if pages == enough {
-                self.ripe = Some(section);
+                self.completed_section = Some(section);
             }
             if pages < enough {
                 return true;
@@ -100,13 +103,13 @@ impl<T> HostStream<T> {
         !self.complete && !self.fingerprint.is_stable(page, read)
     }
 
-    /// Holds a page that was observed, under a name.
+    /// Holds an observed page under a name.
     pub fn hold(&mut self, page: &PageText<'_>, read: &ReadPage, name: T) {
         self.waiting.push_back(Waiting { name, section: self.fingerprint.section(page, read) });
     }
 
-    /// Returns the names of the pages that need not wait any longer, in the order in which they came. Settles the host when
-    /// `settle_pages` have come.
+    /// Names of the held pages that need not wait any longer, in order of arrival. Settles the host at
+    /// `settle_pages`.
     pub fn due(&mut self) -> Vec<T> {
         let completes = !self.complete && self.fingerprint.state().ready(self.policy.settle_pages);
         if completes {
@@ -117,21 +120,25 @@ impl<T> HostStream<T> {
         if !self.fingerprint.state().is_settled() {
             return due;
         }
-        if completes || (self.complete && self.ripe.is_some()) {
+        if completes || (self.complete && self.completed_section.is_some()) {
             let waiting = std::mem::take(&mut self.waiting);
             for page in waiting {
-                if self.is_ripe(page.section) { due.push(page.name) } else { self.waiting.push_back(page) }
+                if self.has_enough_pages(page.section) {
+                    due.push(page.name);
+                } else {
+                    self.waiting.push_back(page);
+                }
             }
         }
-        self.ripe = None;
+        self.completed_section = None;
         while self.waiting.len() as u64 > self.policy.settle_pages {
             due.extend(self.waiting.pop_front().map(|page| page.name));
         }
         due
     }
 
-    /// Returns the names of the waiting pages that are to be examined now, in the order in which they came. The caller
-    /// [lets go](Self::let_go) those whose judgement [is stable](Self::is_stable).
+    /// Names of the held pages to examine now, in order of arrival. The caller [releases](Self::let_go) those
+    /// whose judgement [is stable](Self::is_stable).
     pub fn to_examine(&mut self) -> Vec<T>
     where
         T: Clone,
@@ -142,17 +149,17 @@ impl<T> HostStream<T> {
             return Vec::new();
         }
         self.examine_at = (pages + 1).max(pages * (100 + EXAMINE_EVERY) / 100);
-        let waiting = self.waiting.iter().filter(|page| self.is_ripe(page.section));
+        let waiting = self.waiting.iter().filter(|page| self.has_enough_pages(page.section));
         waiting.map(|page| page.name.clone()).collect()
     }
 
-    /// Returns true if the next pages are unlikely to change the judgement of a page that was observed.
+    /// Returns true if the next pages are unlikely to change the judgement of an observed page.
     #[must_use]
     pub fn is_stable(&self, page: &PageText<'_>, read: &ReadPage) -> bool {
         self.fingerprint.is_stable(page, read)
     }
 
-    /// Settles the host, and removes a page from those that wait: it is to be judged now.
+    /// Settles the host, and removes a page from the held ones: it is to be judged now.
     pub fn let_go(&mut self, name: &T)
     where
         T: PartialEq,
@@ -161,20 +168,20 @@ impl<T> HostStream<T> {
         self.waiting.retain(|page| page.name != *name);
     }
 
-    /// The host has no more pages: settles it. The names of all pages that wait.
+    /// Ends the host and settles it. Returns the names of all held pages.
     pub fn end(&mut self) -> Vec<T> {
         self.fingerprint.settle();
-        self.ripe = None;
+        self.completed_section = None;
         std::mem::take(&mut self.waiting).into_iter().map(|page| page.name).collect()
     }
 
-    /// Judges a page that was observed, by the counts as they are.
+    /// Judges an observed page by the current counts.
     #[must_use]
     pub fn judge(&self, page: &PageText<'_>, read: &ReadPage) -> Cleaned {
         self.fingerprint.clean(page, read)
     }
 
-    /// Returns true if pages are judged as they come, whatever the next ones may change.
+    /// Returns true if pages are judged on arrival, whatever the next ones change.
     #[must_use]
     pub const fn is_complete(&self) -> bool {
         self.complete
@@ -186,7 +193,7 @@ impl<T> HostStream<T> {
         self.waiting.len()
     }
 
-    /// The names of the pages that wait, with their sections.
+    /// Names of the held pages, with their sections.
     #[must_use]
     pub fn waiting_pages(&self) -> Vec<(T, Option<u64>)>
     where
@@ -195,13 +202,13 @@ impl<T> HostStream<T> {
         self.waiting.iter().map(|page| (page.name.clone(), page.section)).collect()
     }
 
-    /// What is known of the host.
+    /// The host's fingerprint.
     #[must_use]
     pub const fn fingerprint(&self) -> &Fingerprint {
         &self.fingerprint
     }
 
-    fn is_ripe(&self, section: Option<u64>) -> bool {
+    fn has_enough_pages(&self, section: Option<u64>) -> bool {
         section.is_none_or(|section| self.fingerprint.pages_of(section) >= self.enough())
     }
 

@@ -1,5 +1,5 @@
-//! What other pages repeat is kept on the page whose content it is: a legal notice on the page about it, what a manual says of an
-//! interface, what a product is. In the mode `site`, of whole pages and of extracted text, plain and in Markdown.
+//! Content that other pages repeat stays on its own page: a legal notice, the description of an interface or
+//! of a product. Tested in the mode `site` for whole pages and extracted text, plain and Markdown.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
 
@@ -13,7 +13,7 @@ fn name(n: usize) -> String {
     n.to_string().bytes().map(|digit| char::from(digit - b'0' + b'q')).collect()
 }
 
-/// A paragraph that no other number has.
+/// A paragraph that is unique to its number.
 fn own(n: usize) -> String {
     let n = name(n);
     format!(
@@ -70,7 +70,7 @@ fn a_legal_notice_stays_on_the_page_that_is_about_it() {
     }
 }
 
-/// On two of three pages of a manual the same paragraphs tell of methods that are inherited, between what is the page's own.
+/// Two of three pages of a manual have the same paragraphs on inherited methods within their own content.
 #[test]
 fn what_interfaces_have_in_common_stays_in_the_body_of_a_manual() {
     let inherited = ["Borrows the keeper", "Clones into the lantern", "Tries to turn into"].map(|what| {
@@ -99,7 +99,7 @@ fn what_interfaces_have_in_common_stays_in_the_body_of_a_manual() {
     }
 }
 
-/// What a product is, said under its name on its page, and under all the others as what there is besides.
+/// The description of a product stands under its name on its page, and under other products on their pages.
 #[test]
 fn the_description_of_a_product_stays_on_its_page() {
     const PRODUCTS: usize = 12;

@@ -1,4 +1,4 @@
-//! Every test that the boilerplate spec lists for phase A, by its name, and edges that it does not list.
+//! Every test that the boilerplate spec lists for phase A, by its name, and further edge cases.
 
 use crawl_dedup::{
     FingerprintSettings,
@@ -14,7 +14,7 @@ fn hashes(blocks: &[&str]) -> rustc_hash::FxHashSet<u64> {
     blocks.iter().map(|block| hash_block(block)).collect()
 }
 
-/// A block of its own for each number, longer than 50 characters.
+/// A block that is unique to its number, longer than 50 characters.
 fn own(n: usize) -> String {
     format!("Paragraph number {n} says what no other paragraph of this invented site ever says.")
 }

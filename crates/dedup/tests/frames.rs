@@ -1,4 +1,4 @@
-//! Frames in the mode `site` that repeat, have gaps, belong to one template, or are in a script without spaces.
+//! Frames in the mode `site` that repeat, have gaps, belong to one template, or use a script without spaces.
 
 use crawl_dedup::{Cleaned, FingerprintSettings, PageText, batch::clean_site};
 use crawl_model::RemovalReason;
@@ -23,7 +23,7 @@ fn clean(pages: &[(String, String)]) -> Vec<Cleaned> {
     clean_site("h.example", &texts, &FingerprintSettings::default()).0
 }
 
-/// Cleans pages of one folder whose URLs say nothing.
+/// Cleans pages of one folder with uninformative URLs.
 fn clean_texts(texts: impl IntoIterator<Item = String>) -> Vec<String> {
     let numbered = texts.into_iter().enumerate();
     let pages: Vec<_> = numbered.map(|(n, text)| (format!("https://h.example/x/{n}"), text)).collect();
@@ -51,7 +51,7 @@ fn a_label_that_repeats_within_the_frame_belongs_to_it() {
     for text in clean_texts((0..20).map(page)) {
         assert!(!text.contains("Apply now") && text.starts_with("The keeper"), "{text}");
     }
-    // the same words all over a page are how its body is built
+    // words all over a page belong to its body
     let body = |n: usize| {
         (0..8).map(|at| format!("Returns\n\n{}", own(n * 20 + at))).collect::<Vec<_>>().join("\n\n")
     };
@@ -73,7 +73,7 @@ fn a_foot_goes_on_beyond_labels_of_the_page() {
     for (n, text) in clean_texts((0..20).map(page)).iter().enumerate() {
         assert_eq!(text, &own(n));
     }
-    // what outweighs the frame beyond it stays
+    // text that outweighs the frame beyond it stays
     let page = |n: usize| {
         let name = name(n);
         let list: Vec<String> = (0..9).map(|at| format!("Lamp{name}{at} of{name} glass{at}")).collect();
@@ -119,7 +119,7 @@ fn what_pages_say_again_and_again_goes_from_inside() {
     let page = |n: usize| {
         let posts: Vec<String> = (0..4)
             .map(|at| match (n, at) {
-                // nobody else signs on most pages, and on page 19 only one post is hers
+                // no other author signs on most pages, and on page 19 only one post is hers
                 (0..8, 1 | 3) | (19, 1) => format!("{}\n\n{signature}", own(n * 10 + at)),
                 _ => own(n * 10 + at),
             })
@@ -148,7 +148,7 @@ fn what_few_pages_say_again_and_again_stays() {
 
 #[test]
 fn a_page_of_nothing_but_frame_loses_what_is_certain() {
-    // each list stands on two fifths of the pages, the menu on all
+    // each list is on two fifths of the pages, the menu on all
     let list = |n: usize| format!("Lamp offer{0}\nGlass offer{0}\nWick offer{0}\nOil offer{0}", name(n % 2));
     let page = |n: usize| match n {
         0..16 => format!("Harbour Almanac Menu\n\n{}\n\nBack to the top", list(n)),

@@ -1,5 +1,5 @@
-//! Phase A beside the same in Python: the spec is written for Python, so its `re`, `str.strip` and `str.lower` decide.
-//! Needs `python3` (standard library only); says so and does nothing where there is none.
+//! Comparison of phase A with Python: the spec assumes Python, so its `re`, `str.strip` and `str.lower`
+//! decide. Needs `python3` (standard library only); without it the test prints a message and passes.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
 
@@ -15,7 +15,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// Reads {"pages","min_block_chars","min_pages","threshold_pct"} a line, writes what the spec makes of it.
+/// Reads {"pages","min_block_chars","min_pages","threshold_pct"} per line, and writes the spec's result.
 const REFERENCE: &str = r"
 import hashlib, json, re, sys
 def norm(block): return re.sub(r'\s+', ' ', block).strip().lower()
@@ -78,8 +78,8 @@ impl Random {
     }
 }
 
-/// What makes the two languages differ if anything does: every kind of whitespace, letters whose lower case is longer,
-/// depends on its neighbours or is the letter itself.
+/// Characters that could distinguish the two languages: all whitespace, and letters whose lower case is
+/// longer, depends on its neighbours or is the same letter.
 const ALPHABET: &[&str] = &[
     "\n",
     "\n",
@@ -128,8 +128,8 @@ fn questions() -> Vec<(Vec<String>, FingerprintSettings)> {
             (pages, FingerprintSettings::new(pct, 2 + random.below(4), 10).unwrap())
         })
         .collect();
-    // every character of the first plane by sixteens, but for blocks that still get new pairs of cases, in which
-    // two versions of Unicode differ
+    // every 16th character of the first plane, without blocks that still get case pairs, in which Unicode
+    // versions differ
     let settled = |c: &char| !matches!(c, '\u{1c80}'..='\u{1c8f}' | '\u{a7c0}'..='\u{a7ff}');
     let all: Vec<char> = ('\0'..='\u{ffff}').filter(settled).collect();
     let sixteen = |chunk: &[char]| format!("sixteen letters {}", chunk.iter().collect::<String>());

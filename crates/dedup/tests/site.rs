@@ -15,7 +15,7 @@ fn name(n: usize) -> String {
     n.to_string().bytes().map(|digit| char::from(digit - b'0' + b'q')).collect()
 }
 
-/// What a page says of its own; no two numbers share a line.
+/// Own content of a page; no two numbers share a line.
 fn own(n: usize) -> String {
     let word = ["harbour", "lantern", "orchard", "quarry", "meadow", "saddle", "thimble"][n % 7];
     let n = name(n);
@@ -87,7 +87,7 @@ fn what_frames_a_page_goes_with_its_slots_and_the_text_stays() {
     }
 }
 
-/// With the spans the page can be put together again; nothing else of it is touched.
+/// The spans restore the page; its other text is unchanged.
 #[test]
 fn what_was_removed_is_named_by_its_place() {
     for (page, cleaned) in manual().iter().zip(clean(&manual())) {
@@ -124,7 +124,7 @@ fn pages_that_count_themselves_share_a_key_and_no_hash() {
     assert_eq!((keys.len(), hashes.len()), (1, 20));
 }
 
-/// Blank lines of code are a part of it.
+/// Blank lines within code belong to the code.
 #[test]
 fn line_feeds_are_folded_on_every_page_but_not_in_code() {
     let mut pages = manual();
@@ -138,7 +138,7 @@ fn line_feeds_are_folded_on_every_page_but_not_in_code() {
     );
 }
 
-/// A trait's documentation on half of the pages, between texts of their own, is content.
+/// A trait's documentation on half of the pages, between unique texts, is content.
 #[test]
 fn what_repeats_inside_the_text_stays() {
     let pages: Vec<String> = (0..20)
@@ -157,7 +157,7 @@ fn what_repeats_inside_the_text_stays() {
     }
 }
 
-/// On nine of ten pages it is a banner, wherever it stands.
+/// On nine of ten pages it is a banner, at any position.
 #[test]
 fn a_long_block_of_the_whole_site_goes_from_inside_too() {
     let pages: Vec<String> = (0..20)
@@ -220,7 +220,7 @@ fn a_language_has_a_template_of_its_own() {
     }
 }
 
-/// Each page names its neighbours by their titles alone: no line stands twice at a foot.
+/// Each page names its neighbours by their titles alone: no line occurs twice at a foot.
 #[test]
 fn a_foot_of_titles_of_other_pages_goes() {
     let title = |n: usize| format!("Nets{0} oars{0}", name(n));
@@ -280,7 +280,7 @@ fn a_list_of_headings_right_above_the_title_goes() {
             assert_eq!(cleaned.text, page(n, "").trim_start_matches("Harbour books").trim_start());
         }
     }
-    // in another order, and with a line that stands nowhere else
+    // in another order, and with a line that occurs nowhere else
     for list in ["{1}\n{0}", "{0}\n{1}\nElsewhere and otherwise"] {
         let pages: Vec<String> = (0..12).map(|n| page(n, list)).collect();
         for cleaned in clean(&pages) {
@@ -289,7 +289,7 @@ fn a_list_of_headings_right_above_the_title_goes() {
     }
 }
 
-/// A breadcrumb whose words are the title's for the most part.
+/// A breadcrumb whose words are mostly those of the title.
 #[test]
 fn a_breadcrumb_that_ends_with_the_title_below_it_goes() {
     let title = |n: usize| {
@@ -315,7 +315,7 @@ fn a_breadcrumb_that_ends_with_the_title_below_it_goes() {
     assert_eq!(texts(&clean(&alone))[12..], alone[12..]);
 }
 
-/// Headings of a template introduce what is the page's own.
+/// Headings of a template introduce the page's own content.
 #[test]
 fn headings_stay_with_their_content() {
     let pages: Vec<String> = (0..12)
@@ -339,7 +339,7 @@ fn code_is_never_cut() {
     assert_eq!(texts(&clean(&pages)), pages);
 }
 
-/// Extraction has removed the frame: what is left at the margins needs the threshold, and some length.
+/// Extraction has removed the frame: text at the margins needs the threshold, and a minimum length.
 #[test]
 fn extracted_text_needs_more_evidence() {
     let third: Vec<String> = (0..18)
@@ -442,8 +442,8 @@ fn memory_is_bounded() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Pages of few lines in any number: the order does not matter, what stays is in the page, a second run over the
-    /// content does the same.
+    /// Any number of pages of few lines: the order has no effect, the kept text is part of the page, and a
+    /// second run agrees.
     #[test]
     fn order_does_not_matter(
         pages in prop::collection::vec(prop::collection::vec(0..9_usize, 0..8), 5..24),

@@ -1,4 +1,4 @@
-//! Heuristics reference §9: what decides that two pages have the same content.
+//! Heuristics reference §9: equality of two pages' content.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test that uses them")]
 

@@ -1,4 +1,4 @@
-//! A host in a stream of pages: against the batch, in bounded memory, saved and read back.
+//! A host in a stream of pages: against the batch, in bounded memory, saved and restored.
 
 use crawl_dedup::{
     Cleaned, FingerprintSettings, HostFingerprint, Mode, PageText, StateError,
@@ -25,7 +25,7 @@ fn stream(pages: &[String], settings: FingerprintSettings) -> Vec<Cleaned> {
     pages.iter().zip(&blocks).map(|(page, blocks)| host.clean(page, blocks)).collect()
 }
 
-/// Ten pages with a menu, and a text of their own.
+/// Ten pages with a menu and a text of their own.
 fn site() -> Vec<String> {
     (0..10).map(|n| page(&[1, 100 + n, 2])).collect()
 }
@@ -95,7 +95,8 @@ fn after_settling_pages_are_judged_by_the_running_counts() {
     assert_eq!((first, host.state().pages()), (0, 10), "reading blocks does not count the page");
     let named = |host: &HostFingerprint| host.clean("", &host.blocks("")).fingerprint;
     let before = named(&host);
-    // the old menu fades: 10 of 15 are below int(15 * 0.7) = 10? no, at it; 10 of 16 are below 11
+    // the old menu fades: at 15 pages the threshold is int(15 * 0.7) = 10, which 10 pages reach; at 16 it is
+    // 11
     for n in 0..6 {
         let content = page(&[2, 200 + n]);
         let blocks = host.observe(&content);
@@ -104,7 +105,7 @@ fn after_settling_pages_are_judged_by_the_running_counts() {
         assert_eq!(host.boilerplate() == [hash_block(&block(1))], n < 5, "{n}");
     }
     assert_ne!(named(&host), before);
-    // and the new one comes: 6 + k of 16 + k pages are at 70 % from k = 18 on (24 of 34, threshold 23)
+    // the new menu rises: 6 + k of 16 + k pages reach 70 % from k = 18 on (24 of 34, threshold 23)
     let removed = (0..30).map(|n| {
         let content = page(&[2, 300 + n]);
         let blocks = host.observe(&content);
@@ -137,7 +138,7 @@ fn a_project_is_cleaned_domain_by_domain() {
     let mut pages = Vec::new();
     for (n, content) in site().into_iter().enumerate() {
         pages.push(("b.example", content));
-        // the same menu on a domain of three pages is none
+        // the same menu on a domain of three pages is content
         if n < 3 {
             pages.push(("a.example", page(&[1, 500, 2])));
         }
@@ -172,7 +173,7 @@ fn memory_is_bounded_and_counts_are_never_too_high() {
         (HostFingerprint::with_capacity(settings, BOUND), HostFingerprint::new(settings));
     let mut seen = 0;
     for n in 0..4_000_u64 {
-        // block 0 everywhere, block 1 on 72 % of the pages, the rest on one page each
+        // block 0 on all pages, block 1 on 72 %, the rest on one page each
         let mut blocks = vec![0];
         blocks.extend((n % 100 < 72).then_some(1));
         blocks.extend((0..20).map(|k| 10 + n * 20 + k));
@@ -188,7 +189,7 @@ fn memory_is_bounded_and_counts_are_never_too_high() {
     assert!(bounded.to_bytes().len() < 12 * BOUND + 64, "no more than the bound is kept");
     assert!(bounded.state().undercount() > 0 && bounded.state().undercount() <= 2 * seen / BOUND as u64);
     assert_eq!(exact.state().undercount(), 0);
-    // 2 * 22 blocks a page / 1,000 is 4.4 % of the pages at worst: what stands on all of them is found
+    // 2 * 22 blocks a page / 1,000 is 4.4 % of the pages at worst: a block on all of them is found
     assert!(bounded.boilerplate().contains(&hash_block(&block(0))));
     assert_eq!(exact.boilerplate().len(), 2);
 }
@@ -225,7 +226,8 @@ fn damaged_states_are_told_apart() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Pages drawn from few blocks, so that some are at the threshold, some are emptied, some have a block twice.
+    /// Pages drawn from few blocks, so that some blocks are at the threshold, some pages are emptied, and
+    /// some repeat a block.
     #[test]
     fn settled_at_the_end_the_stream_is_the_batch(
         pages in prop::collection::vec(prop::collection::vec(0..8_u64, 0..6), 0..14),
@@ -239,7 +241,7 @@ proptest! {
         let mut streamed = stream(&pages, settings);
         prop_assert_eq!(&streamed, &whole.pages);
         prop_assert_eq!(whole.analysis.pages_cleaned, streamed.iter().filter(|page| page.bytes_removed > 0).count());
-        // in another order every page comes out the same
+        // in another order every page has the same result
         if !pages.is_empty() {
             let turn = turn.index(pages.len());
             pages.rotate_left(turn);
@@ -248,7 +250,7 @@ proptest! {
         }
     }
 
-    /// Saved and read back at any point, the rest goes as if nothing had happened.
+    /// A state that is saved and restored at any point gives the same results.
     #[test]
     fn a_saved_state_goes_on_as_the_old_one(
         pages in prop::collection::vec(prop::collection::vec(0..8_u64, 0..6), 1..20),

@@ -35,7 +35,7 @@ impl Page {
     }
 }
 
-/// Sections that come one after the other, as in a crawl, each with a head, a notice in the middle and a foot of its own.
+/// Sections in sequence, as in a crawl, each with its own head, notice in the middle and foot.
 fn site(sections: usize, pages: usize) -> Vec<Page> {
     let page = |section: usize, n: usize| {
         let s = name(section);
@@ -52,13 +52,14 @@ fn site(sections: usize, pages: usize) -> Vec<Page> {
     (0..sections).flat_map(|section| (0..pages).map(move |n| (section, n))).map(|(s, n)| page(s, n)).collect()
 }
 
-/// The pages cleaned in the order given, and how many waited at most.
+/// The pages cleaned in the given order, and the maximum of held pages.
 fn streamed(pages: &[Page], mode: Mode, settle_pages: u64) -> (Vec<Cleaned>, usize) {
     let (cleaned, most, _) = streamed_by(pages, mode, HoldPolicy { release: Release::Settled, settle_pages });
     (cleaned, most)
 }
 
-/// The pages cleaned in the order given, how many waited at most, and how many had come when the first was let go.
+/// The pages cleaned in the given order, the maximum of held pages, and the number of pages at the first
+/// release.
 fn streamed_by(pages: &[Page], mode: Mode, policy: HoldPolicy) -> (Vec<Cleaned>, usize, usize) {
     let mut first = pages.len();
     let fingerprint = Fingerprint::new(mode, FingerprintSettings::default());
@@ -153,7 +154,7 @@ fn the_first_pages_of_a_section_wait_for_its_template() {
         assert!(gone.len() >= 3, "head and foot of {}: {gone:?}", pages[at].url);
     }
     assert!(most < 200, "{most}");
-    // a notice inside the text takes more pages of a section than wait
+    // a notice inside the text needs more pages of a section than are held
     let frame = |page: &Cleaned| {
         let spans = page.removed.iter().filter(|span| span.reason != RemovalReason::Block);
         spans.map(|span| span.end - span.start).sum::<u64>()
@@ -170,7 +171,7 @@ fn no_more_than_the_bound_waits_and_the_oldest_goes_first() {
     let (cleaned, most) = streamed(&pages, Mode::Site, 50);
     assert_eq!(most, 50);
     assert!(cleaned[299].removed.iter().any(|span| span.pages == 300), "{:?}", cleaned[299]);
-    // of an extracted text sections have no say, so it does not wait for one
+    // sections of an extracted text do not count, so its pages do not wait for them
     pages.iter_mut().for_each(|page| page.extracted = true);
     let fingerprint = Fingerprint::new(Mode::Site, FingerprintSettings::default());
     let mut host: HostStream<usize> =
@@ -186,7 +187,8 @@ fn no_more_than_the_bound_waits_and_the_oldest_goes_first() {
     assert_eq!(host.end(), [0; 0]);
 }
 
-/// A page leaves early only if the judgement of the batch is likely; one that shares a block with some pages waits.
+/// A page leaves early only if the batch is likely to judge it the same; a page with a partly shared block
+/// waits.
 #[test]
 fn an_early_release_judges_nearly_all_pages_as_the_batch_does() {
     let policy = HoldPolicy { release: Release::Early, settle_pages: 200 };
@@ -229,12 +231,12 @@ fn a_page_with_a_block_of_some_pages_waits_for_more() {
         }
         waits
     };
-    // on 4 of 6 pages: likely to be on 70 % of the pages, or not
+    // on 4 of 6 pages: may or may not reach 70 % of the pages
     let waits: Vec<bool> = (0..7).map(|n| come(n, n < 3 || n == 5)).collect();
     assert_eq!(waits, [true, true, true, true, true, true, false]);
 }
 
-/// Inside the text a block of a whole section goes, if the section is large: on few pages it may be what they are about.
+/// A block of a whole large section is removed inside the text: on few pages it may be their subject.
 #[test]
 fn a_block_of_a_large_section_goes_from_inside() {
     let notice = "Read aloud only when the lamp is lit and nobody sleeps, for the letters are old.";
@@ -254,8 +256,8 @@ fn a_block_of_a_large_section_goes_from_inside() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever comes in whatever order, each page is let go once and no more than the bound wait; a host that ends before it
-    /// settles is the batch.
+    /// In any order each page is released once and at most the bound is held. A host that ends before it
+    /// settles gives the batch's result.
     #[test]
     fn each_page_is_let_go_once(
         sections in 1..8_usize,

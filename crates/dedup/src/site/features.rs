@@ -1,4 +1,4 @@
-//! What is counted of a page: hashes of different kinds, each once a page.
+//! Features of a page: hashes of several kinds, each counted once per page.
 
 use super::{
     LABEL_WORDS, PageText, RUN, ZONE,
@@ -7,19 +7,19 @@ use super::{
 };
 use rustc_hash::FxHashSet;
 
-/// The margin that a run of blocks begins at.
+/// Margin at which a run of blocks begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Zone {
     Head,
     Foot,
 }
 
-/// A line, wherever it stands within reach of a run.
+/// A line, at any position within reach of a run.
 pub(super) const fn line(key: u64) -> u64 {
     mix(key, 1)
 }
 
-/// A whole block, wherever it stands.
+/// A whole block, at any position.
 pub(super) const fn block(key: u64) -> u64 {
     mix(key, 2)
 }
@@ -29,7 +29,7 @@ pub(super) const fn surroundings(before: u64, after: u64) -> u64 {
     mix(mix(before, after), 3)
 }
 
-/// Two words that follow each other in a block near a margin.
+/// Two consecutive words of a block near a margin.
 pub(super) const fn pair(zone: Zone, first: Word, second: Word) -> u64 {
     mix(mix(first.masked, second.masked), 4 + zone as u64)
 }
@@ -39,21 +39,21 @@ pub(super) const fn title(hash: u64) -> u64 {
     mix(hash, 6)
 }
 
-/// Where a block stands, if that is not asked for block by block as in a run.
+/// Position of a block outside of runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Position {
     /// Nearer to the head.
     Head,
     /// Nearer to the foot.
     Foot,
     /// It names the page.
     Name,
-    /// Under what names the page, or a heading.
+    /// Under the page's title or a heading.
     Title,
 }
 
 /// A whole block at a place.
-pub(super) const fn placed(key: u64, place: Place) -> u64 {
+pub(super) const fn placed(key: u64, place: Position) -> u64 {
     mix(key, 7 + place as u64)
 }
 
@@ -62,28 +62,28 @@ pub(super) const fn again(key: u64) -> u64 {
     mix(key, 11)
 }
 
-/// The place of a block, of which a run at a margin may know the side.
-pub(super) fn place(read: &SitePage, at: usize, zone: Option<Zone>) -> Place {
+/// Position of a block; a run at a margin determines the side.
+pub(super) fn place(read: &SitePage, at: usize, zone: Option<Zone>) -> Position {
     let nearer = if at * 2 < read.blocks.len() { Zone::Head } else { Zone::Foot };
     match zone.unwrap_or(nearer) {
-        _ if read.names_page(at) => Place::Name,
-        _ if at > 0 && (read.names_page(at - 1) || read.blocks[at - 1].heading) => Place::Title,
-        Zone::Head => Place::Head,
-        Zone::Foot => Place::Foot,
+        _ if read.names_page(at) => Position::Name,
+        _ if at > 0 && (read.names_page(at - 1) || read.blocks[at - 1].heading) => Position::Title,
+        Zone::Head => Position::Head,
+        Zone::Foot => Position::Foot,
     }
 }
 
-/// What a page is counted by.
+/// Features by which a page is counted.
 #[derive(Default)]
 pub(super) struct Features {
-    /// For the host and for the section.
+    /// Features counted for the host and for the section.
     pub(super) both: Vec<u64>,
     /// For the host alone.
     pub(super) host: Vec<u64>,
 }
 
-/// All features of a page; blocks shorter than `min_block_chars` are not counted as wholes. Of an extracted text only what it is
-/// judged by.
+/// All features of a page. Blocks shorter than `min_block_chars` are not counted as wholes. An extracted text
+/// has only the features that judge it.
 pub(super) fn of(page: &PageText<'_>, read: &SitePage, min_block_chars: usize) -> Features {
     let n = read.blocks.len();
     let mut out = Features::default();
@@ -122,17 +122,17 @@ pub(super) fn of(page: &PageText<'_>, read: &SitePage, min_block_chars: usize) -
     out
 }
 
-/// A label rather than what a page says: something else may stand in its place on other pages.
+/// Returns true for a label instead of content: other pages may have another label in its place.
 pub(super) const fn may_be_slot(block: &Block) -> bool {
     !block.heading && !block.prose && !block.fenced
 }
 
-/// Short lines, which may have a word of the page's own among those of the template.
+/// Returns true for short lines, which may mix words of the page with those of the template.
 pub(super) fn may_be_pattern(read: &SitePage, i: usize) -> bool {
     !read.blocks[i].prose && read.lines_of(i).iter().all(|line| line.words <= LABEL_WORDS)
 }
 
-/// The lines next to a block, if it has some on both sides.
+/// Lines next to a block, if it has some on both sides.
 pub(super) fn surroundings_of(read: &SitePage, i: usize) -> Option<u64> {
     let before = read.lines_of(i.checked_sub(1)?).last()?;
     let after = (i + 1 < read.blocks.len()).then(|| read.lines_of(i + 1))?.first()?;

@@ -1,4 +1,4 @@
-//! The state of one host in the mode `site`.
+//! State of one host in the mode `site`.
 
 use super::{
     MARGIN, PageText, SitePage,
@@ -10,35 +10,36 @@ use super::{
 };
 use crate::{Cleaned, FingerprintSettings, HostState, Novelty, outlook::Outlook};
 
-/// Distinct pieces of evidence that are counted of a host at a time: what a hash table of 2^17 slots takes, 2 MB.
+/// Maximum distinct features of a host: a hash table of 2^17 slots, 2 MB.
 pub const MAX_FEATURES: usize = 7 << 14;
-/// Of the way evidence is counted and judged; part of the fingerprint's name and of the saved state.
+/// Version of the algorithm; part of the fingerprint's identity and of the saved state.
 pub(crate) const ALGORITHM: u8 = 5;
 
-/// Counts what the pages of one host have in common and judges pages by it; see the [module](super).
+/// Counts the features that the pages of one host share and judges pages by them; see the [module](super).
 ///
-/// Lives as [`HostFingerprint`](crate::HostFingerprint) does: observe every page, settle, clean; afterwards observe and clean
-/// each page as it comes. A host that settles when it has no more pages is judged the same in any order of its pages.
+/// The usage is that of [`HostFingerprint`](crate::HostFingerprint): observe every page, settle, clean;
+/// afterwards observe and clean each page on arrival. A host that settles at its end is judged the same in
+/// any order of its pages.
 ///
-/// **Memory is bounded**: up to [`MAX_FEATURES`] distinct pieces are counted exactly. Beyond that no count is too high, and none
-/// is too low by more than [`HostState::undercount`]. Titles stand once each and are the first to be forgotten: of a host of
-/// more than some hundred pages, footers of titles stay.
+/// **Memory is bounded**: up to [`MAX_FEATURES`] distinct features are counted exactly. Beyond that no count
+/// is too high, and none is too low by more than [`HostState::undercount`]. Titles occur once each and are
+/// dropped first. So footers of titles stay on hosts with more than some hundred pages.
 #[derive(Clone, Debug)]
 pub struct SiteFingerprint {
     pub(crate) state: HostState,
     pub(crate) table: Table,
-    /// Sum over all that was counted, which names the state whatever the order.
+    /// Sum over all counted features, which identifies the state in any order.
     pub(crate) sum: u64,
 }
 
 impl SiteFingerprint {
-    /// A host of which no page has come yet.
+    /// Creates a host without pages.
     #[must_use]
     pub fn new(settings: FingerprintSettings) -> Self {
         Self::with_capacity(settings, MAX_FEATURES)
     }
 
-    /// With another bound than [`MAX_FEATURES`] (at least 2).
+    /// Creates a host with another bound than [`MAX_FEATURES`] (at least 2).
     #[must_use]
     pub fn with_capacity(settings: FingerprintSettings, max_features: usize) -> Self {
         Self { state: HostState::new(settings), table: Table::new(max_features), sum: 0 }
@@ -64,8 +65,8 @@ impl SiteFingerprint {
         self.sum = self.sum.wrapping_add(mix(feature, sum_of(groups) ^ u64::from(ALGORITHM)));
     }
 
-    /// Judges a page that has been read and counted. Below `min_pages` nothing is judged. A page of which nothing but
-    /// headings would be left keeps its text.
+    /// Judges a page that has been read and counted. Below `min_pages` the page is not judged. A page that
+    /// would be left with only headings keeps its text.
     #[must_use]
     pub fn clean(&self, page: &PageText<'_>, read: &SitePage) -> Cleaned {
         if !self.state.may_judge() {
@@ -75,8 +76,8 @@ impl SiteFingerprint {
         Cleaned::cut(page.content, removed, self.name(), self.state.pages)
     }
 
-    /// Returns true if the next pages are unlikely to change the judgement of a page: it is the same by the least and by the
-    /// greatest counts that are likely. Below `min_pages` nothing is stable.
+    /// Returns true if the next pages are unlikely to change the judgement of a page: the lowest and highest
+    /// likely counts give the same. Always false below `min_pages`.
     pub(crate) fn is_stable(&self, page: &PageText<'_>, read: &SitePage) -> bool {
         let removed = |outlook| judge::positions(self.view(outlook), page, read);
         self.state.may_judge() && removed(Outlook::Least) == removed(Outlook::Greatest)
@@ -102,23 +103,23 @@ impl SiteFingerprint {
         View { host: self, outlook }
     }
 
-    /// Names what was counted: 16 hex digits, the same for the same pages in any order.
+    /// Identity of the counts: 16 hex digits, equal for the same pages in any order.
     fn name(&self) -> String {
         format!("{:016x}", mix(self.sum, self.state.pages))
     }
 
-    /// Pages that have come of a section.
+    /// Number of pages of a section so far.
     pub(crate) fn pages_of(&self, section: u64) -> u64 {
         self.table.pages_of(section)
     }
 
-    /// How far it has come.
+    /// State of the host.
     #[must_use]
     pub const fn state(&self) -> &HostState {
         &self.state
     }
 
-    /// From here on pages are judged as they come.
+    /// Settles the host: later pages are judged on arrival.
     pub const fn settle(&mut self) {
         self.state.settled = true;
     }

@@ -14,16 +14,16 @@ use crawl_model::{RemovalReason, RemovedSpan};
 use rustc_hash::FxHashMap;
 use std::cell::OnceCell;
 
-/// How often a line stands on a page.
+/// Number of occurrences of a line on a page.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Times {
     pub(super) lines: u32,
-    /// The first and the last block that has it.
+    /// First and last block with the line.
     pub(super) first: usize,
     pub(super) last: usize,
 }
 
-/// Why a block goes, and the pages that say so.
+/// Reason for a removal, and the number of pages that support it.
 pub(super) type Verdict = (RemovalReason, u64);
 
 /// Evidence that a judgement accepts.
@@ -31,7 +31,8 @@ pub(super) type Verdict = (RemovalReason, u64);
 pub(super) enum Level {
     /// All kinds; see the [module](super).
     Full,
-    /// Lines that stand on `threshold_pct` of the pages, and whole blocks. For a page of which nothing would be left otherwise.
+    /// Only lines on `threshold_pct` of the pages, and whole blocks. For a page that would otherwise be
+    /// empty.
     Strict,
 }
 
@@ -40,28 +41,28 @@ pub(super) struct Judge<'a> {
     pub(super) page: PageText<'a>,
     pub(super) read: &'a SitePage,
     pub(super) level: Level,
-    /// How often each line stands on this page; made when it is asked for, since most pages have nothing that goes.
+    /// Occurrences of each line on this page; computed on demand, since most pages have no removals.
     seen: OnceCell<FxHashMap<u64, Times>>,
-    /// The groups of pages that have a say.
+    /// Page groups that count as evidence.
     pub(super) groups: GroupHashes,
     pub(super) gone: Vec<Option<Verdict>>,
-    /// The page's own title, where the walk from the head came to it.
+    /// The page's own title, if the walk from the head reached it.
     pub(super) title: Option<usize>,
 }
 
-/// Returns the removed blocks of a page, in order.
+/// Removed blocks of a page, in order.
 pub(super) fn judge(host: View<'_>, page: &PageText<'_>, read: &SitePage) -> Vec<RemovedSpan> {
     judged(host, page, read).map_or_else(Vec::new, Judge::removed)
 }
 
-/// Returns the positions of a page's removed blocks, in order.
+/// Positions of a page's removed blocks, in order.
 pub(super) fn positions(host: View<'_>, page: &PageText<'_>, read: &SitePage) -> Vec<usize> {
     let gone = judged(host, page, read).map_or_else(Vec::new, |judge| judge.gone);
     gone.iter().enumerate().filter(|(_, gone)| gone.is_some()).map(|(at, _)| at).collect()
 }
 
-/// Judges a page. Where nothing but headings would be left, it is judged again by the [strict](Level::Strict) evidence; where
-/// that leaves nothing either, there is no judgement and nothing is removed.
+/// Judges a page. If only headings would be left, it is judged again by the [strict](Level::Strict) evidence.
+/// If that leaves only headings too, no block is removed.
 fn judged<'a>(host: View<'a>, page: &PageText<'a>, read: &'a SitePage) -> Option<Judge<'a>> {
     let levels: &[Level] = if page.extracted { &[Level::Full] } else { &[Level::Full, Level::Strict] };
     levels.iter().find_map(|&level| {
@@ -107,22 +108,22 @@ impl<'a> Judge<'a> {
         !self.page.extracted && self.level == Level::Full
     }
 
-    /// A block that the lines of other pages' margins cover.
+    /// Verdict on a block that lines of other pages' margins cover.
     pub(super) fn template(&self, at: usize, zone: Zone) -> Option<Verdict> {
         self.template_by(at, zone, self.least(self.read.blocks[at].prose))
     }
 
-    /// Returns the verdict of [`template`](Self::template) with another least share of the pages.
+    /// Verdict of [`template`](Self::template) with another minimum share of the pages.
     pub(super) fn template_by(&self, at: usize, zone: Zone, least: f64) -> Option<Verdict> {
         let block = &self.read.blocks[at];
         if block.fenced || block.words == 0 {
             return None;
         }
         let verdict = Margin { judge: self, at, zone, least }.verdict();
-        verdict.filter(|_| self.host.stands_at(block.key, place(self.read, at, Some(zone))))
+        verdict.filter(|_| self.host.occurs_at(block.key, place(self.read, at, Some(zone))))
     }
 
-    /// Share of the pages that evidence at a margin needs.
+    /// Minimum share of the pages for evidence at a margin.
     pub(super) fn least(&self, prose: bool) -> f64 {
         let share = match (self.is_full(), prose) {
             (false, _) => 1.0,
@@ -132,8 +133,8 @@ impl<'a> Judge<'a> {
         share * self.host.settings().threshold_pct()
     }
 
-    /// A block between two that stand around something else on other pages. What follows a heading is its content, and
-    /// what no other page says at the head is the page's title more often than a slot.
+    /// Verdict on a block between two blocks that enclose other text on other pages. Text after a heading is
+    /// content. Text at the head that no other page has is usually a title, not a slot.
     pub(super) fn slot(&self, at: usize) -> Option<Verdict> {
         let block = &self.read.blocks[at];
         let beside_gone = at > 0 && !self.heading(at - 1);
@@ -153,13 +154,13 @@ impl<'a> Judge<'a> {
         self.read.blocks.get(at).is_some_and(|block| block.heading)
     }
 
-    /// The page's title above the same as its heading.
+    /// Returns true if the page begins with its title, followed by the same text as a heading.
     pub(super) fn begins_twice(&self) -> bool {
         let blocks = &self.read.blocks;
         blocks.len() > 2 && blocks[0].key == blocks[1].key && (!blocks[0].heading || blocks[1].heading)
     }
 
-    /// A line that is the page's title, a heading, or has a word of the file's name.
+    /// Returns true for a line that is the page's title, a heading, or has a word of the file's name.
     pub(super) fn is_own_title(&self, at: usize) -> bool {
         if self.heading(at) {
             return true;
@@ -172,7 +173,7 @@ impl<'a> Judge<'a> {
             || self.page.title.is_some_and(|title| title.trim() == self.read.text_of(at, &self.page))
     }
 
-    /// How often a line stands on this page, and among how many blocks.
+    /// Occurrences of a line on this page, with the first and last block.
     pub(super) fn times(&self, line: u64) -> Times {
         let seen = self.seen.get_or_init(|| {
             let mut seen: FxHashMap<u64, Times> = FxHashMap::default();

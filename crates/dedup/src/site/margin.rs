@@ -1,4 +1,4 @@
-//! Whether a block at a margin belongs to a template: by its lines, its words, or as titles of other pages.
+//! Membership of a block at a margin in a template: by its lines, its words, or titles of other pages.
 
 use super::{
     TITLE_WORDS,
@@ -8,19 +8,20 @@ use super::{
 };
 use crawl_model::RemovalReason;
 
-/// Share of a block's words that has to be covered, by lines or by pairs of words.
+/// Minimum share of a block's words that lines or word pairs cover.
 const COVERED: f64 = 0.5;
-/// Share of the lines, where a block is a list of at least [`LIST_LINES`].
+/// Minimum share of covered lines in a list of at least [`LIST_LINES`].
 const LIST_COVERED: f64 = 0.75;
 const LIST_LINES: usize = 4;
-/// Words that pairs have to cover at least: two or three are a phrase that content has too.
+/// Minimum words that pairs cover: content shares phrases of two or three words too.
 const PATTERN_WORDS: usize = 4;
-/// Share of the words, where titles of other pages are among what covers them.
+/// Minimum share of covered words if titles of other pages cover some of them.
 const TITLES_COVERED: f64 = 0.8;
 const TITLES_LINES: usize = 3;
-/// A line that stands more often on one page is part of how its body is built, unless all stand close to each other.
-const MOST_ON_A_PAGE: u32 = 2;
-/// Part of the page's blocks, as a divisor, over which such lines have to be spread.
+/// Maximum occurrences of a line on a page. A more frequent line belongs to the body, unless all its
+/// occurrences are close together.
+const MAX_ON_A_PAGE: u32 = 2;
+/// Divisor of the page's blocks: such lines must spread over at least this part.
 const SPREAD: usize = 3;
 
 pub(super) struct Margin<'j, 'a> {
@@ -28,7 +29,7 @@ pub(super) struct Margin<'j, 'a> {
     /// The block.
     pub(super) at: usize,
     pub(super) zone: Zone,
-    /// Share of the pages that evidence needs.
+    /// Minimum share of the pages for evidence.
     pub(super) least: f64,
 }
 
@@ -39,7 +40,7 @@ impl Margin<'_, '_> {
 
     fn repeated_here(&self, key: u64) -> bool {
         let times = self.judge.times(key);
-        times.lines > MOST_ON_A_PAGE && (times.last - times.first) * SPREAD > self.judge.read.blocks.len()
+        times.lines > MAX_ON_A_PAGE && (times.last - times.first) * SPREAD > self.judge.read.blocks.len()
     }
 
     fn by_lines(&self) -> Option<Verdict> {
@@ -84,8 +85,8 @@ impl Margin<'_, '_> {
         (share(&covered) >= TITLES_COVERED && !repeated_here()).then_some((RemovalReason::Titles, pages))
     }
 
-    /// Marks titles of other pages, the longest first; a title of one word only where both sides are covered. Returns the
-    /// least number of pages that have one of them, if there is one.
+    /// Marks titles of other pages, the longest first; a title of one word only if both sides are covered.
+    /// Returns the minimum number of pages with one of them, if any.
     fn titles(&self, words: &[Word], covered: &mut [bool]) -> Option<u64> {
         let (mut found, mut at) = (None, 0);
         while at < words.len() {
@@ -105,7 +106,7 @@ impl Margin<'_, '_> {
         for (n, word) in words[at..].iter().take(TITLE_WORDS).enumerate() {
             hash = mix(hash, word.plain);
             let own = u64::from(self.judge.read.titles.binary_search(&hash).is_ok());
-            let others = self.judge.host.titled(hash).saturating_sub(own);
+            let others = self.judge.host.pages_with_title(hash).saturating_sub(own);
             let end = at + n + 1;
             let alone = n == 0
                 && (covered[at] || (at > 0 && !covered[at - 1]) || covered.get(end).is_some_and(|c| !c));
@@ -117,8 +118,8 @@ impl Margin<'_, '_> {
     }
 }
 
-/// Marks the words that follow each other on so large a share of the pages, near the same margin; returns the least number of these
-/// pages.
+/// Marks consecutive words that are on the minimum share of the pages, near the same margin. Returns the
+/// minimum number of these pages.
 pub(super) fn pairs(
     judge: &Judge<'_>,
     (zone, least): (Zone, f64),

@@ -1,28 +1,31 @@
-//! The mode `site`: what a site repeats, judged by where it stands on the page as much as by how often.
+//! The mode `site`: detects boilerplate by the position of a block on the page and by its frequency.
 //!
-//! What a template puts on pages stands at their margins: a run of blocks from the first one on, and one that ends with the
-//! last. Inside the content the same words may be a trait's documentation or a licence, and are the page's own. So a block in
-//! such a run needs little evidence ([`MARGIN`] of the threshold), a paragraph there more ([`PROSE`]), and a block between
-//! the runs all that the specification asks for. A run ends at the first block that has none; the one at the foot goes on beyond labels
-//! where what all pages have outweighs them, and the one at the head to the line that names the page.
+//! **Margins.** A template fills the margins of a page: a run of blocks from the first on, and a run up to
+//! the last. Inside the content the same words may be a trait's documentation or a licence, and belong to the
+//! page. So a short block in a run needs little evidence ([`MARGIN`] of the threshold), a paragraph there
+//! more ([`PROSE`]). A block between the runs needs the full evidence of the specification. A run ends at the
+//! first block without evidence. The run at the foot extends beyond labels if the evidence outweighs them.
+//! The run at the head extends to the line that names the page.
 //!
-//! What changes in a template is found in three ways: digits of short lines are masked; the words of a block are compared in pairs with
-//! those of other pages' margins (`Reference for unit 'x'`, `Home > Docs > Topic`); and a block between two others which stand
-//! around something else on many pages is a slot (`Previous topic`, a title, `Next topic`). A line at the foot which consists
-//! of titles of other pages is a link to them.
+//! **Variable parts.** Three methods find the variable parts of a template. Digits of short lines are masked.
+//! The words of a block are compared in pairs with those of other pages' margins (`Reference for unit 'x'`,
+//! `Home > Docs > Topic`). A block between two others that enclose different text on many pages is a slot
+//! (`Previous topic`, a title, `Next topic`). A line at the foot that consists of titles of other pages is a
+//! list of links to them.
 //!
-//! What is said on one page may be repeated by the frame of the others: a legal notice on the page that is about it, the description of a
-//! product that other pages show under theirs. So a block goes from where it stands on other pages too ([`AT_HOME`]): nearer to the
-//! head, nearer to the foot, or right under a heading or what names the page.
+//! **Own content.** The frame of other pages may repeat the content of one page, such as a legal notice or
+//! the description of a product. So a block is only removed at a position that it has on other pages too
+//! ([`SAME_POSITION`]). The positions are: nearer to the head, nearer to the foot, or right under a heading
+//! or the page's title.
 //!
-//! All evidence is one kind of thing, a hash counted once a page, so one table of bounded size holds a host's state, pages may
-//! come in any order, and what is said of a page depends on the page and the counts alone. Each piece of evidence is
-//! counted for the host and for two groups of its pages, which may have a template of their own: the section (see `section`), and the
-//! pages that begin with the same lines.
+//! **State.** All features are hashes counted once per page. So one table of bounded size holds a host's
+//! state, and pages may come in any order. The judgement of a page depends on the page and the counts alone.
+//! Each feature is counted for the host and for two groups of its pages, which may have their own template.
+//! The groups are the section (see `section`), and the pages that begin with the same lines.
 //!
-//! Of a text that extraction has chosen already the margins are the content's. There a run needs all that the specification asks
-//! for: `threshold_pct` of the pages, and `min_block_chars` characters, which its blocks may have together; slots and
-//! titles are not looked for, and groups have no say.
+//! **Extracted text.** The margins of an extracted text are those of the content. A run there needs the full
+//! evidence of the specification: `threshold_pct` of the pages, and `min_block_chars` characters in all its
+//! blocks together. Slots, titles and groups do not count there.
 
 mod features;
 mod host;
@@ -39,49 +42,52 @@ mod words;
 pub(crate) use host::ALGORITHM;
 pub use host::{MAX_FEATURES, SiteFingerprint};
 pub use read::SitePage;
-pub(crate) use table::{GROUPINGS, Key, NO_GROUP, Piece};
+pub(crate) use table::{FeatureCount, GROUPINGS, Key, NO_GROUP};
 
-/// A page as text, and what is known of it beside.
+/// Text of a page, and information about it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PageText<'a> {
-    /// The text, Markdown or plain; blocks are parted by blank lines.
+    /// Text, Markdown or plain, with blank lines between blocks.
     pub content: &'a str,
     /// The page's absolute URL, or nothing.
     pub url: &'a str,
-    /// The page's title, where it is known.
+    /// Title of the page, if known.
     pub title: Option<&'a str>,
-    /// The text is what extraction took for the main content, not the whole page. Its margins are then no longer those of
+    /// True if the text is the extracted main content, not the whole page. Its margins are then not those of
     /// the page, and need more evidence.
     pub extracted: bool,
 }
 
 impl PageText<'_> {
-    /// Whether a text is [extracted](Self::extracted), by the name that its record gives for what chose it: `body_fallback` chose nothing,
-    /// and a text of which nobody says it may be a whole page. Plain text comes without a frame, as what was chosen does.
+    /// Returns true if a text is [extracted](Self::extracted), by the extractor in its record.
+    /// `body_fallback` selects nothing, and a text without an extractor may be a whole page. Plain text
+    /// counts as extracted, since it has no frame.
     #[must_use]
     pub fn is_extracted_by(extractor: Option<&str>) -> bool {
         extractor.is_some_and(|name| !matches!(name, "" | "body_fallback"))
     }
 }
 
-/// Share of `threshold_pct` that a short block at the margin needs: 35 % of the pages by default.
+/// Share of `threshold_pct` for a short block at the margin: 35 % of the pages by default.
 pub const MARGIN: f64 = 0.5;
-/// Share of `threshold_pct` that a paragraph at the margin needs: 70 % of the pages by default.
+/// Share of `threshold_pct` for a paragraph at the margin: 70 % of the pages by default.
 pub const PROSE: f64 = 1.0;
-/// Share of the pages with a block that must have it at the same place: what is a notice at the foot of other pages is the content of the
-/// page that has it under its title.
-pub const AT_HOME: f64 = 1.0 / 3.0;
-/// Share of the pages that must have a block that pages say again and again.
-const SAID_AGAIN: f64 = 0.1;
-/// What a share of a group's pages counts beside one of the host's, at a margin: groups are many and small, and chance is larger.
+/// Minimum share of a block's pages that have it at the same position. A notice at the foot of other pages is
+/// content on the page that has it under its title.
+pub const SAME_POSITION: f64 = 1.0 / 3.0;
+/// Minimum share of the pages with a block that pages repeat several times.
+const REPEATED_ON_PAGE: f64 = 0.1;
+/// Weight of a share of a group's pages at a margin, relative to the host's. Groups are many and small, so
+/// chance has more effect.
 const GROUP_WEIGHT: f64 = 0.6;
-/// The same of a block that is as long as `min_block_chars`.
+/// The same weight for a block of at least `min_block_chars`.
 const GROUP_BLOCK_WEIGHT: f64 = 0.8;
-/// Words of the longest line that may be a pattern: a longer one is a sentence, and what changes in it is what it says.
+/// Maximum words of a line that may be a pattern. A longer line is a sentence, whose variable parts are
+/// content.
 const LABEL_WORDS: u32 = 16;
-/// Words in a line that make a paragraph of it, unless they are links.
+/// Minimum words of a paragraph line, without links.
 const PROSE_WORDS: u32 = 25;
-/// Blocks from either end that a run may reach over.
+/// Maximum blocks of a run from either end.
 const RUN: usize = 64;
 /// Blocks from either end whose words are counted in pairs.
 const ZONE: usize = 4;

@@ -1,4 +1,4 @@
-//! A page cut into blocks and lines, once.
+//! Splitting of a page into blocks and lines.
 
 use super::{
     PROSE_WORDS, PageText,
@@ -12,42 +12,42 @@ use crate::{
 };
 use std::ops::Range;
 
-/// Letters of a word in the file's name that says what the page is about.
+/// Minimum letters of a significant word in the file's name.
 const NAME_LETTERS: usize = 4;
 
-/// Lines at the head that tell templates apart. One or two may be content that pages share (`NAME` in a manual).
+/// Lines at the head that distinguish templates. One or two lines may be shared content (`NAME` in a manual).
 const OPENING_LINES: usize = 3;
 
-/// A page as it is counted and judged. Reading one is linear in its length.
+/// A page prepared for counting and judging. Reading one takes linear time.
 #[derive(Clone, Debug, Default)]
 pub struct SitePage {
     pub(super) blocks: Vec<Block>,
     pub(super) lines: Vec<Line>,
-    /// The groups of pages that it is counted with: its section, and the pages that begin with the same [`OPENING_LINES`] lines. An
-    /// extracted text has none: the pages of a folder share its name, which is a template's only where the whole page is
-    /// looked at, and the first pages of a host come from few folders.
+    /// Page groups that the page counts for: its section, and the pages that begin with the same
+    /// [`OPENING_LINES`] lines. An extracted text has no groups. Pages of a folder share its name, which
+    /// belongs to a template only in a whole page. Also, the first pages of a host come from few folders.
     pub(super) groups: GroupHashes,
-    /// What may be its title, ascending; of a whole page only.
+    /// Possible titles, ascending; of a whole page only.
     pub(super) titles: Vec<u64>,
-    /// Which of the first blocks name the page, a bit each.
+    /// Bit set of the first blocks that name the page.
     names: u8,
 }
 
-/// A block: what stands between blank lines, without the whitespace around it.
+/// A trimmed block between blank lines.
 #[derive(Clone, Debug)]
 pub(super) struct Block {
     pub(super) bytes: Range<usize>,
     pub(super) lines: Range<usize>,
-    /// Hash of its lines' keys; the key of its line, if it has one.
+    /// Hash of its lines' keys; the key of its line if it has one.
     pub(super) key: u64,
     pub(super) words: u32,
-    /// Characters that a reader sees: without the targets of links.
+    /// Visible characters: without the targets of links.
     pub(super) chars: usize,
-    /// A paragraph rather than a list of links or labels.
+    /// True for a paragraph, false for a list of links or labels.
     pub(super) prose: bool,
     /// A heading in Markdown.
     pub(super) heading: bool,
-    /// Part of fenced code, which cannot lose a part.
+    /// True for a part of fenced code, which cannot lose a part.
     pub(super) fenced: bool,
 }
 
@@ -82,13 +82,13 @@ impl SitePage {
         out
     }
 
-    /// Whether a block names the page.
+    /// Returns true if a block names the page.
     pub(super) const fn names_page(&self, block: usize) -> bool {
         block < super::TITLE_BLOCKS && self.names & (1 << block) != 0
     }
 
-    /// Of the first blocks, those lines that have most of their words in the page's title or the file's name, half of them at least; or that
-    /// are a heading of the first order.
+    /// Finds the blocks that name the page among the first ones. They are headings of level one, or lines
+    /// with the largest share of title or file name words, at least half.
     fn names_of(&self, page: &PageText<'_>, scratch: &mut Scratch) -> u8 {
         let known = naming_words(page, scratch);
         let first = self.blocks.len().min(super::TITLE_BLOCKS);
@@ -97,8 +97,8 @@ impl SitePage {
         shares.iter().rev().fold(0, |all, &share| all << 1 | u8::from(share >= most))
     }
 
-    /// Share of a block's words that are among the `known` [`naming_words`]; 1 for a heading of the first order, 0 for a
-    /// paragraph and for more than one line.
+    /// Share of a block's words that are among the `known` [`naming_words`]. It is 1 for a heading of level
+    /// one, 0 for a paragraph and for several lines.
     pub(super) fn naming_share(
         &self,
         at: usize,
@@ -118,7 +118,7 @@ impl SitePage {
         named as f64 / words.len().max(1) as f64
     }
 
-    /// Whether a block has one of these words.
+    /// Returns true if a block has one of these words.
     pub(super) fn has_word_of(
         &self,
         block: usize,
@@ -183,7 +183,7 @@ impl SitePage {
         &page.content[self.blocks[block].bytes.clone()]
     }
 
-    /// What may be the page's title: what it is said to be, and the first lines of its first blocks.
+    /// Possible titles of the page: the declared title, and the first lines of its first blocks.
     fn titles_of(&self, page: &PageText<'_>, scratch: &mut Scratch) -> Vec<u64> {
         let said = page.title.and_then(|title| title_hash(title, scratch));
         let mut out: Vec<u64> = said.into_iter().collect();
@@ -194,13 +194,13 @@ impl SitePage {
         out
     }
 
-    /// The words of the first line of a block, as those of a title.
+    /// Words of a block's first line, as those of a title.
     fn title_of(&self, block: usize, page: &PageText<'_>, scratch: &mut Scratch) -> Option<u64> {
         title_hash(self.text_of(block, page).lines().next()?, scratch)
     }
 }
 
-/// The words of the page's title and of its file's name.
+/// Words of the page's title and of its file's name.
 pub(super) fn naming_words(page: &PageText<'_>, scratch: &mut Scratch) -> Vec<u64> {
     let mut known = words(page.title.unwrap_or_default(), scratch);
     known.extend(words(file_name(page.url), scratch));
@@ -211,7 +211,7 @@ fn opening(lines: &[Line]) -> u64 {
     lines.iter().fold(0, |all, line| mix(all, line.key))
 }
 
-/// The words of the file's name, which often say what the page is about.
+/// Words of the file's name, which often state the subject of the page.
 pub(super) fn file_words(url: &str, scratch: &mut Scratch) -> Vec<u64> {
     let long = file_name(url)
         .split(|c: char| !c.is_alphanumeric())
@@ -220,7 +220,7 @@ pub(super) fn file_words(url: &str, scratch: &mut Scratch) -> Vec<u64> {
     long.flat_map(|word| words(word, scratch)).map(|word| word.plain).collect()
 }
 
-/// As `str::lines`, quicker; a text has at least one.
+/// Faster equivalent of `str::lines`; a text has at least one line.
 fn lines(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = Some(text);
     std::iter::from_fn(move || {
@@ -234,7 +234,7 @@ fn lines(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The hash of a line as a title, if it is short enough to be one.
+/// Hash of a line as a title, if it is short enough.
 fn title_hash(line: &str, scratch: &mut Scratch) -> Option<u64> {
     let words = words(line, scratch);
     (1..=super::TITLE_WORDS).contains(&words.len()).then(|| title(&words))

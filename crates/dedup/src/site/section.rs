@@ -1,10 +1,10 @@
-//! The section of a site that a page belongs to, by the pattern of its URL.
+//! Section of a page within its site, by the pattern of its URL.
 
 use super::words::mix;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// A hash of what pages made by one template share in their URLs: the folders above the page, digits masked, the
-/// language in its name (`page.fr.html`), and the names of the query's parameters.
+/// Hash of the URL parts that pages of one template share. These are the parent folders with digits masked,
+/// the language in the name (`page.fr.html`), and the names of query parameters.
 pub(super) fn section(url: &str) -> u64 {
     let (path, query) = path_and_query(url);
     let path = path.trim_end_matches('/');
@@ -21,7 +21,7 @@ pub(super) fn section(url: &str) -> u64 {
     hash
 }
 
-/// The last part of the path, which often says in words what the page is about.
+/// Last part of the path, whose words often state the subject of the page.
 pub(super) fn file_name(url: &str) -> &str {
     let path = path_and_query(url).0.trim_end_matches('/');
     path.rsplit('/').next().unwrap_or(path)

@@ -1,40 +1,42 @@
-//! What was counted of a host, in bounded memory.
+//! Counts of a host, in bounded memory.
 
 use rustc_hash::FxHashMap;
 use std::hash::{Hash, Hasher};
 
-/// Groups that are told apart; pages of more are counted for the host alone.
+/// Maximum number of groups; pages of further groups count for the host alone.
 const MAX_GROUPS: usize = 1 << 12;
 /// Bits of a group's name.
 const NAME_BITS: u32 = 24;
-/// In place of a group's name: the piece stands in more than one, and each has a count of its own.
+/// Placeholder for a group's name: several groups have the feature, and each has a count of its own.
 const SEVERAL: u32 = (1 << NAME_BITS) - 1;
-/// In place of a group's name: no group is known.
+/// Placeholder for a group's name: no group is known.
 pub(crate) const NO_GROUP: u32 = 0;
-/// Ways in which pages are grouped: by section, and by their first lines.
+/// Groupings of pages: by section, and by first lines.
 pub(crate) const GROUPINGS: usize = 2;
 
-/// A page's groups as hashes, one of each grouping.
+/// Hashes of a page's groups, one per grouping.
 pub(super) type GroupHashes = [Option<u64>; GROUPINGS];
-/// The names of a page's groups in the table, [`NO_GROUP`] where there is none.
+/// Names of a page's groups in the table; [`NO_GROUP`] for none.
 pub(crate) type GroupNames = [u32; GROUPINGS];
 
-/// Counts pieces of evidence exactly up to a bound on the distinct ones, for the host and for each group of pages that has them.
+/// Counts features exactly up to a bound on the distinct ones, for the host and for each page group.
 ///
-/// Most pieces stand on one page, or in one group: such a one has one entry, with the name of the group. Its second group
-/// gives each its own count. Where there are more entries than the bound, those up to the median count are forgotten (after
-/// lossy counting, Manku and Motwani 2002). No count is ever too high, and none is too low by more than `undercount`. A piece that is
-/// above the median each time keeps its exact count. Up to the bound the order of the pages does not matter.
+/// Most features occur on one page or in one group: these have one entry, with the name of the group. A
+/// second group gives each group its own count. Beyond the bound, entries up to the median count are dropped
+/// (after lossy counting, Manku and Motwani 2002). No count is ever too high, and none is too low by more
+/// than `undercount`. A feature that is always above the median keeps its exact count. Up to the bound the
+/// order of the pages has no effect.
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
-    pub(crate) pieces: FxHashMap<Key, Piece>,
+    pub(crate) pieces: FxHashMap<Key, FeatureCount>,
     /// Pages of each group.
     pub(crate) groups: FxHashMap<u32, u32>,
     max: usize,
     pub(crate) undercount: u64,
 }
 
-/// The first 40 bits of a piece's hash, without padding: with the pieces of a full table the odds that two share one are 1 to 170.
+/// First 40 bits of a feature's hash, without padding. In a full table the odds that two features share a key
+/// are 1 to 170.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key([u8; Key::BYTES]);
 
@@ -53,7 +55,7 @@ impl Key {
         self.0
     }
 
-    /// The key of bytes that were saved.
+    /// Key of saved bytes.
     pub(crate) const fn from_bytes(bytes: [u8; Self::BYTES]) -> Self {
         Self(bytes)
     }
@@ -66,19 +68,19 @@ impl Hash for Key {
     }
 }
 
-/// A count, and the only group that has the piece, for each grouping, or [`SEVERAL`]. Without padding.
+/// Number of pages with a feature and, for each grouping, its only group or [`SEVERAL`]. Without padding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Piece {
+pub(crate) struct FeatureCount {
     pages: [u8; 3],
     groups: [[u8; 3]; GROUPINGS],
 }
 
-impl Piece {
+impl FeatureCount {
     pub(crate) fn new(pages: u32, groups: GroupNames) -> Self {
         Self { pages: narrow(pages), groups: groups.map(narrow) }
     }
 
-    /// Pages that have it, up to 16,777,215.
+    /// Number of pages with the feature, up to 16,777,215.
     pub(crate) const fn pages(self) -> u32 {
         wide(self.pages)
     }
@@ -92,7 +94,7 @@ impl Piece {
     }
 }
 
-/// A number in 24 bits; a greater one becomes the greatest of them.
+/// Saturating conversion to 24 bits.
 fn narrow(number: u32) -> [u8; 3] {
     let [_, a, b, c] = number.min(SEVERAL).to_be_bytes();
     [a, b, c]
@@ -107,7 +109,7 @@ impl Table {
         Self { pieces: FxHashMap::default(), groups: FxHashMap::default(), max: max.max(8), undercount: 0 }
     }
 
-    /// Counts a page of some groups; returns the names by which its pieces are to be counted.
+    /// Counts a page of some groups; returns the names under which its features are counted.
     pub(super) fn page(&mut self, groups: GroupHashes) -> GroupNames {
         groups.map(|group| group.map_or(NO_GROUP, |group| self.page_of(group)))
     }
@@ -122,13 +124,13 @@ impl Table {
         name
     }
 
-    /// Counts a piece that a page of some groups has.
+    /// Counts a feature of a page of some groups.
     pub(super) fn add(&mut self, key: u64, groups: GroupNames) {
-        // one that becomes common to two groups takes two entries more
+        // a feature that a second group gets takes two more entries
         if self.pieces.len() + 2 * GROUPINGS >= self.max {
             self.forget();
         }
-        let piece = self.pieces.entry(Key::of(key)).or_insert_with(|| Piece::new(0, groups));
+        let piece = self.pieces.entry(Key::of(key)).or_insert_with(|| FeatureCount::new(0, groups));
         let before = *piece;
         piece.set_pages(before.pages() + 1);
         for (grouping, (known, group)) in before.groups().into_iter().zip(groups).enumerate() {
@@ -148,17 +150,17 @@ impl Table {
     }
 
     fn add_within(&mut self, key: u64, group: u32, pages: u32) {
-        let none = || Piece::new(0, [NO_GROUP; GROUPINGS]);
+        let none = || FeatureCount::new(0, [NO_GROUP; GROUPINGS]);
         let piece = self.pieces.entry(Key::of(in_group(key, group))).or_insert_with(none);
         piece.set_pages(piece.pages() + pages);
     }
 
-    /// Pages of the host that have a piece.
+    /// Number of the host's pages with a feature.
     pub(super) fn get(&self, key: u64) -> u64 {
         self.pieces.get(&Key::of(key)).map_or(0, |piece| u64::from(piece.pages()))
     }
 
-    /// Pages of the host that have a piece, and those of each group.
+    /// Number of pages with a feature: of the host, and of each group.
     pub(super) fn get_within(&self, key: u64, groups: GroupHashes) -> (u64, [u64; GROUPINGS]) {
         let Some(piece) = self.pieces.get(&Key::of(key)) else { return (0, [0; GROUPINGS]) };
         let mut within = [0; GROUPINGS];
@@ -178,7 +180,7 @@ impl Table {
         self.groups.get(&name(group)).copied().map_or(0, u64::from)
     }
 
-    /// Brings a table that an earlier version wrote within the bound.
+    /// Shrinks a table of an earlier version to the bound.
     pub(crate) fn shrink(&mut self) {
         while self.pieces.len() >= self.max {
             self.forget();
@@ -192,12 +194,12 @@ impl Table {
         let (_, &mut median, _) = counts.select_nth_unstable(middle);
         self.undercount += u64::from(median);
         self.pieces.retain(|_, piece| piece.pages() > median);
-        // removed entries keep their slots, and a table that fills up with them grows
+        // removed entries keep their slots, and a table full of them would grow
         self.pieces.shrink_to_fit();
     }
 }
 
-/// The name of a group in the table: 24 bits of its hash.
+/// Name of a group in the table: 24 bits of its hash.
 const fn name(group: u64) -> u32 {
     match group as u32 & SEVERAL {
         NO_GROUP | SEVERAL => 1,
@@ -246,7 +248,7 @@ mod tests {
     fn a_table_of_an_earlier_version_is_brought_within_the_bound() {
         let mut table = Table::new(64);
         let hash = |n: u64| xxhash_rust::xxh3::xxh3_64(&n.to_le_bytes());
-        let piece = |n: u64| Piece::new(if n == 7 { 900 } else { 1 }, [NO_GROUP; GROUPINGS]);
+        let piece = |n: u64| FeatureCount::new(if n == 7 { 900 } else { 1 }, [NO_GROUP; GROUPINGS]);
         table.pieces = (0..1_000).map(|n| (Key::of(hash(n)), piece(n))).collect();
         table.shrink();
         assert!(table.pieces.len() < 64 && table.pieces.capacity() < 128);
@@ -260,7 +262,7 @@ mod tests {
             let groups = [Some(page % 3), Some(50 + page % 2)];
             let names = table.page(groups);
             table.add(1, names);
-            // known pieces that each page brings a new group to
+            // known features that each page brings to a new group
             let own = table.page([Some(1_000 + page), None]);
             let hash = |n: u64| xxhash_rust::xxh3::xxh3_64(&n.to_le_bytes());
             (10..40).for_each(|key| table.add(hash(key), own));

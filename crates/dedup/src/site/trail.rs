@@ -1,4 +1,4 @@
-//! The breadcrumb of a page that ends with the page's title, which stands below once more.
+//! Breadcrumb that ends with the page's title, which follows below again.
 
 use super::{
     TITLE_BLOCKS,
@@ -9,13 +9,13 @@ use super::{
 use crate::site::features::Zone;
 use crawl_model::RemovalReason;
 
-/// Signs between the parts of a breadcrumb.
+/// Separators of a breadcrumb.
 const SEPARATORS: [char; 11] = ['/', '>', '›', '»', '→', '|', '▸', '❯', '⟩', '·', '\\'];
-/// First words of a breadcrumb that other pages have: its parts in the middle differ from section to section.
+/// First words of a breadcrumb that other pages share; its middle parts differ by section.
 const ROOT: usize = 2;
 
 impl Judge<'_> {
-    /// Returns the block with the title and the verdict, if a block is such a breadcrumb.
+    /// Block with the title and the verdict, if a block is such a breadcrumb.
     pub(super) fn trail(&self, at: usize, least: f64) -> Option<(usize, Verdict)> {
         let read = self.read;
         if !self.is_full() || read.lines_of(at).len() != 1 || read.blocks[at].fenced || self.heading(at) {

@@ -1,4 +1,4 @@
-//! The walk over a page: from its margins inwards, beyond gaps, and between the runs.
+//! Walk over a page: from its margins inwards, beyond gaps, and between the runs.
 
 use super::{
     RUN,
@@ -11,13 +11,14 @@ use crawl_model::RemovalReason;
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 
-/// A block near the head is compared with what was removed from the foot among so many.
+/// Number of blocks near the head that are compared with blocks removed from the foot.
 const TWIN_BLOCKS: usize = 8;
-/// Share of a line's words in the page's title or file name, for the line that a menu above it ends at.
+/// Minimum share of a line's words in the page's title or file name, for the line that ends the menu above
+/// it.
 const NAMED: f64 = 0.6;
-/// Words of the longest menu between a run at the head and the line that names the page.
+/// Maximum words of a menu between the run at the head and the line that names the page.
 const MENU_WORDS: u32 = 200;
-/// Words that a block beyond a gap weighs at most, and what it weighs beside its words.
+/// Maximum weight of a block beyond a gap, in words, and its base weight.
 const WEIGHED_WORDS: u32 = 16;
 const WEIGHED_BLOCK: i64 = 3;
 
@@ -29,7 +30,7 @@ impl Judge<'_> {
         self.inside();
     }
 
-    /// Walks from the first block on; returns how many blocks it passed.
+    /// Walks from the first block on; returns the number of passed blocks.
     fn head(&mut self) -> usize {
         let n = self.read.blocks.len();
         let mut at = 0;
@@ -37,7 +38,7 @@ impl Judge<'_> {
             self.gone[0] = Some((RemovalReason::SaidTwice, 1));
             at = 1;
         }
-        // a run may pass over the page's own title once; beyond it a gap is taken for content
+        // a run may pass the page's own title once; any other gap is content
         let mut passed_title = false;
         while at < n.min(RUN) && self.title != Some(at) {
             let next = |judge: &Self| (at + 1 < n).then(|| judge.template(at + 1, Zone::Head)).flatten();
@@ -49,7 +50,7 @@ impl Judge<'_> {
                 self.template(at, Zone::Head).filter(|_| !(passed_title && self.heading(at)))
             {
                 self.gone[at] = Some(verdict);
-            } else if !passed_title && self.is_said_again(at) {
+            } else if !passed_title && self.is_section_list(at) {
                 self.gone[at] = Some((RemovalReason::SaidTwice, 1));
             } else if !passed_title && self.is_own_title(at) {
                 self.title = Some(at);
@@ -69,9 +70,9 @@ impl Judge<'_> {
         if self.is_full() && self.title.is_none() && at > 1 { self.menu_above_title(at) } else { at }
     }
 
-    /// Returns true for a block right above the title whose first line is the title and whose lines follow below, in this order, as
-    /// blocks of one line: a list of the page's sections.
-    fn is_said_again(&self, at: usize) -> bool {
+    /// Returns true for a block right above the title that lists the page's sections. Its first line is the
+    /// title, and its other lines follow below as blocks of one line, in this order.
+    fn is_section_list(&self, at: usize) -> bool {
         let (read, title) = (self.read, at + 1);
         let block = &read.blocks[at];
         if !self.is_full() || title >= read.blocks.len() || block.prose || block.fenced || block.heading {
@@ -92,8 +93,8 @@ impl Judge<'_> {
             && read.naming_share(title, &self.page, &known, scratch) >= NAMED
     }
 
-    /// Labels between the run at the head and the line that names the page are a menu of the page's section, which few pages
-    /// may share. Returns how many blocks were passed.
+    /// Removes labels between the run at the head and the line that names the page. They are a menu of the
+    /// page's section, which few pages may share. Returns the number of passed blocks.
     fn menu_above_title(&mut self, from: usize) -> usize {
         let scratch = &mut Scratch::default();
         let known = naming_words(&self.page, scratch);
@@ -103,7 +104,7 @@ impl Judge<'_> {
                 self.gone[from..at].fill(Some((RemovalReason::Enclosed, 1)));
                 return at;
             }
-            if self.is_said_again(at) {
+            if self.is_section_list(at) {
                 self.gone[from..at].fill(Some((RemovalReason::Enclosed, 1)));
                 self.gone[at] = Some((RemovalReason::SaidTwice, 1));
                 return at + 1;
@@ -142,8 +143,8 @@ impl Judge<'_> {
         }
     }
 
-    /// Goes on from the run at the foot beyond labels without evidence, to the block up to which what all pages have outweighs
-    /// them most (a maximum-sum suffix). Prose, code, headings and the page's name end it.
+    /// Extends the run at the foot beyond labels without evidence, to the block with the maximum suffix sum
+    /// of evidence over labels. Prose, code, headings and the page's name end it.
     fn foot_beyond_gaps(&mut self, from: usize) {
         let least = self.host.settings().threshold_pct();
         let (mut sum, mut most, mut end) = (0, 0, from);
@@ -171,7 +172,8 @@ impl Judge<'_> {
         }
     }
 
-    /// Between the runs: what stands near the head and went from the foot, and what the whole site has.
+    /// Judges blocks between the runs: those near the head that were removed from the foot, and those of the
+    /// whole site.
     fn inside(&mut self) {
         let n = self.read.blocks.len();
         let at_foot = self.removed_from_foot();
@@ -187,11 +189,11 @@ impl Judge<'_> {
             } else {
                 None
             };
-            self.gone[i] = verdict.filter(|_| self.host.stands_at(block.key, place(self.read, i, None)));
+            self.gone[i] = verdict.filter(|_| self.host.occurs_at(block.key, place(self.read, i, None)));
         }
     }
 
-    /// Blocks in the lower half that went for what other pages say.
+    /// Blocks in the lower half that were removed on the evidence of other pages.
     fn removed_from_foot(&self) -> FxHashMap<u64, Verdict> {
         let n = self.read.blocks.len();
         let counted = |reason| !matches!(reason, RemovalReason::Slot | RemovalReason::Enclosed);
@@ -200,14 +202,14 @@ impl Judge<'_> {
         gone.filter(|(_, (reason, _))| counted(*reason)).collect()
     }
 
-    /// A block that stands on as many pages as the settings ask for, or that pages say again and again.
+    /// Verdict on a block that reaches the threshold, or that pages repeat several times.
     fn block(&self, key: u64) -> Option<Verdict> {
-        let again = || self.host.said_again(key).filter(|_| self.is_full());
+        let again = || self.host.repeated_on_pages(key).filter(|_| self.is_full());
         let pages = self.host.block(key, self.read.section()).or_else(again)?;
         Some((RemovalReason::Block, pages))
     }
 
-    /// Of an extracted text a run has to be as long as any block that is judged; else it is let be.
+    /// Restores a run of an extracted text that is shorter than a judged block.
     fn give_back_short(&mut self, run: Range<usize>) {
         if !self.page.extracted {
             return;
@@ -219,7 +221,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Headings at the end of the run at the head belong to what follows.
+    /// Restores headings at the end of the run at the head, since they belong to the next block.
     fn give_back_headings(&mut self, end: usize) {
         for at in (0..end).rev() {
             if self.gone[at].is_some() && !self.heading(at) {

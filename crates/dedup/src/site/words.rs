@@ -5,25 +5,25 @@ use memchr::memmem;
 use std::ops::RangeInclusive;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Words of the longest block that is compared by its words, and its bytes.
+/// Maximum words and bytes of a block that is compared by words.
 const MAX_WORDS: usize = 60;
 const MAX_BYTES: usize = 1_200;
 
-/// Words from which on a line's digits are what it says: pages may differ in nothing else.
+/// Minimum words of a line whose digits are content: pages may differ in nothing else.
 const MASKED_WORDS: usize = 12;
 
-/// Letters of Han, kana and Hangul that count as one word: most Chinese and Japanese words have two.
+/// Letters of Han, kana and Hangul per word: most Chinese and Japanese words have two.
 const LETTERS_PER_WORD: usize = 2;
 /// First bytes in UTF-8 of U+3000 to U+DFFF, which hold kana, Han and Hangul.
 const EAST_ASIAN_LEADS: RangeInclusive<u8> = 0xe3..=0xed;
 
-/// Two hashes as one; the order counts. The 128 bits of a product, folded.
+/// Combines two hashes; the order counts. It folds the 128 bits of a product.
 pub(super) const fn mix(a: u64, b: u64) -> u64 {
     let product = (a ^ 0x9e37_79b9_7f4a_7c15) as u128 * (b.rotate_left(32) ^ 0xd6e8_feb8_6659_fd93) as u128;
     (product as u64) ^ (product >> 64) as u64
 }
 
-/// Buffers that are used again from line to line.
+/// Buffers reused from line to line.
 #[derive(Default)]
 pub(super) struct Scratch {
     folded: Vec<u8>,
@@ -32,22 +32,22 @@ pub(super) struct Scratch {
 
 /// A line as it is counted.
 pub(super) struct LineKey {
-    /// Hash of it in lower case, without the targets of links and the marks of a heading; in a short line each run of
+    /// Hash of the line in lower case, without link targets and heading marks; in a short line each run of
     /// digits is `0`.
     pub(super) key: u64,
     pub(super) words: u32,
-    /// Characters of what a reader sees, and of that inside links.
+    /// Visible characters, and those of them inside links.
     pub(super) shown: usize,
     pub(super) linked: usize,
 }
 
-/// Whether there may be a link in a text.
+/// Returns true if a text may have a link.
 pub(super) fn has_link(text: &str) -> bool {
     let text = text.as_bytes();
     memchr::memchr_iter(b']', text).any(|at| text.get(at + 1) == Some(&b'('))
 }
 
-/// `links`: [`has_link`] of the line, or of a text that it is part of.
+/// Reads a line; `links` is [`has_link`] of the line, or of a text that contains it.
 pub(super) fn line_key(line: &str, links: bool, scratch: &mut Scratch) -> LineKey {
     let line = line.trim_start_matches('#');
     let (mut shown, mut linked) = (chars(line), 0);
@@ -70,7 +70,7 @@ pub(super) fn line_key(line: &str, links: bool, scratch: &mut Scratch) -> LineKe
     LineKey { key: xxh3_64(&scratch.folded), words: words.try_into().unwrap_or(u32::MAX), shown, linked }
 }
 
-/// Counted in bytes, few at a time: the compiler makes vector instructions of it.
+/// Counts in bytes, a few at a time, so that the compiler vectorises the loop.
 fn spaces(folded: &[u8]) -> usize {
     let of = |bytes: &[u8]| usize::from(bytes.iter().map(|&byte| u8::from(byte == b' ')).sum::<u8>());
     folded.chunks(usize::from(u8::MAX)).map(of).sum()
@@ -88,7 +88,7 @@ fn chars(text: &str) -> usize {
     if text.is_ascii() { text.len() } else { text.chars().count() }
 }
 
-/// `[text](target)` as `text`; returns the characters of the texts.
+/// Writes `[text](target)` as `text`; returns the characters of the texts.
 fn without_targets(line: &str, shown: &mut String) -> usize {
     shown.clear();
     let (mut rest, mut linked) = (line, 0);
@@ -109,9 +109,9 @@ fn without_targets(line: &str, shown: &mut String) -> usize {
     linked
 }
 
-/// Each run of ASCII digits becomes one `0`.
+/// Replaces each run of ASCII digits by one `0`.
 fn mask(folded: &mut Vec<u8>) {
-    // all are looked at, without a branch: the compiler makes vector instructions of it
+    // all bytes are read, without a branch, so that the compiler vectorises the loop
     if !folded.iter().fold(false, |any, byte| any | byte.is_ascii_digit()) {
         return;
     }
@@ -132,11 +132,11 @@ fn mask(folded: &mut Vec<u8>) {
 pub(super) struct Word {
     /// Hash with digits masked.
     pub(super) masked: u64,
-    /// Hash of it as it stands, in lower case.
+    /// Hash of the word in lower case.
     pub(super) plain: u64,
 }
 
-/// The words of a block; none where it has too many to be a template's line.
+/// Words of a block; none if it is too long for a template's line.
 pub(super) fn words(block: &str, scratch: &mut Scratch) -> Vec<Word> {
     if block.len() > MAX_BYTES {
         return Vec::new();
@@ -175,7 +175,7 @@ fn word_of(word: &[u8], masked: &mut Vec<u8>) -> Word {
     Word { masked: xxh3_64(masked), plain }
 }
 
-/// The hash of a title: of its words as they stand.
+/// Hash of a title: of its unmasked words.
 pub(super) fn title(words: &[Word]) -> u64 {
     words.iter().fold(0, |hash, word| mix(hash, word.plain))
 }
