@@ -1,21 +1,37 @@
 //! Places in a style sheet: braces and semicolons outside of strings, comments and parentheses.
 
-/// Bytes that [`next_stop`] looks at.
-const STOPS: [bool; 256] = {
-    let mut stops = [false; 256];
-    let bytes = b"{};\"'\\/(";
+/// A set of bytes.
+type Bytes = [bool; 256];
+
+/// Bytes that end a declaration, or after which others do not.
+const STOPS: Bytes = set(b"{};\"'\\/(");
+/// The same in parentheses.
+const NESTED: Bytes = set(b"()\"'\\/{}");
+
+const fn set(bytes: &[u8]) -> Bytes {
+    let mut set = [false; 256];
     let mut at = 0;
     while at < bytes.len() {
-        stops[bytes[at] as usize] = true;
+        set[bytes[at] as usize] = true;
         at += 1;
     }
-    stops
-};
+    set
+}
+
+/// The place of the next byte of a set, looked for in steps of four bytes.
+fn next_of(set: &Bytes, css: &[u8], at: usize) -> Option<usize> {
+    let rest = css.get(at..)?;
+    let is_one = |byte: &u8| set[usize::from(*byte)];
+    let (fours, _) = rest.as_chunks::<4>();
+    let has_none = |four: &&[u8; 4]| !four.iter().fold(false, |any, byte| any | is_one(byte));
+    let passed = 4 * fours.iter().take_while(has_none).count();
+    rest[passed..].iter().position(is_one).map(|step| at + passed + step)
+}
 
 /// The next brace or semicolon outside of strings, comments and parentheses; the end counts as a semicolon.
 pub(super) fn next_stop(css: &[u8], mut at: usize) -> (usize, u8) {
-    while let Some(step) = css.get(at..).and_then(|rest| rest.iter().position(|byte| STOPS[*byte as usize])) {
-        at += step;
+    while let Some(next) = next_of(&STOPS, css, at) {
+        at = next;
         match css[at] {
             byte @ (b'{' | b'}' | b';') => return (at, byte),
             b'(' => at = behind_parenthesis(css, at),
@@ -52,7 +68,8 @@ fn behind_parenthesis(css: &[u8], at: usize) -> usize {
     let is_address = at >= 3 && css[at - 3..at].eq_ignore_ascii_case(b"url");
     let mut depth = 0;
     let mut at = at;
-    while at < css.len() {
+    while let Some(next) = next_of(&NESTED, css, at) {
+        at = next;
         match css[at] {
             b'(' => depth += 1,
             b')' => {
