@@ -117,6 +117,11 @@ impl Dom {
         self.tags[id as usize]
     }
 
+    /// The nodes of some kinds, in order.
+    pub(crate) fn of_kind(&self, is_wanted: impl Fn(Tag) -> bool) -> impl Iterator<Item = u32> {
+        (0..).zip(&self.tags).filter(move |(_, tag)| is_wanted(**tag)).map(|(id, _)| id)
+    }
+
     /// The node's parent, or [`NONE`].
     pub(crate) fn parent(&self, id: u32) -> u32 {
         self.nodes[id as usize].parent

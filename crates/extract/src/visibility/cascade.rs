@@ -24,14 +24,12 @@ pub(super) struct Cascade<'a> {
     pub(super) tree: Tree<'a>,
     pub(super) sheets: Sheets<'a>,
     /// There are style sheets that are not part of the page.
-    part: &'a [u32],
     pub(super) has_external: bool,
     /// Backgrounds that a text may be lost on.
     grounds: Vec<Colour>,
     /// The properties that decide about what hides.
     wanted: Cell<Group>,
     all: OnceCell<Index<'a>>,
-    names: OnceCell<Names>,
     pub(super) budget: &'a Budget,
 }
 
@@ -76,28 +74,19 @@ impl<'a> Computed<'a> {
 }
 
 impl<'a> Cascade<'a> {
-    /// The style of the elements of a part of the page, which all elements around them belong to. Without sheets it may be empty.
-    pub(super) fn new(
-        dom: &'a Dom,
-        mut sheets: Sheets<'a>,
-        part: &'a [u32],
-        has_external: bool,
-        budget: &'a Budget,
-    ) -> Self {
+    /// The style of the elements that the sheets were read for.
+    pub(super) fn new(dom: &'a Dom, mut sheets: Sheets<'a>, has_external: bool, budget: &'a Budget) -> Self {
         let grounds = if has_external { Vec::new() } else { grounds(dom, &sheets) };
         mark_lost_colours(&mut sheets, &grounds);
         let tree = Tree::new(dom);
-        let (all, names) = (OnceCell::new(), OnceCell::new());
         Self {
             dom,
             tree,
             sheets,
-            part,
             has_external,
             grounds,
             wanted: Cell::new(COLOURS),
-            all,
-            names,
+            all: OnceCell::new(),
             budget,
         }
     }
@@ -108,18 +97,12 @@ impl<'a> Cascade<'a> {
         if !self.sheets.rules.iter().any(hides) {
             return Index::default();
         }
-        let hiding =
-            Index::new(&self.sheets, self.names(), self.budget, |rule| hides(&self.sheets.rules[rule]));
+        let hiding = Index::new(&self.sheets, self.budget, hides);
         let all = hiding.entries.iter().flat_map(|(_, _, rule)| self.declarations(*rule));
         let groups =
             all.filter(|declaration| declaration.hides).map(|declaration| declaration.property.group());
         self.wanted.set(groups.fold(COLOURS, |all, group| all | group));
         hiding
-    }
-
-    /// Names of the elements of the part.
-    fn names(&self) -> &Names {
-        self.names.get_or_init(|| Names::of(self.dom, self.part))
     }
 
     /// The properties by which rules of the index may hide an element, with those that decide about it.
@@ -153,7 +136,7 @@ impl<'a> Cascade<'a> {
         let mut elements: Vec<u32> =
             styled.filter(|(_, style)| self.hides_by_style(style, &mut test)).map(|(id, _)| id).collect();
         if !self.grounds.is_empty() {
-            let fonts = (1..self.dom.len()).filter(|id| self.dom.tag(*id) == Tag::Font);
+            let fonts = self.dom.of_kind(|tag| tag == Tag::Font);
             elements.extend(fonts.filter(|id| self.loses_font(*id)));
             elements.sort_unstable();
             elements.dedup();
@@ -163,7 +146,7 @@ impl<'a> Cascade<'a> {
 
     /// Returns true if a rule shows one of the elements, whose attributes hide it by one of the properties.
     pub(super) fn is_overruled(&self, elements: &[u32], properties: Group) -> bool {
-        let sheets = (1..self.dom.len()).filter(|id| self.dom.tag(*id) == Tag::Style);
+        let sheets = self.dom.of_kind(|tag| tag == Tag::Style);
         let texts = sheets.flat_map(|id| id + 1..self.dom.end(id)).map(|text| self.dom.text(text));
         let names = LazyCell::new(|| Names::of(self.dom, elements));
         let preludes = texts.flat_map(|css| sheet::overruling(css, properties));
@@ -176,14 +159,14 @@ impl<'a> Cascade<'a> {
         })
     }
 
-    /// The elements of the part whose attributes set a colour that may be lost, in order.
-    pub(super) fn lost_by_attributes(&self) -> Vec<u32> {
+    /// The elements of a part of the page whose attributes set a colour that may be lost, in order.
+    pub(super) fn lost_by_attributes(&self, part: &[u32]) -> Vec<u32> {
         let is_lost = |id: &u32| {
             let style = self.dom.attr(*id, &local_name!("style"));
             style.is_some_and(|style| self.hides_by_style(style, &mut |_| false))
                 || self.dom.tag(*id) == Tag::Font && self.loses_font(*id)
         };
-        self.part.iter().copied().filter(is_lost).collect()
+        part.iter().copied().filter(is_lost).collect()
     }
 
     /// Returns true if a style attribute sets a colour that may be lost on a background, or the test holds for it.
@@ -208,11 +191,8 @@ impl<'a> Cascade<'a> {
 
     /// The rules that set properties which decide about what hides.
     pub(super) fn all(&self) -> &Index<'a> {
-        self.all.get_or_init(|| {
-            Index::new(&self.sheets, self.names(), self.budget, |rule| {
-                self.sheets.rules[rule].sets & self.wanted.get() != 0
-            })
-        })
+        self.all
+            .get_or_init(|| Index::new(&self.sheets, self.budget, |rule| rule.sets & self.wanted.get() != 0))
     }
 
     /// The declarations of a rule.
@@ -322,7 +302,7 @@ fn ground_of(declaration: &Declaration<'_>) -> Option<Colour> {
 
 /// Marks the rules with a colour in which a text may be lost: on one of the backgrounds, or on that of the same rule.
 fn mark_lost_colours(sheets: &mut Sheets<'_>, grounds: &[Colour]) {
-    for rule in &mut sheets.rules {
+    for rule in sheets.rules.iter_mut().filter(|rule| rule.is_meant) {
         let range = rule.declarations.start as usize..rule.declarations.end as usize;
         let Some(declarations) = sheets.declarations.get_mut(range) else { continue };
         if mark_lost(declarations, grounds) {

@@ -1,7 +1,6 @@
 //! Rules by the names that their elements have to have.
 
 use super::{
-    names::Names,
     selector::{self, Key, List},
     sheet::{Rule, Sheets},
 };
@@ -28,21 +27,15 @@ pub(super) struct Index<'a> {
 }
 
 impl<'a> Index<'a> {
-    pub(super) fn new(
-        sheets: &Sheets<'a>,
-        names: &Names,
-        budget: &Budget,
-        is_wanted: impl Fn(usize) -> bool,
-    ) -> Self {
+    pub(super) fn new(sheets: &Sheets<'a>, budget: &Budget, is_wanted: impl Fn(&Rule<'a>) -> bool) -> Self {
         let mut index = Self::default();
         let mut lists = Lists::default();
-        for rule in (0..sheets.rules.len()).filter(|rule| is_wanted(*rule)) {
+        let is_wanted = |rule: &Rule<'a>| rule.is_meant && is_wanted(rule);
+        for rule in (0..sheets.rules.len()).filter(|rule| is_wanted(&sheets.rules[*rule])) {
             if budget.is_over() || index.entries.len() > MAX_ENTRIES {
                 break;
             }
-            if names.may_be_meant(sheets.rules[rule].prelude)
-                && let Some(list) = list_of(sheets, rule as u32, &mut lists)
-            {
+            if let Some(list) = list_of(sheets, rule as u32, &mut lists) {
                 index.add(&list, rule as u32);
             }
         }

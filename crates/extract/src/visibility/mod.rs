@@ -27,6 +27,7 @@ use exempt::Exemptions;
 pub(crate) use exempt::RevealRules;
 use html5ever::local_name;
 use judge::Judge;
+use names::Names;
 use property::{COLOURS, Group};
 use sheet::Sheets;
 
@@ -48,12 +49,9 @@ pub(crate) enum Seen {
 /// Finds the elements that their attributes hide. An empty list if there are none. Style sheets may show what an attribute hides, so
 /// that a page with one keeps what only a colour hides: [`find_in`] reads them.
 pub(crate) fn find<'a>(dom: &'a Dom, rules: &RevealRules, budget: &'a Budget) -> Vec<Seen> {
-    let has_sheets = (1..dom.len()).any(|id| match dom.tag(id) {
-        Tag::Style => true,
-        Tag::Link => is_external_sheet(dom, id),
-        _ => false,
-    });
-    let cascade = Cascade::new(dom, Sheets::default(), &[], has_sheets, budget);
+    let mut links_and_sheets = dom.of_kind(|tag| matches!(tag, Tag::Style | Tag::Link));
+    let has_sheets = links_and_sheets.any(|id| dom.tag(id) == Tag::Style || is_external_sheet(dom, id));
+    let cascade = Cascade::new(dom, Sheets::default(), has_sheets, budget);
     let (by_attributes, hides) = cascade.hidden_by_attributes();
     if by_attributes.is_empty() {
         return Vec::new();
@@ -62,8 +60,8 @@ pub(crate) fn find<'a>(dom: &'a Dom, rules: &RevealRules, budget: &'a Budget) ->
     let is_overruled = rules.style_sheets && cascade.is_overruled(&by_attributes, hides);
     if is_overruled {
         let all: Vec<u32> = (1..dom.len()).filter(|id| dom.tag(*id) != Tag::Text).collect();
-        let (sheets, _) = read_sheets(dom, budget);
-        let cascade = Cascade::new(dom, sheets, &all, has_sheets, budget);
+        let (sheets, _) = read_sheets(dom, &sheets_of(dom), &all, budget);
+        let cascade = Cascade::new(dom, sheets, has_sheets, budget);
         cascade.want(Group::MAX);
         let exemptions = Exemptions::new(&cascade, rules);
         return Judge::new(&cascade, &exemptions).run(&all, may_hide);
@@ -88,14 +86,15 @@ pub(crate) fn find_in<'a>(
     if !rules.style_sheets {
         return Vec::new();
     }
-    if !(1..dom.len()).any(|id| is_sheet(dom, id)) {
+    let sheets = sheets_of(dom);
+    if sheets.is_empty() {
         return Vec::new();
     }
-    let (sheets, has_external) = read_sheets(dom, budget);
-    let cascade = Cascade::new(dom, sheets, part, has_external, budget);
+    let (sheets, has_external) = read_sheets(dom, &sheets, part, budget);
+    let cascade = Cascade::new(dom, sheets, has_external, budget);
     let hiding = cascade.hiding();
     // other attributes have been looked at before
-    let by_colour = cascade.lost_by_attributes();
+    let by_colour = cascade.lost_by_attributes(part);
     if hiding.is_empty() && by_colour.is_empty() {
         return Vec::new();
     }
@@ -107,23 +106,21 @@ pub(crate) fn find_in<'a>(
     Judge::new(&cascade, &exemptions).run(part, may_hide)
 }
 
-fn is_sheet(dom: &Dom, id: u32) -> bool {
-    dom.tag(id) == Tag::Style || dom.tag(id) == Tag::Other && dom.name(id) == "style"
+/// The elements that hold style sheets.
+fn sheets_of(dom: &Dom) -> Vec<u32> {
+    let all = dom.of_kind(|tag| matches!(tag, Tag::Style | Tag::Other));
+    all.filter(|id| dom.tag(*id) == Tag::Style || dom.name(*id) == "style").collect()
 }
 
-/// The style sheets of a page. Returns true beside them if there are others that are not part of the page.
-fn read_sheets<'a>(dom: &'a Dom, budget: &Budget) -> (Sheets<'a>, bool) {
-    let mut sheets = Sheets::default();
-    let mut has_external = false;
-    for id in 1..dom.len() {
-        if is_sheet(dom, id) {
-            read_sheet(dom, id, &mut sheets, budget);
-        } else if dom.tag(id) == Tag::Link {
-            has_external |= is_external_sheet(dom, id);
-        }
+/// The style sheets of a page, as they style a part of it. Returns true beside them if others are not part of the page.
+fn read_sheets<'a>(dom: &'a Dom, elements: &[u32], part: &[u32], budget: &Budget) -> (Sheets<'a>, bool) {
+    let mut sheets = Sheets::about(Names::of(dom, part));
+    for id in elements {
+        read_sheet(dom, *id, &mut sheets, budget);
     }
     sheets.resolve_variables();
-    has_external |= sheets.imports;
+    let mut links = dom.of_kind(|tag| tag == Tag::Link);
+    let has_external = sheets.imports || links.any(|id| is_external_sheet(dom, id));
     (sheets, has_external)
 }
 

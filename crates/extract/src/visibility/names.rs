@@ -9,6 +9,7 @@ use std::hash::Hasher;
 const BITS: usize = 1 << 14;
 
 /// A Bloom filter of the classes and ids of elements.
+#[derive(Debug)]
 pub(super) struct Names {
     bits: Vec<u64>,
 }
@@ -41,30 +42,36 @@ impl Names {
 
     /// Returns true if a selector of the list may be about an element that has one of the names, or asks for no name.
     pub(super) fn may_be_meant(&self, prelude: &str) -> bool {
-        let bytes = prelude.as_bytes();
-        // escapes, functions, strings and the rule around
-        if bytes.iter().any(|byte| matches!(byte, b'\\' | b'(' | b'&' | b'"' | b'\'' | b'/' | b'@')) {
-            return true;
-        }
-        bytes.split(|byte| *byte == b',').any(|selector| self.may_be_subject(selector))
-    }
-
-    fn may_be_subject(&self, selector: &[u8]) -> bool {
-        let selector = selector.trim_ascii_end();
-        let is_border = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'>' | b'+' | b'~');
-        let start = selector.iter().rposition(is_border).map_or(0, |at| at + 1);
-        let subject = &selector[start..];
-        let mut has_name = false;
-        let mut rest = subject;
-        while let Some(at) = rest.iter().position(|byte| matches!(byte, b'.' | b'#')) {
-            let name = &rest[at + 1..];
-            let end =
-                name.iter().position(|byte| matches!(byte, b'.' | b'#' | b':' | b'[')).unwrap_or(name.len());
-            if self.has(&name[..end]) {
+        let mut selectors = prelude.as_bytes();
+        loop {
+            if self.may_be_subject(selectors) {
                 return true;
             }
-            has_name = true;
-            rest = &name[end..];
+            let Some(comma) = memchr::memrchr(b',', selectors) else { return false };
+            selectors = &selectors[..comma];
+        }
+    }
+
+    /// The same for the last selector of a list, read from its end.
+    fn may_be_subject(&self, selectors: &[u8]) -> bool {
+        let selectors = selectors.trim_ascii_end();
+        let mut has_name = false;
+        let mut end = selectors.len();
+        for (at, byte) in selectors.iter().enumerate().rev() {
+            match byte {
+                b'.' | b'#' => {
+                    if self.has(&selectors[at + 1..end]) {
+                        return true;
+                    }
+                    (has_name, end) = (true, at);
+                }
+                b':' | b'[' => end = at,
+                b'>' | b'+' | b'~' | b',' => break,
+                byte if byte.is_ascii_whitespace() => break,
+                // escapes, functions, strings, comments and the rule around
+                b'\\' | b'(' | b')' | b'&' | b'"' | b'\'' | b'/' | b'@' => return true,
+                _ => {}
+            }
         }
         !has_name
     }
@@ -96,10 +103,14 @@ mod tests {
             r".\61",
             "[hidden]",
             ".x p:first-child",
+            ":is(.x > .y)",
+            ".x /* .y */",
+            ".x:nth-child(2n + 1)",
+            "[title='.x .y']",
         ] {
             assert!(names.may_be_meant(prelude), "{prelude}");
         }
-        for prelude in [".x", ".a .x", "p.x", "#z, .y", ".a>.z:hover", ".x[data-a]"] {
+        for prelude in [".x", ".a .x", "p.x", "#z, .y", ".a>.z:hover", ".x[data-a]", ".a:not(.b) .x"] {
             assert!(!names.may_be_meant(prelude), "{prelude}");
         }
     }

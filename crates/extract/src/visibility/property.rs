@@ -18,6 +18,13 @@ macro_rules! properties {
 
         static NAMES: LazyLock<FxHashMap<&str, Property>> =
             LazyLock::new(|| [$($(($text, Property::$name)),+),+].into_iter().collect());
+
+        /// Lengths of the names, as bits, by their first letters.
+        const LENGTHS: [u32; 256] = {
+            let mut lengths = [0; 256];
+            $($(lengths[$text.as_bytes()[0] as usize] |= 1 << $text.len();)+)+
+            lengths
+        };
     };
 }
 
@@ -72,11 +79,19 @@ pub(super) fn named(name: &str) -> Option<Property> {
     if name.len() > 24 && !name.contains('\\') {
         return None;
     }
-    let known = NAMES.get(name).copied();
-    if known.is_some() || name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-') {
-        return known;
-    }
-    NAMES.get(plain(name)?.as_str()).copied()
+    if name.bytes().all(is_plain) { known(name) } else { known(&plain(name)?) }
+}
+
+/// Returns true for a letter of names without escapes, in lower case.
+pub(super) const fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_lowercase() || byte == b'-'
+}
+
+/// The same, by its name without escapes, in lower case.
+pub(super) fn known(name: &str) -> Option<Property> {
+    let lengths = LENGTHS[usize::from(*name.as_bytes().first()?)];
+    let may_be_known = name.len() < 32 && lengths & 1 << name.len() != 0;
+    may_be_known.then(|| NAMES.get(name).copied()).flatten()
 }
 
 /// A name without escapes, in lower case. `None` if it is no name.

@@ -2,6 +2,7 @@
 
 use super::{
     media,
+    names::Names,
     property::{self, Group, Property},
     scan::{behind_block, next_stop},
 };
@@ -44,6 +45,8 @@ pub(super) struct Rule<'a> {
     pub(super) hides: Group,
     /// It holds in another state of the page: without scripts, or on a screen of another width.
     pub(super) is_elsewhere: bool,
+    /// It may match an element that is looked at. Of other rules only variables and backgrounds matter.
+    pub(super) is_meant: bool,
 }
 
 /// A declaration of a property that can hide or show.
@@ -65,10 +68,12 @@ pub(super) struct Sheets<'a> {
     pub(super) animations: Vec<&'a str>,
     /// A sheet imports others, which are not fetched.
     pub(super) imports: bool,
+    /// Names of the elements that are looked at. Without them each rule may match one.
+    names: Option<Names>,
     /// Declarations whose value is a variable.
     variable: Vec<u32>,
-    /// Names and values of variables.
-    variables: Vec<(&'a str, &'a str)>,
+    /// Declarations of variables, behind the two dashes.
+    variables: Vec<&'a str>,
     /// Lists of queries that were read before.
     queries: FxHashMap<&'a str, (bool, bool)>,
     layers: Vec<String>,
@@ -85,6 +90,11 @@ struct Open {
 }
 
 impl<'a> Sheets<'a> {
+    /// No sheets yet, for elements of these names.
+    pub(super) fn about(names: Names) -> Self {
+        Self { names: Some(names), ..Self::default() }
+    }
+
     /// Adds a sheet. What is beyond the bounds is left out.
     pub(super) fn read(&mut self, css: &'a str, is_elsewhere: bool, budget: &Budget) {
         self.bytes += css.len();
@@ -153,7 +163,7 @@ impl<'a> Sheets<'a> {
         if depth > MAX_NESTING {
             return None;
         }
-        let Some(rest) = prelude.strip_prefix('@') else {
+        let Some(rest) = prelude.strip_prefix("@") else {
             // a value in braces
             if here.rule.is_some() && prelude.starts_with("--") {
                 return None;
@@ -219,6 +229,7 @@ impl<'a> Sheets<'a> {
     fn rule(&mut self, prelude: &'a str, parent: Option<u32>, here: Open) -> u32 {
         let at = self.declarations.len() as u32;
         let Open { layer, is_elsewhere, .. } = here;
+        let is_meant = self.names.as_ref().is_none_or(|names| names.may_be_meant(prelude));
         self.rules.push(Rule {
             prelude,
             parent,
@@ -227,16 +238,23 @@ impl<'a> Sheets<'a> {
             sets: 0,
             hides: 0,
             is_elsewhere,
+            is_meant,
         });
         self.rules.len() as u32 - 1
     }
 
     fn declare(&mut self, text: &'a str, here: Open) {
         let Some(rule) = here.rule else { return };
-        let Some(declaration) = declaration(text) else {
-            self.variables.extend(trimmed(text).strip_prefix("--").and_then(|text| text.split_once(':')));
+        let text = trimmed(text);
+        let is_meant = self.rules[rule as usize].is_meant;
+        if !is_meant && !matches!(text.as_bytes(), [b'b' | b'B' | b'-' | b'\\', ..]) {
             return;
-        };
+        }
+        if let Some(variable) = text.strip_prefix("--") {
+            self.variables.push(variable);
+            return;
+        }
+        let Some(declaration) = declaration(text) else { return };
         if HIDING_ALONE & declaration.property.bit() != 0 && declaration.value.starts_with("var(") {
             self.variable.push(self.declarations.len() as u32);
         }
@@ -254,7 +272,7 @@ impl<'a> Sheets<'a> {
         // a variable that is set twice depends on the element
         let mut variables: FxHashMap<&str, Option<&'a str>> = FxHashMap::default();
         let all = if self.variable.is_empty() { &[][..] } else { &self.variables };
-        for (name, value) in all {
+        for (name, value) in all.iter().filter_map(|variable| variable.split_once(':')) {
             variables.entry(name.trim_ascii_end()).and_modify(|value| *value = None).or_insert(Some(value));
         }
         for at in std::mem::take(&mut self.variable) {
@@ -276,7 +294,7 @@ impl<'a> Sheets<'a> {
 
     fn statement(&mut self, text: &'a str, here: Open) {
         let text_trimmed = trimmed(text);
-        let Some(rest) = text_trimmed.strip_prefix('@') else { return self.declare(text, here) };
+        let Some(rest) = text_trimmed.strip_prefix("@") else { return self.declare(text, here) };
         if let Some(names) = keyword(rest, "layer") {
             for name in names.split(',') {
                 self.layer(name, here.layer);
@@ -336,7 +354,11 @@ fn keyword<'a>(text: &'a str, word: &str) -> Option<&'a str> {
 #[inline]
 fn trimmed(text: &str) -> &str {
     let text = text.trim_ascii();
-    if matches!(text.as_bytes(), [b'/' | b'<' | b'-', ..]) { without_comments(text) } else { text }
+    if matches!(text.as_bytes(), [b'/', b'*', ..] | [b'<', b'!', ..] | [b'-', b'-', b'>', ..]) {
+        without_comments(text)
+    } else {
+        text
+    }
 }
 
 fn without_comments(mut text: &str) -> &str {
@@ -354,8 +376,13 @@ fn without_comments(mut text: &str) -> &str {
 /// Reads a declaration, if its property matters.
 fn declaration(text: &str) -> Option<Declaration<'_>> {
     let text = trimmed(text);
-    let colon = memchr::memchr(b':', text.as_bytes())?;
-    let property = property::named(text[..colon].trim_end())?;
+    let end = text.bytes().position(|byte| !property::is_plain(byte))?;
+    let (property, colon) = if text.as_bytes()[end] == b':' {
+        (property::known(&text[..end])?, end)
+    } else {
+        let colon = memchr::memchr(b':', text.as_bytes())?;
+        (property::named(text[..colon].trim_end())?, colon)
+    };
     let value = trimmed(&text[colon + 1..]);
     Some(Declaration { property, value, hides: property.can_hide(value) })
 }
