@@ -73,6 +73,12 @@ impl PageExtractor {
         &self.options
     }
 
+    /// Returns true if a selector chooses the content ([`Rules::with_selected`]).
+    #[must_use]
+    pub fn is_selecting(&self) -> bool {
+        self.rules.selected.is_some()
+    }
+
     /// The article score from which a page is an article (heuristics reference §1; 35 unless the rules say otherwise).
     #[must_use]
     pub fn article_threshold(&self) -> i32 {
@@ -265,7 +271,7 @@ impl PageExtractor {
         Some(())
     }
 
-    /// Chooses the content, by a rule for the site if there is one. Returns true beside it if there is.
+    /// Chooses the content, by the user's selector or a rule for the site if there is one. Returns true beside it then.
     fn choose(
         &self,
         page: &Page<'_>,
@@ -274,6 +280,9 @@ impl PageExtractor {
         genre: Genre,
         likeness: i32,
     ) -> (Chosen, bool) {
+        if let Some(chosen) = content::site_rule::selected(page) {
+            return (chosen, true);
+        }
         if let Some((rule, chosen)) = content::site_rule::choose(page) {
             content::site_rule::set_title(page, rule, metadata);
             return (chosen, true);
@@ -293,7 +302,8 @@ impl PageExtractor {
         let hidden_words = page.hidden_words_in(&selection.roots, &selection.drop);
         let mut media = media::collect(page, &selection);
         let mut is_embedded = false;
-        if selection.words < self.rules.extraction.words.readability
+        if extractor != Extractor::SiteRule
+            && selection.words < self.rules.extraction.words.readability
             && let Some(text) = self.embedded(page, json, 2 * selection.words)
         {
             pieces.clear();

@@ -59,6 +59,9 @@ pub struct ExtractArgs {
     /// as =html one page for a browser, which shows the source page with dropped parts greyed
     #[arg(long, value_enum, value_name = "FORM", num_args = 0..=1, require_equals = true, default_missing_value = "text")]
     pub explain: Option<ExplainForm>,
+    /// Extract the elements that match these CSS selectors, as 'article h2, .price', and nothing else of the page
+    #[arg(long, value_name = "CSS", conflicts_with_all = ["by_site", "explain"])]
+    pub select: Option<String>,
     /// Whose rules decide
     #[command(flatten)]
     pub rules: RulesArgs,

@@ -2,7 +2,13 @@
 
 pub(super) mod by_site;
 
-use super::{explain, jsonl, page_file::read_page, rules, write_json, write_out};
+use super::{
+    explain, jsonl,
+    page_file::read_page,
+    rules,
+    select::{self, Select},
+    write_json, write_out,
+};
 use crate::{
     cli::{ExtractArgs, TextFormat},
     exit::{Exit, Failure},
@@ -13,6 +19,7 @@ use crawl_extract::{Format, Input, Options, PageExtractor, SiteEvidence};
 use crawl_model::{Record, Warning};
 use serde::Serialize;
 use serde_json::Value;
+use std::borrow::Cow;
 use tracing::Level;
 use url::Url;
 
@@ -36,7 +43,12 @@ pub fn run(args: &ExtractArgs) -> Result<Exit, Failure> {
         raw_metadata: args.raw_metadata,
         ..Options::default()
     };
-    let extractor = PageExtractor::from_rules(rules(&args.rules)?, options);
+    let mut rules = rules(&args.rules)?;
+    let select = args.select.as_deref().map(Select::parse).transpose()?;
+    if select.is_some() {
+        rules = Select::rules(rules)?;
+    }
+    let extractor = PageExtractor::from_rules(rules, options);
     if let Some(form) = args.explain {
         return explain::run(args, form, &extractor);
     }
@@ -44,12 +56,23 @@ pub fn run(args: &ExtractArgs) -> Result<Exit, Failure> {
         return by_site::run(&extractor, args.file.as_deref());
     }
     if args.jsonl {
-        return jsonl::each(jsonl::Lines::open(args.file.as_deref())?, |page| line(&extractor, page, None));
+        return jsonl::each(jsonl::Lines::open(args.file.as_deref())?, |mut page| {
+            if let Some(select) = &select {
+                page.bytes = Cow::Owned(select.mark(&page.input()));
+                page.content_type = Some(Cow::Borrowed(select::CONTENT_TYPE));
+            }
+            line(&extractor, page, None)
+        });
     }
     let bytes = read_page(args.file.as_deref())?;
-    let input = Input { bytes: &bytes, url: args.url.as_ref(), content_type: args.content_type.as_deref() };
+    let mut input =
+        Input { bytes: &bytes, url: args.url.as_ref(), content_type: args.content_type.as_deref() };
+    let marked = select.as_ref().map(|select| select.mark(&input));
+    if let Some(marked) = &marked {
+        (input.bytes, input.content_type) = (marked, Some(select::CONTENT_TYPE));
+    }
     let record = extract(&extractor, &input, None);
-    tell_if_empty(&record, || {
+    tell_if_empty(&extractor, &record, || {
         let file = args.file.as_ref().filter(|file| file.as_os_str() != "-");
         args.url.as_ref().map(Url::to_string).or_else(|| Some(file?.display().to_string()))
     });
@@ -63,11 +86,15 @@ pub fn run(args: &ExtractArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Says on standard error that all of a page is boilerplate. `name` gives the page's URL, or what else it is known by.
-fn tell_if_empty(record: &Record, name: impl FnOnce() -> Option<String>) {
+/// Warns on standard error about a page without content. `name` gives the page's URL, or what else it is known by.
+fn tell_if_empty(extractor: &PageExtractor, record: &Record, name: impl FnOnce() -> Option<String>) {
     if record.warnings.contains(&Warning::AllBoilerplate) {
         let name = name().unwrap_or_else(|| "standard input".to_owned());
-        say_as(Level::WARN, &format!("{name}: the page is all boilerplate: its text is empty"));
+        let cause = match extractor.is_selecting() {
+            true => "no text matches --select",
+            false => "the page is all boilerplate: its text is empty",
+        };
+        say_as(Level::WARN, &format!("{name}: {cause}"));
     }
 }
 
@@ -82,7 +109,7 @@ fn extract(extractor: &PageExtractor, input: &Input<'_>, evidence: Option<&SiteE
 
 fn line(extractor: &PageExtractor, page: jsonl::Page<'_>, evidence: Option<&SiteEvidence>) -> Line {
     let mut record = extract(extractor, &page.input(), evidence);
-    tell_if_empty(&record, || {
+    tell_if_empty(extractor, &record, || {
         page.url.as_ref().map(Url::to_string).or_else(|| match &page.id {
             Value::Null => Some("a page without url and id".to_owned()),
             Value::String(id) => Some(id.clone()),

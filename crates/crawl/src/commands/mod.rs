@@ -16,6 +16,7 @@ mod projects;
 mod quality;
 mod report;
 mod retry;
+mod select;
 mod site;
 mod state;
 mod status;

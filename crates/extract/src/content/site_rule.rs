@@ -4,6 +4,19 @@ use super::{Chosen, Selection, platform};
 use crate::{page::Page, polish::Polish, rules::Part};
 use crawl_model::{Extractor, PageMetadata};
 
+/// Returns the elements that the user's selector chooses, if there is one.
+pub(crate) fn selected(page: &Page<'_>) -> Option<Chosen> {
+    let selectors = page.rules.selected.as_ref()?;
+    let roots = platform::outermost(page, platform::elements(page, Part::Selected, 0));
+    let found = roots.len();
+    let selection = Selection::new(page, roots, vec![false; page.dom.len() as usize]);
+    let reason = format!("{} words of {found} elements that match {selectors}", selection.words);
+    Some(Chosen {
+        extractor: Extractor::SiteRule,
+        ..Chosen::by_page_type(selection, reason, Polish::Nothing)
+    })
+}
+
 /// Returns the rule's index and the content, if the page is of a template that has a rule.
 pub(crate) fn choose(page: &Page<'_>) -> Option<(u16, Chosen)> {
     let url = page.url.filter(|_| !page.rules.sites.site.is_empty())?;

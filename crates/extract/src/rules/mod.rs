@@ -103,6 +103,8 @@ pub(crate) enum Part {
     SiteDrop,
     /// The title of such a page.
     SiteTitle,
+    /// Content by the selector of [`Rules::with_selected`].
+    Selected,
 }
 
 /// The compiled rules. Immutable; built once a process.
@@ -123,6 +125,8 @@ pub struct Rules {
     pub(crate) phrases: SignalPhrases,
     /// Filter lists of the user.
     pub(crate) lists: Option<FilterLists>,
+    /// The selector that chooses the content of every page.
+    pub(crate) selected: Option<String>,
 }
 
 impl Rules {
@@ -188,6 +192,7 @@ impl Rules {
             sweep,
             phrases: signal_phrases,
             lists: None,
+            selected: None,
         })
     }
 
@@ -202,6 +207,18 @@ impl Rules {
             self.lists = Some(FilterLists::load(paths, &mut problems));
         }
         if problems.is_empty() { Ok(self) } else { Err(RulesError { problems }) }
+    }
+
+    /// Makes the elements that match a selector the content of every page, in place of a choice by rules.
+    /// A page without such an element has no content.
+    ///
+    /// # Errors
+    /// Describes the fault of a selector that rules do not know.
+    pub fn with_selected(mut self, selector: &str) -> Result<Self, String> {
+        let added = self.selectors.add(selector, Hit::Platform(Part::Selected, 0));
+        added.map_err(|refusal| refusal.to_string())?;
+        self.selected = Some(selector.to_owned());
+        Ok(self)
     }
 
     /// What consent banners are known by, for whoever looks for them elsewhere than in a parsed page.

@@ -1,17 +1,18 @@
 //! Optional cookies per host: enough for consent pages and for sessions that redirect until a cookie is set.
 //! They never track anybody across hosts.
 //!
-//! A subset of RFC 6265: the `Domain` attribute is ignored, so that a cookie returns only to the host that
-//! set it. Bounded: the oldest cookies and hosts are evicted.
+//! Cookies are read and matched by RFC 6265, but a cookie of a whole domain returns only to the host that set it.
+//! Bounded: the oldest cookies and hosts are evicted.
 
+use cookie_store::Cookie;
 use crawl_model::{HostKey, system_time};
 use reqwest::header::{HeaderMap, HeaderValue, SET_COOKIE};
 use rustc_hash::FxHashMap;
 use std::{
     collections::VecDeque,
     sync::{Mutex, PoisonError},
-    time::{Duration, SystemTime},
 };
+use time::OffsetDateTime;
 use url::Url;
 
 /// Maximum cookies per host, the minimum that RFC 6265 §6.1 requires.
@@ -24,41 +25,36 @@ const MAX_HOSTS: usize = 10_000;
 /// Maximum octets of the cookies of all hosts, each with [`OVERHEAD`].
 const MAX_BYTES: usize = 16 << 20;
 /// Approximate octets of a cookie besides its texts.
-const OVERHEAD: usize = size_of::<Cookie>() + 3 * 16;
+const OVERHEAD: usize = size_of::<Cookie<'static>>() + 3 * 16;
 
-#[derive(Clone, Debug)]
-struct Cookie {
-    name: String,
-    value: String,
-    path: String,
-    secure: bool,
-    expires: Option<SystemTime>,
+/// Octets of a cookie in memory, approximately.
+fn octets(cookie: &Cookie<'_>) -> usize {
+    length(cookie) + OVERHEAD
 }
 
-impl Cookie {
-    const fn bytes(&self) -> usize {
-        self.name.len() + self.value.len() + self.path.len() + OVERHEAD
-    }
+/// Octets of the texts of a cookie.
+fn length(cookie: &Cookie<'_>) -> usize {
+    cookie.name().len() + cookie.value().len() + cookie.path.len()
 }
 
 /// Cookies of one host, the oldest first.
 #[derive(Default)]
 struct Jar {
-    cookies: VecDeque<Cookie>,
+    cookies: VecDeque<Cookie<'static>>,
     bytes: usize,
 }
 
 impl Jar {
     /// Replaces the cookie of the same name and path. An expired cookie only removes it.
-    fn put(&mut self, cookie: Cookie, now: SystemTime) {
-        self.cookies.retain(|old| (&old.name, &old.path) != (&cookie.name, &cookie.path));
-        if cookie.expires.is_none_or(|at| at > now) {
+    fn put(&mut self, cookie: Cookie<'static>, now: &OffsetDateTime) {
+        self.cookies.retain(|old| (old.name(), &*old.path) != (cookie.name(), &*cookie.path));
+        if !cookie.expires_by(now) {
             self.cookies.push_back(cookie);
         }
         if self.cookies.len() > MAX_COOKIES {
             self.cookies.pop_front();
         }
-        self.bytes = self.cookies.iter().map(Cookie::bytes).sum();
+        self.bytes = self.cookies.iter().map(octets).sum();
     }
 }
 
@@ -93,7 +89,7 @@ impl CookieJar {
     /// Stores the cookies that a response to `url` sets.
     pub(super) fn keep(&self, url: &Url, headers: &HeaderMap) {
         let Some(host) = HostKey::of(url).filter(|_| headers.contains_key(SET_COOKIE)) else { return };
-        let now = system_time();
+        let now = OffsetDateTime::from(system_time());
         let mut guard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let hosts = &mut *guard;
         if !hosts.jars.contains_key(&host) {
@@ -102,8 +98,11 @@ impl CookieJar {
         let jar = hosts.jars.entry(host).or_default();
         let before = jar.bytes;
         for text in headers.get_all(SET_COOKIE).iter().filter_map(|value| value.to_str().ok()) {
-            if let Some(cookie) = parse(text, url, now) {
-                jar.put(cookie, now);
+            // a malformed cookie, or one of another domain, is dropped
+            if let Ok(cookie) = Cookie::parse(text, url)
+                && length(&cookie) <= MAX_LENGTH
+            {
+                jar.put(cookie.into_owned(), &now);
             }
         }
         hosts.bytes = hosts.bytes.saturating_sub(before) + jar.bytes;
@@ -113,67 +112,20 @@ impl CookieJar {
     /// The `Cookie` header of a request for `url`, if any cookie applies.
     pub(super) fn header(&self, url: &Url) -> Option<HeaderValue> {
         let host = HostKey::of(url)?;
-        let now = system_time();
+        let now = OffsetDateTime::from(system_time());
         let hosts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let pairs: Vec<String> = hosts
             .jars
             .get(&host)?
             .cookies
             .iter()
-            .filter(|cookie| cookie.expires.is_none_or(|at| at > now))
-            .filter(|cookie| !cookie.secure || url.scheme() == "https")
-            .filter(|cookie| path_matches(url.path(), &cookie.path))
-            .map(|cookie| format!("{}={}", cookie.name, cookie.value))
+            .filter(|cookie| !cookie.expires_by(&now) && cookie.matches(url))
+            .map(|cookie| format!("{}={}", cookie.name(), cookie.value()))
             .collect();
         let mut value = HeaderValue::from_str(&pairs.join("; ")).ok().filter(|value| !value.is_empty())?;
         value.set_sensitive(true);
         Some(value)
     }
-}
-
-/// Parses a cookie as in RFC 6265 §5.2; a malformed cookie is dropped.
-fn parse(text: &str, url: &Url, now: SystemTime) -> Option<Cookie> {
-    let mut parts = text.split(';');
-    let (name, value) = parts.next()?.split_once('=')?;
-    let (name, value) = (name.trim(), value.trim());
-    if name.is_empty() {
-        return None;
-    }
-    let mut path = default_path(url.path());
-    let (mut secure, mut expires, mut max_age) = (false, None, None);
-    for attribute in parts {
-        let (key, value) = attribute.split_once('=').unwrap_or((attribute, ""));
-        let value = value.trim();
-        match key.trim().to_ascii_lowercase().as_str() {
-            "path" if value.starts_with('/') => path = value,
-            "secure" => secure = true,
-            "expires" => expires = httpdate::parse_http_date(value).ok(),
-            "max-age" => max_age = value.parse::<i64>().ok(),
-            _ => {}
-        }
-    }
-    if name.len() + value.len() + path.len() > MAX_LENGTH {
-        return None;
-    }
-    // §5.3: Max-Age goes before Expires
-    if let Some(seconds) = max_age {
-        let age = u64::try_from(seconds).map(Duration::from_secs).unwrap_or_default();
-        expires = now.checked_add(age);
-    }
-    Some(Cookie { name: name.to_owned(), value: value.to_owned(), path: path.to_owned(), secure, expires })
-}
-
-/// RFC 6265 §5.1.4.
-fn default_path(path: &str) -> &str {
-    match path.rfind('/') {
-        Some(0) | None => "/",
-        Some(last) => &path[..last],
-    }
-}
-
-fn path_matches(path: &str, cookie: &str) -> bool {
-    path.strip_prefix(cookie)
-        .is_some_and(|rest| rest.is_empty() || cookie.ends_with('/') || rest.starts_with('/'))
 }
 
 #[cfg(test)]
@@ -213,8 +165,13 @@ mod tests {
         let jar =
             jar("http://a.test/", &["s=1", "s=2; Max-Age=60", "gone=1", "gone=; Max-Age=0", "=x", "no"]);
         assert_eq!(sent(&jar, "http://a.test/"), "s=2");
-        keep(&jar, "http://a.test/", &["s=3; Expires=Wed, 21 Oct 2015 07:28:00 GMT"]);
-        assert_eq!(sent(&jar, "http://a.test/"), "");
+        for expired in ["Wed, 21 Oct 2015 07:28:00 GMT", "Thu, 01-Jan-1970 00:00:01 GMT"] {
+            keep(&jar, "http://a.test/", &["s=2"]);
+            keep(&jar, "http://a.test/", &[&format!("s=3; Expires={expired}")]);
+            assert_eq!(sent(&jar, "http://a.test/"), "", "{expired}");
+        }
+        keep(&jar, "http://a.test/", &["s=1; Domain=b.test"]);
+        assert_eq!(sent(&jar, "http://a.test/"), "", "a host sets no cookie of another domain");
     }
 
     #[test]
@@ -238,12 +195,7 @@ mod tests {
     /// Octets of all cookies, counted anew.
     fn held(jar: &CookieJar) -> usize {
         let hosts = jar.0.lock().unwrap();
-        hosts
-            .jars
-            .values()
-            .flat_map(|jar| &jar.cookies)
-            .map(|c| c.name.len() + c.value.len() + c.path.len())
-            .sum()
+        hosts.jars.values().flat_map(|jar| &jar.cookies).map(length).sum()
     }
 
     #[test]
