@@ -13,6 +13,7 @@ use crate::{
     dom::{Dom, Tag},
 };
 use html5ever::local_name;
+use rustc_hash::FxHashMap;
 use std::cell::{Cell, LazyCell, OnceCell};
 
 /// Backgrounds of a page that colours of texts are compared with.
@@ -133,8 +134,11 @@ impl<'a> Cascade<'a> {
             own != 0
         };
         let styled = self.dom.with_attr(local_name!("style")).take_while(|_| !self.budget.is_over());
-        let mut elements: Vec<u32> =
-            styled.filter(|(_, style)| self.hides_by_style(style, &mut test)).map(|(id, _)| id).collect();
+        // pages repeat their styles
+        let mut known: FxHashMap<&str, bool> = FxHashMap::default();
+        let mut is_hidden =
+            |style| *known.entry(style).or_insert_with(|| self.hides_by_style(style, &mut test));
+        let mut elements: Vec<u32> = styled.filter(|(_, style)| is_hidden(style)).map(|(id, _)| id).collect();
         if !self.grounds.is_empty() {
             let fonts = self.dom.of_kind(|tag| tag == Tag::Font);
             elements.extend(fonts.filter(|id| self.loses_font(*id)));

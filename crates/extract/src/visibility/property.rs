@@ -83,6 +83,7 @@ pub(super) fn named(name: &str) -> Option<Property> {
 }
 
 /// Returns true for a letter of names without escapes, in lower case.
+#[inline]
 pub(super) const fn is_plain(byte: u8) -> bool {
     byte.is_ascii_lowercase() || byte == b'-'
 }

@@ -163,7 +163,7 @@ impl<'a> Sheets<'a> {
         if depth > MAX_NESTING {
             return None;
         }
-        let Some(rest) = prelude.strip_prefix("@") else {
+        let Some(rest) = at_rule(prelude) else {
             // a value in braces
             if here.rule.is_some() && prelude.starts_with("--") {
                 return None;
@@ -250,8 +250,8 @@ impl<'a> Sheets<'a> {
         if !is_meant && !matches!(text.as_bytes(), [b'b' | b'B' | b'-' | b'\\', ..]) {
             return;
         }
-        if let Some(variable) = text.strip_prefix("--") {
-            self.variables.push(variable);
+        if matches!(text.as_bytes(), [b'-', b'-', ..]) {
+            self.variables.push(&text[2..]);
             return;
         }
         let Some(declaration) = declaration(text) else { return };
@@ -293,8 +293,7 @@ impl<'a> Sheets<'a> {
     }
 
     fn statement(&mut self, text: &'a str, here: Open) {
-        let text_trimmed = trimmed(text);
-        let Some(rest) = text_trimmed.strip_prefix("@") else { return self.declare(text, here) };
+        let Some(rest) = at_rule(trimmed(text)) else { return self.declare(text, here) };
         if let Some(names) = keyword(rest, "layer") {
             for name in names.split(',') {
                 self.layer(name, here.layer);
@@ -341,6 +340,12 @@ pub(super) fn overruling(css: &str, properties: Group) -> impl Iterator<Item = &
         let before = border(earliest, open);
         (before.is_some() || earliest == 0).then(|| trimmed(&css[before.map_or(0, |at| at + 1)..open]))
     })
+}
+
+/// An at-rule without its mark.
+#[inline]
+fn at_rule(text: &str) -> Option<&str> {
+    matches!(text.as_bytes(), [b'@', ..]).then(|| &text[1..])
 }
 
 /// The text behind a word, if it begins with the word.
