@@ -78,9 +78,14 @@ impl Names {
 }
 
 fn bit_of(name: &[u8]) -> usize {
+    hash(name) as usize % BITS
+}
+
+/// A number for a name, mostly another one for another name.
+pub(super) fn hash(name: &[u8]) -> u32 {
     let mut hasher = FxHasher::default();
     hasher.write(name);
-    (hasher.finish() >> 32) as usize % BITS
+    (hasher.finish() >> 32) as u32
 }
 
 #[cfg(test)]

@@ -1,7 +1,10 @@
 //! Selectors against elements of the flat tree.
 
 use super::{Combinator, Compound, Selector, Simple, Test};
-use crate::dom::{Dom, NONE, Tag};
+use crate::{
+    dom::{Dom, NONE, Tag},
+    visibility::names,
+};
 use html5ever::local_name;
 use std::cell::{Cell, OnceCell};
 
@@ -13,6 +16,8 @@ const STEPS_PER_NODE: u32 = 40;
 pub(in crate::visibility) struct Tree<'a> {
     pub(in crate::visibility) dom: &'a Dom,
     siblings: OnceCell<Siblings>,
+    /// Bits of the classes of elements that were asked for, by node.
+    classes: OnceCell<Vec<Cell<u64>>>,
     steps: Cell<u32>,
 }
 
@@ -40,7 +45,7 @@ enum Outcome {
 impl<'a> Tree<'a> {
     pub(in crate::visibility) fn new(dom: &'a Dom) -> Self {
         let steps = Cell::new(STEPS.saturating_add(dom.len().saturating_mul(STEPS_PER_NODE)));
-        Self { dom, siblings: OnceCell::new(), steps }
+        Self { dom, siblings: OnceCell::new(), classes: OnceCell::new(), steps }
     }
 
     /// Returns true if the selector matches the element as the page stands. Beyond the bound on steps nothing matches.
@@ -203,10 +208,7 @@ impl<'a> Tree<'a> {
             Simple::Id(id) => dom.attr(element, &local_name!("id")).is_some_and(|own| own == &**id),
             // who has no scripts is no reader here
             Simple::Class(class) => {
-                !matches!(&**class, "no-js" | "nojs" | "no-javascript")
-                    && dom
-                        .attr(element, &local_name!("class"))
-                        .is_some_and(|own| own.split_ascii_whitespace().any(|own| own == &**class))
+                self.has_class(element, class) && !matches!(&**class, "no-js" | "nojs" | "no-javascript")
             }
             Simple::Attribute { name, test, ignores_case } => {
                 dom.attr(element, name).is_some_and(|value| test.holds(value, *ignores_case))
@@ -232,6 +234,19 @@ impl<'a> Tree<'a> {
             Simple::Is(list) => list.iter().any(|inner| self.inner(inner, element, scope)),
             Simple::Has(list) => list.iter().any(|inner| self.has(inner, element)),
         }
+    }
+
+    fn has_class(&self, element: u32, class: &str) -> bool {
+        const IS_KNOWN: u64 = 1 << 63;
+        let bit = |class: &str| 1 << (names::hash(class.as_bytes()) % 63);
+        let own =
+            || self.dom.attr(element, &local_name!("class")).unwrap_or_default().split_ascii_whitespace();
+        let all = self.classes.get_or_init(|| vec![Cell::new(0); self.dom.len() as usize]);
+        let bits = &all[element as usize];
+        if bits.get() == 0 {
+            bits.set(own().fold(IS_KNOWN, |all, own| all | bit(own)));
+        }
+        bits.get() & bit(class) != 0 && own().any(|own| own == class)
     }
 
     fn inner(&self, selector: &Selector<'_>, element: u32, _scope: u32) -> bool {
