@@ -6,17 +6,17 @@ use std::fmt::Write as _;
 const HEAD: &str = "\
 # Settings
 
-Every setting with its default. A file given with `--config` names those that are to be different:
+Every setting with its default. A file given with `--config` needs only the settings that differ:
 
 ```toml
 [fetch]
 delay = \"2s\"
 ```
 
-A flag comes before the environment, that before the file, that before the default. In the environment the setting `delay` of
-`[fetch]` is `CRAWL_FETCH_DELAY`; `crawl --help` names the flags. Unknown keys are errors.
+A flag overrides the environment, the environment overrides the file, and the file overrides the default. In the environment the
+setting `delay` of `[fetch]` is `CRAWL_FETCH_DELAY`. `crawl --help` names the flags. Unknown keys are errors.
 
-This page is made from [`config/crawl.toml`](../config/crawl.toml), which the program reads its defaults from.
+This page is generated from [`config/crawl.toml`](../config/crawl.toml), the source of the defaults.
 ";
 
 /// The page.
