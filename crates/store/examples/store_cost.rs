@@ -1,8 +1,9 @@
-//! What the store costs a page: `cargo run --release -p crawl-store --example store_cost [PAGES]`.
+//! Measures the cost of the store per page: `cargo run --release -p crawl-store --example store_cost
+//! [PAGES]`.
 //!
-//! Every page has 120 links. In the first two cases a page brings 12 new ones, in the others one: a site of that many
-//! pages, as a crawl to its end sees it. Pages are leased 16 at a time, settled 32 at a time, and each claims its final
-//! URL and its content. The last case holds every page (8 KiB) until 200 have come.
+//! Every page has 120 links, as in a complete crawl of a site. In the first two cases a page has 12 new ones,
+//! in the others one. Pages are leased 16 at a time, settled 32 at a time, and each claims its final URL and
+//! its content. The last case holds every page (8 KiB) until 200 are held.
 #![expect(
     clippy::print_stdout,
     clippy::unwrap_used,
@@ -25,7 +26,7 @@ struct Case {
     hosts: usize,
     new: usize,
     hold: bool,
-    /// Known links are drawn from the whole site, so that the cache of known URLs does not help.
+    /// True if known links are drawn from the whole site, which defeats the cache of known URLs.
     far: bool,
 }
 
@@ -68,7 +69,7 @@ fn report(name: &str, store_name: &str, case: Case, store: &dyn Store) {
     }
 }
 
-/// The links of page `n`: the site's menu and the pages before it, all known, and the new ones.
+/// Links of page `n`: the site's menu and earlier pages, all known, and the new ones.
 fn links(n: usize, case: Case) -> Vec<NewUrl> {
     let newest = n * case.new;
     let near = |k: usize| if k < 60 { k } else { newest.saturating_sub(k * 7) };
@@ -91,7 +92,7 @@ fn url(n: usize, hosts: usize) -> NewUrl {
     }
 }
 
-/// What this thread has spent on a processor, where the system tells.
+/// CPU time of this thread, if the system reports it.
 fn cpu_time() -> Option<Duration> {
     let stat = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     stat.split(' ').next()?.parse().ok().map(Duration::from_nanos)

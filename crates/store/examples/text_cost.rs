@@ -1,8 +1,10 @@
-//! What the index of texts costs a page as it grows: `cargo run --release -p crawl-store --example text_cost [PAGES]`.
+//! Measures the cost of the text index per page as it grows: `cargo run --release -p crawl-store --example
+//! text_cost [PAGES]`.
 //!
-//! Texts of 800 shingles with 16 bands, looked up and settled 16 at a time. Three in ten repeat an earlier text in most of
-//! their bands, the others share none. A line for each twentieth of the pages: from the second on it should stay as it was
-//! (until then families of alike texts are still smaller than what is looked at of them).
+//! Texts of 800 shingles with 16 bands are looked up and settled 16 at a time. Three in ten share most of
+//! their bands with an earlier text, the others share none. The program prints a line for each twentieth of
+//! the pages. The cost is constant from the second line on: before, families are smaller than the limit of a
+//! look-up.
 #![expect(
     clippy::print_stdout,
     clippy::unwrap_used,
@@ -45,7 +47,7 @@ fn main() {
 }
 
 fn text(number: usize) -> NewText {
-    // the pages of a family lie a hundred pages apart
+    // the pages of a family are a hundred pages apart
     let family = if number % 10 < 3 && number >= 100 { number % 100 } else { number };
     let mut state = family as u64;
     let mut bands: Vec<u64> = (0..BANDS).map(|_| mix(&mut state)).collect();
@@ -67,7 +69,7 @@ fn mix(state: &mut u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// User and system time of the process, in seconds: Linux counts them in hundredths.
+/// User and system time of the process in seconds; Linux counts in hundredths.
 fn cpu_seconds() -> [f64; 2] {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
     let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();

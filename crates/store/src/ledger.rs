@@ -1,17 +1,17 @@
-//! How many URLs of each host are where, kept in memory and changed with every transaction, so that no question
-//! about the frontier scans it. Only hosts with something pending, waiting, leased or held have an entry.
+//! Counts of each host's URLs by state, kept in memory and updated with every transaction, so that no query
+//! scans the frontier. Only hosts with pending, waiting, leased or held URLs have an entry.
 
 use crawl_model::{Discovery, HostBound, HostBounds, HostKey, HostLoad, Lane, NewUrl, ReadyHost, Refused};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 
-/// The store's own number of a host.
+/// The store's number of a host.
 pub(crate) type HostId = i64;
 
-/// Where a URL that is not settled is.
+/// State of an unsettled URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
-    /// To be fetched, its time has come.
+pub(crate) enum UrlState {
+    /// Pending and due.
     Ready,
     /// The same, by a browser.
     ReadyForBrowser,
@@ -19,12 +19,12 @@ pub(crate) enum Place {
     Waiting,
     /// Out with a worker.
     Leased,
-    /// Fetched, kept until the host's fingerprint settles.
+    /// Fetched, held until the host's fingerprint settles.
     Held,
 }
 
-impl Place {
-    /// Where a URL of a lane is once its time has come.
+impl UrlState {
+    /// State of a due URL of a lane.
     pub(crate) const fn ready(lane: Lane) -> Self {
         match lane {
             Lane::Plain => Self::Ready,
@@ -33,53 +33,53 @@ impl Place {
     }
 }
 
-/// Numbers by [`Place`].
+/// Numbers by [`UrlState`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Places([u64; 5]);
 
 impl Places {
-    pub(crate) fn get(self, place: Place) -> u64 {
+    pub(crate) fn get(self, place: UrlState) -> u64 {
         self.0[place as usize]
     }
 
-    /// URLs that are to be fetched, now or later.
+    /// Number of pending URLs, due now or later.
     pub(crate) fn pending(self) -> u64 {
-        self.get(Place::Ready) + self.get(Place::ReadyForBrowser) + self.get(Place::Waiting)
+        self.get(UrlState::Ready) + self.get(UrlState::ReadyForBrowser) + self.get(UrlState::Waiting)
     }
 
     /// Nothing pending, waiting or leased.
     pub(crate) fn drained(self) -> bool {
-        self.pending() + self.get(Place::Leased) == 0
+        self.pending() + self.get(UrlState::Leased) == 0
     }
 
-    fn add(&mut self, place: Place, n: u64) {
+    fn add(&mut self, place: UrlState, n: u64) {
         self.0[place as usize] += n;
     }
 
-    fn take(&mut self, place: Place, n: u64) {
+    fn take(&mut self, place: UrlState, n: u64) {
         let count = &mut self.0[place as usize];
         debug_assert!(*count >= n, "more taken from {place:?} than there is");
         *count = count.saturating_sub(n);
     }
 }
 
-/// URLs that a host is leased ahead of hosts that have not begun: its files, its first pages and its probe. Without this a
-/// crawl of thousands of hosts asks all for their robots.txt before the first page of any.
+/// Leases of a host before hosts that have not begun: its files, its first pages and its probe. Otherwise a
+/// crawl of thousands of hosts fetches every robots.txt before any page.
 const FIRST_LEASES: u64 = 16;
 
-/// Bytes of a URL's row besides its texts: key, numbers, date, and places in tables and indexes.
+/// Bytes of a URL's row besides its texts: key, numbers, date, and entries in tables and indexes.
 pub(crate) const ROW_BYTES: u64 = 192;
 
-/// Assumed bytes of a pending URL of an earlier process. The first count of its host replaces the assumption. Only long
-/// chains of redirects exceed it; each of their URLs has cost a fetch.
+/// Assumed bytes of a pending URL of an earlier process. The first count of its host replaces the assumption.
+/// Only long redirect chains exceed it, each of whose URLs has cost a fetch.
 const ASSUMED_BYTES: u64 = 8 << 10;
 
-/// Bytes of a pending URL whose texts have these lengths.
+/// Bytes of a pending URL with texts of these lengths.
 pub(crate) const fn row_bytes(url: usize, redirects: usize) -> u64 {
     ROW_BYTES + (url + redirects) as u64
 }
 
-/// Total length of a chain of redirects.
+/// Total length of a redirect chain.
 pub(crate) fn chain_len(redirects: &[String]) -> usize {
     redirects.iter().map(String::len).sum()
 }
@@ -94,7 +94,7 @@ pub(crate) const fn is_bounded(discovery: Discovery) -> bool {
     matches!(discovery, Discovery::Link | Discovery::Sitemap)
 }
 
-/// Adds a URL to those that were refused.
+/// Adds a URL to the refused ones.
 pub(crate) fn refuse(refused: &mut Vec<Refused>, url: &NewUrl, bound: HostBound) {
     match refused.iter_mut().find(|refused| refused.host == url.host) {
         Some(refused) => refused.keys.push(url.key),
@@ -105,30 +105,30 @@ pub(crate) fn refuse(refused: &mut Vec<Refused>, url: &NewUrl, bound: HostBound)
     }
 }
 
-/// Room of a host for a new URL.
+/// Capacity of a host for a new URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Room {
     Enough,
     Full(HostBound),
-    /// The bytes of the host's pending URLs have to be counted first: [`Ledger::counted`].
+    /// The bytes of the host's pending URLs must be counted first: [`Ledger::counted`].
     Uncounted,
 }
 
-/// Order of hosts in a lane: those within their first leases, then the others; each by the time of their last lease.
+/// Order of hosts in a lane: those within their first leases, then the others; each by their last lease.
 type Position = (bool, u64);
 
 struct Entry {
     key: HostKey,
     places: Places,
-    /// Turn in each lane; `None` while nothing is ready there.
+    /// Turn in each lane; `None` while no URL is ready there.
     turns: [Option<u64>; 2],
-    /// Position in the order of each lane; `None` while nothing can be leased there.
-    listed: [Option<Position>; 2],
+    /// Position in the order of each lane; `None` while no URL can be leased there.
+    position: [Option<Position>; 2],
     /// URLs leased since the host has an entry.
     leases: u64,
-    /// The caller cannot use it for now.
+    /// True if the caller cannot use the host for now.
     suspended: bool,
-    /// The ready URLs of the lane wait for URLs that are nearer to the seeds.
+    /// True if the ready URLs of the lane wait for URLs nearer to the seeds.
     behind_level: [bool; 2],
     /// Bytes of pending URLs.
     bytes: u64,
@@ -142,7 +142,7 @@ impl Entry {
             key: key.clone(),
             places: Places::default(),
             turns: [None; 2],
-            listed: [None; 2],
+            position: [None; 2],
             leases: 0,
             suspended: false,
             behind_level: [false; 2],
@@ -151,7 +151,7 @@ impl Entry {
         }
     }
 
-    /// Returns true if the host has begun and has not had its first leases.
+    /// Returns true if the host has begun but has not had all its first leases.
     const fn has_begun(&self) -> bool {
         self.leases > 0 && self.leases < FIRST_LEASES
     }
@@ -161,7 +161,7 @@ impl Entry {
 #[derive(Default)]
 pub(crate) struct Ledger {
     hosts: FxHashMap<HostId, Entry>,
-    /// Hosts with something to lease in each lane, in their order.
+    /// Hosts with URLs to lease in each lane, in order.
     turns: [BTreeMap<Position, HostId>; 2],
     next_turn: u64,
     total: Places,
@@ -171,8 +171,8 @@ pub(crate) struct Ledger {
 }
 
 impl Ledger {
-    /// `n` URLs of a host come to a place from outside.
-    pub(crate) fn add(&mut self, host: HostId, key: &HostKey, place: Place, n: u64) {
+    /// Adds `n` new URLs of a host in a state.
+    pub(crate) fn add(&mut self, host: HostId, key: &HostKey, place: UrlState, n: u64) {
         if n == 0 {
             return;
         }
@@ -184,14 +184,14 @@ impl Ledger {
         self.order(host);
     }
 
-    /// Adds the bytes of URLs that come to be pending to a host.
+    /// Adds the bytes of URLs that become pending.
     pub(crate) fn grow(&mut self, host: HostId, bytes: u64) {
         if let Some(entry) = self.hosts.get_mut(&host) {
             entry.bytes = entry.bytes.saturating_add(bytes);
         }
     }
 
-    /// Subtracts the bytes of URLs that are leased from a host.
+    /// Subtracts the bytes of URLs that are leased.
     pub(crate) fn shrink(&mut self, host: HostId, bytes: u64) {
         if let Some(entry) = self.hosts.get_mut(&host) {
             entry.bytes = entry.bytes.saturating_sub(bytes);
@@ -206,7 +206,7 @@ impl Ledger {
         }
     }
 
-    /// Room of a host for a new URL of so many bytes.
+    /// Capacity of a host for a new URL of `bytes`.
     pub(crate) fn room(&self, host: HostId, bounds: HostBounds, bytes: u64) -> Room {
         let Some(entry) = self.hosts.get(&host) else { return Room::Enough };
         if bounds.urls.is_some_and(|most| entry.places.pending() >= most) {
@@ -227,8 +227,8 @@ impl Ledger {
         }
     }
 
-    /// `n` URLs of a host leave for good.
-    pub(crate) fn take(&mut self, host: HostId, place: Place, n: u64) {
+    /// Removes `n` settled URLs of a host from a state.
+    pub(crate) fn take(&mut self, host: HostId, place: UrlState, n: u64) {
         if n == 0 {
             return;
         }
@@ -236,15 +236,15 @@ impl Ledger {
             entry.places.take(place, n);
             entry.behind_level = [false; 2];
             self.total.take(place, n);
-            if place != Place::Held {
+            if place != UrlState::Held {
                 self.note_drained(host);
             }
             self.order(host);
         }
     }
 
-    /// `n` URLs of a host go from one place to another.
-    pub(crate) fn shift(&mut self, host: HostId, from: Place, to: Place, n: u64) {
+    /// Moves `n` URLs of a host from one state to another.
+    pub(crate) fn shift(&mut self, host: HostId, from: UrlState, to: UrlState, n: u64) {
         if let Some(entry) = self.hosts.get_mut(&host) {
             entry.places.take(from, n);
             entry.places.add(to, n);
@@ -255,8 +255,8 @@ impl Ledger {
         }
     }
 
-    /// `n` URLs of a host have been leased: it goes behind the others in the lane's order.
-    pub(crate) fn served(&mut self, host: HostId, lane: Lane, n: u64) {
+    /// Counts `n` leases of a host, and moves it to the end of the lane's order.
+    pub(crate) fn count_leases(&mut self, host: HostId, lane: Lane, n: u64) {
         if let Some(entry) = self.hosts.get_mut(&host) {
             entry.leases = entry.leases.saturating_add(n);
             entry.turns[lane as usize] = None;
@@ -264,7 +264,7 @@ impl Ledger {
         self.order(host);
     }
 
-    /// Nothing of a host that is ready in a lane may be leased before a URL of the host has moved.
+    /// Excludes a host from a lane until one of its URLs changes state.
     pub(crate) fn wait_for_level(&mut self, host: HostId, lane: Lane) {
         if let Some(entry) = self.hosts.get_mut(&host) {
             entry.behind_level[lane as usize] = true;
@@ -272,7 +272,7 @@ impl Ledger {
         self.order(host);
     }
 
-    /// Leaves a host out of [`Ledger::ready`] until it is resumed. Its turn is kept.
+    /// Leaves a host out of [`Ledger::ready`] until it is resumed. It keeps its turn.
     pub(crate) fn suspend(&mut self, host: HostId) {
         if let Some(entry) = self.hosts.get_mut(&host) {
             entry.suspended = true;
@@ -297,7 +297,7 @@ impl Ledger {
         }
     }
 
-    /// Hosts that came to have nothing pending and nothing leased since the last call. They may have more by now.
+    /// Hosts that became drained since the last call. They may have new URLs by now.
     pub(crate) fn take_drained(&mut self) -> Vec<HostKey> {
         let mut drained = std::mem::take(&mut self.drained);
         let mut seen = FxHashSet::default();
@@ -311,12 +311,12 @@ impl Ledger {
         }
     }
 
-    /// Makes the order of turns agree with what can be leased, and forgets a host of which nothing is left.
+    /// Updates the order of a host, and drops a host without URLs.
     fn order(&mut self, host: HostId) {
         let Some(entry) = self.hosts.get_mut(&host) else { return };
         let begun = entry.has_begun();
         for lane in Lane::ALL {
-            let ready = entry.places.get(Place::ready(lane)) > 0;
+            let ready = entry.places.get(UrlState::ready(lane)) > 0;
             let lane = lane as usize;
             let turn = &mut entry.turns[lane];
             if !ready {
@@ -325,16 +325,16 @@ impl Ledger {
                 *turn = Some(self.next_turn);
                 self.next_turn += 1;
             }
-            let listed = turn.filter(|_| !entry.suspended && !entry.behind_level[lane]);
-            let listed = listed.map(|turn| (!begun, turn));
-            if listed != entry.listed[lane] {
-                if let Some(before) = entry.listed[lane] {
+            let position = turn.filter(|_| !entry.suspended && !entry.behind_level[lane]);
+            let position = position.map(|turn| (!begun, turn));
+            if position != entry.position[lane] {
+                if let Some(before) = entry.position[lane] {
                     self.turns[lane].remove(&before);
                 }
-                if let Some(position) = listed {
+                if let Some(position) = position {
                     self.turns[lane].insert(position, host);
                 }
-                entry.listed[lane] = listed;
+                entry.position[lane] = position;
             }
         }
         if entry.places == Places::default() {
@@ -353,13 +353,13 @@ impl Ledger {
         self.hosts.get(&host).map(|entry| entry.places).unwrap_or_default()
     }
 
-    /// Hosts with something to lease in a lane, in their order, `limit` at most.
+    /// Hosts with URLs to lease in a lane, in order, `limit` at most.
     pub(crate) fn ready(&self, lane: Lane, limit: usize) -> Vec<ReadyHost> {
         let hosts = self.turns[lane as usize].values().take(limit).filter_map(|host| self.hosts.get(host));
         hosts
             .map(|entry| ReadyHost {
                 host: entry.key.clone(),
-                pending: number(entry, Place::ready(lane)),
+                pending: number(entry, UrlState::ready(lane)),
                 begun: entry.has_begun(),
             })
             .collect()
@@ -372,15 +372,16 @@ impl Ledger {
 
     /// Hosts with held pages, by name.
     pub(crate) fn held(&self) -> Vec<HostLoad> {
-        let held = self.hosts.values().filter(|entry| entry.places.get(Place::Held) > 0);
-        let load = |entry: &Entry| HostLoad { host: entry.key.clone(), pending: number(entry, Place::Held) };
+        let held = self.hosts.values().filter(|entry| entry.places.get(UrlState::Held) > 0);
+        let load =
+            |entry: &Entry| HostLoad { host: entry.key.clone(), pending: number(entry, UrlState::Held) };
         let mut hosts: Vec<_> = held.map(load).collect();
         hosts.sort_unstable_by(|a, b| a.host.cmp(&b.host));
         hosts
     }
 }
 
-fn number(entry: &Entry, place: Place) -> usize {
+fn number(entry: &Entry, place: UrlState) -> usize {
     usize::try_from(entry.places.get(place)).unwrap_or(usize::MAX)
 }
 
@@ -397,26 +398,26 @@ mod tests {
     }
 
     fn lease(ledger: &mut Ledger, host: HostId) {
-        ledger.shift(host, Place::Ready, Place::Leased, 1);
-        ledger.served(host, Lane::Plain, 1);
+        ledger.shift(host, UrlState::Ready, UrlState::Leased, 1);
+        ledger.count_leases(host, Lane::Plain, 1);
     }
 
     #[test]
     fn hosts_take_turns() {
         let mut ledger = Ledger::default();
-        ledger.add(1, &key("a"), Place::Ready, 2);
-        ledger.add(2, &key("b"), Place::Ready, 1);
-        ledger.add(1, &key("a"), Place::Ready, 1);
+        ledger.add(1, &key("a"), UrlState::Ready, 2);
+        ledger.add(2, &key("b"), UrlState::Ready, 1);
+        ledger.add(1, &key("a"), UrlState::Ready, 1);
         assert_eq!(names(&ledger), ["a", "b"]);
         for host in [1, 2] {
-            ledger.served(host, Lane::Plain, FIRST_LEASES);
+            ledger.count_leases(host, Lane::Plain, FIRST_LEASES);
         }
         assert_eq!(names(&ledger), ["a", "b"]);
         lease(&mut ledger, 1);
         assert_eq!(names(&ledger), ["b", "a"]);
         lease(&mut ledger, 2);
         assert_eq!(names(&ledger), ["a"]);
-        ledger.shift(2, Place::Leased, Place::Ready, 1);
+        ledger.shift(2, UrlState::Leased, UrlState::Ready, 1);
         assert_eq!(names(&ledger), ["a", "b"]);
     }
 
@@ -424,7 +425,7 @@ mod tests {
     fn a_host_has_its_first_leases_before_another_begins() {
         let mut ledger = Ledger::default();
         for (host, name) in [(1, "a"), (2, "b"), (3, "c")] {
-            ledger.add(host, &key(name), Place::Ready, 100);
+            ledger.add(host, &key(name), UrlState::Ready, 100);
         }
         for _ in 0..FIRST_LEASES {
             assert_eq!(names(&ledger)[0], "a");
@@ -440,11 +441,11 @@ mod tests {
     fn a_suspended_host_is_left_out_and_keeps_its_turn() {
         let mut ledger = Ledger::default();
         for (host, name) in [(1, "a"), (2, "b"), (3, "c")] {
-            ledger.add(host, &key(name), Place::Ready, 1);
+            ledger.add(host, &key(name), UrlState::Ready, 1);
         }
         ledger.suspend(1);
         ledger.suspend(2);
-        ledger.add(1, &key("a"), Place::Ready, 1);
+        ledger.add(1, &key("a"), UrlState::Ready, 1);
         assert_eq!(names(&ledger), ["c"]);
         assert!(!ledger.total().drained() && !ledger.of(1).drained());
         ledger.resume(2);
@@ -456,11 +457,11 @@ mod tests {
     #[test]
     fn a_host_behind_a_level_is_left_out_until_a_url_moves() {
         let mut ledger = Ledger::default();
-        ledger.add(1, &key("a"), Place::Ready, 3);
+        ledger.add(1, &key("a"), UrlState::Ready, 3);
         lease(&mut ledger, 1);
         ledger.wait_for_level(1, Lane::Plain);
         assert!(names(&ledger).is_empty());
-        ledger.take(1, Place::Leased, 1);
+        ledger.take(1, UrlState::Leased, 1);
         assert_eq!(names(&ledger), ["a"]);
     }
 
@@ -469,7 +470,7 @@ mod tests {
         let mut ledger = Ledger::default();
         let bounds = HostBounds { urls: Some(50), bytes: Some(3 * ASSUMED_BYTES) };
         assert_eq!(ledger.room(1, bounds, 100), Room::Enough, "nothing is known of the host");
-        ledger.add(1, &key("a"), Place::Ready, 2);
+        ledger.add(1, &key("a"), UrlState::Ready, 2);
         ledger.assume(1, 2);
         assert_eq!(ledger.room(1, bounds, ASSUMED_BYTES), Room::Enough);
         assert_eq!(ledger.room(1, bounds, ASSUMED_BYTES + 1), Room::Uncounted);
@@ -480,7 +481,7 @@ mod tests {
         ledger.shrink(1, 300);
         assert_eq!(ledger.room(1, bounds, 300), Room::Enough);
         assert_eq!(ledger.room(1, bounds, 301), Room::Full(HostBound::Bytes), "a count is exact");
-        ledger.add(1, &key("a"), Place::Ready, 48);
+        ledger.add(1, &key("a"), UrlState::Ready, 48);
         assert_eq!(ledger.room(1, bounds, 1), Room::Full(HostBound::Urls));
         assert_eq!(ledger.room(1, HostBounds::default(), u64::MAX), Room::Enough, "without bounds");
     }
@@ -488,31 +489,31 @@ mod tests {
     #[test]
     fn drained_hosts_are_named_once() {
         let mut ledger = Ledger::default();
-        ledger.add(1, &key("a"), Place::Ready, 2);
-        ledger.add(2, &key("b"), Place::Ready, 1);
+        ledger.add(1, &key("a"), UrlState::Ready, 2);
+        ledger.add(2, &key("b"), UrlState::Ready, 1);
         lease(&mut ledger, 1);
-        ledger.take(1, Place::Leased, 1);
+        ledger.take(1, UrlState::Leased, 1);
         assert!(ledger.take_drained().is_empty(), "one is ready");
         lease(&mut ledger, 1);
-        ledger.take(1, Place::Leased, 1);
-        ledger.add(1, &key("a"), Place::Held, 1);
+        ledger.take(1, UrlState::Leased, 1);
+        ledger.add(1, &key("a"), UrlState::Held, 1);
         assert_eq!(ledger.take_drained(), [key("a")]);
-        ledger.take(1, Place::Held, 1);
+        ledger.take(1, UrlState::Held, 1);
         assert!(ledger.take_drained().is_empty());
     }
 
     #[test]
     fn a_host_of_which_nothing_is_left_is_forgotten() {
         let mut ledger = Ledger::default();
-        ledger.add(1, &key("a"), Place::Ready, 1);
-        ledger.shift(1, Place::Ready, Place::Leased, 1);
+        ledger.add(1, &key("a"), UrlState::Ready, 1);
+        ledger.shift(1, UrlState::Ready, UrlState::Leased, 1);
         assert!(!ledger.of(1).drained());
-        ledger.take(1, Place::Leased, 1);
-        ledger.add(1, &key("a"), Place::Held, 1);
+        ledger.take(1, UrlState::Leased, 1);
+        ledger.add(1, &key("a"), UrlState::Held, 1);
         assert!(ledger.of(1).drained() && ledger.total().drained());
         assert_eq!(ledger.held(), [HostLoad { host: key("a"), pending: 1 }]);
         ledger.suspend(1);
-        ledger.take(1, Place::Held, 1);
+        ledger.take(1, UrlState::Held, 1);
         assert!(ledger.hosts.is_empty() && ledger.turns.iter().all(BTreeMap::is_empty));
         assert!(ledger.suspended.is_empty());
     }

@@ -1,23 +1,23 @@
-//! The storage traits of [`crawl_model`] on SQLite ([`SqliteStore`], the default) and in memory ([`MemoryStore`]).
+//! The storage traits of [`crawl_model`] on SQLite ([`SqliteStore`], the default) and in memory
+//! ([`MemoryStore`]).
 //!
-//! Both stand under one conformance suite (`tests/conformance.rs`). What they have in common beyond the traits:
+//! One conformance suite (`tests/conformance.rs`) tests both. Their common properties beyond the traits:
 //!
-//! - No question about the state of the frontier scans it: what is pending, waiting, leased and held is counted
-//!   a host as it changes (`ledger.rs`).
-//! - Hosts take turns: [`hosts_with_pending`](crawl_model::Frontier::hosts_with_pending) names first the host that
-//!   has waited longest, since its first pending URL came or since it was last leased from. With fewer places
-//!   than hosts none is starved.
-//! - A URL found again by a shorter path while it is still pending takes the lesser depth, since depth means links
-//!   from the *nearest* seed.
-//! - [`settle`](crawl_model::Frontier::settle) replaces a URL's history when the content was seen
-//!   (`content_hash` is given). Otherwise it overwrites only what is given, so that a failure or a 304 does not
-//!   lose what is known.
+//! - No query for the state of the frontier scans it: pending, waiting, leased and held URLs are counted per
+//!   host (`ledger.rs`).
+//! - Hosts take turns: [`hosts_with_pending`](crawl_model::Frontier::hosts_with_pending) returns the host
+//!   with the longest wait first. The wait begins with its first pending URL or its last lease, so no host
+//!   starves.
+//! - A pending URL found again by a shorter path takes the lesser depth, since depth counts links from the
+//!   *nearest* seed.
+//! - [`settle`](crawl_model::Frontier::settle) replaces a URL's history if `content_hash` is given. Otherwise
+//!   it overwrites only set fields, so that a failure or a 304 keeps the history.
 //!
-//! One process writes a state directory at a time, and takes a [`StateLock`] for it: the counters and the cache of
-//! known URLs live in that process.
+//! One process at a time writes a state directory, under a [`StateLock`]: the counters and the cache of known
+//! URLs are in that process.
 //!
-//! Pages that are kept beyond a run live apart, in a database of projects ([`SqliteProjects`], [`MemoryProjects`]), which
-//! several processes may write.
+//! Pages that outlive a run are in a separate database of projects ([`SqliteProjects`], [`MemoryProjects`]),
+//! which several processes may write.
 
 mod ledger;
 mod lock;

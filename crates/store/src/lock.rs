@@ -10,33 +10,33 @@ use std::{
     path::Path,
 };
 
-/// Name of the lock's file in the state directory.
+/// Name of the lock file in the state directory.
 const FILE: &str = "lock";
 
-/// Bytes of a command line that earlier versions noted.
+/// Maximum bytes of a command line in lock files of earlier versions.
 const COMMAND_CAP: usize = 512;
 
-/// An exclusive lock of the operating system on `DIR/lock`. It is released when it is dropped, and by the kernel when
-/// the process ends in whatever way, so it never goes stale. The file stays: removing it would let two processes
-/// lock two files of one name. Its one line of JSON names the holder: `{"pid","host","startedAt","command","startTicks"}`. It has no
-/// arguments of the command, which may be passwords.
+/// Exclusive lock of the operating system on `DIR/lock`. It is released when dropped, and by the kernel when
+/// the process ends, so it is never stale. The file stays: its removal would let two processes lock two files
+/// of one name. Its one line of JSON names the holder: `{"pid","host","startedAt","command","startTicks"}`.
+/// It omits the command's arguments, which may be passwords.
 #[derive(Debug)]
 pub struct StateLock {
     file: File,
 }
 
 impl StateLock {
-    /// Locks a state directory, which is made if it does not exist. Does not wait.
+    /// Locks a state directory, which is created if missing. Does not wait.
     ///
     /// # Errors
-    /// [`StoreError::Busy`], which names the holder, when another process (or another lock of this one) holds it;
-    /// [`StoreError::Full`] when the directory cannot be made or written.
+    /// [`StoreError::Busy`], which names the holder, when another lock is held. [`StoreError::Full`] when the
+    /// directory cannot be created or written.
     pub fn acquire(dir: &Path) -> Result<Self, StoreError> {
         let path = dir.join(FILE);
         let failed = |e: &io::Error| io_error(&path, e);
         private::create_dir_all(dir).map_err(|e| failed(&e))?;
         private::tighten_state(dir);
-        // not truncated here: the content belongs to the holder until the lock is ours
+        // not truncated here: the content belongs to the holder until we have the lock
         let mut file = private::options()
             .read(true)
             .write(true)
@@ -55,13 +55,13 @@ impl StateLock {
         Ok(lock)
     }
 
-    /// Who holds a state directory, if anyone does, by the line in the lock's file: nothing is locked for it, so that whoever looks
-    /// is in nobody's way. A holder on this machine that is no more (it was killed) is none.
+    /// Holder of a state directory, if any, from the lock file. It takes no lock, so a reader never blocks
+    /// another process. A dead holder on this machine does not count.
     #[must_use]
     pub fn holder(dir: &Path) -> Option<Holder> {
         let holder = Holder::read(&fs::read_to_string(dir.join(FILE)).ok()?)?;
         let here = gethostname::gethostname().to_string_lossy() == holder.host.as_str();
-        // where there is no /proc nothing can be said against it
+        // without /proc the holder counts as alive
         let gone = here && Path::new("/proc/self/cmdline").exists() && !holder.is_alive();
         (!gone).then(|| holder.without_arguments())
     }
@@ -85,14 +85,14 @@ impl StateLock {
 
 impl Drop for StateLock {
     fn drop(&mut self) {
-        // the lock itself goes with the file's handle; an old name in the file does no harm
+        // closing the file releases the lock; an old name in the file is harmless
         if let Err(error) = self.file.set_len(0) {
             tracing::debug!(%error, "the lock's file keeps the name of its last holder");
         }
     }
 }
 
-/// Error numbers of a file system that has no locks: ENOLCK, ENOSYS, EOPNOTSUPP.
+/// Error numbers of a file system without locks: ENOLCK, ENOSYS, EOPNOTSUPP.
 const WITHOUT_LOCKS: [i32; 3] = [37, 38, 95];
 
 fn is_without_locks(error: &io::Error) -> bool {
@@ -107,7 +107,7 @@ pub(crate) fn no_locks(dir: &Path, error: &dyn fmt::Display) -> StoreError {
     ))
 }
 
-/// Who holds a lock.
+/// Holder of a lock.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Holder {
@@ -115,11 +115,11 @@ pub struct Holder {
     pub pid: u32,
     /// The name of its machine.
     pub host: String,
-    /// When it took the lock, RFC 3339.
+    /// Time of locking, RFC 3339.
     pub started_at: String,
-    /// Its program and job, such as `crawl retry-errors`.
+    /// Program and job, such as `crawl retry-errors`.
     pub command: String,
-    /// When the process started, in ticks since the machine did; tells it from a later process of the same number.
+    /// Start of the process, in ticks since boot; distinguishes it from a later process of the same number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     start_ticks: Option<u64>,
 }
@@ -129,7 +129,7 @@ impl Holder {
         serde_json::from_str(line).ok()
     }
 
-    /// The holder as it may be shown: an earlier version noted the whole command line.
+    /// The holder without arguments: an earlier version stored the whole command line.
     fn without_arguments(self) -> Self {
         let command = job(self.command.split(' ').map(str::to_owned));
         Self { command, start_ticks: None, ..self }
@@ -152,7 +152,7 @@ impl Holder {
     }
 }
 
-/// The program and the job of a command line, without flags and arguments.
+/// Program and job of a command line, without flags and arguments.
 fn job(mut words: impl Iterator<Item = String>) -> String {
     let program = words.next().unwrap_or_default();
     let program = Path::new(&program).file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -163,10 +163,10 @@ fn job(mut words: impl Iterator<Item = String>) -> String {
     words.next().filter(is_job).map_or_else(|| program.clone(), |job| format!("{program} {job}"))
 }
 
-/// When a process started, in ticks since the machine did (proc_pid_stat(5), field 22).
+/// Start of a process, in ticks since boot (proc_pid_stat(5), field 22).
 fn start_ticks(pid: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // the second field is a name in brackets, with whatever characters
+    // the second field is a name in parentheses, with any characters
     stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
 }
 
@@ -182,12 +182,12 @@ fn capped(mut command: String) -> String {
     command
 }
 
-/// The holder in words, as far as the file tells.
+/// Describes the holder as the file names it.
 fn holder(file: &mut File, dir: &Path) -> String {
     let mut text = String::new();
     match file.read_to_string(&mut text).ok().and_then(|_| Holder::read(&text)) {
         Some(holder) => format!("{} is held by {}", dir.display(), holder.without_arguments()),
-        // between another process's lock and its line
+        // between another process's lock and its write
         None => format!("{} is held by another process", dir.display()),
     }
 }
@@ -230,7 +230,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let lock = StateLock::acquire(dir.path()).unwrap();
         let text = fs::read_to_string(dir.path().join(FILE)).unwrap();
-        // the test is named on the command line of its runner
+        // the test's name is on the command line of its runner
         assert!(!text.contains("no_argument_of_a_command"), "{text}");
         let own: Holder = Holder::read(&text).unwrap();
         assert!(own.is_alive() && own.start_ticks.is_some());
@@ -238,7 +238,7 @@ mod tests {
         assert!(!other.is_alive(), "another process has the number now");
         assert_eq!(StateLock::holder(dir.path()).unwrap().start_ticks, None, "nobody needs to see it");
         drop(lock);
-        // as an earlier version has noted it
+        // as an earlier version wrote it
         let command = capped(std::env::args().collect::<Vec<_>>().join(" "));
         let earlier = Holder { command, start_ticks: None, ..own };
         fs::write(dir.path().join(FILE), serde_json::to_string(&earlier).unwrap()).unwrap();

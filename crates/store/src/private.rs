@@ -1,4 +1,4 @@
-//! Files and directories that no other user can read, whatever the umask is.
+//! Files and directories that no other user can read, under any umask.
 
 use std::{
     fs::{self, DirBuilder, OpenOptions},
@@ -11,10 +11,10 @@ const FILE_MODE: u32 = 0o600;
 #[cfg(unix)]
 const DIRECTORY_MODE: u32 = 0o700;
 
-/// Beginnings of the names that a state directory holds.
+/// Prefixes of the names in a state directory.
 const STATE_NAMES: [&str; 5] = ["crawl.sqlite", "lock", "errors.jsonl", "report.", ".report."];
 
-/// Options under which a new file belongs to its owner alone. An existing file keeps its permissions.
+/// Options that create files for their owner alone. An existing file keeps its permissions.
 #[must_use]
 pub fn options() -> OpenOptions {
     let mut options = OpenOptions::new();
@@ -23,10 +23,10 @@ pub fn options() -> OpenOptions {
     options
 }
 
-/// Makes an empty file, if there is none.
+/// Creates an empty file, if it is missing.
 ///
 /// # Errors
-/// When the file does not exist and cannot be made.
+/// When the file is missing and cannot be created.
 pub fn create(path: &Path) -> io::Result<()> {
     match options().write(true).create_new(true).open(path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
@@ -34,7 +34,7 @@ pub fn create(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Writes a file as a whole.
+/// Writes a whole file.
 ///
 /// # Errors
 /// When it cannot be written.
@@ -43,10 +43,10 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.write_all(bytes)
 }
 
-/// Makes a directory, and those above it that do not exist. An existing directory keeps its permissions.
+/// Creates a directory and its missing parents. An existing directory keeps its permissions.
 ///
 /// # Errors
-/// When one of them cannot be made.
+/// When one of them cannot be created.
 pub fn create_dir_all(path: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);
@@ -55,8 +55,8 @@ pub fn create_dir_all(path: &Path) -> io::Result<()> {
     builder.create(path)
 }
 
-/// Takes the rights of other users on a file or directory away. The group keeps its rights if it may write: somebody shares the file
-/// on purpose. Links are left alone. A file whose rights cannot be changed is named in a warning.
+/// Removes the rights of other users on a file or directory. A group with write permission keeps its rights,
+/// since the file is shared on purpose. Links are left alone. If the change fails, a warning names the file.
 pub fn tighten(path: &Path) {
     #[cfg(unix)]
     {
@@ -78,7 +78,8 @@ pub fn tighten(path: &Path) {
     let _ = path;
 }
 
-/// Takes the rights of other users on the files of a state directory away, and on the directory if it holds nothing else.
+/// Removes the rights of other users on the files of a state directory, and on the directory if it holds no
+/// other files.
 ///
 /// A directory with the sticky bit, such as `/tmp`, is shared on purpose and stays as it is.
 pub(crate) fn tighten_state(dir: &Path) {

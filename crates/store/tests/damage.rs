@@ -1,4 +1,4 @@
-//! Damaged databases: found when they are opened, checked and repaired.
+//! Damaged databases: detection on opening, checks and repair.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking, its helpers too")]
 
 use crawl_model::{
@@ -191,7 +191,7 @@ fn random(seed: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// Breaks a file by a seed; says how.
+/// Damages a file by a seed; returns a description.
 fn damage(file: &Path, seed: u64) -> String {
     let mut bytes = fs::read(file).unwrap();
     let at = usize::try_from(random(seed) % bytes.len() as u64).unwrap();
@@ -256,7 +256,7 @@ fn a_damaged_database_is_told_and_repaired() {
         let known = counts.pending + counts.held + counts.records;
         assert_eq!(known + report.lost_urls, URLS as u64, "{how}: {counts:?} {report:?}");
         assert_eq!(counts.leased, 0, "{how}");
-        // what the output has is not fetched again
+        // records in the output are not fetched again
         let written: Vec<String> = all.iter().cloned().collect();
         store.adopt_written(&written).unwrap();
         assert_eq!(store.enqueue(&(0..URLS).map(new_url).collect::<Vec<_>>()).unwrap().new, 0, "{how}");
@@ -268,7 +268,7 @@ fn a_damaged_database_is_told_and_repaired() {
     assert!(lost_all <= 3, "{lost_all} of 24 cannot be read at all");
 }
 
-/// Without a checksum of the whole, since the process was killed, SQLite's check finds the damage.
+/// A killed process leaves no checksum, so SQLite's check finds the damage.
 #[test]
 fn a_killed_process_leaves_no_checksum_and_damage_is_found_all_the_same() {
     let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! What SQLite alone promises: a store that is opened again, killed, damaged, full, or of another version.
+//! Guarantees of SQLite alone: a store that is reopened, killed, damaged, full, or of another version.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
 
 use crawl_model::{
@@ -42,8 +42,8 @@ fn size(dir: &Path, file: &str) -> u64 {
     fs::metadata(dir.join(file)).map_or(0, |found| found.len())
 }
 
-/// Everything that is kept in memory, as far as it can be asked for; turns and first leases begin anew after a start.
-fn told(store: &SqliteStore) -> String {
+/// All in-memory state that can be queried; turns and first leases restart with the process.
+fn observable_state(store: &SqliteStore) -> String {
     let hosts = store.hosts_with_pending(Lane::Plain, 0, 99).unwrap();
     let mut hosts: Vec<_> = hosts.into_iter().map(|found| (found.host, found.pending)).collect();
     hosts.sort();
@@ -51,7 +51,7 @@ fn told(store: &SqliteStore) -> String {
     format!("{:?} {hosts:?} {held:?} {due:?} {:?}", store.counts().unwrap(), store.round().unwrap())
 }
 
-/// A clock that was in 2100 when URLs were put off does not keep them from being fetched.
+/// URLs that were scheduled while the clock was in 2100 are still fetched.
 #[test]
 fn what_waits_for_too_long_is_brought_forward() {
     let dir = tempfile::tempdir().unwrap();
@@ -91,10 +91,10 @@ fn a_store_that_is_opened_again_is_the_same() {
             _ => assert!(store.expire_leases(100).unwrap() > 0),
         }
         if step % 7 == 0 {
-            let before = told(&store);
+            let before = observable_state(&store);
             drop(store);
             store = SqliteStore::open(dir.path()).unwrap();
-            assert_eq!(told(&store), before, "step {step}");
+            assert_eq!(observable_state(&store), before, "step {step}");
         }
     }
     assert!(tokens.is_sorted_by(|a, b| a < b), "tokens grow from one start to the next");
@@ -118,7 +118,7 @@ fn only_one_who_reads_may_look_on() {
     store.enqueue(&[url(3)]).unwrap();
 }
 
-/// The other end of the next test: every page links to the next one, and is settled after that link was enqueued.
+/// Child of the next test: every page links to the next one, and is settled after that link was enqueued.
 #[test]
 fn child_of_the_next_test() {
     let Some(dir) = std::env::var_os("CRAWL_STORE_KILLED") else { return };
@@ -179,7 +179,7 @@ fn known_urls_do_not_grow_the_log() {
         store.commit().unwrap();
     }
     assert_eq!(size(dir.path(), &log), before);
-    // nor where the cache does not know them
+    // nor without the cache
     drop(store);
     let store = SqliteStore::open(dir.path()).unwrap();
     let before = size(dir.path(), &log);
@@ -199,7 +199,7 @@ fn the_log_stays_bounded() {
         store.hold(lease, &url(n).host, &page).unwrap();
         settle(&store, lease);
     }
-    // 64 MB went through it; the pages' room in the database is used again
+    // 64 MB went through it; the space in the database is reused
     let (log, database) = (size(dir.path(), &format!("{DATABASE}-wal")), size(dir.path(), DATABASE));
     assert!(log < 20 << 20, "{log}");
     assert!(database < 4 << 20, "{database}");

@@ -1,4 +1,4 @@
-//! Domain boilerplate, phase B: the tables of projects as SQLite has them.
+//! Domain boilerplate, phase B: the tables of projects in SQLite.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test that uses them")]
 
@@ -6,7 +6,7 @@ use crawl_store::SqliteProjects;
 use rusqlite::{Connection, OpenFlags};
 use std::collections::BTreeMap;
 
-/// Type of each column of a table, and whether it may be null.
+/// Type of each column of a table, and true if it may be null.
 fn columns(conn: &Connection, table: &str) -> BTreeMap<String, (String, bool)> {
     let mut rows = conn.prepare("SELECT name, type, \"notnull\" FROM pragma_table_info(?1)").unwrap();
     rows.query_map([table], |row| Ok((row.get(0)?, (row.get(1)?, row.get::<_, i64>(2)? == 0))))

@@ -1,7 +1,7 @@
 //! [`Frontier`] in memory.
 
 use super::{Held, Inner, Lease, MemoryStore, index};
-use crate::ledger::{HostId, Place, Room, bytes_of, is_bounded, refuse};
+use crate::ledger::{HostId, Room, UrlState, bytes_of, is_bounded, refuse};
 use crawl_model::{
     CrawlRequest, Enqueued, Frontier, FrontierCounts, HeldPage, HostBound, HostBounds, HostKey, HostLoad,
     KnownUrl, Lane, LeaseRef, LeaseToken, NewUrl, Outcome, OutputMark, ReadyHost, RequestId, Settlement,
@@ -147,9 +147,9 @@ impl Frontier for MemoryStore {
         now.held_order += 1;
         now.pages.insert(lease.id.0);
         now.held.insert(now.held_order, Held { lease, host: held_for, page: page.to_vec() });
-        // in this order: a host of which nothing is left is forgotten
-        now.ledger.add(held_for, host, Place::Held, 1);
-        now.ledger.take(leased_from, Place::Leased, 1);
+        // in this order, since a host without URLs is dropped
+        now.ledger.add(held_for, host, UrlState::Held, 1);
+        now.ledger.take(leased_from, UrlState::Leased, 1);
         Ok(Some(now.held_order))
     }
 
@@ -228,7 +228,7 @@ impl Frontier for MemoryStore {
         let expired: Vec<i64> =
             leases.extract_if(.., |_, lease| lease.deadline <= now_ms).map(|(id, _)| id).collect();
         for &id in &expired {
-            inner.queue(id, Place::Leased);
+            inner.queue(id, UrlState::Leased);
         }
         Ok(expired.len())
     }
@@ -258,8 +258,8 @@ impl Frontier for MemoryStore {
         let places = inner.this_round.ledger.total();
         Ok(FrontierCounts {
             pending: places.pending(),
-            leased: places.get(Place::Leased),
-            held: places.get(Place::Held),
+            leased: places.get(UrlState::Leased),
+            held: places.get(UrlState::Held),
             hosts: inner.this_round.hosts.len() as u64,
             ..inner.this_round.counts
         })
@@ -291,7 +291,7 @@ impl Inner {
         let (mut new, mut refused) = (0, Vec::new());
         let mut parsed = Vec::with_capacity(urls.len());
         for url in urls {
-            // before anything is added: all or nothing
+            // before any change: all or nothing
             let known = self.by_key.contains_key(&url.key);
             let parse = || Url::parse(&url.url).map_err(|e| StoreError::Other(format!("{}: {e}", url.url)));
             parsed.push(if known { None } else { Some(parse()?) });
@@ -306,7 +306,7 @@ impl Inner {
         Ok(Enqueued { new, known: urls.len() - new - left, refused })
     }
 
-    /// The bound by which a new URL is refused.
+    /// The bound that refuses a new URL.
     fn refusal(&mut self, url: &NewUrl) -> Option<HostBound> {
         if !is_bounded(url.discovery) || self.by_key.contains_key(&url.key) {
             return None;
@@ -366,12 +366,12 @@ impl Inner {
         row.attempt = attempt;
         row.strategy = strategy;
         self.this_round.waiting.insert((not_before_ms, lease.id.0));
-        self.this_round.ledger.shift(row.host, Place::Leased, Place::Waiting, 1);
+        self.this_round.ledger.shift(row.host, UrlState::Leased, UrlState::Waiting, 1);
         self.this_round.ledger.grow(row.host, row.bytes());
         true
     }
 
-    /// Leases URLs of a host and lane that are no deeper than `level` says for their host, or all.
+    /// Leases URLs of a host and lane up to the depth `level` of their host, or all.
     fn lease_down_to(
         &mut self,
         level: Option<fn(&Self, HostId) -> u32>,
@@ -381,7 +381,7 @@ impl Inner {
     ) -> Vec<CrawlRequest> {
         self.promote(now_ms);
         let Some(&host) = self.hosts.get(host) else { return Vec::new() };
-        if max == 0 || self.this_round.ledger.of(host).get(Place::ready(lane)) == 0 {
+        if max == 0 || self.this_round.ledger.of(host).get(UrlState::ready(lane)) == 0 {
             return Vec::new();
         }
         let depth = level.map_or(u32::MAX, |level| level(self, host));
@@ -396,18 +396,18 @@ impl Inner {
             self.token += 1;
             let token = LeaseToken(self.token);
             now.leases.insert(id, Lease { token, deadline });
-            now.ledger.shift(host, Place::ready(lane), Place::Leased, 1);
+            now.ledger.shift(host, UrlState::ready(lane), UrlState::Leased, 1);
             now.ledger.shrink(host, self.rows[index(id)].bytes());
             leased.push(self.request(id, token));
         }
         match leased.len() as u64 {
             0 => self.this_round.ledger.wait_for_level(host, lane),
-            n => self.this_round.ledger.served(host, lane, n),
+            n => self.this_round.ledger.count_leases(host, lane, n),
         }
         leased
     }
 
-    /// The least depth of a host's URLs that are pending or leased.
+    /// Least depth of a host's URLs that are pending or leased.
     fn level(&self, host: HostId) -> u32 {
         let now = &self.this_round;
         let first = |lane| now.queues.get(&(host, lane)).and_then(BTreeSet::first);

@@ -1,4 +1,5 @@
-//! The storage traits in memory: for tests, for runs that keep nothing, and as the yardstick of the contract.
+//! The storage traits in memory: for tests, for runs that keep no state, and as the reference for the
+//! contract.
 
 mod frontier;
 mod projects;
@@ -6,7 +7,7 @@ mod texts;
 
 pub use projects::MemoryProjects;
 
-use crate::ledger::{HostId, Ledger, Place, bytes_of, chain_len, row_bytes};
+use crate::ledger::{HostId, Ledger, UrlState, bytes_of, chain_len, row_bytes};
 use crawl_model::{
     Before, CachedRobots, ContentHash, CrawlRequest, Discovery, DomainStore, FrontierCounts, HostBounds,
     HostKey, Lane, LeaseRef, LeaseToken, NewUrl, Origin, Outcome, PageHistory, RequestId, RunStore,
@@ -19,7 +20,7 @@ use std::{
 };
 use url::Url;
 
-/// The storage traits in memory. Nothing outlives it.
+/// The storage traits in memory, without persistence.
 #[derive(Default)]
 pub struct MemoryStore {
     inner: Mutex<Inner>,
@@ -27,14 +28,14 @@ pub struct MemoryStore {
 
 #[derive(Default)]
 struct Inner {
-    /// A URL's id is its place here, counted from 1.
+    /// Rows; a URL's id is its position, counted from 1.
     rows: Vec<Row>,
     by_key: FxHashMap<UrlKey, i64>,
     hosts: FxHashMap<HostKey, HostId>,
     round: u32,
-    /// URLs of earlier rounds rest in this one.
+    /// True if URLs of earlier rounds rest in this one.
     recrawl: bool,
-    /// States of fingerprints as earlier rounds left them.
+    /// States of fingerprints from earlier rounds.
     earlier_states: FxHashMap<HostKey, Vec<u8>>,
     this_round: Round,
     bounds: HostBounds,
@@ -48,13 +49,13 @@ struct Inner {
     texts: texts::Texts,
 }
 
-/// What a new round drops.
+/// State that a new round drops.
 #[derive(Default)]
 struct Round {
     ledger: Ledger,
     /// By depth and id.
     queues: FxHashMap<(HostId, Lane), BTreeSet<(u32, i64)>>,
-    /// What came of a URL's strategies, by id.
+    /// Results of earlier strategies, by id.
     so_far: FxHashMap<i64, Vec<u8>>,
     /// By due time.
     waiting: BTreeSet<(i64, i64)>,
@@ -101,13 +102,13 @@ struct Held {
 }
 
 impl MemoryStore {
-    /// An empty store, before its first round.
+    /// Creates an empty store, before its first round.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// As [`SqliteStore::set_project`](crate::SqliteStore::set_project).
+    /// Sets the project as [`SqliteStore::set_project`](crate::SqliteStore::set_project) does.
     ///
     /// # Errors
     /// None; the signature is that of the other store.
@@ -118,7 +119,7 @@ impl MemoryStore {
         Ok(())
     }
 
-    /// As [`SqliteStore::history`](crate::SqliteStore::history).
+    /// History of a URL as [`SqliteStore::history`](crate::SqliteStore::history) returns it.
     ///
     /// # Errors
     /// None; the signature is that of the other store.
@@ -127,7 +128,7 @@ impl MemoryStore {
         Ok(inner.by_key.get(&url).map(|&id| inner.rows[index(id)].history.clone()))
     }
 
-    /// Nothing here panics half-way through a change, so a poisoned lock is taken as it is.
+    /// Locks the state. No change panics halfway, so a poisoned lock is safe.
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -152,8 +153,8 @@ impl Inner {
         let round = self.round;
         let id = match self.by_key.get(&url.key) {
             Some(&id) if self.rows[index(id)].round == round => {
-                self.rename(host, id, url.discovery);
-                self.lift(host, id, url.depth);
+                self.set_discovery(host, id, url.discovery);
+                self.reduce_depth(host, id, url.depth);
                 if url.sitemap_lastmod.is_some() {
                     self.rows[index(id)].sitemap_lastmod.clone_from(&url.sitemap_lastmod);
                 }
@@ -176,14 +177,14 @@ impl Inner {
         self.rows[index(id)].enter(round, url);
         let now = &mut self.this_round;
         now.queues.entry((host, Lane::Plain)).or_default().insert((url.depth, id));
-        now.ledger.add(host, &url.host, Place::Ready, 1);
+        now.ledger.add(host, &url.host, UrlState::Ready, 1);
         now.ledger.grow(host, bytes_of(url));
         now.hosts.insert(host);
         true
     }
 
-    /// A URL is found as something else, which counts while it is neither out nor done.
-    fn rename(&mut self, host: HostId, id: i64, discovery: Discovery) {
+    /// Changes the origin of a URL while it is pending.
+    fn set_discovery(&mut self, host: HostId, id: i64, discovery: Discovery) {
         let (row, now) = (&mut self.rows[index(id)], &self.this_round);
         let queue = now.queues.get(&(host, row.lane()));
         let queued = queue.is_some_and(|queue| queue.contains(&(row.depth, id)));
@@ -193,8 +194,8 @@ impl Inner {
         }
     }
 
-    /// A shorter path counts while the URL still stands in the queue.
-    fn lift(&mut self, host: HostId, id: i64, depth: u32) {
+    /// Reduces the depth of a URL while it is pending.
+    fn reduce_depth(&mut self, host: HostId, id: i64, depth: u32) {
         let row = &mut self.rows[index(id)];
         if depth >= row.depth {
             return;
@@ -207,17 +208,17 @@ impl Inner {
         }
     }
 
-    fn queue(&mut self, id: i64, from: Place) {
+    fn queue(&mut self, id: i64, from: UrlState) {
         let row = &self.rows[index(id)];
         let lane = row.lane();
         self.this_round.queues.entry((row.host, lane)).or_default().insert((row.depth, id));
-        self.this_round.ledger.shift(row.host, from, Place::ready(lane), 1);
-        if from == Place::Leased {
+        self.this_round.ledger.shift(row.host, from, UrlState::ready(lane), 1);
+        if from == UrlState::Leased {
             self.this_round.ledger.grow(row.host, row.bytes());
         }
     }
 
-    /// Puts a URL of which nothing is in the frontier back into the queue, as if nothing had been tried.
+    /// Makes a settled URL pending without attempts.
     fn put_back(&mut self, id: i64) {
         let row = &mut self.rows[index(id)];
         (row.attempt, row.strategy) = (0, None);
@@ -226,7 +227,7 @@ impl Inner {
         let now = &mut self.this_round;
         now.queues.entry((host, Lane::Plain)).or_default().insert((depth, id));
         if let Some(key) = key {
-            now.ledger.add(host, &key, Place::Ready, 1);
+            now.ledger.add(host, &key, UrlState::Ready, 1);
             now.ledger.grow(host, bytes);
         }
     }
@@ -237,7 +238,7 @@ impl Inner {
                 break;
             }
             self.this_round.waiting.pop_first();
-            self.queue(id, Place::Waiting);
+            self.queue(id, UrlState::Waiting);
         }
     }
 
@@ -250,18 +251,18 @@ impl Inner {
         held
     }
 
-    /// Ends a lease or a held page; false if it is no longer held.
+    /// Ends a lease or a held page; returns false if it is no longer held.
     fn end(&mut self, lease: LeaseRef) -> bool {
         if self.end_lease(lease) {
             let host = self.rows[index(lease.id.0)].host;
-            self.this_round.ledger.take(host, Place::Leased, 1);
+            self.this_round.ledger.take(host, UrlState::Leased, 1);
             return true;
         }
         let now = &mut self.this_round;
         let Some((&order, held)) = now.held.iter().find(|(_, held)| held.lease == lease) else {
             return false;
         };
-        now.ledger.take(held.host, Place::Held, 1);
+        now.ledger.take(held.host, UrlState::Held, 1);
         now.held.remove(&order);
         true
     }
@@ -307,12 +308,12 @@ impl Row {
         }
     }
 
-    /// Bytes that it takes while it is pending.
+    /// Bytes of the URL while it is pending.
     fn bytes(&self) -> u64 {
         row_bytes(self.url.as_str().len(), chain_len(&self.redirects))
     }
 
-    /// Whether an earlier round has dealt with it in a way that the next one need not repeat.
+    /// Returns true if an earlier round settled it, so that the next one need not visit it.
     fn rests(&self) -> bool {
         self.outcome.is_some_and(|outcome| outcome != Outcome::Gone)
     }
@@ -328,7 +329,7 @@ impl Row {
         Lane::of(self.strategy)
     }
 
-    /// A URL is to be visited in a round; what was learnt of it stays.
+    /// Makes a URL pending in a round; its history stays.
     fn enter(&mut self, round: u32, url: &NewUrl) {
         self.round = round;
         self.depth = url.depth;
@@ -350,7 +351,7 @@ impl Row {
             visits.visits += 1;
             visits.changes += u32::from(changed);
         }
-        // what is dated later than this visit was dated by a clock that was wrong
+        // times later than this visit come from a wrong clock
         let is_later = |time: Option<i64>| time.zip(at).is_some_and(|(time, at)| time > at);
         if changed || visits.changed_ms.is_none() || is_later(visits.changed_ms) {
             visits.changed_ms = at;
@@ -471,7 +472,7 @@ impl RunStore for MemoryStore {
         Ok(entries)
     }
 
-    /// Nothing outlives the process, so there is nothing to sync.
+    /// Does nothing: no data outlives the process.
     fn sync(&self) -> Result<(), StoreError> {
         Ok(())
     }

@@ -20,7 +20,7 @@ pub struct MemoryProjects {
 #[derive(Default)]
 struct Inner {
     projects: BTreeMap<ProjectId, Kept>,
-    /// Numbers given out, to projects and to pages.
+    /// Last number of projects and pages.
     numbers: i64,
 }
 
@@ -225,7 +225,7 @@ struct MemoryAnalysis<'a> {
     store: &'a MemoryProjects,
     project: ProjectId,
     snapshot: Vec<Held>,
-    /// Number, revision, what is left.
+    /// Number, revision, cleaned text.
     pages: Vec<(i64, i64, Option<String>)>,
     domains: Vec<DomainFindings>,
 }

@@ -6,7 +6,7 @@ use crawl_model::{
 };
 use std::cmp::Reverse;
 
-/// Texts in the order of their places.
+/// Texts in order of their positions.
 #[derive(Default)]
 pub(super) struct Texts {
     all: Vec<Text>,
@@ -20,7 +20,7 @@ struct Text {
 }
 
 impl Texts {
-    /// As [`TextIndex::texts_like`].
+    /// Implements [`TextIndex::texts_like`].
     pub(super) fn like(&self, round: u32, sketch: &Sketch, limit: usize) -> Vec<KnownText> {
         let all = self.all.iter().map(|text| (shared(sketch, &text.known.sketch), text));
         let mut found: Vec<(usize, &Text)> = all.filter(|(shared, _)| *shared > 0).collect();
@@ -34,7 +34,7 @@ impl Texts {
         found.into_iter().take(limit).map(|(_, text)| known(text)).collect()
     }
 
-    /// As [`TextIndex::keep_texts_made_as`].
+    /// Implements [`TextIndex::keep_texts_made_as`].
     pub(super) fn keep_made_as(&mut self, how: &str) -> bool {
         if self.made_as == how {
             return false;
@@ -93,7 +93,7 @@ impl TextIndex for MemoryStore {
     }
 }
 
-/// What two texts have in common: the bands; the same content is more than all of them.
+/// Number of common bands of two texts; equal contents count more than all bands.
 fn shared(a: &Sketch, b: &Sketch) -> usize {
     let bands = a.bands.iter().filter(|band| b.bands.contains(band)).count();
     let content = a.content.is_some() && a.content == b.content;

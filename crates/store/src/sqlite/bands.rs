@@ -1,10 +1,11 @@
-//! Which texts of a crawl have a band: the table `bands`, and in memory what is not in it yet.
+//! Index of text bands: the table `bands`, plus a memory buffer of bands not yet in it.
 //!
-//! A page has sixteen bands or so, each a row that belongs in another page of the table: written as they come they would
-//! cost more than all else that is written of the page. So they are gathered and go to the table a part at a time, in the
-//! order of their hashes. Nothing depends on that for what survives a crash: each row of `texts` holds its bands, and from
-//! those that the table may not have yet the rest is made anew. Most bands are looked up in vain, which a filter says
-//! without the table.
+//! A page has about sixteen bands, each a row on another page of the table. Written at once, they would cost
+//! more than all other writes of the page. So they are buffered and written in parts, in the order of their
+//! hashes.
+//!
+//! A crash loses nothing: each row of `texts` holds its bands, from which missing rows are rebuilt. Most
+//! look-ups find nothing, and a filter answers them without the table.
 
 use super::{
     error::sql,
@@ -14,47 +15,47 @@ use crawl_model::StoreError;
 use rusqlite::Connection;
 use std::{collections::BTreeSet, mem};
 
-/// Parts that hashes are told apart by, as their uppermost bits say.
+/// Number of parts, selected by the upper bits of a hash.
 const PARTS: usize = 64;
 
-/// Bands that are kept in memory before the first part is written: those of 8,000 pages, which take 3 MiB.
-const GATHERED: usize = 1 << 17;
+/// Bands buffered before the first part is written: those of 8,000 pages, 3 MiB.
+const BUFFERED_BANDS: usize = 1 << 17;
 
-/// Texts that are looked up without the filter: a night with few new pages makes none.
+/// Texts looked up without the filter: a recrawl with few new pages creates none.
 const UNFILTERED: u32 = 64;
 
-/// Name of the number [`Gathered::stored_to`].
+/// Name of the number [`BandBuffer::stored_to`].
 const STORED_TO: &str = "banded";
 
-/// Bands that the table may not have yet.
+/// Bands that the table may lack.
 ///
-/// A band in both is one. Of texts up to `stored_to` all bands are in the table; of those up to `due_to` they will be when
-/// the last part has been written; of later ones a part may be that comes in the next round of parts.
-pub(super) struct Gathered {
+/// A band in both counts once. Texts up to `stored_to` have all bands in the table. Texts up to `due_to` will
+/// have them when the last part is written. Parts of later texts may wait for the next cycle.
+pub(super) struct BandBuffer {
     /// Hash and place, by part.
     parts: Vec<BTreeSet<(i64, i64)>>,
     rows: usize,
     most: usize,
     stored_to: i64,
     due_to: i64,
-    /// The last place that was put in.
+    /// The last position added.
     last: i64,
     /// The part that is written next.
     next: usize,
-    /// Of the table; made when much is looked up.
+    /// Filter of the table; created when many look-ups happen.
     stored: Option<Filter>,
     /// Look-ups without it.
     unfiltered: u32,
 }
 
-impl Gathered {
+impl BandBuffer {
     pub(super) fn load(conn: &Connection) -> Result<Self, StoreError> {
         let stored_to = number(conn, STORED_TO)?;
         let parts = (0..PARTS).map(|_| BTreeSet::new()).collect();
-        let mut gathered = Self {
+        let mut buffered = Self {
             parts,
             rows: 0,
-            most: GATHERED,
+            most: BUFFERED_BANDS,
             stored_to,
             due_to: stored_to,
             last: stored_to,
@@ -62,8 +63,8 @@ impl Gathered {
             stored: None,
             unfiltered: 0,
         };
-        gathered.gather(conn).map_err(sql)?;
-        Ok(gathered)
+        buffered.gather(conn).map_err(sql)?;
+        Ok(buffered)
     }
 
     fn gather(&mut self, conn: &Connection) -> rusqlite::Result<()> {
@@ -78,7 +79,7 @@ impl Gathered {
         Ok(())
     }
 
-    /// Puts a band in: into the table where the part may have been written that it would wait for.
+    /// Adds a band: to the table if its part of this cycle may have been written.
     pub(super) fn put(&mut self, conn: &Connection, hash: i64, place: i64) -> rusqlite::Result<()> {
         if place > self.due_to {
             self.add(hash, place);
@@ -90,12 +91,12 @@ impl Gathered {
 
     fn note_stored(&mut self, hash: i64) {
         if self.stored.as_mut().is_some_and(|filter| !filter.add(hash)) {
-            // full: the next look-up makes a larger one
+            // full: the next look-up creates a larger one
             self.stored = None;
         }
     }
 
-    /// Makes the filter, if there is none. It takes a look at the whole table, which some look-ups alone are not worth.
+    /// Creates the filter, if there is none. It reads the whole table, which does not pay for a few look-ups.
     pub(super) fn make_filter(&mut self, conn: &Connection) -> rusqlite::Result<()> {
         if self.stored.is_none() {
             self.unfiltered += 1;
@@ -107,7 +108,7 @@ impl Gathered {
         Ok(())
     }
 
-    /// Whether the table may have a band. Where it says no it has none.
+    /// Returns true if the table may have a band. False is certain.
     pub(super) fn may_be_stored(&self, hash: i64) -> bool {
         self.stored.as_ref().is_none_or(|filter| filter.may_have(hash))
     }
@@ -126,7 +127,7 @@ impl Gathered {
         self.parts[part_of(hash)].range((hash, i64::MIN)..=(hash, i64::MAX)).map(|(_, place)| *place)
     }
 
-    /// Forgets all; there are no texts any more.
+    /// Removes all bands, since there are no texts any more.
     pub(super) fn clear(&mut self, conn: &Connection) -> rusqlite::Result<()> {
         self.parts.iter_mut().for_each(BTreeSet::clear);
         (self.rows, self.stored_to, self.due_to, self.last, self.next) = (0, 0, 0, 0, 0);
@@ -134,7 +135,7 @@ impl Gathered {
         set_number(conn, STORED_TO, 0)
     }
 
-    /// Writes as many parts as are too many.
+    /// Writes parts until the buffer is within its limit.
     pub(super) fn write_some(&mut self, conn: &Connection) -> rusqlite::Result<()> {
         while self.rows > self.most {
             if self.next == 0 {
@@ -163,20 +164,21 @@ pub(super) fn insert(conn: &Connection, hash: i64, place: i64) -> rusqlite::Resu
         .map(|_| ())
 }
 
-/// Parts follow each other as hashes do.
+/// Part of a hash; parts are in the order of hashes.
 fn part_of(hash: i64) -> usize {
     (hash.cast_unsigned() >> (u64::BITS - PARTS.ilog2())) as usize
 }
 
-/// Which hashes a table has, with false alarms: a Bloom filter whose bits for one hash lie in one word (Putze, Sanders,
-/// Singler: Cache-, Hash- and Space-Efficient Bloom Filters, 2007). It takes 6 to 24 bits a row.
+/// Filter of a table's hashes, with false positives. It is a Bloom filter whose bits for one hash lie in one
+/// word (Putze, Sanders, Singler: Cache-, Hash- and Space-Efficient Bloom Filters, 2007). It takes 6 to 24
+/// bits per row.
 struct Filter {
     words: Vec<u64>,
     rows: usize,
 }
 
 impl Filter {
-    /// The most words, 16 MiB; of more rows there are more false alarms.
+    /// Maximum number of words, 16 MiB; more rows give more false positives.
     const MOST_WORDS: usize = 1 << 21;
 
     fn of_table(conn: &Connection) -> rusqlite::Result<Self> {
@@ -195,7 +197,7 @@ impl Filter {
         Self { words: vec![0; words.clamp(1 << 10, Self::MOST_WORDS)], rows: 0 }
     }
 
-    /// Whether there is room for more.
+    /// Adds a hash; returns false if the filter is full.
     fn add(&mut self, hash: i64) -> bool {
         let (at, bits) = self.bits(hash);
         self.words[at] |= bits;
@@ -208,7 +210,7 @@ impl Filter {
         self.words[at] & bits == bits
     }
 
-    /// Word and bits of a hash: other bits of it for each of four.
+    /// Word and bits of a hash: each of the four bits uses other bits of the hash.
     fn bits(&self, hash: i64) -> (usize, u64) {
         let hash = hash.cast_unsigned();
         let bits = [0, 6, 12, 18].iter().fold(0, |bits, shift| bits | 1 << (hash >> shift & 63));
@@ -234,11 +236,11 @@ mod tests {
 
     #[derive(Clone, Debug)]
     enum Step {
-        /// A page, whether it keeps its place, and its bands.
+        /// A page, true if it keeps its position, and its bands.
         Put(u8, bool, Vec<u64>),
         Round,
         MadeAs(bool),
-        /// The process ends, and another one goes on.
+        /// The process ends and another one continues.
         Reopen,
     }
 
@@ -259,7 +261,7 @@ mod tests {
         store
     }
 
-    /// Pages and places of the texts that share a band with one.
+    /// Pages and positions of the texts that share a band with a text.
     fn like(store: &dyn TextIndex, bands: &[u64]) -> Vec<(UrlKey, i64)> {
         store.texts_like(&sketch(bands), 100).unwrap().iter().map(|text| (text.page, text.place)).collect()
     }
@@ -267,7 +269,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(32))]
 
-        /// Whatever stands where, and whenever a process ends: the same is found as where all is in one list.
+        /// Look-ups find the same as a plain list, for any distribution of bands and any process ends.
         #[test]
         fn bands_are_found_wherever_they_are(steps in steps(), most in 0..60_usize) {
             let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,5 @@
-//! Checks of a whole state that is at rest: the structure of the database, and that its tables agree with each other.
+//! Checks of a whole state without a running crawl: the structure of the database, and the agreement of its
+//! tables.
 
 use super::{
     FILE, MIGRATIONS, SqliteStore, StateAtRest,
@@ -13,28 +14,28 @@ use rusqlite::Connection;
 use serde::{Serialize, de::IgnoredAny};
 use std::path::Path;
 
-/// Offending rows that are named for each check.
+/// Maximum number of reported rows per check.
 const EXAMPLES: usize = 3;
 
 /// The result of [`SqliteStore::check`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CheckReport {
-    /// The parts that were looked at, each with its rows or bytes.
+    /// Checked parts, each with its rows or bytes.
     pub looked_at: Vec<(String, u64)>,
-    /// The faults, one a line; empty for an intact state.
+    /// Faults, one per line; empty for an intact state.
     pub findings: Vec<String>,
 }
 
-/// All places of a URL that is not settled, by its id.
+/// All states of an unsettled URL, by its id.
 pub(super) const PLACES: &str = "(SELECT id FROM queue UNION ALL SELECT id FROM waiting UNION ALL \
                                  SELECT id FROM leases UNION ALL SELECT id FROM held)";
 const ROUND: &str = "(SELECT value FROM numbers WHERE name = 'round')";
 
 impl SqliteStore {
-    /// Checks the state of a directory that no run holds. Nothing is changed.
+    /// Checks the state of a directory that no run uses. Changes nothing.
     ///
     /// # Errors
-    /// When the database cannot be opened at all, [`StoreError::Version`] for one of a newer program, and
+    /// When the database cannot be opened. [`StoreError::Version`] when a newer program wrote it,
     /// [`StoreError::Other`] when there is none.
     pub fn check(dir: &Path) -> Result<CheckReport, StoreError> {
         if !Self::exists(dir) {
@@ -79,7 +80,7 @@ pub(super) const BLOBS: [(&str, &str, &str); 6] = [
     ("robots", "origin", "body"),
 ];
 
-/// Statements whose rows are faults, with what each row is.
+/// Statements that return faulty rows, each with a description.
 fn tables_agree() -> Vec<(String, String)> {
     let mut checks = vec![
         (
@@ -125,7 +126,7 @@ fn tables_agree() -> Vec<(String, String)> {
     checks
 }
 
-/// The settled URLs of a round: name, the number noted, the number found.
+/// Settled URLs of a round: name, stored number, actual number.
 fn counted(round: &str) -> String {
     let one = |(outcome, name): &(crawl_model::Outcome, &str)| {
         let code = super::codes::outcome(*outcome);
@@ -138,7 +139,7 @@ fn counted(round: &str) -> String {
 }
 
 impl CheckReport {
-    /// Notes the rows of a statement as faults.
+    /// Reports the rows of a statement as faults.
     fn find(&mut self, conn: &Connection, name: &str, statement: &str) {
         let read = || -> rusqlite::Result<Vec<String>> {
             let mut select = conn.prepare(statement)?;
@@ -199,7 +200,7 @@ impl CheckReport {
         self.end(table, rows, &format!("a damaged row of {table}"), &wrong, read);
     }
 
-    /// Values that begin as JSON have to be JSON.
+    /// Checks that values which begin like JSON are JSON.
     fn settings(&mut self, conn: &Connection) {
         let (mut rows, mut wrong) = (0, Vec::new());
         let read = conn.prepare("SELECT name, value FROM settings").and_then(|mut select| {

@@ -1,4 +1,4 @@
-//! Numbers for the names in the database. They outlive a release: never reuse one, never change one.
+//! Numbers of names in the database. They outlive a release: never reuse or change one.
 
 use super::memory::OUTCOMES;
 use crawl_model::{Discovery, Lane, Outcome, StoreError, Strategy};

@@ -114,7 +114,7 @@ impl DomainStore for SqliteStore {
     }
 }
 
-/// How to claim, and how to find who did.
+/// Statements to claim, and to find the claimant.
 type Claim = [&'static str; 2];
 
 const CONTENTS: Claim = [
@@ -122,11 +122,11 @@ const CONTENTS: Claim = [
     "SELECT claimant FROM contents WHERE hash = ?1",
 ];
 
-/// An outcome of an earlier round was cleared when the URL was enqueued in this one; where it was not, the URL rests.
+/// A URL that this round enqueued has no earlier outcome; one with an earlier outcome rests.
 const BECAME_PAGE: &str = "SELECT EXISTS (SELECT 1 FROM urls WHERE key = ?1 AND (round = ?2 OR ?3) AND \
                            (outcome IN (?4, ?5) OR id IN (SELECT id FROM held)))";
 
-/// The round and the state of a host's fingerprint.
+/// Round and state of a host's fingerprint.
 fn state_of(inner: &mut Inner, host: &HostKey) -> Result<Option<(u32, Vec<u8>)>, StoreError> {
     let Some(id) = inner.memory.find_host(&inner.conn, host).map_err(sql)? else { return Ok(None) };
     let mut select = inner
@@ -138,7 +138,7 @@ fn state_of(inner: &mut Inner, host: &HostKey) -> Result<Option<(u32, Vec<u8>)>,
     Ok(found.and_then(|(round, state)| Some((round, warn_if_damaged(state, host, "fingerprint")?))))
 }
 
-/// Passes on what was read; tells of a blob whose checksum did not fit, and which is learnt again.
+/// Returns the blob, or warns of a wrong checksum; the data is then learned again.
 fn warn_if_damaged(read: Option<Vec<u8>>, host: &HostKey, what: &str) -> Option<Vec<u8>> {
     if read.is_none() {
         tracing::warn!(%host, "the saved state of the host ({what}) is damaged: it is learnt again");
@@ -146,7 +146,7 @@ fn warn_if_damaged(read: Option<Vec<u8>>, host: &HostKey, what: &str) -> Option<
     read
 }
 
-/// Who claimed it before; nobody, if it is the claimant's now.
+/// Claims for a claimant and returns the earlier claimant; none if the claim is now the claimant's.
 fn claim<T: ToSql + FromSql>(
     conn: &Connection,
     [insert, select]: Claim,

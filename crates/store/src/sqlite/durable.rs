@@ -1,4 +1,4 @@
-//! Syncs that make commits survive a loss of power, and the check that the database file is still there.
+//! Syncs that make commits survive a loss of power, and a check that the database file still exists.
 
 use super::{BUSY, Inner, error::sql};
 use crawl_model::StoreError;
@@ -9,10 +9,10 @@ use std::{
     time::Duration,
 };
 
-/// Name in the store of a value that is written for the sake of its commit.
+/// Name of a stored value whose only purpose is its commit.
 const SYNCED_KEY: &str = "synced";
 
-/// The file that a connection has open.
+/// The open file of a connection.
 pub(super) struct OpenFile {
     path: PathBuf,
     device: u64,
@@ -26,7 +26,7 @@ impl OpenFile {
         Ok(Self { path: path.to_owned(), device: found.dev(), inode: found.ino() })
     }
 
-    /// Returns an error if another file, or none, has its name now.
+    /// Returns an error if its name now belongs to another file or to none.
     pub(super) fn check(&self) -> Result<(), StoreError> {
         let same = |found: &fs::Metadata| (found.dev(), found.ino()) == (self.device, self.inode);
         match fs::metadata(&self.path) {
@@ -40,9 +40,9 @@ impl OpenFile {
 }
 
 impl Inner {
-    /// Copies the write-ahead log into the database, which syncs both, and empties it. SQLite ends a log at its first damaged
-    /// frame; older frames in front of that one would hide newer pages of the database. Another process that reads may be in
-    /// the way of that; then a commit that is synced takes all earlier ones with it.
+    /// Copies the write-ahead log into the database, which syncs both, and empties it. SQLite ends a log at
+    /// its first damaged frame, and older frames before that frame would hide newer database pages. If a
+    /// reader prevents the copy, a synced commit makes all earlier ones durable.
     pub(super) fn sync(&mut self) -> Result<(), StoreError> {
         self.commit()?;
         if self.conn.is_readonly("main").map_err(sql)? {
@@ -73,7 +73,7 @@ mod tests {
     use crawl_model::{RunStore, StoreError};
     use std::{fs, path::Path};
 
-    /// The state directory as a loss of power leaves it at worst: what is in the log alone is gone.
+    /// The state directory after the worst loss of power: data only in the log is lost.
     fn after_power_loss(dir: &Path) -> SqliteStore {
         let copy = tempfile::tempdir_in(dir).unwrap().keep();
         fs::copy(dir.join("crawl.sqlite"), copy.join("crawl.sqlite")).unwrap();

@@ -1,15 +1,15 @@
-//! Adding URLs: the hottest path of the store, since a page has a hundred links and most of them are known.
+//! Adding URLs: the hottest path of the store, since a page has a hundred links, most of them known.
 
 use super::{Inner, codes, error::sql, memory::Memory};
-use crate::ledger::{HostId, Ledger, Place, ROW_BYTES, Room, bytes_of, is_bounded, refuse, row_bytes};
+use crate::ledger::{HostId, Ledger, ROW_BYTES, Room, UrlState, bytes_of, is_bounded, refuse, row_bytes};
 use crawl_model::{Discovery, Enqueued, HostBound, HostBounds, Lane, NewUrl, Outcome, StoreError};
 use rusqlite::{CachedStatement, Connection};
 
 impl Inner {
-    pub(super) fn enqueue(&mut self, urls: &[NewUrl], rest: Rest) -> Result<Enqueued, StoreError> {
+    pub(super) fn enqueue(&mut self, urls: &[NewUrl], revisit: Revisit) -> Result<Enqueued, StoreError> {
         let known = &self.memory.known;
         let says_something = |url: &&NewUrl| {
-            rest == Rest::Ends
+            revisit == Revisit::Yes
                 || url.sitemap_lastmod.is_some()
                 || url.discovery == Discovery::SitemapFile
                 || !known.covers(&url.key, url.depth)
@@ -24,7 +24,7 @@ impl Inner {
             for url in candidates {
                 match adding.refusal(memory, url).map_err(sql)? {
                     Some(bound) => refuse(&mut refused, url, bound),
-                    None => new += usize::from(adding.add(memory, url, rest)?),
+                    None => new += usize::from(adding.add(memory, url, revisit)?),
                 }
             }
             Ok((new, refused))
@@ -34,8 +34,9 @@ impl Inner {
     }
 }
 
-/// Room of a host for a new URL of so many bytes. Counts the pending URLs of a host if their bytes are assumed and would
-/// exceed the bound: once for each host after the state is opened, at a cost proportional to its pending URLs.
+/// Capacity of a host for a new URL of `bytes`. Counts the host's pending URLs if their bytes are assumed and
+/// would exceed the bound. That happens once per host after opening, at a cost proportional to its pending
+/// URLs.
 pub(super) fn room(
     conn: &Connection,
     ledger: &mut Ledger,
@@ -51,7 +52,7 @@ pub(super) fn room(
     Ok(ledger.room(host, bounds, bytes))
 }
 
-/// Bytes that the pending URLs of a host take.
+/// Bytes of a host's pending URLs.
 fn pending_bytes(conn: &Connection, host: HostId) -> rusqlite::Result<u64> {
     conn.prepare_cached(
         "SELECT coalesce(sum(?2 + octet_length(url) + coalesce(octet_length(redirects), 0)), 0) FROM urls WHERE id IN \
@@ -68,13 +69,13 @@ pub(super) fn stored_bytes(conn: &Connection, id: i64) -> rusqlite::Result<u64> 
     .query_row((id, ROW_BYTES), |row| row.get(0))
 }
 
-/// What becomes of a URL that rests.
+/// Treatment of a resting URL.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Rest {
-    /// It rests on.
-    Goes,
-    /// It is visited in this round.
-    Ends,
+pub(super) enum Revisit {
+    /// It keeps resting.
+    No,
+    /// It is pending in this round.
+    Yes,
 }
 
 /// The statements of one call.
@@ -95,7 +96,7 @@ struct Found {
 }
 
 impl Found {
-    /// Whether an earlier round has dealt with it in a way that this one need not repeat.
+    /// Returns true if an earlier round settled it, so that this one need not visit it.
     fn rests(&self) -> bool {
         self.outcome.is_some_and(|outcome| outcome != codes::outcome(Outcome::Gone))
     }
@@ -116,7 +117,7 @@ impl<'c> Adding<'c> {
         })
     }
 
-    /// The bound by which a new URL is refused.
+    /// The bound that refuses a new URL.
     fn refusal(&mut self, memory: &mut Memory, url: &NewUrl) -> rusqlite::Result<Option<HostBound>> {
         let bounds = memory.bounds;
         if bounds == HostBounds::default() || !is_bounded(url.discovery) {
@@ -128,8 +129,8 @@ impl<'c> Adding<'c> {
         Ok((!self.find.exists([url.key.0])?).then_some(bound))
     }
 
-    /// True if the URL is new in this round.
-    fn add(&mut self, memory: &mut Memory, url: &NewUrl, rest: Rest) -> Result<bool, StoreError> {
+    /// Adds a URL; returns true if it is new in this round.
+    fn add(&mut self, memory: &mut Memory, url: &NewUrl, revisit: Revisit) -> Result<bool, StoreError> {
         let host = memory.host(self.conn, &url.host).map_err(sql)?;
         let redirects = redirects(url)?;
         let inserted = self
@@ -155,9 +156,9 @@ impl<'c> Adding<'c> {
         });
         let found = found.map_err(sql)?;
         if found.round != i64::from(memory.round) {
-            if memory.recrawl && rest == Rest::Goes && found.rests() {
+            if memory.recrawl && revisit == Revisit::No && found.rests() {
                 if let Some(lastmod) = &url.sitemap_lastmod {
-                    self.dated(found.id, lastmod).map_err(sql)?;
+                    self.set_lastmod(found.id, lastmod).map_err(sql)?;
                 }
                 memory.known.note(&url.key, 0);
                 return Ok(false);
@@ -166,13 +167,16 @@ impl<'c> Adding<'c> {
             return self.queue(memory, url, host, (found.id, redirects.as_deref())).map_err(sql);
         }
         if codes::read_discovery(found.discovery)?.gives_way_to(url.discovery) {
-            self.renamed(found.id, url.discovery).map_err(sql)?;
+            self.set_discovery(found.id, url.discovery).map_err(sql)?;
         }
         if let Some(lastmod) = &url.sitemap_lastmod {
-            self.dated(found.id, lastmod).map_err(sql)?;
+            self.set_lastmod(found.id, lastmod).map_err(sql)?;
         }
-        let least =
-            if url.depth < found.depth { self.lift(url, host, &found).map_err(sql)? } else { found.depth };
+        let least = if url.depth < found.depth {
+            self.reduce_depth(url, host, &found).map_err(sql)?
+        } else {
+            found.depth
+        };
         memory.known.note(&url.key, least);
         Ok(false)
     }
@@ -186,13 +190,13 @@ impl<'c> Adding<'c> {
     ) -> rusqlite::Result<bool> {
         memory.host_in_round(self.conn, &url.host)?;
         self.queue.execute((host, codes::lane(Lane::Plain), url.depth, id))?;
-        memory.ledger.add(host, &url.host, Place::Ready, 1);
+        memory.ledger.add(host, &url.host, UrlState::Ready, 1);
         memory.ledger.grow(host, row_bytes(url.url.len(), redirects.map_or(0, str::len)));
         memory.known.note(&url.key, url.depth);
         Ok(true)
     }
 
-    /// A URL of an earlier round is to be visited again; what was learnt of it stays.
+    /// Makes a URL of an earlier round pending again; its history stays.
     fn revive(
         &self,
         memory: &Memory,
@@ -208,8 +212,8 @@ impl<'c> Adding<'c> {
         update.execute((id, memory.round, url.depth, discovery, redirects, &url.sitemap_lastmod)).map(|_| ())
     }
 
-    /// A URL is found as something else, which counts while it is neither out nor done.
-    fn renamed(&self, id: i64, discovery: Discovery) -> rusqlite::Result<()> {
+    /// Changes the origin of a URL while it is pending.
+    fn set_discovery(&self, id: i64, discovery: Discovery) -> rusqlite::Result<()> {
         self.conn
             .prepare_cached(
                 "UPDATE urls SET discovery = ?2 WHERE id = ?1 AND outcome IS NULL \
@@ -220,8 +224,8 @@ impl<'c> Adding<'c> {
             .map(|_| ())
     }
 
-    /// A sitemap tells of a URL that is known already.
-    fn dated(&self, id: i64, lastmod: &str) -> rusqlite::Result<()> {
+    /// Stores the `lastmod` of a known URL.
+    fn set_lastmod(&self, id: i64, lastmod: &str) -> rusqlite::Result<()> {
         self.conn
             .prepare_cached(
                 "UPDATE urls SET sitemap_lastmod = ?2 WHERE id = ?1 AND sitemap_lastmod IS NOT ?2",
@@ -230,9 +234,9 @@ impl<'c> Adding<'c> {
             .map(|_| ())
     }
 
-    /// A shorter path to a URL: it counts while the URL still stands in the queue. Returns the depth below which
-    /// another path would matter.
-    fn lift(&mut self, url: &NewUrl, host: HostId, found: &Found) -> rusqlite::Result<u32> {
+    /// Reduces the depth of a URL while it is in the queue. Returns the depth below which another path would
+    /// matter.
+    fn reduce_depth(&mut self, url: &NewUrl, host: HostId, found: &Found) -> rusqlite::Result<u32> {
         let mut unqueue = self
             .conn
             .prepare_cached("DELETE FROM queue WHERE host = ?1 AND lane = ?2 AND depth = ?3 AND id = ?4")?;
@@ -251,7 +255,7 @@ impl<'c> Adding<'c> {
     }
 }
 
-/// JSON, or nothing for the many that have none.
+/// Redirects as JSON; none for the many URLs without them.
 fn redirects(url: &NewUrl) -> Result<Option<String>, StoreError> {
     if url.redirects.is_empty() {
         return Ok(None);

@@ -1,11 +1,12 @@
-//! What SQLite and the operating system say, as [`StoreError`].
+//! Conversion of SQLite and system errors to [`StoreError`].
 
 use crate::lock::no_locks;
 use crawl_model::StoreError;
 use rusqlite::{Connection, Error, ErrorCode, ffi};
 use std::{io, path::Path, time::Duration};
 
-/// The kinds are told apart by what the user can do: make room, wait for the other process, start afresh.
+/// Converts an SQLite error. The kinds differ by the user's remedy: free space, wait for the other process,
+/// start afresh.
 #[expect(clippy::needless_pass_by_value, reason = "the shape that map_err takes")]
 pub(crate) fn sql(error: Error) -> StoreError {
     let text = error.to_string();
@@ -28,8 +29,8 @@ pub(crate) fn sql(error: Error) -> StoreError {
     }
 }
 
-/// The error of opening a database in a directory, or that its file system has no locks. SQLite calls that "locked", too, so a
-/// database that no other process knows is tried.
+/// Replaces the error of opening a database if its file system has no locks. SQLite reports both as "locked",
+/// so it tries a database that no other process knows.
 pub(in crate::sqlite) fn or_no_locks(dir: &Path, error: StoreError) -> StoreError {
     let (StoreError::Busy(words) | StoreError::Full(words)) = &error else { return error };
     let name = dir.join(format!(".locks-{}.sqlite", std::process::id()));
@@ -57,7 +58,7 @@ fn is_lock_error(failure: ffi::Error) -> bool {
         .contains(&failure.extended_code)
 }
 
-/// An error of the file system while it was asked for `path`.
+/// Converts a file system error about `path`.
 pub(crate) fn io_error(path: &Path, error: &io::Error) -> StoreError {
     let text = format!("{}: {error}", path.display());
     match error.kind() {
@@ -68,7 +69,8 @@ pub(crate) fn io_error(path: &Path, error: &io::Error) -> StoreError {
         | io::ErrorKind::FileTooLarge
         | io::ErrorKind::NotADirectory
         | io::ErrorKind::AlreadyExists => StoreError::Full(text),
-        // whatever the operating system refuses (EIO, EMFILE): the file cannot be used, and the same command may go on later
+        // any other system error (EIO, EMFILE): the file cannot be used, and the same command may continue
+        // later
         _ if error.raw_os_error().is_some() => StoreError::Full(text),
         _ => StoreError::Other(text),
     }

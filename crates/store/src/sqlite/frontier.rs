@@ -4,13 +4,13 @@ use super::{
     Inner, SqliteStore,
     checksum::{checksum, read_checked},
     codes,
-    enqueue::{Rest, stored_bytes},
+    enqueue::{Revisit, stored_bytes},
     error::sql,
     memory::Memory,
     recrawl::{ReadBefore, note_status},
     settle::end_lease,
 };
-use crate::ledger::{HostId, Place, ROW_BYTES, row_bytes};
+use crate::ledger::{HostId, ROW_BYTES, UrlState, row_bytes};
 use crawl_model::{
     CrawlRequest, Enqueued, Frontier, FrontierCounts, HeldPage, HostBounds, HostKey, HostLoad, KnownUrl,
     Lane, LeaseRef, LeaseToken, NewUrl, OutputMark, ReadyHost, RequestId, Settlement, StoreError, Strategy,
@@ -22,7 +22,7 @@ use url::Url;
 
 impl Frontier for SqliteStore {
     fn enqueue(&self, urls: &[NewUrl]) -> Result<Enqueued, StoreError> {
-        self.ready()?.enqueue(urls, Rest::Goes)
+        self.ready()?.enqueue(urls, Revisit::No)
     }
 
     fn bound_hosts(&self, bounds: HostBounds) -> Result<(), StoreError> {
@@ -31,7 +31,7 @@ impl Frontier for SqliteStore {
     }
 
     fn revisit(&self, urls: &[NewUrl]) -> Result<Enqueued, StoreError> {
-        self.ready()?.enqueue(urls, Rest::Ends)
+        self.ready()?.enqueue(urls, Revisit::Yes)
     }
 
     fn known(&self, after: RequestId, limit: usize) -> Result<Vec<KnownUrl>, StoreError> {
@@ -173,9 +173,9 @@ impl Frontier for SqliteStore {
             .map_err(sql)?;
             memory.next_order += 1;
             forget_so_far(conn, memory, lease.id).map_err(sql)?;
-            // in this order: a host of which nothing is left is forgotten
-            memory.ledger.add(held_for, host, Place::Held, 1);
-            memory.ledger.take(leased_from, Place::Leased, 1);
+            // in this order, since a host without URLs is dropped
+            memory.ledger.add(held_for, host, UrlState::Held, 1);
+            memory.ledger.take(leased_from, UrlState::Leased, 1);
             Ok(Some(order))
         })
     }
@@ -238,8 +238,8 @@ impl Frontier for SqliteStore {
         let [records, failed, skipped, redirected, unchanged, gone] = inner.memory.settled;
         Ok(FrontierCounts {
             pending: places.pending(),
-            leased: places.get(Place::Leased),
-            held: places.get(Place::Held),
+            leased: places.get(UrlState::Leased),
+            held: places.get(UrlState::Held),
             records,
             failed,
             skipped,
@@ -275,7 +275,7 @@ impl Frontier for SqliteStore {
 }
 
 impl Inner {
-    /// Moves what has become due from waiting to the queue.
+    /// Moves due URLs from waiting to the queue.
     fn promote(&mut self, now_ms: i64) -> Result<(), StoreError> {
         if self.memory.next_due.is_none_or(|due| due > now_ms) {
             return Ok(());
@@ -291,19 +291,19 @@ impl Inner {
     }
 
     fn expire_leases(&mut self, now_ms: i64) -> Result<usize, StoreError> {
-        if self.memory.ledger.total().get(Place::Leased) == 0 {
+        if self.memory.ledger.total().get(UrlState::Leased) == 0 {
             return Ok(0);
         }
         self.write(|conn, memory| back_to_queue(conn, memory, LEASES, now_ms).map_err(sql))
     }
 }
 
-/// Where URLs are that come back to the queue when a time has come: table, its time, and its place in the ledger.
-type Source = (&'static str, &'static str, Place);
-const WAITING: Source = ("waiting", "due", Place::Waiting);
-const LEASES: Source = ("leases", "deadline", Place::Leased);
+/// Source of URLs that return to the queue at a time: table, its time column, and its state in the ledger.
+type Source = (&'static str, &'static str, UrlState);
+const WAITING: Source = ("waiting", "due", UrlState::Waiting);
+const LEASES: Source = ("leases", "deadline", UrlState::Leased);
 
-/// Moves every row of a table whose time is at or before `until` into the queue, each into its lane; returns how many.
+/// Moves each row of a table with a time up to `until` into the queue of its lane; returns their number.
 fn back_to_queue(
     conn: &Connection,
     memory: &mut Memory,
@@ -330,8 +330,8 @@ fn back_to_queue(
     let n = conn.prepare_cached(&format!("DELETE FROM {table} WHERE {time} <= ?1"))?.execute([until])?;
     for (host, browser, n, text_bytes) in moved {
         let lane = if browser { Lane::Browser } else { Lane::Plain };
-        memory.ledger.shift(host, place, Place::ready(lane), n);
-        if place == Place::Leased {
+        memory.ledger.shift(host, place, UrlState::ready(lane), n);
+        if place == UrlState::Leased {
             memory.ledger.grow(host, n * ROW_BYTES + text_bytes);
         }
     }
@@ -405,7 +405,7 @@ impl Leased {
 }
 
 impl SqliteStore {
-    /// Leases URLs of a host and lane that are no deeper than `level` says for their host, or all.
+    /// Leases URLs of a host and lane up to the depth `level` of their host, or all.
     fn lease_down_to(
         &self,
         level: Option<fn(&Connection, HostId) -> rusqlite::Result<i64>>,
@@ -420,7 +420,7 @@ impl SqliteStore {
         let Some(host) = inner.memory.find_host(&inner.conn, host).map_err(sql)? else {
             return Ok(Vec::new());
         };
-        if max == 0 || inner.memory.ledger.of(host).get(Place::ready(lane)) == 0 {
+        if max == 0 || inner.memory.ledger.of(host).get(UrlState::ready(lane)) == 0 {
             return Ok(Vec::new());
         }
         let depth = level.map_or(Ok(i64::MAX), |level| level(&inner.conn, host)).map_err(sql)?;
@@ -435,7 +435,7 @@ impl SqliteStore {
     }
 }
 
-/// The least depth of a host's URLs that are pending or leased.
+/// Least depth of a host's URLs that are pending or leased.
 fn level(conn: &Connection, host: HostId) -> rusqlite::Result<i64> {
     conn.prepare_cached(
         "SELECT coalesce(min(depth), 0) FROM (SELECT min(depth) AS depth FROM queue WHERE host = ?1 AND lane = 0 \
@@ -478,10 +478,10 @@ fn take_from_queue(
             insert.execute((row.id, row.token.0, host, deadline_ms, worker))?;
             unqueue.execute((host, codes::lane(lane), row.depth, row.id))?;
         }
-        memory.ledger.shift(host, Place::ready(lane), Place::Leased, leased.len() as u64);
+        memory.ledger.shift(host, UrlState::ready(lane), UrlState::Leased, leased.len() as u64);
         memory.ledger.shrink(host, leased.iter().map(Leased::bytes).sum());
         if !leased.is_empty() {
-            memory.ledger.served(host, lane, leased.len() as u64);
+            memory.ledger.count_leases(host, lane, leased.len() as u64);
         }
         Ok(())
     };
@@ -489,7 +489,7 @@ fn take_from_queue(
     Ok(leased)
 }
 
-/// Puts the URL of a held page back into the queue, once a round.
+/// Returns the URL of a held page to the queue, once per round.
 fn refetch(conn: &Connection, memory: &mut Memory, held: LeaseRef) -> rusqlite::Result<bool> {
     let key = (held.id.0, held.token.0);
     let held_for: Option<HostId> = conn
@@ -501,7 +501,7 @@ fn refetch(conn: &Connection, memory: &mut Memory, held: LeaseRef) -> rusqlite::
         return Ok(false);
     }
     conn.prepare_cached("DELETE FROM held WHERE id = ?1")?.execute([held.id.0])?;
-    // it is fetched as if nothing had come of it: an alternative strategy would lack what it stands beside
+    // fetched without attempts: an alternative strategy would lack the result that it is compared with
     conn.prepare_cached("UPDATE urls SET attempt = 0, strategy = NULL WHERE id = ?1")?
         .execute([held.id.0])?;
     let (host, name, depth): (HostId, String, i64) = conn
@@ -515,13 +515,13 @@ fn refetch(conn: &Connection, memory: &mut Memory, held: LeaseRef) -> rusqlite::
         depth,
         held.id.0,
     ))?;
-    memory.ledger.take(held_for, Place::Held, 1);
-    memory.ledger.add(host, &HostKey::from_stored(&name), Place::Ready, 1);
+    memory.ledger.take(held_for, UrlState::Held, 1);
+    memory.ledger.add(host, &HostKey::from_stored(&name), UrlState::Ready, 1);
     memory.ledger.grow(host, stored_bytes(conn, held.id.0)?);
     Ok(true)
 }
 
-/// Puts a URL whose lease has been ended among those that wait.
+/// Makes a URL wait after its lease has ended.
 fn postpone(
     conn: &Connection,
     memory: &mut Memory,
@@ -537,7 +537,7 @@ fn postpone(
     ))?;
     conn.prepare_cached("INSERT INTO waiting (due, id, host) VALUES (?1, ?2, ?3)")?
         .execute((due, id.0, host))?;
-    memory.ledger.shift(host, Place::Leased, Place::Waiting, 1);
+    memory.ledger.shift(host, UrlState::Leased, UrlState::Waiting, 1);
     memory.ledger.grow(host, stored_bytes(conn, id.0)?);
     memory.next_due = Some(memory.next_due.map_or(due, |next| next.min(due)));
     Ok(())
@@ -553,7 +553,8 @@ fn keep_so_far(conn: &Connection, memory: &mut Memory, id: RequestId, pages: &[u
     Ok(())
 }
 
-/// Of a URL that is held or settled. Most crawls keep nothing, and the database is not asked then.
+/// Drops the stored result of a URL that is held or settled. Most crawls store none, and then skip the
+/// database.
 pub(super) fn forget_so_far(conn: &Connection, memory: &mut Memory, id: RequestId) -> rusqlite::Result<()> {
     if memory.so_far > 0 {
         let gone = conn.prepare_cached("DELETE FROM so_far WHERE id = ?1")?.execute([id.0])?;

@@ -1,25 +1,25 @@
-//! A cache of URLs that are known in this round: of a page's hundred links most are the menu that the page before it
-//! had too, and need not be looked up again.
+//! Cache of URLs known in this round. Most links of a page are also on the page before it, and need no
+//! look-up.
 
 use crawl_model::UrlKey;
 
-/// Slots that a key can stand in.
+/// Slots per set.
 const WAYS: usize = 4;
 
-/// Sets of slots; with 20 bytes a slot the cache takes 2.5 MiB at most, touched as it fills.
+/// Number of sets; with 20 bytes per slot the cache takes 2.5 MiB at most, allocated as it fills.
 const SETS: usize = 1 << 15;
 
 #[derive(Clone, Copy, Default)]
 struct Slot {
     key: [u8; 16],
-    /// One more than the depth; 0 is an empty slot.
+    /// Depth plus one; 0 is an empty slot.
     depth: u32,
 }
 
-/// Set-associative, exact: the whole key is compared, so nothing new is ever taken for known.
+/// Set-associative, exact: the whole key is compared, so a new URL never counts as known.
 pub(super) struct KnownUrls {
     slots: Vec<Slot>,
-    /// The way that is overwritten next, in whatever set is full.
+    /// The way to overwrite next, in any full set.
     victim: usize,
 }
 
@@ -28,7 +28,7 @@ impl KnownUrls {
         Self { slots: vec![Slot::default(); SETS * WAYS], victim: 0 }
     }
 
-    /// The URL is known and this path to it is not shorter than any before.
+    /// Returns true if the URL is known and this path to it is not shorter than any before.
     pub(super) fn covers(&self, key: &UrlKey, depth: u32) -> bool {
         let set = set_of(key);
         self.slots[set..set + WAYS]
@@ -36,7 +36,7 @@ impl KnownUrls {
             .any(|slot| slot.depth != 0 && slot.key == key.0 && slot.depth - 1 <= depth)
     }
 
-    /// Notes a URL with the least depth that is known of it, or 0 when the depth no longer matters.
+    /// Stores a URL with its least known depth, or 0 when the depth no longer matters.
     pub(super) fn note(&mut self, key: &UrlKey, depth: u32) {
         let set = set_of(key);
         let ways = &mut self.slots[set..set + WAYS];
@@ -49,7 +49,7 @@ impl KnownUrls {
     }
 }
 
-/// First slot of a key's set. Keys are heads of SHA-256, so any of their bits do.
+/// First slot of a key's set. Keys are prefixes of SHA-256, so any bits are uniform.
 fn set_of(key: &UrlKey) -> usize {
     (usize::from(key.0[0]) | usize::from(key.0[1]) << 8) % SETS * WAYS
 }

@@ -1,4 +1,4 @@
-//! The search for damage in a write-ahead log, which SQLite itself ends at its first bad frame without a word.
+//! Search for damage in a write-ahead log, which SQLite silently ends at its first bad frame.
 //!
 //! Format: <https://www.sqlite.org/fileformat2.html#the_write_ahead_log>.
 
@@ -9,13 +9,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Bytes of the header of the log.
+/// Bytes of the log header.
 const HEADER: usize = 32;
 
-/// Bytes of the header of a frame.
+/// Bytes of a frame header.
 const FRAME_HEADER: usize = 24;
 
-/// The first word of a log whose checksums read words in little-endian order; one more for big-endian order.
+/// First word of a log whose checksums read words in little-endian order; plus one for big-endian order.
 const MAGIC: u32 = 0x377f_0682;
 
 impl SqliteStore {
@@ -25,10 +25,11 @@ impl SqliteStore {
         dir.join(format!("{FILE}-wal"))
     }
 
-    /// Offset of the first frame of the log that SQLite does not read though newer frames follow it; `None` if all is well.
+    /// Offset of the first frame that SQLite does not read although newer frames follow; `None` if the log is
+    /// sound.
     ///
-    /// To be called while the caller holds the lock of the state directory, before the store is opened. An unfinished frame at
-    /// the end is no damage: a process that was killed leaves one. A loss of power may leave a gap in front of newer frames,
+    /// Call it with the lock of the state directory, before the store is opened. An unfinished frame at the
+    /// end is no damage: a killed process leaves one. A loss of power may leave a gap before newer frames,
     /// which counts as damage.
     ///
     /// # Errors
@@ -81,7 +82,7 @@ struct Sum {
 }
 
 impl Sum {
-    /// The checksum behind a header; `None` if the header does not match it.
+    /// The checksum after a header; `None` if the header does not match it.
     fn of_header(header: &[u8; HEADER]) -> Option<Self> {
         let little = match word(header, 0) {
             MAGIC => true,
@@ -111,12 +112,12 @@ impl Sum {
     }
 }
 
-/// The big-endian word at an offset, which the caller keeps within `bytes`.
+/// The big-endian word at an offset, which must be within `bytes`.
 fn word(bytes: &[u8], at: usize) -> u32 {
     bytes[at..at + 4].iter().fold(0, |word, byte| word << 8 | u32::from(*byte))
 }
 
-/// Fills a buffer; false at the end of the file, or in front of an unfinished frame.
+/// Fills a buffer; returns false at the end of the file or at an unfinished frame.
 fn read_whole(log: &mut impl Read, buffer: &mut [u8]) -> io::Result<bool> {
     match log.read_exact(buffer) {
         Ok(()) => Ok(true),
@@ -132,7 +133,7 @@ mod tests {
     use crawl_model::RunStore;
     use std::fs;
 
-    /// The log of a state that has frames of several commits, as a killed process leaves it.
+    /// Log of a state with frames of several commits, as a killed process leaves it.
     fn log(dir: &Path) -> PathBuf {
         let store = SqliteStore::open(dir).unwrap();
         store.sync().unwrap();

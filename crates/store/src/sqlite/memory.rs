@@ -1,37 +1,37 @@
-//! What is kept in memory of the database.
+//! State of the database that is kept in memory.
 
-use super::{bands::Gathered, error::sql, known::KnownUrls};
-use crate::ledger::{HostId, Ledger, Place};
+use super::{bands::BandBuffer, error::sql, known::KnownUrls};
+use crate::ledger::{HostId, Ledger, UrlState};
 use crawl_model::{HostBounds, HostKey, LeaseToken, Outcome, StoreError};
 use rusqlite::{Connection, OptionalExtension};
 use rustc_hash::FxHashMap;
 
-/// Hosts whose number is remembered; at about 100 bytes a host 6 MiB at most.
+/// Maximum number of cached host numbers; at about 100 bytes per host 6 MiB.
 const HOSTS: usize = 1 << 16;
 
-/// Lease tokens that are set aside at a time, so that a lease need not write the last one it gave.
+/// Lease tokens reserved at a time, so that a lease need not write its token.
 const TOKENS: i64 = 1 << 20;
 
-/// A host that was enqueued for in no round yet.
+/// Marker of a host that no round has enqueued yet.
 const NO_ROUND: i64 = -1;
 
 pub(super) struct Memory {
     pub(super) round: u32,
-    /// URLs of earlier rounds rest in this one.
+    /// True if URLs of earlier rounds rest in this one.
     pub(super) recrawl: bool,
     pub(super) ledger: Ledger,
     pub(super) bounds: HostBounds,
     pub(super) known: KnownUrls,
-    pub(super) bands: Gathered,
+    pub(super) bands: BandBuffer,
     /// Settled URLs of this round by outcome, in the order of [`OUTCOMES`].
     pub(super) settled: [u64; OUTCOMES.len()],
     /// Hosts with a URL in this round.
     pub(super) host_count: u64,
-    /// When the next waiting URL becomes due.
+    /// Due time of the next waiting URL.
     pub(super) next_due: Option<i64>,
     /// Order of the next held page.
     pub(super) next_order: i64,
-    /// URLs of which something is kept while another strategy is tried.
+    /// Number of URLs with a stored result while another strategy is tried.
     pub(super) so_far: u64,
     hosts: FxHashMap<HostKey, Host>,
     token: i64,
@@ -44,7 +44,7 @@ struct Host {
     round: i64,
 }
 
-/// Outcomes with the name of their number in the database.
+/// Outcomes with the name of their counter in the database.
 pub(super) const OUTCOMES: [(Outcome, &str); 6] = [
     (Outcome::Record, "records"),
     (Outcome::Failed, "failed"),
@@ -55,7 +55,7 @@ pub(super) const OUTCOMES: [(Outcome, &str); 6] = [
 ];
 
 impl Memory {
-    /// Reads what is active; settled URLs are not touched, so it takes as long as there is still to do.
+    /// Reads the active URLs; settled ones are not read, so the time is proportional to the remaining work.
     pub(super) fn load(conn: &Connection) -> Result<Self, StoreError> {
         let round = number(conn, "round")?;
         let token = number(conn, "token")?;
@@ -73,7 +73,7 @@ impl Memory {
             ledger: ledger(conn).map_err(sql)?,
             bounds: HostBounds::default(),
             known: KnownUrls::new(),
-            bands: Gathered::load(conn)?,
+            bands: BandBuffer::load(conn)?,
             settled,
             host_count,
             next_due: one("SELECT min(due) FROM waiting")?,
@@ -85,7 +85,7 @@ impl Memory {
         })
     }
 
-    /// A token that no lease had before.
+    /// A token that no earlier lease had.
     pub(super) fn next_token(&mut self, conn: &Connection) -> rusqlite::Result<LeaseToken> {
         if self.token == self.token_end {
             self.token_end += TOKENS;
@@ -95,7 +95,7 @@ impl Memory {
         Ok(LeaseToken(self.token))
     }
 
-    /// The number of a host, if it was ever seen.
+    /// The number of a known host.
     pub(super) fn find_host(&mut self, conn: &Connection, key: &HostKey) -> rusqlite::Result<Option<HostId>> {
         if let Some(host) = self.hosts.get(key) {
             return Ok(Some(host.id));
@@ -107,7 +107,7 @@ impl Memory {
         Ok(found.map(|host| self.remember(key, host)))
     }
 
-    /// The number of a host, which is added if it was never seen.
+    /// The number of a host, which is added if unknown.
     pub(super) fn host(&mut self, conn: &Connection, key: &HostKey) -> rusqlite::Result<HostId> {
         if let Some(id) = self.find_host(conn, key)? {
             return Ok(id);
@@ -117,7 +117,7 @@ impl Memory {
         Ok(self.remember(key, Host { id: conn.last_insert_rowid(), round: NO_ROUND }))
     }
 
-    /// The number of a host that a URL is enqueued for in this round.
+    /// The number of a host for which a URL is enqueued in this round.
     pub(super) fn host_in_round(&mut self, conn: &Connection, key: &HostKey) -> rusqlite::Result<HostId> {
         let round = i64::from(self.round);
         if let Some(host) = self.hosts.get(key).filter(|host| host.round == round) {
@@ -138,15 +138,15 @@ impl Memory {
     }
 }
 
-/// Counts what is active, hosts in the order of their oldest pending URL.
+/// Counts active URLs, with hosts in the order of their oldest pending URL.
 fn ledger(conn: &Connection) -> rusqlite::Result<Ledger> {
     let mut ledger = Ledger::default();
     let places = [
-        ("queue WHERE lane = 0", Place::Ready),
-        ("queue WHERE lane = 1", Place::ReadyForBrowser),
-        ("waiting", Place::Waiting),
-        ("leases", Place::Leased),
-        ("held", Place::Held),
+        ("queue WHERE lane = 0", UrlState::Ready),
+        ("queue WHERE lane = 1", UrlState::ReadyForBrowser),
+        ("waiting", UrlState::Waiting),
+        ("leases", UrlState::Leased),
+        ("held", UrlState::Held),
     ];
     for (rows, place) in places {
         let mut select = conn.prepare(&format!(
@@ -159,7 +159,7 @@ fn ledger(conn: &Connection) -> rusqlite::Result<Ledger> {
             let key = HostKey::from_stored(row.get::<_, String>(1)?);
             let (host, n) = (row.get(0)?, row.get(2)?);
             ledger.add(host, &key, place, n);
-            if !matches!(place, Place::Held | Place::Leased) {
+            if !matches!(place, UrlState::Held | UrlState::Leased) {
                 ledger.assume(host, n);
             }
         }

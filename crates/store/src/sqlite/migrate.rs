@@ -1,10 +1,10 @@
-//! Versions of a database: `PRAGMA user_version` counts the migrations that have been applied.
+//! Versions of a database: `PRAGMA user_version` counts the applied migrations.
 
 use super::error::sql;
 use crawl_model::StoreError;
 use rusqlite::{Connection, TransactionBehavior};
 
-/// One entry a version. Entries are never edited, only added.
+/// Migrations, one per version. Entries are never edited, only added.
 pub(super) type Migrations = &'static [&'static str];
 
 /// The newest version that this program knows.
@@ -21,7 +21,7 @@ pub(super) fn version(conn: &Connection, migrations: Migrations) -> Result<u32, 
     Ok(found)
 }
 
-/// Applies what the database has not seen yet, each migration in a transaction of its own.
+/// Applies the missing migrations, each in its own transaction.
 pub(super) fn migrate(conn: &mut Connection, migrations: Migrations) -> Result<(), StoreError> {
     loop {
         let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sql)?;

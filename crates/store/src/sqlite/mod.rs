@@ -1,10 +1,11 @@
-//! The storage traits on SQLite: one file, one connection behind a lock.
+//! The storage traits on SQLite: one file, one connection under a lock.
 //!
-//! What is asked often never reaches the database: numbers come from the [`Ledger`](crate::ledger::Ledger), links
-//! to known URLs end in [`KnownUrls`](known::KnownUrls).
+//! Frequent queries never reach the database: the [`Ledger`](crate::ledger::Ledger) gives counts, and
+//! [`KnownUrls`](known::KnownUrls) recognises known links.
 //!
-//! Changes are committed in groups, since a commit costs as much as the work of ten pages. They stay in order, so that
-//! what is on disk is always the whole of what was done up to some moment. See [`SqliteStore`] for what a caller can count on.
+//! Changes are committed in groups, since a commit costs as much as the work of ten pages. They stay in
+//! order, so the disk always holds all changes up to some moment. See [`SqliteStore`] for the guarantees to a
+//! caller.
 
 mod bands;
 mod check;
@@ -62,31 +63,31 @@ const MIGRATIONS: Migrations = &[
     include_str!("migrations/0007_checksums.sql"),
 ];
 
-/// Pages in the write-ahead log at which it is copied into the database: at 4 KiB a page the log stays about 8 MiB.
+/// Pages in the write-ahead log that trigger a checkpoint: at 4 KiB per page the log stays at about 8 MiB.
 const WAL_PAGES: i64 = 2_000;
 
-/// Bytes that the write-ahead log is cut back to after one large transaction made it grow.
+/// Size in bytes to which the write-ahead log is truncated after a large transaction.
 const WAL_LIMIT: i64 = 16 << 20;
 
-/// How long changes may wait for others to be committed with.
+/// Maximum delay of a change before its commit.
 const GROUP: Duration = Duration::from_millis(100);
 
-/// How long to wait for another process that is writing: one that holds the directory's lock is the only one.
+/// Time to wait for another writing process. The holder of the directory's lock is the only one.
 const BUSY: Duration = Duration::from_secs(2);
 
-/// What a store may cost, and what it survives.
+/// Cost and durability of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StoreOptions {
-    /// Syncs the disk at every commit. Without it a commit survives the death of the process in whatever way, while a
-    /// loss of power may take back the newest commits (never a part of one: the database stays whole), at most to the last
-    /// [`sync`](crawl_model::RunStore::sync).
+    /// Syncs the disk at every commit. Without it, a commit survives any death of the process. A loss of
+    /// power may then undo the newest commits, at most back to the last
+    /// [`sync`](crawl_model::RunStore::sync). A commit is never undone in part.
     ///
-    /// Outputs stay exactly-once all the same. A run syncs the store before an output is changed in a way that cannot be
-    /// cut back: before the first batch of a run, before a Parquet table takes its place, and at the end of the
-    /// run. Everything else in an output is cut back to the offset that the database knows, and its pages are fetched
-    /// again. `docs/outputs.md` says for each output what a loss of power does.
+    /// Outputs stay exactly-once in both modes. A run syncs the store before any change of an output that
+    /// cannot be cut back. These are its first batch, the replacement of a Parquet table, and its end. All
+    /// else in an output is cut back to the offset in the database, and its pages are fetched again.
+    /// `docs/outputs.md` describes the effect of a loss of power for each output.
     pub power_safe: bool,
-    /// Upper bound of SQLite's page cache, in KiB.
+    /// Maximum size of SQLite's page cache, in KiB.
     pub cache_kib: u32,
 }
 
@@ -98,17 +99,17 @@ impl Default for StoreOptions {
 
 /// The storage traits on SQLite.
 ///
-/// **What survives `kill -9`** (for a loss of power see [`StoreOptions::power_safe`]): when
-/// [`settle`](crawl_model::Frontier::settle), [`begin_round`](crawl_model::Frontier::begin_round) or
-/// [`put`](crawl_model::RunStore::put) has returned, it is committed, and everything that was done before it as
-/// well. Other changes are committed with the next of these, by the next call of whatever kind after a tenth of a second, and when
-/// the store is dropped. What is lost with the process is therefore only the newest leases, retries, held pages, links and claims of
-/// pages that are not settled: those pages are fetched again, and bring all of it again.
+/// **After `kill -9`** (for a loss of power see [`StoreOptions::power_safe`]):
+/// [`settle`](crawl_model::Frontier::settle), [`begin_round`](crawl_model::Frontier::begin_round) and
+/// [`put`](crawl_model::RunStore::put) commit all earlier changes and their own. Other changes are committed
+/// with the next of these calls, by any call after a tenth of a second, and when the store is dropped. So the
+/// process only loses its newest leases, retries, held pages, links and claims. They belong to unsettled
+/// pages, which are fetched again and restore all of it.
 ///
-/// **What an error means**: whatever was not committed is taken back, the leases among it are void, and the store answers
-/// every further call with an error; open it anew. [`StoreError::Busy`] alone leaves everything as it was.
+/// **After an error** uncommitted changes are rolled back, their leases are void, and each further call
+/// returns an error; open the store anew. [`StoreError::Busy`] alone changes nothing.
 ///
-/// Hold a [`StateLock`](crate::StateLock) on the directory while a store is written to.
+/// Hold a [`StateLock`](crate::StateLock) on the directory while writing to a store.
 pub struct SqliteStore {
     inner: Mutex<Inner>,
     dir: PathBuf,
@@ -118,26 +119,27 @@ struct Inner {
     conn: Connection,
     memory: Memory,
     run: Run,
-    /// The database file; `None` if it is only read.
+    /// The database file; `None` if the store is read-only.
     file: Option<OpenFile>,
-    /// When the oldest change was made that is not committed.
+    /// Time of the oldest uncommitted change.
     open_since: Option<Instant>,
-    /// Why changes were lost that callers count on.
+    /// Reason for the loss of changes, if any were lost.
     lost: Option<Lost>,
 }
 
 impl SqliteStore {
-    /// Opens the store of a state directory with the default [`StoreOptions`]; directory and database are made if they
-    /// do not exist, and an older version is brought up to date.
+    /// Opens the store of a state directory with the default [`StoreOptions`]. Creates directory and database
+    /// if missing, and migrates an older version.
     ///
     /// # Errors
-    /// [`StoreError::Version`] when a newer program wrote it, [`StoreError::Corrupt`] when it is no database of ours,
-    /// [`StoreError::Full`] when it cannot be written, [`StoreError::Busy`] when another process is writing.
+    /// [`StoreError::Version`] when a newer program wrote it, [`StoreError::Corrupt`] when it is another
+    /// database, [`StoreError::Full`] when it cannot be written, [`StoreError::Busy`] when another process is
+    /// writing.
     pub fn open(dir: &Path) -> Result<Self, StoreError> {
         Self::open_with(dir, StoreOptions::default())
     }
 
-    /// As [`SqliteStore::open`], with other options.
+    /// Opens a store as [`SqliteStore::open`] does, with other options.
     ///
     /// # Errors
     /// As [`SqliteStore::open`].
@@ -156,17 +158,18 @@ impl SqliteStore {
         Self::with(conn, dir, Some(file)).map_err(at)
     }
 
-    /// Returns true if a state directory has a database. An empty file is none: SQLite would make a new one of it.
+    /// Returns true if a state directory has a database. An empty file does not count, since SQLite would
+    /// create a database in it.
     #[must_use]
     pub fn exists(dir: &Path) -> bool {
         dir.join(FILE).metadata().is_ok_and(|found| found.len() > 0)
     }
 
-    /// Opens a store to look at while another process may be writing it. Numbers are those of the moment of opening;
-    /// every call that would change something fails with [`StoreError::Full`].
+    /// Opens a store for reading while another process may write it. Counts are those at the time of opening;
+    /// each call that would change data fails with [`StoreError::Full`].
     ///
     /// # Errors
-    /// As [`SqliteStore::open`]; [`StoreError::Other`] when there is no store in the directory.
+    /// Those of [`SqliteStore::open`]; [`StoreError::Other`] when the directory has no store.
     pub fn open_read_only(dir: &Path) -> Result<Self, StoreError> {
         if !dir.join(FILE).exists() {
             return Err(StoreError::Other(format!("{} holds no state of a crawl", dir.display())));
@@ -191,14 +194,14 @@ impl SqliteStore {
         Ok(Self { inner: Mutex::new(inner), dir: dir.to_owned() })
     }
 
-    /// Removes the store of a state directory, if there is one. Nobody may have it open: hold the
+    /// Removes the store of a state directory, if there is one. No other process may have it open: hold the
     /// [`StateLock`](crate::StateLock).
     ///
     /// # Errors
     /// When a file cannot be removed.
     pub fn remove(dir: &Path) -> Result<(), StoreError> {
         seal::remove(dir)?;
-        // the logs first: a log without its database would be taken for that of the next one
+        // the logs first, since the next database would take over a log
         for suffix in ["-wal", "-shm", ""] {
             let path = dir.join(format!("{FILE}{suffix}"));
             match fs::remove_file(&path) {
@@ -209,8 +212,8 @@ impl SqliteStore {
         Ok(())
     }
 
-    /// The project, and the group of sources in it, that leases from now on count for. Stored, so that whoever opens
-    /// the directory later finds them; before the first call they are `""` and `None`.
+    /// Sets the project and source group of new leases. Stored for later processes; `""` and `None` before
+    /// the first call.
     ///
     /// # Errors
     /// When storage fails.
@@ -222,7 +225,7 @@ impl SqliteStore {
         inner.commit()
     }
 
-    /// Commits what is not committed yet; dropping the store does the same, but cannot tell of an error.
+    /// Commits pending changes. Dropping the store does the same, but cannot return an error.
     ///
     /// # Errors
     /// When storage fails.
@@ -230,15 +233,15 @@ impl SqliteStore {
         self.ready()?.commit()
     }
 
-    /// Takes back what is not committed, as the death of the process or an error does. Every further call fails for the reason
-    /// given.
+    /// Rolls back pending changes, as the death of the process or an error does. Each further call fails for
+    /// the given reason.
     pub fn abandon(&self, why: &StoreError) {
         if let Ok(mut inner) = self.inner.lock() {
             inner.lose(why);
         }
     }
 
-    /// The connection of a store that has lost nothing; what has waited long enough is committed first.
+    /// Locks the connection of a sound store, after committing overdue changes.
     fn ready(&self) -> Result<MutexGuard<'_, Inner>, StoreError> {
         let mut inner = self.inner.lock().unwrap_or_else(|poisoned| {
             self.inner.clear_poison();
@@ -256,7 +259,7 @@ impl SqliteStore {
     }
 }
 
-/// Why changes were lost: what is asked of the store from then on is refused for the same reason.
+/// Reason for the loss of changes; later calls fail for the same reason.
 struct Lost {
     kind: fn(String) -> StoreError,
     words: String,
@@ -283,7 +286,7 @@ impl Drop for SqliteStore {
     }
 }
 
-/// Names the database in an error that says it is damaged.
+/// Adds the database's name to an error that reports damage.
 fn in_file(dir: &Path, error: StoreError) -> StoreError {
     match error {
         StoreError::Corrupt(words) => StoreError::Corrupt(format!("{}: {words}", dir.join(FILE).display())),
@@ -292,7 +295,7 @@ fn in_file(dir: &Path, error: StoreError) -> StoreError {
 }
 
 impl Inner {
-    /// Makes a change, in the transaction that is open or in a new one. `work` changes memory as it goes.
+    /// Makes a change, in the open transaction or in a new one. `work` also updates memory.
     fn write<T>(
         &mut self,
         work: impl FnOnce(&Connection, &mut Memory) -> Result<T, StoreError>,
@@ -301,7 +304,7 @@ impl Inner {
             if self.conn.is_readonly("main").map_err(sql)? {
                 return Err(StoreError::Full("the store was opened to be read".into()));
             }
-            // nothing is lost yet if this fails
+            // a failure loses no changes yet
             self.execute("BEGIN IMMEDIATE").map_err(sql)?;
             self.open_since = Some(instant());
         }
@@ -310,7 +313,7 @@ impl Inner {
 
     fn commit(&mut self) -> Result<(), StoreError> {
         if self.open_since.is_some() {
-            // a commit to a file without a name would be lost in silence
+            // a commit to an unlinked file would be lost silently
             self.file.as_ref().map_or(Ok(()), OpenFile::check).inspect_err(|error| self.lose(error))?;
             self.execute("COMMIT").map_err(sql).inspect_err(|error| self.lose(error))?;
             self.open_since = None;
@@ -318,7 +321,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Takes back what is not committed. Memory and callers are ahead of the database from here on.
+    /// Rolls back pending changes. Memory and callers are then ahead of the database.
     fn lose(&mut self, why: &StoreError) {
         let kind = match why {
             StoreError::Full(_) => StoreError::Full,
@@ -341,16 +344,17 @@ impl Inner {
 }
 
 fn connect(dir: &Path, flags: OpenFlags, options: StoreOptions) -> rusqlite::Result<Connection> {
-    // the mutex around the connection does what SQLite's own would do
+    // the mutex around the connection replaces SQLite's own
     let conn = Connection::open_with_flags(dir.join(FILE), flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     conn.busy_timeout(BUSY)?;
     conn.set_prepared_statement_cache_capacity(64);
-    // a plan never depends on bound values: otherwise SQLite compiles statements with a bound LIMIT at every use
+    // a plan never depends on bound values: otherwise SQLite compiles statements with a bound LIMIT at every
+    // use
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     // negative: KiB, not pages
     conn.pragma_update(None, "cache_size", -i64::from(options.cache_kib))?;
     conn.pragma_update(None, "temp_store", "memory")?;
-    // a cell that reaches beyond its page is an error when the page is read, not when the cell is
+    // reports a cell beyond its page when the page is read, not when the cell is
     conn.pragma_update(None, "cell_size_check", true)?;
     Ok(conn)
 }
@@ -360,7 +364,7 @@ fn connect(dir: &Path, flags: OpenFlags, options: StoreOptions) -> rusqlite::Res
 enum StateAtRest {
     /// To look at it.
     Read,
-    /// To read what is left of it.
+    /// Read the rest of a damaged database.
     Salvage,
     /// To write a new one.
     Create,
@@ -373,7 +377,7 @@ fn connect_at_rest(path: &Path, why: StateAtRest) -> rusqlite::Result<Connection
         StateAtRest::Create => OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE,
     };
     if why == StateAtRest::Create {
-        // an error of it is SQLite's next
+        // SQLite reports the same error next
         let _ = private::create(path);
     }
     let conn = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
@@ -381,7 +385,7 @@ fn connect_at_rest(path: &Path, why: StateAtRest) -> rusqlite::Result<Connection
     conn.pragma_update(None, "temp_store", "memory")?;
     conn.pragma_update(None, "cell_size_check", why != StateAtRest::Salvage)?;
     if why == StateAtRest::Salvage {
-        // a file that is shorter than its header says is read as far as it goes
+        // a file shorter than its header says is read as far as possible
         conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, false)?;
         conn.pragma_update(None, "writable_schema", true)?;
     }
@@ -425,7 +429,7 @@ mod tests {
         {
             let mut inner = store.inner.lock().unwrap();
             inner.conn.pragma_update(None, "max_page_count", 40).unwrap();
-            // however slow the machine, the last change waits to be committed
+            // the last change stays uncommitted on any slow machine
             inner.open_since = Instant::now().checked_add(Duration::from_secs(3_600));
         }
         assert!(matches!(store.enqueue(&urls(5_000)), Err(StoreError::Full(_))));
@@ -486,7 +490,7 @@ mod tests {
         store.enqueue(&urls(1)).unwrap();
         let seen = || SqliteStore::open_read_only(dir.path()).unwrap().counts().unwrap().pending;
         assert_eq!(seen(), 0);
-        // as if a tenth of a second had gone by
+        // as if a tenth of a second had passed
         store.inner.lock().unwrap().open_since = Instant::now().checked_sub(GROUP);
         store.counts().unwrap();
         assert_eq!(seen(), 1);

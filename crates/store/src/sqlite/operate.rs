@@ -1,4 +1,4 @@
-//! What an operator asks of a store, and does to it: beside the crawl, not in its flow.
+//! Operator's queries and maintenance of a store, outside of the crawl.
 
 use super::{
     Inner, SqliteStore, codes,
@@ -6,22 +6,22 @@ use super::{
     error::sql,
     memory::{OUTCOMES, set_number},
 };
-use crate::ledger::{Place, Room};
+use crate::ledger::{Room, UrlState};
 use crawl_model::{HostBound, HostBounds, HostKey, KnownUrl, Lane, Outcome, RequestId, StoreError, UrlKey};
 use rusqlite::OptionalExtension;
 
-/// How many URLs of a host are where, in the current round.
+/// Number of a host's URLs by state, in the current round.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostPlaces {
     /// The host.
     pub host: HostKey,
-    /// To be fetched, their time has come.
+    /// Pending and due.
     pub queued: u64,
     /// To be tried again later.
     pub waiting: u64,
     /// Being fetched.
     pub leased: u64,
-    /// Fetched, kept until the fingerprint of the host settles.
+    /// Fetched, held until the fingerprint of the host settles.
     pub held: u64,
 }
 
@@ -33,17 +33,17 @@ impl HostPlaces {
     }
 }
 
-/// How large a database is, in bytes.
+/// Size of a database, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StoreSize {
     /// The file, without its log.
     pub file: u64,
-    /// Of that what is not in use, and would be given back by [`SqliteStore::compact`].
+    /// Unused part, which [`SqliteStore::compact`] returns to the disk.
     pub free: u64,
 }
 
 impl SqliteStore {
-    /// Hosts with URLs that have not ended in this round, those with most of them first.
+    /// Hosts with unsettled URLs in this round, those with the most first.
     ///
     /// # Errors
     /// When storage fails.
@@ -55,17 +55,17 @@ impl SqliteStore {
             .hosts()
             .map(|(host, places)| HostPlaces {
                 host: host.clone(),
-                queued: places.get(Place::Ready) + places.get(Place::ReadyForBrowser),
-                waiting: places.get(Place::Waiting),
-                leased: places.get(Place::Leased),
-                held: places.get(Place::Held),
+                queued: places.get(UrlState::Ready) + places.get(UrlState::ReadyForBrowser),
+                waiting: places.get(UrlState::Waiting),
+                leased: places.get(UrlState::Leased),
+                held: places.get(UrlState::Held),
             })
             .collect();
         hosts.sort_unstable_by(|a, b| b.total().cmp(&a.total()).then_with(|| a.host.cmp(&b.host)));
         Ok(hosts)
     }
 
-    /// The bound that leaves a host no room for more URLs.
+    /// The bound that prevents more URLs of a host.
     ///
     /// # Errors
     /// When storage fails.
@@ -81,8 +81,8 @@ impl SqliteStore {
         )
     }
 
-    /// What the next round will know: the URLs of all rounds so far, from after number `after` on (0 for the start), `limit` at
-    /// most, in the order of their numbers.
+    /// URLs that the next round will know, in the order of their numbers: those after `after` (0 for the
+    /// start), `limit` at most.
     ///
     /// # Errors
     /// When storage fails.
@@ -91,8 +91,8 @@ impl SqliteStore {
         inner.known_beside(inner.memory.round + 1, after, limit)
     }
 
-    /// Puts URLs that failed in this round back to pending, with no attempt at them yet; returns how many. Others are left
-    /// as they are. One transaction.
+    /// Makes failed URLs of this round pending without attempts; returns their number. Other URLs do not
+    /// change. One transaction.
     ///
     /// # Errors
     /// When storage fails; then nothing was changed.
@@ -123,7 +123,7 @@ impl SqliteStore {
                 let Some((id, host, name, depth)) = found else { continue };
                 reset.execute([id]).map_err(sql)?;
                 queue.execute((host, codes::lane(Lane::Plain), depth, id)).map_err(sql)?;
-                memory.ledger.add(host, &HostKey::from_stored(&name), Place::Ready, 1);
+                memory.ledger.add(host, &HostKey::from_stored(&name), UrlState::Ready, 1);
                 memory.ledger.grow(host, stored_bytes(conn, id).map_err(sql)?);
                 reopened += 1;
             }
@@ -137,8 +137,8 @@ impl SqliteStore {
         Ok(reopened)
     }
 
-    /// Makes URLs due now that wait for a time later than `latest_ms`, which no pause reaches; returns how many. A clock that was
-    /// ahead when they were put off would put them off for as long as it was ahead.
+    /// Makes URLs due now that wait for a time later than `latest_ms`, the limit of any pause; returns their
+    /// number. They were scheduled while the clock was ahead.
     ///
     /// # Errors
     /// When storage fails; then nothing was changed.
@@ -157,7 +157,7 @@ impl SqliteStore {
         Ok(moved)
     }
 
-    /// How large the database is, and how much of it is not in use.
+    /// Size of the database, and of its unused part.
     ///
     /// # Errors
     /// When storage fails.
@@ -169,11 +169,11 @@ impl SqliteStore {
         Ok(StoreSize { file: page * pages, free: page * free })
     }
 
-    /// Gives what the database does not use back to the disk. It is written anew, so this takes as long as copying it, and
-    /// for that time as much room again.
+    /// Returns the unused part of the database to the disk. It rewrites the database, which takes the time
+    /// and the space of a copy.
     ///
     /// # Errors
-    /// When storage fails, or the disk is full; the database is as it was then.
+    /// When storage fails, or the disk is full; then the database has not changed.
     pub fn compact(&self) -> Result<(), StoreError> {
         let mut inner = self.ready()?;
         inner.commit()?;

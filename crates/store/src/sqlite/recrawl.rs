@@ -1,4 +1,4 @@
-//! What is known of URLs from earlier rounds, and beginning a round over it.
+//! History of URLs from earlier rounds, and the start of a recrawl.
 
 use super::{
     Inner, codes,
@@ -16,14 +16,14 @@ use rusqlite::{Connection, Row};
 pub(super) const HISTORY: &str = "status, etag, last_modified, content_hash, fetched_at, fetched_lastmod, \
                                   text_hash, body_hash, rules, via";
 
-/// And before them those that [`read_known`] reads.
+/// Columns that [`read_known`] reads, before those of [`HISTORY`].
 const KNOWN: &str = "urls.id, key, url, hosts.name, depth, discovery, redirects, sitemap_lastmod, outcome, \
                      first_at, changed_at, visits, changes";
 
 /// A history with the number of its strategy.
 type ReadHistory = (PageHistory, Option<i64>);
 
-/// The columns of [`HISTORY`], from column `at` on.
+/// Reads the columns of [`HISTORY`], from column `at` on.
 pub(super) fn read_history(row: &Row<'_>, at: usize) -> rusqlite::Result<ReadHistory> {
     let read = PageHistory {
         status: row.get(at)?,
@@ -40,20 +40,20 @@ pub(super) fn read_history(row: &Row<'_>, at: usize) -> rusqlite::Result<ReadHis
     Ok((read, row.get(at + 9)?))
 }
 
-/// What [`read_history`] read.
+/// Converts the result of [`read_history`].
 pub(super) fn history((read, strategy): ReadHistory) -> Result<PageHistory, StoreError> {
     let strategy = strategy.map(codes::read_strategy).transpose()?;
     Ok(PageHistory { strategy, ..read })
 }
 
-/// What was learnt of a page, as read with its lease.
+/// A page's history, as read with its lease.
 pub(super) struct ReadBefore {
     before: Before,
     strategy: Option<i64>,
 }
 
 impl ReadBefore {
-    /// From column `at` on; nothing for a URL that was no page.
+    /// Reads from column `at` on; none for a URL that was no page.
     pub(super) fn read(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<Self>> {
         let Some(content_hash) = row.get::<_, Option<[u8; 32]>>(at)? else { return Ok(None) };
         let before = Before {
@@ -90,7 +90,7 @@ fn read_known(row: &Row<'_>) -> rusqlite::Result<ReadKnown> {
         url: row.get(2)?,
         host: HostKey::from_stored(row.get::<_, String>(3)?),
         depth: row.get(4)?,
-        // told apart when no row is read any more
+        // converted when no row is read any more
         discovery: crawl_model::Discovery::Link,
         redirects: Vec::new(),
         sitemap_lastmod: row.get(7)?,
@@ -129,7 +129,7 @@ impl Inner {
         self.known_beside(self.memory.round, after, limit)
     }
 
-    /// Known URLs that have not been enqueued in a round, which may be one to come.
+    /// Known URLs that a round has not enqueued; the round may be the next one.
     pub(super) fn known_beside(
         &self,
         round: u32,
@@ -166,10 +166,10 @@ impl Inner {
         Ok(found)
     }
 
-    /// Begins a round, `recrawl` over what is known; `keep_sites` keeps fingerprints and contents.
+    /// Begins a round, with `recrawl` over known URLs; `keep_sites` keeps fingerprints and contents.
     pub(super) fn begin(&mut self, recrawl: bool, keep_sites: bool) -> Result<u32, StoreError> {
         self.write(|conn, memory| {
-            // URLs are not touched: with the round's number they count as not visited
+            // URLs are not updated: the new round's number makes them unvisited
             conn.execute_batch(
                 "UPDATE numbers SET value = 0 \
                  WHERE name IN ('records', 'failed', 'skipped', 'redirected', 'unchanged', 'gone'); \
@@ -196,7 +196,7 @@ impl Inner {
     }
 }
 
-/// Notes what a URL was answered with, before its visit has come to an end.
+/// Stores the status of a URL before its visit has ended.
 pub(super) fn note_status(conn: &Connection, id: RequestId, status: u16) -> rusqlite::Result<()> {
     conn.prepare_cached("UPDATE urls SET status = ?2 WHERE id = ?1")?.execute((id.0, status)).map(|_| ())
 }

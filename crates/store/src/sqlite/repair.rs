@@ -1,8 +1,9 @@
-//! Repair of a damaged state: a new database from all rows that can still be read.
+//! Repair of a damaged state: a new database from all readable rows.
 //!
-//! Rows of a table are read from its front, and from its end once a page of it cannot be read; the gap between is halved
-//! until its readable rows are found. Nothing is taken over that does not fit: a URL must fit its key, a blob its checksum.
-//! Then the frontier is made anew from the URLs, so that one whose state is doubtful is fetched again.
+//! Rows of a table are read from its front, and from its end once a page of it is unreadable. The gap between
+//! is halved until its readable rows are found. Inconsistent rows are dropped: a URL must match its key, a
+//! blob its checksum. Then the frontier is rebuilt from the URLs, and URLs in an uncertain state are fetched
+//! again.
 
 use super::{
     FILE, MIGRATIONS, SqliteStore, StateAtRest,
@@ -26,9 +27,9 @@ use std::{
 };
 use url::Url;
 
-/// Reads in a row that may bring no row of a table before the rest of its gaps is given up.
+/// Consecutive reads without a row of a table before the rest of its gaps is skipped.
 const MOST_FAILURES: u32 = 500;
-/// Lease tokens that are left out, since the last ones that were given out may have been lost.
+/// Lease tokens that are skipped, since the record of the last ones may be lost.
 const TOKEN_GAP: i64 = 1 << 21;
 
 /// The result of [`SqliteStore::repair`].
@@ -38,29 +39,29 @@ pub struct RepairReport {
     pub damaged: PathBuf,
     /// Rows of each table.
     pub tables: Vec<TableReport>,
-    /// URLs whose row was lost. They come again as seeds or links.
+    /// URLs whose row was lost. Seeds or links find them again.
     pub lost_urls: u64,
-    /// URLs that are fetched again in this round, since their held page or their lease was lost.
+    /// URLs that are fetched again in this round, since their held page or lease was lost.
     pub fetched_again: u64,
 }
 
-/// Rows of a table that were kept and lost.
+/// Kept and lost rows of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableReport {
     /// The table.
     pub name: String,
     /// Rows in the new database.
     pub kept: u64,
-    /// Rows that were lost; `None` if their number is unknown.
+    /// Lost rows; `None` if their number is unknown.
     pub lost: Option<u64>,
 }
 
 impl SqliteStore {
-    /// Makes a new database of all that can be read of a damaged one, which is kept under another name. Hold the
-    /// [`StateLock`](crate::StateLock). A process that is killed leaves the damaged database in its place.
+    /// Builds a new database from all readable rows of a damaged one, which is kept under another name. Hold
+    /// the [`StateLock`](crate::StateLock). If the process is killed, the damaged database stays in place.
     ///
     /// # Errors
-    /// [`StoreError::Corrupt`] when nothing can be read, [`StoreError::Full`] when there is no room for the new database.
+    /// [`StoreError::Corrupt`] when nothing can be read, [`StoreError::Full`] when the disk is full.
     pub fn repair(dir: &Path) -> Result<RepairReport, StoreError> {
         let database = dir.join(FILE);
         if !database.exists() {
@@ -99,8 +100,8 @@ impl SqliteStore {
         Ok(report)
     }
 
-    /// Notes URLs as records of this round, or of the round before if this one goes over what is known: those that a
-    /// repaired state does not know although they stand in an output. Returns how many those were.
+    /// Adds URLs as records of this round, or of the last round in a recrawl. They are in an output, but
+    /// unknown to a repaired state. Returns their number.
     ///
     /// # Errors
     /// When storage fails; then nothing was added.
@@ -133,7 +134,7 @@ impl SqliteStore {
         Ok(adopted)
     }
 
-    /// Names and lengths of the outputs that were written.
+    /// Names and lengths of the written outputs.
     ///
     /// # Errors
     /// When storage fails.
@@ -145,7 +146,7 @@ impl SqliteStore {
     }
 }
 
-/// A copy of the damaged database to read from: reading one with a log changes it.
+/// A copy of the damaged database for reading, since a read of one with a log changes it.
 struct Scratch {
     path: PathBuf,
 }
@@ -162,7 +163,7 @@ impl Scratch {
         Ok(Self { path })
     }
 
-    /// A connection to it, and the version of its schema. A header that is damaged is written anew.
+    /// Opens a connection to the copy; returns it with its schema version. A damaged header is rewritten.
     fn open(&self) -> Result<(Connection, u32), StoreError> {
         let first = self.read();
         let Err(StoreError::Corrupt(_)) = first else { return first };
@@ -185,7 +186,8 @@ impl Scratch {
         Ok((conn, version))
     }
 
-    /// Writes the first hundred bytes of a database as this program's are, but for counters that nothing depends on.
+    /// Rewrites the first hundred bytes of a database with this program's values, except for counters without
+    /// effect.
     fn write_header(&self) -> io::Result<()> {
         let mut header = [0; 100];
         header[..16].copy_from_slice(b"SQLite format 3\0");
@@ -231,15 +233,15 @@ fn remove_all(database: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The first name `crawl.sqlite.damaged-N` that is free.
+/// The first unused name `crawl.sqlite.damaged-N`.
 fn free_name(dir: &Path) -> PathBuf {
     let names = (1..u32::MAX).map(|n| dir.join(format!("{FILE}.damaged-{n}")));
     let mut free = names.filter(|path| !path.exists());
     free.next().unwrap_or_else(|| dir.join(format!("{FILE}.damaged")))
 }
 
-/// Keeps the damaged database and its log under another name, and puts the new one in its place. The log goes before the
-/// new database comes: it would be taken for that one's.
+/// Renames the damaged database and its log, and puts the new one in place. The log moves first, since the
+/// new database would take it over.
 fn put_in_place(dir: &Path, new: &Path, damaged: &Path) -> Result<(), StoreError> {
     let (database, log) = (dir.join(FILE), dir.join(format!("{FILE}-wal")));
     File::open(new).and_then(|file| file.sync_all()).map_err(|e| io_error(new, &e))?;
@@ -259,7 +261,7 @@ fn put_in_place(dir: &Path, new: &Path, damaged: &Path) -> Result<(), StoreError
     File::open(dir).and_then(|dir| dir.sync_all()).map_err(|e| io_error(dir, &e))
 }
 
-/// Copies a file and syncs the copy: the original is removed after it.
+/// Copies a file and syncs the copy, since the original is then removed.
 fn copy_synced(from: &Path, to: &Path) -> Result<(), StoreError> {
     copy_file(from, to)?;
     File::open(to).and_then(|file| file.sync_all()).map_err(|e| io_error(to, &e))
@@ -274,22 +276,22 @@ fn tables(conn: &Connection) -> rusqlite::Result<Vec<String>> {
     names.collect()
 }
 
-/// A table that is read as far as it can be.
+/// A table that is copied as far as it is readable.
 struct Copy<'c> {
     old: &'c Connection,
     new: &'c Connection,
     table: &'c str,
     columns: Vec<String>,
-    /// It has row numbers to read ranges by.
+    /// True if the table has row numbers for range reads.
     rowid: bool,
     kept: u64,
-    /// Rows that were read and did not fit.
+    /// Rows that were read but are inconsistent.
     refused: u64,
     failures: u32,
     last: i64,
 }
 
-/// Copies the rows of a table that can be read and fit.
+/// Copies the readable and consistent rows of a table.
 fn copy(old: &Connection, new: &Connection, table: &str) -> Result<TableReport, StoreError> {
     let columns = columns(new, table).map_err(sql)?;
     let rowid = new.prepare(&format!("SELECT rowid FROM {table} LIMIT 0")).is_ok();
@@ -310,7 +312,8 @@ fn columns(conn: &Connection, table: &str) -> rusqlite::Result<Vec<String>> {
 }
 
 impl Copy<'_> {
-    /// Rows that were lost. Numbers of URLs and hosts have no gaps; of another table the number is known if all was read.
+    /// Number of lost rows. Numbers of URLs and hosts have no gaps; for other tables it is known if all was
+    /// read.
     fn lost(&self) -> Option<u64> {
         match self.table {
             "urls" | "hosts" => {
@@ -324,7 +327,8 @@ impl Copy<'_> {
         }
     }
 
-    /// Copies the rows of a statement until one cannot be read; true if all could. `stop` ends it.
+    /// Copies the rows of a statement until one is unreadable; returns true if all were readable. `seen` gets
+    /// each row's number.
     fn rows(&mut self, order: &str, mut seen: impl FnMut(i64)) -> Result<bool, StoreError> {
         let names = self.columns.join(", ");
         let number = if self.rowid { "rowid" } else { "0" };
@@ -346,7 +350,7 @@ impl Copy<'_> {
             seen(number);
             self.last = self.last.max(number);
             let fits = fits(self.table, &self.columns, &values);
-            // a row whose values no column takes is damaged as well
+            // a row whose values no column accepts is damaged too
             match fits.then(|| insert.execute(params_from_iter(values))) {
                 Some(Ok(n)) => self.kept += n as u64,
                 Some(Err(error)) if matches!(sql_kind(&error), StoreError::Full(_)) => {
@@ -359,7 +363,7 @@ impl Copy<'_> {
 
     /// Copies the rows with numbers from `low` to `high`.
     fn range(&mut self, low: i64, high: i64) -> Result<(), StoreError> {
-        // widest gaps first, so that what is readable in them is met early
+        // widest gaps first, to find readable rows early
         let mut gaps = VecDeque::from([(low, high)]);
         let mut in_vain = 0;
         while let Some((low, high)) = gaps.pop_front() {
@@ -382,7 +386,7 @@ impl Copy<'_> {
             if in_vain >= MOST_FAILURES {
                 return Ok(());
             }
-            // row numbers are positive, and few: the upper bound of an open gap is the number of a page more than enough
+            // row numbers are positive and few, so a generous page number bounds an open gap
             let (low, high) = (low.max(0), high.min(self.last.saturating_mul(2).max(1 << 20)));
             let middle = low.midpoint(high);
             if low < high {
@@ -392,7 +396,7 @@ impl Copy<'_> {
         Ok(())
     }
 
-    /// Copies the rows of a table without row numbers: from its front, and if that fails from its end.
+    /// Copies the rows of a table without row numbers: from its front, and after a failure from its end.
     fn both_ends(&mut self) -> Result<(), StoreError> {
         if self.rows("", |_| {})? {
             return Ok(());
@@ -404,7 +408,7 @@ impl Copy<'_> {
             .and_then(|mut select| select.query_map([self.table], |row| row.get(0))?.collect())
             .map_err(sql)?;
         self.rows(&format!("ORDER BY {}", primary.join(", ")), |_| {})?;
-        // rows that both passes read were refused once: their number says nothing
+        // both passes refuse the same rows, so their number is meaningless
         self.refused = 0;
         Ok(())
     }
@@ -417,7 +421,7 @@ fn sql_kind(error: &rusqlite::Error) -> StoreError {
     }
 }
 
-/// Returns true if the values of a row can be those that were written.
+/// Returns true if the values of a row may be the written ones.
 fn fits(table: &str, columns: &[String], values: &[Value]) -> bool {
     let value = |name: &str| columns.iter().position(|column| column == name).map(|n| &values[n]);
     if table == "urls" {
@@ -437,7 +441,7 @@ fn fits(table: &str, columns: &[String], values: &[Value]) -> bool {
     }
 }
 
-/// Puts back numbers that were lost. The migrations that follow add those of newer versions.
+/// Restores lost counters. Later migrations add those of newer versions.
 fn numbers(new: &Connection, version: u32) -> rusqlite::Result<()> {
     let mut names = vec!["round", "token", "records", "failed", "skipped", "redirected"];
     if version >= 5 {
@@ -454,7 +458,7 @@ fn numbers(new: &Connection, version: u32) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Makes hosts, frontier and counts anew from what was kept.
+/// Rebuilds hosts, frontier and counts from the kept rows.
 fn make_consistent(new: &Connection, report: &mut RepairReport) -> Result<(), StoreError> {
     hosts(new)?;
     let browser = codes::strategy(Strategy::Chrome);
@@ -488,7 +492,7 @@ fn make_consistent(new: &Connection, report: &mut RepairReport) -> Result<(), St
     for table in ["host_states", "unsettled", "lessons"] {
         statements.push(format!("DELETE FROM {table} WHERE host NOT IN (SELECT id FROM hosts)"));
     }
-    // the pages that they have counted may be others now
+    // their counted pages may have changed
     statements.push("DELETE FROM unsettled".into());
     statements.push(format!(
         "UPDATE numbers SET value = {TOKEN_GAP} + max(value, (SELECT coalesce(max(token), 0) FROM held)) \
@@ -510,7 +514,7 @@ fn make_consistent(new: &Connection, report: &mut RepairReport) -> Result<(), St
     Ok(())
 }
 
-/// Gives each URL the row of its host, which is made anew if it was lost.
+/// Gives each URL the row of its host, which is created if it was lost.
 fn hosts(new: &Connection) -> Result<(), StoreError> {
     let mut select = new
         .prepare("SELECT id, host, round, url FROM urls WHERE host NOT IN (SELECT id FROM hosts)")

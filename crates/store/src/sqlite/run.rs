@@ -1,4 +1,4 @@
-//! [`RunStore`] on SQLite, and what the frontier remembers of a single URL.
+//! [`RunStore`] on SQLite, and the history of a single URL.
 
 use super::{
     SqliteStore,
@@ -10,7 +10,7 @@ use crawl_model::{CachedRobots, Origin, PageHistory, RunStore, StoreError, UrlKe
 use rusqlite::{Connection, OptionalExtension};
 use std::sync::Arc;
 
-/// What leases count for.
+/// Project and source group of leases.
 pub(super) struct Run {
     pub(super) project: Arc<str>,
     pub(super) source_group: Option<Arc<str>>,
@@ -104,7 +104,7 @@ impl RunStore for SqliteStore {
 }
 
 impl SqliteStore {
-    /// What the last visit to a URL taught, in whatever round it was; `None` for a URL that was never enqueued.
+    /// Result of the last visit to a URL in any round; `None` for an unknown URL.
     ///
     /// # Errors
     /// When storage fails.

@@ -1,7 +1,7 @@
-//! The checksum of a whole database, left beside it at a clean end.
+//! Checksum of a whole database, written beside it at a clean end.
 //!
-//! A database that fits it is the one that was left, to the last bit. Where there is none, since the last process was
-//! killed, or where it does not fit, SQLite's own check decides.
+//! A database that matches it is bit-identical to the one that the last process left. If the checksum is
+//! missing after a kill, or does not match, SQLite's own check decides.
 
 use super::{FILE, error::sql, io_error};
 use crate::private;
@@ -14,15 +14,15 @@ use std::{
 };
 use xxhash_rust::xxh3::Xxh3;
 
-/// Ending of the file's name, behind that of the database.
+/// Suffix of the file's name, after that of the database.
 const SUFFIX: &str = ".sum";
-/// Size up to which indexes are compared with their tables. On 114 MB that took 1.6 s, and the check without it 0.35 s
-/// (two cores, 2026-11-22).
+/// Maximum database size in bytes for comparing indexes with their tables. On 114 MB that took 1.6 s, and the
+/// check without it 0.35 s (two cores, 2026-11-22).
 const FULL_CHECK: u64 = 256 << 20;
-/// Faults that SQLite names before it stops looking.
+/// Maximum number of faults that SQLite reports.
 const MOST_FAULTS: u32 = 20;
 
-/// The state of a database before it is opened.
+/// State of a database before it is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Seal {
     /// There is no database yet.
@@ -31,7 +31,7 @@ pub(super) enum Seal {
     Intact,
     /// The last process left no checksum.
     Missing,
-    /// The bytes are not those that the last process left.
+    /// The bytes differ from those that the last process left.
     Broken,
 }
 
@@ -39,7 +39,7 @@ fn path(dir: &Path) -> PathBuf {
     dir.join(format!("{FILE}{SUFFIX}"))
 }
 
-/// Compares a database with its checksum, which is removed: from here on the database changes.
+/// Compares a database with its checksum and removes the checksum, since the database will change.
 pub(super) fn take(dir: &Path) -> Result<Seal, StoreError> {
     let seal = look(dir)?;
     remove(dir)?;
@@ -59,11 +59,11 @@ pub(super) fn look(dir: &Path) -> Result<Seal, StoreError> {
     Ok(if log == 0 && noted.trim() == found { Seal::Intact } else { Seal::Broken })
 }
 
-/// Leaves the checksum of a database at the end of its last writer.
+/// Writes the checksum of a database when its last writer ends.
 pub(super) fn leave(conn: &Connection, dir: &Path) -> Result<(), StoreError> {
     let busy: bool = conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0)).map_err(sql)?;
     if busy {
-        // a reader needs the log: the next process looks more closely
+        // a reader needs the log: the next process runs the full check
         return Ok(());
     }
     let database = dir.join(FILE);
@@ -92,7 +92,7 @@ fn checksum_of(path: &Path) -> io::Result<String> {
     }
 }
 
-/// Has SQLite check a database whose seal is not intact.
+/// Runs SQLite's check on a database whose seal is not intact.
 pub(super) fn verify(conn: &Connection, dir: &Path, seal: Seal) -> Result<(), StoreError> {
     if matches!(seal, Seal::New | Seal::Intact) {
         return Ok(());
@@ -116,7 +116,7 @@ pub(super) fn verify(conn: &Connection, dir: &Path, seal: Seal) -> Result<(), St
     Ok(())
 }
 
-/// The faults that SQLite finds; `full` compares indexes with their tables as well.
+/// Faults that SQLite finds; `full` also compares indexes with their tables.
 pub(super) fn faults(conn: &Connection, full: bool) -> rusqlite::Result<Vec<String>> {
     let check = if full { "integrity_check" } else { "quick_check" };
     let mut select = conn.prepare(&format!("PRAGMA {check}({MOST_FAULTS})"))?;

@@ -7,13 +7,14 @@ use super::{
     memory::{Memory, OUTCOMES, set_number},
     texts::Texts,
 };
-use crate::ledger::{HostId, Place};
+use crate::ledger::{HostId, UrlState};
 use crawl_model::{LeaseRef, NewText, Outcome, OutputMark, RequestId, Settlement, StoreError, UrlKey};
 use rusqlite::{CachedStatement, Connection, OptionalExtension};
 
-// A first visit and a last change that are dated later than this visit were dated by a clock that was wrong: they get its time.
+// A first visit and a last change dated later than this visit come from a wrong clock: they get the visit's
+// time.
 
-/// The content was seen: everything that an earlier visit taught is replaced. `?13`: it is new or has changed.
+/// Replaces the earlier history, since the content was fetched. `?13`: true if it is new or has changed.
 const REPLACE: &str = "UPDATE urls SET outcome = ?2, status = ?3, etag = ?4, last_modified = ?5, \
                        content_hash = ?6, fetched_at = ?7, fetched_lastmod = ?8, text_hash = ?9, body_hash = ?10, \
                        rules = ?11, via = ?12, read_at = ?7, seen_at = ?7, \
@@ -22,7 +23,8 @@ const REPLACE: &str = "UPDATE urls SET outcome = ?2, status = ?3, etag = ?4, las
                        changes = changes + (first_at IS NOT NULL AND ?13), \
                        first_at = iif(first_at IS NULL OR first_at > ?7, ?7, first_at) WHERE id = ?1";
 
-/// It was not (a 304, a failure): only what is given is overwritten. `?13`: the page is there.
+/// Overwrites only set fields, since the content was not fetched (a 304, a failure). `?13`: true if the page
+/// exists.
 const MERGE: &str = "UPDATE urls SET outcome = ?2, status = coalesce(?3, status), etag = coalesce(?4, etag), \
                      last_modified = coalesce(?5, last_modified), content_hash = coalesce(?6, content_hash), \
                      fetched_at = coalesce(?7, fetched_at), fetched_lastmod = coalesce(?8, fetched_lastmod), \
@@ -32,7 +34,7 @@ const MERGE: &str = "UPDATE urls SET outcome = ?2, status = coalesce(?3, status)
                      visits = visits + (first_at IS NOT NULL), \
                      first_at = iif(first_at IS NULL OR first_at > ?7, ?7, first_at) WHERE id = ?1";
 
-/// It is no more, so that what comes in its place is new.
+/// Drops the history of a page that no longer exists, so that its successor is new.
 const FORGET: &str = "UPDATE urls SET outcome = ?2, status = ?3, etag = NULL, last_modified = NULL, \
                       content_hash = NULL, text_hash = NULL, body_hash = NULL, fetched_at = ?4, changed_at = ?4, \
                       visits = visits + 1, changes = changes + 1 WHERE id = ?1";
@@ -66,14 +68,14 @@ impl Inner {
     }
 }
 
-/// Returns how many were not held any more.
+/// Settles leases; returns the number of those no longer held.
 fn settle_all(conn: &Connection, memory: &mut Memory, batch: &[Settlement]) -> rusqlite::Result<usize> {
-    let mut ending = Ending::prepare(conn)?;
+    let mut statements = EndStatements::prepare(conn)?;
     let (mut replace, mut merge) = (conn.prepare_cached(REPLACE)?, conn.prepare_cached(MERGE)?);
     let mut forget = conn.prepare_cached(FORGET)?;
     let mut stale = 0;
     for settlement in batch {
-        let Some((host, place)) = ending.end(settlement.lease)? else {
+        let Some((host, place)) = statements.end(settlement.lease)? else {
             stale += 1;
             continue;
         };
@@ -85,7 +87,7 @@ fn settle_all(conn: &Connection, memory: &mut Memory, batch: &[Settlement]) -> r
         if settlement.outcome != Outcome::Record {
             let page = key_of(conn, settlement.lease.id)?;
             let mut texts = Texts::of_crawl(conn, memory);
-            // a page that is none any more is nothing that others repeat
+            // other pages must not repeat a page that no longer is one
             if settlement.outcome == Outcome::Unchanged { texts.confirm(page) } else { texts.forget(page) }?;
         }
         let (history, outcome) = (&settlement.history, settlement.outcome);
@@ -120,13 +122,13 @@ fn key_of(conn: &Connection, url: RequestId) -> rusqlite::Result<UrlKey> {
         .query_row([url.0], |row| row.get(0).map(UrlKey))
 }
 
-/// Removes a lease, or a held page, whose token is the one given.
-struct Ending<'c> {
+/// Statements that remove a lease or a held page with a given token.
+struct EndStatements<'c> {
     lease: CachedStatement<'c>,
     held: CachedStatement<'c>,
 }
 
-impl<'c> Ending<'c> {
+impl<'c> EndStatements<'c> {
     fn prepare(conn: &'c Connection) -> rusqlite::Result<Self> {
         Ok(Self {
             lease: conn.prepare_cached(END_LEASE)?,
@@ -134,19 +136,19 @@ impl<'c> Ending<'c> {
         })
     }
 
-    fn end(&mut self, lease: LeaseRef) -> rusqlite::Result<Option<(HostId, Place)>> {
+    fn end(&mut self, lease: LeaseRef) -> rusqlite::Result<Option<(HostId, UrlState)>> {
         let key = (lease.id.0, lease.token.0);
         if let Some(host) = self.lease.query_row(key, |row| row.get(0)).optional()? {
-            return Ok(Some((host, Place::Leased)));
+            return Ok(Some((host, UrlState::Leased)));
         }
         let host = self.held.query_row(key, |row| row.get(0)).optional()?;
-        Ok(host.map(|host| (host, Place::Held)))
+        Ok(host.map(|host| (host, UrlState::Held)))
     }
 }
 
 const END_LEASE: &str = "DELETE FROM leases WHERE id = ?1 AND token = ?2 RETURNING host";
 
-/// Removes a lease whose token is the one given; its host, if it was still held.
+/// Removes a lease with the given token; returns its host if it was still held.
 pub(super) fn end_lease(conn: &Connection, lease: LeaseRef) -> rusqlite::Result<Option<HostId>> {
     conn.prepare_cached(END_LEASE)?.query_row((lease.id.0, lease.token.0), |row| row.get(0)).optional()
 }

@@ -1,8 +1,8 @@
-//! [`TextIndex`] on SQLite, and the same for a project: what the tables `texts` and `bands` hold.
+//! [`TextIndex`] on SQLite, for a crawl and for a project: the tables `texts` and `bands`.
 
 use super::{
     Inner, SqliteStore,
-    bands::{self, Gathered},
+    bands::{self, BandBuffer},
     error::sql,
     memory::Memory,
 };
@@ -13,20 +13,20 @@ use rusqlite::{Connection, OptionalExtension, Row, Statement};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 
-/// Texts that are looked at of one band, or of one content: the oldest.
+/// Maximum texts compared per band or content: the oldest.
 const A_BAND: usize = 64;
 
-/// Bytes of shingles that are brought at the most, whatever the number of texts: those of some large pages.
+/// Maximum bytes of returned shingles: those of some large pages.
 const BYTES: usize = 16 << 20;
 
-/// Name of the setting that says how the texts were made.
+/// Name of the setting that stores the method of the texts.
 const MADE_AS: &str = "texts";
 
 impl TextIndex for SqliteStore {
     fn texts_like(&self, sketch: &Sketch, limit: usize) -> Result<Vec<KnownText>, StoreError> {
         let mut inner = self.ready()?;
         let Inner { conn, memory, .. } = &mut *inner;
-        // otherwise each statement would take the log's lock for itself
+        // otherwise each statement would lock the log itself
         let reading = conn.is_autocommit().then(|| conn.unchecked_transaction()).transpose().map_err(sql)?;
         let known = Texts::of_crawl(conn, memory).like(sketch, limit).map_err(sql);
         drop(reading);
@@ -63,14 +63,14 @@ fn made_as(conn: &Connection, memory: &mut Memory, how: &str) -> rusqlite::Resul
     Ok(texts > 0)
 }
 
-/// The texts that are compared with each other.
+/// Texts that are compared with each other.
 pub(super) struct Texts<'c> {
     conn: &'c Connection,
-    /// The bands that the table may not have; none of a project's, which others may write to meanwhile.
-    gathered: Option<&'c mut Gathered>,
+    /// Bands that the table may lack; none for a project, which other processes may write.
+    buffered: Option<&'c mut BandBuffer>,
     space: i64,
     round: u32,
-    /// The round is one over what is known: what was not visited in it counts all the same.
+    /// True for a recrawl: unvisited texts count too.
     recrawl: bool,
 }
 
@@ -78,7 +78,7 @@ const SAME_CONTENT: &str =
     "SELECT place FROM texts WHERE content = ?1 AND space = ?2 ORDER BY place LIMIT ?3";
 const SAME_BAND: &str = "SELECT place FROM bands WHERE hash = ?1 ORDER BY place LIMIT ?2";
 const KNOWN: &str = "SELECT page, round, content, signature, shingles FROM texts WHERE place = ?1";
-/// The same text as before: its row stays, but for the round.
+/// Confirms an unchanged text: only the round of its row changes.
 const CONFIRM: &str =
     "UPDATE texts SET round = ?2 WHERE place = ?1 AND content IS ?3 AND bands = ?4 AND shingles = ?5";
 const PUT: &str = "INSERT OR REPLACE INTO texts (place, space, page, round, content, signature, bands, shingles) \
@@ -87,11 +87,11 @@ const PUT: &str = "INSERT OR REPLACE INTO texts (place, space, page, round, cont
 impl<'c> Texts<'c> {
     pub(super) fn of_crawl(conn: &'c Connection, memory: &'c mut Memory) -> Self {
         let Memory { round, recrawl, bands, .. } = memory;
-        Self { conn, gathered: Some(bands), space: 0, round: *round, recrawl: *recrawl }
+        Self { conn, buffered: Some(bands), space: 0, round: *round, recrawl: *recrawl }
     }
 
     pub(super) fn of_project(conn: &'c Connection, number: i64) -> Self {
-        Self { conn, gathered: None, space: number, round: 0, recrawl: false }
+        Self { conn, buffered: None, space: number, round: 0, recrawl: false }
     }
 
     pub(super) fn like(mut self, sketch: &Sketch, limit: usize) -> rusqlite::Result<Vec<KnownText>> {
@@ -109,7 +109,7 @@ impl<'c> Texts<'c> {
         Ok(known)
     }
 
-    /// Places of texts, first of those that share the most.
+    /// Positions of texts, those with the most common bands first.
     fn places_like(&mut self, sketch: &Sketch) -> rusqlite::Result<Vec<i64>> {
         let mut shared: FxHashMap<i64, usize> = FxHashMap::default();
         if let Some(content) = sketch.content {
@@ -119,8 +119,8 @@ impl<'c> Texts<'c> {
                 shared.insert(place?, sketch.bands.len() + 1);
             }
         }
-        if let Some(gathered) = &mut self.gathered {
-            gathered.make_filter(self.conn)?;
+        if let Some(buffered) = &mut self.buffered {
+            buffered.make_filter(self.conn)?;
         }
         let mut select = self.conn.prepare_cached(SAME_BAND)?;
         let mut places = Vec::new();
@@ -142,14 +142,14 @@ impl<'c> Texts<'c> {
         places: &mut Vec<i64>,
     ) -> rusqlite::Result<()> {
         places.clear();
-        if self.gathered.as_ref().is_none_or(|gathered| gathered.may_be_stored(hash)) {
+        if self.buffered.as_ref().is_none_or(|buffered| buffered.may_be_stored(hash)) {
             for place in select.query_map((hash, A_BAND), |row| row.get(0))? {
                 places.push(place?);
             }
         }
-        if let Some(gathered) = &self.gathered {
+        if let Some(buffered) = &self.buffered {
             let stored = places.len();
-            places.extend(gathered.places(hash).take(A_BAND));
+            places.extend(buffered.places(hash).take(A_BAND));
             if stored > 0 {
                 places.sort_unstable();
                 places.dedup();
@@ -174,7 +174,7 @@ impl<'c> Texts<'c> {
         })
     }
 
-    /// Puts a text in. What is known of its page is replaced, in its place if that is asked for.
+    /// Adds a text. It replaces the text of its page, in the same position if requested.
     pub(super) fn put(&mut self, text: &NewText) -> rusqlite::Result<()> {
         let Sketch { content, shingles, signature, bands } = &text.sketch;
         let content = content.map(|hash| hash.0);
@@ -195,25 +195,25 @@ impl<'c> Texts<'c> {
         let row = (place, self.space, text.page.0, self.round, content, signature, bands, shingles);
         self.conn.prepare_cached(PUT)?.execute(row)?;
         let place = place.unwrap_or_else(|| self.conn.last_insert_rowid());
-        hashes.into_iter().try_for_each(|hash| match &mut self.gathered {
-            Some(gathered) => gathered.put(self.conn, hash, place),
+        hashes.into_iter().try_for_each(|hash| match &mut self.buffered {
+            Some(buffered) => buffered.put(self.conn, hash, place),
             None => bands::insert(self.conn, hash, place),
         })
     }
 
-    /// Writes what has been gathered of bands, where it is much. To be called in the transaction that texts are put in.
+    /// Writes buffered bands if there are many. Call it in the transaction that adds texts.
     pub(super) fn write_bands(self) -> rusqlite::Result<()> {
-        self.gathered.map_or(Ok(()), |gathered| gathered.write_some(self.conn))
+        self.buffered.map_or(Ok(()), |buffered| buffered.write_some(self.conn))
     }
 
-    /// A page has not changed: its text is one of this round.
+    /// Confirms the text of an unchanged page for this round.
     pub(super) fn confirm(&self, page: UrlKey) -> rusqlite::Result<()> {
         let mut update =
             self.conn.prepare_cached("UPDATE texts SET round = ?3 WHERE page = ?1 AND space = ?2")?;
         update.execute((page.0, self.space, self.round)).map(|_| ())
     }
 
-    /// A page is none any more.
+    /// Removes the text of a page that no longer exists.
     pub(super) fn forget(&mut self, page: UrlKey) -> rusqlite::Result<()> {
         match self.of_page(page)? {
             Some((place, bands)) => self.remove(place, &bands),
@@ -221,12 +221,12 @@ impl<'c> Texts<'c> {
         }
     }
 
-    /// Removes all texts; how many there were.
+    /// Removes all texts; returns their number.
     pub(super) fn forget_all(mut self) -> rusqlite::Result<usize> {
         self.forget_where("space = ?1", self.space)
     }
 
-    /// Removes the texts of pages that were last there before a round.
+    /// Removes the texts of pages last found before a round.
     pub(super) fn forget_before(mut self, round: u32) -> rusqlite::Result<usize> {
         self.forget_where("round < ?1", i64::from(round))
     }
@@ -247,7 +247,7 @@ impl<'c> Texts<'c> {
         }
     }
 
-    /// Place and bands of a page's text.
+    /// Position and bands of a page's text.
     fn of_page(&self, page: UrlKey) -> rusqlite::Result<Option<(i64, Vec<u8>)>> {
         let mut select =
             self.conn.prepare_cached("SELECT place, bands FROM texts WHERE page = ?1 AND space = ?2")?;
@@ -259,8 +259,8 @@ impl<'c> Texts<'c> {
         for hash in bands.as_chunks().0 {
             let hash = i64::from_le_bytes(*hash);
             delete.execute((hash, place))?;
-            if let Some(gathered) = &mut self.gathered {
-                gathered.remove(hash, place);
+            if let Some(buffered) = &mut self.buffered {
+                buffered.remove(hash, place);
             }
         }
         self.conn.prepare_cached("DELETE FROM texts WHERE place = ?1")?.execute([place])?;

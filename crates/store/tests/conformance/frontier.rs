@@ -86,7 +86,7 @@ pub fn a_pending_url_takes_the_lesser_depth(store: &impl Store) {
     let leased = lease(store, "a", 9);
     assert_eq!(paths(&leased), ["/deep", "/mid"]);
     assert_eq!(leased[0].depth, 2);
-    // too late for one that is out already
+    // too late for a leased URL
     store.enqueue(&[new_url("https://a/mid", 1)]).unwrap();
     store.expire_leases(i64::MAX).unwrap();
     assert_eq!(lease(store, "a", 9).iter().map(|r| r.depth).collect::<Vec<_>>(), [2, 3]);
@@ -103,7 +103,7 @@ pub fn a_pending_link_becomes_the_sitemap_it_is_named_as(store: &impl Store) {
     store.requeue((&leased[2]).into(), 50, 1, None).unwrap();
     let named = ["https://a/seed", "https://a/out", "https://a/again", "https://a/feed"].map(file);
     assert_eq!(store.enqueue(&named).unwrap(), added(0, 4));
-    // nor is a sitemap made a page by a link to it
+    // nor does a link turn a sitemap into a page
     store.enqueue(&urls).unwrap();
     store.expire_leases(i64::MAX).unwrap();
     let again = store.lease(&host("a"), Lane::Plain, 9, "w", 50, 100).unwrap();
@@ -189,14 +189,14 @@ pub fn hosts_take_turns(store: &impl Store) {
     assert_eq!(ready(store), [new_host("a", 3), new_host("b", 1), new_host("c", 1), new_host("d", 1)]);
     assert_eq!(store.hosts_with_pending(Lane::Plain, 0, 1).unwrap(), [new_host("a", 3)]);
     one(store, "a");
-    // a host that has begun has its first leases before another begins
+    // a host that has begun gets its first leases before another begins
     assert_eq!(ready(store), [begun("a", 2), new_host("b", 1), new_host("c", 1), new_host("d", 1)]);
     one(store, "b");
     assert_eq!(ready(store), [begun("a", 2), new_host("c", 1), new_host("d", 1)]);
     let more: Vec<String> = (0..99).map(|n| format!("https://c/more/{n}")).collect();
     enqueue(store, &more.iter().map(String::as_str).collect::<Vec<_>>());
     lease(store, "c", 50);
-    // after its first leases it waits for those that have had none
+    // after its first leases it waits for hosts without leases
     assert_eq!(ready(store), [begun("a", 2), new_host("d", 1), new_host("c", 50)]);
 }
 

@@ -25,7 +25,7 @@ use strategies::*;
 use texts::*;
 use url::Url;
 
-/// What the suite needs of a backend.
+/// Traits that the suite needs of a backend.
 trait Store: Frontier + DomainStore + RunStore + TextIndex {
     fn history_of(&self, url: &str) -> Option<PageHistory>;
     fn set(&self, project: &str, source_group: Option<&str>);
@@ -140,7 +140,7 @@ fn new_url(url: &str, depth: u32) -> NewUrl {
     }
 }
 
-/// Result of a call that adds and knows so many URLs.
+/// Result of a call with these numbers of new and known URLs.
 fn added(new: usize, known: usize) -> Enqueued {
     Enqueued { new, known, ..Enqueued::default() }
 }

@@ -1,4 +1,4 @@
-//! Two stores that are told the same answer the same.
+//! Comparison of two stores under the same random calls.
 
 use crate::*;
 
@@ -23,11 +23,11 @@ impl Random {
     }
 }
 
-/// Two stores that are told the same and have to answer the same.
+/// Two stores that get the same calls and must give the same answers.
 struct Twins<'a, S> {
     store: &'a S,
     model: MemoryStore,
-    /// Leases that may or may not still be held, as each of the two gave them.
+    /// Leases from both stores, current or not.
     out: Vec<(CrawlRequest, CrawlRequest)>,
     settled: usize,
 }
@@ -56,14 +56,14 @@ impl<S: Store> Twins<'_, S> {
         self.settled += 1 - stale;
     }
 
-    /// The same of both, about one lease.
+    /// Makes the same call on both, about one lease.
     fn about(&self, at: usize, call: impl Fn(&dyn Frontier, &CrawlRequest) -> bool) {
         let (a, b) = &self.out[at];
         assert_eq!(call(self.store, a), call(&self.model, b));
     }
 }
 
-/// A few thousand calls beside a store in memory, all numbers compared after each.
+/// Makes a few thousand calls on the store and a store in memory, and compares all counts after each.
 pub fn any_sequence_of_calls_agrees_with_a_simple_model(store: &impl Store) {
     let mut random = Random(88_172_645_463_325_252);
     let mut twins = Twins { store, model: MemoryStore::new(), out: Vec::new(), settled: 0 };

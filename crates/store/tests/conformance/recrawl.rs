@@ -1,9 +1,9 @@
-//! Rounds over what is known from earlier ones.
+//! Recrawls: rounds over URLs of earlier rounds.
 
 use crate::*;
 use crawl_model::{Before, BodyHash, KnownUrl, RulesVersion, Visits};
 
-/// What a visit at a time learns of a page with this text.
+/// History of a page with this text after a visit at this time.
 fn page(text: &str, at: i64) -> PageHistory {
     PageHistory {
         status: Some(200),
@@ -24,7 +24,7 @@ fn end(store: &impl Store, request: &CrawlRequest, outcome: Outcome, history: Pa
     assert_eq!(store.settle(&[done], &[]).unwrap(), 0);
 }
 
-/// A first round in which these URLs of host a became pages.
+/// Makes a first round in which these URLs of host a became pages.
 fn first_round(store: &impl Store, urls: &[&str]) {
     store.begin_round().unwrap();
     enqueue(store, urls);
@@ -125,13 +125,13 @@ pub fn visits_and_changes_are_counted(store: &impl Store) {
     let (known, before) = visit(Outcome::Failed, failed);
     assert_eq!((known.visits.visits, known.visits.changes), (4, 1));
     assert_eq!(before.unwrap().seen_at_ms, Some(40), "it was not seen");
-    // the clock was ahead for one visit: the next one, of whatever outcome, dates the last change anew
+    // the clock was ahead for one visit: the next one of any outcome corrects the last change
     let (known, _) = visit(Outcome::Record, page("of 2100", 4_000));
     assert_eq!(known.visits, Visits { visits: 5, changes: 2, changed_ms: Some(4_000), ..visits });
     let failed = PageHistory { fetched_at_ms: Some(60), ..Default::default() };
     let (known, _) = visit(Outcome::Failed, failed);
     assert_eq!((known.visits.first_ms, known.visits.changed_ms), (Some(10), Some(60)));
-    // and the first one, where it is the first visit that was dated wrongly
+    // and the first visit, if its time was wrong
     let (known, _) = visit(Outcome::Unchanged, page("of 2100", 5));
     assert_eq!((known.visits.first_ms, known.visits.changed_ms), (Some(5), Some(5)));
 }

@@ -1,4 +1,4 @@
-//! Outcomes, rounds and what is kept across them.
+//! Outcomes, rounds, and state that outlives them.
 
 use crate::*;
 
@@ -52,8 +52,8 @@ pub fn a_new_round_visits_again_and_keeps_the_history(store: &impl Store) {
     assert_eq!((leased[2].attempt, leased[2].strategy), (0, None), "attempts are a round's");
 }
 
-/// What a sitemap says comes with the lease, whether it is heard before or after the first link to the page; what it said
-/// when the page was fetched is history, and stays when it says something else or nothing in the next round.
+/// A sitemap's `lastmod` is in the lease, whether it comes before or after the first link to the page. Its
+/// value at the time of the fetch is history, and stays when the next round has another value or none.
 pub fn lastmod_is_of_the_round_and_of_the_last_visit(store: &impl Store) {
     let listed =
         |url: &str, lastmod: &str| NewUrl { sitemap_lastmod: Some(lastmod.into()), ..new_url(url, 1) };

@@ -1,4 +1,4 @@
-//! Lanes, what is kept between strategies, and what hosts teach.
+//! Lanes, results between strategies, and strategies learned per host.
 
 use crate::*;
 
@@ -19,12 +19,12 @@ pub fn each_lane_is_leased_by_its_own_workers(store: &impl Store) {
     assert_eq!(browser[0].strategy, Some(Strategy::Chrome));
     assert_eq!(paths(&in_lane(store, Lane::Plain, 5)), ["/2"]);
     assert!(ready(Lane::Browser).is_empty());
-    // a lease that runs out comes back to its lane
+    // an expired lease returns to its lane
     assert_eq!(store.expire_leases(i64::MAX).unwrap(), 2);
     assert_eq!(ready(Lane::Browser), [begun("a", 1)]);
     assert_eq!(store.counts().unwrap().pending, 3);
     assert!(!store.host_drained(&host("a")).unwrap());
-    // known again by a shorter way, it stays in its lane
+    // found again by a shorter path, it stays in its lane
     store.requeue((&in_lane(store, Lane::Browser, 5)[0]).into(), 0, 0, None).unwrap();
     assert_eq!(paths(&in_lane(store, Lane::Plain, 5)), ["/1", "/2"]);
 }
@@ -66,7 +66,7 @@ pub fn what_came_so_far_is_kept_until_the_url_ends(store: &impl Store) {
         again.iter().map(|r| (r.attempt, r.strategy)).collect::<Vec<_>>(),
         [(0, Some(Strategy::Chrome)); 3]
     );
-    // tried again, and escalated once more: the newest holds
+    // retried and escalated once more: the newest result counts
     store.requeue((&again[0]).into(), 0, 1, Some(Strategy::Chrome)).unwrap();
     assert_eq!(so_far(0).as_deref(), Some(&b"static"[..]));
     let third = in_lane(store, Lane::Browser, 0);

@@ -1,4 +1,4 @@
-//! A database that is opened again, written by two at once, or whose writer is killed.
+//! A database that is reopened, written by two processes, or whose writer is killed.
 
 use super::*;
 use std::{
@@ -42,7 +42,7 @@ fn a_crawl_may_write_while_an_analysis_is_under_way() {
     assert_eq!(all(&crawl, id).iter().filter(|s| s.page.cleaned_content.is_some()).count(), 1);
 }
 
-/// Not a test of its own: what the kill test starts, over and over, until it is killed.
+/// Child that the kill test starts repeatedly and kills; not a test of its own.
 #[test]
 fn child_that_analyses() {
     let Some(path) = std::env::var_os(CHILD) else { return };
@@ -54,7 +54,7 @@ fn child_that_analyses() {
     }
 }
 
-/// What every page and every row say of the analysis that they are of; all must say the same.
+/// Content of every page and row of an analysis; all must agree.
 fn said(store: &SqliteProjects, id: ProjectId) -> (Vec<String>, Vec<i64>) {
     let mut pages: Vec<String> = all(store, id)
         .into_iter()
@@ -81,7 +81,7 @@ fn a_killed_analysis_leaves_the_old_result_or_the_new_one() {
     let log = dir.path().join("p.sqlite-wal");
     let mut in_the_middle = 0;
     for round in 0..12 {
-        // the log is empty when nobody has the database open: what it holds then was written by the child
+        // the log is empty while no process has the database open, so later content is the child's
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "durable::child_that_analyses", "--nocapture"])
             .env(CHILD, &path)
@@ -90,7 +90,7 @@ fn a_killed_analysis_leaves_the_old_result_or_the_new_one() {
             .unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         assert!(lines.any(|line| line.unwrap().contains("run")), "the child has begun");
-        // killed as soon as so much of a commit is in the log, of some 2 MB that it comes to
+        // killed once this much of a commit of about 2 MB is in the log
         let begun = Instant::now();
         let wanted = 50_000 + round * 150_000;
         while fs::metadata(&log).map_or(0, |found| found.len()) < wanted {

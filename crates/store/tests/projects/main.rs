@@ -1,4 +1,5 @@
-//! The contract of [`ProjectStore`]: every test runs on every backend; what SQLite alone promises stands in `durable.rs`.
+//! The contract of [`ProjectStore`]: every test runs on every backend; `durable.rs` tests the guarantees of
+//! SQLite alone.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
 
 mod durable;
@@ -79,7 +80,7 @@ fn findings(domain: &str, pages: u64) -> DomainFindings {
     }
 }
 
-/// Puts `cleaned` beside every page of every domain, and commits.
+/// Stores `cleaned` for every page of every domain, and commits.
 fn analyse(
     store: &impl ProjectStore,
     id: ProjectId,

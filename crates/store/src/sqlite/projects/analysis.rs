@@ -1,7 +1,8 @@
-//! An analysis on SQLite: reads a snapshot, puts its results into temporary tables, and copies them in one transaction.
+//! An analysis on SQLite: reads a snapshot, writes its results to temporary tables, and copies them in one
+//! transaction.
 //!
-//! So the lock of writing is held for the copy alone, while a crawl may write, and a process that dies before the commit
-//! leaves nothing behind: temporary tables are files that have no name.
+//! So it holds the write lock only for the copy, and a crawl may write until then. A process that dies before
+//! the commit leaves no trace: temporary tables are unnamed files.
 
 use super::{
     number,
@@ -13,11 +14,11 @@ use rusqlite::{Connection, TransactionBehavior, params};
 use serde_json::Value;
 use uuid::Uuid;
 
-/// Pages read at a time end here, one way or the other.
+/// Maximum number of pages in a batch.
 const READ_PAGES: usize = 64;
 const READ_BYTES: usize = 4 << 20;
 
-/// Project, domain, number to go on after, groups or NULL, how many.
+/// Parameters: project, domain, number to continue after, groups or NULL, limit.
 pub(super) const PAGES: &str = "\
 SELECT number, revision, url, content, domain, source_group, metadata, checksum
 FROM sources
@@ -34,12 +35,12 @@ CREATE TEMP TABLE done_domains (
     min_pages INTEGER NOT NULL, min_block_chars INTEGER NOT NULL, mode TEXT NOT NULL, groups TEXT NOT NULL
 ) STRICT;";
 
-/// The revision keeps a result from a page that has another text now; the project from a number that was given anew.
+/// The revision excludes a page whose text has changed; the project excludes a number that was reused.
 const COPY_PAGES: &str = "\
 UPDATE sources SET cleaned_content = done.cleaned, cleaned_checksum = done.checksum FROM temp.done_pages AS done
 WHERE sources.number = done.number AND sources.revision = done.revision AND sources.project_id = ?1";
 
-/// `WHERE true`: without it the parser takes ON for that of a join.
+/// `WHERE true` is necessary: otherwise the parser takes ON as that of a join.
 const COPY_DOMAINS: &str = "\
 INSERT INTO domain_boilerplate (id, project_id, domain, boilerplate_hashes, pages_analyzed, blocks_total,
     blocks_boilerplate, bytes_removed_avg, threshold_pct, min_pages, min_block_chars, mode, source_groups,
@@ -67,7 +68,7 @@ impl SqliteAnalysis {
         groups: Vec<String>,
     ) -> Result<Self, StoreError> {
         conn.execute_batch(STAGE).map_err(sql)?;
-        // the first question fixes what the others see
+        // the first query fixes the snapshot of the others
         conn.execute_batch("BEGIN").map_err(sql)?;
         number(&conn, project).map_err(sql)?;
         Ok(Self { conn, project, groups })
@@ -138,7 +139,7 @@ impl Analysis for SqliteAnalysis {
     }
 
     fn commit(mut self: Box<Self>, now_ms: i64) -> Result<bool, StoreError> {
-        // ends the view of the past; what was put aside stays
+        // ends the snapshot; temporary tables stay
         self.conn.execute_batch("COMMIT").map_err(sql)?;
         let tx = self.conn.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sql)?;
         if number(&tx, self.project).map_err(sql)?.is_none() {

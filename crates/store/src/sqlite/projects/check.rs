@@ -9,11 +9,11 @@ use crawl_model::StoreError;
 use rusqlite::Connection;
 
 impl SqliteProjects {
-    /// Checks the structure of the database, each page against its checksum, and each analysis. Nothing is changed; others
-    /// may read and write meanwhile.
+    /// Checks the structure of the database, each page against its checksum, and each analysis. Changes
+    /// nothing; other processes may read and write meanwhile.
     ///
     /// # Errors
-    /// When the database cannot be read at all.
+    /// When the database cannot be read.
     pub fn check(&self) -> Result<CheckReport, StoreError> {
         let conn = self.reader();
         let mut report = CheckReport::default();
@@ -29,7 +29,8 @@ impl SqliteProjects {
     }
 }
 
-/// Reads all rows of a statement, and notes those that cannot be read. A page that SQLite itself cannot follow ends a table.
+/// Reads all rows of a statement and reports the unreadable ones. A page that SQLite itself cannot read ends
+/// a table.
 fn look_at(
     conn: &Connection,
     report: &mut CheckReport,

@@ -1,4 +1,4 @@
-//! [`ProjectStore`] on SQLite: one file that several processes may write, a crawl beside a server.
+//! [`ProjectStore`] on SQLite: one file that several processes may write, such as a crawl and a server.
 
 mod analysis;
 mod check;
@@ -29,31 +29,31 @@ const MIGRATIONS: Migrations = &[
     include_str!("../migrations/projects/0003_checksums.sql"),
 ];
 
-/// Marks the file as ours (`PRAGMA application_id`), so that another program's database is not written to: "crwl".
+/// Mark of our files (`PRAGMA application_id`), so that no other program's database is written to: "crwl".
 const APPLICATION_ID: i32 = 0x6372_776c;
 
-/// How long to wait for another one that is writing. The longest write is the commit of an analysis, which is as long as
-/// the disk takes for all pages of a project.
+/// Time to wait for another writer. The longest write is the commit of an analysis, which writes all pages of
+/// a project.
 const BUSY: Duration = Duration::from_secs(600);
 
-/// Projects in a database of their own.
+/// Projects in a separate database.
 ///
-/// What has returned is on disk, through a loss of power too: a crawl settles its pages after they are kept here, and
-/// they must not be lost then. Readers never wait for a writer; who writes waits up to ten minutes for another one.
+/// Each change is on disk when its call returns, even after a loss of power: a crawl settles its pages after
+/// they are stored here. Readers never wait for a writer; a writer waits up to ten minutes for another one.
 pub struct SqliteProjects {
     path: PathBuf,
     reader: Mutex<Connection>,
-    /// Apart, so that nobody who reads waits with one who waits to write.
+    /// Writing connection, separate so that readers do not wait for it.
     writer: Mutex<Connection>,
 }
 
 impl SqliteProjects {
-    /// Opens a database of projects; it and its folder are made if they do not exist, and an older version is brought up
-    /// to date.
+    /// Opens a database of projects. Creates it and its folder if missing, and migrates an older version.
     ///
     /// # Errors
-    /// [`StoreError::Version`] when a newer program wrote it, [`StoreError::Corrupt`] when it is no database of ours,
-    /// [`StoreError::Full`] when it cannot be written, [`StoreError::Busy`] when another process is writing for long.
+    /// [`StoreError::Version`] when a newer program wrote it, [`StoreError::Corrupt`] when it is another
+    /// database, [`StoreError::Full`] when it cannot be written. [`StoreError::Busy`] when another process
+    /// writes for too long.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             private::create_dir_all(folder).map_err(|e| io_error(folder, &e))?;
@@ -81,7 +81,7 @@ impl SqliteProjects {
         self.reader.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A panic in the middle of a call has rolled its transaction back when it was dropped.
+    /// Locks the writing connection. A panic within a call has rolled its transaction back.
     fn writer(&self) -> MutexGuard<'_, Connection> {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -105,7 +105,7 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
     Ok(conn)
 }
 
-/// Takes a new file, refuses one that something else has been written to.
+/// Marks a new file, and refuses one that another program has written.
 fn claim(conn: &Connection, path: &Path) -> Result<(), StoreError> {
     let found: i32 = conn.pragma_query_value(None, "application_id", |row| row.get(0)).map_err(sql)?;
     let tables: i64 =
@@ -270,19 +270,19 @@ impl ProjectStore for SqliteProjects {
         project: ProjectId,
         groups: &[String],
     ) -> Result<Box<dyn Analysis + '_>, StoreError> {
-        // a connection of its own: its view of the project stays the same while others write
+        // a connection of its own, whose snapshot stays while others write
         let conn = connect(&self.path).map_err(sql)?;
         Ok(Box::new(analysis::SqliteAnalysis::begin(conn, project, groups.to_vec())?))
     }
 }
 
-/// The number of a project, if there is one.
+/// The number of a project, if it exists.
 fn number(conn: &Connection, project: ProjectId) -> rusqlite::Result<Option<i64>> {
     let mut select = conn.prepare_cached("SELECT number FROM projects WHERE id = ?1")?;
     select.query_row([project.to_string()], |row| row.get(0)).optional()
 }
 
-/// Forgets a stored cleaned text that does not match its checksum, so that the page that comes now replaces it.
+/// Drops a stored cleaned text that does not match its checksum, so that the new page replaces it.
 fn forget_damaged(conn: &Connection, project: &str, page: &NewSource) -> Result<(), StoreError> {
     let id = UrlKey::of(&page.url).to_string();
     let mut select = conn.prepare_cached(rows::CLEANED).map_err(sql)?;
@@ -298,7 +298,7 @@ fn at_most(limit: usize) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX)
 }
 
-/// What is on the left side of an assignment's `sources.` is the row as it was.
+/// In the assignments, `sources.` refers to the old row.
 const UPSERT: &str = "\
 INSERT INTO sources (project_id, id, url, domain, source_group, created_at, updated_at, metadata, content, cleaned_content,
     checksum, cleaned_checksum)

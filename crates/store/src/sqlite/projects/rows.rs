@@ -1,4 +1,4 @@
-//! Rows to values, and the questions that give them.
+//! Conversion of rows to values, and their queries.
 
 use crate::sqlite::{checksum::checksum_of, error::sql};
 use crawl_model::{
@@ -8,11 +8,11 @@ use rusqlite::{Connection, Row, types::Type};
 use std::{error::Error, io};
 use uuid::Uuid;
 
-/// Goes before a condition; the count reads an index alone.
+/// Prefix of a condition; the count reads only an index.
 pub(super) const PROJECT: &str = "\
 SELECT number, id, name, created_at, (SELECT count(*) FROM sources WHERE project_id = projects.id) FROM projects";
 
-/// Project, number to go on after, domain or NULL, groups or NULL, how many.
+/// Parameters: project, number to continue after, domain or NULL, groups or NULL, limit.
 pub(super) const SOURCES: &str = "\
 SELECT number, id, url, domain, source_group, created_at, updated_at, metadata, content, cleaned_content,
     checksum, cleaned_checksum
@@ -27,7 +27,7 @@ SELECT number, id, url, domain, source_group, created_at, updated_at, metadata, 
     checksum, cleaned_checksum
 FROM sources WHERE project_id = ?1 AND id = ?2";
 
-/// Project and identity: the cleaned text with its checksum.
+/// Parameters: project and identity; result: the cleaned text with its checksum.
 pub(super) const CLEANED: &str = "\
 SELECT url, cleaned_content, cleaned_checksum FROM sources WHERE project_id = ?1 AND id = ?2 AND cleaned_checksum IS NOT NULL";
 
@@ -59,7 +59,7 @@ SELECT id, domain, boilerplate_hashes, pages_analyzed, blocks_total, blocks_boil
     threshold_pct, min_pages, min_block_chars, mode, source_groups, created_at, updated_at
 FROM domain_boilerplate WHERE project_id = ?1 AND (?2 IS NULL OR domain = ?2) ORDER BY domain";
 
-/// Groups as they are bound: NULL where there are none, which means all.
+/// Bound value of groups: NULL for none, which selects all.
 pub(super) fn groups_json(groups: &[String]) -> Result<Option<String>, StoreError> {
     (!groups.is_empty()).then(|| json(groups)).transpose()
 }
@@ -114,7 +114,7 @@ pub(super) fn source_of(row: &Row<'_>) -> rusqlite::Result<Source> {
     })
 }
 
-/// The checksum of a page without its cleaned text.
+/// Checksum of a page without its cleaned text.
 pub(super) fn page_checksum(page: &NewSource) -> i64 {
     let group = page.source_group.as_deref().map(str::as_bytes);
     let [url, domain, metadata, content] =
@@ -122,7 +122,7 @@ pub(super) fn page_checksum(page: &NewSource) -> i64 {
     checksum_of(&[url, domain, group, metadata, content])
 }
 
-/// The checksum of a cleaned text, or of its absence.
+/// Checksum of a cleaned text, or of its absence.
 pub(super) fn text_checksum(text: Option<&str>) -> i64 {
     checksum_of(&[text.map(str::as_bytes)])
 }
@@ -141,7 +141,7 @@ pub(super) fn check_cleaned(row: &Row<'_>, url: usize, text: usize, checksum: us
     compare(row, url, checksum, &[row.get_ref(text)?.as_bytes_or_null()?])
 }
 
-/// Compares bytes as they are stored, before anything is made of them. Rows of older versions have no checksum and pass.
+/// Compares the bytes as stored, before any conversion. Rows of older versions have no checksum and pass.
 fn compare(row: &Row<'_>, url: usize, checksum: usize, parts: &[Option<&[u8]>]) -> rusqlite::Result<()> {
     let stored: Option<i64> = row.get(checksum)?;
     if stored.is_none_or(|stored| stored == checksum_of(parts)) {
