@@ -1,4 +1,4 @@
-//! Who may know whom: `model <- fetch | extract | dedup | store <- crawl`, read from `cargo metadata`.
+//! Who may know whom: `model <- fetch | extract | dedup | store <- engine <- crawl`, read from `cargo metadata`.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
@@ -9,7 +9,7 @@ use std::{
 };
 
 /// Crates of the workspace, and those among them that each may depend on, in whatever section of its manifest.
-const ALLOWED: [(&str, &[&str]); 14] = [
+const ALLOWED: [(&str, &[&str]); 15] = [
     ("crawl-model", &[]),
     ("crawl-fetch", &["crawl-model"]),
     ("crawl-extract", &["crawl-model"]),
@@ -30,6 +30,23 @@ const ALLOWED: [(&str, &[&str]); 14] = [
     ("crawl-faults", &["crawl-archive"]),
     // reads lockfiles and metadata of cargo, and no code of ours
     ("crawl-supply", &[]),
+    // the crawl, without a command line
+    (
+        "crawl-engine",
+        &[
+            "crawl-model",
+            "crawl-fetch",
+            "crawl-extract",
+            "crawl-dedup",
+            "crawl-archive",
+            "crawl-corpus",
+            "crawl-quality",
+            "crawl-store",
+            "crawl-chrome",
+            "crawl-output",
+            "crawl-projects",
+        ],
+    ),
     (
         "crawl",
         &[
@@ -44,6 +61,7 @@ const ALLOWED: [(&str, &[&str]); 14] = [
             "crawl-chrome",
             "crawl-output",
             "crawl-projects",
+            "crawl-engine",
         ],
     ),
 ];
@@ -90,8 +108,21 @@ fn crates_know_only_whom_they_may() {
     let missing: Vec<_> = ALLOWED.iter().filter(|(name, _)| !found.contains_key(*name)).collect();
     assert!(missing.is_empty(), "not in the workspace: {missing:?}");
     for middle in ["crawl-fetch", "crawl-extract", "crawl-dedup", "crawl-store"] {
-        assert!(found["crawl"].contains(middle), "crawl is said to know everyone, but not {middle}");
+        assert!(
+            found["crawl-engine"].contains(middle),
+            "the engine is said to know all stages, but not {middle}"
+        );
         assert!(found[middle].contains("crawl-model"), "{middle} does not speak the common types");
+    }
+}
+
+/// A program uses the engine without a command line, a progress bar or a web server.
+#[test]
+fn the_engine_needs_no_command_line() {
+    let found = dependencies();
+    for library in ["clap", "indicatif", "axum", "rmcp", "tracing-subscriber"] {
+        assert!(!found["crawl-engine"].contains(library), "crawl-engine must not depend on {library}");
+        assert!(found["crawl"].contains(library), "no crate depends on {library}: the test holds nothing");
     }
 }
 

@@ -6,12 +6,12 @@
 #[path = "support/mod.rs"]
 mod support;
 
-use crawl::{
+use crawl_engine::{
     config::{self, Override},
     context::Context,
     ending::Ending,
     pipeline,
-    run::{context, plant},
+    session::{context, plant},
 };
 use crawl_fetch::Seed;
 use crawl_model::Frontier;

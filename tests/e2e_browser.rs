@@ -9,7 +9,7 @@ mod run;
 mod scripted;
 mod support;
 
-use crawl::visit::Visitor;
+use crawl_engine::visit::Visitor;
 use run::{Sandbox, record, run};
 use scripted::{is_browser, there_is_a_browser, tried};
 use serde_json::Value;
@@ -164,7 +164,7 @@ fn a_visit_that_a_browser_keeps_waiting_gives_the_page_as_it_came() {
     let settings =
         [("FETCH_ALLOW_ADDRESSES", "127.0.0.0/8"), ("FETCH_DELAY", "0s"), ("CHROME_SANDBOX", "false")];
     let settings = settings.map(|(name, value)| (format!("CRAWL_{name}"), value.to_owned()));
-    let config = crawl::config::load(None, settings.into_iter(), Vec::new()).unwrap();
+    let config = crawl_engine::config::load(None, settings.into_iter(), Vec::new()).unwrap();
     let visitor = Visitor::new(config, Duration::from_secs(8));
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let url = server.url("/slow").parse().unwrap();

@@ -7,7 +7,8 @@ use axum::{
     body::{Body, to_bytes},
     http::{HeaderName, HeaderValue, Method, Request, StatusCode, Uri, header},
 };
-use crawl::{config, serve::service};
+use crawl::serve::service;
+use crawl_engine::config;
 use crawl_fuzz::head_and_body;
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;

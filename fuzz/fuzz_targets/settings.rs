@@ -1,7 +1,7 @@
 //! Settings files.
 #![no_main]
 
-use crawl::config;
+use crawl_engine::config;
 use crawl_fuzz::{Scratch, in_linear_time};
 use libfuzzer_sys::fuzz_target;
 use std::sync::LazyLock;

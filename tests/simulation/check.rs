@@ -6,8 +6,8 @@ use super::{
     plan::{NEVER, Plan},
     play::{End, Life, Played},
 };
-use crawl::{config::Limit, exit::Exit};
 use crawl_archive::{Body, Item, ReadOptions, read_file};
+use crawl_engine::{config::Limit, exit::Exit};
 use crawl_output::Kind;
 use serde_json::Value;
 use std::{

@@ -1,6 +1,6 @@
 //! The store of a simulated process: it counts calls, fails at one of them, or dies there.
 
-use crawl::store::Store;
+use crawl_engine::store::Store;
 use crawl_model::{
     CachedRobots, ContentHash, CrawlRequest, DomainStore, Enqueued, Frontier, FrontierCounts, HeldPage,
     HostBounds, HostKey, HostLoad, KnownText, KnownUrl, Lane, LeaseRef, NewText, NewUrl, Origin, OutputMark,

@@ -120,7 +120,7 @@ fn simulate(seeds: impl Iterator<Item = u64> + Send) -> Tally {
                     let why = match outcome {
                         Ok(Ok(())) => continue,
                         Ok(Err(why)) => why,
-                        Err(panic) => format!("panicked: {}", crawl::cpu::words_of(&*panic)),
+                        Err(panic) => format!("panicked: {}", crawl_engine::cpu::words_of(&*panic)),
                     };
                     println!("seed {number}: {why}\n");
                     tally.lock().unwrap().failures.push(number);

@@ -1,8 +1,8 @@
 //! The plan of a seed: a web, settings, and the faults of the processes of the crawl.
 
 use super::{faults::Fault, rng::Rng, site::Site};
-use crawl::config::{self, Config, Emit, Limit, RecrawlMode, StrategyChoice};
 use crawl_dedup::Release;
+use crawl_engine::config::{self, Config, Emit, Limit, RecrawlMode, StrategyChoice};
 use std::{fmt, path::Path, sync::OnceLock, time::Duration};
 
 /// `settle_pages` beyond the pages of any host: fingerprints settle when a host is drained, so texts do not depend on the

@@ -8,10 +8,11 @@ use super::{
     site::Site,
     world::{Seen, World},
 };
-use crawl::{
+use crawl::run;
+use crawl_engine::{
     exit::Exit,
     platform::Platform,
-    run::{self, Session},
+    session::{Session, open_state},
     store::Store,
     threads::Threading,
 };
@@ -132,7 +133,7 @@ impl<'a> Stage<'a> {
     fn has_ended(&self) -> Result<bool, Stop> {
         let fail = |e: crawl_model::StoreError| Stop(e.to_string());
         let store = SqliteStore::open(&self.dir.join("state")).map_err(fail)?;
-        crawl::state::is_finished(&store).map_err(fail)
+        crawl_engine::state::is_finished(&store).map_err(fail)
     }
 
     /// Runs one process to its end or death.
@@ -168,7 +169,7 @@ impl<'a> Stage<'a> {
 
     async fn process(&self, fault: Fault, probe: &Arc<Probe>) -> Result<(End, u64), Stop> {
         let config = self.plan.config(&self.dir, fault);
-        let state = match run::open_state(&config, &self.dir.join("state"), false) {
+        let state = match open_state(&config, &self.dir.join("state"), false) {
             Ok(state) => state,
             Err(failure) => return Err(Stop(format!("the state cannot be opened: {failure:?}"))),
         };
@@ -185,7 +186,7 @@ impl<'a> Stage<'a> {
             wrap: Some(Arc::new(watched)),
         };
         let work = async {
-            let session = Session::open(config, &self.seeds, &state, &platform, true)?;
+            let session = Session::open(config, &self.seeds, &state, &platform, |_| {})?;
             let (context, names) = (Arc::clone(&session.context), session.names());
             self.disturb(fault, probe, context.cancel.clone());
             let outcome = session.run().await;

@@ -8,8 +8,8 @@ mod quality;
 mod replay;
 mod text;
 
-use crate::config::Override;
 use clap::{Args, Parser, Subcommand};
+use crawl_engine::config::Override;
 use crawl_model::strip_userinfo;
 pub use duplicates::DuplicatesArgs;
 pub use jobs::{

@@ -1,6 +1,6 @@
 //! Logs: to standard error, as text or JSON.
 
-use crate::{
+use crawl_engine::{
     config::{LogFormat, LogSection},
     exit::Failure,
 };

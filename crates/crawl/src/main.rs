@@ -1,14 +1,15 @@
 //! The binary `crawl`: flags to plain data, plain data to a run, a run to an exit code.
 
 use clap::Parser;
-use crawl::{cli::Cli, exit::Exit, usage_error::without_secrets};
+use crawl::{cli::Cli, usage_error::without_secrets};
+use crawl_engine::{descriptors, exit::Exit};
 use std::{io::Write, process::ExitCode};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    crawl::descriptors::raise();
+    descriptors::raise();
     let exit = match Cli::try_parse() {
         Ok(cli) => crawl::dispatch(cli),
         Err(error) => {

@@ -1,10 +1,15 @@
 //! What a run tells while it is on, and at its end.
 
-use crate::{
-    bounds::Bound, context::Context, ending::Ending, exit::Exit, logging::say, stage_error::StageError,
+use crate::logging::say;
+use bytesize::ByteSize;
+use crawl_engine::{
+    bounds::Bound,
+    context::Context,
+    ending::Ending,
+    exit::{Exit, exit_code},
+    stage_error::StageError,
     stats::Stats,
 };
-use bytesize::ByteSize;
 use crawl_model::{FrontierCounts, StoreError};
 use crawl_output::OutputError;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -267,16 +272,5 @@ fn row(out: &mut String, name: &str, cells: impl Iterator<Item = String>) {
     let cells: Vec<String> = cells.collect();
     if !cells.is_empty() {
         let _ = writeln!(out, "  {name:10} {}", cells.join(", "));
-    }
-}
-
-/// The code for how a run ended.
-#[must_use]
-pub fn exit_code(ending: Ending, counts: &FrontierCounts, stats: &Stats) -> Exit {
-    let fetched = counts.records + counts.unchanged + counts.held + stats.pages.get();
-    match ending {
-        // a round in which pages were asked for and none came at all: the seeds are unreachable, gone, disallowed, or no pages
-        Ending::Drained if fetched == 0 && stats.leased.get() > 0 => Exit::NoSeed,
-        ending => ending.into(),
     }
 }

@@ -1,52 +1,42 @@
 //! The main job: from flags to a finished run.
 
-mod build;
-mod outputs;
-
-pub use build::context;
-
 use crate::{
-    archive::{self, Archive},
     cli::RunArgs,
-    config::{self, Config, Emit, LogFormat},
-    context::Context,
-    descriptors, duplicates,
-    ending::Ending,
-    exit::{Exit, Failure},
-    links::new_url,
     logging::{say, say_as, say_json},
     metrics::Metrics,
-    outage, pipeline,
-    platform::Platform,
     progress::{self, Places},
-    recrawl, report, rules_version, seeds, shard, site_book,
+    report, upkeep,
+};
+use crawl_engine::{
+    config::{self, Config, Emit, LogFormat},
+    context::Context,
+    descriptors,
+    ending::Ending,
+    exit::{Exit, Failure, exit_code},
+    platform::Platform,
+    seeds,
+    session::{Session, close_outputs, open_state},
     stage_error::StageError,
     state::{self, State},
-    store::Store,
-    threads, upkeep,
+    threads,
 };
 use crawl_fetch::Seed;
-use crawl_model::{Discovery, FrontierCounts, HostKey, NewUrl, UrlKey, hide_userinfo};
+use crawl_model::{FrontierCounts, hide_userinfo};
 use crawl_output::OutputError;
-use crawl_projects::Keeper;
 use std::{
     io,
     path::{Path, PathBuf},
     sync::Arc,
-    time::Duration,
 };
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tracing::Level;
 
-/// Seeds are enqueued in transactions of this many.
-const SEED_BATCH: usize = 1_000;
-
 /// Runs `crawl --seed …`.
 pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let config = config::load(args.config.as_deref(), config::environment()?, args.overrides())?;
     crate::logging::start(&config.log)?;
-    crate::memory::check_address_space(config.extract.threads)?;
+    crawl_engine::memory::check_address_space(config.extract.threads)?;
     descriptors::check()?;
     let seed_file = args
         .seed
@@ -60,16 +50,6 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
         .build()
         .map_err(|e| Failure::new(Exit::Internal, format!("the runtime cannot be started: {e}")))?;
     runtime.block_on(crawl(config, &seeds, &state, args.quiet)).map_err(|e| e.in_state(&dir))
-}
-
-/// Takes the state directory of a crawl; `fresh` forgets its contents.
-///
-/// # Errors
-/// When it cannot be written (exit 3) or another run holds it (exit 6).
-pub fn open_state(config: &Config, dir: &Path, fresh: bool) -> Result<State, Failure> {
-    let group = Some(config.crawl.source_group.as_str()).filter(|g| !g.is_empty());
-    let project = (config.crawl.project.as_str(), group);
-    State::open(dir, fresh, project, rules_version::of(config))
 }
 
 fn read_seeds(file: &Path) -> Result<Vec<Seed>, Failure> {
@@ -99,7 +79,9 @@ fn read_seeds(file: &Path) -> Result<Vec<Seed>, Failure> {
 
 async fn crawl(config: Config, seeds: &[Seed], state: &State, quiet: bool) -> Result<Exit, Failure> {
     let metrics = Metrics::open(&config.metrics).await?;
-    let session = Session::open(config, seeds, state, &Platform::default(), quiet)?;
+    let session = Session::open(config, seeds, state, &Platform::default(), |context| {
+        tell_of_round(context, state, quiet);
+    })?;
     let mut beside = Beside::start(&session.context, metrics, quiet);
     let (context, names) = (Arc::clone(&session.context), session.names());
     let outcome = session.run().await;
@@ -107,58 +89,6 @@ async fn crawl(config: Config, seeds: &[Seed], state: &State, quiet: bool) -> Re
     let exit = finish(&context, state, &names, outcome, quiet);
     beside.end().await;
     exit
-}
-
-/// A run that is ready to begin: the state is recalled, the seeds are planted, the outputs are open.
-pub struct Session {
-    /// The parts that the stages share.
-    pub context: Arc<Context>,
-    outputs: outputs::Outputs,
-}
-
-impl Session {
-    /// Prepares a run on a platform.
-    ///
-    /// # Errors
-    /// When a setting cannot be used, or the state or an output cannot be read or written.
-    pub fn open(
-        config: Config,
-        seeds: &[Seed],
-        state: &State,
-        platform: &Platform,
-        quiet: bool,
-    ) -> Result<Self, Failure> {
-        let context = Arc::new(full_context(config, state, platform)?);
-        context.browser.reap();
-        recall(&context, state)?;
-        plant(&context, seeds)?;
-        tell_of_round(&context, state, quiet);
-        let outputs = outputs::open(&context, state)?;
-        Ok(Self { context, outputs })
-    }
-
-    /// Names of the output and of the error log.
-    #[must_use]
-    pub fn names(&self) -> (String, String) {
-        let outputs::Outputs { records, errors } = &self.outputs;
-        (records.name().to_owned(), errors.name().to_owned())
-    }
-
-    /// Runs all stages to their end.
-    ///
-    /// # Errors
-    /// The first error of a stage.
-    pub async fn run(self) -> Result<(), StageError> {
-        let Self { context, outputs: outputs::Outputs { records, errors } } = self;
-        let outcome = pipeline::run(Arc::clone(&context), records, errors).await;
-        let outcome = outcome.and_then(|()| Ok(context.sites.save(&*context.store)?));
-        // whatever happened, what is in it is whole
-        let ended = context.archive.as_ref().map_or(Ok(()), |archive| {
-            archive.finish()?;
-            archive::forget(&*context.store).map_err(StageError::Store)
-        });
-        outcome.and(ended)
-    }
 }
 
 /// Closes the outputs of a run, leaves its report and prints its summary; `names` are those of the output and of the error log.
@@ -177,13 +107,13 @@ pub fn finish(
         // asked before the end of the round is noted: after it an error of the store fails no run
         let known = (context.store.counts()?, state::damage(&*context.store)?);
         // after an error a file may hold lines that were not settled: those are for the next run to cut off
-        outputs::close(context, [&names.0, &names.1], ending)?;
+        close_outputs(context, [&names.0, &names.1], ending)?;
         known
     } else {
         // after an error of the store there is nothing to ask it, and the error is what matters
         (context.store.counts().unwrap_or_default(), None)
     };
-    let exit = exit_code(context, ending, &counts, damage.is_some());
+    let exit = exit_code_of(context, ending, &counts, damage.is_some());
     let why = progress::heading(outcome.as_ref().err(), ending, &counts, &context.stats);
     let report = leave_report(context, state, (why, outcome.as_ref().err().map_or(exit, Exit::of)), &counts);
     if !quiet {
@@ -265,8 +195,8 @@ impl Beside {
 }
 
 /// The code for how a run without an error ended.
-fn exit_code(context: &Context, ending: Ending, counts: &FrontierCounts, damaged: bool) -> Exit {
-    match progress::exit_code(ending, counts, &context.stats) {
+fn exit_code_of(context: &Context, ending: Ending, counts: &FrontierCounts, damaged: bool) -> Exit {
+    match exit_code(ending, counts, &context.stats) {
         Exit::Done if damaged => Exit::Damaged,
         exit => exit,
     }
@@ -286,67 +216,6 @@ fn told(context: &Context, exit: Exit, damage: Option<String>) -> Result<Exit, F
         return Err(Failure::new(exit, format!("no seed could be fetched: {failures}")));
     }
     Ok(exit)
-}
-
-/// Takes up what earlier runs have left in the state directory.
-fn recall(context: &Context, state: &State) -> Result<(), Failure> {
-    duplicates::open(context)?;
-    bring_forward(context, state)?;
-    // what seeds redirected to is known, as the pages there are
-    context.recall_scope(state.new_round && !context.recrawl.on)?;
-    context.recall_told()?;
-    shard::put_back_unreadable(context)?;
-    context.keep_told();
-    context.stats.inherited.add(context.store.counts()?.held);
-    Ok(())
-}
-
-/// Longest time for which a run puts a URL off. A `Retry-After` is kept for the host, which is not asked before, however early
-/// its URLs are due.
-fn longest_wait(config: &Config) -> Duration {
-    // pauses are spread over up to a quarter more than their time
-    let longest = config.fetch.max_backoff.max(config.recrawl.confirm_gone).max(outage::LONGEST_PAUSE);
-    longest.saturating_mul(5) / 4
-}
-
-/// Takes care that no URL waits longer than a run puts one off, though the clock may have been wrong when it was put off.
-fn bring_forward(context: &Context, state: &State) -> Result<(), Failure> {
-    let longest_ms = i64::try_from(longest_wait(&context.config).as_millis()).unwrap_or(i64::MAX);
-    let now = crawl_model::now_ms();
-    let moved = state.store.bring_forward(now.saturating_add(longest_ms), now)?;
-    if moved > 0 {
-        tracing::warn!("{moved} URLs were put off by a clock that was ahead: they are fetched now");
-    }
-    Ok(())
-}
-
-/// What the stages share, with what only a crawl has: a project and an archive.
-fn full_context(config: Config, state: &State, platform: &Platform) -> Result<Context, Failure> {
-    let keeper = Keeper::open(&config.crawl.project, &config.projects.database)?;
-    let mut context = build::context_on(platform, config, Arc::clone(&state.store) as Arc<dyn Store>)?;
-    context.keeper = keeper;
-    context.recrawl.whole = state.new_round;
-    let again = site_book::due_again(&*context.store)?;
-    context.recrawl.missed_before = again.iter().map(|url| UrlKey::of(url)).collect();
-    let loss = archive::loss(&*context.store, Path::new(&context.config.archive.dir))?;
-    if let Some(archive) = Archive::open(&context.config, context.cpu.clone())? {
-        let (folder, bytes) = (&context.config.archive.dir, archive.damaged_bytes());
-        let aside =
-            (bytes > 0).then(|| format!("{folder}: {bytes} damaged bytes of an earlier run were put aside"));
-        let damages: Vec<String> = aside.into_iter().chain(loss).collect();
-        if !damages.is_empty() {
-            let damage = format!(
-                "{}; the records in them are lost, the crawl is complete, and --fresh -O archives all of it again",
-                damages.join("; ")
-            );
-            state::note_damage(&*context.store, &damage)?;
-        }
-        archive::forget(&*context.store)?;
-        archive.run(state.new_round)?;
-        context.client.record_to(Arc::new(archive.clone()));
-        context.archive = Some(archive);
-    }
-    Ok(context)
 }
 
 /// Says what the state directory makes of this run.
@@ -379,32 +248,6 @@ fn tell_of_round(context: &Context, state: &State, quiet: bool) {
     }
 }
 
-/// Puts the seeds into the frontier and their hosts into the scope, and after a finished round what is due of what is known.
-/// What is in the round already stays as it is.
-///
-/// # Errors
-/// When storage fails.
-pub fn plant(context: &Context, seeds: &[Seed]) -> Result<(), Failure> {
-    let planted: Vec<NewUrl> = seeds
-        .iter()
-        .filter_map(|seed| {
-            let url = context.links.canonical(&seed.url);
-            context.links.extend_scope(&url);
-            let discovery = if seed.bare { Discovery::BareSeed } else { Discovery::Seed };
-            HostKey::of(&url).map(|host| new_url(url, host, 0, discovery))
-        })
-        .collect();
-    for batch in planted.chunks(SEED_BATCH) {
-        if context.recrawl.asks_seeds() {
-            context.store.revisit(batch)?;
-        } else {
-            context.store.enqueue(batch)?;
-        }
-    }
-    let keys = planted.iter().map(|seed| seed.key).collect();
-    Ok(recrawl::plant(context, &keys)?)
-}
-
 /// The first SIGINT or SIGTERM saves and stops; the second one stops at once, and leases run out. They are caught from the
 /// call on, not only when the future is polled: by then a busy crawl may have begun.
 pub(crate) fn stop_on_signals(cancel: CancellationToken, quiet: bool) -> impl Future<Output = ()> {
@@ -428,23 +271,5 @@ pub(crate) fn stop_on_signals(cancel: CancellationToken, quiet: bool) -> impl Fu
             }
             cancel.cancel();
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A clock that was an hour ahead puts URLs off for longer than any pause, by the default settings too.
-    #[test]
-    fn the_longest_wait_of_a_url_is_its_longest_pause_whatever_hosts_may_ask_for() {
-        let mut config = config::load(None, std::iter::empty(), Vec::new()).unwrap();
-        assert!(longest_wait(&config) < Duration::from_secs(3_600), "{:?}", longest_wait(&config));
-        config.politeness.max_retry_after = Duration::from_secs(86_400);
-        (config.fetch.max_backoff, config.recrawl.confirm_gone) =
-            (Duration::from_secs(100), Duration::from_secs(10));
-        assert_eq!(longest_wait(&config), Duration::from_secs(125));
-        config.recrawl.confirm_gone = Duration::from_secs(86_400);
-        assert_eq!(longest_wait(&config), Duration::from_secs(108_000));
     }
 }

@@ -1,8 +1,9 @@
 //! What a state directory needs now and then: its database is compacted, and directories that nobody uses any more go. Both
 //! are bounded, and announced before they begin.
 
-use crate::{config::StateSection, logging::say, state};
+use crate::logging::say;
 use bytesize::ByteSize;
+use crawl_engine::{config::StateSection, state};
 use crawl_model::StoreError;
 use crawl_output::absolute;
 use crawl_store::{SqliteStore, StateLock, StoreSize};

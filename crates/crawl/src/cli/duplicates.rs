@@ -1,8 +1,8 @@
 //! Flags of `crawl duplicates`.
 
 use super::{Overrides, RulesArgs};
-use crate::config::Override;
 use clap::Args;
+use crawl_engine::config::Override;
 use std::path::PathBuf;
 use toml::Value;
 

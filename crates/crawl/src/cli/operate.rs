@@ -1,8 +1,8 @@
 //! Flags of the jobs over a crawl's state.
 
 use super::{Overrides, RunArgs};
-use crate::config::Override;
 use clap::{Args, Subcommand};
+use crawl_engine::config::Override;
 use std::path::PathBuf;
 
 /// Which state directory.

@@ -1,8 +1,8 @@
 //! Flags of the jobs around projects: the command line over them, the server, the tools for agents.
 
 use super::{DedupMode, Overrides};
-use crate::config::Override;
 use clap::{Args, Subcommand};
+use crawl_engine::config::Override;
 use std::{net::SocketAddr, path::PathBuf};
 
 /// Which database, and which settings.

@@ -1,8 +1,8 @@
 //! Flags of `crawl replay`.
 
 use super::{Overrides, TextArgs};
-use crate::config::Override;
 use clap::Args;
+use crawl_engine::config::Override;
 use std::path::PathBuf;
 
 /// `crawl replay`

@@ -4,11 +4,9 @@ use super::{
     jsonl::{Lines, Object, each_object},
     read_document, write_text,
 };
-use crate::{
-    cli::{CheckArgs, CheckWhat},
-    exit::{Exit, Failure},
-};
+use crate::cli::{CheckArgs, CheckWhat};
 use base64::{Engine, prelude::BASE64_STANDARD};
+use crawl_engine::exit::{Exit, Failure};
 use crawl_extract::{Rules, charset};
 use crawl_fetch::{
     Canonicalizer, DEFAULT_MAX_URL_LENGTH, IdnForm, ParamRules, RobotsTxt, SitemapLimits, parse_sitemap,

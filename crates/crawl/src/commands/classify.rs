@@ -1,10 +1,8 @@
 //! `crawl classify`: what kind of page it is, and how it should be fetched.
 
 use super::{jsonl, page_file::read_page, rules, write_json};
-use crate::{
-    cli::ClassifyArgs,
-    exit::{Exit, Failure},
-};
+use crate::cli::ClassifyArgs;
+use crawl_engine::exit::{Exit, Failure};
 use crawl_extract::{Input, Options, PageExtractor};
 use crawl_model::{Classification, Extractor, PageSignals};
 use serde::Serialize;
@@ -49,7 +47,7 @@ fn classify(
     content_type: Option<&str>,
 ) -> Line {
     let extraction = extractor.extract(&Input { bytes, url, content_type });
-    let fallback = crate::record::no_url();
+    let fallback = crawl_engine::record::no_url();
     let url = url.unwrap_or(&fallback);
     let classification =
         crawl_fetch::classify(&extraction.signals, url, extraction.word_count, extraction.extractor);

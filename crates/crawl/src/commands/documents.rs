@@ -1,8 +1,9 @@
 //! Documents of files, in batches: what `crawl duplicates` and `crawl quality` read.
 
-use crate::{exit::Failure, logging::say, record::page_record};
+use crate::logging::say;
 use crawl_archive::{Body, Document, Item, ReadOptions};
 use crawl_corpus::{InputCount, Page};
+use crawl_engine::{exit::Failure, record::page_record};
 use crawl_extract::{Favor, Format, Input, Options, PageExtractor, Rules};
 use std::{ops::ControlFlow, path::Path};
 use url::Url;

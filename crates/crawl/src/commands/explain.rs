@@ -3,10 +3,8 @@
 pub(super) mod html;
 
 use super::{jsonl, read_document, write_json, write_text};
-use crate::{
-    cli::{ExplainForm, ExtractArgs, TextFormat},
-    exit::{Exit, Failure},
-};
+use crate::cli::{ExplainForm, ExtractArgs, TextFormat};
+use crawl_engine::exit::{Exit, Failure};
 use crawl_extract::{Candidate, Explanation, Input, PageExtractor, Removal};
 use crawl_model::{Classification, Extraction, Extractor};
 use serde::Serialize;
@@ -71,7 +69,7 @@ pub fn run(args: &ExtractArgs, form: ExplainForm, extractor: &PageExtractor) -> 
 fn explain(extractor: &PageExtractor, id: Value, input: &Input<'_>) -> Explained {
     let (extraction, explanation) = extractor.explain(input);
     let Extraction { signals, metadata, word_count: words, reason, article_score, .. } = extraction;
-    let fallback = crate::record::no_url();
+    let fallback = crawl_engine::record::no_url();
     let url: &Url = input.url.unwrap_or(&fallback);
     Explained {
         id,

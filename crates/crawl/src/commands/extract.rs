@@ -11,8 +11,10 @@ use super::{
 };
 use crate::{
     cli::{ExtractArgs, TextFormat},
-    exit::{Exit, Failure},
     logging::say_as,
+};
+use crawl_engine::{
+    exit::{Exit, Failure},
     record::page_record,
 };
 use crawl_extract::{Format, Input, Options, PageExtractor, SiteEvidence};

@@ -1,12 +1,10 @@
 //! Lines of pages in, lines of results out: in parallel, in the same order, a bounded number in memory.
 
 use super::{open, write_json};
-use crate::{
-    exit::{Exit, Failure},
-    logging::say,
-};
+use crate::logging::say;
 use base64::{Engine, prelude::BASE64_STANDARD};
 use crawl_archive::next_line;
+use crawl_engine::exit::{Exit, Failure};
 use crawl_extract::Input;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -137,7 +135,7 @@ impl<'a> Line<'a> {
                     Cow::Owned(text) => Cow::Owned(text.into_bytes()),
                 };
                 // the line was UTF-8: whatever the page declares, its bytes are no longer in that charset
-                (bytes, self.content_type.or(Some(Cow::Borrowed(crate::context::HTML))))
+                (bytes, self.content_type.or(Some(Cow::Borrowed(crawl_engine::context::HTML))))
             }
             (None, Some(text)) => match BASE64_STANDARD.decode(text.as_bytes()) {
                 Ok(bytes) => (Cow::Owned(bytes), self.content_type),

@@ -1,6 +1,6 @@
 //! Standard input or a pipe that is read more than once.
 
-use crate::exit::Failure;
+use crawl_engine::exit::Failure;
 use std::{
     fs::File,
     io::{self, Read, Seek, SeekFrom},

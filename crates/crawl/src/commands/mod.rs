@@ -14,6 +14,7 @@ mod next_visits;
 mod page_file;
 mod projects;
 mod quality;
+mod replay;
 mod report;
 mod retry;
 mod select;
@@ -23,11 +24,13 @@ mod status;
 
 use crate::{
     cli::{Cli, Command, RulesArgs},
-    exit::{Exit, Failure},
     logging::{say, say_as},
-    page_rules,
 };
 use clap::CommandFactory;
+use crawl_engine::{
+    exit::{Exit, Failure},
+    page_rules,
+};
 use crawl_extract::Rules;
 use crawl_output::shown;
 use std::{
@@ -57,7 +60,7 @@ pub fn dispatch(cli: Cli) -> Exit {
         Some(Command::Status(args)) => status::run(&args),
         Some(Command::RetryErrors(args)) => retry::run(&args),
         Some(Command::State(args)) => state::run(&args),
-        Some(Command::Replay(args)) => crate::archive::replay::run(&args),
+        Some(Command::Replay(args)) => replay::run(&args),
         Some(Command::Schema) => {
             write_out(format!("{:#}\n", crawl_output::record_schema()).as_bytes()).map(|()| Exit::Done)
         }

@@ -1,6 +1,6 @@
 //! When the pages that a state knows are asked again.
 
-use crate::{
+use crawl_engine::{
     config::{Config, RecrawlMode},
     recrawl::{Due, Policy},
     rules_version::{self, Readings},

@@ -1,7 +1,7 @@
 //! A page from a file: gzip and zstd are undone, and what is no page is refused by its name.
 
 use super::read_document;
-use crate::exit::Failure;
+use crawl_engine::exit::Failure;
 use flate2::read::MultiGzDecoder;
 use std::{
     io::{self, Read},

@@ -3,9 +3,11 @@
 use super::{state, write_json, write_text};
 use crate::{
     cli::{AnalyzeArgs, DedupMode, ProjectsArgs, ProjectsWhat},
+    logging::say,
+};
+use crawl_engine::{
     config,
     exit::{Exit, Failure},
-    logging::say,
     project_access,
 };
 use crawl_model::StoreError;
@@ -61,18 +63,6 @@ fn check(store: &SqliteProjects, path: &Path, as_json: bool) -> Result<Exit, Fai
     }
     let faults = format!("faults found: {}", report.findings.len());
     Err(DatabaseError::Store { path: path.to_owned(), error: StoreError::Corrupt(faults) }.into())
-}
-
-impl From<ProjectError> for Failure {
-    fn from(error: ProjectError) -> Self {
-        let exit = match &error {
-            ProjectError::Store(StoreError::Corrupt(_)) => Exit::Damaged,
-            ProjectError::Store(_) => Exit::Storage,
-            ProjectError::Stopped => Exit::Interrupted,
-            _ => Exit::Usage,
-        };
-        Self { exit, error: error.into() }
-    }
 }
 
 fn json(value: &impl Serialize) -> String {

@@ -1,11 +1,9 @@
 //! `crawl report`: the page of the last run, made anew from its data.
 
-use crate::{
-    cli::ReportArgs,
+use crate::{cli::ReportArgs, logging::say, report::Report};
+use crawl_engine::{
     config,
     exit::{Exit, Failure},
-    logging::say,
-    report::Report,
     state,
 };
 

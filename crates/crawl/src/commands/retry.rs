@@ -1,11 +1,10 @@
 //! `crawl retry-errors`: what failed in the last round goes back to the frontier, and the crawl goes on.
 
-use crate::{
-    cli::RetryArgs,
+use crate::{cli::RetryArgs, logging::say, run};
+use crawl_engine::{
     config,
     exit::{Exit, Failure},
-    logging::say,
-    run, state,
+    state,
 };
 use crawl_model::{Frontier as _, StoreError, UrlKey};
 use crawl_output::error_line;

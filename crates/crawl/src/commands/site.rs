@@ -3,11 +3,9 @@
 mod html;
 
 use super::{documents, extract::by_site::Lines, jsonl, rules, write_json, write_text};
-use crate::{
-    cli::SiteArgs,
-    exit::{Exit, Failure},
-};
+use crate::cli::SiteArgs;
 use crawl_archive::{Body, Document, ReadOptions};
+use crawl_engine::exit::{Exit, Failure};
 use crawl_extract::{CountedBlock, Input, Options, PageExtractor, PageOutline, SiteArea, SiteEvidence};
 use crawl_model::HostKey;
 use rayon::prelude::*;

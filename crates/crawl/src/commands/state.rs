@@ -2,11 +2,12 @@
 
 use super::write_text;
 use crate::{
-    archive,
     cli::{StateArgs, StateJob, StateJobArgs},
-    config,
-    exit::{Exit, Failure},
     logging::{say, say_as},
+};
+use crawl_engine::{
+    archive, config,
+    exit::{Exit, Failure},
     state,
 };
 use crawl_model::StoreError;

@@ -1,8 +1,9 @@
 //! `crawl status`: how a crawl stands, from its state directory. Nothing is locked and nothing written.
 
 use super::{next_visits::NextVisits, write_json, write_text};
-use crate::{
-    cli::StatusArgs,
+use crate::cli::StatusArgs;
+use crawl_dedup::Release;
+use crawl_engine::{
     config::{self, Config, DedupSection},
     context::TOLD_KEY,
     exit::{Exit, Failure},
@@ -10,7 +11,6 @@ use crate::{
     site_book::{self, MissedSite, MissedTemplate},
     state,
 };
-use crawl_dedup::Release;
 use crawl_model::{DomainStore, Frontier, FrontierCounts, HostBound, RunStore, StoreError, now_ms, rfc3339};
 use crawl_output::shown;
 use crawl_store::{Holder, HostPlaces, SqliteStore, StateLock, StoreSize};

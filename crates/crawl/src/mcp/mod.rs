@@ -6,8 +6,8 @@ mod types;
 
 pub use tools::Tools;
 
-use crate::{
-    cli::McpArgs,
+use crate::cli::McpArgs;
+use crawl_engine::{
     config,
     exit::{Exit, Failure},
     project_access, threads,

@@ -1,11 +1,11 @@
-//! The tools. What they do stands in [`projects`](crawl_projects), [`visit`](crate::visit) and the extractor.
+//! The tools. What they do stands in [`projects`](crawl_projects), [`visit`](crawl_engine::visit) and the extractor.
 
 use super::parameters::Parameters;
 use super::types::{
     AnalyzeArgs, CrawlArgs, ExtractArgs, ListArgs, PageTold, Part, ProjectsTold, SourceArgs, StatsArgs,
     StatsTold, TextFormat, web_url,
 };
-use crate::{
+use crawl_engine::{
     config::Config,
     cpu::CpuPool,
     exit::{Exit, Failure},
@@ -209,7 +209,7 @@ impl Tools {
             let input = Input {
                 bytes: asked.html.as_bytes(),
                 url: url.as_ref(),
-                content_type: Some(crate::context::HTML),
+                content_type: Some(crawl_engine::context::HTML),
             };
             let extraction = extractor.extract(&input);
             let text = extractor.last_pass(extraction.content.clone(), extraction.extractor);

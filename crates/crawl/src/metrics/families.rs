@@ -1,6 +1,6 @@
 //! What is shown: names, meanings, and where each number comes from.
 
-use crate::{
+use crawl_engine::{
     context::Context,
     latency::{BUCKETS, Latency},
     stats::Stats,

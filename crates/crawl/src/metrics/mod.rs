@@ -3,12 +3,7 @@
 
 mod families;
 
-use crate::{
-    config::MetricsSection,
-    context::Context,
-    exit::{Exit, Failure},
-    serve::{Limits, accept},
-};
+use crate::serve::{Limits, accept};
 use axum::{
     Router,
     body::Bytes,
@@ -16,6 +11,11 @@ use axum::{
     http::{StatusCode, header},
     response::{IntoResponse, Response},
     routing::get,
+};
+use crawl_engine::{
+    config::MetricsSection,
+    context::Context,
+    exit::{Exit, Failure},
 };
 use crawl_output::{absolute, replace};
 use std::{

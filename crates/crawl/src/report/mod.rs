@@ -1,15 +1,13 @@
 //! The report of a run: `report.json` in the state directory, and `report.html` made of it, a page that needs nothing else.
 
-mod samples;
-
-pub use samples::{Sample, Samples};
-
-use crate::{
+use crawl_engine::{
     context::Context,
     exit::Exit,
+    samples::Sample,
     site_book::{self, MissedSite},
-    stats::HostFigures,
+    stats::{Example, HostFigures},
 };
+
 use crawl_model::{FrontierCounts, rfc3339};
 use crawl_output::{replace, replace_private};
 use serde::{Deserialize, Serialize};
@@ -97,17 +95,6 @@ struct Failures {
     kind: String,
     count: u64,
     examples: Vec<Example>,
-}
-
-/// A failure.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Example {
-    /// The URL that failed.
-    pub url: String,
-    /// What happened.
-    pub message: String,
-    /// What can be done.
-    pub hint: String,
 }
 
 /// The figures of a host.

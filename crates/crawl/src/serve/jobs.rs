@@ -1,8 +1,8 @@
 //! Analyses that are under way, and the last that were.
 
 use super::problem::Problem;
-use crate::cpu::CpuPool;
 use axum::http::StatusCode;
+use crawl_engine::cpu::CpuPool;
 use crawl_model::{now_ms, rfc3339};
 use crawl_projects::{Analysis, Progress, ProjectAnalysisResult, ProjectError, Projects};
 use serde::Serialize;
@@ -214,7 +214,7 @@ impl Jobs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::project_access;
+    use crawl_engine::project_access;
     use crawl_model::{NewSource, ProjectId, ProjectStore};
     use crawl_projects::{AnalysisMode, AnalysisParams};
     use crawl_store::MemoryProjects;
@@ -236,7 +236,7 @@ mod tests {
         for id in &ids {
             store.save_sources(ProjectId(*id), &(0..6).map(page).collect::<Vec<_>>(), 1).unwrap();
         }
-        let settings = crate::config::load(None, std::iter::empty(), Vec::new()).unwrap();
+        let settings = crawl_engine::config::load(None, std::iter::empty(), Vec::new()).unwrap();
         (project_access::projects(Arc::new(store), &settings).unwrap(), ids)
     }
 

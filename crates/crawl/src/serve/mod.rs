@@ -13,15 +13,14 @@ mod visitors;
 pub use document::document;
 pub(crate) use visitors::Limits;
 
-use crate::{
-    cli::ServeArgs,
+use crate::{cli::ServeArgs, logging::say};
+use axum::{Router, extract::DefaultBodyLimit, middleware};
+use crawl_engine::{
     config::{self, Config},
     cpu::CpuPool,
     exit::{Exit, Failure},
-    logging::say,
     project_access,
 };
-use axum::{Router, extract::DefaultBodyLimit, middleware};
 use crawl_projects::{ProjectError, Projects};
 use jobs::Jobs;
 use problem::Problem;

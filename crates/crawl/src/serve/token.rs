@@ -1,9 +1,9 @@
 //! The token that callers must send.
 
-use crate::{
+use crate::logging::say;
+use crawl_engine::{
     config::ServeSection,
     exit::{Exit, Failure},
-    logging::say,
 };
 use crawl_store::private;
 use secrecy::{ExposeSecret, SecretString};

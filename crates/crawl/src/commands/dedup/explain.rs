@@ -1,7 +1,7 @@
 //! `crawl dedup --explain`: what goes from a page, and why.
 
 use super::{internal, records::Record};
-use crate::exit::Failure;
+use crawl_engine::exit::Failure;
 use crawl_model::{BoilerplateInfo, BoilerplateStatus, RemovalReason, RemovedSpan};
 use crawl_output::shown;
 use rustc_hash::FxHashSet;

@@ -7,12 +7,14 @@ mod report;
 use super::write_out;
 use crate::{
     cli::{DedupArgs, DedupMode},
-    config::{self, DedupSection},
-    exit::{Exit, Failure},
     logging::say,
-    page_rules,
 };
 use crawl_dedup::{FingerprintSettings, Mode, batch::CountedProject};
+use crawl_engine::{
+    config::{self, DedupSection},
+    exit::{Exit, Failure},
+    page_rules,
+};
 use crawl_extract::PageExtractor;
 use crawl_output::replace;
 use crawl_projects::cleaning;

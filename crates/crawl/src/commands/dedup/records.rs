@@ -1,16 +1,14 @@
 //! Records of a JSONL: read as far as cleaning needs it, written back with what else they hold as it stood.
 
 use super::internal;
-use crate::{
-    commands::{
-        json::{self, Members, push_key},
-        jsonl::{MAX_LINE, too_long},
-        kept::Kept,
-        open,
-    },
-    exit::Failure,
+use crate::commands::{
+    json::{self, Members, push_key},
+    jsonl::{MAX_LINE, too_long},
+    kept::Kept,
+    open,
 };
 use crawl_dedup::PageText;
+use crawl_engine::exit::Failure;
 use crawl_model::{BoilerplateInfo, BoilerplateStatus, Extractor, HostKey};
 use crawl_projects::cleaning;
 use memchr::memchr;

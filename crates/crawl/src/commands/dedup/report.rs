@@ -5,11 +5,11 @@
 //! [`BLOCK_CHARS`] characters of each.
 
 use super::internal;
-use crate::exit::Failure;
 use crawl_dedup::{
     Cleaned, FingerprintSettings, Mode, PageText,
     fingerprint::{DomainAnalysisResult, ProjectAnalysisResult},
 };
+use crawl_engine::exit::Failure;
 use crawl_model::RemovalReason;
 use rustc_hash::FxHashMap;
 use serde::Serialize;

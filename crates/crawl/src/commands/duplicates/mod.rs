@@ -3,15 +3,14 @@
 mod output;
 
 use super::{documents, rules};
-use crate::{
-    cli::DuplicatesArgs,
+use crate::{cli::DuplicatesArgs, logging::say};
+use crawl_archive::ReadOptions;
+use crawl_corpus::{Analysis, ClusterSettings, Findings, Keep, Origin, Settings, TfIdfSettings};
+use crawl_engine::{
     config::{self, DuplicatesSection},
     exit::{Exit, Failure},
     judge::language,
-    logging::say,
 };
-use crawl_archive::{ArchiveError, ReadOptions};
-use crawl_corpus::{Analysis, ClusterSettings, CorpusError, Findings, Keep, Origin, Settings, TfIdfSettings};
 use rayon::prelude::*;
 use std::path::PathBuf;
 
@@ -99,25 +98,4 @@ fn summarize(findings: &Findings, origin: &Origin) {
         groups.len(),
         findings.other_languages,
     ));
-}
-
-impl From<CorpusError> for Failure {
-    fn from(error: CorpusError) -> Self {
-        let exit = match error {
-            CorpusError::Work(_) | CorpusError::Output(_) => Exit::Storage,
-            CorpusError::Setting { .. } | CorpusError::TooMany => Exit::Usage,
-        };
-        Self { exit, error: error.into() }
-    }
-}
-
-impl From<ArchiveError> for Failure {
-    fn from(error: ArchiveError) -> Self {
-        let exit = match &error {
-            ArchiveError::Io { path, error } => return Self::input(path, error),
-            ArchiveError::Output(_) => Exit::Storage,
-            ArchiveError::NoFile(_) | ArchiveError::Pattern { .. } => Exit::Usage,
-        };
-        Self { exit, error: error.into() }
-    }
 }

@@ -1,11 +1,9 @@
 //! Report, table and bands as files.
 
-use crate::{
-    cli::DuplicatesArgs,
-    exit::{Exit, Failure},
-};
+use crate::cli::DuplicatesArgs;
 use crawl_archive::{ColumnKind, ParquetTable, Value, guard_cell};
 use crawl_corpus::{COLUMNS, Cell, Column, Findings, Origin};
+use crawl_engine::exit::{Exit, Failure};
 use crawl_output::Replacement;
 use std::{
     io::Write,

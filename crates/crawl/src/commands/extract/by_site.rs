@@ -2,10 +2,8 @@
 //! extracts each page by these counts.
 
 use super::line;
-use crate::{
-    commands::{jsonl, kept::Kept, open},
-    exit::{Exit, Failure},
-};
+use crate::commands::{jsonl, kept::Kept, open};
+use crawl_engine::exit::{Exit, Failure};
 use crawl_extract::{PageExtractor, SiteEvidence};
 use crawl_model::HostKey;
 use std::{collections::HashMap, io::BufReader, path::Path};

@@ -7,17 +7,16 @@ mod output;
 mod report;
 
 use super::{documents, write_out, write_text};
-use crate::{
-    cli::QualityArgs,
+use crate::{cli::QualityArgs, logging::say};
+use crawl_archive::{Body, Document, ReadOptions};
+use crawl_corpus::Page;
+use crawl_engine::{
     config::{self, Config, ExtractSection, QualitySection},
     exit::{Exit, Failure},
     judge::Judge,
-    logging::say,
     page_rules,
     visit::Visitor,
 };
-use crawl_archive::{Body, Document, ReadOptions};
-use crawl_corpus::Page;
 use crawl_extract::{PageExtractor, Rules};
 use crawl_quality::{Assessment, RuleSet};
 use distribution::Distribution;

@@ -1,10 +1,8 @@
 //! Documents with what the rules say of them, as JSONL.
 
 use super::Judged;
-use crate::{
-    commands::json::{Members, push_key},
-    exit::{Exit, Failure},
-};
+use crate::commands::json::{Members, push_key};
+use crawl_engine::exit::{Exit, Failure};
 use crawl_model::Quality;
 use crawl_output::{Replacement, replace};
 use crawl_quality::Checker;

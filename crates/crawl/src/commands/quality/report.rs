@@ -4,8 +4,8 @@ use super::{
     Judged,
     distribution::{Shown, domain},
 };
-use crate::exit::Failure;
 use crawl_corpus::Page;
+use crawl_engine::exit::Failure;
 use serde::Serialize;
 
 /// Documents that are listed: of those that --drop would leave out, and of others that fail a rule.

@@ -195,7 +195,7 @@ pub(super) fn save(context: &Context, host: &HostKey, state: &mut Host) -> Resul
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{config, run};
+    use crate::{config, session};
     use crawl_dedup::FingerprintSettings;
     use crawl_model::Frontier;
     use crawl_store::MemoryStore;
@@ -210,7 +210,7 @@ mod tests {
         let mode = config.dedup.mode;
         let store = Arc::new(MemoryStore::new());
         store.begin_round().unwrap();
-        let context = Arc::new(run::context(config, store).unwrap());
+        let context = Arc::new(session::context(config, store).unwrap());
         let (finished, _kept) = tokio::sync::mpsc::channel(1);
         let mut shard = Shard::new(context, 0, (mode, settings), finished);
         let key = HostKey::from_stored("h.test");

@@ -1,7 +1,7 @@
 //! Leases that run out before their page is written, and the order of settling and finishing.
 
 use super::*;
-use crate::{config, run, store::Store};
+use crate::{config, session, store::Store};
 use crawl_model::{Discovery, Frontier, HostKey, Lane, NewUrl, Record, RunStore, UrlKey};
 use crawl_output::{LineRecords, Nowhere, OutputError};
 use crawl_store::{MemoryStore, SqliteStore};
@@ -33,7 +33,7 @@ fn end(lease: LeaseRef) -> Finished {
 
 fn context(store: Arc<dyn Store>) -> Arc<Context> {
     let config = config::load(None, std::iter::empty(), Vec::new()).unwrap();
-    Arc::new(run::context(config, store).unwrap())
+    Arc::new(session::context(config, store).unwrap())
 }
 
 /// Otherwise its record would stand twice: the URL is fetched again.

@@ -1,8 +1,9 @@
 //! Counts of a run, shared by all stages; read by the progress line and the summary.
 
-use crate::{latency::Latency, report::Example};
+use crate::latency::Latency;
 use crawl_model::{Change, CleanPage, Extractor, FailedPage, HostKey, Strategy, Warning};
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 use std::{
     cmp::Reverse,
     collections::BTreeMap,
@@ -316,4 +317,15 @@ impl Stats {
         let out = self.requeued.get() + self.ended.get() + self.records.get() + self.held.get();
         (self.leased.get() + self.released.get()).saturating_sub(out)
     }
+}
+
+/// A failure.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Example {
+    /// The URL that failed.
+    pub url: String,
+    /// What happened.
+    pub message: String,
+    /// What can be done.
+    pub hint: String,
 }

@@ -9,14 +9,12 @@
 
 use super::{Decided, Decision, scratch::Scratch};
 use crate::{
-    cli::ReplayArgs,
-    config::{self, Config},
+    config::Config,
     context::Context,
     ending::Ending,
     exit::{Exit, Failure},
     extract_stage::{self, ShardMessage, shard_of},
-    logging::say,
-    run, shard,
+    session, shard,
     sink::Sink,
     stage_error::StageError,
     threads::{self, Stages},
@@ -36,7 +34,6 @@ use std::{
     io::{self, Seek, SeekFrom},
     path::{Path, PathBuf},
     sync::Arc,
-    time::Instant,
 };
 use tokio::{
     sync::mpsc::{Sender, channel},
@@ -55,61 +52,62 @@ fn key_of(canonicalizer: &Canonicalizer, url: &Url) -> UrlKey {
 /// Bytes of a record beyond those that a body may have: its fields.
 const FIELDS: u64 = 1 << 20;
 
-/// Runs `crawl replay DIR`.
-pub fn run(args: &ReplayArgs) -> Result<Exit, Failure> {
-    let config = config::load(args.config.as_deref(), config::environment()?, args.overrides())?;
-    crate::logging::start(&config.log)?;
-    crate::memory::check_address_space(config.extract.threads)?;
-    let began = Instant::now();
+/// The outcome of a replay.
+#[derive(Debug)]
+pub struct Replayed {
+    /// Records that were written.
+    pub records: u64,
+    /// Pages that were replayed.
+    pub pages: usize,
+    /// Missing parts of the archive, in words; none if it is intact.
+    pub damage: Option<String>,
+    /// The replay was stopped before its end: the output is not complete.
+    pub stopped: bool,
+}
+
+/// Reads what an archive holds, for a replay by these settings.
+///
+/// # Errors
+/// When the folder cannot be read, or holds no page that can be replayed.
+pub fn open(dir: &Path, config: &Config) -> Result<Index, Failure> {
     let most =
         usize::try_from(config.fetch.max_sitemap.as_u64().max(config.fetch.max_body.as_u64()) + FIELDS);
-    let archive = Index::of(&args.dir, most.unwrap_or(usize::MAX))?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(|e| Failure::new(Exit::Internal, format!("the runtime cannot be started: {e}")))?;
-    // caught from here on: the folder is removed whatever comes
-    let stop = CancellationToken::new();
-    let _runtime = runtime.enter();
-    let signals = runtime.spawn(run::stop_on_signals(stop.clone(), args.quiet));
-    let base = std::env::temp_dir();
-    let scratch = Scratch::new(&base, "crawl-replay-").map_err(|e| {
-        Failure::new(Exit::Storage, format!("{}: no folder for the state of the replay: {e}", base.display()))
-    })?;
-    let in_scratch =
-        |error: Failure| Failure { error: error.error.context(state_words(scratch.path())), ..error };
-    // a failure of an output or an archive names that
-    let in_store = |error: Failure| if error.error.is::<StoreError>() { in_scratch(error) } else { error };
-    let store = SqliteStore::open(scratch.path()).map_err(|e| in_scratch(e.into()))?;
-    store.begin_round().map_err(|e| in_scratch(e.into()))?;
-    let records = output_of(&config, &stop)?;
-    let (pages, damage) = (archive.pages.len(), archive.damage());
-    let context = run::context(config, Arc::new(store)).map_err(in_store)?;
-    let context = Context { cancel: stop, ..context };
-    let context = Arc::new(context);
-    crate::duplicates::open(&context).map_err(|e| in_store(e.into()))?;
-    // every host that is left when the last page has come is complete
-    let _ = context.ending.set(Ending::Drained);
-    match runtime.block_on(pipeline(Arc::clone(&context), archive, records)) {
-        // the reader of standard output has stopped reading
-        Ok(()) | Err(StageError::Output(OutputError::Abandoned)) => {}
-        Err(error) => return Err(in_store(error.into())),
-    }
-    signals.abort();
-    if context.cancel.is_cancelled() {
-        say("the replay was stopped: the output is not complete, the same command starts over");
-        return Ok(Exit::Interrupted);
-    }
-    if !args.quiet {
-        let (stats, seconds) = (&context.stats, began.elapsed().as_secs_f64());
-        say(&format!("replayed: {} records from {pages} pages in {seconds:.1} s", stats.records.get()));
-    }
-    match damage {
-        None => Ok(Exit::Done),
-        Some(damage) => Err(Failure::new(
-            Exit::Damaged,
-            format!("{}: {damage}; the output has what could be read", args.dir.display()),
-        )),
+    Index::of(dir, most.unwrap_or(usize::MAX))
+}
+
+impl Index {
+    /// Replays the archive into the output that the settings name, until its end or until `stop` is cancelled. The state lies in a
+    /// temporary folder that is removed at the end.
+    ///
+    /// # Errors
+    /// When a setting cannot be used, or the archive, the output or the temporary state cannot be read or written.
+    pub async fn replay(self, config: Config, stop: CancellationToken) -> Result<Replayed, Failure> {
+        let base = std::env::temp_dir();
+        let scratch = Scratch::new(&base, "crawl-replay-").map_err(|e| {
+            let words = format!("{}: no folder for the state of the replay: {e}", base.display());
+            Failure::new(Exit::Storage, words)
+        })?;
+        let in_scratch =
+            |error: Failure| Failure { error: error.error.context(state_words(scratch.path())), ..error };
+        // a failure of an output or an archive names that
+        let in_store =
+            |error: Failure| if error.error.is::<StoreError>() { in_scratch(error) } else { error };
+        let store = SqliteStore::open(scratch.path()).map_err(|e| in_scratch(e.into()))?;
+        store.begin_round().map_err(|e| in_scratch(e.into()))?;
+        let records = output_of(&config, &stop)?;
+        let (pages, damage) = (self.pages.len(), self.damage().map(|damage| damage.to_string()));
+        let context = session::context(config, Arc::new(store)).map_err(in_store)?;
+        let context = Arc::new(Context { cancel: stop, ..context });
+        crate::duplicates::open(&context).map_err(|e| in_store(e.into()))?;
+        // every host that is left when the last page has come is complete
+        let _ = context.ending.set(Ending::Drained);
+        match pipeline(Arc::clone(&context), self, records).await {
+            // the reader of standard output has stopped reading
+            Ok(()) | Err(StageError::Output(OutputError::Abandoned)) => {}
+            Err(error) => return Err(in_store(error.into())),
+        }
+        let (records, stopped) = (context.stats.records.get(), context.cancel.is_cancelled());
+        Ok(Replayed { records, pages, damage, stopped })
     }
 }
 
@@ -192,7 +190,7 @@ impl fmt::Display for Damage {
 }
 
 /// What an archive holds, and where.
-struct Index {
+pub struct Index {
     files: Vec<PathBuf>,
     captures: FxHashMap<Uuid, Place>,
     /// By the canonical URL of what was asked for: the capture that counts.

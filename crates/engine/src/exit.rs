@@ -4,10 +4,13 @@ use crate::{
     config::{ConfigError, ConfigErrors},
     ending::Ending,
     stage_error::StageError,
+    stats::Stats,
 };
-use crawl_model::StoreError;
+use crawl_archive::ArchiveError;
+use crawl_corpus::CorpusError;
+use crawl_model::{FrontierCounts, StoreError};
 use crawl_output::{OutputError, WAY_OUT};
-use crawl_projects::{DatabaseError, KeepError};
+use crawl_projects::{DatabaseError, KeepError, ProjectError};
 use std::{io, path::Path};
 
 /// What a process ends with.
@@ -175,6 +178,39 @@ impl From<DatabaseError> for Failure {
     }
 }
 
+impl From<ProjectError> for Failure {
+    fn from(error: ProjectError) -> Self {
+        let exit = match &error {
+            ProjectError::Store(StoreError::Corrupt(_)) => Exit::Damaged,
+            ProjectError::Store(_) => Exit::Storage,
+            ProjectError::Stopped => Exit::Interrupted,
+            _ => Exit::Usage,
+        };
+        Self { exit, error: error.into() }
+    }
+}
+
+impl From<CorpusError> for Failure {
+    fn from(error: CorpusError) -> Self {
+        let exit = match error {
+            CorpusError::Work(_) | CorpusError::Output(_) => Exit::Storage,
+            CorpusError::Setting { .. } | CorpusError::TooMany => Exit::Usage,
+        };
+        Self { exit, error: error.into() }
+    }
+}
+
+impl From<ArchiveError> for Failure {
+    fn from(error: ArchiveError) -> Self {
+        let exit = match &error {
+            ArchiveError::Io { path, error } => return Self::input(path, error),
+            ArchiveError::Output(_) => Exit::Storage,
+            ArchiveError::NoFile(_) | ArchiveError::Pattern { .. } => Exit::Usage,
+        };
+        Self { exit, error: error.into() }
+    }
+}
+
 impl From<OutputError> for Failure {
     fn from(error: OutputError) -> Self {
         StageError::from(error).into()
@@ -190,6 +226,17 @@ impl From<StageError> for Failure {
             }
             error => Self { exit: Exit::of(&error), error: error.into() },
         }
+    }
+}
+
+/// The code for how a run ended.
+#[must_use]
+pub fn exit_code(ending: Ending, counts: &FrontierCounts, stats: &Stats) -> Exit {
+    let fetched = counts.records + counts.unchanged + counts.held + stats.pages.get();
+    match ending {
+        // a round in which pages were asked for and none came at all: the seeds are unreachable, gone, disallowed, or no pages
+        Ending::Drained if fetched == 0 && stats.leased.get() > 0 => Exit::NoSeed,
+        ending => ending.into(),
     }
 }
 

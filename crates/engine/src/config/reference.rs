@@ -70,6 +70,6 @@ fn the_page_of_settings_is_that_of_the_defaults() {
     let found = std::fs::read_to_string(path).unwrap_or_default();
     assert!(
         found == page,
-        "docs/settings.md is not up to date: UPDATE_DOCS=1 cargo nextest run -p crawl page_of_settings"
+        "docs/settings.md is not up to date: UPDATE_DOCS=1 cargo nextest run -p crawl-engine page_of_settings"
     );
 }

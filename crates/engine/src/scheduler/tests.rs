@@ -1,7 +1,7 @@
 //! The scheduler under simulated time, with a store in memory and requests that only take their time.
 
 use super::*;
-use crate::{config, run};
+use crate::{config, session};
 use crawl_fetch::SlotOutcome;
 use crawl_model::{Discovery, NewUrl, Outcome, PageHistory, Settlement, UrlKey};
 use crawl_store::MemoryStore;
@@ -33,7 +33,7 @@ fn context(settings: &[(&'static str, i64)]) -> Arc<Context> {
     let config = config::load(None, iter::empty(), flags.collect()).unwrap();
     let store = MemoryStore::new();
     crawl_model::Frontier::begin_round(&store).unwrap();
-    Arc::new(run::context(config, Arc::new(store)).unwrap())
+    Arc::new(session::context(config, Arc::new(store)).unwrap())
 }
 
 impl Crawl {
@@ -225,7 +225,7 @@ async fn requests_in_flight_are_given_back_when_the_time_of_the_run_is_over() {
     let config = config::load(None, iter::empty(), vec![flag]).unwrap();
     let store = MemoryStore::new();
     crawl_model::Frontier::begin_round(&store).unwrap();
-    let context = Arc::new(run::context(config, Arc::new(store)).unwrap());
+    let context = Arc::new(session::context(config, Arc::new(store)).unwrap());
     plant(&context, "endless.test", [192, 0, 2, 1], 1);
     let (plain, mut jobs) = mpsc::channel::<Job>(64);
     let (browser, _browser_jobs) = mpsc::channel(1);

@@ -6,7 +6,7 @@ use crate::{
     duplicates,
     exit::Failure,
     pipeline,
-    run::{context, plant},
+    session::{context, plant},
     stage_error::StageError,
     store::Store,
 };

@@ -3,8 +3,7 @@
 use crate::{
     context::Context,
     ending::Ending,
-    exit::{Exit, Failure},
-    progress,
+    exit::{Exit, Failure, exit_code},
     state::{self, State},
 };
 use crawl_model::{OutputMark, RunStore};
@@ -60,14 +59,14 @@ fn output_path(context: &Context) -> Result<Option<&Path>, Failure> {
 
 /// Closes the outputs of a run that ended without an error, and the round, if nothing of it is left. Until then the same
 /// command resumes the round.
-pub(super) fn close(context: &Context, names: [&str; 2], ending: Ending) -> Result<(), Failure> {
+pub fn close(context: &Context, names: [&str; 2], ending: Ending) -> Result<(), Failure> {
     let store = &*context.store;
     context.save_told()?;
     let place = output_path(context)?.map(Place::of);
     for name in names {
         state::output_closed(store, name)?;
     }
-    let done = progress::exit_code(ending, &store.counts()?, &context.stats) == Exit::Done;
+    let done = exit_code(ending, &store.counts()?, &context.stats) == Exit::Done;
     if let Some(place) = place.as_ref().filter(|_| done && !context.config.output.replace.is_empty()) {
         state::replace_by_nothing(store, place)?;
     }

@@ -1,7 +1,7 @@
 //! Pages that make cleaning panic, held pages that cannot be read, and more hosts than are kept in memory.
 
 use super::*;
-use crate::{config, links::new_url, page_work::injected::panic_for, run, sink::Sink};
+use crate::{config, links::new_url, page_work::injected::panic_for, session, sink::Sink};
 use crawl_dedup::{Fingerprint, Release};
 use crawl_model::{CrawlRequest, Discovery, Frontier, Lane, NewUrl};
 use crawl_output::{LineRecords, Output, OutputError};
@@ -34,7 +34,8 @@ fn bench_of(release: Release) -> Bench {
     let settings = FingerprintSettings::new(0.7, 5, 50).unwrap();
     let (mode, store) = (Mode::Exact, Arc::new(MemoryStore::new()));
     store.begin_round().unwrap();
-    let context = Arc::new(run::context(config, Arc::clone(&store) as Arc<dyn crate::store::Store>).unwrap());
+    let context =
+        Arc::new(session::context(config, Arc::clone(&store) as Arc<dyn crate::store::Store>).unwrap());
     let (sender, finished) = channel(10_000);
     Bench { shard: Shard::new(context, 0, (mode, settings), sender), store, finished }
 }

@@ -3,7 +3,7 @@
 use crate::{
     archive::Archive, browser::Browser, config::Config, cpu::CpuPool, ending::Ending, feeds::FeedBook,
     judge::Judge, lease_fence::LeaseFence, links::LinkPolicy, opt_outs::OptOutCache, outage::Outage,
-    recrawl::Recrawl, report::Samples, robots_cache::RobotsCache, site_book::SiteBook,
+    recrawl::Recrawl, robots_cache::RobotsCache, samples::Samples, site_book::SiteBook,
     sitemap_book::SitemapBook, slow_lane::SlowLane, stats::Stats, store::Store, stored_time,
     strategies::Lessons, threads::Threading, traps::FullHosts,
 };

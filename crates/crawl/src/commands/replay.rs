@@ -1,0 +1,47 @@
+//! `crawl replay`: extraction and cleaning again, from an archive.
+
+use crate::{cli::ReplayArgs, logging::say, run};
+use crawl_engine::{
+    archive::replay,
+    config,
+    exit::{Exit, Failure},
+};
+use std::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+/// Runs `crawl replay DIR`.
+pub fn run(args: &ReplayArgs) -> Result<Exit, Failure> {
+    let config = config::load(args.config.as_deref(), config::environment()?, args.overrides())?;
+    crate::logging::start(&config.log)?;
+    crawl_engine::memory::check_address_space(config.extract.threads)?;
+    let began = Instant::now();
+    let archive = replay::open(&args.dir, &config)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|e| Failure::new(Exit::Internal, format!("the runtime cannot be started: {e}")))?;
+    // caught from here on: the folder of the replay is removed whatever comes
+    let stop = CancellationToken::new();
+    let _runtime = runtime.enter();
+    let signals = runtime.spawn(run::stop_on_signals(stop.clone(), args.quiet));
+    let replayed = runtime.block_on(archive.replay(config, stop))?;
+    signals.abort();
+    if replayed.stopped {
+        say("the replay was stopped: the output is not complete, the same command starts over");
+        return Ok(Exit::Interrupted);
+    }
+    if !args.quiet {
+        let seconds = began.elapsed().as_secs_f64();
+        say(&format!(
+            "replayed: {} records from {} pages in {seconds:.1} s",
+            replayed.records, replayed.pages
+        ));
+    }
+    match replayed.damage {
+        None => Ok(Exit::Done),
+        Some(damage) => Err(Failure::new(
+            Exit::Damaged,
+            format!("{}: {damage}; the output has what could be read", args.dir.display()),
+        )),
+    }
+}

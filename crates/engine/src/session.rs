@@ -1,0 +1,198 @@
+//! A crawl from its settings to the end of its stages.
+
+mod build;
+mod outputs;
+
+pub use build::context;
+pub use outputs::close as close_outputs;
+
+use crate::{
+    archive::{self, Archive},
+    config::Config,
+    context::Context,
+    duplicates,
+    exit::Failure,
+    links::new_url,
+    outage, pipeline,
+    platform::Platform,
+    recrawl, rules_version, shard, site_book,
+    stage_error::StageError,
+    state::{self, State},
+    store::Store,
+};
+use crawl_fetch::Seed;
+use crawl_model::{Discovery, HostKey, NewUrl, UrlKey};
+use crawl_projects::Keeper;
+use std::{path::Path, sync::Arc, time::Duration};
+
+/// Seeds are enqueued in transactions of this many.
+const SEED_BATCH: usize = 1_000;
+
+/// Takes the state directory of a crawl; `fresh` forgets its contents.
+///
+/// # Errors
+/// When it cannot be written (exit 3) or another run holds it (exit 6).
+pub fn open_state(config: &Config, dir: &Path, fresh: bool) -> Result<State, Failure> {
+    let group = Some(config.crawl.source_group.as_str()).filter(|g| !g.is_empty());
+    let project = (config.crawl.project.as_str(), group);
+    State::open(dir, fresh, project, rules_version::of(config))
+}
+
+/// A run that is ready to begin: the state is recalled, the seeds are planted, the outputs are open.
+pub struct Session {
+    /// The parts that the stages share.
+    pub context: Arc<Context>,
+    outputs: outputs::Outputs,
+}
+
+impl Session {
+    /// Prepares a run on a platform. Calls `on_recalled` when the state is recalled and the seeds are planted, before the outputs
+    /// are opened.
+    ///
+    /// # Errors
+    /// When a setting cannot be used, or the state or an output cannot be read or written.
+    pub fn open(
+        config: Config,
+        seeds: &[Seed],
+        state: &State,
+        platform: &Platform,
+        on_recalled: impl FnOnce(&Context),
+    ) -> Result<Self, Failure> {
+        let context = Arc::new(full_context(config, state, platform)?);
+        context.browser.reap();
+        recall(&context, state)?;
+        plant(&context, seeds)?;
+        on_recalled(&context);
+        let outputs = outputs::open(&context, state)?;
+        Ok(Self { context, outputs })
+    }
+
+    /// Names of the output and of the error log.
+    #[must_use]
+    pub fn names(&self) -> (String, String) {
+        let outputs::Outputs { records, errors } = &self.outputs;
+        (records.name().to_owned(), errors.name().to_owned())
+    }
+
+    /// Runs all stages to their end.
+    ///
+    /// # Errors
+    /// The first error of a stage.
+    pub async fn run(self) -> Result<(), StageError> {
+        let Self { context, outputs: outputs::Outputs { records, errors } } = self;
+        let outcome = pipeline::run(Arc::clone(&context), records, errors).await;
+        let outcome = outcome.and_then(|()| Ok(context.sites.save(&*context.store)?));
+        // whatever happened, what is in it is whole
+        let ended = context.archive.as_ref().map_or(Ok(()), |archive| {
+            archive.finish()?;
+            archive::forget(&*context.store).map_err(StageError::Store)
+        });
+        outcome.and(ended)
+    }
+}
+
+/// Takes up what earlier runs have left in the state directory.
+fn recall(context: &Context, state: &State) -> Result<(), Failure> {
+    duplicates::open(context)?;
+    bring_forward(context, state)?;
+    // what seeds redirected to is known, as the pages there are
+    context.recall_scope(state.new_round && !context.recrawl.on)?;
+    context.recall_told()?;
+    shard::put_back_unreadable(context)?;
+    context.keep_told();
+    context.stats.inherited.add(context.store.counts()?.held);
+    Ok(())
+}
+
+/// Longest time for which a run puts a URL off. A `Retry-After` is kept for the host, which is not asked before, however early
+/// its URLs are due.
+fn longest_wait(config: &Config) -> Duration {
+    // pauses are spread over up to a quarter more than their time
+    let longest = config.fetch.max_backoff.max(config.recrawl.confirm_gone).max(outage::LONGEST_PAUSE);
+    longest.saturating_mul(5) / 4
+}
+
+/// Takes care that no URL waits longer than a run puts one off, though the clock may have been wrong when it was put off.
+fn bring_forward(context: &Context, state: &State) -> Result<(), Failure> {
+    let longest_ms = i64::try_from(longest_wait(&context.config).as_millis()).unwrap_or(i64::MAX);
+    let now = crawl_model::now_ms();
+    let moved = state.store.bring_forward(now.saturating_add(longest_ms), now)?;
+    if moved > 0 {
+        tracing::warn!("{moved} URLs were put off by a clock that was ahead: they are fetched now");
+    }
+    Ok(())
+}
+
+/// What the stages share, with what only a crawl has: a project and an archive.
+fn full_context(config: Config, state: &State, platform: &Platform) -> Result<Context, Failure> {
+    let keeper = Keeper::open(&config.crawl.project, &config.projects.database)?;
+    let mut context = build::context_on(platform, config, Arc::clone(&state.store) as Arc<dyn Store>)?;
+    context.keeper = keeper;
+    context.recrawl.whole = state.new_round;
+    let again = site_book::due_again(&*context.store)?;
+    context.recrawl.missed_before = again.iter().map(|url| UrlKey::of(url)).collect();
+    let loss = archive::loss(&*context.store, Path::new(&context.config.archive.dir))?;
+    if let Some(archive) = Archive::open(&context.config, context.cpu.clone())? {
+        let (folder, bytes) = (&context.config.archive.dir, archive.damaged_bytes());
+        let aside =
+            (bytes > 0).then(|| format!("{folder}: {bytes} damaged bytes of an earlier run were put aside"));
+        let damages: Vec<String> = aside.into_iter().chain(loss).collect();
+        if !damages.is_empty() {
+            let damage = format!(
+                "{}; the records in them are lost, the crawl is complete, and --fresh -O archives all of it again",
+                damages.join("; ")
+            );
+            state::note_damage(&*context.store, &damage)?;
+        }
+        archive::forget(&*context.store)?;
+        archive.run(state.new_round)?;
+        context.client.record_to(Arc::new(archive.clone()));
+        context.archive = Some(archive);
+    }
+    Ok(context)
+}
+
+/// Puts the seeds into the frontier and their hosts into the scope, and after a finished round what is due of what is known.
+/// What is in the round already stays as it is.
+///
+/// # Errors
+/// When storage fails.
+pub fn plant(context: &Context, seeds: &[Seed]) -> Result<(), Failure> {
+    let planted: Vec<NewUrl> = seeds
+        .iter()
+        .filter_map(|seed| {
+            let url = context.links.canonical(&seed.url);
+            context.links.extend_scope(&url);
+            let discovery = if seed.bare { Discovery::BareSeed } else { Discovery::Seed };
+            HostKey::of(&url).map(|host| new_url(url, host, 0, discovery))
+        })
+        .collect();
+    for batch in planted.chunks(SEED_BATCH) {
+        if context.recrawl.asks_seeds() {
+            context.store.revisit(batch)?;
+        } else {
+            context.store.enqueue(batch)?;
+        }
+    }
+    let keys = planted.iter().map(|seed| seed.key).collect();
+    Ok(recrawl::plant(context, &keys)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config;
+
+    /// A clock that was an hour ahead puts URLs off for longer than any pause, by the default settings too.
+    #[test]
+    fn the_longest_wait_of_a_url_is_its_longest_pause_whatever_hosts_may_ask_for() {
+        let mut config = config::load(None, std::iter::empty(), Vec::new()).unwrap();
+        assert!(longest_wait(&config) < Duration::from_secs(3_600), "{:?}", longest_wait(&config));
+        config.politeness.max_retry_after = Duration::from_secs(86_400);
+        (config.fetch.max_backoff, config.recrawl.confirm_gone) =
+            (Duration::from_secs(100), Duration::from_secs(10));
+        assert_eq!(longest_wait(&config), Duration::from_secs(125));
+        config.recrawl.confirm_gone = Duration::from_secs(86_400);
+        assert_eq!(longest_wait(&config), Duration::from_secs(108_000));
+    }
+}
