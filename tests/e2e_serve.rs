@@ -480,7 +480,7 @@ fn a_server_that_is_told_to_stop_answers_what_was_asked() {
 
 #[test]
 fn the_document_names_the_ranges_of_the_settings() {
-    let document = serde_json::to_value(crawl::serve::document()).unwrap();
+    let document = serde_json::to_value(crawl_server::rest::document()).unwrap();
     let parameters = &document["paths"]["/api/v1/projects/{id}/analyze-boilerplate"]["post"]["parameters"];
     for range in [
         crawl_dedup::FingerprintSettings::THRESHOLD_PCT,

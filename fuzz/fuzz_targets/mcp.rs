@@ -1,8 +1,8 @@
 //! Messages to `crawl mcp`: the first byte chooses a tool, whose arguments the rest is, or that the rest is lines of messages.
 #![no_main]
 
-use crawl::mcp::Tools;
 use crawl_engine::{config, project_access};
+use crawl_server::mcp::Tools;
 use crawl_store::MemoryProjects;
 use libfuzzer_sys::fuzz_target;
 use rmcp::ServiceExt;

@@ -7,9 +7,9 @@ use axum::{
     body::{Body, to_bytes},
     http::{HeaderName, HeaderValue, Method, Request, StatusCode, Uri, header},
 };
-use crawl::serve::service;
 use crawl_engine::config;
 use crawl_fuzz::head_and_body;
+use crawl_server::rest::service;
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 use std::sync::LazyLock;

@@ -3,12 +3,9 @@
 pub mod cli;
 mod commands;
 mod logging;
-pub mod mcp;
-mod metrics;
 pub mod progress;
 pub mod report;
 pub mod run;
-pub mod serve;
 mod upkeep;
 pub mod usage_error;
 

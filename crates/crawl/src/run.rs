@@ -3,7 +3,6 @@
 use crate::{
     cli::RunArgs,
     logging::{say, say_as, say_json},
-    metrics::Metrics,
     progress::{self, Places},
     report, upkeep,
 };
@@ -23,6 +22,7 @@ use crawl_engine::{
 use crawl_fetch::Seed;
 use crawl_model::{FrontierCounts, hide_userinfo};
 use crawl_output::OutputError;
+use crawl_server::metrics::Metrics;
 use std::{
     io,
     path::{Path, PathBuf},

@@ -18,6 +18,7 @@ mod replay;
 mod report;
 mod retry;
 mod select;
+mod serve;
 mod site;
 mod state;
 mod status;
@@ -53,8 +54,8 @@ pub fn dispatch(cli: Cli) -> Exit {
         Some(Command::Quality(args)) => quality::run(&args),
         Some(Command::Check(args)) => check::run(&args),
         Some(Command::Projects(args)) => projects::run(&args),
-        Some(Command::Serve(args)) => crate::serve::run(&args),
-        Some(Command::Mcp(args)) => crate::mcp::run(&args),
+        Some(Command::Serve(args)) => serve::rest(&args),
+        Some(Command::Mcp(args)) => serve::mcp(&args),
         Some(Command::Report(args)) => report::run(&args),
         Some(Command::Manual { dir }) => manual(&dir),
         Some(Command::Status(args)) => status::run(&args),

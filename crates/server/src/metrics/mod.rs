@@ -3,7 +3,7 @@
 
 mod families;
 
-use crate::serve::{Limits, accept};
+use crate::{accept, visitors::Limits};
 use axum::{
     Router,
     body::Bytes,

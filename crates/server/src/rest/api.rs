@@ -1,8 +1,8 @@
 //! The paths of the API. What they do stands in [`projects`](crawl_projects).
 #![expect(unused_qualifications, reason = "the code that utoipa makes names types by their paths")]
 
-use super::{
-    App,
+use crate::rest::{
+    app::App,
     input::{Body, Id, Query, parse_id},
     jobs::Job,
     problem::Problem,

@@ -1,6 +1,6 @@
 //! Connections of a server: a bounded number, with limits on the time that reading and writing take, and an orderly end.
 
-use super::visitors::{Limits, Visitors};
+use crate::visitors::{Limits, Visitors};
 use axum::{Router, body::Body, http::Request};
 use hyper::{
     body::Incoming,

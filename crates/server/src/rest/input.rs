@@ -1,6 +1,6 @@
 //! What a request says, with errors that are problems and name the field.
 
-use super::problem::Problem;
+use crate::rest::problem::Problem;
 use axum::{
     body::Bytes,
     extract::{FromRequest, FromRequestParts, Path, Request, rejection::BytesRejection},

@@ -1,99 +1,34 @@
-//! `crawl serve`: the REST API over projects. See `docs/api.md`.
+//! The REST API over projects. See `docs/api.md`.
 
-pub(crate) mod accept;
 mod api;
+mod app;
 mod document;
 mod guard;
 mod input;
 mod jobs;
 mod problem;
 mod token;
-mod visitors;
 
 pub use document::document;
-pub(crate) use visitors::Limits;
 
-use crate::{cli::ServeArgs, logging::say};
+use crate::{
+    accept,
+    rest::{app::App, jobs::Jobs},
+    visitors::Limits,
+};
 use axum::{Router, extract::DefaultBodyLimit, middleware};
 use crawl_engine::{
-    config::{self, Config},
-    cpu::CpuPool,
+    config::Config,
     exit::{Exit, Failure},
-    project_access,
 };
-use crawl_projects::{ProjectError, Projects};
-use jobs::Jobs;
-use problem::Problem;
-use std::{sync::Arc, time::Duration};
-use token::Token;
 use tokio_util::sync::CancellationToken;
-
-/// Threads that wait for the database.
-const STORE_THREADS: usize = 4;
-
-/// What all requests share.
-#[derive(Clone)]
-pub struct App {
-    projects: Projects,
-    jobs: Jobs,
-    pool: CpuPool,
-    token: Arc<Token>,
-    hosts: Arc<[String]>,
-    timeout: Duration,
-    max_body: u64,
-}
-
-impl App {
-    /// Runs something that waits for the database, away from the threads that answer requests.
-    async fn work<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&Projects) -> Result<T, ProjectError> + Send + 'static,
-    ) -> Result<T, Problem> {
-        let projects = self.projects.clone();
-        let _place = self.pool.ready().await;
-        let done = self.pool.run(move || work(&projects)).await;
-        done.map_err(|panicked| Problem::internal(&panicked))?.map_err(Problem::from)
-    }
-}
-
-/// Runs `crawl serve`.
-///
-/// # Errors
-/// When the settings, the database or the address cannot be used.
-pub fn run(args: &ServeArgs) -> Result<Exit, Failure> {
-    let settings = config::load(args.database.config.as_deref(), config::environment()?, args.overrides())?;
-    crate::logging::start(&settings.log)?;
-    let app = app(&settings)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .map_err(|e| Failure::new(Exit::Internal, format!("the runtime cannot be started: {e}")))?;
-    runtime.block_on(serve(app, &settings))
-}
-
-fn app(settings: &Config) -> Result<App, Failure> {
-    let (store, _) = crawl_projects::open(&settings.projects.database)?;
-    let pool = |name, threads| {
-        CpuPool::named(name, threads).map_err(|e| Failure::new(Exit::Internal, e.to_string()))
-    };
-    Ok(App {
-        projects: project_access::projects(Arc::new(store), settings)?,
-        jobs: Jobs::new(pool("analysis", settings.serve.analyses)?),
-        pool: pool("store", STORE_THREADS)?,
-        token: Arc::new(Token::of(&settings.serve)?),
-        hosts: settings.serve.hosts.as_slice().into(),
-        timeout: settings.serve.timeout,
-        max_body: settings.serve.max_body.as_u64(),
-    })
-}
 
 /// Service of `crawl serve` without its listener, for callers that hand it requests.
 ///
 /// # Errors
 /// When the settings or the database cannot be used.
 pub fn service(settings: &Config) -> Result<Router, Failure> {
-    app(settings).map(|app| router(&app))
+    App::open(settings, &|_| {}).map(|app| router(&app))
 }
 
 /// The paths with everything that stands before them.
@@ -116,7 +51,22 @@ fn router(app: &App) -> Router {
     guarded(limited.merge(unlimited))
 }
 
-async fn serve(app: App, settings: &Config) -> Result<Exit, Failure> {
+/// Serves until the process is told to stop by SIGINT or SIGTERM. `tell` is called with lines for the user: a token that was made, and
+/// the address.
+///
+/// # Errors
+/// When the settings, the database or the address cannot be used.
+pub fn run(settings: &Config, tell: &dyn Fn(&str)) -> Result<Exit, Failure> {
+    let app = App::open(settings, tell)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .map_err(|e| Failure::new(Exit::Internal, format!("the runtime cannot be started: {e}")))?;
+    runtime.block_on(serve(app, settings, tell))
+}
+
+async fn serve(app: App, settings: &Config, tell: &dyn Fn(&str)) -> Result<Exit, Failure> {
     let section = &settings.serve;
     let fail = |e: std::io::Error| Failure::usage(format!("{}: {e}", section.listen));
     let listener = tokio::net::TcpListener::bind(section.listen).await.map_err(fail)?;
@@ -124,7 +74,7 @@ async fn serve(app: App, settings: &Config) -> Result<Exit, Failure> {
     if !address.ip().is_loopback() {
         tracing::warn!(%address, "listening beyond this machine, without TLS: the token can be read on the way");
     }
-    say(&format!("listening on http://{address}, API document at http://{address}{}", document::PATH));
+    tell(&format!("listening on http://{address}, API document at http://{address}{}", document::PATH));
     let router = router(&app);
     let stop = CancellationToken::new();
     let signals = tokio::spawn(stop_on_signals(stop.clone(), app.jobs.clone()));

@@ -1,6 +1,5 @@
 //! The token that callers must send.
 
-use crate::logging::say;
 use crawl_engine::{
     config::ServeSection,
     exit::{Exit, Failure},
@@ -24,13 +23,14 @@ const FILE_KEY: &str = "the file of serve.token_file";
 pub struct Token(SecretString);
 
 impl Token {
-    /// The token of the configuration; else that of its file; else the one that was made at the first start, or a new one.
+    /// The token of the configuration; else that of its file; else the one that was made at the first start, or a new one, which
+    /// `tell` is called with.
     ///
     /// # Errors
     /// When it is too short, or its file cannot be read or written.
-    pub fn of(serve: &ServeSection) -> Result<Self, Failure> {
+    pub fn of(serve: &ServeSection, tell: &dyn Fn(&str)) -> Result<Self, Failure> {
         match (serve.token.expose_secret(), serve.token_file.as_str()) {
-            ("", "") => made(&default_file()?),
+            ("", "") => made(&default_file()?, tell),
             (token, "") => checked(token, "serve.token"),
             ("", file) => {
                 // the name of the file may be the token itself, put there by mistake
@@ -67,7 +67,7 @@ fn default_file() -> Result<PathBuf, Failure> {
 }
 
 /// Reads the token of a file that is ours, or makes both; a new one is shown once.
-fn made(file: &Path) -> Result<Token, Failure> {
+fn made(file: &Path, tell: &dyn Fn(&str)) -> Result<Token, Failure> {
     let at = |e: &dyn std::fmt::Display| Failure::new(Exit::Storage, format!("{}: {e}", file.display()));
     if let Some(folder) = file.parent() {
         private::create_dir_all(folder).map_err(|e| at(&e))?;
@@ -80,7 +80,7 @@ fn made(file: &Path) -> Result<Token, Failure> {
     match private::options().write(true).create_new(true).open(file) {
         Ok(mut made) => {
             writeln!(made, "{token}").and_then(|()| made.sync_all()).map_err(|e| at(&e))?;
-            say(&format!("token (shown once, kept in {}): {token}", file.display()));
+            tell(&format!("token (shown once, kept in {}): {token}", file.display()));
             checked(&token, "token")
         }
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
@@ -101,16 +101,16 @@ mod tests {
         use std::os::unix::fs::PermissionsExt;
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("deeper/serve-token");
-        let first = made(&file).unwrap_or_else(|_| panic!("cannot be made"));
+        let first = made(&file, &|_| {}).unwrap_or_else(|_| panic!("cannot be made"));
         let text = fs::read_to_string(&file).unwrap();
         assert_eq!(
             (text.trim().len(), fs::metadata(&file).unwrap().permissions().mode() & 0o777),
             (64, 0o600)
         );
         assert!(first.is(text.trim().as_bytes()));
-        let again = made(&file).unwrap_or_else(|_| panic!("cannot be read"));
+        let again = made(&file, &|_| {}).unwrap_or_else(|_| panic!("cannot be read"));
         assert!(again.is(text.trim().as_bytes()) && !again.is(b"") && !again.is(&text.as_bytes()[..63]));
         fs::write(&file, "short").unwrap();
-        assert!(made(&file).is_err());
+        assert!(made(&file, &|_| {}).is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! `crawl mcp`: tools for agents, over the Model Context Protocol on standard input and output. Standard error is for logs.
+//! Tools for agents, over the Model Context Protocol on standard input and output. Standard error is for logs.
 
 mod parameters;
 mod tools;
@@ -6,9 +6,8 @@ mod types;
 
 pub use tools::Tools;
 
-use crate::cli::McpArgs;
 use crawl_engine::{
-    config,
+    config::Config,
     exit::{Exit, Failure},
     project_access, threads,
 };
@@ -18,14 +17,11 @@ use std::{sync::Arc, time::Duration};
 /// How long a read of standard input, which cannot be broken off, may hold up the end.
 const LAST_READ: Duration = Duration::from_millis(100);
 
-/// Runs `crawl mcp`.
+/// Serves until the client closes standard input, or SIGINT or SIGTERM comes.
 ///
 /// # Errors
 /// When the settings or the database cannot be used, or the client speaks no MCP.
-pub fn run(args: &McpArgs) -> Result<Exit, Failure> {
-    let settings =
-        config::load(args.database.config.as_deref(), config::environment()?, args.database.overrides())?;
-    crate::logging::start(&settings.log)?;
+pub fn run(settings: Config) -> Result<Exit, Failure> {
     let (store, _) = crawl_projects::open(&settings.projects.database)?;
     let projects = project_access::projects(Arc::new(store), &settings)?;
     let tools = Tools::new(projects, settings)?;
@@ -38,7 +34,6 @@ pub fn run(args: &McpArgs) -> Result<Exit, Failure> {
     done
 }
 
-/// Serves until the client closes standard input, or SIGINT or SIGTERM comes.
 async fn serve(tools: Tools) -> Result<Exit, Failure> {
     use tokio::signal::unix::{SignalKind, signal};
     let failed = |e: &dyn std::fmt::Display| Failure::new(Exit::Internal, e.to_string());

@@ -1,6 +1,6 @@
 //! Analyses that are under way, and the last that were.
 
-use super::problem::Problem;
+use crate::rest::problem::Problem;
 use axum::http::StatusCode;
 use crawl_engine::cpu::CpuPool;
 use crawl_model::{now_ms, rfc3339};

@@ -1,11 +1,11 @@
 //! What every request passes: whom it is for, where it comes from, who sends it, how long it may take, and that every error
 //! it comes to is a problem.
 
-use super::{
-    App,
+use crate::rest::{
+    app::App,
     problem::{PROBLEM_JSON, Problem},
-    visitors::{Pass, Permission},
 };
+use crate::visitors::{Pass, Permission};
 use axum::{
     body::Body,
     extract::{Request, State},

@@ -1,6 +1,6 @@
 //! The API's document (OpenAPI 3.1), made of the types and paths, and of what holds for all of them.
 
-use super::{
+use crate::rest::{
     api, guard,
     problem::{PROBLEM_JSON, Problem},
 };
