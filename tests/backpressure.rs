@@ -93,7 +93,7 @@ fn settings() -> config::Config {
 }
 
 fn measured(context: &Context) -> (usize, usize) {
-    (context.budget.bodies(), usize::try_from(context.stats.in_flight()).unwrap())
+    (context.network.budget.bodies(), usize::try_from(context.stats.in_flight()).unwrap())
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -127,7 +127,7 @@ async fn a_blocked_sink_holds_exactly_the_stated_number_of_pages() {
 
     gate.open();
     run.await.unwrap().unwrap();
-    assert_eq!(context.ending.get(), Some(&Ending::Drained));
+    assert_eq!(context.control.ending.get(), Some(&Ending::Drained));
     assert_eq!(gate.lines(), tree.targets().len());
     assert_eq!(measured(&context), (0, 0));
 }

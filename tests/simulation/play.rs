@@ -8,7 +8,7 @@ use super::{
     site::Site,
     world::{Seen, World},
 };
-use crawl::run;
+use crawl::{report::Samples, run};
 use crawl_engine::{
     exit::Exit,
     platform::Platform,
@@ -188,9 +188,9 @@ impl<'a> Stage<'a> {
         let work = async {
             let session = Session::open(config, &self.seeds, &state, &platform, |_| {})?;
             let (context, names) = (Arc::clone(&session.context), session.names());
-            self.disturb(fault, probe, context.cancel.clone());
+            self.disturb(fault, probe, context.control.cancel.clone());
             let outcome = session.run().await;
-            let exit = run::finish(&context, &state, &names, outcome, true);
+            let exit = run::finish((&context, &Samples::default()), &state, &names, outcome, true);
             exit.map(|exit| (exit, context.stats.records.get()))
         };
         let death = if let Fault::KillAtTime(ms) = fault { Duration::from_millis(ms) } else { ENDLESS };

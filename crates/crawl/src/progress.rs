@@ -135,12 +135,12 @@ pub fn summary_json(
         "strategies": strategies,
         "noRecord": stats.kinds(),
         "notRendered": stats.not_rendered(),
-        "browser": context.browser.unavailable().map(|why| format!("{}: {}", why.message, why.hint)),
+        "browser": context.strategies.browser.unavailable().map(|why| format!("{}: {}", why.message, why.hint)),
         "bytesReceived": stats.wire_bytes.get(),
         "bytesWritten": stats.written_bytes.get(),
         "bytesRemoved": stats.removed_bytes.get(),
         "bySite": stats.by_site.get(),
-        "dueAgain": context.sites.due_again(),
+        "dueAgain": context.reading.sites.due_again(),
         "duplicates": stats.duplicates.get(),
         "nearDuplicates": stats.near_duplicates.get(),
         "frontier": counts,
@@ -219,7 +219,7 @@ fn pages(out: &mut String, context: &Context) {
             stats.all_boilerplate.get()
         );
     }
-    let due_again = context.sites.due_again();
+    let due_again = context.reading.sites.due_again();
     if stats.by_site.get() + due_again > 0 {
         let _ = writeln!(
             out,
@@ -234,15 +234,15 @@ fn pages(out: &mut String, context: &Context) {
 /// What became of the pages that needed a browser, and what to do where there is none.
 fn browser(out: &mut String, context: &Context) {
     let missed = context.stats.not_rendered();
-    let rendered = context.browser.rendered();
-    if rendered > 0 && !context.browser.sandbox() {
+    let rendered = context.strategies.browser.rendered();
+    if rendered > 0 && !context.strategies.browser.sandbox() {
         let _ = writeln!(
             out,
             "  browser    {rendered} pages rendered, without its sandbox (--chrome-no-sandbox)"
         );
     }
     row(out, "unrendered", missed.iter().map(|(kind, n)| format!("{kind}: {n}")));
-    if let Some(why) = context.browser.unavailable().filter(|why| missed.contains_key(why.kind)) {
+    if let Some(why) = context.strategies.browser.unavailable().filter(|why| missed.contains_key(why.kind)) {
         let _ = writeln!(out, "             {}: {}", why.message, why.hint);
     }
 }

@@ -4,7 +4,8 @@ use crate::{
     cli::RunArgs,
     logging::{say, say_as, say_json},
     progress::{self, Places},
-    report, upkeep,
+    report::{self, Samples},
+    upkeep,
 };
 use crawl_engine::{
     config::{self, Config, Emit, LogFormat},
@@ -82,11 +83,12 @@ async fn crawl(config: Config, seeds: &[Seed], state: &State, quiet: bool) -> Re
     let session = Session::open(config, seeds, state, &Platform::default(), |context| {
         tell_of_round(context, state, quiet);
     })?;
-    let mut beside = Beside::start(&session.context, metrics, quiet);
+    let samples = Arc::new(Samples::default());
+    let mut beside = Beside::start(&session.context, &samples, metrics, quiet);
     let (context, names) = (Arc::clone(&session.context), session.names());
     let outcome = session.run().await;
     beside.wipe().await;
-    let exit = finish(&context, state, &names, outcome, quiet);
+    let exit = finish((&context, &samples), state, &names, outcome, quiet);
     beside.end().await;
     exit
 }
@@ -96,13 +98,13 @@ async fn crawl(config: Config, seeds: &[Seed], state: &State, quiet: bool) -> Re
 /// # Errors
 /// The error of the run; or the state cannot be written.
 pub fn finish(
-    context: &Context,
+    (context, samples): (&Context, &Samples),
     state: &State,
     names: &(String, String),
     outcome: Result<(), StageError>,
     quiet: bool,
 ) -> Result<Exit, Failure> {
-    let ending = context.ending.get().copied().unwrap_or(Ending::Interrupted);
+    let ending = context.control.ending.get().copied().unwrap_or(Ending::Interrupted);
     let (counts, damage) = if outcome.is_ok() {
         // asked before the end of the round is noted: after it an error of the store fails no run
         let known = (context.store.counts()?, state::damage(&*context.store)?);
@@ -115,7 +117,12 @@ pub fn finish(
     };
     let exit = exit_code_of(context, ending, &counts, damage.is_some());
     let why = progress::heading(outcome.as_ref().err(), ending, &counts, &context.stats);
-    let report = leave_report(context, state, (why, outcome.as_ref().err().map_or(exit, Exit::of)), &counts);
+    let report = leave_report(
+        (context, samples),
+        state,
+        (why, outcome.as_ref().err().map_or(exit, Exit::of)),
+        &counts,
+    );
     if !quiet {
         let places = Places { output: &names.0, errors: Path::new(&names.1), report: report.as_deref() };
         match context.config.log.format {
@@ -141,7 +148,7 @@ pub fn finish(
 
 /// The report of a run, if one is wanted and can be written; `end` says why it ended, and with which code.
 fn leave_report(
-    context: &Context,
+    (context, samples): (&Context, &Samples),
     state: &State,
     end: (&str, Exit),
     counts: &FrontierCounts,
@@ -149,7 +156,7 @@ fn leave_report(
     if !context.config.state.report {
         return None;
     }
-    report::leave(context, state.round, &state.dir, end, counts)
+    report::leave(context, samples, state.round, &state.dir, end, counts)
 }
 
 /// What goes on beside a run: signals are waited for, progress and metrics shown, samples taken.
@@ -162,17 +169,17 @@ struct Beside {
 }
 
 impl Beside {
-    fn start(context: &Arc<Context>, metrics: Metrics, quiet: bool) -> Self {
+    fn start(context: &Arc<Context>, samples: &Arc<Samples>, metrics: Metrics, quiet: bool) -> Self {
         if let Some(address) = metrics.address().filter(|_| !quiet) {
             say(&format!("metrics at http://{address}/metrics"));
         }
         let done = CancellationToken::new();
         // a collector of JSON lines has no use for a line of progress
         let shows = !quiet && context.config.log.format == LogFormat::Text;
-        let sampled = (Arc::clone(context), done.clone());
+        let (sampled, counted, ended) = (Arc::clone(samples), Arc::clone(context), done.clone());
         Self {
-            samples: tokio::spawn(async move { sampled.0.samples.take(&sampled.0, sampled.1).await }),
-            signals: tokio::spawn(stop_on_signals(context.cancel.clone(), quiet)),
+            samples: tokio::spawn(async move { sampled.take(&counted.stats, ended).await }),
+            signals: tokio::spawn(stop_on_signals(context.control.cancel.clone(), quiet)),
             metrics: tokio::spawn(metrics.show(Arc::clone(context), done.clone())),
             progress: shows.then(|| tokio::spawn(progress::show(Arc::clone(context), done.clone()))),
             done,

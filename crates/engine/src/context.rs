@@ -2,14 +2,13 @@
 
 use crate::{
     archive::Archive, browser::Browser, config::Config, cpu::CpuPool, ending::Ending, feeds::FeedBook,
-    judge::Judge, lease_fence::LeaseFence, links::LinkPolicy, opt_outs::OptOutCache, outage::Outage,
-    recrawl::Recrawl, robots_cache::RobotsCache, samples::Samples, site_book::SiteBook,
-    sitemap_book::SitemapBook, slow_lane::SlowLane, stats::Stats, store::Store, stored_time,
-    strategies::Lessons, threads::Threading, traps::FullHosts,
+    judge::Judge, lease_fence::LeaseFence, links::LinkPolicy, network::Network, opt_outs::OptOutCache,
+    recrawl::Recrawl, robots_cache::RobotsCache, site_book::SiteBook, sitemap_book::SitemapBook,
+    stats::Stats, store::Store, stored_time, strategies::Lessons, threads::Threading, traps::FullHosts,
 };
 use crawl_corpus::Sketcher;
 use crawl_extract::PageExtractor;
-use crawl_fetch::{ByteBudget, Gate, HttpClient, RetrySettings, Traps};
+use crawl_fetch::{Gate, Traps};
 use crawl_model::{HostKey, StoreError, now_ms};
 use crawl_projects::Keeper;
 use std::{
@@ -30,29 +29,41 @@ pub struct Context {
     pub config: Config,
     /// Frontier, fingerprints, caches.
     pub store: Arc<dyn Store>,
-    /// One request at a time.
-    pub client: HttpClient,
-    /// Pages as a browser shows them.
-    pub browser: Browser,
-    /// What sites have taught of strategies.
-    pub lessons: Lessons,
-    /// Memory of bodies between the network and extraction.
-    pub budget: ByteBudget,
-    /// Politeness.
-    pub gate: Gate,
-    /// Places of hosts that answer slowly.
-    pub slow: SlowLane,
-    /// When a request is made again.
-    pub retry: RetrySettings,
+    /// Requests and their pace.
+    pub network: Network,
+    /// Files of origins: robots.txt and opt-outs.
+    pub origins: Origins,
+    /// Bounds of the frontier.
+    pub admission: Admission,
+    /// Ways to a page other than a plain request.
+    pub strategies: StrategyParts,
+    /// Known pages of earlier rounds, and when they are asked again.
+    pub recrawl: Recrawl,
+    /// Threads.
+    pub compute: Compute,
+    /// Extraction and comparison of texts.
+    pub reading: Reading,
+    /// Places of records besides the output.
+    pub records: RecordPlaces,
+    /// Counts.
+    pub stats: Stats,
+    /// Signals to and from the stages.
+    pub control: Control,
+}
+
+/// Files that origins keep for crawlers, fetched once for each origin.
+pub struct Origins {
     /// robots.txt.
     pub robots: RobotsCache,
     /// Opt-outs from mining that origins have put into files.
     pub opt_outs: OptOutCache,
-    /// Where links may lead.
+}
+
+/// Bounds of the URLs that enter the frontier.
+pub struct Admission {
+    /// Policy of links: scope, filters, depth.
     pub links: LinkPolicy,
-    /// Present lack of this machine for requests.
-    pub outage: Outage,
-    /// Endless sites: what a template of URLs may still spend.
+    /// Endless sites: the credit of each template of URLs.
     pub traps: Arc<Traps>,
     /// Hosts of which the frontier holds as much as it may.
     pub full_hosts: FullHosts,
@@ -60,46 +71,62 @@ pub struct Context {
     pub feeds: FeedBook,
     /// Sitemaps that robots.txt led to, host by host.
     pub sitemaps: SitemapBook,
-    /// What is known from earlier rounds, and how it is gone over.
-    pub recrawl: Recrawl,
+    /// Held while the stored extensions of the scope are changed.
+    pub scope_lock: Mutex<()>,
+    /// Makes this run's probes ones that were never asked for.
+    pub nonce: u64,
+}
+
+/// Ways to a page other than a plain request.
+pub struct StrategyParts {
+    /// Pages as a browser shows them.
+    pub browser: Browser,
+    /// Experience with strategies, by site.
+    pub lessons: Lessons,
+}
+
+/// Threads of a run.
+pub struct Compute {
     /// Threads for work that holds a CPU.
     pub cpu: CpuPool,
     /// Threads or tasks of the stages that compute or call into the store.
     pub threading: Threading,
+}
+
+/// Extraction and comparison of texts.
+pub struct Reading {
     /// Pages to text.
     pub extractor: PageExtractor,
     /// The evidence of sites, by which pages are extracted whose content the rules miss.
     pub sites: SiteBook,
     /// Judges texts, if `quality.enabled` asks for it.
     pub quality: Option<Judge>,
-    /// What texts are compared by, if they are.
+    /// Sketches by which texts are compared, if they are.
     pub sketcher: Option<Sketcher>,
-    /// Where records are kept besides the output: the project of the run, if it names one.
+}
+
+/// Places of records besides the output.
+pub struct RecordPlaces {
+    /// The project of the run, if it names one.
     pub keeper: Option<Keeper>,
-    /// Where everything that comes from the network is kept, if the run has an archive.
+    /// The archive of all exchanges with the network, if the run has one.
     pub archive: Option<Archive>,
-    /// Counts.
-    pub stats: Stats,
-    /// Told that no page is to wait for a browser any more: each is taken as it came.
-    pub hurry: CancellationToken,
-    /// Counts over time.
-    pub samples: Samples,
-    /// Told to stop; only the scheduler and requests in flight look at it.
+    /// Keeps leases that run out from doubling a record.
+    pub leases: LeaseFence,
+}
+
+/// Signals to and from the stages.
+pub struct Control {
+    /// Tells the run to stop; only the scheduler and requests in flight look at it.
     pub cancel: CancellationToken,
     /// Cancelled with `cancel`, and when `crawl.max_time` is over: requests in flight are given back.
     pub requests: CancellationToken,
-    /// Why the scheduler stopped handing out work; set once, before its channel closes.
+    /// Tells that no page waits for a browser any more: each is taken as it came.
+    pub hurry: CancellationToken,
+    /// Reason why the scheduler stopped handing out work; set once, before its channel closes.
     pub ending: OnceLock<Ending>,
-    /// The product token that robots.txt and meta robots are asked for.
-    pub product_token: String,
-    /// Makes this run's probes ones that were never asked for.
-    pub nonce: u64,
-    /// Held while the stored extensions of the scope are changed.
-    pub scope_lock: Mutex<()>,
     /// Names this process in leases.
     pub worker: String,
-    /// Keeps leases that run out from doubling a record.
-    pub leases: LeaseFence,
 }
 
 /// Name in the store of the hosts that asked to be left alone, each with the time until which.
@@ -114,9 +141,9 @@ impl Context {
     /// # Errors
     /// When storage fails.
     pub fn extend_scope(&self, url: &Url) -> Result<(), StoreError> {
-        self.links.extend_scope(url);
+        self.admission.links.extend_scope(url);
         // read, add, write: one worker at a time
-        let _one = self.scope_lock.lock().unwrap_or_else(PoisonError::into_inner);
+        let _one = self.admission.scope_lock.lock().unwrap_or_else(PoisonError::into_inner);
         let mut known = self.scope_extensions()?;
         let site = url.origin().ascii_serialization();
         if !known.contains(&site) {
@@ -136,7 +163,7 @@ impl Context {
             return self.store.put(SCOPE_KEY, "[]");
         }
         for url in self.scope_extensions()?.iter().filter_map(|site| Url::parse(site).ok()) {
-            self.links.extend_scope(&url);
+            self.admission.links.extend_scope(&url);
         }
         Ok(())
     }
@@ -144,7 +171,7 @@ impl Context {
     /// Saves each `Retry-After` when it comes, at most once a second, so that kill -9 does not forget it.
     pub fn keep_told(&self) {
         let (store, kept) = (Arc::clone(&self.store), Arc::new(KeptTold::default()));
-        self.gate.on_retry_after(move |gate| kept.keep(gate, &store));
+        self.network.gate.on_retry_after(move |gate| kept.keep(gate, &store));
     }
 
     /// Writes down which hosts asked to be left alone, and until when.
@@ -152,7 +179,7 @@ impl Context {
     /// # Errors
     /// When storage fails.
     pub fn save_told(&self) -> Result<(), StoreError> {
-        save_told(&self.gate, &*self.store)
+        save_told(&self.network.gate, &*self.store)
     }
 
     /// Takes up what hosts asked of earlier runs.
@@ -165,7 +192,7 @@ impl Context {
             serde_json::from_str(&text).map_err(|e| StoreError::Corrupt(format!("{TOLD_KEY}: {e}")))?;
         for (host, until) in told {
             if let Some(left) = stored_time::left(until, now_ms(), crawl_fetch::LONGEST_RETRY_AFTER) {
-                self.gate.tell(&HostKey::from_stored(&host), left);
+                self.network.gate.tell(&HostKey::from_stored(&host), left);
             }
         }
         Ok(())

@@ -151,7 +151,7 @@ impl Duplicates {
     /// each other in the next round. Where repeated pages are left out the text has to be one of a record of this round, so
     /// that nothing is left out for a page that may be no more.
     fn counts(&self, known: &Like, own: Option<i64>) -> bool {
-        if self.context.config.near_duplicates.drop && self.context.keeper.is_none() {
+        if self.context.config.near_duplicates.drop && self.context.records.keeper.is_none() {
             return known.this_round;
         }
         own.is_none_or(|own| known.order() < own)
@@ -162,7 +162,7 @@ impl Duplicates {
         if sketch.content.is_none() && sketch.bands.is_empty() {
             return Ok(Vec::new());
         }
-        let least = self.context.sketcher.as_ref().map_or(1.0, Sketcher::threshold);
+        let least = self.context.reading.sketcher.as_ref().map_or(1.0, Sketcher::threshold);
         let known = self.known_like(sketch)?;
         let mut new = self.new.iter().filter(|new| may_be_like(sketch, &new.sketch)).peekable();
         if known.is_empty() && new.peek().is_none() {
@@ -182,7 +182,7 @@ impl Duplicates {
 
     /// Of the run's project, if it has one, else of its state directory.
     fn known_like(&self, sketch: &Sketch) -> Result<Vec<KnownText>, StageError> {
-        let Some(keeper) = &self.context.keeper else {
+        let Some(keeper) = &self.context.records.keeper else {
             return Ok(self.context.store.texts_like(sketch, COMPARED)?);
         };
         let at = |e| StageError::Project { name: keeper.name.clone(), source: KeepError::Store(e) };
@@ -198,7 +198,7 @@ fn may_be_like(a: &Sketch, b: &Sketch) -> bool {
 /// What a page is compared by.
 #[must_use]
 pub fn sketch(context: &Context, exact: Option<ContentHash>, text: &str) -> Sketch {
-    match &context.sketcher {
+    match &context.reading.sketcher {
         Some(sketcher) => sketcher.sketch(exact, text),
         None => Sketch { content: exact, ..Sketch::default() },
     }
@@ -230,8 +230,8 @@ pub fn line(page: &CleanPage) -> FailedPage {
 /// # Errors
 /// When storage fails.
 pub fn open(context: &Context) -> Result<(), StoreError> {
-    let made_as = context.sketcher.as_ref().map_or_else(|| "contents".to_owned(), Sketcher::name);
-    let forgotten = match &context.keeper {
+    let made_as = context.reading.sketcher.as_ref().map_or_else(|| "contents".to_owned(), Sketcher::name);
+    let forgotten = match &context.records.keeper {
         Some(keeper) => keeper.keep_texts_made_as(&made_as)?,
         None => context.store.keep_texts_made_as(&made_as)?,
     };

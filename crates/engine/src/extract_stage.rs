@@ -110,7 +110,7 @@ pub async fn run(
     let parsed = Arc::new(Semaphore::new(PARSED_AT_ONCE / WEIGHT_UNIT));
     loop {
         // a thread first, a page second: a page that waits, waits in the channel
-        let Some(permit) = context.cpu.ready().await else { break };
+        let Some(permit) = context.compute.cpu.ready().await else { break };
         let page = loop {
             tokio::select! {
                 biased;
@@ -184,7 +184,7 @@ async fn one(context: &Arc<Context>, page: FetchedPage) -> Result<Extracted, Sta
         }
         extracted
     };
-    match context.cpu.run(work).await {
+    match context.compute.cpu.run(work).await {
         Ok(outcome) => Ok(outcome?),
         Err(panicked) => {
             let message = format!("extraction failed on this page, please report it: {panicked}");
@@ -224,12 +224,12 @@ fn follow(
 ) -> Result<Discovered, StoreError> {
     let obey = context.config.crawl.obey_robots;
     let follow = !(obey && directives.nofollow);
-    let mut found = context.links.discover(request, &extraction.links, follow, obey);
+    let mut found = context.admission.links.discover(request, &extraction.links, follow, obey);
     // before the links, one of which may name the feed too
     if follow {
         feeds::follow(context, request, &extraction.feeds)?;
     }
-    found.refused = context.links.enqueue(&*context.store, &found.candidates)?;
+    found.refused = context.admission.links.enqueue(&*context.store, &found.candidates)?;
     for (kind, count) in &found.trapped_more {
         context.stats.by_kind(kind, *count);
     }
@@ -268,7 +268,7 @@ fn known_as(context: &Context, page: &FetchedPage) -> Url {
         Strategy::Mobile if page.request.strategy == Some(Strategy::Mobile) => &page.request.url,
         _ => &page.final_url,
     };
-    context.links.canonical(known)
+    context.admission.links.canonical(known)
 }
 
 fn extract(context: &Context, page: FetchedPage) -> Result<Extracted, StoreError> {
@@ -287,7 +287,7 @@ fn read(context: &Context, page: FetchedPage, body_hash: Option<BodyHash>) -> Re
     let input = Input { bytes: &page.body.bytes, url: Some(&page.final_url), content_type };
     let words_before = so_far.as_ref().and_then(SoFar::visible_words);
     let (mut extraction, kept_body) = if probe {
-        (context.extractor.extract(&input), None)
+        (context.reading.extractor.extract(&input), None)
     } else {
         by_site(context, &input, &page.request, &known_as, words_before)?
     };
@@ -300,7 +300,7 @@ fn read(context: &Context, page: FetchedPage, body_hash: Option<BodyHash>) -> Re
     let before = so_far.as_ref().map(|so_far| so_far.directives).unwrap_or_default();
     let directives = extraction
         .directives
-        .and(crawl_fetch::x_robots_tag(&page.headers, &context.product_token))
+        .and(crawl_fetch::x_robots_tag(&page.headers, &context.network.product_token))
         .and(before);
     let mut found =
         if probe { Discovered::default() } else { follow(context, &page.request, &extraction, directives)? };
@@ -312,7 +312,7 @@ fn read(context: &Context, page: FetchedPage, body_hash: Option<BodyHash>) -> Re
     let ai_opt_out = opt_outs::of_page(&page, directives.noai);
     if let Some(kind) = unwanted(context, directives, &ai_opt_out).filter(|_| !probe) {
         // it may lead to pages that are wanted, so its words count; what it says is not compared
-        let worth = traps::worth(&context.traps, &known_as, &extraction, found.leads_on);
+        let worth = traps::worth(&context.admission.traps, &known_as, &extraction, found.leads_on);
         traps::learn(context, &page.request, &known_as, worth);
         return Ok(Extracted { end: End::Finished(left_out(&page, kind)), trapped });
     }

@@ -56,9 +56,9 @@ pub fn follow(context: &Context, page: &CrawlRequest, feeds: &[String]) -> Resul
     let files: Vec<NewUrl> = feeds
         .iter()
         .filter_map(|feed| Url::parse(feed).ok())
-        .filter(|url| context.links.in_scope(&context.links.canonical(url)))
+        .filter(|url| context.admission.links.in_scope(&context.admission.links.canonical(url)))
         .filter_map(|url| file(context, &url, page.depth))
-        .filter(|feed| context.feeds.takes(&feed.host, feed.key))
+        .filter(|feed| context.admission.feeds.takes(&feed.host, feed.key))
         .collect();
     sitemaps::enqueue(context, &files).map(drop)
 }

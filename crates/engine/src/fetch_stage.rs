@@ -71,7 +71,7 @@ pub async fn worker(
         let Some(Job { request, slot, place, mut slow }) = job else { return Ok(()) };
         let (lease, host) = (LeaseRef::from(&request), HostKey::of(&request.url));
         let (attempt, strategy) = (request.attempt, request.strategy);
-        let payment = Payment::new(&context.traps);
+        let payment = Payment::new(&context.admission.traps);
         let visit = Visit {
             context: &context,
             finished: &finished,
@@ -87,7 +87,7 @@ pub async fn worker(
         let watch = SlowWatch::new(SLOW_AFTER);
         let answer = tokio::select! {
             biased;
-            () = context.requests.cancelled() => None,
+            () = context.control.requests.cancelled() => None,
             answer = watch.over(visit.run()) => Some(answer?),
             () = until_displaced(&context, &watch, host.as_ref(), &mut slow), if lane == Lane::Plain => None,
         };
@@ -103,7 +103,7 @@ pub async fn worker(
         };
         drop(slow);
         if let Some(host) = host.filter(|_| watch.was_quick()) {
-            context.slow.was_quick(&host);
+            context.network.slow.was_quick(&host);
         }
         match answer {
             Answer::Page(page) => {
@@ -129,9 +129,9 @@ async fn until_displaced(
     watch.slow().await;
     let Some(host) = host else { return pending().await };
     if slow.is_some() {
-        context.slow.was_slow(host);
+        context.network.slow.was_slow(host);
     } else {
-        match context.slow.turn_slow(host) {
+        match context.network.slow.turn_slow(host) {
             Ok(place) => *slow = Some(place),
             Err(_) => {
                 tracing::info!(%host, "the host is slow and all places for slow hosts are taken; its URL is fetched later");
@@ -332,7 +332,7 @@ impl Visit<'_> {
                 };
             }
         };
-        let fetched = self.context.client.fetch(self.request.clone()).await;
+        let fetched = self.context.network.client.fetch(self.request.clone()).await;
         self.count(&fetched);
         slot.finish(SlotOutcome::of(&fetched).of_url(&self.request.url));
         fetched
@@ -346,7 +346,7 @@ impl Visit<'_> {
         }
         let host = HostKey::of(&self.request.url)
             .ok_or_else(|| FetchError::Url(format!("the scheme is {}", self.request.url.scheme())))?;
-        let slot = self.context.gate.acquire_within(&host, MAX_TURN).await;
+        let slot = self.context.network.gate.acquire_within(&host, MAX_TURN).await;
         slot.map_err(|_| FetchError::Timeout { phase: Phase::Turn, limit: MAX_TURN })
     }
 
@@ -357,7 +357,7 @@ impl Visit<'_> {
             Err(error) => return self.failed(&error, None, None),
         };
         let cap = self.context.config.fetch.max_sitemap.as_u64();
-        let answer = self.context.client.fetch_large_resource(&self.request.url, cap).await;
+        let answer = self.context.network.client.fetch_large_resource(&self.request.url, cap).await;
         slot.finish(SlotOutcome::of_resource(&answer).of_url(&self.request.url));
         match answer {
             Err(error) => self.failed(&error, None, None),
@@ -374,7 +374,7 @@ impl Visit<'_> {
                 let status = answer.status;
                 self.context.stats.wire_bytes.add(answer.wire_bytes);
                 let read = sitemaps::read(self.context, &self.request, answer).await?;
-                if self.context.requests.is_cancelled() {
+                if self.context.control.requests.is_cancelled() {
                     // a part may have been read
                     return self.requeue(Duration::ZERO, self.request.attempt);
                 }
@@ -400,7 +400,7 @@ impl Visit<'_> {
 
     fn count(&self, fetched: &Fetched) {
         if !matches!(fetched, Fetched::Failed { status: None, .. }) {
-            self.context.outage.answered();
+            self.context.network.outage.answered();
         }
         let (status, millis) = match fetched {
             Fetched::Page(page) => (Some(page.status), page.timings.total_ms),
@@ -415,7 +415,7 @@ impl Visit<'_> {
     /// What a redirect means for the URL; `None` when the target is the same page in other words, to be fetched now.
     fn redirected(&mut self, to: Url, status: u16) -> Result<Option<Answer>, StageError> {
         let context = self.context;
-        let canonical = context.links.canonical(&to);
+        let canonical = context.admission.links.canonical(&to);
         let from = self.request.url.as_str().to_owned();
         if self.request.redirects.len() >= context.config.fetch.max_redirects {
             let message = format!(
@@ -424,11 +424,11 @@ impl Visit<'_> {
             );
             return Ok(Some(self.fail(Stage::Fetch, "too_many_redirects", Some(status), message)));
         }
-        if context.links.canonicalizer().is_too_long(&canonical) {
+        if context.admission.links.canonicalizer().is_too_long(&canonical) {
             let message = "a redirect leads to a URL that is longer than the limit".to_owned();
             return Ok(Some(self.fail(Stage::Fetch, "bad_redirect", Some(status), message)));
         }
-        let asked = context.links.canonical(&self.request.url);
+        let asked = context.admission.links.canonical(&self.request.url);
         if canonical == asked
             && to.as_str() != from
             && !self.request.redirects.iter().any(|u| u == to.as_str())
@@ -458,11 +458,12 @@ impl Visit<'_> {
             context.extend_scope(&canonical)?;
         }
         // what a seed leads to is as much the user's word as the seed
-        if !self.request.discovery.is_seed() && !context.links.admits(&canonical) {
+        if !self.request.discovery.is_seed() && !context.admission.links.admits(&canonical) {
             return Ok(Some(self.end(Outcome::Skipped, "redirect_out_of_scope", Some(status))));
         }
         let discovery = if self.request.discovery.is_seed() { Discovery::Seed } else { Discovery::Redirect };
-        if let Some(trap) = context.links.trap(&canonical).filter(|_| discovery != Discovery::Seed) {
+        if let Some(trap) = context.admission.links.trap(&canonical).filter(|_| discovery != Discovery::Seed)
+        {
             let message = format!("a redirect to {canonical}: {trap}");
             return Ok(Some(self.fail(Stage::Fetch, trap.kind(), Some(status), message)));
         }

@@ -2,7 +2,7 @@
 //! the origin's two files, which are fetched once for each origin and kept for the run. A file that cannot be had is not
 //! one that says nothing: as with robots.txt (RFC 9309 §2.3.1.4) it is asked for again, and then counts as unknown.
 
-use crate::{context::Context, origin_cache::OriginCache};
+use crate::{network::Network, origin_cache::OriginCache};
 use crawl_fetch::{
     AI_TXT_PATH, FetchError, HostSlot, NotYet, OPT_OUT_MAX_BYTES, OptOut, OptOutFile, OriginOptOuts,
     Resource, RobotsPolicy, SlotOutcome, TDMREP_PATH, tdm_header,
@@ -89,7 +89,7 @@ pub enum NotKnown {
 
 /// What it takes to ask for the files of one origin.
 struct Asking<'a> {
-    context: &'a Context,
+    network: &'a Network,
     origin: &'a Origin,
     robots: Option<&'a RobotsPolicy>,
     /// The turn of the first request.
@@ -119,14 +119,14 @@ impl OptOutCache {
     /// [`NotKnown`] when the page has to ask again later.
     pub async fn learn(
         &self,
-        context: &Context,
+        network: &Network,
         origin: &Origin,
         robots: Option<&RobotsPolicy>,
         slot: &mut Option<HostSlot>,
     ) -> Result<Arc<OriginOptOuts>, NotKnown> {
         let entry = self.entries.get(origin, |_| false);
         let host = slot.as_ref().and_then(HostSlot::host);
-        let gives_way = host.is_some_and(|host| !context.gate.delay(host).is_zero());
+        let gives_way = host.is_some_and(|host| !network.gate.delay(host).is_zero());
         let mut state = match entry.state.try_lock() {
             Ok(state) => state,
             Err(_) => {
@@ -141,7 +141,7 @@ impl OptOutCache {
             return Ok(Arc::clone(files));
         }
         let left = state.again.map(|at| at.saturating_duration_since(Instant::now())).unwrap_or_default();
-        let mut asking = Asking { context, origin, robots, slot, gives_way };
+        let mut asking = Asking { network, origin, robots, slot, gives_way };
         if !left.is_zero() || asking.turn_is_used() {
             return Err(NotKnown::Wait(left));
         }
@@ -150,7 +150,7 @@ impl OptOutCache {
             Ok(false) => Some(Duration::ZERO),
             // all requests of the run meet it
             Err(Trouble::Failed { error, .. }) if error.is_local() => return Err(NotKnown::Local(error)),
-            Err(trouble) => state.wait(context, origin, trouble),
+            Err(trouble) => state.wait(network, origin, trouble),
         };
         if let Some(wait) = waits {
             state.again = Instant::now().checked_add(wait);
@@ -158,7 +158,7 @@ impl OptOutCache {
             return Err(NotKnown::Wait(wait));
         }
         let (tdm, ai) = (state.tdm.answer.as_file(), state.ai.answer.as_file());
-        let files = Arc::new(OriginOptOuts::parse(tdm, ai, &context.product_token));
+        let files = Arc::new(OriginOptOuts::parse(tdm, ai, &network.product_token));
         *state = State { files: Some(Arc::clone(&files)), ..State::default() };
         self.entries.weigh(origin, &entry, files.heap_bytes());
         Ok(files)
@@ -167,16 +167,16 @@ impl OptOutCache {
 
 impl State {
     /// How long to wait after this; `None` when there is no point in waiting longer.
-    fn wait(&mut self, context: &Context, origin: &Origin, trouble: Trouble) -> Option<Duration> {
+    fn wait(&mut self, network: &Network, origin: &Origin, trouble: Trouble) -> Option<Duration> {
         let (error, retry_after) = match trouble {
             Trouble::NoTurn(at) => {
                 let until = at.map(|at| at.saturating_duration_since(Instant::now()));
-                return Some(until.unwrap_or_default().max(context.retry.backoff));
+                return Some(until.unwrap_or_default().max(network.retry.backoff));
             }
             Trouble::Failed { error, retry_after } => (error, retry_after),
         };
         self.failed += 1;
-        let wait = context.retry.pause(self.failed, retry_after, error.is_timeout());
+        let wait = network.retry.pause(self.failed, retry_after, error.is_timeout());
         let wait = wait.filter(|_| error.is_transient());
         if wait.is_none() {
             tracing::warn!(%origin, %error, "a file that may opt out of mining cannot be had: nobody knows whether the origin does");
@@ -218,7 +218,7 @@ impl Asking<'_> {
     }
 
     async fn request(&mut self, url: &Url, host: &HostKey, file: &mut Progress) -> Result<(), Trouble> {
-        let Context { gate, client, .. } = self.context;
+        let Network { gate, client, .. } = self.network;
         let turn = match self.slot.take() {
             Some(slot) => slot,
             None => gate.acquire_within(host, MAX_TURN).await.map_err(no_turn)?,

@@ -47,7 +47,7 @@ pub async fn run(
         (0..shards).map(|_| channel(channels.extracted)).unzip();
     let (finished, finished_queue) = channel(channels.cleaned);
 
-    let mut stages = Stages::new(context.cancel.clone(), context.threading);
+    let mut stages = Stages::new(context.control.cancel.clone(), context.compute.threading);
     let scheduler = Scheduler::new(Arc::clone(&context), [jobs, renders], shard_senders.clone());
     stages.thread("scheduler", scheduler.run())?;
 

@@ -110,7 +110,7 @@ impl Scheduler {
         };
         // after an error the rest must drain as after an interruption: held pages stay held
         let ending = outcome.as_ref().copied().unwrap_or(Ending::Interrupted);
-        let _ = self.context.ending.set(ending);
+        let _ = self.context.control.ending.set(ending);
         outcome.map(drop)
     }
 
@@ -121,13 +121,13 @@ impl Scheduler {
         let held = context.store.hosts_with_held()?;
         self.settle_drained(held.into_iter().map(|load| load.host)).await?;
         loop {
-            if context.cancel.is_cancelled() {
+            if context.control.cancel.is_cancelled() {
                 return Ok(Ending::Interrupted);
             }
             self.upkeep()?;
             let Some(places) = self.free_places().await else { continue };
             // made before the pass, so that a slot freed meanwhile ends the wait after it
-            let freed = context.gate.freed();
+            let freed = context.network.gate.freed();
             let stats = &context.stats;
             let bound = || Bound::reached(&context.config.crawl, stats);
             if bound().is_some() {
@@ -164,14 +164,15 @@ impl Scheduler {
     /// Forgets idle hosts and takes back leases that have run out, now and then.
     fn upkeep(&mut self) -> Result<(), StageError> {
         if self.hosts_forgotten.elapsed() > FORGET_HOSTS {
-            self.context.gate.evict_idle(FORGET_HOSTS);
+            self.context.network.gate.evict_idle(FORGET_HOSTS);
             self.context.save_told()?;
             self.hosts_forgotten = Instant::now();
         }
         if self.leases_expired.elapsed() > EXPIRE_LEASES {
             let (context, now) = (&self.context, self.lease_clock());
             // while the sink is at a batch, the next look is soon
-            let Some(expired) = context.leases.try_expire(|| context.store.expire_leases(now))? else {
+            let Some(expired) = context.records.leases.try_expire(|| context.store.expire_leases(now))?
+            else {
                 return Ok(());
             };
             if expired > 0 {
@@ -202,7 +203,7 @@ impl Scheduler {
         if free.is_empty() {
             free.push(tokio::select! {
                 biased;
-                () = self.context.cancel.cancelled() => return None,
+                () = self.context.control.cancel.cancelled() => return None,
                 place = places(Lane::Plain).acquire_owned() => (Lane::Plain, place.ok()?),
                 place = places(Lane::Browser).acquire_owned() => (Lane::Browser, place.ok()?),
             });
@@ -227,11 +228,11 @@ impl Scheduler {
 
     /// Puts hosts whose time has come back into the store's order.
     fn resume_hosts(&mut self) -> Result<(), StageError> {
-        let gate = &self.context.gate;
+        let gate = &self.context.network.gate;
         let mut hosts = self.waiting.released(gate.take_released());
         hosts.extend(self.waiting.due(Instant::now(), gate.address_pause()));
         if self.waiting.has_slow() {
-            hosts.extend(self.waiting.next_slow(self.context.slow.free()));
+            hosts.extend(self.waiting.next_slow(self.context.network.slow.free()));
         }
         if !hosts.is_empty() {
             self.context.store.resume(&hosts)?;
@@ -287,9 +288,9 @@ impl Scheduler {
 
     fn turn(&self, host: &HostKey, lane: Lane) -> Result<Turn, Refusal> {
         let slow = match lane {
-            Lane::Plain => match self.context.slow.admit(host) {
+            Lane::Plain => match self.context.network.slow.admit(host) {
                 Ok(place) => place,
-                Err(_) if self.context.gate.is_given_up(host) => None,
+                Err(_) if self.context.network.gate.is_given_up(host) => None,
                 Err(Full::Lane) => return Err(Refusal::SlowLane),
                 Err(Full::Address) => {
                     let at = Some(Instant::now() + SLOW_PAUSE);
@@ -298,7 +299,7 @@ impl Scheduler {
             },
             Lane::Browser => None,
         };
-        match self.context.gate.try_acquire_watched(host) {
+        match self.context.network.gate.try_acquire_watched(host) {
             Ok(slot) => Ok(Turn { slot: Some(slot), slow }),
             // a host that has been given up needs no leave: its URLs are failed
             Err(NotYet { dead: true, .. }) => Ok(Turn { slot: None, slow: None }),
@@ -336,7 +337,7 @@ impl Scheduler {
         let context = &self.context;
         let deadline = self.lease_clock().saturating_add(self.lease_ms[lane as usize]);
         // a limit on the depth needs every page at its least depth
-        let (store, worker, max) = (&context.store, &context.worker, turns.len());
+        let (store, worker, max) = (&context.store, &context.control.worker, turns.len());
         let requests = match context.config.crawl.depth {
             Limit(None) => store.lease(host, lane, max, worker, now, deadline)?,
             Limit(Some(_)) => store.lease_by_level(host, lane, max, worker, now, deadline)?,
@@ -387,7 +388,7 @@ impl Scheduler {
         tokio::select! {
             // the same order each time, for a simulation that is repeated
             biased;
-            () = self.context.cancel.cancelled() => {}
+            () = self.context.control.cancel.cancelled() => {}
             () = self.context.stats.changed.notified() => {}
             () = freed => {}
             () = place(Lane::Plain) => {}
@@ -402,7 +403,7 @@ async fn end_requests(context: &Context) {
     if let Some(end) = context.config.crawl.max_time.and_then(|time| context.stats.started.checked_add(time))
     {
         tokio::time::sleep_until(end + OVERTIME).await;
-        context.requests.cancel();
+        context.control.requests.cancel();
     }
     std::future::pending::<()>().await;
 }

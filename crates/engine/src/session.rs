@@ -59,7 +59,7 @@ impl Session {
         on_recalled: impl FnOnce(&Context),
     ) -> Result<Self, Failure> {
         let context = Arc::new(full_context(config, state, platform)?);
-        context.browser.reap();
+        context.strategies.browser.reap();
         recall(&context, state)?;
         plant(&context, seeds)?;
         on_recalled(&context);
@@ -81,9 +81,9 @@ impl Session {
     pub async fn run(self) -> Result<(), StageError> {
         let Self { context, outputs: outputs::Outputs { records, errors } } = self;
         let outcome = pipeline::run(Arc::clone(&context), records, errors).await;
-        let outcome = outcome.and_then(|()| Ok(context.sites.save(&*context.store)?));
+        let outcome = outcome.and_then(|()| Ok(context.reading.sites.save(&*context.store)?));
         // whatever happened, what is in it is whole
-        let ended = context.archive.as_ref().map_or(Ok(()), |archive| {
+        let ended = context.records.archive.as_ref().map_or(Ok(()), |archive| {
             archive.finish()?;
             archive::forget(&*context.store).map_err(StageError::Store)
         });
@@ -127,12 +127,12 @@ fn bring_forward(context: &Context, state: &State) -> Result<(), Failure> {
 fn full_context(config: Config, state: &State, platform: &Platform) -> Result<Context, Failure> {
     let keeper = Keeper::open(&config.crawl.project, &config.projects.database)?;
     let mut context = build::context_on(platform, config, Arc::clone(&state.store) as Arc<dyn Store>)?;
-    context.keeper = keeper;
+    context.records.keeper = keeper;
     context.recrawl.whole = state.new_round;
     let again = site_book::due_again(&*context.store)?;
     context.recrawl.missed_before = again.iter().map(|url| UrlKey::of(url)).collect();
     let loss = archive::loss(&*context.store, Path::new(&context.config.archive.dir))?;
-    if let Some(archive) = Archive::open(&context.config, context.cpu.clone())? {
+    if let Some(archive) = Archive::open(&context.config, context.compute.cpu.clone())? {
         let (folder, bytes) = (&context.config.archive.dir, archive.damaged_bytes());
         let aside =
             (bytes > 0).then(|| format!("{folder}: {bytes} damaged bytes of an earlier run were put aside"));
@@ -146,8 +146,8 @@ fn full_context(config: Config, state: &State, platform: &Platform) -> Result<Co
         }
         archive::forget(&*context.store)?;
         archive.run(state.new_round)?;
-        context.client.record_to(Arc::new(archive.clone()));
-        context.archive = Some(archive);
+        context.network.client.record_to(Arc::new(archive.clone()));
+        context.records.archive = Some(archive);
     }
     Ok(context)
 }
@@ -161,8 +161,8 @@ pub fn plant(context: &Context, seeds: &[Seed]) -> Result<(), Failure> {
     let planted: Vec<NewUrl> = seeds
         .iter()
         .filter_map(|seed| {
-            let url = context.links.canonical(&seed.url);
-            context.links.extend_scope(&url);
+            let url = context.admission.links.canonical(&seed.url);
+            context.admission.links.extend_scope(&url);
             let discovery = if seed.bare { Discovery::BareSeed } else { Discovery::Seed };
             HostKey::of(&url).map(|host| new_url(url, host, 0, discovery))
         })

@@ -76,7 +76,7 @@ pub async fn run(
                 }
             }
             ShardMessage::Drained(host) => {
-                if let Some(archive) = &shard.context.archive {
+                if let Some(archive) = &shard.context.records.archive {
                     archive.drained(&host)?;
                 }
                 shard.drained(&host).await?;
@@ -157,7 +157,7 @@ impl Shard {
     }
 
     async fn page(&mut self, mut page: ExtractedPage, share: Share) -> Result<(), StageError> {
-        if let Some(archive) = &self.context.archive {
+        if let Some(archive) = &self.context.records.archive {
             archive.page(&page)?;
         }
         let host = HostKey::of(&page.final_url)
@@ -243,7 +243,7 @@ impl Shard {
     /// The host has no more pages: what is known of it decides.
     async fn drained(&mut self, host: &HostKey) -> Result<(), StageError> {
         let context = Arc::clone(&self.context);
-        context.sites.complete(&*context.store, host)?;
+        context.reading.sites.complete(&*context.store, host)?;
         self.settle(host).await
     }
 
@@ -351,7 +351,7 @@ impl Shard {
 
     /// The input has ended. Held pages are let go, but kept when the run was interrupted: the next one goes on.
     async fn end(mut self) -> Result<(), StageError> {
-        if matches!(self.context.ending.get(), Some(Ending::Drained | Ending::Limit(_))) {
+        if matches!(self.context.control.ending.get(), Some(Ending::Drained | Ending::Limit(_))) {
             let mut waiting: Vec<HostKey> = self
                 .hosts
                 .iter()

@@ -97,7 +97,7 @@ impl Sink {
         let context = Arc::clone(&self.context);
         while let Some(first) = finished.recv().await {
             // what is in the batch is still leased when it is settled
-            let _fence = context.leases.hold().await;
+            let _fence = context.records.leases.hold().await;
             self.take(first)?;
             let until = Instant::now() + GATHER;
             while self.settlements.len() < self.context.config.output.batch
@@ -140,7 +140,7 @@ impl Sink {
     /// Returns true if the lease has run out and the URL was given back to the frontier.
     fn is_late(&self, finished: &Finished) -> Result<bool, StageError> {
         let lease = match finished {
-            _ if !self.context.leases.has_expired() => None,
+            _ if !self.context.records.leases.has_expired() => None,
             Finished::Page(page, _) => Some(lease_of(page)),
             Finished::Failed(failed, _) => failed.lease.map(|(id, token)| LeaseRef { id, token }),
             Finished::Known(end) => Some(LeaseRef::from(&end.request)),
@@ -174,7 +174,7 @@ impl Sink {
         self.settlements.push(Settlement { lease, outcome: Outcome::Record, history: *history });
         self.tally.records += 1;
         self.records.push(&record)?;
-        if self.context.keeper.is_some() {
+        if self.context.records.keeper.is_some() {
             self.sources.push(source_of(*record)?);
         }
         Ok(())
@@ -246,7 +246,7 @@ impl Sink {
     fn commit(&mut self) -> Result<(), StageError> {
         // first: no line is written of a page that is not in the archive
         let mut marks = Vec::new();
-        if let Some(archive) = &self.context.archive
+        if let Some(archive) = &self.context.records.archive
             && let Some(reach) = archive.sync()?
         {
             marks.push(reach.mark(&*self.context.store, &mut self.archived)?);
@@ -265,7 +265,7 @@ impl Sink {
         }
         self.context.stats.written_bytes.add(written as u64);
         let mut texts = self.duplicates.take();
-        if let Some(keeper) = &self.context.keeper {
+        if let Some(keeper) = &self.context.records.keeper {
             // before the leases end: what is written again after a crash replaces itself
             keeper
                 .keep(&self.sources, &texts)

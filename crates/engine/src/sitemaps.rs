@@ -57,9 +57,9 @@ fn within_limit(
     let (mut files, mut lines) = (Vec::new(), Vec::new());
     for url in urls {
         let Some(found) = file(context, &url, depth) else { continue };
-        let is_elsewhere = !context.links.in_scope(&context.links.canonical(&url));
+        let is_elsewhere = !context.admission.links.in_scope(&context.admission.links.canonical(&url));
         let elsewhere = Some(&found.host).filter(|_| is_elsewhere);
-        match context.sitemaps.take(&Lead { file: found.key, planter, site, named, elsewhere }) {
+        match context.admission.sitemaps.take(&Lead { file: found.key, planter, site, named, elsewhere }) {
             Taken::Yes => files.push(found),
             Taken::Full { first } => {
                 lines.extend(first.then(|| too_many(context, planter, found.url)));
@@ -92,7 +92,8 @@ fn too_many(context: &Context, planter: &HostKey, url: String) -> FailedPage {
 /// Whether a file that robots.txt does not name itself may be asked for: on the host of the one that leads to it, or
 /// within the scope.
 fn may_lead_to(context: &Context, from: &Url, to: &Url) -> bool {
-    HostKey::of(from) == HostKey::of(to) || context.links.in_scope(&context.links.canonical(to))
+    HostKey::of(from) == HostKey::of(to)
+        || context.admission.links.in_scope(&context.admission.links.canonical(to))
 }
 
 /// Follows a sitemap that has moved. Returns the line of the error log if there is no room for it.
@@ -104,7 +105,7 @@ pub fn redirected(
     request: &CrawlRequest,
     to: &Url,
 ) -> Result<Vec<FailedPage>, StoreError> {
-    let (planter, named) = context.sitemaps.origin(request);
+    let (planter, named) = context.admission.sitemaps.origin(request);
     if !(named || may_lead_to(context, &request.url, to)) {
         return Ok(Vec::new());
     }
@@ -130,7 +131,7 @@ pub async fn read(
 ) -> Result<Result<Vec<FailedPage>, String>, StageError> {
     let (shared, request) = (Arc::clone(context), request.clone());
     // tens of thousands of URLs are parsed and stored: too long for a thread of the network's
-    let done = context.cpu.run(move || read_now(&shared, &request, answer)).await;
+    let done = context.compute.cpu.run(move || read_now(&shared, &request, answer)).await;
     let done = done.map_err(|p| StageError::Panicked { stage: "sitemap", words: p.0 })??;
     context.stats.changed.notify_one();
     Ok(done)
@@ -143,7 +144,7 @@ fn read_now(
 ) -> Result<Result<Vec<FailedPage>, String>, StoreError> {
     let limits =
         SitemapLimits { bytes: context.config.fetch.max_sitemap.as_u64(), ..SitemapLimits::default() };
-    let stop = || context.requests.is_cancelled();
+    let stop = || context.control.requests.is_cancelled();
     let sitemap = match parsed(answer, &request.url, &limits, &stop) {
         Ok(sitemap) => sitemap,
         Err(error) => return Ok(Err(error.to_string())),
@@ -185,7 +186,7 @@ fn children(context: &Context, request: &CrawlRequest, index: Sitemap) -> (Vec<N
         tracing::warn!(url = %request.url, "sitemap indexes are nested too deep; not followed");
         return (Vec::new(), Vec::new());
     }
-    let (planter, _) = context.sitemaps.origin(request);
+    let (planter, _) = context.admission.sitemaps.origin(request);
     let urls = index.entries.into_iter().map(|entry| entry.url);
     let urls = urls.filter(|url| may_lead_to(context, &request.url, url));
     within_limit(context, &planter, false, urls, request.depth + 1)
@@ -204,13 +205,14 @@ fn pages(context: &Context, request: &CrawlRequest, sitemap: Sitemap) -> (Vec<Ne
     };
     let mut found = Discovered::default();
     for entry in sitemap.entries {
-        if context.requests.is_cancelled() {
+        if context.control.requests.is_cancelled() {
             break;
         }
-        let url = context.links.canonical(&entry.url);
-        let Some(host) = HostKey::of(&url).filter(|_| context.links.admits(&url)) else { continue };
+        let url = context.admission.links.canonical(&entry.url);
+        let Some(host) = HostKey::of(&url).filter(|_| context.admission.links.admits(&url)) else { continue };
         // a template whose pages have had nothing new to say would fill the frontier with what is never fetched
-        let trap = context.links.trap(&url).or_else(|| context.traps.exhausted_pattern(&url));
+        let trap =
+            context.admission.links.trap(&url).or_else(|| context.admission.traps.exhausted_pattern(&url));
         match trap {
             None => {
                 let page = new_url(url, host, depth, Discovery::Sitemap);
@@ -227,8 +229,8 @@ fn pages(context: &Context, request: &CrawlRequest, sitemap: Sitemap) -> (Vec<Ne
 
 /// A sitemap or feed as a URL of the frontier.
 pub(crate) fn file(context: &Context, url: &Url, depth: u32) -> Option<NewUrl> {
-    let url = context.links.canonical(url);
-    if context.links.canonicalizer().is_too_long(&url) {
+    let url = context.admission.links.canonical(url);
+    if context.admission.links.canonicalizer().is_too_long(&url) {
         return None;
     }
     HostKey::of(&url).map(|host| new_url(url, host, depth, Discovery::SitemapFile))
@@ -242,7 +244,7 @@ pub(crate) fn enqueue(context: &Context, urls: &[NewUrl]) -> Result<Vec<FailedPa
     files.chunks(BATCH).try_for_each(|batch| context.store.revisit(batch).map(drop))?;
     let mut lines = Vec::new();
     for batch in pages.chunks(BATCH) {
-        if context.requests.is_cancelled() {
+        if context.control.requests.is_cancelled() {
             break;
         }
         lines.extend(traps::refused(context, context.store.enqueue(batch)?.refused));

@@ -57,8 +57,10 @@ impl Witness {
         if !crawl.soft404 || page.status != 200 || !self.is_due(&page.final_url, crawl.soft404_sections) {
             return Ok(());
         }
-        let probe = context.links.canonical(&probe_url(&page.final_url, context.nonce));
-        let Some(host) = HostKey::of(&probe).filter(|_| context.links.admits(&probe)) else { return Ok(()) };
+        let probe = context.admission.links.canonical(&probe_url(&page.final_url, context.admission.nonce));
+        let Some(host) = HostKey::of(&probe).filter(|_| context.admission.links.admits(&probe)) else {
+            return Ok(());
+        };
         // at the depth of a seed, so that it is leased before what the host's pages link to
         let added = context.store.enqueue(&[new_url(probe, host, 0, Discovery::Probe)])?;
         context.stats.probes.add(added.new as u64);
@@ -182,8 +184,14 @@ pub fn drained(context: &Context) -> Result<bool, StoreError> {
     }
     let now = now_ms();
     for load in store.hosts_with_pending(Lane::Plain, now, MANY)? {
-        let probes =
-            store.lease(&load.host, Lane::Plain, MANY, &context.worker, now, now.saturating_add(60_000))?;
+        let probes = store.lease(
+            &load.host,
+            Lane::Plain,
+            MANY,
+            &context.control.worker,
+            now,
+            now.saturating_add(60_000),
+        )?;
         let ended: Vec<Settlement> = probes
             .iter()
             .map(|probe| Settlement {

@@ -92,9 +92,9 @@ impl<'de> Deserialize<'de> for CalendarYears {
 /// by redirects, each of which paid for a fetch of its own.
 pub fn learn(context: &Context, request: &CrawlRequest, final_url: &Url, worth: PageWorth) {
     for url in request.redirects.iter().filter_map(|url| Url::parse(url).ok()) {
-        context.traps.learn(&url, worth);
+        context.admission.traps.learn(&url, worth);
     }
-    context.traps.learn(final_url, worth);
+    context.admission.traps.learn(final_url, worth);
 }
 
 /// Classifies a page whose text was not known. Words of links do not count: generators of mazes make them without end.
@@ -201,7 +201,7 @@ pub fn refused(context: &Context, refused: Vec<Refused>) -> Vec<FailedPage> {
             HostBound::Urls => ("trap_host_urls", "traps.host_urls"),
             HostBound::Bytes => ("trap_host_bytes", "traps.host_bytes"),
         };
-        let is_new = context.full_hosts.note(&host);
+        let is_new = context.admission.full_hosts.note(&host);
         // the line counts for one
         let rest = (keys.len() as u64).saturating_sub(is_new.into());
         if rest > 0 {

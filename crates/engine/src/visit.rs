@@ -106,8 +106,8 @@ impl Visitor {
         kept.visits += 1;
         let store = Arc::clone(&kept.store);
         let mut context = context(self.config.clone(), Arc::clone(&store) as Arc<dyn Store>)?;
-        context.gate = kept.gate.get_or_insert_with(|| context.gate.clone()).clone();
-        context.keeper = keeper;
+        context.network.gate = kept.gate.get_or_insert_with(|| context.network.gate.clone()).clone();
+        context.records.keeper = keeper;
         duplicates::open(&context)?;
         store.set_project(&self.config.crawl.project, group)?;
         store.expire_leases(i64::MAX)?;
@@ -122,7 +122,7 @@ impl Visitor {
         let start = Instant::now();
         let mut done = timeout_at(start + self.patience.mul_f64(FOR_BROWSERS), &mut run).await.ok();
         if done.is_none() {
-            context.hurry.cancel();
+            context.control.hurry.cancel();
             done = timeout_at(start + self.patience, &mut run).await.ok();
         }
         let in_time = done.is_some();
@@ -130,7 +130,7 @@ impl Visitor {
             Some(outcome) => outcome,
             None => {
                 // requests in flight are dropped, what is behind them drains
-                context.cancel.cancel();
+                context.control.cancel.cancel();
                 run.await
             }
         };

@@ -1,13 +1,15 @@
 //! The report of a run: `report.json` in the state directory, and `report.html` made of it, a page that needs nothing else.
 
+mod samples;
+
+pub use samples::{Sample, Samples};
+
 use crawl_engine::{
     context::Context,
     exit::Exit,
-    samples::Sample,
     site_book::{self, MissedSite},
     stats::{Example, HostFigures},
 };
-
 use crawl_model::{FrontierCounts, rfc3339};
 use crawl_output::{replace, replace_private};
 use serde::{Deserialize, Serialize};
@@ -117,6 +119,7 @@ impl Report {
     #[must_use]
     pub fn of(
         context: &Context,
+        samples: &Samples,
         round: u32,
         dir: &Path,
         (ended, exit): (&str, Exit),
@@ -142,7 +145,7 @@ impl Report {
             hosts,
             hosts_left_out,
             missed_sites: missed_sites(context),
-            samples: context.samples.until_now(stats),
+            samples: samples.until_now(stats),
             before: Self::read(dir).map_or_else(|_| Vec::new(), Self::into_history),
         }
     }
@@ -214,12 +217,13 @@ const DATA: &str = "report.json";
 /// Makes the report of a run; one that cannot be written is not worth the run.
 pub fn leave(
     context: &Context,
+    samples: &Samples,
     round: u32,
     dir: &Path,
     end: (&str, Exit),
     frontier: &FrontierCounts,
 ) -> Option<PathBuf> {
-    let report = Report::of(context, round, dir, end, *frontier);
+    let report = Report::of(context, samples, round, dir, end, *frontier);
     report
         .write(dir)
         .inspect_err(|error| tracing::warn!(dir = %dir.display(), %error, "the report cannot be written"))

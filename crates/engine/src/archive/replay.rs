@@ -96,17 +96,18 @@ impl Index {
         store.begin_round().map_err(|e| in_scratch(e.into()))?;
         let records = output_of(&config, &stop)?;
         let (pages, damage) = (self.pages.len(), self.damage().map(|damage| damage.to_string()));
-        let context = session::context(config, Arc::new(store)).map_err(in_store)?;
-        let context = Arc::new(Context { cancel: stop, ..context });
+        let mut context = session::context(config, Arc::new(store)).map_err(in_store)?;
+        context.control.cancel = stop;
+        let context = Arc::new(context);
         crate::duplicates::open(&context).map_err(|e| in_store(e.into()))?;
         // every host that is left when the last page has come is complete
-        let _ = context.ending.set(Ending::Drained);
+        let _ = context.control.ending.set(Ending::Drained);
         match pipeline(Arc::clone(&context), self, records).await {
             // the reader of standard output has stopped reading
             Ok(()) | Err(StageError::Output(OutputError::Abandoned)) => {}
             Err(error) => return Err(in_store(error.into())),
         }
-        let (records, stopped) = (context.stats.records.get(), context.cancel.is_cancelled());
+        let (records, stopped) = (context.stats.records.get(), context.control.cancel.is_cancelled());
         Ok(Replayed { records, pages, damage, stopped })
     }
 }
@@ -142,7 +143,7 @@ async fn pipeline(
     let (channels, shards) = (&context.config.channels, context.config.dedup.shards);
     let (senders, queues): (Vec<_>, Vec<_>) = (0..shards).map(|_| channel(channels.extracted)).unzip();
     let (finished, finished_queue) = channel(channels.cleaned);
-    let mut stages = Stages::new(context.cancel.clone(), context.threading);
+    let mut stages = Stages::new(context.control.cancel.clone(), context.compute.threading);
     let source = Arc::clone(&context);
     stages.thread("replay", Replay { context: source, archive, shards: senders }.run())?;
     for (index, queue) in queues.into_iter().enumerate() {
@@ -364,7 +365,7 @@ struct Replay {
 impl Replay {
     /// Takes the steps in their order; pages are extracted side by side, as far ahead as there are threads.
     async fn run(self) -> Result<(), StageError> {
-        let ahead = self.context.cpu.threads() * 2;
+        let ahead = self.context.compute.cpu.threads() * 2;
         let mut steps: VecDeque<Step> = VecDeque::new();
         let mut runs = 0;
         for file in &self.archive.files {
@@ -383,7 +384,7 @@ impl Replay {
                     Some(Decision::Run { .. }) => runs += 1,
                     Some(Decision::HostDrained { .. } | Decision::Gone { .. }) | None => {}
                 }
-                if self.context.cancel.is_cancelled() {
+                if self.context.control.cancel.is_cancelled() {
                     return Ok(());
                 }
                 while steps.len() > ahead {
@@ -419,7 +420,7 @@ impl Replay {
                 let url = Url::parse(&capture.url).unwrap_or_else(|_| page.final_url.clone());
                 extract_stage::again(&shared, page, &body, &url, &capture.content_type)
             };
-            let done = context.cpu.run(work).await;
+            let done = context.compute.cpu.run(work).await;
             let done = done.map_err(|panic| StageError::Panicked { stage: "replay", words: panic.0 })?;
             Ok(done?)
         });
@@ -464,7 +465,7 @@ fn lease(context: &Context, request: &CrawlRequest) -> Result<Option<CrawlReques
         sitemap_lastmod: request.sitemap_lastmod.clone(),
     }])?;
     loop {
-        let leased = store.lease(&host, Lane::Plain, 16, &context.worker, now, i64::MAX)?;
+        let leased = store.lease(&host, Lane::Plain, 16, &context.control.worker, now, i64::MAX)?;
         if leased.is_empty() {
             return Ok(None);
         }

@@ -33,7 +33,7 @@ pub fn again(
             extraction.warnings.push(warning);
         }
     }
-    let found = context.links.discover(&page.request, &extraction.links, false, false);
+    let found = context.admission.links.discover(&page.request, &extraction.links, false, false);
     let classification = classify(&extraction, &page.final_url, page.strategy, page.page_type);
     (extraction.links, extraction.feeds) = (Vec::new(), Vec::new());
     Ok(ExtractedPage {
@@ -84,11 +84,13 @@ pub(super) fn by_site(
     known_as: &Url,
     words_before: Option<u32>,
 ) -> Result<(Extraction, Option<KeptBody>), StoreError> {
-    let Some(host) = HostKey::of(known_as) else { return Ok((context.extractor.extract(input), None)) };
+    let Some(host) = HostKey::of(known_as) else {
+        return Ok((context.reading.extractor.extract(input), None));
+    };
     let visit =
         Visit { host: &host, url: request.url.as_str(), is_known: request.before.is_some(), words_before };
     let SitePage { extraction, is_unjudged, is_doubtful } =
-        context.sites.extract(&*context.store, &context.extractor, input, &visit)?;
+        context.reading.sites.extract(&*context.store, &context.reading.extractor, input, &visit)?;
     let is_kept = is_unjudged && context.config.dedup.enabled;
     Ok((extraction, if is_kept { kept_body::keep(input, is_doubtful) } else { None }))
 }

@@ -1,7 +1,13 @@
 //! The AMP page, or what a mobile client is given: other forms of a page that was asked for.
 
 use super::{Answer, Visit, ends::spread};
-use crate::{context::Context, opt_outs::NotKnown, stage_error::StageError, strategies::SoFar};
+use crate::{
+    context::{Context, Origins},
+    network::Network,
+    opt_outs::NotKnown,
+    stage_error::StageError,
+    strategies::SoFar,
+};
 use crawl_fetch::{Fetched, domain};
 use crawl_model::{HostKey, Origin, Outcome, Stage, Strategy, now_ms};
 use std::time::Duration;
@@ -58,7 +64,7 @@ impl Visit<'_> {
             return Ok(None);
         }
         let same_site = domain(&url).is_some() && domain(&url) == domain(asked);
-        if !same_site && !self.context.links.in_scope(&url) {
+        if !same_site && !self.context.admission.links.in_scope(&url) {
             let message = format!("it leads to another site, {url}");
             return Ok(Some(self.fail(Stage::Robots, "robots_disallowed", None, message)));
         }
@@ -66,7 +72,8 @@ impl Visit<'_> {
             // the files of another origin are asked for in turns of their own
             self.give_back_slot();
         }
-        let Context { config, store, client, gate, robots, opt_outs, .. } = &**self.context;
+        let Context { config, store, network, origins: Origins { robots, opt_outs }, .. } = &**self.context;
+        let Network { client, gate, .. } = network;
         let looked = match config.crawl.obey_robots {
             true => Some(robots.lookup(&origin, &**store, client, gate, &mut None, now_ms()).await?),
             false => None,
@@ -84,7 +91,7 @@ impl Visit<'_> {
             }
         }
         if config.crawl.ai_optout_files {
-            match opt_outs.learn(self.context, &origin, policy, &mut None).await {
+            match opt_outs.learn(network, &origin, policy, &mut None).await {
                 Ok(files) => self.opt_outs_there = Some(files),
                 Err(NotKnown::Wait(wait)) => {
                     return self.requeue(spread(wait), self.request.attempt).map(Some);
@@ -103,14 +110,14 @@ impl Visit<'_> {
             return Ok(None);
         };
         self.give_back_slot();
-        match self.context.gate.acquire_within(&there, TURN).await {
+        match self.context.network.gate.acquire_within(&there, TURN).await {
             Ok(slot) => {
                 self.slot = Some(slot);
                 Ok(None)
             }
             Err(_) => {
                 let attempts = self.request.attempt + 1;
-                match self.context.retry.pause(attempts, None, false) {
+                match self.context.network.retry.pause(attempts, None, false) {
                     Some(pause) => self.requeue(spread(pause), attempts).map(Some),
                     None => Ok(Some(self.fail(
                         Stage::Fetch,

@@ -9,7 +9,7 @@ use std::time::Duration;
 impl Visit<'_> {
     /// How much longer the host has asked to be left alone, where that is more than a run waits for.
     pub(super) fn host_left(&self) -> Option<Duration> {
-        HostKey::of(&self.request.url).and_then(|host| self.context.gate.left(&host))
+        HostKey::of(&self.request.url).and_then(|host| self.context.network.gate.left(&host))
     }
 
     /// The end of a URL of a host that is not asked any more in this run.
@@ -48,7 +48,7 @@ impl Visit<'_> {
         let attempts = self.request.attempt + 1;
         if error.is_transient()
             && self.may_repeat(retry_after)
-            && let Some(pause) = self.context.retry.pause(attempts, retry_after, error.is_timeout())
+            && let Some(pause) = self.context.network.retry.pause(attempts, retry_after, error.is_timeout())
         {
             tracing::info!(url = %self.request.url, kind = error.kind(), attempts, ?pause, "will try again");
             return self.requeue(spread(pause), attempts);
@@ -61,9 +61,9 @@ impl Visit<'_> {
     /// Gives the URL back after a failure of this machine: the attempt does not count, and all requests pause.
     pub(super) fn wait_out(&self, error: &FetchError) -> Result<Answer, StageError> {
         // before the run can end, so that the URL is pending at once
-        let met = self.context.outage.met(error);
+        let met = self.context.network.outage.met(error);
         let pause = met.as_ref().copied().unwrap_or_default();
-        self.context.gate.pause(pause);
+        self.context.network.gate.pause(pause);
         let answer = self.requeue(pause, self.request.attempt)?;
         met.map(|_| answer)
     }
@@ -72,10 +72,12 @@ impl Visit<'_> {
     /// and its host answers with `Retry-After`.
     fn may_repeat(&self, retry_after: Option<Duration>) -> bool {
         let request = &self.request;
-        let is_elsewhere =
-            request.discovery == Discovery::SitemapFile && !self.context.links.in_scope(&request.url);
+        let is_elsewhere = request.discovery == Discovery::SitemapFile
+            && !self.context.admission.links.in_scope(&request.url);
         !is_elsewhere
-            || (request.attempt == 0 && retry_after.is_some() && self.context.sitemaps.origin(request).1)
+            || (request.attempt == 0
+                && retry_after.is_some()
+                && self.context.admission.sitemaps.origin(request).1)
     }
 
     /// A bare host that cannot be reached by https is tried by http.

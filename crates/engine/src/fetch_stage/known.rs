@@ -61,7 +61,7 @@ impl Visit<'_> {
             self.context.stats.requeued.add(u64::from(given_back));
             return Ok(Some(Answer::Requeued));
         }
-        if let Some(archive) = &self.context.archive {
+        if let Some(archive) = &self.context.records.archive {
             archive.gone(&self.request.url)?;
         }
         let (request, history) = (self.request.clone(), *self.history(Some(status)));

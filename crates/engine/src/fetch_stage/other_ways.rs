@@ -62,7 +62,7 @@ impl Visit<'_> {
     }
 
     async fn begin(&self) -> Result<Option<Begin>, StageError> {
-        let (lessons, store) = (&self.context.lessons, &*self.context.store);
+        let (lessons, store) = (&self.context.strategies.lessons, &*self.context.store);
         let decided = async {
             loop {
                 let changed = lessons.changed();
@@ -79,11 +79,11 @@ impl Visit<'_> {
     }
 
     fn still_wants_browser(&self) -> Result<bool, StageError> {
-        if self.context.browser.unavailable().is_some() {
+        if self.context.strategies.browser.unavailable().is_some() {
             return Ok(false);
         }
         match self.context.config.fetch.strategy {
-            StrategyChoice::Auto => Ok(self.context.lessons.is_first(
+            StrategyChoice::Auto => Ok(self.context.strategies.lessons.is_first(
                 &*self.context.store,
                 &self.request.url,
                 Strategy::Chrome,
@@ -101,31 +101,31 @@ impl Visit<'_> {
 
     /// Shows the page to a browser. The navigation is the request that the slot stands for; what the page loads comes of it.
     pub(super) async fn render(mut self) -> Result<Answer, StageError> {
-        if self.context.hurry.is_cancelled() {
+        if self.context.control.hurry.is_cancelled() {
             self.give_back_slot();
             return self.not_rendered(&RenderError::Closed);
         }
-        let mut admission = self.context.budget.admit().await;
+        let mut admission = self.context.network.budget.admit().await;
         let slot = match self.take_slot().await {
             Ok(slot) => slot,
             Err(error) => return self.failed(&error, None, None),
         };
         let started_at_ms = now_ms();
-        let asked = self.context.links.canonical(&self.request.url);
+        let asked = self.context.admission.links.canonical(&self.request.url);
         // the page itself may be loaded again; another is for the frontier to allow
         // the browser keeps it with its tab: with the context in it, which has the browser, neither would ever be dropped
-        let (canonicalizer, page) = (self.context.links.canonicalizer().clone(), asked.clone());
+        let (canonicalizer, page) = (self.context.admission.links.canonicalizer().clone(), asked.clone());
         let is_page = move |to: &Url| canonicalizer.canonical(to) == page;
-        let headers = self.context.client.own_headers(&self.request.url);
+        let headers = self.context.network.client.own_headers(&self.request.url);
         let by_form = !self.was_tried && self.context.config.fetch.strategy == StrategyChoice::Auto;
         let rendered = tokio::select! {
             biased;
-            () = self.context.hurry.cancelled() => Err(RenderError::Closed),
-            rendered = self.context.browser.render(&self.request.url, headers, by_form, is_page) => rendered,
+            () = self.context.control.hurry.cancelled() => Err(RenderError::Closed),
+            rendered = self.context.strategies.browser.render(&self.request.url, headers, by_form, is_page) => rendered,
         };
         slot.finish(outcome(&rendered).of_url(&self.request.url));
         let wire_bytes = &self.context.stats.wire_bytes;
-        wire_bytes.add(self.context.browser.take_uncharged());
+        wire_bytes.add(self.context.strategies.browser.take_uncharged());
         let mut rendered = match rendered {
             Ok(rendered) => rendered,
             Err(RenderError::LedAway { to, status }) => return self.led_away(&to, status),
@@ -142,11 +142,11 @@ impl Visit<'_> {
             wire_bytes.add(rendered.bytes);
             return self.failed(&FetchError::Status(status), Some(status), retry_after);
         }
-        if self.context.links.canonical(&rendered.document) != asked {
+        if self.context.admission.links.canonical(&rendered.document) != asked {
             wire_bytes.add(rendered.bytes);
             return self.led_away(&rendered.document, status.unwrap_or(200));
         }
-        if let Err(skipped) = self.context.client.judge_shown(&rendered.headers, &rendered.html) {
+        if let Err(skipped) = self.context.network.client.judge_shown(&rendered.headers, &rendered.html) {
             wire_bytes.add(rendered.bytes);
             return Ok(self.end(Outcome::Skipped, skipped.name(), status));
         }
@@ -157,7 +157,7 @@ impl Visit<'_> {
         let mut page =
             Box::new(page_of(self.request.clone(), rendered, status.unwrap_or(200), started_at_ms, strategy));
         page.body.guard = guard;
-        if let Some(archive) = &self.context.archive {
+        if let Some(archive) = &self.context.records.archive {
             page.captured = archive.rendered(&page).await;
         }
         Ok(Answer::Page(self.reserved(page)))
@@ -168,11 +168,11 @@ impl Visit<'_> {
     async fn needed_no_browser(&self, rendered: &mut Rendered) -> bool {
         let Some(sent) = rendered.as_sent.take().filter(|_| is_html(rendered)) else { return false };
         let (context, url) = (Arc::clone(self.context), rendered.document.clone());
-        let known_as = context.links.canonical(&url);
+        let known_as = context.admission.links.canonical(&url);
         // no permit: the extraction stage may hold the only one until this page comes; there are no more such pages than tabs
-        let looked_at = self.context.cpu.run(move || {
+        let looked_at = self.context.compute.cpu.run(move || {
             let input = Input { bytes: sent.as_bytes(), url: Some(&url), content_type: Some(HTML) };
-            let extraction = context.extractor.extract(&input);
+            let extraction = context.reading.extractor.extract(&input);
             let found = classify(&extraction.signals, &known_as, extraction.word_count, extraction.extractor);
             (found.strategy == Strategy::Static).then_some(sent)
         });
@@ -186,7 +186,7 @@ impl Visit<'_> {
 
     /// A page that the browser could not reach. The browser does not say whether this machine or the host is to blame.
     async fn not_reached(&self, error: &RenderError) -> Result<Answer, StageError> {
-        match self.context.client.locate(&self.request.url).await {
+        match self.context.network.client.locate(&self.request.url).await {
             Err(local) if local.is_local() => self.wait_out(&local),
             _ => self.not_rendered(error),
         }
@@ -210,14 +210,14 @@ impl Visit<'_> {
                 return Ok(self.given_up());
             }
             let late = matches!(error, RenderError::Timeout { .. });
-            if let Some(pause) = self.context.retry.pause(attempts, None, late) {
+            if let Some(pause) = self.context.network.retry.pause(attempts, None, late) {
                 tracing::info!(url = %self.request.url, %error, attempts, ?pause, "will try again");
                 return self.requeue(spread(pause), attempts);
             }
         }
         // the others of a page are its own doing
         let lost = matches!(error, RenderError::BrowserLost(_) | RenderError::Launch { .. });
-        if lost && attempts <= RENDERED_AGAIN && self.context.browser.unavailable().is_none() {
+        if lost && attempts <= RENDERED_AGAIN && self.context.strategies.browser.unavailable().is_none() {
             tracing::info!(url = %self.request.url, %error, "will be rendered again");
             return self.requeue(Duration::ZERO, attempts);
         }
@@ -237,7 +237,7 @@ impl Visit<'_> {
             self.request.url = asked;
         }
         let context = self.context;
-        let (links, canonical) = (&context.links, context.links.canonical(to));
+        let (links, canonical) = (&context.admission.links, context.admission.links.canonical(to));
         let seed = self.request.discovery.is_seed();
         if let Some(host) = HostKey::of(&canonical)
             && !links.canonicalizer().is_too_long(&canonical)

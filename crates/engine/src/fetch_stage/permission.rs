@@ -1,7 +1,14 @@
 //! Whether a URL may be fetched. robots.txt and the files about mining are those of its origin, and asked for before it.
 
 use super::{Answer, Visit, ends::spread};
-use crate::{context::Context, opt_outs::NotKnown, robots_cache::Robots, sitemaps, stage_error::StageError};
+use crate::{
+    context::{Context, Origins},
+    network::Network,
+    opt_outs::NotKnown,
+    robots_cache::Robots,
+    sitemaps,
+    stage_error::StageError,
+};
 use crawl_fetch::{HostSlot, RobotsPolicy, SlotOutcome};
 use crawl_model::{HostKey, Origin, Stage, now_ms};
 use std::time::Duration;
@@ -15,7 +22,7 @@ impl Visit<'_> {
     /// now the URL waits its turn again, with what is known now.
     pub(super) async fn locate(&mut self) -> Result<Option<Answer>, StageError> {
         let Some(host) = HostKey::of(&self.request.url) else { return Ok(None) };
-        let Context { client, gate, .. } = &**self.context;
+        let Network { client, gate, .. } = &self.context.network;
         if !gate.wants_address(&host) {
             return Ok(None);
         }
@@ -41,8 +48,8 @@ impl Visit<'_> {
     pub(super) async fn ask_robots(&mut self) -> Result<Option<Answer>, StageError> {
         let Some(origin) = Origin::of(&self.request.url) else { return Ok(None) };
         let Some(host) = HostKey::of(&self.request.url) else { return Ok(None) };
-        let Context { store, client, gate, robots, .. } = &**self.context;
-        let looked = robots.lookup(&origin, &**store, client, gate, &mut self.slot, now_ms()).await?;
+        let Context { store, network: Network { client, gate, .. }, origins, .. } = &**self.context;
+        let looked = origins.robots.lookup(&origin, &**store, client, gate, &mut self.slot, now_ms()).await?;
         let policy = &looked.robots.policy;
         if let Some(delay) = policy.crawl_delay() {
             let cut = gate.set_crawl_delay(&host, delay);
@@ -58,7 +65,7 @@ impl Visit<'_> {
         // whatever becomes of this URL: it is the only one that finds the origin's robots.txt new
         if looked.first
             && self.context.config.crawl.sitemaps
-            && self.context.links.in_scope(&self.request.url)
+            && self.context.admission.links.in_scope(&self.request.url)
         {
             self.tell(sitemaps::plant(self.context, policy.sitemaps(), &self.request.url)?).await?;
         }
@@ -72,7 +79,7 @@ impl Visit<'_> {
     /// Where the slot went to one of the host's files, or was given back while that was waited for, the URL is put back for
     /// another turn.
     fn another_turn(&self, host: &HostKey) -> Result<Option<Answer>, StageError> {
-        if self.slot.is_none() && !self.context.gate.delay(host).is_zero() {
+        if self.slot.is_none() && !self.context.network.gate.delay(host).is_zero() {
             return self.requeue(Duration::ZERO, self.request.attempt).map(Some);
         }
         Ok(None)
@@ -103,8 +110,8 @@ impl Visit<'_> {
         else {
             return Ok(None);
         };
-        let Context { store, client, gate, robots, .. } = &**self.context;
-        let looked = robots.lookup(&origin, &**store, client, gate, &mut None, now_ms()).await?;
+        let Context { store, network: Network { client, gate, .. }, origins, .. } = &**self.context;
+        let looked = origins.robots.lookup(&origin, &**store, client, gate, &mut None, now_ms()).await?;
         if looked.robots.policy.is_unreachable() {
             return self.robots_unreachable(&looked.robots).map(Some);
         }
@@ -116,7 +123,8 @@ impl Visit<'_> {
     pub(super) async fn ask_opt_outs(&mut self) -> Result<Option<Answer>, StageError> {
         let Some(origin) = Origin::of(&self.request.url) else { return Ok(None) };
         let Some(host) = HostKey::of(&self.request.url) else { return Ok(None) };
-        let Context { store, client, gate, robots, opt_outs, .. } = &**self.context;
+        let Context { store, network, origins: Origins { robots, opt_outs }, .. } = &**self.context;
+        let Network { client, gate, .. } = network;
         let looked = match self.context.config.crawl.obey_robots {
             // known by now
             true => Some(robots.lookup(&origin, &**store, client, gate, &mut self.slot, now_ms()).await?),
@@ -124,7 +132,7 @@ impl Visit<'_> {
         };
         let policy = looked.as_ref().map(|looked| &looked.robots.policy);
         // a page that has to wait lets its turn pass, so that a host in trouble is not asked for one after the other
-        match opt_outs.learn(self.context, &origin, policy, &mut self.slot).await {
+        match opt_outs.learn(network, &origin, policy, &mut self.slot).await {
             Ok(files) => self.opt_outs = Some(files),
             Err(NotKnown::Wait(wait)) => {
                 return self.requeue(spread(wait), self.request.attempt).map(Some);
@@ -144,7 +152,7 @@ impl Visit<'_> {
             return Ok(self.given_up());
         }
         let attempts = self.request.attempt + 1;
-        if let Some(pause) = self.context.retry.pause(attempts, None, false) {
+        if let Some(pause) = self.context.network.retry.pause(attempts, None, false) {
             return self.requeue(spread(pause), attempts);
         }
         let status = robots.policy.unreachable_status();

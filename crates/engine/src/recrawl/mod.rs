@@ -136,9 +136,9 @@ fn is_wanted(context: &Context, known: &KnownUrl) -> bool {
     match known.url.discovery {
         Discovery::Probe => false,
         Discovery::SitemapFile => {
-            (crawl.sitemaps || crawl.feeds.or_max() > 0) && context.links.in_scope(&url)
+            (crawl.sitemaps || crawl.feeds.or_max() > 0) && context.admission.links.in_scope(&url)
         }
-        _ => u64::from(known.url.depth) <= crawl.depth.or_max() && context.links.admits(&url),
+        _ => u64::from(known.url.depth) <= crawl.depth.or_max() && context.admission.links.admits(&url),
     }
 }
 
@@ -196,7 +196,7 @@ pub fn same_body(context: &Context, page: &FetchedPage, hash: Option<BodyHash>) 
         && before.strategy == Some(Strategy::Static)
         && page.request.strategy.is_none()
         && context.recrawl.need_not_read(&page.request);
-    let directives = x_robots_tag(&page.headers, &context.product_token);
+    let directives = x_robots_tag(&page.headers, &context.network.product_token);
     let told =
         page.reserved_by_file.is_some() || directives.noindex || directives.noai || directives.nofollow;
     if !same || told || crawl_fetch::tdm_header(&page.headers).is_some() {

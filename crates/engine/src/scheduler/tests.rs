@@ -90,7 +90,7 @@ impl Crawl {
 /// Puts pages of a host into the frontier, and into the book where it stands.
 fn plant(context: &Context, name: &str, address: [u8; 4], pages: u32) {
     let host = HostKey::from_stored(name);
-    context.client.address_book().note(&host, IpAddr::from(address));
+    context.network.client.address_book().note(&host, IpAddr::from(address));
     let url = |n: u32| {
         let url = format!("http://{name}/{n}");
         NewUrl {
@@ -118,7 +118,7 @@ async fn hosts_behind_many_blocked_ones_get_their_full_rate() {
     let crawl = Crawl::start(context, 0);
     sleep(Duration::from_secs(20)).await;
     let counts = crawl.counts();
-    crawl.context.cancel.cancel();
+    crawl.context.control.cancel.cancel();
     let free: Vec<usize> =
         (0..60).map(|n| counts.get(&format!("free{n}.test")).copied().unwrap_or_default()).collect();
     // a page takes the pause of a second and the latency
@@ -167,7 +167,7 @@ async fn a_new_host_gets_a_turn_before_the_hundredth_page_of_old_ones() {
     crawl.context.stats.changed.notify_one();
     sleep(Duration::from_secs(15)).await;
     let leases = crawl.leases.lock().unwrap()[before..].to_vec();
-    crawl.context.cancel.cancel();
+    crawl.context.control.cancel.cancel();
     let new: FxHashSet<&String> = leases.iter().filter(|host| host.starts_with("new")).collect();
     assert_eq!(new.len(), 200, "all have begun");
     crawl.end().await;
@@ -182,8 +182,8 @@ async fn a_lost_lease_runs_out_while_the_run_is_on() {
         let (leases, drained) = crawl.end().await;
         assert_eq!((leases.len(), drained.len()), (7, 1), "two are leased again");
         assert_eq!(context.stats.in_flight(), 0);
-        assert!(context.leases.has_expired() && context.store.drained().unwrap());
-        assert_eq!(context.ending.get(), Some(&Ending::Drained));
+        assert!(context.records.leases.has_expired() && context.store.drained().unwrap());
+        assert_eq!(context.control.ending.get(), Some(&Ending::Drained));
     }
 }
 
@@ -205,11 +205,11 @@ async fn a_slow_host_is_leased_from_when_there_is_a_place_for_slow_ones() {
     let taken: Vec<_> = (0..3)
         .map(|n| {
             let host = HostKey::from_stored(format!("other{n}.test"));
-            context.client.address_book().note(&host, IpAddr::from([192, 0, 2, 10 + n]));
-            context.slow.turn_slow(&host).unwrap()
+            context.network.client.address_book().note(&host, IpAddr::from([192, 0, 2, 10 + n]));
+            context.network.slow.turn_slow(&host).unwrap()
         })
         .collect();
-    context.slow.was_slow(&HostKey::from_stored("slow.test"));
+    context.network.slow.was_slow(&HostKey::from_stored("slow.test"));
     let crawl = Crawl::start(context, 0);
     sleep(Duration::from_secs(10)).await;
     assert_eq!(crawl.counts().get("quick.test"), Some(&5));
@@ -234,7 +234,7 @@ async fn requests_in_flight_are_given_back_when_the_time_of_the_run_is_over() {
     let asked = Arc::clone(&context);
     tokio::spawn(async move {
         while let Some(job) = jobs.recv().await {
-            asked.requests.cancelled().await;
+            asked.control.requests.cancelled().await;
             assert!(asked.store.requeue((&job.request).into(), now_ms(), 0, None).unwrap());
             asked.stats.requeued.add(1);
             asked.stats.changed.notify_one();
@@ -244,5 +244,5 @@ async fn requests_in_flight_are_given_back_when_the_time_of_the_run_is_over() {
     timeout(Duration::from_secs(3_600), scheduler.run()).await.expect("the run ends").unwrap();
     let took = began.elapsed();
     assert!((10..15).contains(&took.as_secs()), "{took:?}");
-    assert_eq!(context.ending.get(), Some(&Ending::Limit(Bound::Time)));
+    assert_eq!(context.control.ending.get(), Some(&Ending::Limit(Bound::Time)));
 }

@@ -3,20 +3,20 @@
 use crate::{
     browser::Browser,
     config::{Config, ExtractSection, StrategyChoice},
-    context::Context,
+    context::{Admission, Compute, Context, Control, Origins, Reading, RecordPlaces, StrategyParts},
     descriptors, duplicates,
     exit::Failure,
     feeds::FeedBook,
     judge::Judge,
     lease_fence::LeaseFence,
     links::LinkPolicy,
+    network::Network,
     opt_outs::OptOutCache,
     outage::Outage,
     platform::Platform,
     recrawl::Recrawl,
     robots_cache::RobotsCache,
     rules_version,
-    samples::Samples,
     site_book::SiteBook,
     sitemap_book::SitemapBook,
     slow_lane::SlowLane,
@@ -25,7 +25,7 @@ use crate::{
     strategies::Lessons,
     traps::FullHosts,
 };
-use crawl_extract::{Options, PageExtractor};
+use crawl_extract::{Options, PageExtractor, Rules};
 use crawl_fetch::{ByteBudget, Canonicalizer, Gate, HttpSettings, ScopeSet, Traps, UrlFilter};
 use std::sync::{Arc, Mutex, OnceLock};
 use tokio_util::sync::CancellationToken;
@@ -53,51 +53,67 @@ pub(super) fn context_on(
     let rules = platform.rules(&config.extract)?;
     let browser = Browser::new(&config, &http, &rules, browser_connections);
     let client = platform.client(http, budget.clone()).map_err(|e| usage(&e))?;
-    let traps = Arc::new(Traps::new(config.traps.settings(), i32::from(jiff::Zoned::now().year())));
-    let links = link_policy(&config, &traps)?;
     let politeness = config.politeness.settings(&config.fetch);
     let shares_addresses = politeness.address_share > 0.0;
     let slow = SlowLane::new(config.fetch.concurrency, shares_addresses.then(|| client.address_book()));
     let gate = Gate::with_addresses(politeness, client.address_book());
     let cancel = CancellationToken::new();
-    Ok(Context {
-        sketcher: duplicates::sketcher(&config)?,
-        cpu: platform.cpu(config.extract.threads)?,
-        threading: platform.threading,
-        recrawl,
-        retry: config.fetch.retry_settings(),
-        browser,
-        lessons: Lessons::new(config.strategies.trial_pages, config.strategies.reexamine_pages),
-        extractor: PageExtractor::from_rules(rules, extraction(&config.extract, &product_token)),
-        sites: SiteBook::default(),
-        quality: config.quality.enabled.then(|| Judge::new(&config.quality)).transpose()?,
-        robots: RobotsCache::new(config.fetch.robots_max_age, config.fetch.backoff, &product_token),
+    let network = Network {
+        client,
         gate,
+        budget,
         slow,
-        keeper: None,
-        archive: None,
-        stats: Stats::default(),
-        hurry: CancellationToken::new(),
-        samples: Samples::default(),
+        retry: config.fetch.retry_settings(),
+        outage: Outage::new(config.fetch.max_outage),
+        product_token,
+    };
+    let origins = Origins {
+        robots: RobotsCache::new(config.fetch.robots_max_age, config.fetch.backoff, &network.product_token),
+        opt_outs: OptOutCache::default(),
+    };
+    let lessons = Lessons::new(config.strategies.trial_pages, config.strategies.reexamine_pages);
+    let control = Control {
         requests: cancel.child_token(),
         cancel,
+        hurry: CancellationToken::new(),
         ending: OnceLock::new(),
-        scope_lock: Mutex::default(),
         worker: format!("{}@{}", std::process::id(), crawl_model::now_ms()),
-        leases: LeaseFence::default(),
-        budget,
-        client,
-        links,
-        traps,
-        opt_outs: OptOutCache::default(),
-        outage: Outage::new(config.fetch.max_outage),
-        feeds: FeedBook::new(config.crawl.feeds),
-        sitemaps: SitemapBook::new(config.crawl.sitemap_files, config.crawl.sitemap_hosts),
-        full_hosts: FullHosts::default(),
-        nonce: crawl_model::random(),
-        product_token,
+    };
+    Ok(Context {
+        reading: reading(&config, rules, &network.product_token)?,
+        admission: admission(&config)?,
+        strategies: StrategyParts { browser, lessons },
+        compute: Compute { cpu: platform.cpu(config.extract.threads)?, threading: platform.threading },
+        records: RecordPlaces { keeper: None, archive: None, leases: LeaseFence::default() },
+        stats: Stats::default(),
+        network,
+        origins,
+        recrawl,
+        control,
         store,
         config,
+    })
+}
+
+fn reading(config: &Config, rules: Arc<Rules>, product_token: &str) -> Result<Reading, Failure> {
+    Ok(Reading {
+        extractor: PageExtractor::from_rules(rules, extraction(&config.extract, product_token)),
+        sites: SiteBook::default(),
+        quality: config.quality.enabled.then(|| Judge::new(&config.quality)).transpose()?,
+        sketcher: duplicates::sketcher(config)?,
+    })
+}
+
+fn admission(config: &Config) -> Result<Admission, Failure> {
+    let traps = Arc::new(Traps::new(config.traps.settings(), i32::from(jiff::Zoned::now().year())));
+    Ok(Admission {
+        links: link_policy(config, &traps)?,
+        traps,
+        full_hosts: FullHosts::default(),
+        feeds: FeedBook::new(config.crawl.feeds),
+        sitemaps: SitemapBook::new(config.crawl.sitemap_files, config.crawl.sitemap_hosts),
+        scope_lock: Mutex::default(),
+        nonce: crawl_model::random(),
     })
 }
 

@@ -33,7 +33,9 @@ pub(super) fn open(context: &Context, state: &State) -> Result<Outputs, Failure>
     }
     state.output_opened(&place, errors.length(), errors.is_stale())?;
     let records: Box<dyn RecordOutput> = match output_path(context)? {
-        None => Box::new(LineRecords::new(Box::new(StdoutOutput::new(context.cancel.clone())), fields)),
+        None => {
+            Box::new(LineRecords::new(Box::new(StdoutOutput::new(context.control.cancel.clone())), fields))
+        }
         Some(path) => {
             let place = Place::of(path);
             let opened = crawl_output::open(&place, state.before(&place, path, replace)?, fields)?;

@@ -16,12 +16,12 @@ impl Shard {
         let blocks = page.kept_body.as_ref().filter(|kept| kept.is_doubtful).map(|kept| {
             let count = || {
                 let body = kept_body::bytes(kept).unwrap_or_default();
-                context.extractor.count_blocks(&kept_body::input(kept, &body))
+                context.reading.extractor.count_blocks(&kept_body::input(kept, &body))
             };
             // a page that panics here goes on as it was extracted before
             move || page_work::guarded(Stage::Extract, &page.request, count).unwrap_or_default()
         });
-        Ok(context.sites.is_unjudged(&*context.store, host, page.request.url.as_str(), blocks)?)
+        Ok(context.reading.sites.is_unjudged(&*context.store, host, page.request.url.as_str(), blocks)?)
     }
 
     /// Returns true if a page is held until it can be judged.
@@ -35,7 +35,7 @@ impl Shard {
     pub(super) fn mend(&self, host: &HostKey, page: &mut ExtractedPage) -> Result<(), StageError> {
         let (context, kept) = (&self.context, page.kept_body.take());
         let url = page.request.url.clone();
-        let is_read = match (context.sites.take_verdict(&*context.store, host, url.as_str())?, kept) {
+        let is_read = match (context.reading.sites.take_verdict(&*context.store, host, url.as_str())?, kept) {
             (Verdict::Missed, None) => false,
             (Verdict::Missed, Some(kept)) => self.extract_again(host, page, &kept)?,
             (Verdict::Unknown, Some(kept)) => self.extract_again(host, page, &kept).map(|_| true)?,
@@ -47,7 +47,7 @@ impl Shard {
     /// Notes that a page is written as it was extracted.
     pub(super) fn note_written(&self, host: &HostKey, url: &str) -> Result<(), StageError> {
         let context = &self.context;
-        match context.sites.take_verdict(&*context.store, host, url)? {
+        match context.reading.sites.take_verdict(&*context.store, host, url)? {
             Verdict::Missed => self.note_due_again(host, url),
             Verdict::Taken | Verdict::Unjudged | Verdict::Unknown => Ok(()),
         }
@@ -55,7 +55,7 @@ impl Shard {
 
     fn note_due_again(&self, host: &HostKey, url: &str) -> Result<(), StageError> {
         let context = &self.context;
-        Ok(context.sites.note_due_again(&*context.store, host, url)?)
+        Ok(context.reading.sites.note_due_again(&*context.store, host, url)?)
     }
 
     /// Extracts a page from its kept body. The extraction stays as it is where the evidence does not say that it missed the content.
@@ -67,7 +67,7 @@ impl Shard {
         kept: &KeptBody,
     ) -> Result<bool, StageError> {
         let context = &self.context;
-        let Some(evidence) = context.sites.evidence(&*context.store, host)? else { return Ok(true) };
+        let Some(evidence) = context.reading.sites.evidence(&*context.store, host)? else { return Ok(true) };
         let body = match kept_body::bytes(kept) {
             Ok(body) => body,
             Err(error) => {
@@ -75,7 +75,7 @@ impl Shard {
                 return Ok(false);
             }
         };
-        let work = || context.extractor.extract_if_missed(&kept_body::input(kept, &body), &evidence);
+        let work = || context.reading.extractor.extract_if_missed(&kept_body::input(kept, &body), &evidence);
         // a page that panics here stays as it was extracted before
         let Ok(mut new) = page_work::guarded(Stage::Extract, &page.request, work) else { return Ok(true) };
         if new.extractor != Extractor::SiteTemplate {
@@ -83,7 +83,7 @@ impl Shard {
         }
         let (url, is_known) = (page.request.url.as_str(), page.request.before.is_some());
         let visit = Visit { host, url, is_known, words_before: None };
-        context.sites.note_mended(&*context.store, &visit, &new)?;
+        context.reading.sites.note_mended(&*context.store, &visit, &new)?;
         if let Some(exact) = self.claim(page)?.exact {
             context.store.release_content(&exact, UrlKey::of(page.final_url.as_str()))?;
         }

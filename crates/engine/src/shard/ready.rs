@@ -35,7 +35,7 @@ impl Shard {
         else {
             return Ok(None);
         };
-        let named = self.context.links.canonical(&named);
+        let named = self.context.admission.links.canonical(&named);
         if named == page.final_url || HostKey::of(&named) != HostKey::of(&page.final_url) {
             return Ok(None);
         }
@@ -57,7 +57,7 @@ impl Shard {
         let worth = match () {
             () if witness.recognises(page) => PageWorth::NotFound,
             () if claim.first != UrlKey::of(page.final_url.as_str()) => PageWorth::Duplicate,
-            () => traps::worth(&context.traps, &page.final_url, &page.extraction, page.leads_on),
+            () => traps::worth(&context.admission.traps, &page.final_url, &page.extraction, page.leads_on),
         };
         // what was a page before has not paid
         if page.request.before.is_none() {
@@ -113,7 +113,7 @@ impl Shard {
             page.extraction.warnings.push(Warning::SoftNotFound);
         }
         let chosen_by = Some(page.extraction.extractor);
-        let (text, boilerplate) = cleaning::stored(&self.context.extractor, cleaned, chosen_by);
+        let (text, boilerplate) = cleaning::stored(&self.context.reading.extractor, cleaned, chosen_by);
         let whole = text == page.extraction.content;
         let text_hash = if whole { content_hash } else { ContentHash::of(&text) };
         let change = recrawl::change(page.request.before.as_deref(), content_hash, text_hash);
@@ -126,7 +126,7 @@ impl Shard {
         // most copies need none
         let sketch = (first == key).then(|| duplicates::sketch(&self.context, exact, &text));
         let duplicate = canonical.map(|of| Duplicate { of, similarity: None, estimate: None });
-        let quality = self.context.quality.as_ref().map(|judge| {
+        let quality = self.context.reading.quality.as_ref().map(|judge| {
             judge.quality(&text, page.extraction.metadata.language.as_deref().unwrap_or_default())
         });
         let page = CleanPage {

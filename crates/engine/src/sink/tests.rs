@@ -47,9 +47,9 @@ async fn a_page_whose_lease_has_run_out_is_not_written() {
     let mut sink = Sink::new(Arc::clone(&context), Box::new(records), Box::new(Nowhere));
 
     let late = lease(&*context.store, 100);
-    let expire = || context.leases.try_expire(|| context.store.expire_leases(100));
+    let expire = || context.records.leases.try_expire(|| context.store.expire_leases(100));
     {
-        let _batch = context.leases.hold().await;
+        let _batch = context.records.leases.hold().await;
         assert_eq!(expire().unwrap(), None, "no lease runs out while a batch is being written");
     }
     assert_eq!(expire().unwrap(), Some(1));

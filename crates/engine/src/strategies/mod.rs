@@ -148,7 +148,7 @@ pub fn came(
         }
     }
     if strategy == Strategy::Static && !so_far.charged && says_nothing_new(context, &page) {
-        context.traps.charge(&page.request.url);
+        context.admission.traps.charge(&page.request.url);
         so_far.charged = true;
     }
     let request = page.request.clone();
@@ -187,8 +187,8 @@ pub fn fell_short(
     let browser = strategy == Strategy::Chrome;
     let auto = context.config.fetch.strategy == StrategyChoice::Auto;
     // what a form has chosen must cost no page; a strategy that the user has chosen fails as itself, unless there is no browser
-    let may_go_back =
-        strategy != Strategy::Static && (auto || (browser && context.browser.unavailable().is_some()));
+    let may_go_back = strategy != Strategy::Static
+        && (auto || (browser && context.strategies.browser.unavailable().is_some()));
     let mut so_far = match so_far {
         Some(so_far) => so_far,
         None if may_go_back => SoFar { ahead: vec![Strategy::Static], ..SoFar::default() },
@@ -210,7 +210,7 @@ pub fn fell_short(
         context.stats.not_rendered_as(kind);
     }
     if auto && TELLING.contains(&kind) {
-        context.lessons.outcome(&*context.store, &request.url, strategy, Paid::No)?;
+        context.strategies.lessons.outcome(&*context.store, &request.url, strategy, Paid::No)?;
     }
     if so_far.ahead.is_empty() && so_far.best.is_none() {
         return Ok(Err(end));
@@ -226,14 +226,15 @@ fn next(context: &Context, request: &CrawlRequest, mut so_far: SoFar) -> Result<
             continue;
         }
         if strategy == Strategy::Chrome
-            && let Some(why) = context.browser.unavailable()
+            && let Some(why) = context.strategies.browser.unavailable()
         {
             so_far.note(strategy, None, why.kind, &why.message);
             context.stats.not_rendered_as(why.kind);
             continue;
         }
         if strategy != Strategy::Static
-            && let Some(pages) = context.lessons.is_spared(&*context.store, &request.url, strategy)?
+            && let Some(pages) =
+                context.strategies.lessons.is_spared(&*context.store, &request.url, strategy)?
         {
             so_far.why =
                 format!("{strategy} was not tried: the last {pages} pages like it gained nothing by it");
@@ -256,7 +257,7 @@ fn next(context: &Context, request: &CrawlRequest, mut so_far: SoFar) -> Result<
 fn settle(context: &Context, request: &CrawlRequest, so_far: SoFar) -> Result<Next, StoreError> {
     let SoFar { best, attempts, page_type, browser_failed, directives, charged, .. } = so_far;
     if charged {
-        context.traps.refund(&request.url);
+        context.admission.traps.refund(&request.url);
     }
     let Some(mut page) = best else {
         return Err(StoreError::Other(format!("{}: nothing was kept of it", request.url)));
@@ -300,7 +301,7 @@ fn warn(page: &mut ExtractedPage, browser_failed: bool, auto: bool) {
 fn says_nothing_new(context: &Context, page: &ExtractedPage) -> bool {
     let mut said = DefaultHasher::new();
     ("static", &page.extraction.content).hash(&mut said);
-    context.traps.repeats(&page.request.url, said.finish())
+    context.admission.traps.repeats(&page.request.url, said.finish())
 }
 
 const fn is_complete(strategy: &Strategy) -> bool {
@@ -344,9 +345,9 @@ fn wanted(context: &Context, page: &ExtractedPage, so_far: &SoFar) -> Vec<Strate
 /// out of this strategy.
 fn amp_page(context: &Context, page: &ExtractedPage) -> Option<Url> {
     let url = Url::parse(page.extraction.signals.amp_url.as_deref()?).ok()?;
-    let here =
-        context.links.in_scope(&url) || (domain(&url).is_some() && domain(&url) == domain(&page.final_url));
-    let other = context.links.canonical(&url) != page.final_url;
+    let here = context.admission.links.in_scope(&url)
+        || (domain(&url).is_some() && domain(&url) == domain(&page.final_url));
+    let other = context.admission.links.canonical(&url) != page.final_url;
     (matches!(url.scheme(), "http" | "https") && here && other).then_some(url)
 }
 
@@ -375,7 +376,7 @@ fn teach(
     so_far: &SoFar,
     wanted: &[Strategy],
 ) -> Result<(), StoreError> {
-    let (lessons, store, url) = (&context.lessons, &*context.store, &page.request.url);
+    let (lessons, store, url) = (&context.strategies.lessons, &*context.store, &page.request.url);
     if is_cut(page) {
         return Ok(());
     }

@@ -87,7 +87,7 @@ impl Metrics {
         if listens {
             tokio::select! {
                 () = tokio::time::sleep(context.config.metrics.linger) => {}
-                () = context.cancel.cancelled() => {}
+                () = context.control.cancel.cancelled() => {}
             }
         }
         closing.cancel();

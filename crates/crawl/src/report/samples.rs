@@ -1,6 +1,6 @@
 //! How a run went over time: a sample now and then, ever fewer of them the longer it takes.
 
-use crate::{context::Context, stats::Stats};
+use crawl_engine::stats::Stats;
 use serde::{Deserialize, Serialize};
 use std::{
     sync::{Mutex, PoisonError},
@@ -49,14 +49,14 @@ pub struct Samples(Mutex<Vec<Sample>>);
 
 impl Samples {
     /// Takes samples until the run ends. Whenever there are too many, every second one goes and the pause doubles.
-    pub async fn take(&self, context: &Context, done: CancellationToken) {
+    pub async fn take(&self, stats: &Stats, done: CancellationToken) {
         let mut pause = FIRST_PAUSE;
         loop {
             tokio::select! {
                 () = done.cancelled() => return,
                 () = tokio::time::sleep(pause) => {}
             }
-            if self.add(Sample::of(&context.stats)) {
+            if self.add(Sample::of(stats)) {
                 pause *= 2;
             }
         }

@@ -1,0 +1,22 @@
+//! Requests of a run and their pace.
+
+use crate::{outage::Outage, slow_lane::SlowLane};
+use crawl_fetch::{ByteBudget, Gate, HttpClient, RetrySettings};
+
+/// The client, and everything that bounds its requests.
+pub struct Network {
+    /// One request at a time.
+    pub client: HttpClient,
+    /// Politeness.
+    pub gate: Gate,
+    /// Memory of bodies between the network and extraction.
+    pub budget: ByteBudget,
+    /// Places of hosts that answer slowly.
+    pub slow: SlowLane,
+    /// Retries of failed requests.
+    pub retry: RetrySettings,
+    /// Present lack of this machine for requests.
+    pub outage: Outage,
+    /// The product token that robots.txt and meta robots are asked for.
+    pub product_token: String,
+}
