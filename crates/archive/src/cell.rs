@@ -1,4 +1,4 @@
-//! Cells of CSV that no spreadsheet takes for a formula (OWASP, CSV injection).
+//! CSV cells that spreadsheets do not evaluate as formulas (OWASP, CSV injection).
 
 use std::borrow::Cow;
 
@@ -7,13 +7,14 @@ const STARTS: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', 
 /// Bytes of the longest of them.
 const START_BYTES: usize = 3;
 
-/// Text of a cell with an apostrophe in front of what begins a formula, and of apostrophes before that. Reading takes one away.
+/// Guards a cell by an apostrophe before a formula, also after leading apostrophes. Reading removes one
+/// apostrophe.
 #[must_use]
 pub fn guard_cell(text: &str) -> Cow<'_, str> {
     if begins_formula(text) { Cow::Owned(format!("'{text}")) } else { Cow::Borrowed(text) }
 }
 
-/// The text of a cell that [`guard_cell`] wrote.
+/// Removes the guard of [`guard_cell`] from a cell.
 pub(crate) fn without_guard(mut cell: Vec<u8>) -> Vec<u8> {
     if let Some(rest) = cell.strip_prefix(b"'") {
         let quotes = rest.iter().take_while(|byte| **byte == b'\'').count();

@@ -1,9 +1,9 @@
-//! Tables of documents: which column is what.
+//! Columns of tables of documents.
 
 use crate::{Body, Document, RecordError};
 use encoding_rs::WINDOWS_1252;
 
-/// Names that a column may have, in the order of preference, for each field.
+/// Accepted names of a column for each field, in order of preference.
 const NAMES: [(Field, &[&str]); 8] = [
     (Field::Id, &["id", "doc_id"]),
     (Field::Url, &["url", "warc_target_uri"]),
@@ -28,12 +28,12 @@ pub(crate) enum Field {
     Html,
 }
 
-/// Column by column the field that it holds.
+/// Field of each column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Columns(Vec<Option<Field>>);
 
 impl Columns {
-    /// Names are compared without regard to case.
+    /// Maps column names to fields, ignoring case.
     pub(crate) fn of_header(names: &[String]) -> Result<Self, RecordError> {
         let mut columns = vec![None; names.len()];
         for (field, known) in NAMES {
@@ -59,7 +59,7 @@ impl Columns {
     }
 }
 
-/// A row's fields as they are read.
+/// Fields of a row during its reading.
 #[derive(Debug, Default)]
 pub(crate) struct Row {
     document: Document,
@@ -86,8 +86,9 @@ impl Row {
         }
     }
 
-    /// Decodes a field that is not UTF-8. A field with a valid multi-byte sequence is damaged UTF-8; its invalid bytes are replaced.
-    /// Any other field is windows-1252, the superset of Latin-1 that old tables are in.
+    /// Decodes a field that is not UTF-8. A field with a valid multi-byte sequence is damaged UTF-8; its
+    /// invalid bytes are replaced. Any other field is windows-1252, the superset of Latin-1 that old tables
+    /// use.
     fn decoded(&mut self, bytes: &[u8]) -> String {
         if bytes.utf8_chunks().any(|chunk| !chunk.valid().is_ascii()) {
             self.document.decoded_from = Some("UTF-8 with replacements");
@@ -97,7 +98,7 @@ impl Row {
         WINDOWS_1252.decode_without_bom_handling(bytes).0.into_owned()
     }
 
-    /// The document: its text, or if there is none its page.
+    /// The document: its text, or else its page.
     pub(crate) fn document(self) -> Result<Document, RecordError> {
         let Self { mut document, text, html } = self;
         document.body = match (text, html) {
@@ -105,7 +106,7 @@ impl Row {
                 Body::Text(text)
             }
             (_, Some(html)) => {
-                // the table was text: whatever the page declares, its bytes are no longer in that charset
+                // the table was text, so its bytes no longer have the page's declared charset
                 if std::str::from_utf8(&html).is_ok() {
                     document.content_type = "text/html; charset=utf-8".to_owned();
                 }

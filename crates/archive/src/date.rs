@@ -1,10 +1,11 @@
-//! Times of documents: whatever an input writes, one format.
+//! Normalisation of documents' times.
 
 use jiff::{Timestamp, civil::DateTime, fmt::rfc2822, tz::TimeZone};
 
-/// A time as RFC 3339 in UTC, to the second (`2025-01-02T03:04:05Z`). Understood are RFC 3339 with any offset, the same with a space
-/// and without a zone (taken for UTC), dates, HTTP and e-mail dates, the fourteen digits of a web archive, and numbers of seconds,
-/// milli-, micro- or nanoseconds since 1970. Any other text stays as it is.
+/// Converts a time to RFC 3339 in UTC, to the second (`2025-01-02T03:04:05Z`). Accepts RFC 3339 with any
+/// offset, the same with a space or without a zone (then UTC), and dates. Accepts HTTP and e-mail dates, the
+/// fourteen digits of a web archive, and numbers of seconds, milli-, micro- or nanoseconds since 1970. Any
+/// other text is returned unchanged.
 pub(crate) fn normalized(written: &str) -> String {
     match instant(written.trim()) {
         Some(time) => time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
@@ -19,7 +20,7 @@ fn instant(written: &str) -> Option<Timestamp> {
     if let Ok(time) = written.parse() {
         return Some(time);
     }
-    // Parquet's readers, and Python, put a space in front of the zone
+    // Parquet's readers, and Python, put a space before the zone
     let (time, zone) = written.rsplit_once(' ').unwrap_or((written, ""));
     let is_offset = zone.starts_with(['+', '-']) && zone.len() > 2;
     if is_offset && let Ok(time) = format!("{time}{zone}").parse() {
@@ -27,7 +28,7 @@ fn instant(written: &str) -> Option<Timestamp> {
     }
     let civil = if matches!(zone, "UTC" | "GMT" | "Z") { time } else { written };
     let at_utc = |time: DateTime| time.to_zoned(TimeZone::UTC).ok().map(|zoned| zoned.timestamp());
-    // a time that names a zone that is not known must not be taken for UTC
+    // a time with an unknown zone must not count as UTC
     let plain = civil.bytes().all(|byte| byte.is_ascii_digit() || b"-:.T ".contains(&byte));
     let read = civil.parse::<DateTime>().ok().filter(|_| plain).and_then(at_utc);
     read.or_else(|| rfc2822::DateTimeParser::new().parse_timestamp(written).ok())

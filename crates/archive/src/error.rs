@@ -1,8 +1,8 @@
-//! What is wrong with a file, or with one record of it.
+//! Errors of a file or of one of its records.
 
 use std::{io, path::PathBuf};
 
-/// A file that cannot be read at all.
+/// Error of a whole file.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
     /// It cannot be opened or read.
@@ -13,23 +13,23 @@ pub enum ArchiveError {
         /// Why.
         error: io::Error,
     },
-    /// No file is of this name, or matches this pattern.
+    /// No file has this name or matches this pattern.
     #[error("{0}: no such file")]
     NoFile(String),
     /// It is no pattern of names.
     #[error("{pattern}: {problem}")]
     Pattern {
-        /// As given.
+        /// Given pattern.
         pattern: String,
-        /// What is wrong with it.
+        /// Fault of the pattern.
         problem: String,
     },
-    /// What is to be written cannot be.
+    /// The output failed.
     #[error("the output: {0}")]
     Output(String),
 }
 
-/// A record that cannot be read, while others of its file can.
+/// Error of one record; others of its file are readable.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
     /// The line is no JSON object.
@@ -38,16 +38,16 @@ pub enum RecordError {
     /// A row of a table does not fit its header.
     #[error("not a row: {0}")]
     Row(String),
-    /// There is no field with a text.
+    /// There is no text field.
     #[error("no text: {0}")]
     NoText(&'static str),
-    /// It is longer than records may be.
+    /// It exceeds the maximum length of records.
     #[error("more than {0} bytes")]
     TooLarge(u64),
-    /// Bytes that should be a record's header are none.
+    /// Bytes are not a record's header.
     #[error("no WARC record begins here: {0:?}")]
     NoHeader(String),
-    /// A header lacks what a record must have, or says what cannot be.
+    /// A header lacks a required field, or has an invalid one.
     #[error("the header is unusable: {0}")]
     Header(String),
     /// The file ends within the record.
@@ -56,16 +56,16 @@ pub enum RecordError {
     /// Its compressed bytes are damaged.
     #[error("damaged gzip: {0}")]
     Gzip(String),
-    /// The answer of the server is none.
+    /// The server's answer is invalid.
     #[error("not an HTTP message: {0}")]
     Http(&'static str),
-    /// The body is encoded in a way that is unknown or broken.
+    /// The body's encoding is unknown or broken.
     #[error("the content encoding cannot be undone: {0}")]
     Encoding(String),
-    /// A Parquet file is damaged, or no table of documents.
+    /// A Parquet file is damaged, or is no table of documents.
     #[error("not a usable Parquet file: {0}")]
     Parquet(String),
-    /// The file cannot be read any further.
+    /// The rest of the file is unreadable.
     #[error("reading ends here: {0}")]
     Io(String),
 }

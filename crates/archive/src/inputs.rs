@@ -1,4 +1,4 @@
-//! Which files are read, and as what.
+//! Input files and their formats.
 
 use crate::ArchiveError;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 pub enum Format {
     /// A JSON object a line.
     Jsonl,
-    /// WARC, and WET, which is the same.
+    /// WARC, or WET, which has the same format.
     Warc,
     /// CSV with a header.
     Csv,
@@ -17,7 +17,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// The format by the endings of the name; a name that says nothing is taken for JSONL.
+    /// Format by the suffixes of the name; JSONL for an unknown one.
     #[must_use]
     pub fn of(path: &Path) -> Self {
         let name =
@@ -35,11 +35,11 @@ impl Format {
     }
 }
 
-/// The files that names and patterns (`*`, `?`, `[…]`, `**`) stand for: in the order given, those of a pattern by name. A
-/// file that exists under a name with such marks is meant itself.
+/// Expands names and patterns (`*`, `?`, `[…]`, `**`) to files: in the given order, those of a pattern by
+/// name. An existing file whose name has such characters is taken literally.
 ///
 /// # Errors
-/// When a name or pattern stands for no file, or is no pattern.
+/// When a name or pattern matches no file, or is no pattern.
 pub fn expand(inputs: &[PathBuf]) -> Result<Vec<PathBuf>, ArchiveError> {
     let mut files = Vec::new();
     for input in inputs {

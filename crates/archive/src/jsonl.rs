@@ -1,4 +1,4 @@
-//! Lines of JSON: records of `crawl`, pages for `crawl extract --jsonl`, and others that use these names.
+//! JSON lines: records of `crawl`, pages for `crawl extract --jsonl`, and others with the same names.
 
 use crate::{
     Body, Document, Item, ReadOptions, RecordError,
@@ -8,7 +8,7 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 use serde_json::{Map, Value};
 use std::{io::BufRead, ops::ControlFlow};
 
-/// Reads all lines; empty ones are passed over.
+/// Reads all lines; skips empty ones.
 pub(crate) fn read(
     input: &mut dyn BufRead,
     options: &ReadOptions,
@@ -43,7 +43,7 @@ pub(crate) fn read(
     }
 }
 
-/// The document of a line. `text` goes before `content`, both before `html` and `html_base64`.
+/// Document of a line. `text` takes precedence over `content`, both over `html` and `html_base64`.
 fn document(line: &[u8]) -> Result<Document, RecordError> {
     let record: Map<String, Value> =
         serde_json::from_slice(line).map_err(|e| RecordError::Json(e.to_string()))?;
@@ -74,7 +74,7 @@ fn document(line: &[u8]) -> Result<Document, RecordError> {
         id: first(&[own("id"), own("url")]),
         url: first(&[own("url"), said("sourceURL")]),
         date: first(&[own("warc_date"), own("date"), said("fetchedAt")]),
-        // the line was UTF-8: whatever the page declares, its bytes are no longer in that charset
+        // the line was UTF-8, so its bytes no longer have the page's declared charset
         content_type: if is_html { "text/html; charset=utf-8".to_owned() } else { content_type },
         title: first(&[own("title"), said("title")]),
         language: first(&[own("language"), own("lang"), said("language")]),

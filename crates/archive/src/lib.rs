@@ -1,8 +1,8 @@
-//! Documents out of web archives and data files, one at a time and in their order.
+//! Documents of web archives and data files, one at a time and in order.
 //!
-//! A file is read as a stream: what is in memory is one record, never longer than [`ReadOptions::max_record`]. A record
-//! that cannot be read is an [`Item`] like others, and reading goes on behind it. WARC files and Parquet tables are written here
-//! as well.
+//! A file is read as a stream: one record is in memory, at most [`ReadOptions::max_record`] long. An
+//! unreadable record is an [`Item`], and reading continues after it. This crate also writes WARC files and
+//! Parquet tables.
 
 mod cell;
 mod columns;
@@ -39,20 +39,20 @@ use std::{
     path::Path,
 };
 
-/// How files are read.
+/// Options of reading files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadOptions {
     /// Most bytes of a record, uncompressed.
     pub max_record: usize,
-    /// Keep the line that a document of a JSONL stood in, for those who write it again.
+    /// Keeps the JSONL line of each document, for rewriting it.
     pub keep_lines: bool,
 }
 
-/// Reads a file and hands each record to `each`, until that asks to stop. The format is that of the file's name
-/// ([`Format::of`]); whether it is compressed is seen from its first bytes.
+/// Reads a file and passes each record to `each`, until that stops it. The name sets the format
+/// ([`Format::of`]); the first bytes reveal compression.
 ///
 /// # Errors
-/// When the file cannot be opened. What goes wrong later is an [`Item::Unreadable`].
+/// When the file cannot be opened. Later errors are [`Item::Unreadable`].
 pub fn read_file(
     path: &Path,
     options: &ReadOptions,
@@ -75,7 +75,7 @@ pub fn read_file(
             item => item,
         })
     };
-    // `each` says when to stop, and nobody here has more to do then
+    // `each` decides when to stop, and nothing remains to do then
     let _ = match Format::of(path) {
         Format::Warc => warc::read(file, options, &mut named).map_err(fail)?,
         Format::Parquet => parquet_read::read(file, options.max_record, &mut named),
@@ -85,10 +85,10 @@ pub fn read_file(
     Ok(())
 }
 
-/// How a zstd frame begins (RFC 8878 §3.1.1).
+/// First bytes of a zstd frame (RFC 8878 §3.1.1).
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
-/// The file's bytes, or what they are compressed from.
+/// The file's bytes, decompressed if necessary.
 fn unpacked(file: File) -> io::Result<Box<dyn BufRead>> {
     let mut raw = BufReader::with_capacity(1 << 18, file);
     if raw.fill_buf()?.starts_with(&[0x1f, 0x8b]) {
@@ -100,7 +100,7 @@ fn unpacked(file: File) -> io::Result<Box<dyn BufRead>> {
     }
 }
 
-/// What an error of reading says about the file.
+/// Converts an error of reading.
 fn read_error(error: &io::Error) -> RecordError {
     match error.kind() {
         io::ErrorKind::UnexpectedEof => RecordError::Truncated,

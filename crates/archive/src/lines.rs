@@ -1,4 +1,4 @@
-//! Lines of a stream, none of them longer in memory than it may be.
+//! Lines of a stream, with a bound on each in memory.
 
 use std::io::{self, BufRead};
 
@@ -7,9 +7,9 @@ use std::io::{self, BufRead};
 pub enum Line {
     /// In the buffer, without its line feed.
     Whole,
-    /// Longer than allowed: read to its end and dropped.
+    /// Too long: read to its end and dropped.
     TooLong,
-    /// There is none any more.
+    /// End of the input.
     End,
 }
 

@@ -1,9 +1,9 @@
-//! A file as the Parquet library reads it, within bounds that the file cannot raise.
+//! Bounded view of a file for the Parquet library.
 //!
-//! The library skips unknown fields of Thrift structs (footer, page headers) without looking at the size that a list
-//! states: elements that take no bytes, or that lie behind the end of the file, are counted up to 2³¹ in each list.
-//! Each struct is therefore walked here first, and every known field has to be of the format's type: otherwise the
-//! library would read other lists than the walk.
+//! The library skips unknown fields of Thrift structs (footer, page headers) and trusts the stated size of a
+//! list. It counts up to 2³¹ elements that take no bytes, or that lie beyond the end of the file. So each
+//! struct is walked here first. Every known field must have the format's type: otherwise the library would
+//! read other lists than the walk.
 
 use crate::parquet_structs::{FILE_METADATA, Fields, PAGE_HEADER, Type};
 use bytes::Bytes;
@@ -19,14 +19,14 @@ use std::{
 /// Nesting that the library follows.
 const MAX_DEPTH: u8 = 64;
 
-/// Bytes behind the footer: its length (4 bytes, little endian) and the magic number.
+/// Bytes after the footer: its length (4 bytes, little endian) and the magic number.
 const TAIL: u64 = 8;
 
 /// A file whose Thrift structs are checked before the library reads them.
 pub(crate) struct BoundedFile(File);
 
 impl BoundedFile {
-    /// Checks the footer, if the file has one. What else is wrong with the file is told by the library.
+    /// Checks the footer, if the file has one. The library reports other faults of the file.
     pub(crate) fn new(file: File) -> Result<Self> {
         let bytes = file.len();
         if bytes > TAIL {
@@ -54,7 +54,7 @@ impl ChunkReader for BoundedFile {
         Ok(HeaderReader { file: self.0.get_read(start)?, unchecked_at: is_struct.then_some(start) })
     }
 
-    /// Refuses a range that ends behind the file before memory is reserved for it.
+    /// Refuses a range beyond the file's end before memory is reserved for it.
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
         if start.checked_add(length as u64).is_none_or(|end| end > self.len()) {
             return Err(ParquetError::EOF(format!("{length} bytes at {start} reach beyond the file")));
@@ -63,9 +63,9 @@ impl ChunkReader for BoundedFile {
     }
 }
 
-/// A reader of a page header, which it checks when the first byte is asked for.
+/// Reader of a page header, which it checks when the first byte is read.
 ///
-/// The library also opens readers at places where no header stands, and does not read from them.
+/// The library also opens readers at positions without a header, and does not read from them.
 pub(crate) struct HeaderReader {
     file: BufReader<File>,
     unchecked_at: Option<u64>,
@@ -79,7 +79,7 @@ impl Read for HeaderReader {
         }
         let read = self.file.read(buffer)?;
         if read == 0 && !buffer.is_empty() {
-            // the library takes bytes that it skips behind the end for read
+            // the library treats bytes that it skips beyond the end as read
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         Ok(read)
@@ -88,8 +88,8 @@ impl Read for HeaderReader {
 
 /// Walks a Thrift struct in the compact protocol.
 ///
-/// Fails where lists and maps state more elements than the struct has bytes (every element takes at least one byte by
-/// the protocol), and where a field of `fields` is of another type.
+/// Fails if lists or maps state more elements than the struct has bytes, since every element takes at least
+/// one byte. Fails if a field of `fields` has another type.
 fn check(input: &mut impl BufRead, fields: Fields) -> io::Result<()> {
     Walk { input, bytes: 0, elements: 0 }.fields(fields, MAX_DEPTH)
 }
@@ -172,7 +172,7 @@ impl<R: BufRead> Walk<'_, R> {
         Ok(byte)
     }
 
-    /// A number in groups of seven bits.
+    /// Reads a number in groups of seven bits.
     fn number(&mut self) -> io::Result<u64> {
         let mut number = 0;
         for shift in (0..u64::BITS).step_by(7) {
@@ -199,7 +199,7 @@ const fn zigzag(number: u64) -> i64 {
     (number >> 1).cast_signed() ^ -(number & 1).cast_signed()
 }
 
-/// Tells if a type as numbered by the compact protocol is the expected one.
+/// Returns true if a type as numbered by the compact protocol is the expected one.
 const fn has_kind(expected: Type, kind: u8) -> bool {
     match expected {
         Type::Bool => matches!(kind, 1 | 2),

@@ -1,7 +1,7 @@
-//! Pages of Parquet files, checked before the library decodes them.
+//! Checks of Parquet pages before the library decodes them.
 //!
-//! The library reserves memory for as many values as a dictionary or a header of a delta encoding states, up to 2³¹
-//! whatever the page's size. A process that lacks the memory ends, so such pages are refused here.
+//! The library reserves memory for the stated number of values of a dictionary or a delta encoding, up to 2³¹
+//! for any page size. A process without that memory ends, so such pages are refused here.
 
 use crate::parquet_bounds::BoundedFile;
 use parquet::{
@@ -18,11 +18,11 @@ use parquet::{
     schema::types::Type,
 };
 
-/// Values of a page in a delta encoding of strings. Writers end a page at 20,000 rows or 1 MiB; a page of equal
-/// strings may hold the million rows of a row group.
+/// Maximum values of a page in a delta encoding of strings. Writers end a page at 20,000 rows or 1 MiB; a
+/// page of equal strings may hold the million rows of a row group.
 const MAX_VALUES: u64 = 1 << 22;
 
-/// A reader of a file whose pages are checked.
+/// Reader of a file with checked pages.
 pub(crate) struct BoundedReader(pub(crate) SerializedFileReader<BoundedFile>);
 
 impl FileReader for BoundedReader {
@@ -104,7 +104,7 @@ impl PageReader for BoundedPages {
     }
 }
 
-/// Tells if the memory that the library reserves for a page is bounded.
+/// Returns true if the memory that the library reserves for a page is bounded.
 fn is_bounded(page: &Page, levels: [i16; 2]) -> bool {
     match page {
         // a value takes at least a byte: booleans have no dictionary
@@ -124,7 +124,7 @@ fn is_bounded(page: &Page, levels: [i16; 2]) -> bool {
     }
 }
 
-/// The bytes after the levels of a data page of version 1: Parquet, "Data Pages" and "RLE/Bit-Packing Hybrid".
+/// Bytes after the levels of a data page of version 1: Parquet, "Data Pages" and "RLE/Bit-Packing Hybrid".
 fn after_levels(bytes: &[u8], encoding: Encoding, most: i16, values: u32) -> Option<&[u8]> {
     if encoding == Encoding::RLE {
         let (length, rest) = bytes.split_first_chunk::<4>()?;
@@ -135,12 +135,12 @@ fn after_levels(bytes: &[u8], encoding: Encoding, most: i16, values: u32) -> Opt
     bytes.get(usize::try_from(length).ok()?..)
 }
 
-/// Tells if the lengths that stand before strings are no more than [`MAX_VALUES`]. `None` is a page that ends before.
+/// Returns true if the string lengths number at most [`MAX_VALUES`]. `None` is a truncated page.
 fn has_bounded_values(values: Option<&[u8]>, encoding: Encoding) -> bool {
     let count = |bytes| Delta::read(bytes).map(|(delta, _)| delta.count);
     let most = match encoding {
         Encoding::DELTA_LENGTH_BYTE_ARRAY => values.and_then(count),
-        // lengths of prefixes, and behind them those of suffixes
+        // lengths of prefixes, then those of suffixes
         Encoding::DELTA_BYTE_ARRAY => values.and_then(|bytes| {
             let (prefixes, blocks) = Delta::read(bytes)?;
             let suffixes = count(prefixes.skip(blocks)?)?;
@@ -151,18 +151,18 @@ fn has_bounded_values(values: Option<&[u8]>, encoding: Encoding) -> bool {
     most.is_some_and(|most| most <= MAX_VALUES)
 }
 
-/// The header of numbers in `DELTA_BINARY_PACKED`: Parquet, "Delta Encoding".
+/// Header of numbers in `DELTA_BINARY_PACKED`: Parquet, "Delta Encoding".
 struct Delta {
     /// Numbers of a miniblock.
     miniblock: u64,
     /// Miniblocks of a block.
     miniblocks: usize,
-    /// All numbers, with the first one, which stands in the header.
+    /// Number of values, including the first one in the header.
     count: u64,
 }
 
 impl Delta {
-    /// Reads a header. Returns it with the blocks that follow.
+    /// Reads a header. Returns it with the following blocks.
     fn read(bytes: &[u8]) -> Option<(Self, &[u8])> {
         let (block, bytes) = number(bytes)?;
         let (miniblocks, bytes) = number(bytes)?;
@@ -172,14 +172,14 @@ impl Delta {
         Some((Self { miniblock, miniblocks: usize::try_from(miniblocks).ok()?, count }, bytes))
     }
 
-    /// The bytes after the blocks, of which each takes at least two bytes.
+    /// Bytes after the blocks, each of which takes at least two bytes.
     fn skip<'a>(&self, mut bytes: &'a [u8]) -> Option<&'a [u8]> {
         let mut left = self.count.saturating_sub(1);
         while left > 0 {
             let (_, after) = number(bytes)?;
             let (widths, mut rest) = after.split_at_checked(self.miniblocks)?;
             for width in widths {
-                // the width of a miniblock without numbers means nothing
+                // the width of a miniblock without numbers has no meaning
                 if left > 0 {
                     let length = u64::from(*width).checked_mul(self.miniblock)? / 8;
                     rest = rest.get(usize::try_from(length).ok()?..)?;
@@ -192,7 +192,7 @@ impl Delta {
     }
 }
 
-/// Reads a number in groups of seven bits. Returns it with the bytes that follow.
+/// Reads a number in groups of seven bits. Returns it with the following bytes.
 fn number(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let end = bytes.iter().take(10).position(|byte| byte & 0x80 == 0)?;
     let (groups, rest) = bytes.split_at_checked(end + 1)?;

@@ -1,4 +1,4 @@
-//! Parquet files with a column of texts, read row by row.
+//! Parquet files with a text column, read row by row.
 
 use crate::{
     Item, RecordError,
@@ -18,18 +18,18 @@ use std::{
     sync::Arc,
 };
 
-/// Rows of a column that are decoded at a time.
+/// Rows of a column decoded at a time.
 const BATCH: usize = 16;
 
-/// Reads all rows. The file's pages decide what is in memory: they are read one a column, and a row longer than a record
-/// may be is left out only after it was decoded.
+/// Reads all rows. Memory depends on the file's pages: one per column is in memory, and a too long row is
+/// dropped only after decoding.
 pub(crate) fn read(
     file: File,
     most: usize,
     each: &mut dyn FnMut(Item) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
     let mut number = 1;
-    // the decoder indexes by what a file says of itself, and a damaged file may say anything: a panic is damage too
+    // the decoder trusts the file's own indexes, and a damaged file may hold any: a panic is damage too
     let opened = catch_unwind(|| open(file)).unwrap_or_else(|_| Err(damaged()));
     let (reader, projection, columns) = match opened {
         Ok(opened) => opened,
@@ -51,7 +51,7 @@ pub(crate) fn read(
                 Ok(document) => Item::Document(document),
                 Err(error) => Item::Unreadable { number, error },
             },
-            // where the next row would begin is not known any more
+            // the start of the next row is unknown
             Ok(Some(Err(e))) => {
                 return each(Item::Unreadable { number, error: RecordError::Parquet(e.to_string()) });
             }
@@ -66,7 +66,7 @@ fn damaged() -> RecordError {
     RecordError::Parquet("what it says of itself is wrong".into())
 }
 
-/// The reader, the columns that are used as a schema, and what each of these is.
+/// Opens a file; returns the reader, the schema of the used columns, and their fields.
 fn open(file: File) -> Result<(BoundedReader, Type, Columns), RecordError> {
     let fail = |e: parquet::errors::ParquetError| RecordError::Parquet(e.to_string());
     let reader = BoundedFile::new(file).and_then(SerializedFileReader::new).map_err(fail)?;
@@ -95,7 +95,7 @@ fn document(columns: &Columns, values: Vec<(String, Field)>) -> Result<crate::Do
             Field::Null => {}
             Field::Str(text) => row.set(field, text.into_bytes()),
             Field::Bytes(bytes) => row.set(field, bytes.data().to_vec()),
-            // numbers and times, as ids and dates are
+            // numbers and times, such as ids and dates
             other => row.set(field, other.to_string().into_bytes()),
         }
     }

@@ -1,9 +1,9 @@
-//! Types of the fields of Parquet's Thrift structs, as `parquet.thrift` of the format numbers them.
+//! Types of the fields of Parquet's Thrift structs, as numbered in the format's `parquet.thrift`.
 //!
-//! The library reads a field that it knows by its number alone, whatever type the file states. A file that states another
-//! type makes the library read the bytes after it as something else than a reader that goes by the stated types.
+//! The library reads a known field by its number alone, whatever type the file states. A file with another
+//! type makes the library read the following bytes differently from a reader of the stated types.
 
-/// The type of a field, as far as it decides how many bytes follow.
+/// Type of a field, as far as it determines the number of following bytes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Type {
     Bool,
@@ -16,12 +16,12 @@ pub(crate) enum Type {
     Struct(Fields),
 }
 
-/// The fields of a struct or a union, each with its number.
+/// Fields of a struct or a union by number.
 pub(crate) type Fields = &'static [(i16, Type)];
 
 use Type::{Binary, Bool, Byte, Double, List, Number, Struct};
 
-/// A struct without fields, as unions use for a choice.
+/// A struct without fields, which unions use as a choice.
 const EMPTY: Type = Struct(&[]);
 
 pub(crate) const PAGE_HEADER: Fields = &[

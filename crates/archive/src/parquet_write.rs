@@ -22,11 +22,11 @@ use std::{
     sync::Arc,
 };
 
-/// Rows, and bytes of text, that are collected into a row group.
+/// Rows, and bytes of text, per row group.
 const GROUP_ROWS: usize = 1 << 17;
 const GROUP_BYTES: usize = 32 << 20;
 
-/// What a column holds.
+/// Type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColumnKind {
     /// UTF-8.
@@ -39,7 +39,7 @@ pub enum ColumnKind {
     Boolean,
     /// Milliseconds since the Unix epoch, UTC.
     Timestamp,
-    /// Any number of texts. Never null: a missing list is an empty one.
+    /// Any number of texts. Never null: a missing list is empty.
     TextList,
 }
 
@@ -48,9 +48,9 @@ pub enum ColumnKind {
 pub struct Column {
     /// Its name.
     pub name: String,
-    /// What it holds.
+    /// Type.
     pub kind: ColumnKind,
-    /// Whether values may be null.
+    /// True if values may be null.
     pub nullable: bool,
 }
 
@@ -78,15 +78,15 @@ enum Values {
     Boolean(Vec<bool>),
 }
 
-/// What is collected of a column until its row group is written: the values that are there, and for columns that are lists
-/// or may be null Parquet's levels, which say where they belong.
+/// Data of a column until its row group is written: the values, and Parquet's levels for lists and nullable
+/// columns.
 struct Buffer {
     values: Values,
     kind: ColumnKind,
     nullable: bool,
-    /// 1 where a value stands, 0 for null and for an empty list.
+    /// 1 for a value, 0 for null and for an empty list.
     definition: Vec<i16>,
-    /// 0 where a row begins, 1 for the further texts of a list.
+    /// 0 at the start of a row, 1 for further texts of a list.
     repetition: Vec<i16>,
 }
 
@@ -99,10 +99,10 @@ pub struct ParquetTable<W: Write + Send> {
 }
 
 impl<W: Write + Send> ParquetTable<W> {
-    /// A table with these columns; no value is ever null.
+    /// Creates a table with these columns, none of them nullable.
     ///
     /// # Errors
-    /// When two columns have one name, or the output fails.
+    /// When two columns have the same name, or the output fails.
     pub fn new(out: W, columns: &[(&str, ColumnKind)]) -> Result<Self, ArchiveError> {
         let columns: Vec<Column> = columns
             .iter()
@@ -111,10 +111,10 @@ impl<W: Write + Send> ParquetTable<W> {
         Self::with_notes(out, &columns, &[])
     }
 
-    /// A table with these columns, and with notes (`key`, `value`) in its footer.
+    /// Creates a table with these columns, and with notes (`key`, `value`) in its footer.
     ///
     /// # Errors
-    /// When two columns have one name, or the output fails.
+    /// When two columns have the same name, or the output fails.
     pub fn with_notes(out: W, columns: &[Column], notes: &[(&str, &str)]) -> Result<Self, ArchiveError> {
         let notes: Vec<KeyValue> =
             notes.iter().map(|(key, value)| KeyValue::new((*key).to_owned(), (*value).to_owned())).collect();
@@ -157,7 +157,7 @@ impl<W: Write + Send> ParquetTable<W> {
         }
     }
 
-    /// Adds the rows of another table with the same columns, as they lie compressed in it.
+    /// Appends the compressed rows of another table with the same columns.
     ///
     /// # Errors
     /// When that is no table with these columns, or the output fails.
@@ -165,7 +165,7 @@ impl<W: Write + Send> ParquetTable<W> {
         if self.rows > 0 {
             self.flush().map_err(failed)?;
         }
-        // what a file says of itself is believed by the decoder, which indexes by it
+        // the decoder trusts the file's own indexes
         catch_unwind(AssertUnwindSafe(|| self.splice(table)))
             .unwrap_or_else(|_| Err(ParquetError::General("the table is damaged".into())))
             .map_err(failed)
@@ -204,7 +204,7 @@ impl<W: Write + Send> ParquetTable<W> {
         Ok(())
     }
 
-    /// Writes what is left and the footer, without which the file is none.
+    /// Writes the rest and the footer, without which the file is invalid.
     ///
     /// # Errors
     /// When the output fails.
@@ -216,7 +216,7 @@ impl<W: Write + Send> ParquetTable<W> {
     }
 }
 
-/// A table that lies in a file.
+/// A table in a file.
 pub struct ParquetFile {
     file: File,
     reader: SerializedFileReader<File>,
@@ -235,7 +235,7 @@ impl ParquetFile {
         Ok(Self { file, reader })
     }
 
-    /// Whether it has just these columns, in this order.
+    /// Returns true if it has exactly these columns, in this order.
     #[must_use]
     pub fn has_columns(&self, columns: &[Column]) -> bool {
         let found = self.reader.metadata().file_metadata().schema();
@@ -274,7 +274,7 @@ impl Buffer {
         Self { values, kind, nullable, definition: Vec::new(), repetition: Vec::new() }
     }
 
-    /// Whether the value is of the column's kind.
+    /// Adds a value; returns false if it has another type than the column.
     fn push(&mut self, value: Option<Value>) -> bool {
         match (&mut self.values, value) {
             (Values::Text(all), Some(Value::TextList(texts))) if self.kind == ColumnKind::TextList => {
@@ -357,7 +357,7 @@ fn field(column: &Column) -> Result<Type, ParquetError> {
         .build()
 }
 
-/// A list in the form of three levels that the format's specification asks for (LogicalTypes.md, "Lists").
+/// A list with three levels, as the format's specification requires (LogicalTypes.md, "Lists").
 fn list(name: &str) -> Result<Type, ParquetError> {
     let element = Type::primitive_type_builder("element", Physical::BYTE_ARRAY)
         .with_repetition(Repetition::REQUIRED)

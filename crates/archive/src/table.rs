@@ -65,7 +65,7 @@ fn document(columns: &Columns, fields: Vec<Vec<u8>>) -> Result<crate::Document, 
     row.document()
 }
 
-/// A row that is left out, or the end of what can be read.
+/// A dropped row, or the end of the readable rows.
 enum RowError {
     Bad(RecordError),
     End(RecordError),
@@ -78,7 +78,7 @@ struct Rows<'a> {
 }
 
 impl Rows<'_> {
-    /// The fields of the next row. One that is too long is read to its end and dropped.
+    /// Fields of the next row. A too long row is read to its end and dropped.
     fn next_row(&mut self) -> Result<Option<Vec<Vec<u8>>>, RowError> {
         let (mut fields, mut field) = (Vec::new(), Vec::new());
         let (mut bytes, mut piece) = (0, [0; PIECE]);
@@ -95,7 +95,7 @@ impl Rows<'_> {
             match result {
                 ReadFieldResult::InputEmpty | ReadFieldResult::OutputFull => {}
                 ReadFieldResult::Field { record_end } => {
-                    // an empty field takes place as well, so that a row of commas is bounded too
+                    // an empty field takes space too, so that a row of commas is bounded
                     bytes += 1;
                     if bytes <= self.most {
                         fields.push(std::mem::take(&mut field));

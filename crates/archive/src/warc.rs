@@ -21,24 +21,24 @@ use std::{
 };
 use stream::Stream;
 
-/// Most bytes of a line of a header, and of a whole header.
+/// Maximum bytes of a header line, and of a whole header.
 const HEADER_LINE: usize = 1 << 16;
 const HEADER: usize = 1 << 18;
 
 /// Characters shown of a line that is no header.
 const EXCERPT: usize = 60;
 
-/// A record as it stands in the file.
+/// A record of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WarcRecord {
-    /// Names as written, and values, in their order.
+    /// Header fields in order; names as written.
     pub headers: Vec<(String, String)>,
-    /// The block: for a response the whole HTTP message.
+    /// Block: for a response the whole HTTP message.
     pub block: Vec<u8>,
 }
 
 impl WarcRecord {
-    /// The value of a header, whatever the case of its name; empty if there is none.
+    /// Value of a header field, ignoring case; empty if there is none.
     #[must_use]
     pub fn header(&self, name: &str) -> &str {
         let found = self.headers.iter().find(|(n, _)| n.eq_ignore_ascii_case(name));
@@ -51,16 +51,16 @@ impl WarcRecord {
         self.header("WARC-Type")
     }
 
-    /// `WARC-Target-URI`, without the angle brackets that old versions of wget put around it, its spaces as `%20`.
+    /// `WARC-Target-URI`, without the angle brackets of old wget versions, with spaces as `%20`.
     #[must_use]
     pub fn target_uri(&self) -> String {
         self.header("WARC-Target-URI").trim_start_matches('<').trim_end_matches('>').replace(' ', "%20")
     }
 
-    /// The payload: of an HTTP message its body with transfer and content encoding undone, of other records the block.
+    /// Payload: the decoded body of an HTTP message, or the block of other records.
     ///
     /// # Errors
-    /// When the block is no HTTP message though it says so, or its encoding cannot be undone, or what comes out is
+    /// When the block is no HTTP message despite its type, or its encoding is invalid, or the result is
     /// longer than `most` bytes.
     pub fn payload(&self, most: usize) -> Result<Vec<u8>, RecordError> {
         if !self.is_http() {
@@ -69,7 +69,7 @@ impl WarcRecord {
         http::Message::parse(&self.block)?.payload(most)
     }
 
-    /// The first value of a field of the HTTP message; empty if there is none.
+    /// First value of a field of the HTTP message; empty if there is none.
     #[must_use]
     pub fn http_field(&self, name: &str) -> String {
         self.http_fields(name).into_iter().next().unwrap_or_default()
@@ -82,14 +82,14 @@ impl WarcRecord {
         message.map(|message| message.fields(name)).unwrap_or_default()
     }
 
-    /// The body of the HTTP message, as it stands in the record.
+    /// Encoded body of the HTTP message.
     #[must_use]
     pub fn http_body(&self) -> &[u8] {
         let message = Some(&self.block).filter(|_| self.is_http()).and_then(|b| http::Message::parse(b).ok());
         message.map(|message| message.body()).unwrap_or_default()
     }
 
-    /// Returns false if the record has a SHA-256 digest of its block, and the block has another one.
+    /// Returns false if the record has a SHA-256 digest of its block that does not match.
     #[must_use]
     pub fn is_intact(&self) -> bool {
         let named = self.header("WARC-Block-Digest");
@@ -103,23 +103,23 @@ impl WarcRecord {
     }
 }
 
-/// Reads the records of a WARC file one after another.
+/// Reads the records of a WARC file in order.
 ///
-/// A file is read as far as it goes: after a record that is damaged, cut off or no record at all the next header is
-/// looked for, in a compressed file at the next gzip member.
+/// Reading continues after damage: after a record that is damaged, truncated or invalid, the reader searches
+/// for the next header. In a compressed file it searches for the next gzip member.
 pub struct WarcReader<R: Read + Seek> {
     stream: Stream<R>,
     max_record: usize,
     line: Vec<u8>,
-    /// Whether what is read now belongs to a record that was given up.
+    /// True while reading the rest of a record that was given up.
     lost: bool,
     ended: bool,
-    /// Where the present record's member begins in the file.
+    /// Offset of the current record's member in the file.
     offset: u64,
 }
 
 impl<R: Read + Seek> WarcReader<R> {
-    /// A reader of a file, plain or gzip, that keeps no record longer than `max_record` bytes in memory.
+    /// Creates a reader of a file, plain or gzip, with at most `max_record` bytes of a record in memory.
     ///
     /// # Errors
     /// When the first bytes cannot be read.
@@ -134,14 +134,14 @@ impl<R: Read + Seek> WarcReader<R> {
         })
     }
 
-    /// Offset of the record that was read last, in a plain file or one whose records are a gzip member each: reading may
-    /// begin there.
+    /// Offset of the last record, in a plain file or one with a gzip member per record: reading can start
+    /// there.
     #[must_use]
     pub const fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Goes on after something that cannot be read; for good if nothing follows.
+    /// Continues after unreadable bytes, or ends if nothing follows.
     fn give_up(&mut self, error: RecordError) -> RecordError {
         self.lost = false;
         self.ended = !self.stream.recover().unwrap_or(false);
@@ -153,7 +153,7 @@ impl<R: Read + Seek> WarcReader<R> {
             Ok(found) => {
                 self.lost &= !found;
                 self.ended |= !found;
-                match self.stream.take_passed_over() {
+                match self.stream.take_skipped() {
                     0 => Ok(found),
                     bytes => Err(RecordError::Gzip(format!("{bytes} bytes between members"))),
                 }
@@ -162,7 +162,8 @@ impl<R: Read + Seek> WarcReader<R> {
         }
     }
 
-    /// Reads up to the line that begins a record; `false` at the end of the file. What else stands there is an error, once.
+    /// Reads up to the first line of a record; returns `false` at the end of the file. Other bytes before it
+    /// are one error.
     fn find_record(&mut self) -> Result<bool, RecordError> {
         loop {
             match next_line(&mut self.stream, &mut self.line, HEADER_LINE) {
@@ -194,12 +195,12 @@ impl<R: Read + Seek> WarcReader<R> {
             match next_line(&mut self.stream, &mut self.line, HEADER_LINE) {
                 Err(e) => return Err(self.give_up(read_error(&e))),
                 Ok(Line::End) => return Err(RecordError::Truncated),
-                Ok(Line::TooLong) => return Err(self.lose("a line is too long")),
+                Ok(Line::TooLong) => return Err(self.skip_record("a line is too long")),
                 Ok(Line::Whole) => {}
             }
             bytes += self.line.len();
             if bytes > HEADER {
-                return Err(self.lose("it is too long"));
+                return Err(self.skip_record("it is too long"));
             }
             let line = String::from_utf8_lossy(&self.line);
             let text = line.trim_end();
@@ -214,14 +215,14 @@ impl<R: Read + Seek> WarcReader<R> {
                 (Some((name, value)), _) => headers.push((name.trim().to_owned(), value.trim().to_owned())),
                 (None, _) => {
                     let problem = format!("no field: {:?}", text.chars().take(EXCERPT).collect::<String>());
-                    return Err(self.lose(&problem));
+                    return Err(self.skip_record(&problem));
                 }
             }
         }
     }
 
-    /// What follows belongs to no record that can be read.
-    fn lose(&mut self, problem: &str) -> RecordError {
+    /// Gives up the current record: its following bytes are skipped.
+    fn skip_record(&mut self, problem: &str) -> RecordError {
         self.lost = true;
         RecordError::Header(problem.to_owned())
     }
@@ -230,7 +231,7 @@ impl<R: Read + Seek> WarcReader<R> {
         let headers = self.headers()?;
         let mut record = WarcRecord { headers, block: Vec::new() };
         let Ok(length) = record.header("Content-Length").parse::<u64>() else {
-            return Err(self.lose("Content-Length is missing or no number"));
+            return Err(self.skip_record("Content-Length is missing or no number"));
         };
         let start = self.stream.position();
         let keep = length <= self.max_record as u64;
@@ -244,7 +245,7 @@ impl<R: Read + Seek> WarcReader<R> {
                 if self.next_member()? && !self.starts_record()? {
                     continue;
                 }
-                self.look_within(start);
+                self.search_within(start);
                 return Err(RecordError::Truncated);
             }
             let n = available.len().min(usize::try_from(missing).unwrap_or(usize::MAX));
@@ -258,7 +259,7 @@ impl<R: Read + Seek> WarcReader<R> {
         if keep { Ok(record) } else { Err(RecordError::TooLarge(self.max_record as u64)) }
     }
 
-    /// Passes over the empty lines behind a record. Where its member ends there too, this compares the member's checksum.
+    /// Skips the empty lines after a record. If its member ends there too, the member's checksum is compared.
     fn end_of_record(&mut self) -> Result<(), RecordError> {
         for byte in *b"\r\n\r\n" {
             let next = self.stream.fill_buf().map(|available| available.first().copied());
@@ -279,8 +280,9 @@ impl<R: Read + Seek> WarcReader<R> {
         }
     }
 
-    /// A record that runs beyond the file's end may have a wrong length: other records may stand in what it took.
-    fn look_within(&mut self, start: Option<u64>) {
+    /// Searches within a record that extends beyond the file's end. Its length may be wrong, so other records
+    /// may be inside.
+    fn search_within(&mut self, start: Option<u64>) {
         if let Some(start) = start {
             self.ended = self.stream.go_back(start).is_err();
             self.lost = true;
@@ -306,7 +308,7 @@ impl<R: Read + Seek> Iterator for WarcReader<R> {
     }
 }
 
-/// Hands the documents of a file to `each`.
+/// Passes the documents of a file to `each`.
 pub(crate) fn read<R: Read + Seek>(
     file: R,
     options: &ReadOptions,

@@ -12,7 +12,8 @@ use std::{fs, path::Path};
 
 const SUITE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/protocol");
 
-/// Records that warcio does not come to, or whose body it loses, in files that are not compressed record by record.
+/// Records that warcio does not reach, or whose body it loses, in files that are not compressed record by
+/// record.
 const FURTHER: [(&str, usize); 3] = [
     ("example-bad-non-chunked.warc.gz", 6),
     ("example-bad.warc.gz.bad", 6),
@@ -48,7 +49,7 @@ fn every_record_that_warcio_reads() {
         for (ours, theirs) in read.iter().zip(theirs) {
             assert_eq!(ours.0, theirs[0].as_str().unwrap(), "{name}");
             assert_eq!(ours.1, theirs[1].as_str().unwrap_or_default(), "{name}");
-            // of the record in two members warcio loses the body
+            // warcio loses the body of a record in two members
             assert!(
                 Some(ours.2) == theirs[2].as_u64() || name == "example-wrong-chunks.warc.gz",
                 "{name}: {ours:?}"

@@ -1,4 +1,4 @@
-//! JSONL, CSV, Parquet, and which files are read as what.
+//! JSONL, CSV, Parquet, and the formats of input files.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test that uses them")]
 
 use crawl_archive::{
@@ -97,7 +97,7 @@ fn rows_of_csv() {
     assert_eq!(documents[0].url, "https://a.test/");
     assert_eq!(bad, [(3, "bad_row".to_owned()), (4, "too_large".to_owned())]);
     assert_eq!(read(&file(directory.path(), "no.csv", "a,b\n1,2\n")).1, [(1, "no_text".to_owned())]);
-    // a quote that never closes takes the rest of the file, but not the memory
+    // an unclosed quote takes the rest of the file, but not the memory
     let open = format!("id,text\na,\"{}", "y\n".repeat(10_000));
     assert_eq!(read(&file(directory.path(), "open.csv", open)).1, [(2, "too_large".to_owned())]);
 }
@@ -134,7 +134,7 @@ fn what_is_written_as_parquet_is_read_again() {
     assert_eq!(texts(&documents)[299..], ["d299 Grüße", "last end"]);
     assert_eq!(bad, [(301, "too_large".to_owned())]);
 
-    // damage anywhere is an error of the file, or of nothing that is used, and never a panic of the reader
+    // damage anywhere is an error of the file or has no effect, and never panics
     for at in (0..bytes.len()).step_by(7) {
         let mut damaged = bytes.clone();
         damaged[at] ^= 0x2a;
@@ -148,17 +148,17 @@ fn what_is_written_as_parquet_is_read_again() {
 #[test]
 fn lists_longer_than_a_parquet_file_are_errors_at_once() {
     let directory = tempfile::tempdir().unwrap();
-    // found by fuzzing: the first page header holds a list of UUIDs that reaches far behind the end
+    // found by fuzzing: the first page header holds a list of UUIDs that extends far beyond the end
     let page = include_bytes!("../../../fuzz/seeds/parquet/list-behind-the-end");
     let path = file(directory.path(), "page.parquet", page);
     assert_eq!(read(&path), (Vec::new(), vec![(1, "bad_parquet".to_owned())]));
 
-    // found by fuzzing: a field of the dictionary's header is of another type than the format's
+    // found by fuzzing: a field of the dictionary's header has another type than the format's
     let page = include_bytes!("../../../fuzz/seeds/parquet/field-of-another-type");
     let path = file(directory.path(), "type.parquet", page);
     assert_eq!(read(&path), (Vec::new(), vec![(1, "bad_parquet".to_owned())]));
 
-    // found by fuzzing: lengths of strings that are more than the page can hold
+    // found by fuzzing: more string lengths than the page can hold
     let page = include_bytes!("../../../fuzz/seeds/parquet/lengths-without-bytes");
     let path = file(directory.path(), "lengths.parquet", page);
     assert_eq!(read(&path), (Vec::new(), vec![(1, "bad_parquet".to_owned())]));
@@ -172,7 +172,7 @@ fn lists_longer_than_a_parquet_file_are_errors_at_once() {
     assert_eq!(read(&path), (Vec::new(), vec![(1, "bad_parquet".to_owned())]));
 }
 
-/// The same page as UTF-8, as Latin-1, and as UTF-8 with a byte that was cut off.
+/// The same page as UTF-8, as Latin-1, and as UTF-8 with a truncated character.
 #[test]
 fn tables_that_are_not_utf8_are_decoded_and_told() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! WARC files that are whole, cut off, damaged and hostile.
+//! WARC files that are whole, truncated, damaged and hostile.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test that uses them")]
 
 use crawl_archive::{Body, Item, ReadOptions, WarcReader, read_file};
@@ -35,7 +35,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     out.finish().unwrap()
 }
 
-/// Of each record its URI, or the name of what is wrong.
+/// URI of each record, or the kind of its error.
 fn read(bytes: Vec<u8>) -> Vec<String> {
     WarcReader::new(Cursor::new(bytes), MOST)
         .unwrap()
@@ -77,7 +77,7 @@ fn a_file_that_ends_early_gives_all_that_is_whole() {
         plain.truncate(plain.len() - cut - 4);
         assert_eq!(read(plain), [uris(1..=4), vec!["truncated".into()]].concat(), "{cut}");
         let mut packed: Vec<u8> = five().iter().flat_map(|r| gzip(r)).collect();
-        // beyond the checksum, and what the compression ends with
+        // beyond the checksum and the end of the compressed data
         packed.truncate(packed.len() - cut.min(60) - 30);
         assert_eq!(read(packed), [uris(1..=4), vec!["truncated".into()]].concat(), "gzip, {cut}");
     }
@@ -96,7 +96,7 @@ fn what_follows_damage_is_read() {
         );
         assert!(found.iter().any(|f| f == "bad_gzip" || f == "truncated"), "{found:?}");
     }
-    // a member that ends early, right before the next one
+    // a truncated member directly before the next one
     let mut short = members.clone();
     let half = short[1].len() / 2;
     short[1].truncate(half);
@@ -106,7 +106,7 @@ fn what_follows_damage_is_read() {
         uris([1, 3, 4, 5])
     );
     assert!(found.iter().any(|f| f == "bad_gzip" || f == "truncated"), "{found:?}");
-    // padding between members, and bytes that belong to none
+    // padding between members, and bytes outside of members
     let mut apart = members.clone();
     apart[3].extend_from_slice(b"\0\0\0\r\n");
     assert_eq!(read(apart.concat()), uris(1..=5));
@@ -116,7 +116,7 @@ fn what_follows_damage_is_read() {
     assert_eq!(read(apart.concat()).last().unwrap(), "bad_gzip");
 }
 
-/// A flipped byte of a member costs no other record, and the damage is reported.
+/// A flipped byte of a member affects no other record, and the damage is reported.
 #[test]
 fn no_flipped_byte_of_a_member_goes_unnoticed() {
     let members: Vec<Vec<u8>> = five().iter().map(|r| gzip(r)).collect();
@@ -181,7 +181,7 @@ fn records_beyond_the_cap_are_passed_over() {
 
 #[test]
 fn any_bytes_end() {
-    // a cheap walk over damage: each byte of a small file in turn
+    // a fast test of damage: each byte of a small file in turn
     let plain = [five()[0].clone(), five()[1].clone()].concat();
     let packed = [gzip(&five()[0]), gzip(&five()[1])].concat();
     for original in [plain, packed] {
@@ -247,7 +247,7 @@ fn documents_are_pages_and_texts() {
     assert_eq!(items(&path).0, [("http://a.test/t".into(), Body::Text("Grüße".into()))]);
 }
 
-/// A record of 256 MB of zeros, packed to a quarter of a megabyte: what is held is a buffer, not the record.
+/// A record of 256 MB of zeros, compressed to a quarter of a megabyte: a buffer is in memory, not the record.
 #[test]
 fn a_bomb_is_read_through_a_buffer() {
     let size: u64 = 256 << 20;
@@ -270,7 +270,7 @@ fn a_bomb_is_read_through_a_buffer() {
     };
     let before = peak();
     assert_eq!(read(bytes), ["too_large", "http://a.test/1"]);
-    // the kernel counts by thread, so the peak that it tells may fall by a few pages
+    // the kernel counts by thread, so its peak may fall by a few pages
     let more = peak().saturating_sub(before);
     assert!(more < 64 << 10, "{more} kB more than before");
 }

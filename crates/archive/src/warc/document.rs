@@ -3,7 +3,7 @@
 use super::{WarcRecord, http::Message};
 use crate::{Body, Document, RecordError};
 
-/// The document of a record; none for requests, revisits, metadata, images, and answers that are no success.
+/// Document of a record; none for requests, revisits, metadata, images, and unsuccessful answers.
 pub(super) fn of(mut record: WarcRecord, most: usize) -> Result<Option<Document>, RecordError> {
     let (content_type, body) = match record.record_type() {
         "response" if record.is_http() => {
@@ -32,7 +32,7 @@ pub(super) fn of(mut record: WarcRecord, most: usize) -> Result<Option<Document>
     };
     let id = record.header("WARC-Record-ID").trim_start_matches('<').trim_end_matches('>').to_owned();
     let date = record.header("WARC-Date").to_owned();
-    // files of Common Crawl have it: the languages of the text, the most frequent first
+    // Common Crawl's files have it: the languages of the text, the most frequent first
     let language = record.header("WARC-Identified-Content-Language").to_owned();
     Ok(Some(Document {
         id,
@@ -47,7 +47,7 @@ pub(super) fn of(mut record: WarcRecord, most: usize) -> Result<Option<Document>
     }))
 }
 
-/// HTML, XHTML, plain text; also what is of no declared type, since the extraction looks itself.
+/// Returns true for HTML, XHTML and plain text, and without a declared type, since extraction detects it.
 fn is_page(content_type: &str) -> bool {
     let media = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     matches!(media.as_str(), "" | "text/html" | "application/xhtml+xml" | "text/plain")

@@ -1,8 +1,8 @@
-//! The files of an archive: one is written at a time, and ended when it is large enough.
+//! Files of an archive: one is written at a time, and closed at its size limit.
 //!
-//! While a file is written its name ends in `.open`, and this process holds a lock on it. The next process takes up such a file
-//! of a process that was killed: it keeps every whole member, cuts off a torn end, puts damaged bytes aside and removes the
-//! ending `.open`. So no file `*.warc.gz` has a torn record.
+//! While a file is written its name ends in `.open`, and this process holds a lock on it. The next process
+//! recovers such a file of a killed process. It keeps every whole member, cuts off a torn end, moves damaged
+//! bytes aside and removes the suffix `.open`. So no file `*.warc.gz` has a torn record.
 
 use super::{
     WarcReader,
@@ -16,25 +16,25 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// End of the name of a file that is being written.
+/// Suffix of a file that is being written.
 const OPEN: &str = ".open";
-/// End of the name of a file with the damaged bytes of another.
+/// Suffix of a file with the damaged bytes of another.
 const DAMAGED: &str = ".damaged";
-/// End of the name of a file that the readable members of a damaged one are copied to.
+/// Suffix of a copy with the readable members of a damaged file.
 const PART: &str = ".part";
-/// Most bytes of a record that is looked at after damage.
+/// Maximum bytes of a record examined after damage.
 const LONGEST: usize = 1 << 28;
 
-/// A file that an earlier process did not end, and what has been done with it.
+/// File of an earlier process that was not closed, and its recovery.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Leftover {
-    /// Its name from now on. There is no such file if none of its members could be read.
+    /// Its new name. The file does not exist if none of its members is readable.
     pub path: PathBuf,
-    /// Bytes of an unfinished member that were cut off at its end, as a killed process leaves it.
+    /// Bytes of an unfinished member cut off at its end, as a killed process leaves it.
     pub torn: u64,
-    /// Bytes that could not be read, and stand in [`Leftover::aside`] from now on.
+    /// Damaged bytes, moved to [`Leftover::aside`].
     pub damaged: u64,
-    /// Number of the places at which they stood.
+    /// Number of damaged ranges.
     pub places: usize,
     /// File with the damaged bytes.
     pub aside: Option<PathBuf>,
@@ -59,8 +59,8 @@ struct Current {
 }
 
 impl WarcFiles {
-    /// Files `PREFIX-00000.warc.gz` and on, each of `most` bytes or a little less; a record that is larger has one of its own.
-    /// The folder is made; what an earlier process has left in it is ended.
+    /// Opens a folder for files `PREFIX-00000.warc.gz` and on, each of at most `most` bytes; a larger record
+    /// gets its own file. Creates the folder, and closes files of earlier processes in it.
     ///
     /// # Errors
     /// When the folder cannot be written.
@@ -74,19 +74,20 @@ impl WarcFiles {
         Ok(Self { folder, prefix, most, serial: 0, current: None, leftovers })
     }
 
-    /// Files that earlier processes did not end, and that were ended when the folder was opened.
+    /// Files of earlier processes that were closed when the folder was opened.
     #[must_use]
     pub fn leftovers(&self) -> &[Leftover] {
         &self.leftovers
     }
 
-    /// Whether `bytes` more go into another file than the last ones, or into the first.
+    /// Returns true if the next `bytes` go into a new file.
     #[must_use]
     pub fn begins(&self, bytes: usize) -> bool {
         self.current.as_ref().is_none_or(|current| current.length + bytes as u64 > self.most)
     }
 
-    /// Ends the present file and begins another; returns its name. The first record of a file is its `warcinfo`.
+    /// Closes the current file and begins another; returns its name. The first record of a file is its
+    /// `warcinfo`.
     ///
     /// # Errors
     /// When that cannot be done.
@@ -113,11 +114,11 @@ impl WarcFiles {
     /// Appends whole members.
     ///
     /// # Errors
-    /// When they cannot be written; then none of them is, and the file is as it was.
+    /// When they cannot be written; then none of them is, and the file has not changed.
     pub fn append(&mut self, members: &[u8]) -> io::Result<()> {
         let current = self.current.as_mut().ok_or_else(|| io::Error::other("no file was begun"))?;
         if let Err(e) = current.file.write_all(members) {
-            // what cannot be taken back is by the next run, or by whoever reads it
+            // the next run or reader removes bytes that stay here
             let _ = current.file.set_len(current.length);
             return Err(e);
         }
@@ -125,7 +126,7 @@ impl WarcFiles {
         Ok(())
     }
 
-    /// Makes what was appended durable; returns the path that the present file will have when it is ended, and its length.
+    /// Syncs the current file; returns its length and the path that it will have when closed.
     ///
     /// # Errors
     /// When that cannot be done.
@@ -135,7 +136,7 @@ impl WarcFiles {
         Ok(Some((closed_name(&current.path), current.length)))
     }
 
-    /// Ends the present file.
+    /// Closes the current file.
     ///
     /// # Errors
     /// When that cannot be done.
@@ -147,8 +148,7 @@ impl WarcFiles {
     }
 }
 
-/// Options under which a new file belongs to its owner alone, whatever the umask: it holds pages that only the owner may be allowed to
-/// see.
+/// Options that create files for their owner alone, under any umask, since pages may be confidential.
 fn private_file() -> OpenOptions {
     let mut options = OpenOptions::new();
     #[cfg(unix)]
@@ -179,7 +179,7 @@ fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-/// Ends the files that no process writes any more.
+/// Closes the files that no process writes.
 fn end_leftovers(folder: &Path) -> io::Result<Vec<Leftover>> {
     let mut leftovers = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -198,7 +198,8 @@ fn end_leftovers(folder: &Path) -> io::Result<Vec<Leftover>> {
     Ok(leftovers)
 }
 
-/// Ends a file of a process that was killed: whole members stay, a torn end is cut off, and damaged bytes are put aside.
+/// Closes a file of a killed process: whole members stay, a torn end is cut off, and damaged bytes are moved
+/// aside.
 fn end_leftover(path: &Path, file: &File) -> io::Result<Leftover> {
     let survey = Survey::of(file)?;
     let mut leftover = Leftover { path: closed_name(path), torn: survey.torn, ..Leftover::default() };
@@ -217,8 +218,8 @@ fn end_leftover(path: &Path, file: &File) -> io::Result<Leftover> {
     Ok(leftover)
 }
 
-/// Writes the readable members and the damaged bytes of a file into files of their own, and removes it. If the process is
-/// killed meanwhile, the next one starts over, since the file is removed last.
+/// Writes the readable members and the damaged bytes of a file into separate files, and removes it. The
+/// removal comes last, so after a kill the next process starts over.
 fn salvage(path: &Path, file: &File, survey: &Survey, leftover: &mut Leftover) -> io::Result<()> {
     let written = |name: &Path, parts: &[Range<u64>]| {
         let mut to = private_file().write(true).create(true).truncate(true).open(name)?;
@@ -243,7 +244,7 @@ fn salvage(path: &Path, file: &File, survey: &Survey, leftover: &mut Leftover) -
     fs::remove_file(path)
 }
 
-/// URLs of the requests in a file whose answers are not in it: both are appended in one step.
+/// URLs of the requests in a file without an answer: both are appended in one step.
 fn lost_answers(path: &Path) -> io::Result<Vec<String>> {
     let (mut answers, mut requests) = (BTreeSet::new(), Vec::new());
     for record in WarcReader::new(File::open(path)?, LONGEST)?.flatten() {
@@ -340,7 +341,7 @@ mod tests {
         (directory, leftover.clone())
     }
 
-    /// Every byte of the second of three members is flipped in turn: the other two are always kept.
+    /// Flips every byte of the second of three members in turn: the other two are always kept.
     #[test]
     fn a_damaged_member_costs_itself_alone() {
         let members = [member(b"first"), member(&b"second ".repeat(20)), member(b"third")];
@@ -349,7 +350,7 @@ mod tests {
             let (directory, leftover) = damaged_file(&members, |bytes| bytes[at] ^= 0x55);
             let kept = payloads(&directory.path().join("a-00000.warc.gz"));
             if kept.len() == 3 {
-                // time, system and level in a member's head mean nothing
+                // time, system and level in a member's header have no effect
                 assert!((4..10).contains(&(at - start)), "{at}");
                 continue;
             }
@@ -382,7 +383,7 @@ mod tests {
         assert_eq!(leftover.lost, ["http://a/1"]);
         assert_eq!((leftover.damaged, leftover.torn), (members[0].len() as u64, members[3].len() as u64 - 3));
         assert_eq!(payloads(&directory.path().join("a-00000.warc.gz")).len(), 2);
-        // nothing can be read: the bytes are kept, an empty archive is not
+        // nothing is readable: the bytes are kept, an empty archive is not
         let (directory, leftover) = damaged_file(&members[..1], |bytes| bytes[middle] ^= 0xff);
         assert_eq!((names(directory.path()).len(), leftover.places), (1, 1));
         assert_eq!(names(directory.path()), ["a-00000.warc.gz.damaged"]);

@@ -1,10 +1,10 @@
-//! HTTP messages as archives keep them: the bytes of the connection.
+//! HTTP messages in archives: the bytes of the connection.
 
 use crate::RecordError;
 use flate2::read::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
 use std::io::Read;
 
-/// A message: first line, fields, body as transferred.
+/// A message: first line, fields, encoded body.
 pub(super) struct Message<'a> {
     first: String,
     fields: Vec<(String, String)>,
@@ -27,7 +27,7 @@ impl<'a> Message<'a> {
                     value.push_str(line.trim());
                 }
                 (Some((name, value)), _) => fields.push((name.trim().to_owned(), value.trim().to_owned())),
-                // a line that is no field says nothing
+                // an invalid field line is skipped
                 (None, _) => {}
             }
         }
@@ -39,7 +39,7 @@ impl<'a> Message<'a> {
         self.first.strip_prefix("HTTP/")?.split_whitespace().nth(1)?.parse().ok()
     }
 
-    /// The value of a field; empty if there is none.
+    /// Value of a field; empty if there is none.
     pub(super) fn field(&self, name: &str) -> &str {
         self.fields.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map_or("", |(_, value)| value.as_str())
     }
@@ -50,12 +50,12 @@ impl<'a> Message<'a> {
         named.map(|(_, value)| value.clone()).collect()
     }
 
-    /// The body as it stands in the record.
+    /// Encoded body.
     pub(super) const fn body(&self) -> &'a [u8] {
         self.body
     }
 
-    /// The body with its encodings undone, if it is no longer than `most`.
+    /// Decoded body, if it is at most `most` bytes long.
     pub(super) fn payload(&self, most: usize) -> Result<Vec<u8>, RecordError> {
         let chunked = self.field("Transfer-Encoding").to_ascii_lowercase().contains("chunked");
         let mut body = if chunked { unchunked(self.body) } else { self.body.to_vec() };
@@ -67,7 +67,7 @@ impl<'a> Message<'a> {
     }
 }
 
-/// Lines without their ends; what is left is behind the last one taken.
+/// Lines without their ends; the remaining bytes follow the last line.
 struct Lines<'a>(&'a [u8]);
 
 impl Iterator for Lines<'_> {
@@ -84,8 +84,8 @@ impl Iterator for Lines<'_> {
     }
 }
 
-/// A body without the sizes of its chunks. Archives keep bodies that say so and have none: these stay as they are, and so
-/// does what follows a size that is none.
+/// Removes the chunk sizes of a body. A body without any is unchanged, since archives declare chunks wrongly.
+/// So are the bytes after an invalid size.
 fn unchunked(body: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(body.len());
     let mut rest = body;
@@ -101,7 +101,7 @@ fn unchunked(body: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The size that a chunk begins with, and what follows its line.
+/// Size at the start of a chunk, and the bytes after its line.
 fn chunk_size(bytes: &[u8]) -> Option<(usize, &[u8])> {
     let end = memchr::memchr(b'\n', bytes.get(..bytes.len().min(128))?)?;
     let line = std::str::from_utf8(bytes.get(..end)?).ok()?;
@@ -112,7 +112,7 @@ fn chunk_size(bytes: &[u8]) -> Option<(usize, &[u8])> {
 fn decoded(encoding: &str, body: Vec<u8>, most: usize) -> Result<Vec<u8>, RecordError> {
     match encoding {
         "gzip" | "x-gzip" if body.starts_with(&[0x1f, 0x8b]) => all(MultiGzDecoder::new(&*body), most),
-        // the standard means zlib, some servers send raw deflate
+        // the standard requires zlib, some servers send raw deflate
         "deflate" if body.first().is_some_and(|b| b & 0x0f == 8) => all(ZlibDecoder::new(&*body), most),
         "deflate" if !body.is_empty() => all(DeflateDecoder::new(&*body), most),
         "br" => all(brotli_decompressor::Decompressor::new(&*body, 4096), most),
@@ -120,7 +120,8 @@ fn decoded(encoding: &str, body: Vec<u8>, most: usize) -> Result<Vec<u8>, Record
             let decoder = zstd::stream::read::Decoder::new(&*body);
             all(decoder.map_err(|e| RecordError::Encoding(e.to_string()))?, most)
         }
-        // crawlers that undo an encoding leave its name standing: what does not look encoded is taken as it is
+        // crawlers that decode a body keep the encoding's name: a body that does not look encoded is taken
+        // unchanged
         "" | "identity" | "gzip" | "x-gzip" | "deflate" | "zstd" => Ok(body),
         other => Err(RecordError::Encoding(format!(
             "{:?} is not known",
@@ -129,7 +130,7 @@ fn decoded(encoding: &str, body: Vec<u8>, most: usize) -> Result<Vec<u8>, Record
     }
 }
 
-/// What a decoder gives. If it fails after a part, that part: a page that was cut off is still a page.
+/// Output of a decoder; partial output on failure, since a truncated page is still a page.
 fn all(decoder: impl Read, most: usize) -> Result<Vec<u8>, RecordError> {
     let mut out = Vec::new();
     let result = decoder.take(most as u64 + 1).read_to_end(&mut out);

@@ -1,4 +1,4 @@
-//! Members of a gzip file that can be read, and the bytes that cannot.
+//! Readable members and damaged bytes of a gzip file.
 
 use flate2::bufread::GzDecoder;
 use std::{
@@ -9,25 +9,25 @@ use std::{
 
 const BUFFER: usize = 1 << 18;
 
-/// Beginning of a gzip member: magic and the one compression method.
+/// First bytes of a gzip member: magic number and the only compression method.
 const MEMBER: [u8; 3] = [0x1f, 0x8b, 8];
 
 /// Beginning of a record.
 const RECORD: [u8; 5] = *b"WARC/";
 
-/// Parts of a file whose records are a gzip member each.
+/// Parts of a file with a gzip member per record.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Survey {
-    /// Whole members, in their order; adjacent ones are one range.
+    /// Whole members, in order; adjacent ones are one range.
     pub(super) whole: Vec<Range<u64>>,
-    /// Bytes that belong to no whole member.
+    /// Bytes outside of whole members.
     pub(super) damaged: Vec<Range<u64>>,
-    /// Bytes of a last member that ends too early, as a killed process leaves it.
+    /// Bytes of a truncated last member, as a killed process leaves it.
     pub(super) torn: u64,
 }
 
 impl Survey {
-    /// Reads a file from its beginning to its end.
+    /// Reads a whole file.
     pub(super) fn of(file: &File) -> io::Result<Self> {
         let length = file.metadata()?.len();
         let mut raw = BufReader::with_capacity(BUFFER, file);
@@ -65,7 +65,7 @@ impl Survey {
     }
 }
 
-/// State of the member at a place.
+/// State of the member at a position.
 #[derive(PartialEq, Eq)]
 enum Member {
     Whole,
@@ -74,7 +74,7 @@ enum Member {
     Damaged,
 }
 
-/// Reads a member, which has to hold a record; if it is whole, the reader stands behind it.
+/// Reads a member, which must hold a record. After a whole one the reader is at its end.
 fn read_member(raw: &mut BufReader<&File>) -> io::Result<Member> {
     let mut member = GzDecoder::new(raw);
     let mut head = [0; RECORD.len()];
@@ -95,7 +95,7 @@ fn read_member(raw: &mut BufReader<&File>) -> io::Result<Member> {
     }
 }
 
-/// Finds the first whole member that begins at `from` or behind it.
+/// Finds the first whole member at `from` or after it.
 fn next_whole(raw: &mut BufReader<&File>, mut from: u64) -> io::Result<Option<Range<u64>>> {
     while let Some(start) = find_magic(raw, from)? {
         raw.seek(SeekFrom::Start(start))?;
@@ -107,7 +107,7 @@ fn next_whole(raw: &mut BufReader<&File>, mut from: u64) -> io::Result<Option<Ra
     Ok(None)
 }
 
-/// Finds the first place from `from` on at which a member may begin.
+/// Finds the first possible start of a member at `from` or after it.
 fn find_magic(raw: &mut BufReader<&File>, from: u64) -> io::Result<Option<u64>> {
     raw.seek(SeekFrom::Start(from))?;
     let (mut matched, mut at) = (0, from);
@@ -129,7 +129,7 @@ fn find_magic(raw: &mut BufReader<&File>, from: u64) -> io::Result<Option<u64>> 
     }
 }
 
-/// Copies parts of a file; returns how many bytes.
+/// Copies parts of a file; returns the number of bytes.
 pub(super) fn copy_parts(file: &File, parts: &[Range<u64>], to: &mut File) -> io::Result<u64> {
     let mut from = BufReader::with_capacity(BUFFER, file);
     let mut copied = 0;

@@ -1,11 +1,11 @@
-//! Bytes of a WARC file, plain or compressed record by record, with a way on after damage.
+//! Bytes of a WARC file, plain or compressed record by record, with recovery after damage.
 
 use flate2::bufread::GzDecoder;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 
 const BUFFER: usize = 1 << 16;
 
-/// How a gzip member begins: magic and the only method there is.
+/// First bytes of a gzip member: magic number and the only compression method.
 const MEMBER: [u8; 3] = [0x1f, 0x8b, 8];
 
 /// A file as a sequence of members; a plain file is one. Reading ends at the end of each member.
@@ -13,38 +13,38 @@ pub(super) struct Stream<R: Read + Seek> {
     source: Source<R>,
     buffer: Vec<u8>,
     at: usize,
-    /// Where the present member begins in the file.
+    /// Start of the current member in the file.
     member: u64,
-    /// Bytes read out of a plain file, less those in the buffer.
+    /// Bytes read from a plain file, less those in the buffer.
     plain_at: u64,
-    /// Bytes other than padding that were passed over in the search for a member.
-    passed_over: u64,
+    /// Bytes other than padding that the search for a member has skipped.
+    skipped: u64,
 }
 
 enum Source<R: Read + Seek> {
     Plain(BufReader<R>),
     Member(Box<GzDecoder<BufReader<R>>>),
-    /// While a member is exchanged for the next.
+    /// State between two members.
     None,
 }
 
 impl<R: Read + Seek> Stream<R> {
-    /// Reads a file from where it stands, which has to be the beginning of a member or of a plain record.
+    /// Reads a file from its current position, which must be the start of a member or of a plain record.
     pub(super) fn new(mut file: R) -> io::Result<Self> {
         let start = file.stream_position()?;
         let mut raw = BufReader::with_capacity(BUFFER, file);
         let compressed = raw.fill_buf()?.starts_with(&MEMBER[..2]);
         let source =
             if compressed { Source::Member(Box::new(GzDecoder::new(raw))) } else { Source::Plain(raw) };
-        Ok(Self { source, buffer: Vec::new(), at: 0, member: start, plain_at: start, passed_over: 0 })
+        Ok(Self { source, buffer: Vec::new(), at: 0, member: start, plain_at: start, skipped: 0 })
     }
 
-    /// Where the present member begins in the file.
+    /// Start of the current member in the file.
     pub(super) const fn member(&self) -> u64 {
         self.member
     }
 
-    /// Where the next byte stands, if the file can be read again from there.
+    /// Position of the next byte, if reading can resume there.
     pub(super) fn position(&self) -> Option<u64> {
         matches!(self.source, Source::Plain(_)).then_some(self.plain_at + self.at as u64)
     }
@@ -59,12 +59,12 @@ impl<R: Read + Seek> Stream<R> {
         Ok(())
     }
 
-    /// Returns how many bytes the last search for a member has passed over, padding aside.
-    pub(super) const fn take_passed_over(&mut self) -> u64 {
-        std::mem::replace(&mut self.passed_over, 0)
+    /// Returns the number of bytes that the last search has skipped, without padding.
+    pub(super) const fn take_skipped(&mut self) -> u64 {
+        std::mem::replace(&mut self.skipped, 0)
     }
 
-    /// Goes to the next member; whether there is one. What lies between members is passed over.
+    /// Moves to the next member; returns true if there is one. Skips bytes between members.
     pub(super) fn next_member(&mut self) -> io::Result<bool> {
         match std::mem::replace(&mut self.source, Source::None) {
             Source::Member(decoder) => self.find_member(decoder.into_inner()),
@@ -75,18 +75,18 @@ impl<R: Read + Seek> Stream<R> {
         }
     }
 
-    /// After damage: looks for a member that begins behind the start of the damaged one.
+    /// Searches after damage for a member that begins after the start of the damaged one.
     pub(super) fn recover(&mut self) -> io::Result<bool> {
         match std::mem::replace(&mut self.source, Source::None) {
             Source::Member(decoder) => {
                 let mut raw = decoder.into_inner();
                 raw.seek(SeekFrom::Start(self.member + 1))?;
                 let found = self.find_member(raw);
-                // they belong to the damage that is known
-                self.passed_over = 0;
+                // they belong to the known damage
+                self.skipped = 0;
                 found
             }
-            // a plain file that cannot be read is not damaged, but gone
+            // a plain file that cannot be read is not damaged, but lost
             _ => Ok(false),
         }
     }
@@ -103,7 +103,7 @@ impl<R: Read + Seek> Stream<R> {
             let mut used = 0;
             for byte in available {
                 used += 1;
-                self.passed_over += u64::from(!matches!(byte, 0 | b'\r' | b'\n'));
+                self.skipped += u64::from(!matches!(byte, 0 | b'\r' | b'\n'));
                 matched = if MEMBER.get(matched) == Some(byte) {
                     matched + 1
                 } else {
@@ -116,10 +116,10 @@ impl<R: Read + Seek> Stream<R> {
             raw.consume(used);
             if matched == MEMBER.len() {
                 let start = raw.stream_position()? - MEMBER.len() as u64;
-                // within the buffer nearly always, so that nothing is read twice
+                // nearly always within the buffer, so that nothing is read twice
                 raw.seek_relative(-3)?;
                 self.member = start;
-                self.passed_over = self.passed_over.saturating_sub(MEMBER.len() as u64);
+                self.skipped = self.skipped.saturating_sub(MEMBER.len() as u64);
                 self.source = Source::Member(Box::new(GzDecoder::new(raw)));
                 return Ok(true);
             }

@@ -1,17 +1,17 @@
-//! Records as they are written: WARC 1.1 (ISO 28500:2017), each a gzip member of its own (Annex D.2).
+//! Writing of records: WARC 1.1 (ISO 28500:2017), each a gzip member of its own (Annex D.2).
 
 use flate2::{Compress, Compression, Crc, FlushCompress, Status};
 use sha2::{Digest, Sha256};
 use std::{cell::RefCell, io};
 use uuid::Uuid;
 
-/// Of gzip. Manuals shrink to a quarter with it; level 3 takes twice the time for a quarter less.
+/// Level of gzip. It reduces manuals to a quarter; level 3 takes twice the time for a quarter less.
 const LEVEL: u32 = 1;
 
-/// A record to be written.
+/// A record to write.
 ///
-/// Its block is `head` followed by `payload`: of an HTTP message the first line with the fields and the empty line behind
-/// them, and the body; of other records the head is empty.
+/// Its block is `head` followed by `payload`. For an HTTP message these are the first line, fields and empty
+/// line, and the body. For other records the head is empty.
 #[derive(Clone, Debug, Default)]
 pub struct NewRecord<'a> {
     /// `WARC-Type`: `response`, `request`, …
@@ -38,7 +38,7 @@ impl NewRecord<'_> {
     /// The record as a gzip member.
     ///
     /// # Errors
-    /// None that are known: memory takes everything.
+    /// No known ones, since the output is memory.
     pub fn member(&self) -> io::Result<Vec<u8>> {
         let fields = self.fields_text();
         COMPRESSOR.with_borrow_mut(|compressor| {
@@ -73,15 +73,15 @@ impl NewRecord<'_> {
     }
 }
 
-/// Bytes that the compressor is given room for at least: with none it makes no step.
+/// Minimum output space of the compressor: without any it makes no progress.
 const ROOM: usize = 1 << 10;
 
 thread_local! {
-    /// One a thread, about 300 KB: to make one takes longer than a short record.
+    /// Compressor of this thread, about 300 KB: creating one takes longer than a short record.
     static COMPRESSOR: RefCell<Compress> = RefCell::new(Compress::new(Compression::new(LEVEL), false));
 }
 
-/// A gzip member (RFC 1952 §2.3) of bytes that follow each other.
+/// Compresses consecutive bytes to a gzip member (RFC 1952 §2.3).
 fn gzip_member(compressor: &mut Compress, parts: &[&[u8]]) -> io::Result<Vec<u8>> {
     let length: usize = parts.iter().map(|part| part.len()).sum();
     let mut out = Vec::with_capacity(length / 3 + ROOM);
@@ -111,7 +111,7 @@ fn gzip_member(compressor: &mut Compress, parts: &[&[u8]]) -> io::Result<Vec<u8>
     Ok(out)
 }
 
-/// A value on one line: control characters would end it, or begin another.
+/// Cleans a value of control characters, which could end its line or begin another.
 fn clean(value: &str) -> String {
     value.chars().map(|c| if c.is_control() { ' ' } else { c }).collect::<String>().trim().to_owned()
 }
@@ -122,15 +122,15 @@ pub fn record_id(id: Uuid) -> String {
     format!("<urn:uuid:{id}>")
 }
 
-/// The id that a record's field names.
+/// Id in a record's field.
 #[must_use]
 pub fn parse_record_id(field: &str) -> Option<Uuid> {
     let urn = field.trim().trim_start_matches('<').trim_end_matches('>');
     Uuid::try_parse(urn.strip_prefix("urn:uuid:")?).ok()
 }
 
-/// SHA-256 of bytes that follow each other, as `sha256:` and base 32 (RFC 4648 §6). Not SHA-1, for which two pages with one
-/// digest can be made: a site could then have one of them archived as a revisit of the other.
+/// SHA-256 of consecutive bytes, as `sha256:` and base 32 (RFC 4648 §6). SHA-1 allows two pages with one
+/// digest: a site could have one archived as a revisit of the other.
 #[must_use]
 pub fn digest(parts: &[&[u8]]) -> String {
     const DIGITS: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
@@ -143,7 +143,7 @@ pub fn digest(parts: &[&[u8]]) -> String {
             *to = *from;
         }
         let bits = u64::from_be_bytes(bits);
-        // of the last group one byte is missing, and so is its last digit and a half
+        // the last group lacks one byte, and so its last digit and a half
         let digits = (group.len() * 8).div_ceil(5);
         for digit in 0..8 {
             let at = usize::try_from(bits >> (35 - 5 * digit) & 31).unwrap_or(0);
@@ -161,8 +161,8 @@ pub fn request_head(target: &str, host: &str, fields: &[(String, Vec<u8>)]) -> V
     head
 }
 
-/// First line and fields of a response whose transfer coding is undone: the field that named it gets another name, as
-/// Common Crawl's archives have it, so that no reader undoes it again.
+/// First line and fields of a response without transfer coding. The field that named it is renamed, as in
+/// Common Crawl's archives, so that no reader decodes again.
 #[must_use]
 pub fn response_head(status: u16, reason: &str, fields: &[(String, Vec<u8>)]) -> Vec<u8> {
     let mut head = format!("HTTP/1.1 {status} {}\r\n", clean(reason)).into_bytes();
@@ -192,14 +192,14 @@ mod tests {
 
     #[test]
     fn digests_are_base_32() {
-        // RFC 4648 §10 has only short examples; this one is of `printf '' | sha256sum` through `base32`
+        // RFC 4648 §10 has only short examples; this is `printf '' | sha256sum` through `base32`
         assert_eq!(digest(&[]), "sha256:4OYMIQUY7QOBJGX36TEJS35ZEQT24QPEMSNZGTFESWMRW6CSXBKQ====");
         assert_eq!(digest(&[b"a", b"b"]), digest(&[b"ab"]));
     }
 
     #[test]
     fn members_are_independent_of_what_was_compressed_before() {
-        // more than one buffer, nothing that shrinks, and next to nothing, one after the other with one compressor
+        // several buffers of incompressible bytes, then few bytes, with one compressor
         let noise: Vec<u8> = (0..300_000_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
         for payload in [noise.as_slice(), b"", b"x", &b"again and again ".repeat(20_000), b"x", &noise] {
             let record = NewRecord { kind: "resource", payload, ..NewRecord::default() };
