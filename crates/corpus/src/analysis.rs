@@ -1,4 +1,4 @@
-//! The pipeline: what comes in, page by page, and the steps after the last one.
+//! Pipeline of an analysis: input page by page, then the steps after the last page.
 
 use crate::{
     CorpusError, Page, Settings,
@@ -23,21 +23,22 @@ use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 
-/// Texts whose terms are counted, or whose vectors are made, at a time.
+/// Texts whose terms are counted, or whose vectors are computed, at a time.
 const BATCH: usize = 512;
 
-/// What is kept in files until the outputs are written.
+/// Data kept in files until the outputs are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
     /// Nothing: only the report is wanted.
     Report,
     /// Cleaned texts, to show what differs.
     Texts,
-    /// Cleaned texts and the pages as they came, for the table.
+    /// Cleaned texts and original pages, for the table.
     Pages,
 }
 
-/// Reads a corpus. Pages are added in their order, which is that of the outputs; [`finish`](Self::finish) does the rest.
+/// Reads a corpus. Pages are added in the order of the outputs; [`finish`](Self::finish) computes the
+/// results.
 pub struct Analysis {
     settings: Settings,
     keep: Keep,
@@ -54,7 +55,7 @@ pub struct Analysis {
     buckets: Sorter<Bucketed>,
 }
 
-/// A page and what cleaning made of it.
+/// A page and its cleaned text.
 struct Cleaned {
     page: Page,
     text: String,
@@ -62,7 +63,7 @@ struct Cleaned {
     language: Language,
 }
 
-/// What a text that was not seen before is compared by.
+/// Data for comparing a new text.
 struct Compared {
     shingles: Vec<u64>,
     signature: Vec<u32>,
@@ -70,10 +71,10 @@ struct Compared {
 }
 
 impl Analysis {
-    /// An empty corpus. Files are unnamed, lie in `directory` and are gone when the process ends.
+    /// Creates an empty corpus. Its files in `directory` are unnamed and vanish with the process.
     ///
     /// # Errors
-    /// When a setting is out of its range or no file can be made in the directory.
+    /// When a setting is out of its range or no file can be created in the directory.
     pub fn new(settings: Settings, keep: Keep, directory: &Path) -> Result<Self, CorpusError> {
         settings.check()?;
         let spool = || Spool::new(directory);
@@ -94,10 +95,11 @@ impl Analysis {
         })
     }
 
-    /// Adds pages. They are worked on in parallel and are in memory together, so batches should be bounded.
+    /// Adds pages. They are processed in parallel and are in memory together, so batches should be bounded.
     ///
     /// # Errors
-    /// When a file of the work directory cannot be written, or there are more documents than 32 bits can number.
+    /// When a file of the work directory cannot be written, or there are more documents than 32 bits can
+    /// number.
     pub fn add(&mut self, pages: Vec<Page>) -> Result<(), CorpusError> {
         let mut cleaned: Vec<Cleaned> = pages.into_par_iter().map(cleaned).collect();
         let all = cleaned.len();
@@ -105,8 +107,10 @@ impl Analysis {
             cleaned.retain(|c| c.language.code == self.settings.language);
         }
         self.other_languages += (all - cleaned.len()) as u64;
-        let new: Vec<Option<Compared>> =
-            cleaned.par_iter().map(|c| (!self.documents.knows(&c.hash)).then(|| self.compared(c))).collect();
+        let new: Vec<Option<Compared>> = cleaned
+            .par_iter()
+            .map(|c| (!self.documents.contains_text(&c.hash)).then(|| self.compared(c)))
+            .collect();
         for (cleaned, compared) in cleaned.into_iter().zip(new) {
             self.push(&cleaned, compared)?;
         }
@@ -140,7 +144,7 @@ impl Analysis {
         let number = count(self.documents.distinct().len());
         let new = self.documents.push((&page.id, &page.url, &page.title), text)?;
         if self.keep == Keep::Pages {
-            // a page is strings alone, which always have a JSON form
+            // a page consists of strings, which always have a JSON form
             self.pages.push(&serde_json::to_vec(page).unwrap_or_default())?;
         }
         let Some(compared) = compared.filter(|_| new) else { return Ok(()) };
@@ -162,7 +166,7 @@ impl Analysis {
     /// Finds pairs, groups, canonical documents and clusters.
     ///
     /// # Errors
-    /// When a file of the work directory cannot be written or read again.
+    /// When a file of the work directory cannot be written or read.
     pub fn finish(mut self) -> Result<Findings, CorpusError> {
         self.documents.seal();
         let (lemmas, shingles, signatures) =
@@ -209,7 +213,7 @@ impl Analysis {
     }
 }
 
-/// Groups of documents: joined by strong pairs, and by having the same text if there is any.
+/// Groups documents that strong pairs or an equal, non-empty text join.
 fn group(documents: &Documents, pairs: &[Pair]) -> Groups {
     let mut components = Components::new(documents.len());
     let first = |text: u32| documents.distinct().get(text as usize).map_or(0, |t| t.first);
@@ -237,7 +241,7 @@ fn cleaned(page: Page) -> Cleaned {
 pub(crate) struct Model {
     pub vocabulary: Vocabulary,
     pub vectors: Entries,
-    /// Length of each vector, before it is brought to one.
+    /// Length of each vector, before normalisation.
     pub norms: Vec<f64>,
     /// Norm of each text's terms outside of the vocabulary.
     pub other_norms: Vec<f64>,
@@ -274,7 +278,7 @@ impl Model {
     }
 }
 
-/// Works on all texts in parallel and takes the results in order.
+/// Processes all texts in parallel and takes the results in order.
 fn each_batch<T: Send>(
     texts: &Entries,
     work: impl Fn(&str) -> T + Sync,

@@ -6,11 +6,11 @@ use crate::{
 };
 use std::path::Path;
 
-/// Documents in a bucket up to which each is compared with each.
+/// Maximum documents of a bucket for comparing all pairs.
 const FULL_BUCKET: usize = 1000;
 
-/// In a larger bucket each document is compared with so many of the first ones and of those next to it. All of them are
-/// then still joined if they are alike, at a cost that grows with the bucket and not with its square.
+/// In a larger bucket each document is compared with this many of the first ones and of its neighbours.
+/// Similar documents are still joined, at a linear instead of a quadratic cost.
 const ANCHORS: usize = 16;
 
 /// All pairs that share a bucket, sorted, each once.
@@ -42,7 +42,7 @@ pub(crate) fn candidates(
     Ok(Candidates { pairs: pairs.sorted()?, thinned })
 }
 
-/// Pairs of a bucket, whose members come sorted; whether there were too many for all of them.
+/// Adds pairs of a bucket with sorted members; returns true if there were too many for all pairs.
 fn pair_up(members: &[u32], pairs: &mut Sorter<(u32, u32)>) -> Result<bool, CorpusError> {
     let full = members.len() <= FULL_BUCKET;
     for (at, b) in members.iter().enumerate() {

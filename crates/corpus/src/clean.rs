@@ -1,31 +1,34 @@
-//! Cleaning (specification, "Clean + normalize text"): what is left decides whether two documents are the same.
+//! Cleaning (specification, "Clean + normalize text"): the cleaned text decides if two documents are the
+//! same.
 
 mod markup;
 
 use std::{borrow::Cow, mem, ops::Range};
 use unicode_normalization::{UnicodeNormalization, is_nfkc_quick};
 
-/// What a number becomes.
+/// Replacement of a number.
 pub const NUMBER: &str = "<num>";
 
-/// Schemes with which a URL begins, which runs to the next space or closing mark; `www.` begins one as well.
+/// Schemes at the start of a URL, which extends to the next space or closing mark; `www.` begins one as well.
 const SCHEMES: [&str; 3] = ["https", "http", "ftp"];
 
-/// A text without HTML, URLs and e-mail addresses, in Unicode's NFKC and lower case, its numbers as [`NUMBER`] and single
-/// spaces between its words.
+/// Cleans a text: removes HTML, URLs and e-mail addresses, applies Unicode's NFKC and lower case, replaces
+/// numbers by [`NUMBER`] and separates words by single spaces.
 ///
-/// Numbers are marked where they stand alone (`3`, `1,024.5`, the parts of `2024-05-01`), not inside names (`utf8`,
-/// `x86_64`). Characters of Chinese and Japanese, which are written without spaces, are set apart by spaces, as BERT's
-/// basic tokenizer does; otherwise a whole sentence would be one word and one changed character would change all of it.
-/// The result holds no control characters and no white space but U+0020. Linear in the text.
+/// Only separate numbers are replaced (`3`, `1,024.5`, the parts of `2024-05-01`), not those in names
+/// (`utf8`, `x86_64`). Characters of Chinese and Japanese, which are written without spaces, are separated by
+/// spaces, as in BERT's basic tokenizer. Otherwise a whole sentence would be one word, which each changed
+/// character would change.
+///
+/// The result holds no control characters and no white space but U+0020. The time is linear in the text.
 #[must_use]
 pub fn clean(text: &str) -> String {
     let text = markup::strip(text);
-    // ASCII letters alone, since most words have no others; words that do are taken from the text itself
+    // only ASCII letters, since most words have no others; other words are taken from the text itself
     let lower = text.to_ascii_lowercase();
     let mut out = String::with_capacity(lower.len() + 8);
     let bytes = lower.as_bytes();
-    // words that stay as they are, with single spaces between them: what goes on in one piece
+    // unchanged words with single spaces between them, copied in one piece
     let mut run = 0..0;
     let mut from = 0;
     while let Some(rest) = bytes.get(from..) {
@@ -41,7 +44,7 @@ pub fn clean(text: &str) -> String {
         }
         let word = from..from + length;
         from = word.end + 1;
-        if length > 0 && !stays(marks) {
+        if length > 0 && !is_unchanged(marks) {
             push_run(&lower, &mut run, &mut out);
             let lower = lower.get(word.clone()).unwrap_or_default();
             push_any(text.get(word).unwrap_or_default(), lower, marks, &mut out);
@@ -64,8 +67,8 @@ pub fn clean(text: &str) -> String {
     out
 }
 
-/// Whether nothing has to be done to a word but to write it in lower case.
-const fn stays(marks: u8) -> bool {
+/// Returns true if a word only needs lower case.
+const fn is_unchanged(marks: u8) -> bool {
     marks & (WIDE | MARKED) == 0 && marks & (DOT | W) != DOT | W
 }
 
@@ -80,14 +83,14 @@ fn push_run(lower: &str, run: &mut Range<usize>, out: &mut String) {
 
 /// White space and control characters of ASCII.
 const SPACE: u8 = 1;
-/// What makes a word one that has to be looked at: digits, and the marks of addresses and URLs.
+/// Marks that require a closer look at a word: digits, and the marks of addresses and URLs.
 const MARKED: u8 = 2;
 /// No ASCII.
 const WIDE: u8 = 4;
 /// `.` and `w`: only a word with both can have a `www.`.
 const DOT: u8 = 8;
 const W: u8 = 16;
-/// What ends a URL.
+/// Marks that end a URL.
 const CLOSES: u8 = 32;
 
 static CLASSES: [u8; 256] = classes();
@@ -110,11 +113,11 @@ const fn classes() -> [u8; 256] {
     classes
 }
 
-/// Writes what is left of a word that stands between white space of ASCII and does not stay as it is; `lower` is it with ASCII
-/// letters in lower case.
+/// Cleans and writes a word between white space of ASCII that does not stay unchanged. `lower` is the word
+/// with ASCII letters in lower case.
 fn push_any(word: &str, lower: &str, marks: u8, out: &mut String) {
     if marks & WIDE != 0 {
-        // a space never takes part in normalisation, so a word is normalised as it would be in its text
+        // a space never takes part in normalisation, so a word is normalised as in its text
         let lower = normalized(word).to_lowercase();
         for word in lower.split(is_space).filter(|word| !word.is_empty()) {
             push_word(word, out);
@@ -124,7 +127,8 @@ fn push_any(word: &str, lower: &str, marks: u8, out: &mut String) {
     }
 }
 
-/// White space, and control characters, which other readers of the text (Python's `split`) take for it.
+/// Returns true for white space and control characters, which Python's `split` and other readers treat as
+/// white space.
 fn is_space(c: char) -> bool {
     c.is_whitespace() || c.is_control() || c == '\u{feff}'
 }
@@ -136,7 +140,7 @@ fn normalized(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.nfkc().collect())
 }
 
-/// Writes what is left of a word and a space; of a URL or an address nothing is left.
+/// Writes a cleaned word and a space; a URL or an address is dropped.
 fn push_word(word: &str, out: &mut String) {
     let start = out.len();
     match url_in(word) {
@@ -152,7 +156,7 @@ fn push_word(word: &str, out: &mut String) {
     }
 }
 
-/// Where a URL stands in a word: from its scheme to a mark that closes it (`)` of a Markdown link) or the word's end.
+/// Range of a URL in a word: from its scheme to a closing mark (`)` of a Markdown link) or the word's end.
 fn url_in(word: &str) -> Option<(usize, usize)> {
     let bytes = word.as_bytes();
     let scheme = memchr::memchr_iter(b':', bytes).find_map(|at| {
@@ -169,7 +173,7 @@ fn url_in(word: &str) -> Option<(usize, usize)> {
     Some((from, from + end))
 }
 
-/// Bytes of the longest of [`SCHEMES`] in front of a `://`.
+/// Bytes of the longest of [`SCHEMES`] before a `://`.
 fn scheme_length(before: &[u8], from: &[u8]) -> Option<usize> {
     if !from.starts_with(b"://") {
         return None;
@@ -198,7 +202,7 @@ fn stands_alone(c: char) -> bool {
     matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3134f}')
 }
 
-/// Writes a word with its numbers marked and its ideographs set apart.
+/// Writes a word with its numbers marked and its ideographs separated.
 fn push_marked(word: &str, out: &mut String) {
     if word.bytes().all(|b| b.is_ascii() && !b.is_ascii_digit()) {
         out.push_str(word);
@@ -212,7 +216,7 @@ fn push_marked(word: &str, out: &mut String) {
             let (number, after) = rest.split_at(end);
             let in_name = before.is_some_and(is_of_name) || after.chars().next().is_some_and(is_of_name);
             out.push_str(if in_name { number } else { NUMBER });
-            // a number in a name makes what follows a part of that name
+            // after a number in a name, the next characters belong to that name
             before = if in_name { Some('_') } else { number.chars().next_back() };
             rest = after;
             continue;
@@ -232,7 +236,7 @@ fn push_marked(word: &str, out: &mut String) {
     }
 }
 
-/// Bytes of the number that a text begins with: digits, and single `.`, `,` or `:` between digits.
+/// Bytes of the number at the start of a text: digits, and single `.`, `,` or `:` between digits.
 fn number_end(text: &str) -> usize {
     let mut end = 0;
     let mut mark = None;
@@ -277,8 +281,8 @@ mod tests {
         }
     }
 
-    /// The whole text step by step, without shortcuts.
-    fn plainly(text: &str) -> String {
+    /// Cleans the whole text step by step, without shortcuts.
+    fn clean_step_by_step(text: &str) -> String {
         let lower = markup::strip(text).nfkc().collect::<String>().to_lowercase();
         let mut out = String::new();
         lower.split(is_space).filter(|word| !word.is_empty()).for_each(|word| push_word(word, &mut out));
@@ -289,7 +293,7 @@ mod tests {
         #[test]
         fn any_text_ends_as_words_between_single_spaces(text in "\\PC{0,60}|[a-zA0-9<>&;:/@. \\n一\u{85}İΣ´]{0,80}|( ?(www[.]|http://|ftp://|[xΣé.(@3)\u{301}]{1,3})){0,9}") {
             let cleaned = clean(&text);
-            prop_assert_eq!(&cleaned, &plainly(&text));
+            prop_assert_eq!(&cleaned, &clean_step_by_step(&text));
             prop_assert!(!cleaned.contains(|c: char| c != ' ' && is_space(c)), "{cleaned:?}");
             prop_assert!(!cleaned.contains("  ") && !cleaned.starts_with(' ') && !cleaned.ends_with(' '), "{cleaned:?}");
         }

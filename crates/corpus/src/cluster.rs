@@ -1,4 +1,4 @@
-//! Topic clusters: spherical k-means over TF-IDF vectors, for a reviewer's orientation.
+//! Topic clusters: spherical k-means over TF-IDF vectors, as an overview for a reviewer.
 
 use crate::{
     CorpusError,
@@ -9,31 +9,32 @@ use crate::{
 };
 use rayon::prelude::*;
 
-/// Terms of a document that are looked at: those that weigh most. The topic is in them, the cost in the others.
+/// Terms of a document with the greatest weights that are used. They hold the topic; the others add cost.
 const TERMS: usize = 48;
 
-/// Terms in more than one document of so many say nothing of a topic (scikit-learn's `max_df` of 0.5).
+/// Divisor of the number of documents: terms in more than this part say nothing of a topic (scikit-learn's
+/// `max_df` of 0.5).
 const COMMON: u32 = 2;
 
-/// Terms in so few documents are never common, however small the corpus.
+/// Terms in at most this many documents are never common, even in a small corpus.
 const NEVER_COMMON: u32 = 10;
 
-/// Documents that centres are learnt from; others are put to the nearest centre afterwards.
+/// Documents from which centres are learned; others are assigned to the nearest centre afterwards.
 const LEARNT_FROM: usize = 20_000;
 
-/// Most rounds of k-means, and rounds of mini-batches.
+/// Maximum rounds of k-means, and of mini-batches.
 const ROUNDS: usize = 12;
 const BATCHES: usize = 60;
 const BATCH: usize = 1024;
 
-/// Most clusters that are chosen by the number of documents.
+/// Maximum number of clusters if the number of documents decides.
 const MOST: usize = 200;
 
 /// Terms and documents shown of a cluster.
 const SHOWN_TERMS: usize = 10;
 const SHOWN_DOCUMENTS: usize = 5;
 
-/// What the documents are about.
+/// Topics of the documents.
 #[derive(Debug)]
 pub struct Clusters {
     /// Text → cluster.
@@ -49,11 +50,11 @@ pub struct Cluster {
     pub size: u64,
     /// Its strongest terms.
     pub terms: Vec<String>,
-    /// Documents nearest to its centre, one a text.
+    /// Documents nearest to its centre, one per text.
     pub samples: Vec<u32>,
 }
 
-/// The strongest terms of a text with their weights, brought to length one.
+/// The strongest terms of a text with their weights, normalised to length one.
 type Sparse = Vec<(u32, f32)>;
 
 impl Clusters {
@@ -100,7 +101,7 @@ impl Clusters {
     }
 }
 
-/// Puts so many elements, drawn without replacement, to the front, and drops the others.
+/// Draws `keep` elements without replacement to the front, and drops the others.
 fn shuffle(all: &mut Vec<usize>, random: &mut u64, keep: usize) {
     for at in 0..keep.min(all.len()) {
         let rest = (all.len() - at) as u64;
@@ -111,7 +112,8 @@ fn shuffle(all: &mut Vec<usize>, random: &mut u64, keep: usize) {
     all.truncate(keep);
 }
 
-/// Weights are (1 + ln tf) · idf: a topic shows in which terms there are, not in how often the commonest one is said.
+/// Computes weights as (1 + ln tf) · idf: a topic shows in the set of terms, not in the frequency of the
+/// commonest one.
 fn strongest(model: &Model, text: usize, most: u32) -> Result<Sparse, CorpusError> {
     let vector = crate::tfidf::Vector::from_bytes(&model.vectors.read(text)?);
     let weight = |(number, count): &(u32, u32)| {
@@ -132,10 +134,10 @@ fn strongest(model: &Model, text: usize, most: u32) -> Result<Sparse, CorpusErro
     Ok(weights)
 }
 
-/// Centres of length one, one after another.
+/// Consecutive centres of length one.
 struct Centres {
     number: usize,
-    /// Term by term, the weights of all centres: a document then reads as many short runs as it has terms.
+    /// Weights of all centres by term: a document then reads one short run per term.
     weights: Vec<f32>,
 }
 
@@ -195,8 +197,8 @@ impl Centres {
         documents.par_iter().map(|document| self.nearest(document).0).collect()
     }
 
-    /// Rounds of k-means until nothing moves. Sums are made in the order of the documents, so that they are the same
-    /// whatever the number of threads.
+    /// Runs rounds of k-means until no document moves. Sums follow the order of the documents, so that they
+    /// do not depend on the number of threads.
     fn learn(&mut self, documents: &[Sparse]) {
         let mut before = Vec::new();
         for _ in 0..ROUNDS {
@@ -212,7 +214,7 @@ impl Centres {
                     }
                 }
             }
-            // a centre that lost all its documents stays where it was
+            // a centre that lost all its documents keeps its position
             let mut alive = vec![false; self.number];
             assigned.iter().for_each(|c| alive[*c as usize % self.number.max(1)] = true);
             for (at, (weight, sum)) in self.weights.iter_mut().zip(sums).enumerate() {
@@ -225,7 +227,7 @@ impl Centres {
         }
     }
 
-    /// Moves centres a little towards the documents of random batches, less and less (Sculley 2010).
+    /// Moves centres toward the documents of random batches by decreasing steps (Sculley 2010).
     fn learn_by_batches(&mut self, documents: &[Sparse], random: &mut u64) {
         let mut seen = vec![0_u32; self.number];
         for _ in 0..BATCHES {
@@ -297,7 +299,8 @@ fn dot(a: &Sparse, b: &Sparse) -> f32 {
     sum
 }
 
-/// Clusters with documents, the largest first, named by their terms and the documents nearest to their centres.
+/// Clusters with documents, the largest first, named by their terms and the documents nearest to their
+/// centres.
 fn described(centres: &Centres, assigned: &[(u32, f32)], model: &Model, documents: &Documents) -> Clusters {
     let mut nearest: Vec<Vec<(u32, f32)>> = vec![Vec::new(); centres.number];
     let mut sizes = vec![0_u64; centres.number];

@@ -1,7 +1,7 @@
 //! Connected components of the graph of strong pairs.
 
-/// Union-find over documents (Tarjan 1975): union by the smaller number, so that a component's root is its first member
-/// whatever the order of the edges.
+/// Union-find over documents (Tarjan 1975). Union goes by the smaller number, so that a component's root is
+/// its first member in any order of the edges.
 #[derive(Debug)]
 pub struct Components {
     parent: Vec<u32>,

@@ -1,4 +1,4 @@
-//! What is held in memory of each document, and of each text that differs from all others.
+//! Data in memory of each document and of each distinct text.
 
 use crate::{CorpusError, language::Language};
 use rustc_hash::FxHashMap;
@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 /// SHA-256 of a cleaned text.
 pub type TextHash = [u8; 32];
 
-/// Names of documents, one after another in one string.
+/// Names of documents, concatenated in one string.
 #[derive(Debug, Default)]
 struct Names {
     all: String,
@@ -26,7 +26,7 @@ impl Names {
     }
 }
 
-/// The documents in the order in which they came, and the distinct texts in the order of their first documents.
+/// Documents in order of arrival, and the distinct texts in the order of their first documents.
 #[derive(Debug, Default)]
 pub struct Documents {
     ids: Names,
@@ -41,7 +41,7 @@ pub struct Documents {
 /// A cleaned text that one or more documents have.
 #[derive(Clone, Debug)]
 pub struct Distinct {
-    /// Of the cleaned text.
+    /// Hash of the cleaned text.
     pub hash: TextHash,
     /// Characters of the cleaned text.
     pub chars: u32,
@@ -51,7 +51,7 @@ pub struct Distinct {
     pub documents: u32,
     /// The first of them.
     pub first: u32,
-    /// What it is written in.
+    /// Language of the text.
     pub language: Language,
 }
 
@@ -63,7 +63,7 @@ impl Documents {
         u32::try_from(self.texts.len()).unwrap_or(u32::MAX)
     }
 
-    /// Whether there are none.
+    /// Returns true if there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.texts.is_empty()
@@ -127,12 +127,12 @@ impl Documents {
         Members { starts, documents }
     }
 
-    /// Whether a text has been seen.
-    pub(crate) fn knows(&self, hash: &TextHash) -> bool {
+    /// Returns true if a text is known.
+    pub(crate) fn contains_text(&self, hash: &TextHash) -> bool {
         self.by_hash.contains_key(hash)
     }
 
-    /// Adds a document; whether its text is new.
+    /// Adds a document; returns true if its text is new.
     pub(crate) fn push(
         &mut self,
         (id, url, title): (&str, &str, &str),

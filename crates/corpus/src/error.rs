@@ -1,14 +1,14 @@
-//! What can go wrong.
+//! Errors of an analysis.
 
 use std::io;
 
-/// Why a corpus could not be worked on.
+/// Error of an analysis.
 #[derive(Debug, thiserror::Error)]
 pub enum CorpusError {
-    /// A file of the work directory cannot be written or read again.
+    /// A file of the work directory cannot be written or read.
     #[error("the work directory (by default {dir}): {0}", dir = std::env::temp_dir().display())]
     Work(#[source] io::Error),
-    /// What was asked for cannot be written.
+    /// An output cannot be written.
     #[error("the output: {0}")]
     Output(#[source] io::Error),
     /// A setting is out of its range.
@@ -16,9 +16,9 @@ pub enum CorpusError {
     Setting {
         /// Name of the setting.
         name: &'static str,
-        /// As given.
+        /// Given value.
         given: String,
-        /// What it may be.
+        /// Allowed range.
         range: &'static str,
     },
     /// More documents than 32 bits can number.

@@ -1,4 +1,4 @@
-//! What was found, for the outputs.
+//! Results of an analysis, for the outputs.
 
 use crate::{
     CorpusError, Page, Settings,
@@ -12,17 +12,17 @@ use crate::{
     verify::{CosineTerms, Pair},
 };
 
-/// Everything that the outputs are written from. Texts lie in files.
+/// Input of all outputs. Texts are in files.
 pub struct Findings {
-    /// What was asked for.
+    /// Settings of the analysis.
     pub settings: Settings,
-    /// How signatures were cut.
+    /// Bands of the signatures.
     pub banding: Banding,
     /// Documents left out for their language.
     pub other_languages: u64,
     /// Pairs of texts that were compared exactly.
     pub candidates: u64,
-    /// Buckets that were too large for all of their pairs to be compared.
+    /// Buckets too large for comparing all of their pairs.
     pub thinned: u64,
     /// All documents.
     pub documents: Documents,
@@ -44,23 +44,23 @@ pub struct Findings {
 pub struct DocumentPair {
     /// Place of the one document.
     pub i: u32,
-    /// Place of the other, which comes later.
+    /// Position of the other, which comes later.
     pub j: u32,
-    /// How alike their texts are.
+    /// Similarity of their texts.
     pub scores: Pair,
 }
 
-/// Pairs of documents, made of the pairs of their texts.
+/// Pairs of documents, derived from the pairs of their texts.
 #[derive(Debug, Default)]
 pub struct DocumentPairs {
     /// By `i`, then `j`.
     pub pairs: Vec<DocumentPair>,
-    /// Pairs of copies that large groups have beyond those.
+    /// Pairs of copies in large groups that are not listed.
     pub not_listed: u64,
 }
 
 impl Findings {
-    /// The terms that documents were compared by.
+    /// Terms by which documents were compared.
     #[must_use]
     pub fn vocabulary(&self) -> Option<&Vocabulary> {
         self.model.as_ref().map(|model| &model.vocabulary)
@@ -74,7 +74,7 @@ impl Findings {
         self.texts.text(text as usize)
     }
 
-    /// The lemmas of the text with a number; empty without TF-IDF.
+    /// Lemmas of the text with a number; empty without TF-IDF.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -82,7 +82,7 @@ impl Findings {
         if self.model.is_some() { self.lemmas.text(text as usize) } else { Ok(String::new()) }
     }
 
-    /// A document as it came; empty unless pages were kept.
+    /// The original document; empty unless pages were kept.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -91,7 +91,7 @@ impl Findings {
         Ok(serde_json::from_slice(&bytes).unwrap_or_default())
     }
 
-    /// The bands of a text's signature as they were compared: hash of each band.
+    /// Hashes of the bands of a text's signature.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -102,9 +102,9 @@ impl Findings {
         Ok(self.banding.hashes(&signature).collect())
     }
 
-    /// All pairs of documents. A pair of texts stands for each document of the one with each of the other, and copies of a
-    /// text that is not empty are pairs too. Of groups with more than [`Settings::pairs_per_group`] pairs only those between the first
-    /// documents of the texts are listed, and one from there to each copy.
+    /// All pairs of documents. A pair of texts gives a pair for each of their documents, and copies of a
+    /// non-empty text are pairs too. A group with more than [`Settings::pairs_per_group`] pairs is shortened.
+    /// It lists only pairs between the first documents of its texts, and one from there to each copy.
     #[must_use]
     pub fn document_pairs(&self) -> DocumentPairs {
         let members = self.documents.members();
@@ -125,7 +125,7 @@ impl Findings {
         found
     }
 
-    /// Number of pairs of documents of each group.
+    /// Number of pairs of documents per group.
     fn pairs_by_group(&self) -> Vec<u64> {
         let mut sizes = vec![0_u64; self.documents.len() as usize];
         let distinct = self.documents.distinct();

@@ -3,10 +3,10 @@
 use crate::{components::Components, documents::Documents};
 use std::cmp::Reverse;
 
-/// The group of every document; one that has no duplicates is a group of its own.
+/// Group of every document; a document without duplicates is its own group.
 #[derive(Debug)]
 pub struct Groups {
-    /// Document → group. Groups are numbered by their first documents.
+    /// Group by document. Groups are numbered by their first documents.
     group: Vec<u32>,
     groups: Vec<Group>,
 }
@@ -16,7 +16,7 @@ pub struct Groups {
 pub struct Group {
     /// Documents, in order.
     pub members: Vec<u32>,
-    /// The one that stands for all: the longest cleaned text, then https, then the shortest URL, then the first.
+    /// Canonical document: the longest cleaned text, then https, then the shortest URL, then the first.
     pub canonical: u32,
 }
 
@@ -25,7 +25,7 @@ impl Groups {
         let mut group: Vec<u32> = Vec::with_capacity(documents.len() as usize);
         let mut groups: Vec<Group> = Vec::new();
         for document in 0..documents.len() {
-            // the root is the first member, so its group is known when others come
+            // the root is the first member, so its group exists when others follow
             let root = components.root(document);
             let known = if root == document { None } else { group.get(root as usize).copied() };
             let number = known.unwrap_or_else(|| u32::try_from(groups.len()).unwrap_or(u32::MAX));
@@ -58,7 +58,7 @@ impl Groups {
         self.groups.get(group as usize)
     }
 
-    /// Groups of two and more with their numbers, the largest first.
+    /// Groups of at least two with their numbers, the largest first.
     #[must_use]
     pub fn of_several(&self) -> Vec<(u32, &Group)> {
         let mut groups: Vec<_> = (0..).zip(&self.groups).filter(|(_, g)| g.members.len() > 1).collect();

@@ -1,4 +1,4 @@
-//! The page for a reviewer: one HTML file with everything in it, no script or style from elsewhere.
+//! Reviewer's report: one self-contained HTML file, without external scripts or styles.
 
 mod data;
 
@@ -6,22 +6,22 @@ use crate::{CorpusError, Findings, Origin};
 use serde::Serialize;
 use std::io::Write;
 
-/// The page's own style, structure and script.
+/// Style, structure and script of the report.
 const PAGE: &str = include_str!("html/page.html");
 
-/// What pages of reports have in common, and the places in a page where it goes, and where its data goes.
+/// Common parts of report pages, and the placeholders in a page for them and for its data.
 const SHARED: [(&str, &str); 2] =
     [("/*STYLE*/", include_str!("html/style.css")), ("/*HELPERS*/", include_str!("html/helpers.js"))];
 const PLACE: &str = "/*DATA*/null";
 
-/// Fills a page of a report: `/*STYLE*/` and `/*HELPERS*/` with the colours, the boxes and the plots that such pages share,
-/// `/*DATA*/null` with data as JSON. The page needs nothing else.
+/// Fills a report page: `/*STYLE*/` and `/*HELPERS*/` with shared colours, boxes and plots, `/*DATA*/null`
+/// with data as JSON. The result is self-contained.
 ///
 /// # Errors
-/// When the output fails, or the data is none that JSON can hold.
+/// When the output fails, or the data has no JSON form.
 pub fn fill_page(page: &str, data: &impl Serialize, out: &mut dyn Write) -> Result<(), CorpusError> {
     let data = serde_json::to_string(data).map_err(|e| CorpusError::Output(e.into()))?;
-    // within a script nothing may look like its end; `<` can only stand in strings there
+    // a script must not contain its own end tag; `<` only occurs in strings there
     let data = data.replace('<', "\\u003c");
     let page = SHARED.iter().fold(page.to_owned(), |page, (place, shared)| page.replacen(place, shared, 1));
     let (before, after) = page.split_once(PLACE).unwrap_or((&page, ""));
@@ -31,9 +31,9 @@ pub fn fill_page(page: &str, data: &impl Serialize, out: &mut dyn Write) -> Resu
     out.flush().map_err(CorpusError::Output)
 }
 
-/// Writes the page: counts, plots of sizes and scores, groups by size with what their members have other than the
-/// canonical document, clusters, filters. It shows the largest 300 groups and up to 20 different texts of each, of each
-/// text the first 5,000 words. Needs [`Keep::Texts`](crate::Keep::Texts) or more.
+/// Writes the report: counts, plots of sizes and scores, groups by size with the differences of their members
+/// from the canonical document, clusters, filters. It shows the largest 300 groups, up to 20 different texts
+/// of each, and the first 5,000 words of a text. Needs [`Keep::Texts`](crate::Keep::Texts) or more.
 ///
 /// # Errors
 /// When the output fails or the work directory cannot be read.

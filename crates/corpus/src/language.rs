@@ -1,18 +1,19 @@
-//! The language of a document by its letters.
+//! Language identification of a document by its letters.
 
 /// Characters that are looked at.
 const SAMPLE: usize = 1000;
 
-/// What a document is written in.
+/// Language of a document.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Language {
-    /// ISO 639-1 where there is a code of two letters, else ISO 639-3; `und` where nothing could be said.
+    /// ISO 639-1 if there is a code of two letters, else ISO 639-3; `und` if unknown.
     pub code: &'static str,
-    /// 0 to 1, by the identification's own reckoning.
+    /// Confidence of the identification, 0 to 1.
     pub confidence: f64,
 }
 
-/// Identifies the language of a cleaned text from its first thousand characters (trigrams and scripts, crate `whatlang`).
+/// Identifies the language of a cleaned text from its first thousand characters (trigrams and scripts, crate
+/// `whatlang`).
 #[must_use]
 pub fn detect(cleaned: &str) -> Language {
     let sample = cleaned.char_indices().nth(SAMPLE).and_then(|(at, _)| cleaned.get(..at)).unwrap_or(cleaned);
@@ -27,7 +28,7 @@ pub fn detect(cleaned: &str) -> Language {
 mod tests {
     use super::*;
 
-    /// A language that is identified can be asked for by its code and its name.
+    /// Each identified language can be requested by its code and its name.
     #[test]
     fn each_language_has_its_code_and_name() {
         for language in whatlang::Lang::all() {

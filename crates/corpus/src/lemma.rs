@@ -1,19 +1,20 @@
-//! Base forms of words: a dictionary for English, Snowball's stemmers for 17 other languages, the word itself elsewhere.
+//! Base forms of words: a dictionary for English, Snowball's stemmers for 17 other languages, the word itself
+//! elsewhere.
 
 mod english;
 
 use crate::words::{is_combining, words};
 use frostem::{Algorithm, Stemmer};
 
-/// Words longer than this are names of machines' making; they are left as they are.
+/// Maximum characters of a word; longer ones are machine-made names and stay unchanged.
 const MAX_WORD_CHARS: usize = 48;
 
 /// Reduces words of one language to their base forms.
 ///
-/// It differs from spaCy's pipeline, which the specification names, in that nothing tags parts of speech: a word has one
-/// base form whatever its sentence (`left` is always `leave`). For English dictionary and suffix rules are those of
-/// spaCy's rule-based lemmatiser (WordNet 3.0); other languages get stems (`häuser` → `haus`, but also `universität` →
-/// `universitat`), which serve for comparing documents and are no words of a dictionary.
+/// Unlike spaCy's pipeline, which the specification names, it does not tag parts of speech. So a word has one
+/// base form in any sentence (`left` is always `leave`). For English, dictionary and suffix rules are those
+/// of spaCy's rule-based lemmatiser (WordNet 3.0). Other languages get stems (`häuser` → `haus`, but also
+/// `universität` → `universitat`), which suffice for comparisons but are no dictionary words.
 pub struct Lemmatizer(Kind);
 
 enum Kind {
@@ -33,7 +34,7 @@ impl std::fmt::Debug for Lemmatizer {
 }
 
 impl Lemmatizer {
-    /// The one for a language (ISO 639-1); words of languages that it does not know stay as they are.
+    /// Creates the lemmatizer of a language (ISO 639-1); words of unknown languages stay unchanged.
     #[must_use]
     pub fn new(language: &str) -> Self {
         if language == "en" {
@@ -43,8 +44,8 @@ impl Lemmatizer {
         Self(of.map_or(Kind::AsWritten, |(_, algorithm)| Kind::Stems(Stemmer::new(*algorithm))))
     }
 
-    /// Base forms of all words of a cleaned text, in order, separated by single spaces. Only the first `max_chars`
-    /// characters are read.
+    /// Base forms of all words of a cleaned text, in order, separated by single spaces. Only the first
+    /// `max_chars` characters are read.
     #[must_use]
     pub fn lemmas(&self, cleaned: &str, max_chars: usize) -> String {
         let text =
@@ -75,7 +76,7 @@ fn is_plain(word: &str) -> bool {
     word.chars().all(|c| c.is_alphabetic() || is_combining(c)) && word.chars().nth(MAX_WORD_CHARS).is_none()
 }
 
-/// English is not among them: it has a dictionary.
+/// Stemmers by language; English has a dictionary instead.
 const STEMMERS: [(&str, Algorithm); 18] = [
     ("ar", Algorithm::Arabic),
     ("da", Algorithm::Danish),
@@ -115,7 +116,7 @@ mod tests {
         assert_eq!(lemmas("en", ""), "");
     }
 
-    /// Snowball of 2026 against that of 2018, which the crate before this one had: what has changed, and why.
+    /// Differences between Snowball of 2026 and that of 2018 in the former crate, with reasons.
     #[test]
     fn stems_are_those_of_the_snowball_of_today() {
         let changed = [
@@ -125,13 +126,13 @@ mod tests {
             ("nl", "lopen gelopen loop", "loop loop loop"),
             ("nl", "huizen huis", "huis huis"),
             ("nl", "vissen vis", "vis vis"),
-            // German takes -et and -eln off, and ae, oe, ue for umlauts
+            // German removes -et and -eln, and treats ae, oe, ue as umlauts
             ("de", "abgebildet abgebildete", "abgebild abgebild"),
             ("de", "behandeln behandelt", "behandel behandelt"),
             ("de", "haeuser häuser haus", "haus haus haus"),
             // Russian takes ё for е
             ("ru", "определённый определенный", "определен определен"),
-            // what was taken off words that have no ending
+            // suffixes were removed from words without them
             ("fr", "mauvais mauvaise", "mauvais mauvais"),
             ("da", "graphh", "graphh"),
         ];

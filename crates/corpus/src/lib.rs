@@ -1,11 +1,12 @@
-//! Exact and near duplicates of a corpus: cleaning, exact groups by hash, candidates by MinHash and bands, verification by
-//! exact Jaccard similarity and TF-IDF cosine, groups with canonical documents, topic clusters, report and table.
+//! Exact and near duplicates of a corpus. The steps are cleaning, exact groups by hash, candidates by MinHash
+//! and bands, and verification by exact Jaccard similarity and TF-IDF cosine. The results are groups with
+//! canonical documents, topic clusters, report and table.
 //!
-//! [`Sketcher`] and [`Comparison`] compare pages one at a time, as a crawl brings them.
+//! [`Sketcher`] and [`Comparison`] compare the pages of a crawl one at a time.
 //!
-//! Pages are added to an [`Analysis`] in any number; what is needed of them again lies in files, so memory holds a few
-//! hundred bytes a document. The same pages in the same order with the same settings give the same findings, whatever the
-//! number of threads.
+//! Pages are added to an [`Analysis`] in any number. Reusable data is in files, so memory holds a few hundred
+//! bytes per document. The same pages in the same order with the same settings give the same findings, for
+//! any number of threads.
 
 mod analysis;
 mod candidates;

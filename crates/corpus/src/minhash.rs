@@ -1,20 +1,20 @@
-//! MinHash signatures, and how they are cut into bands.
+//! MinHash signatures, and their bands.
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// The greatest share of pairs right at the threshold that no band may bring together.
+/// Maximum share of pairs at the threshold that no band brings together.
 ///
-/// A textbook optimum balances misses against needless comparisons. Here every candidate is verified exactly, which is
-/// cheap, so misses are what has to be rare.
+/// A textbook optimum balances misses against needless comparisons. Here every candidate is verified exactly,
+/// which is cheap, so misses must be rare.
 const MAX_MISS: f64 = 1e-6;
 
-/// MinHash in time linear in the set plus that of the signature, instead of their product: Dahlgaard, Knudsen, Thorup, "Fast
-/// Similarity Sketching" (FOCS 2017).
+/// MinHash in time linear in the set plus the signature, instead of their product: Dahlgaard, Knudsen,
+/// Thorup, "Fast Similarity Sketching" (FOCS 2017).
 ///
-/// Every element throws one value into one place of the signature, again and again with other hashes, until each place has
-/// one; a place keeps the least value of the first round that reached it. As with one permutation a place, two signatures are equal
-/// at a place with the probability of the Jaccard similarity; the places are drawn without replacement, so that the
-/// estimate errs rather less.
+/// In each round every element throws one value into one slot of the signature, with other hashes each time,
+/// until each slot has a value. A slot keeps the least value of the first round that reached it. Two
+/// signatures agree at a slot with the probability of the Jaccard similarity, as with one permutation per
+/// slot. Slots are drawn without replacement, so the estimate has a smaller error.
 #[derive(Debug)]
 pub struct MinHash {
     places: usize,
@@ -25,14 +25,14 @@ pub struct MinHash {
 const NONE: u64 = u64::MAX;
 
 impl MinHash {
-    /// Signatures of so many values (the specification's permutations), drawn from a seed.
+    /// Creates signatures of `permutations` values (the specification's term), drawn from a seed.
     #[must_use]
     pub fn new(permutations: usize, seed: u64) -> Self {
         Self { places: permutations, seed }
     }
 
-    /// The signature of a set of shingles, whatever their order and however often each comes; `u32::MAX` everywhere for
-    /// the empty set.
+    /// Signature of a set of shingles, in any order and with duplicates; `u32::MAX` everywhere for the empty
+    /// set.
     #[must_use]
     pub fn signature(&self, shingles: &[u64]) -> Vec<u32> {
         let mut least = vec![NONE; self.places];
@@ -42,7 +42,7 @@ impl MinHash {
         let mut empty = self.places;
         let mut state = self.seed;
         let places = self.places as u64;
-        // a round for each place, at the most; only small sets need more than a few
+        // at most one round per slot; only small sets need more than a few
         for round in 0..places {
             let seed = split_mix(&mut state);
             for shingle in shingles {
@@ -60,7 +60,7 @@ impl MinHash {
         for least in &mut least {
             let seed = split_mix(&mut state);
             if *least == NONE {
-                // whatever is least of all, without a place
+                // the least value of all, regardless of slots
                 *least = shingles.iter().map(|s| folded(s ^ seed) >> 32).min().unwrap_or(NONE);
             }
         }
@@ -68,7 +68,7 @@ impl MinHash {
     }
 }
 
-/// Both halves of a product: each bit of it depends on all of the factor's.
+/// Combines both halves of a product: each of its bits depends on all bits of the factor.
 fn folded(x: u64) -> u64 {
     let product = u128::from(x) * 0x9e37_79b9_7f4a_7c15;
     (product as u64) ^ (product >> 64) as u64
@@ -83,33 +83,33 @@ pub(crate) fn split_mix(state: &mut u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// The share of permutations in which two signatures agree: an estimate of the Jaccard similarity J with the standard
-/// error √(J(1−J)/permutations).
+/// Share of permutations in which two signatures agree: an estimate of the Jaccard similarity J with the
+/// standard error √(J(1−J)/permutations).
 #[must_use]
 pub fn estimate(a: &[u32], b: &[u32]) -> f64 {
     let equal = a.iter().zip(b).filter(|(a, b)| a == b).count();
     if a.is_empty() { 0.0 } else { crate::words::ratio(equal, a.len()) }
 }
 
-/// How signatures are cut.
+/// Division of signatures into bands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Banding {
-    /// Bands of a signature; two documents are candidates if one band of theirs is equal.
+    /// Bands of a signature; two documents are candidates if one of their bands is equal.
     pub bands: usize,
     /// Permutations in a band.
     pub rows: usize,
 }
 
 impl Banding {
-    /// The most rows a band with which, of pairs right at the threshold, at most one in a million is missed:
-    /// (1 − t^rows)^bands ≤ 10⁻⁶. For 128 permutations and 0.85 these are 25 bands of 5.
+    /// Maximum rows per band for which at most one in a million pairs at the threshold is missed: (1 −
+    /// t^rows)^bands ≤ 10⁻⁶. For 128 permutations and 0.85 these are 25 bands of 5.
     #[must_use]
     pub fn for_threshold(permutations: usize, threshold: f64) -> Self {
         Self::missing(permutations, threshold, MAX_MISS)
     }
 
-    /// The most rows a band with which, of pairs right at the threshold, at most the share `miss` is missed; a row a band
-    /// where none are.
+    /// Maximum rows per band for which at most the share `miss` of pairs at the threshold is missed; else one
+    /// row per band.
     #[must_use]
     pub fn missing(permutations: usize, threshold: f64, miss: f64) -> Self {
         let rows = (1..=permutations.min(64)).rev().find(|rows| {
@@ -120,20 +120,20 @@ impl Banding {
         Self { bands: permutations / rows, rows }
     }
 
-    /// So many bands, each of as many rows as there are permutations for.
+    /// Creates this many bands, each of as many rows as the permutations allow.
     #[must_use]
     pub fn of(permutations: usize, bands: usize) -> Self {
         Self { bands, rows: (permutations / bands.max(1)).max(1) }
     }
 
-    /// The share of pairs of a similarity that no band brings together.
+    /// Share of pairs of a similarity that no band brings together.
     #[must_use]
     pub fn miss(&self, similarity: f64) -> f64 {
         let power = |base: f64, n: usize| base.powi(i32::try_from(n).unwrap_or(i32::MAX));
         power(1.0 - power(similarity, self.rows), self.bands)
     }
 
-    /// What each band of a signature hashes to.
+    /// Hash of each band of a signature.
     pub fn hashes<'a>(&self, signature: &'a [u32]) -> impl Iterator<Item = u64> + 'a {
         let rows = self.rows.max(1);
         let mut bytes = Vec::with_capacity(rows * 4);
@@ -160,7 +160,7 @@ mod tests {
         assert_eq!(Banding::for_threshold(8, 0.1), Banding { bands: 8, rows: 1 });
     }
 
-    /// 600 pairs of sets whose similarity is known: the error is at most that of 128 coins, each thrown for itself.
+    /// 600 pairs of sets with known similarity: the error is at most that of 128 independent coins.
     #[test]
     fn the_estimate_errs_as_theory_says() {
         let hash = MinHash::new(128, 1);
@@ -178,7 +178,8 @@ mod tests {
         }
         let ratio: f64 = squares / expected;
         assert!((0.5..1.1).contains(&ratio), "variance is {ratio} times that of theory");
-        // the mean of 600 errors, each with a standard deviation of at most 0.045: four of its standard errors
+        // the mean of 600 errors, each with a standard deviation of at most 0.045: four of its standard
+        // errors
         let mean: f64 = sum / 600.0;
         assert!(mean.abs() < 4.0 * 0.045 / 600_f64.sqrt(), "biased by {mean}");
     }

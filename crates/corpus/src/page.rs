@@ -1,15 +1,15 @@
-//! What comes in.
+//! Input of an analysis.
 
 use serde::{Deserialize, Serialize};
 
 /// A document of the corpus.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Page {
-    /// As given; may be empty.
+    /// Given id; may be empty.
     pub id: String,
     /// Its address; may be empty.
     pub url: String,
-    /// When it was archived, as the archive writes it.
+    /// Time of archiving, as the archive writes it.
     pub date: String,
     /// Its media type.
     pub content_type: String,
@@ -17,6 +17,6 @@ pub struct Page {
     pub title: String,
     /// Its text, not cleaned.
     pub text: String,
-    /// Where the text comes from: `text`, `html`, …
+    /// Source of the text: `text`, `html`, …
     pub text_source: String,
 }

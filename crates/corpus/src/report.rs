@@ -7,27 +7,27 @@ use std::io::Write;
 /// Titles shown of a group.
 const SAMPLE_TITLES: usize = 5;
 
-/// Where a report's documents come from.
+/// Origin of a report's documents.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Origin {
-    /// When the report was made (RFC 3339).
+    /// Time of the report (RFC 3339).
     pub timestamp: String,
-    /// The inputs, in the order in which they were read.
+    /// Inputs, in order of reading.
     pub inputs: Vec<InputCount>,
 }
 
-/// What one input brought.
+/// Counts of one input.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct InputCount {
     /// Name of the file.
     pub name: String,
     /// Documents read.
     pub documents: u64,
-    /// Records that hold no page: requests, revisits, images, …
+    /// Records without a page: requests, revisits, images, …
     pub skipped: u64,
-    /// Documents of a table whose text is not UTF-8: read as windows-1252, or as UTF-8 that is damaged in places.
+    /// Documents of a table whose text is not UTF-8: read as windows-1252, or as damaged UTF-8.
     pub not_utf8: u64,
-    /// Records that could not be read, by the name of what is wrong with them.
+    /// Unreadable records, by kind of error.
     pub unreadable: std::collections::BTreeMap<String, u64>,
 }
 
@@ -76,7 +76,7 @@ struct DocumentEntry<'a> {
 struct PairEntry<'a> {
     i: u32,
     j: u32,
-    /// Null without TF-IDF, and where neither text has a word.
+    /// Null without TF-IDF, and if neither text has a word.
     tfidf_cosine: Option<f64>,
     /// Null without TF-IDF.
     cosine_terms: Option<CosineTerms>,
@@ -120,7 +120,7 @@ struct ClusterEntry<'a> {
     sample_documents: Vec<Named<'a>>,
 }
 
-/// Writes the report: one JSON object, an entry of its lists a line.
+/// Writes the report: one JSON object, with one list entry per line.
 ///
 /// # Errors
 /// When the output fails.

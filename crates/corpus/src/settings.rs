@@ -1,4 +1,4 @@
-//! What the specification's table of parameters lets be chosen.
+//! Parameters of the specification's table.
 
 use crate::CorpusError;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// Most words in a term.
 pub(crate) const LONGEST_TERM: usize = 5;
 
-/// Parameters of the pipeline; the values in force are written into the report as `meta.params`.
+/// Parameters of the pipeline; the report states the effective values as `meta.params`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Settings {
     /// Only documents in this language (ISO 639-1, one that is identified, or `und`), or `all`.
@@ -15,11 +15,12 @@ pub struct Settings {
     pub shingle_words: usize,
     /// Permutations of a MinHash signature (`NUM_PERM`).
     pub permutations: usize,
-    /// Least exact Jaccard similarity of shingles, 0 to 1 (`JACCARD_T`).
+    /// Minimum exact Jaccard similarity of shingles, 0 to 1 (`JACCARD_T`).
     pub jaccard: f64,
-    /// TF-IDF: lemmas, cosine, clusters. Without it Jaccard alone decides.
+    /// TF-IDF: lemmas, cosine, clusters. Without it only Jaccard decides.
     pub tfidf: Option<TfIdfSettings>,
-    /// Pairs of documents that are listed of one group; of larger groups only those between different texts are, and one to each copy.
+    /// Maximum listed pairs of a group. A larger group lists only those between different texts, and one to
+    /// each copy.
     pub pairs_per_group: u64,
     /// Seed of the permutations and of the clustering.
     pub seed: u64,
@@ -27,29 +28,29 @@ pub struct Settings {
     pub run_records: usize,
 }
 
-/// Lemmas and the vectors made of them.
+/// Lemmas and their vectors.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TfIdfSettings {
-    /// Least cosine of two documents' TF-IDF vectors, 0 to 1 (`NEAR_TFIDF_SIM`).
+    /// Minimum cosine of two documents' TF-IDF vectors, 0 to 1 (`NEAR_TFIDF_SIM`).
     pub cosine: f64,
     /// Most terms.
     pub vocabulary: usize,
-    /// Documents that a term must stand in.
+    /// Minimum documents of a term.
     pub min_df: u32,
     /// Words in the shortest and in the longest term (`ngram_range`).
     pub ngrams: (usize, usize),
-    /// Characters of a document that are lemmatised.
+    /// Maximum characters of a document that are lemmatised.
     pub max_lemma_chars: usize,
     /// Topic clusters.
     pub clusters: ClusterSettings,
 }
 
-/// How topic clusters are found.
+/// Settings of topic clusters.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ClusterSettings {
     /// The algorithm.
     pub algorithm: ClusterAlgorithm,
-    /// Clusters; 0 takes the square root of the number of documents, 200 at most.
+    /// Number of clusters; 0 takes the square root of the number of documents, 200 at most.
     pub number: usize,
 }
 
@@ -57,9 +58,9 @@ pub struct ClusterSettings {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ClusterAlgorithm {
-    /// Spherical k-means (Dhillon and Modha 2001) with seeds spread by k-means++.
+    /// Spherical k-means (Dhillon and Modha 2001) with seeds by k-means++.
     KMeans,
-    /// The same, learnt from random batches (Sculley 2010): cheaper on large corpora, a little coarser.
+    /// Mini-batch k-means (Sculley 2010): cheaper on large corpora, slightly coarser.
     MiniBatch,
     /// No clusters.
     None,

@@ -1,4 +1,4 @@
-//! What pages are compared by as they stream past: the same shingles as those of a corpus, one page at a time.
+//! Sketches of pages in a stream: the shingles of a corpus, one page at a time.
 
 use crate::{
     CorpusError,
@@ -9,29 +9,29 @@ use crate::{
 };
 use crawl_model::{ContentHash, Sketch};
 
-/// The greatest share of pairs right at the threshold that no band may bring together. More than in a corpus: each band is a
-/// row of an index that is read and written with every page.
+/// Maximum share of pairs at the threshold that no band brings together. It is higher than in a corpus, since
+/// each page reads and writes an index row per band.
 const MAX_MISS: f64 = 1e-5;
 
-/// What [`SketchSettings::bands`] may lose at the most.
+/// Maximum share of missed pairs for [`SketchSettings::bands`].
 const MAX_CHOSEN_MISS: f64 = 0.01;
 
-/// Bytes of a shingle's hash that are kept. Of two pages with a thousand shingles each, one in a million pairs has two that are
-/// told apart no longer.
+/// Bytes kept of a shingle's hash. For pages with a thousand shingles each, one in a million pairs has two
+/// shingles that become equal.
 const KEPT: usize = 5;
 
-/// How pages are compared.
+/// Settings of comparing pages.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SketchSettings {
     /// Words in a shingle.
     pub shingle_words: usize,
     /// Values of a MinHash signature.
     pub permutations: usize,
-    /// Bands that it is cut into; 0: as few as miss at most one in 100,000 pairs right at the threshold.
+    /// Bands of the signature; 0 takes as few as miss at most one in 100,000 pairs at the threshold.
     pub bands: usize,
-    /// Least exact Jaccard similarity of shingles, 0 to 1.
+    /// Minimum exact Jaccard similarity of shingles, 0 to 1.
     pub jaccard: f64,
-    /// Distinct shingles that a page must have to be compared.
+    /// Minimum distinct shingles of a compared page.
     pub min_shingles: usize,
     /// Seed of the signatures.
     pub seed: u64,
@@ -72,17 +72,17 @@ pub struct Sketcher {
 }
 
 impl Sketcher {
-    /// With settings.
+    /// Creates a sketcher.
     ///
     /// # Errors
-    /// When one is out of its range.
+    /// When a setting is out of its range.
     pub fn new(settings: SketchSettings) -> Result<Self, CorpusError> {
         settings.check()?;
         let minhash = MinHash::new(settings.permutations, settings.seed);
         Ok(Self { minhash, banding: settings.banding(), settings })
     }
 
-    /// What a text, not cleaned, is compared by.
+    /// Sketch of an uncleaned text.
     #[must_use]
     pub fn sketch(&self, content: Option<ContentHash>, text: &str) -> Sketch {
         if text.len() > MOST_BYTES {
@@ -102,7 +102,7 @@ impl Sketcher {
         Sketch { content, shingles: kept, signature, bands }
     }
 
-    /// Names all that sketches depend on: only those of the same name can be compared.
+    /// Identity of all settings that affect sketches: only those with the same name are comparable.
     #[must_use]
     pub fn name(&self) -> String {
         let SketchSettings { shingle_words, permutations, seed, .. } = self.settings;
@@ -110,18 +110,18 @@ impl Sketcher {
         format!("1: {shingle_words} words, {permutations} permutations, seed {seed}, {bands} bands of {rows}")
     }
 
-    /// Least similarity of two pages that are alike.
+    /// Minimum similarity of two pages.
     #[must_use]
     pub fn threshold(&self) -> f64 {
         self.settings.jaccard
     }
 }
 
-/// Bytes of the longest text that is compared by its shingles, which take several times its memory. A longer one is a
-/// duplicate only of the same content: to compare its beginning alone would take two editions of a manual for one.
+/// Maximum bytes of a text that is compared by shingles, which take several times its memory. A longer text
+/// is only a duplicate of equal content. Comparing only its beginning would confuse two editions of a manual.
 const MOST_BYTES: usize = 1 << 20;
 
-/// Whether there are so many different ones: most texts show it by their first ones.
+/// Returns true if there are at least this many distinct shingles: for most texts the first ones show it.
 fn has_distinct(shingles: &[u64], least: usize) -> bool {
     let mut seen = rustc_hash::FxHashSet::default();
     shingles.iter().any(|shingle| {
@@ -138,13 +138,13 @@ pub struct Comparison<'a> {
 }
 
 impl<'a> Comparison<'a> {
-    /// Of a page.
+    /// Creates the comparison with a page.
     #[must_use]
     pub fn new(sketch: &'a Sketch) -> Self {
         Self { sketch, shingles: unpacked(&sketch.shingles) }
     }
 
-    /// How alike two pages are, if that is at least `least`: 1 where their contents are the same, else the exact Jaccard
+    /// Similarity of two pages, if it is at least `least`: 1 for equal contents, else the exact Jaccard
     /// similarity of their shingles.
     #[must_use]
     pub fn similarity(&self, other: &Sketch, least: f64) -> Option<f64> {
@@ -157,7 +157,7 @@ impl<'a> Comparison<'a> {
         jaccard(&self.shingles, &unpacked(&other.shingles), least)
     }
 
-    /// What the signatures of both estimate it as.
+    /// MinHash estimate of the similarity.
     #[must_use]
     pub fn estimate(&self, other: &Sketch) -> Option<f64> {
         let (a, b) = (&self.sketch.signature, &other.signature);
@@ -165,7 +165,7 @@ impl<'a> Comparison<'a> {
     }
 }
 
-/// A set as it is compared: sorted, each shingle once.
+/// Unpacks a set for comparison: sorted, each shingle once.
 fn unpacked(kept: &[u8]) -> Vec<u64> {
     let number =
         |bytes: &[u8; KEPT]| bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte));
@@ -240,7 +240,7 @@ mod tests {
     }
 
     proptest! {
-        /// What is kept of the shingles gives the similarity that a corpus gives.
+        /// The kept part of the shingles gives the similarity of a corpus.
         #[test]
         fn the_similarity_is_that_of_a_corpus(a in "[a-e]( [a-e]){20,60}", b in "[a-e]( [a-e]){20,60}", both in "[a-e]( [a-e]){0,200}") {
             let (a, b) = (format!("{both} {a}"), format!("{b} {both}"));

@@ -18,7 +18,7 @@ pub(crate) trait Fixed: Copy + Ord + Send {
     fn from_bytes(bytes: &Self::Bytes) -> Self;
 }
 
-/// Takes records in any order and gives them back sorted; holds at most a run of them in memory.
+/// Sorts records; holds at most one run of them in memory.
 pub(crate) struct Sorter<T: Fixed> {
     directory: PathBuf,
     run: Vec<T>,
@@ -121,7 +121,7 @@ impl<T: Fixed> Iterator for Sorted<T> {
     }
 }
 
-/// What a band of a document's signature hashes to, and the document.
+/// Hash of a band of a document's signature, and the document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Bucketed {
     pub hash: u64,

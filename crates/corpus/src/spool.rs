@@ -1,4 +1,4 @@
-//! A file of entries that are written once in order and read again by number.
+//! A file of entries, written once in order and read by number.
 
 use crate::CorpusError;
 use std::{
@@ -11,12 +11,12 @@ use std::{
 /// While it is written.
 pub(crate) struct Spool {
     out: BufWriter<File>,
-    /// Where each entry ends.
+    /// End of each entry.
     ends: Vec<u64>,
 }
 
 impl Spool {
-    /// An unnamed file in a directory; it is gone when this is.
+    /// Creates an unnamed file in a directory; it vanishes when dropped.
     pub(crate) fn new(directory: &Path) -> Result<Self, CorpusError> {
         let file = tempfile::tempfile_in(directory).map_err(CorpusError::Work)?;
         Ok(Self { out: BufWriter::with_capacity(1 << 20, file), ends: Vec::new() })
@@ -53,7 +53,7 @@ impl Entries {
         Ok(bytes)
     }
 
-    /// As [`read`](Self::read), into a buffer that is used again.
+    /// Reads an entry as [`read`](Self::read) does, into a reusable buffer.
     pub(crate) fn read_into(&self, index: usize, bytes: &mut Vec<u8>) -> Result<(), CorpusError> {
         bytes.clear();
         let Some(end) = self.ends.get(index).copied() else { return Ok(()) };
@@ -63,7 +63,7 @@ impl Entries {
         self.file.read_exact_at(bytes, start).map_err(CorpusError::Work)
     }
 
-    /// An entry that is text; bytes that are no UTF-8 are replaced, which never happens to what was text when written.
+    /// Reads an entry as text; invalid UTF-8 is replaced, which never happens to written text.
     pub(crate) fn text(&self, index: usize) -> Result<String, CorpusError> {
         let bytes = self.read(index)?;
         Ok(String::from_utf8(bytes).unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned()))
@@ -75,7 +75,7 @@ pub(crate) fn to_bytes(numbers: &[u64]) -> Vec<u8> {
     numbers.iter().flat_map(|n| n.to_le_bytes()).collect()
 }
 
-/// Numbers of an entry, into a buffer that is used again.
+/// Decodes numbers of an entry into a reusable buffer.
 pub(crate) fn from_bytes(bytes: &[u8], numbers: &mut Vec<u64>) {
     numbers.clear();
     numbers.extend(bytes.as_chunks::<8>().0.iter().map(|chunk| u64::from_le_bytes(*chunk)));

@@ -1,8 +1,8 @@
-//! The table: a row a document, for CSV and Parquet.
+//! The table: one row per document, for CSV and Parquet.
 
 use crate::{CorpusError, Findings, clean, report::hex, words};
 
-/// What a column holds.
+/// Type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Column {
     /// Text.
@@ -15,7 +15,7 @@ pub enum Column {
     Boolean,
 }
 
-/// The columns, with the specification's names and in its order, behind our `id`; the last one is ours too.
+/// The columns, with the specification's names and in its order, after our `id`; the last one is ours too.
 pub const COLUMNS: [(&str, Column); 22] = [
     ("id", Column::Text),
     ("url", Column::Text),
@@ -44,18 +44,18 @@ pub const COLUMNS: [(&str, Column); 22] = [
 /// A value of a row.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
-    /// Of a column of [`Column::Text`].
+    /// Value of [`Column::Text`].
     Text(String),
-    /// Of a column of [`Column::Integer`].
+    /// Value of [`Column::Integer`].
     Integer(i64),
-    /// Of a column of [`Column::Float`].
+    /// Value of [`Column::Float`].
     Float(f64),
-    /// Of a column of [`Column::Boolean`].
+    /// Value of [`Column::Boolean`].
     Boolean(bool),
 }
 
-/// All rows in the order of the documents; needs [`Keep::Pages`](crate::Keep::Pages). Tokens and lemmas are separated by
-/// single spaces, lengths count characters.
+/// All rows in the order of the documents; needs [`Keep::Pages`](crate::Keep::Pages). Tokens and lemmas are
+/// separated by single spaces, lengths count characters.
 ///
 /// # Errors
 /// Each row may fail if the work directory cannot be read.

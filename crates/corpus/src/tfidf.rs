@@ -1,5 +1,6 @@
-//! TF-IDF of n-grams of lemmas, by default of one and two words, computed as scikit-learn's `TfidfVectorizer` does: terms by
-//! their number in the corpus among those in `min_df` documents, idf = ln((1 + n) / (1 + df)) + 1, rows of length one.
+//! TF-IDF of n-grams of lemmas, by default of one and two words, computed like scikit-learn's
+//! `TfidfVectorizer`. Terms are ranked by corpus frequency among those in `min_df` documents; idf = ln((1 +
+//! n) / (1 + df)) + 1; rows have length one.
 
 mod count;
 
@@ -15,16 +16,16 @@ use xxhash_rust::xxh3::xxh3_64;
 
 pub(crate) use count::TermCounter;
 
-/// The terms that documents are compared by.
+/// Terms by which documents are compared.
 #[derive(Debug)]
 pub struct Vocabulary {
     /// Hash of a term → its number.
     numbers: FxHashMap<u64, u32>,
     terms: Vec<Term>,
-    /// Counting knows hashes alone: the texts are kept when the vectors are made.
+    /// Texts of the terms. Counting only uses hashes: the texts are stored when vectors are computed.
     texts: Vec<OnceLock<Box<str>>>,
     ngrams: (usize, usize),
-    /// Inverse document frequency of a term that stands in too few documents, but in two.
+    /// Inverse document frequency of a term in too few documents, computed for at least two.
     rare_idf: f64,
 }
 
@@ -78,13 +79,13 @@ impl Vocabulary {
         self.terms.len()
     }
 
-    /// Whether no term is in enough documents.
+    /// Returns true if no term is in enough documents.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.terms.is_empty()
     }
 
-    /// The terms with their texts, in the order of their numbers.
+    /// Terms with their texts, in the order of their numbers.
     pub fn terms(&self) -> impl Iterator<Item = (&str, Term)> {
         (0..).map_while(|number| Some((self.text(number)?, *self.terms.get(number as usize)?)))
     }
@@ -95,14 +96,14 @@ impl Vocabulary {
         self.terms.get(number as usize).copied()
     }
 
-    /// The text of a term; empty until a vector with it was made.
+    /// Text of a term; empty until a vector with it is computed.
     #[must_use]
     pub fn text(&self, number: u32) -> Option<&str> {
         self.texts.get(number as usize).map(|text| text.get().map_or("", |t| t))
     }
 
-    /// The vector of a document: its terms with their numbers of occurrences. And the norm of the vector that its other terms
-    /// would have if another text shared all of them.
+    /// Vector of a document: its terms with their counts. Also the norm of the vector of its other terms,
+    /// provided that another text shares all of them.
     pub(crate) fn vector(&self, lemmas: &str) -> (Vector, f64) {
         let (mut numbers, mut others): (Vec<u32>, Vec<u64>) = (Vec::new(), Vec::new());
         for term in terms_of(lemmas, self.ngrams) {
@@ -120,7 +121,7 @@ impl Vocabulary {
         (Vector(counted(numbers)), self.rare_idf * squares.sqrt())
     }
 
-    /// Weight of a term that stands in a document so many times, before the vector is brought to length one.
+    /// Weight of a term with `count` occurrences in a document, before normalisation.
     pub(crate) fn weight(&self, number: u32, count: u32) -> f64 {
         f64::from(count) * self.terms.get(number as usize).map_or(0.0, |term| term.idf)
     }
@@ -138,10 +139,11 @@ impl Vocabulary {
         products.sum::<f64>() / (a.1 * b.1)
     }
 
-    /// The most that [`cosine_with_shared`](Self::cosine_with_shared) can come to, by the cosine of two vectors, the product of their
-    /// norms and that of the norms of the other terms.
+    /// Upper bound of [`cosine_with_shared`](Self::cosine_with_shared). Its inputs are the cosine of two
+    /// vectors, the product of their norms, and that of the norms of the other terms.
     ///
-    /// With the shared parts u and v in units of the norms it is (c + uv) / √((1 + u²)(1 + v²)), and the root is at least 1 + uv.
+    /// With the shared parts u and v in units of the norms it is `(c + uv) / √((1 + u²)(1 + v²))`. The root
+    /// is at least 1 + uv.
     pub(crate) fn most_with_shared(cosine: f64, norms: f64, others: f64) -> f64 {
         if norms <= 0.0 {
             return if others > 0.0 { 1.0 } else { 0.0 };
@@ -150,9 +152,9 @@ impl Vocabulary {
         (cosine + shared) / (1.0 + shared)
     }
 
-    /// The cosine of two texts by the terms of the vocabulary and the other terms that both have, whose inverse document
-    /// frequency is that of one document fewer than `min_df`, at least of two; 0 if there is no such term. What only one of them
-    /// has outside of the vocabulary does not count, as `min_df` wants it.
+    /// Cosine of two texts by the terms of the vocabulary and the other terms that both have; 0 if there is
+    /// none. The other terms have the inverse document frequency of `min_df` − 1 documents, at least two.
+    /// Terms outside of the vocabulary that only one text has do not count, as `min_df` intends.
     pub(crate) fn cosine_with_shared(&self, a: (&Vector, &OtherTerms), b: (&Vector, &OtherTerms)) -> f64 {
         let weight = |count: u32| f64::from(count) * self.rare_idf;
         let mut product: f64 =
@@ -166,17 +168,17 @@ impl Vocabulary {
         if square_a <= 0.0 || square_b <= 0.0 { 0.0 } else { product / (square_a * square_b).sqrt() }
     }
 
-    /// Terms of a text outside of the vocabulary with their numbers of occurrences, by hash.
+    /// Terms of a text outside of the vocabulary with their counts, sorted by hash.
     pub(crate) fn other_terms(&self, lemmas: &str) -> OtherTerms {
         let hashes = terms_of(lemmas, self.ngrams).map(|term| xxh3_64(term.as_bytes()));
         counted(hashes.filter(|hash| !self.numbers.contains_key(hash)).collect())
     }
 }
 
-/// Terms of a document outside of the vocabulary: hashes with their numbers of occurrences, by hash.
+/// Terms of a document outside of the vocabulary: hashes with their counts, sorted by hash.
 pub(crate) type OtherTerms = Vec<(u64, u32)>;
 
-/// Terms of a document with their numbers of occurrences, by number.
+/// Terms of a document with their counts, sorted by number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Vector(pub Vec<(u32, u32)>);
 
@@ -223,10 +225,10 @@ fn common<'a, T: Ord + Copy>(
     })
 }
 
-/// The n-grams of so many words at least and at most; single spaces separate words.
+/// N-grams between the shortest and longest number of words; single spaces separate words.
 fn terms_of(lemmas: &str, (shortest, longest): (usize, usize)) -> impl Iterator<Item = &str> {
     let mut starts = std::iter::once(0).chain(lemmas.match_indices(' ').map(|(at, _)| at + 1)).peekable();
-    // where the last words start, the newest first
+    // starts of the last words, the newest first
     let mut last = [0; LONGEST_TERM];
     let mut words = 0;
     std::iter::from_fn(move || {

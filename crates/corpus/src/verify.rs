@@ -1,4 +1,4 @@
-//! What candidates are worth: the exact similarity of their shingles, then the cosine of their vectors.
+//! Verification of candidates: the exact similarity of their shingles, then the cosine of their vectors.
 
 use crate::{
     CorpusError, Settings,
@@ -13,7 +13,7 @@ use crate::{
 use rayon::prelude::*;
 use serde::Serialize;
 
-/// Candidates that are verified at a time.
+/// Candidates verified at a time.
 const BATCH: usize = 1 << 14;
 
 /// Two texts that are near duplicates.
@@ -25,23 +25,24 @@ pub struct Pair {
     pub b: u32,
     /// Exact similarity of their shingles.
     pub jaccard: f64,
-    /// What MinHash estimates it as.
+    /// MinHash estimate of the similarity.
     pub estimate: f64,
-    /// Cosine of their TF-IDF vectors; 1 where there are none.
+    /// Cosine of their TF-IDF vectors; 1 without any.
     pub cosine: f64,
-    /// What the cosine was computed from.
+    /// Terms of the cosine.
     pub terms: CosineTerms,
 }
 
-/// What the cosine of a pair was computed from.
+/// Terms from which the cosine of a pair was computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CosineTerms {
-    /// The vocabulary: terms in `min_df` documents, as many as the settings allow.
+    /// The vocabulary: terms in `min_df` documents, up to the maximum of the settings.
     Vocabulary,
-    /// The vocabulary and the other terms that both texts have. Used where the vocabulary alone does not reach the threshold.
+    /// The vocabulary and the other terms that both texts have. Used if the vocabulary alone does not reach
+    /// the threshold.
     Shared,
-    /// Nothing: neither text has a word, or TF-IDF is off. The Jaccard similarity alone decides.
+    /// None: neither text has a word, or TF-IDF is off. The Jaccard similarity alone decides.
     None,
     /// Nothing: the texts are the same.
     Identical,
@@ -56,7 +57,7 @@ pub(crate) struct Verifier<'a> {
     pub model: Option<&'a Model>,
 }
 
-/// What was kept, and of how many.
+/// Verified pairs, and the number of candidates.
 pub(crate) struct Verified {
     pub pairs: Vec<Pair>,
     pub candidates: u64,
@@ -66,10 +67,10 @@ pub(crate) struct Verified {
 #[derive(Default)]
 struct Buffers {
     bytes: Vec<u8>,
-    /// Of the text whose number is kept with them: candidates come sorted, so it is often the one before.
+    /// Shingles of the text with this number: candidates are sorted, so it is often the previous one.
     a: (Option<u32>, Vec<u64>),
     b: Vec<u64>,
-    /// As `a`, the terms outside of the vocabulary.
+    /// Terms of the text outside of the vocabulary, cached like `a`.
     others: (Option<u32>, OtherTerms),
 }
 
@@ -113,10 +114,11 @@ impl Verifier<'_> {
         Ok(Some(Pair { a, b, jaccard, estimate, cosine, terms }))
     }
 
-    /// The cosine if it is high enough; 1 where lemmas are not looked at.
+    /// The cosine if it is high enough; 1 without lemmas.
     ///
-    /// The vocabulary has no terms of fewer than `min_df` documents, and in a small corpus, or of a text unlike all others, these
-    /// are most of what two texts share. So where its terms do not suffice, those that both texts have are added.
+    /// The vocabulary has no terms of fewer than `min_df` documents. In a small corpus, or in unusual texts,
+    /// two texts mostly share such terms. So if the vocabulary does not suffice, the other terms that both
+    /// texts have are added.
     fn cosine(
         &self,
         a: u32,
@@ -140,7 +142,7 @@ impl Verifier<'_> {
         if x.1 + y.1 + m + n <= 0.0 {
             return Ok(Some((0.0, CosineTerms::None)));
         }
-        // most pairs of pages made from one template end here, without their lemmas being read again
+        // most pairs of pages from one template end here, without reading their lemmas again
         if Vocabulary::most_with_shared(cosine, x.1 * y.1, m * n) < tfidf.cosine - 1e-9 {
             return Ok(None);
         }

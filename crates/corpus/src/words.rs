@@ -1,9 +1,9 @@
-//! Words of a cleaned text, and the shingles that documents are compared by.
+//! Words of a cleaned text, and the shingles for comparing documents.
 
 use xxhash_rust::xxh3::xxh3_64;
 
-/// The words of a cleaned text: runs of letters, digits and `_`, with apostrophes between letters (`don't`) but without a
-/// possessive `'s`; the mark of a number, [`NUMBER`](crate::NUMBER), is a word.
+/// Words of a cleaned text: runs of letters, digits and `_`, with apostrophes between letters (`don't`) but
+/// without a possessive `'s`. [`NUMBER`](crate::NUMBER) is a word.
 pub fn words(cleaned: &str) -> impl Iterator<Item = &str> {
     let mut rest = cleaned;
     std::iter::from_fn(move || {
@@ -26,12 +26,12 @@ fn is_of_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// Bytes of the word that a text begins with.
+/// Bytes of the word at the start of a text.
 fn word_end(text: &str) -> usize {
     let mut chars = text.char_indices().peekable();
     while let Some((at, c)) = chars.next() {
         let inner = matches!(c, '\'' | '’') && chars.peek().is_some_and(|(_, next)| next.is_alphabetic());
-        // marks that combine (vowel signs of Indic scripts, accents) belong to the letter before them
+        // combining marks (vowel signs of Indic scripts, accents) belong to the letter before them
         if !is_of_word(c) && !inner && !is_combining(c) {
             return at;
         }
@@ -43,9 +43,9 @@ pub(crate) fn is_combining(c: char) -> bool {
     !c.is_ascii() && unicode_normalization::char::is_combining_mark(c)
 }
 
-/// The distinct shingles of a cleaned text as 64-bit hashes (XXH3 of the words with a space between them), sorted.
+/// Distinct shingles of a cleaned text as sorted 64-bit hashes (XXH3 of the words with a space between them).
 ///
-/// Words are what stands between spaces. A text of fewer words than a shingle has is one shingle, also the empty one.
+/// Spaces separate words. A text with fewer words than a shingle is one shingle, even the empty text.
 #[must_use]
 pub fn shingles(cleaned: &str, length: usize) -> Vec<u64> {
     let mut hashes = shingles_in_order(cleaned, length);
@@ -54,7 +54,7 @@ pub fn shingles(cleaned: &str, length: usize) -> Vec<u64> {
     hashes
 }
 
-/// The [`shingles`] of a cleaned text as they follow each other, those that are repeated again.
+/// The [`shingles`] of a cleaned text in order, with repetitions.
 #[must_use]
 pub fn shingles_in_order(cleaned: &str, length: usize) -> Vec<u64> {
     let length = length.max(1);
@@ -62,7 +62,7 @@ pub fn shingles_in_order(cleaned: &str, length: usize) -> Vec<u64> {
     let mut starts: Vec<usize> = Vec::with_capacity(bytes.len() / 6 + 2);
     starts.push(0);
     starts.extend(memchr::memchr_iter(b' ', bytes).map(|at| at + 1));
-    // where a further word would start, so that every shingle ends a space before a start
+    // the start of a further word, so that every shingle ends a space before a start
     starts.push(bytes.len() + 1);
     if starts.len() <= length {
         return vec![xxh3_64(bytes)];
@@ -71,7 +71,7 @@ pub fn shingles_in_order(cleaned: &str, length: usize) -> Vec<u64> {
     starts.iter().zip(ends).filter_map(|(from, end)| bytes.get(*from..end - 1)).map(xxh3_64).collect()
 }
 
-/// Exact Jaccard similarity of two sets of [`shingles`], if it is at least `least`; two sets of which one is empty have 0.
+/// Exact Jaccard similarity of two sets of [`shingles`], if it is at least `least`; 0 if one set is empty.
 #[must_use]
 pub fn jaccard(a: &[u64], b: &[u64], least: f64) -> Option<f64> {
     let (mut i, mut j, mut common) = (0, 0, 0_usize);
@@ -79,7 +79,7 @@ pub fn jaccard(a: &[u64], b: &[u64], least: f64) -> Option<f64> {
         let union = a.len() + b.len() - common;
         if union == 0 { 0.0 } else { ratio(common, union) }
     };
-    // what is left over on both sides for the similarity that is asked for: |a∩b| ≥ least/(1+least) · (|a|+|b|)
+    // number of common shingles for the minimum similarity: |a∩b| ≥ least/(1+least) · (|a|+|b|)
     let needed = (least / (1.0 + least) * to_f64(a.len() + b.len()) - 1e-6).ceil();
     while let (Some(x), Some(y)) = (a.get(i), b.get(j)) {
         common += usize::from(x == y);

@@ -1,4 +1,4 @@
-//! The whole pipeline against plain readings of what it should find.
+//! The whole pipeline against simple computations of its expected results.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test that uses them")]
 
 use crawl_corpus::{
@@ -55,7 +55,7 @@ fn page(id: usize, text: String) -> Page {
     }
 }
 
-/// Families of texts with a word changed here and there, and copies.
+/// Families of texts with some words changed, and copies.
 fn corpus() -> Vec<Page> {
     let mut draw = Draw(1);
     let mut pages: Vec<Page> = Vec::new();
@@ -94,7 +94,7 @@ fn report(findings: &Findings) -> String {
     String::from_utf8(out).unwrap()
 }
 
-/// Words and pairs of words of texts, and how often each has them.
+/// Words and pairs of words of texts, with their counts.
 fn counts(lemmas: &[String]) -> Vec<BTreeMap<String, f64>> {
     let of = |text: &String| {
         let words: Vec<&str> = text.split_whitespace().collect();
@@ -107,7 +107,7 @@ fn counts(lemmas: &[String]) -> Vec<BTreeMap<String, f64>> {
     lemmas.iter().map(of).collect()
 }
 
-/// TF-IDF vectors as scikit-learn's documentation gives them.
+/// TF-IDF vectors by the formulas in scikit-learn's documentation.
 fn vectors(lemmas: &[String], min_df: usize) -> Vec<BTreeMap<String, f64>> {
     let counts = counts(lemmas);
     let mut df: BTreeMap<&String, usize> = BTreeMap::new();
@@ -242,7 +242,8 @@ fn letters(n: u32) -> String {
     n.to_string().bytes().map(|digit| char::from(digit - b'0' + b'q')).collect()
 }
 
-/// With the defaults: terms in three documents. Two pages that differ in a word have none, alone or among others.
+/// With the defaults: terms in three documents. Two pages that differ in a word have none, alone or among
+/// others.
 #[test]
 fn terms_that_only_the_compared_documents_share_count() {
     let others = |n: usize| {
@@ -269,7 +270,7 @@ fn terms_that_only_the_compared_documents_share_count() {
     }
 }
 
-/// Also where no word of the text is in the vocabulary, or there is no word at all.
+/// Even if no word of the text is in the vocabulary, or there is no word at all.
 #[test]
 fn every_group_has_its_pairs() {
     let marks = |last: &str| ["★ ☆ ✦ ✧ ✩ ✪ ✫ ✬"; 8].join(" ") + " " + &"— … ".repeat(30) + last;

@@ -1,4 +1,4 @@
-//! Stemmers, lemmas, the tokenizer, cleaning and the identification of languages on random words of forty scripts.
+//! Stemmers, lemmas, the tokenizer, cleaning and language identification on random words of forty scripts.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
 #[path = "../../../tests/support/scripts.rs"]
@@ -34,7 +34,7 @@ fn no_word_of_any_script_makes_a_lemmatizer_fail() {
     }
 }
 
-/// The endings that a stemmer knows, in all orders of three: this is where stemmers fail, not on letters at random.
+/// Suffixes that a stemmer knows, in all orders of three: stemmers fail on these, not on random letters.
 #[test]
 fn no_order_of_endings_makes_a_stemmer_fail() {
     let endings = [

@@ -1,4 +1,4 @@
-//! Web archive duplicates: fields of the report, columns of the table, and what each parameter does.
+//! Web archive duplicates: fields of the report, columns of the table, and effects of each parameter.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test that uses them")]
 
 use crawl_corpus::{
@@ -44,13 +44,13 @@ fn page(url: &str, text: &str) -> Page {
     }
 }
 
-/// So many words that differ, of letters alone.
+/// This many distinct words of letters alone.
 fn words(count: usize) -> Vec<String> {
     let word = |n: usize| n.to_string().bytes().map(|b| char::from(b'a' + b - b'0')).collect::<String>();
     (0..count).map(|n| format!("zq{}", word(n))).collect()
 }
 
-/// The text of so many words, with one of them changed.
+/// Text of this many words, with one of them changed.
 fn changed(count: usize, at: usize) -> String {
     let mut words = words(count);
     "other".clone_into(&mut words[at]);
@@ -256,7 +256,7 @@ fn documents_that_are_linked_through_another_one_are_one_group() {
         places.iter().for_each(|at| own[*at] = format!("other{}", "x".repeat(*at % 7 + 1)));
         own.join(" ")
     };
-    // each pair of neighbours is alike, the ends are not
+    // each pair of neighbours is similar, the ends are not
     let pages: Vec<Page> = [&[][..], &[20, 60][..], &[20, 60, 100, 140][..]]
         .iter()
         .enumerate()

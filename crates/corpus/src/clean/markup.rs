@@ -105,10 +105,10 @@ const ELEMENTS: [&str; 96] = [
 /// Elements whose content is no text.
 const WITHOUT_TEXT: [&str; 2] = ["script", "style"];
 
-/// Longest tag; a `<` that is not closed by then is text.
+/// Maximum length of a tag; a longer unclosed `<` is text.
 const MAX_TAG: usize = 4096;
 
-/// Named references that are common in text; others stay as they are written.
+/// Named references that are common in text; others stay unchanged.
 const REFERENCES: [(&str, char); 9] = [
     ("amp", '&'),
     ("lt", '<'),
@@ -121,7 +121,7 @@ const REFERENCES: [(&str, char); 9] = [
     ("hellip", '…'),
 ];
 
-/// A text with tags, comments, scripts and styles as a space each, and character references as their characters.
+/// Replaces tags, comments, scripts and styles by a space each, and character references by their characters.
 pub(super) fn strip(text: &str) -> Cow<'_, str> {
     if memchr::memchr2(b'<', b'&', text.as_bytes()).is_none() {
         return Cow::Borrowed(text);
@@ -147,7 +147,7 @@ pub(super) fn strip(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Bytes of the tag, comment, script or style that a text begins with.
+/// Bytes of the tag, comment, script or style at the start of a text.
 fn markup_end(text: &str) -> Option<usize> {
     let after = text.strip_prefix('<')?;
     if let Some(comment) = after.strip_prefix("!--") {
@@ -174,7 +174,7 @@ fn markup_end(text: &str) -> Option<usize> {
     Some(end)
 }
 
-/// Bytes up to the end of the closing tag of a script or style; all of the text if none closes it.
+/// Bytes up to the end of the closing tag of a script or style; the whole text if none closes it.
 fn raw_text_end(text: &str, name: &str) -> usize {
     let mut from = 0;
     while let Some(at) = text.get(from..).and_then(|t| t.find("</")) {
@@ -187,7 +187,7 @@ fn raw_text_end(text: &str, name: &str) -> usize {
     text.len()
 }
 
-/// The character that a reference at the start of a text stands for, and the bytes of the reference.
+/// Character of a reference at the start of a text, and the bytes of the reference.
 fn reference(text: &str) -> Option<(char, usize)> {
     let body = text.strip_prefix('&')?;
     let end = body.bytes().take(10).position(|b| b == b';')?;

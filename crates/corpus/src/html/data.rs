@@ -1,4 +1,4 @@
-//! What the page shows, as data.
+//! Data of the report page.
 
 use crate::{CorpusError, Findings, Group, Origin, verify::Pair};
 use rayon::prelude::*;
@@ -6,15 +6,15 @@ use rustc_hash::FxHashMap;
 use serde::Serialize;
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
-/// Groups shown, texts shown of a group, copies named of a text.
+/// Maximum groups, texts per group, and copies per text that are shown.
 const GROUPS: usize = 300;
 const TEXTS: usize = 20;
 const COPIES: usize = 10;
 
-/// Words of a text that are compared.
+/// Maximum words of a text that are compared.
 const WORDS: usize = 5000;
 
-/// Equal words shown on either side of a difference, and parts of a comparison.
+/// Equal words shown on each side of a difference, and maximum parts of a comparison.
 const CONTEXT: usize = 8;
 const PARTS: usize = 120;
 
@@ -29,13 +29,13 @@ pub(super) struct Shown<'a> {
     texts: usize,
     other_languages: u64,
     candidates: u64,
-    /// Groups of two and more, and documents in them beside the canonical ones.
+    /// Groups of at least two, and their documents besides the canonical ones.
     group_count: usize,
     redundant: usize,
     pairs: usize,
-    /// Size of a group → number of groups.
+    /// Number of groups by size.
     sizes: Vec<(usize, usize)>,
-    /// Least score, and pairs of different texts by score from there to 1.
+    /// Minimum score, and pairs of different texts by score from there to 1.
     jaccard: (f64, Vec<u64>),
     cosine: Option<(f64, Vec<u64>)>,
     groups: Vec<ShownGroup<'a>>,
@@ -49,7 +49,7 @@ struct ShownGroup<'a> {
     /// Different texts.
     texts: usize,
     canonical: Member<'a>,
-    /// Further members: one a text, the canonical one's copies first.
+    /// Further members: one per text, copies of the canonical one first.
     others: Vec<Other<'a>>,
     more_texts: usize,
 }
@@ -69,12 +69,12 @@ struct Member<'a> {
 struct Other<'a> {
     #[serde(flatten)]
     member: Member<'a>,
-    /// Further documents with this text: number and addresses.
+    /// Further documents with this text: number and URLs.
     copies: u32,
     copy_urls: Vec<&'a str>,
-    /// Whether its text is that of the canonical document.
+    /// True if its text is that of the canonical document.
     same: bool,
-    /// Against the canonical document; none where they are joined by others.
+    /// Similarity to the canonical document; none if others join them.
     jaccard: Option<f64>,
     estimate: Option<f64>,
     cosine: Option<f64>,
@@ -88,7 +88,7 @@ pub(super) enum Part {
     /// Words that both have.
     #[serde(rename = "=")]
     Equal(String),
-    /// Words that both have and that are not shown.
+    /// Common words that are not shown.
     #[serde(rename = "~")]
     Skipped(usize),
     /// Words that only the canonical text has.
@@ -194,7 +194,7 @@ fn shown_group<'a>(
     let documents = &findings.documents;
     let canonical = documents.text_of(group.canonical);
     let canonical_text = findings.text(canonical)?;
-    // text → its documents beside the canonical one; texts in the order of their first documents
+    // documents besides the canonical one by text; texts in the order of their first documents
     let mut by_text: Vec<(u32, Vec<u32>)> = Vec::new();
     let mut places: FxHashMap<u32, usize> = FxHashMap::default();
     for document in group.members.iter().filter(|d| **d != group.canonical) {
@@ -236,7 +236,7 @@ fn shown_group<'a>(
     })
 }
 
-/// A text word by word against another (Myers 1986), with long equal parts folded.
+/// Compares two texts word by word (Myers 1986), with long equal parts folded.
 pub(super) fn compared(canonical: &str, other: &str) -> Vec<Part> {
     let a: Vec<&str> = canonical.split(' ').take(WORDS).collect();
     let b: Vec<&str> = other.split(' ').take(WORDS).collect();
@@ -264,7 +264,7 @@ pub(super) fn compared(canonical: &str, other: &str) -> Vec<Part> {
     parts
 }
 
-/// Equal words: those next to a difference, and how many stand between.
+/// Folds equal words: shows those next to a difference, and the number of those between.
 fn fold(words: &[&str], first: bool, last: bool, parts: &mut Vec<Part>) {
     let before = if first { 0 } else { CONTEXT };
     let after = if last { 0 } else { CONTEXT };

@@ -1,4 +1,5 @@
-//! Base forms of English words by WordNet's dictionary, its lists of irregular forms and its suffix rules ("morphy").
+//! Base forms of English words by WordNet's dictionary, its lists of irregular forms and its suffix rules
+//! ("morphy").
 
 use rustc_hash::FxHashMap;
 use std::sync::LazyLock;
@@ -10,7 +11,7 @@ const NOUN: u8 = 1;
 const VERB: u8 = 2;
 const ADJECTIVE: u8 = 4;
 
-/// Suffix and what stands for it in the base form, in the order of WordNet.
+/// Suffix and its replacement in the base form, in WordNet's order.
 type Rules = &'static [(&'static str, &'static str)];
 
 const NOUN_RULES: Rules = &[
@@ -28,7 +29,7 @@ const VERB_RULES: Rules =
     &[("s", ""), ("ies", "y"), ("es", "e"), ("es", ""), ("ed", "e"), ("ed", ""), ("ing", "e"), ("ing", "")];
 const ADJECTIVE_RULES: Rules = &[("er", ""), ("est", ""), ("er", "e"), ("est", "e")];
 
-/// Forms of auxiliary verbs, which WordNet lists in part only.
+/// Forms of auxiliary verbs, which WordNet lists only in part.
 const AUXILIARIES: [(&str, &str); 13] = [
     ("am", "be"),
     ("are", "be"),
@@ -45,7 +46,7 @@ const AUXILIARIES: [(&str, &str); 13] = [
     ("were", "be"),
 ];
 
-/// Words of grammar that look like inflected forms: they are their own base forms. Sorted.
+/// Function words that look like inflected forms: they are their own base forms. Sorted.
 const GRAMMAR: [&str; 22] = [
     "as",
     "during",
@@ -91,7 +92,8 @@ static LOADED: LazyLock<Dictionary> = LazyLock::new(|| {
             None => {
                 dictionary.bases.insert(entry, parts);
             }
-            // of two bases (`axes`: axe, axis) a verb's goes first, as it does below, then the first by the alphabet
+            // of two bases (`axes`: axe, axis) that of a verb comes first, as below, then the first by the
+            // alphabet
             Some((form, base)) => {
                 let known =
                     dictionary.irregular.get(form).is_some_and(|(_, p)| p & VERB != 0 || parts & VERB == 0);
@@ -105,11 +107,12 @@ static LOADED: LazyLock<Dictionary> = LazyLock::new(|| {
     dictionary
 });
 
-/// The base form of a lower-cased word; the word itself where the dictionary knows none.
+/// Base form of a lower-case word; the word itself if the dictionary knows none.
 ///
-/// Without a tagger the first of these that holds decides: an irregular form of a verb or noun; `-ing` and `-ed` of a verb;
-/// `-s` of a noun, then of a verb (a word of the dictionary in `-ss`, `-us`, `-is`, or of three letters, is no plural:
-/// `class`, `gas`); comparison, unless the word is a noun or verb itself (`better`, `number`).
+/// Without a tagger, the first applicable rule decides. The rules are irregular forms of verbs and nouns;
+/// `-ing` and `-ed` of verbs; `-s` of nouns, then of verbs; comparison. Dictionary words in `-ss`, `-us` or
+/// `-is`, or of three letters, are no plurals (`class`, `gas`). Comparison does not apply to nouns and verbs
+/// (`better`, `number`).
 pub(super) fn lemma(word: &str) -> &str {
     if word.len() < 2 || !word.is_ascii() || GRAMMAR.binary_search(&word).is_ok() {
         return word;
@@ -134,13 +137,13 @@ pub(super) fn lemma(word: &str) -> &str {
     found.unwrap_or(word)
 }
 
-/// Whether a word that stands in the dictionary with its `-s` (`times`) may be the plural of another.
+/// Returns true if a dictionary word with `-s` (`times`) may be the plural of another.
 fn may_be_plural(word: &str) -> bool {
     word.len() > 3 && !["ss", "us", "is"].iter().any(|end| word.ends_with(end))
 }
 
 impl Dictionary {
-    /// The first base form of a part of speech that a rule leads to.
+    /// The first base form of a part of speech that a rule yields.
     fn by_rules(&self, word: &str, part: u8, rules: Rules) -> Option<&'static str> {
         let mut longer = String::new();
         rules.iter().find_map(|(suffix, instead)| {

@@ -1,4 +1,4 @@
-//! Counting terms, most of which occur once, in bounded memory.
+//! Counting of terms, most of which occur once, in bounded memory.
 
 use super::terms_of;
 use crate::{
@@ -9,12 +9,12 @@ use rustc_hash::FxHashMap;
 use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// What is known of a term, by its hash (XXH3, 64 bits: among a hundred million terms two share one with a probability
-/// of 3 in 10,000).
+/// Counts of a term by its hash (XXH3, 64 bits: among a hundred million terms two share one with a
+/// probability of 3 in 10,000).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct TermCount {
     pub hash: u64,
-    /// Tells partial counts of a term apart, so that equal ones are not taken for one.
+    /// Distinguishes partial counts of a term, so that equal ones are not merged.
     part: u32,
     pub documents: u32,
     pub count: u64,
@@ -63,7 +63,7 @@ impl TermCounter {
         }
     }
 
-    /// Counts within a text; needs no counter, so texts can be counted in parallel.
+    /// Counts the terms of a text; needs no counter, so texts can be counted in parallel.
     pub(crate) fn terms(lemmas: &str, ngrams: (usize, usize)) -> TermsOfText {
         let mut hashes: Vec<u64> = terms_of(lemmas, ngrams).map(|term| xxh3_64(term.as_bytes())).collect();
         hashes.sort_unstable();
@@ -71,7 +71,7 @@ impl TermCounter {
         runs.filter_map(|run| Some((*run.first()?, u32::try_from(run.len()).unwrap_or(u32::MAX)))).collect()
     }
 
-    /// Adds a text that so many documents have.
+    /// Adds a text that `documents` documents have.
     pub(crate) fn add(&mut self, terms: &[(u64, u32)], documents: u32) -> Result<(), CorpusError> {
         for (hash, count) in terms {
             let known = self.counts.entry(*hash).or_default();
