@@ -1,4 +1,4 @@
-//! What judging a document costs: a page of prose-like words, a long one, and texts made to be slow.
+//! Cost of assessing a document: a page of prose-like words, a long one, and texts made to be slow.
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "a bench, not an interface")]
 
@@ -9,7 +9,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
 use support::checker;
 
-/// Sentences of words that come as often as in prose: the n-th most frequent one every n-th time.
+/// Sentences of words with the frequencies of prose: the n-th most frequent word comes every n-th time.
 fn prose(bytes: usize) -> String {
     let (mut text, mut state) = (String::new(), 1_u64);
     while text.len() < bytes {

@@ -1,5 +1,5 @@
-//! What judging costs in CPU time of one thread: `quality_cost FILE.jsonl [ROUNDS]`, lines with `text`; each round judges all
-//! of them, and the fastest counts.
+//! CPU time of assessing in one thread: `quality_cost FILE.jsonl [ROUNDS]`, lines with `text`. Each round
+//! assesses all texts, and the fastest counts.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "an example fails where it stands")]
 

@@ -1,6 +1,6 @@
-//! Lines `{"id", "text", "language"}` in; out a line each with what the rules say of the text and all that another
-//! implementation needs to be asked the same: its words, the sentences of the lines that C4 keeps, the stop words.
-//! `benches/quality_rules.py` gives them to datatrove. Thresholds are the defaults.
+//! Scores texts for a comparison with another implementation. Reads lines of `{"id", "text", "language"}` and
+//! writes a line each. A line has the scores and the input of the rules: words, sentences of the lines that
+//! C4 keeps, stop words. `benches/quality_rules.py` passes them to datatrove. Thresholds are the defaults.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "an example fails where it stands")]
 

@@ -1,5 +1,6 @@
-//! The rules of C4: Raffel et al., "Exploring the Limits of Transfer Learning with a Unified Text-to-Text Transformer" (2020),
-//! 2.2, and the code released with it (`c4_utils.py`); order and details are those of datatrove's `C4QualityFilter`.
+//! The rules of C4: Raffel et al., "Exploring the Limits of Transfer Learning with a Unified Text-to-Text
+//! Transformer" (2020), 2.2. The released code (`c4_utils.py`) completes them. Order and details are those of
+//! datatrove's `C4QualityFilter`.
 
 use crate::{
     rule::Limit,
@@ -24,9 +25,9 @@ pub(crate) fn limits(settings: &C4Settings) -> Vec<(String, Limit)> {
     ])
 }
 
-/// What becomes of a line.
+/// Result of the rules for a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
+pub(crate) enum LineVerdict {
     LoremIpsum,
     CurlyBracket,
     TooLongWord,
@@ -37,70 +38,72 @@ pub(crate) enum Fate {
     Kept,
 }
 
-const FATES: [Fate; 8] = [
-    Fate::LoremIpsum,
-    Fate::CurlyBracket,
-    Fate::TooLongWord,
-    Fate::NoTerminalPunctuation,
-    Fate::TooFewWords,
-    Fate::Javascript,
-    Fate::Policy,
-    Fate::Kept,
+const VERDICTS: [LineVerdict; 8] = [
+    LineVerdict::LoremIpsum,
+    LineVerdict::CurlyBracket,
+    LineVerdict::TooLongWord,
+    LineVerdict::NoTerminalPunctuation,
+    LineVerdict::TooFewWords,
+    LineVerdict::Javascript,
+    LineVerdict::Policy,
+    LineVerdict::Kept,
 ];
 
 #[expect(clippy::expect_used, reason = "a constant pattern; a test runs it")]
 static CITATION: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\[\d*]|\[edit]|\[citation needed]").expect("a constant pattern"));
 
-/// The fate of a line by the first rule that concerns it, and the line as it is kept: without white space at its ends and
+/// Applies the first rule that concerns a line. Returns its verdict, and the line without outer white space and
 /// without citations.
-pub(crate) fn fate<'a>(
+pub(crate) fn line_verdict<'a>(
     line: &'a str,
     rules: &C4Rules,
     settings: &C4Settings,
-) -> (Fate, std::borrow::Cow<'a, str>) {
+) -> (LineVerdict, std::borrow::Cow<'a, str>) {
     let line = line.trim_matches(is_space);
     let words = || line.split(is_space).filter(|word| !word.is_empty());
     if words().any(|word| word.chars().nth(settings.max_word_length).is_some()) {
-        return (Fate::TooLongWord, line.into());
+        return (LineVerdict::TooLongWord, line.into());
     }
     let enough = settings.min_words_per_line == 0 || words().nth(settings.min_words_per_line - 1).is_some();
     let line = if line.contains('[') { CITATION.replace_all(line, "") } else { line.into() };
     let ended = rules.end_punctuation.iter().any(|end| line.ends_with(end.as_str()));
     if !ended || line.ends_with(&rules.ellipsis) {
-        return (Fate::NoTerminalPunctuation, line);
+        return (LineVerdict::NoTerminalPunctuation, line);
     }
     if !enough {
-        return (Fate::TooFewWords, line);
+        return (LineVerdict::TooFewWords, line);
     }
     let lower = line.to_lowercase();
-    let fate = match () {
-        () if lower.contains(&rules.lorem_ipsum) => Fate::LoremIpsum,
-        () if lower.contains(&rules.javascript) => Fate::Javascript,
-        () if line.contains(&rules.curly_bracket) => Fate::CurlyBracket,
-        () if rules.policies.iter().any(|phrase| lower.contains(phrase.as_str())) => Fate::Policy,
-        () => Fate::Kept,
+    let verdict = match () {
+        () if lower.contains(&rules.lorem_ipsum) => LineVerdict::LoremIpsum,
+        () if lower.contains(&rules.javascript) => LineVerdict::Javascript,
+        () if line.contains(&rules.curly_bracket) => LineVerdict::CurlyBracket,
+        () if rules.policies.iter().any(|phrase| lower.contains(phrase.as_str())) => LineVerdict::Policy,
+        () => LineVerdict::Kept,
     };
-    (fate, line)
+    (verdict, line)
 }
 
-/// Values, and the places of `lorem_ipsum` and `curly_bracket` among them in the order of the text.
+/// Values of the rules, and the positions of `lorem_ipsum` and `curly_bracket` among them in the order of the
+/// text.
 ///
-/// `lorem_ipsum` and `curly_bracket` count lines; one is enough to fail. `too_few_sentences` counts the sentences of the lines
-/// that are kept. The others are shares of the lines, told alone: what C4 would remove of the text, and keep.
+/// `lorem_ipsum` and `curly_bracket` count lines; one is enough to fail. `too_few_sentences` counts the
+/// sentences of the kept lines. The others are shares of lines for information only: those that C4 would
+/// remove and keep.
 pub(crate) fn values(text: &str, rules: &LineRules, settings: &C4Settings) -> (Vec<Option<f64>>, Vec<usize>) {
     let (mut all, mut number, mut order) = (0, 0, Vec::new());
-    let mut counts = [0; FATES.len()];
+    let mut counts = [0; VERDICTS.len()];
     for line in lines(text) {
         all += 1;
-        let (fate, line) = fate(line, &rules.c4, settings);
-        let Some(at) = FATES.iter().position(|known| *known == fate) else { continue };
+        let (verdict, line) = line_verdict(line, &rules.c4, settings);
+        let Some(at) = VERDICTS.iter().position(|known| *known == verdict) else { continue };
         if let Some(count) = counts.get_mut(at) {
             *count += 1;
         }
-        match fate {
-            Fate::Kept => number += count_sentences(&line),
-            Fate::LoremIpsum | Fate::CurlyBracket if !order.contains(&at) => order.push(at),
+        match verdict {
+            LineVerdict::Kept => number += count_sentences(&line),
+            LineVerdict::LoremIpsum | LineVerdict::CurlyBracket if !order.contains(&at) => order.push(at),
             _ => {}
         }
     }

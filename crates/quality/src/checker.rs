@@ -21,12 +21,12 @@ pub struct Checker {
     pub(crate) settings: Settings,
     pub(crate) line_rules: LineRules,
     rules: Vec<Rule>,
-    /// Of hashes: unknown to those who write texts.
+    /// Seed of hashes, unknown to the authors of texts.
     pub(crate) seed: u64,
 }
 
 impl Checker {
-    /// With thresholds, and with what the rules look for.
+    /// Creates a checker with thresholds and the rules' word lists.
     ///
     /// # Errors
     /// When a setting is out of its range.
@@ -36,7 +36,7 @@ impl Checker {
         Ok(Self { rules: rules(&settings), settings, line_rules, seed })
     }
 
-    /// The rules of the sets that are asked: set by set, in the order in which values are given.
+    /// Rules of the enabled sets: set by set, in the order of the values.
     #[must_use]
     pub fn rules(&self) -> &[Rule] {
         &self.rules
@@ -48,8 +48,8 @@ impl Checker {
         &self.settings
     }
 
-    /// The words that Gopher's rule of stop words is asked about: the eight of the paper for English, else the stop words of
-    /// the language; none where there is no list.
+    /// Words of Gopher's rule of stop words: the paper's eight for English, else the stop words of the
+    /// language; none without a list.
     #[must_use]
     pub fn gopher_stop_words(&self, language: &str) -> Option<FxHashSet<&str>> {
         if language == "en" {
@@ -59,18 +59,18 @@ impl Checker {
         Some(list.iter().map(String::as_str).collect())
     }
 
-    /// The lines that C4 keeps of a text, in order: stripped, and without citations.
+    /// Lines that C4 keeps of a text, in order: stripped, and without citations.
     #[must_use]
     pub fn c4_lines<'t>(&self, text: &'t str) -> Vec<Cow<'t, str>> {
         crate::lines(text)
-            .map(|line| c4::fate(line, &self.line_rules.c4, &self.settings.c4))
-            .filter(|(fate, _)| *fate == c4::Fate::Kept)
+            .map(|line| c4::line_verdict(line, &self.line_rules.c4, &self.settings.c4))
+            .filter(|(verdict, _)| *verdict == c4::LineVerdict::Kept)
             .map(|(_, line)| line)
             .collect()
     }
 
-    /// A text under all rules. `language` is its ISO 639-1 code (`en`, `en-gb`), or `und`; a
-    /// caller that has it from elsewhere than a setting says so in [`Assessment::language_source`].
+    /// Assesses a text by all rules. `language` is its ISO 639-1 code (`en`, `en-gb`), or `und`. A caller
+    /// with another source than a setting sets [`Assessment::language_source`].
     ///
     /// Never fails; the time is linear in the text.
     #[must_use]
@@ -118,7 +118,7 @@ impl Checker {
         RuleSet::ALL.into_iter().filter(|set| self.settings.sets.contains(set))
     }
 
-    /// The ratios, of the text without its boilerplate if that is asked for.
+    /// Ratios of the text, without its boilerplate if requested.
     fn text(&self, text: &str, words: &[&str], out: &mut Assessment) -> Vec<Option<f64>> {
         let settings = &self.settings.text;
         let cleaned = match settings.remove_boilerplate {
@@ -127,7 +127,7 @@ impl Checker {
         };
         let own = matches!(cleaned, Cow::Owned(_)).then(|| repetition::slices(&cleaned));
         let list = self.line_rules.stop_words.of(&out.language);
-        let words = repetition::told_apart(own.as_deref().unwrap_or(words), list, self.seed);
+        let words = repetition::countable_words(own.as_deref().unwrap_or(words), list, self.seed);
         let found = repetition::word_ratio(&words, settings);
         (out.words, out.content_words, out.reason) = (found.words, found.content_words, found.reason);
         out.short = found.words < settings.min_words;
@@ -144,7 +144,7 @@ impl Checker {
         values
     }
 
-    /// Whether the rule at a place is broken by its value.
+    /// Returns true if a value breaks the rule at a position.
     fn is_broken(&self, out: &Assessment, at: usize) -> bool {
         let (Some(rule), Some(Some(value))) = (self.rules.get(at), out.values.get(at)) else { return false };
         let (value, text) = (*value, &self.settings.text);
@@ -157,7 +157,7 @@ impl Checker {
         }
     }
 
-    /// The places of the rules that are broken; those of `order` come before others of their set, in that order.
+    /// Positions of the broken rules; those of `order` come first in their set, in that order.
     fn failed(&self, out: &Assessment, order: &[usize]) -> Vec<usize> {
         let mut failed: Vec<usize> = (0..self.rules.len()).filter(|at| self.is_broken(out, *at)).collect();
         let set = |at: usize| self.rules.get(at).map(|rule| rule.set);
@@ -166,14 +166,14 @@ impl Checker {
         failed
     }
 
-    /// Whether a document fails a rule of one of these sets.
+    /// Returns true if a document fails a rule of one of these sets.
     #[must_use]
     pub fn fails(&self, assessment: &Assessment, sets: &[RuleSet]) -> bool {
         let set = |at: &usize| self.rules.get(*at).map(|rule| rule.set);
         assessment.failed.iter().filter_map(set).any(|set| sets.contains(&set))
     }
 
-    /// What a record says of a document: values rounded to six digits after the point.
+    /// Quality of a document for a record: values rounded to six decimal places.
     #[must_use]
     pub fn quality(&self, assessment: &Assessment) -> Quality {
         let name = |at: &usize| self.rules.get(*at).map(|rule| rule.name.clone());
@@ -194,7 +194,7 @@ impl Checker {
     }
 }
 
-/// The language of a tag: `en` of `en-GB`.
+/// Language of a tag: `en` of `en-GB`.
 fn primary(tag: &str) -> Cow<'_, str> {
     let code = tag.split(['-', '_']).next().unwrap_or_default();
     if code.bytes().all(|b| b.is_ascii_lowercase()) { code.into() } else { code.to_ascii_lowercase().into() }

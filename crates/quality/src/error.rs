@@ -1,4 +1,4 @@
-//! What can be wrong.
+//! Errors of rules and settings.
 
 /// Why documents cannot be judged.
 #[derive(Debug, thiserror::Error)]
@@ -11,9 +11,9 @@ pub enum QualityError {
     Setting {
         /// Key below `quality`, with its section.
         key: String,
-        /// As given.
+        /// Given value.
         given: String,
-        /// What it may be.
+        /// Allowed range.
         range: &'static str,
     },
 }

@@ -1,5 +1,5 @@
-//! The rules that FineWeb adds: Penedo et al., "The FineWeb Datasets: Decanting the Web for the Finest Text Data at Scale"
-//! (2024), 3.6. What the paper leaves open is as in datatrove's `FineWebQualityFilter`.
+//! Rules that FineWeb adds: Penedo et al., "The FineWeb Datasets: Decanting the Web for the Finest Text Data
+//! at Scale" (2024), 3.6. Details that the paper leaves open follow datatrove's `FineWebQualityFilter`.
 
 use crate::{
     gopher_repetition::duplicates,
@@ -18,9 +18,9 @@ pub(crate) fn limits(settings: &FinewebSettings) -> Vec<(String, Limit)> {
     ])
 }
 
-/// Of the lines that are not empty: the share that ends in punctuation that ends a sentence, the share that is short, the
-/// share of the text's characters (line feeds aside) in lines that stood before; and the line feeds a word. A text
-/// without such a line has no values, as datatrove drops it unseen.
+/// Values for the non-empty lines: the share with final sentence punctuation, and the share of short lines.
+/// Then the share of the characters in repeated lines (without line feeds), and line feeds per word. A text
+/// without such a line has no values, since datatrove drops it.
 pub(crate) fn values(
     text: &str,
     words: usize,

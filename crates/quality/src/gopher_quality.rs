@@ -1,4 +1,4 @@
-//! Quality as Gopher judges it: Rae et al. (2021), A.1.1. What the paper leaves open is as in datatrove's
+//! Quality rules of Gopher: Rae et al. (2021), A.1.1. Details that the paper leaves open follow datatrove's
 //! `GopherQualityFilter`, whose reasons are the names here without their `gopher_`.
 
 use crate::{
@@ -25,13 +25,16 @@ pub(crate) fn limits(settings: &GopherQualitySettings) -> Vec<(String, Limit)> {
     ])
 }
 
+/// Values of the rules:
+///
 /// - `short_doc`, `long_doc`: words that are no symbols.
 /// - `below_avg_threshold`, `above_avg_threshold`: their mean length in characters.
-/// - `too_many_hashes`, `too_many_ellipsis`: hash signs, and ellipses, a word (symbols are words here).
-/// - `too_many_bullets`, `too_many_end_ellipsis`: share of the lines that begin with a bullet, that end in an ellipsis.
-/// - `below_alpha_threshold`: share of the words, symbols among them, that have a letter.
-/// - `enough_stop_words`: how many different ones of `stop_words` the text has, as they are written there; without such a
-///   list it is not asked.
+/// - `too_many_hashes`, `too_many_ellipsis`: hash signs and ellipses per word (symbols are words here).
+/// - `too_many_bullets`, `too_many_end_ellipsis`: share of the lines that begin with a bullet, that end with
+///   an ellipsis.
+/// - `below_alpha_threshold`: share of the words, including symbols, that have a letter.
+/// - `enough_stop_words`: number of distinct `stop_words` in the text, in the list's form; no value without a
+///   list.
 pub(crate) fn values(
     text: &str,
     words: &[&str],

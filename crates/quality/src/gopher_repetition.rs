@@ -1,5 +1,6 @@
-//! Repetition as Gopher judges it: Rae et al., "Scaling Language Models: Methods, Analysis & Insights from Training Gopher"
-//! (2021), A.1.1 and table A1. What the paper leaves open is as in datatrove's `GopherRepetitionFilter`.
+//! Repetition rules of Gopher: Rae et al., "Scaling Language Models: Methods, Analysis & Insights from
+//! Training Gopher" (2021), A.1.1 and table A1. Details that the paper leaves open follow datatrove's
+//! `GopherRepetitionFilter`.
 
 use crate::{
     grams::Grams,
@@ -9,7 +10,8 @@ use crate::{
 };
 use std::collections::HashSet;
 
-/// `dup_para_frac`, `dup_para_char_frac`, `dup_line_frac`, `dup_line_char_frac`, `top_N_gram`, `duplicated_N_n_grams`.
+/// `dup_para_frac`, `dup_para_char_frac`, `dup_line_frac`, `dup_line_char_frac`, `top_N_gram`,
+/// `duplicated_N_n_grams`.
 pub(crate) fn limits(settings: &GopherRepetitionSettings) -> Vec<(String, Limit)> {
     let mut all = crate::rule::named([
         ("dup_para_frac", Limit::AtMost(settings.dup_para_frac)),
@@ -25,9 +27,9 @@ pub(crate) fn limits(settings: &GopherRepetitionSettings) -> Vec<(String, Limit)
     all
 }
 
-/// Shares of the paragraphs and of the lines that stood before, and of the text's characters in them; of the text's
-/// characters in the most frequent n-gram (times its number, also where it overlaps itself), and in n-grams that stood before. All
-/// by the characters of the whole text.
+/// Shares of repeated paragraphs and lines, and of the text's characters in them. Shares of the text's
+/// characters in the most frequent n-gram (times its count, overlaps included), and in repeated n-grams. All
+/// relate to the characters of the whole text.
 pub(crate) fn values(text: &str, grams: &Grams, settings: &GopherRepetitionSettings) -> Vec<Option<f64>> {
     let all = chars(text);
     let (paragraphs, paragraph_chars) = duplicates(split_at_feeds(text.trim_matches(is_space), 2));
@@ -40,9 +42,10 @@ pub(crate) fn values(text: &str, grams: &Grams, settings: &GopherRepetitionSetti
     values
 }
 
-/// Share of the parts that stood before, and the characters in them.
+/// Share of repeated parts, and the characters in them.
 pub(crate) fn duplicates<'a>(parts: impl Iterator<Item = &'a str>) -> (f64, usize) {
-    // the hasher of the standard library, since those who write texts could choose lines that collide under a faster one
+    // the hasher of the standard library, since authors of texts could choose lines that collide under a
+    // faster one
     let (mut seen, mut all, mut again, mut characters) = (HashSet::new(), 0, 0, 0);
     for part in parts {
         all += 1;

@@ -1,19 +1,20 @@
-//! Runs of words: how often each stands in a text, and what of it stood before.
+//! Runs of words: their frequencies in a text, and repeated ones.
 //!
-//! Two passes an n: the first counts hashes in a small table of slots, so that the second looks up only runs whose slot was
-//! met twice, which in most texts are few. Runs are equal if the 64-bit hashes of their texts are.
+//! Each n takes two passes: the first counts hashes in a small table of slots. So the second looks up only
+//! runs in slots with at least two hits, which are few in most texts. Runs are equal if the 64-bit hashes of
+//! their texts are.
 
 use crate::text::chars;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::Range;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// The words of a text, ready to be taken in runs.
+/// Words of a text, prepared for runs.
 pub(crate) struct Grams {
-    /// Words with a space between them, and as they follow each other without one.
+    /// Words joined with a space, and without one.
     spaced: Joined,
     closed: Joined,
-    /// Characters of the words before each word; one more than there are words.
+    /// Characters of the words before each word; one more entry than words.
     chars: Vec<usize>,
     seed: u64,
 }
@@ -21,7 +22,7 @@ pub(crate) struct Grams {
 /// Words in one text.
 struct Joined {
     text: String,
-    /// Where each word begins; one more, where a further one would.
+    /// Start of each word, and of a further one.
     starts: Vec<usize>,
     /// Bytes between two words.
     gap: usize,
@@ -55,7 +56,7 @@ impl Joined {
     }
 }
 
-/// A run of words that stands in the text more than once, or is the first one where none does.
+/// A run of words that occurs more than once, or the first run if none does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Top {
     /// Its words, where it stands first.
@@ -67,7 +68,7 @@ pub(crate) struct Top {
 }
 
 impl Grams {
-    /// `seed` keeps those who write texts from choosing ones whose hashes collide.
+    /// Prepares words. `seed` prevents authors of texts from choosing colliding hashes.
     pub fn of(words: &[&str], seed: u64) -> Self {
         let mut all = 0;
         let mut before = Vec::with_capacity(words.len() + 1);
@@ -85,7 +86,7 @@ impl Grams {
         at(words.end).saturating_sub(at(words.start))
     }
 
-    /// The most frequent run of `n` words, of several the one that comes first; none where there are fewer words.
+    /// The most frequent run of `n` words, of several the first one; none if there are fewer words.
     pub fn top(&self, n: usize) -> Option<Top> {
         let hashes = self.spaced.hashes(n, self.seed);
         if hashes.is_empty() || n == 0 {
@@ -104,8 +105,8 @@ impl Grams {
         Some(Top { words, count, chars })
     }
 
-    /// Runs of `n` words that stood before, taken from the front and none into the other; a run that was taken is not
-    /// looked into. Runs are compared without the spaces between their words, as datatrove does it.
+    /// Repeated runs of `n` words, taken from the front without overlaps. Runs are compared without the
+    /// spaces between their words, as in datatrove.
     pub fn duplicates(&self, n: usize) -> Vec<usize> {
         let hashes = self.closed.hashes(n, self.seed);
         let slots = Slots::of(&hashes);
@@ -122,13 +123,13 @@ impl Grams {
         found
     }
 
-    /// Characters of runs of `n` words that stood before, without spaces.
+    /// Characters of repeated runs of `n` words, without spaces.
     pub fn duplicate_chars(&self, n: usize) -> usize {
         self.duplicates(n).iter().map(|at| self.chars_of(&(*at..at + n))).sum()
     }
 }
 
-/// Stretches of things that stand in a run of `n` things that stood before, by places; things are given by their hashes.
+/// Ranges of items in repeated runs of `n` items, by position; items are given by their hashes.
 pub(crate) fn repeated(things: &[u64], n: usize, seed: u64) -> Vec<Range<usize>> {
     let bytes: Vec<u8> = things.iter().flat_map(|hash| hash.to_le_bytes()).collect();
     let hashes: Vec<u64> =
@@ -148,8 +149,8 @@ pub(crate) fn repeated(things: &[u64], n: usize, seed: u64) -> Vec<Range<usize>>
     stretches
 }
 
-/// Which slots of a table hashes fall into: none, once, more often. A hash that is there twice is always told; one that
-/// only shares its slot is too, and costs a look-up.
+/// Hits per slot of a table of hashes: none, one, more. A repeated hash is always found; one that only shares
+/// its slot is reported too and costs a look-up.
 struct Slots {
     once: Vec<u64>,
     twice: Vec<u64>,
@@ -211,7 +212,7 @@ mod tests {
         assert!(repeated(&[1, 1], 3, 7).is_empty());
     }
 
-    /// As datatrove writes it (`find_all_duplicate`), so that the table of slots is held against a plain reading.
+    /// Plain form of datatrove's `find_all_duplicate`, as the reference for the table of slots.
     fn plain_duplicates(words: &[&str], n: usize) -> usize {
         let (mut seen, mut at, mut chars) = (HashSet::new(), 0, 0);
         while at + n <= words.len() {

@@ -1,31 +1,35 @@
 //! Repetition and quality of one document.
 //!
-//! A [`Checker`] takes a text and its language and gives a value for each [`Rule`]: the ratios of a repetition filter, the
-//! rules of Gopher, C4 and FineWeb with their published thresholds. It says which rules the text does not keep to, and
-//! drops nothing: that is for others. [`Checker::explain`] shows in the text what a failure comes from, and what can be done.
+//! A [`Checker`] takes a text and its language and gives a value for each [`Rule`]. The rules are the ratios
+//! of a repetition filter, and those of Gopher, C4 and FineWeb with their published thresholds. It reports
+//! the broken rules and drops nothing. [`Checker::explain`] shows the cause of a failure in the text, and the
+//! remedy.
 //!
 //! # The ratios ([`RuleSet::Text`])
 //!
-//! The keys are those of the specification of the repetition filter (`quality.text.…`), which gives the first threshold and
-//! leaves formulas and the other thresholds open.
+//! The keys are those of the specification of the repetition filter (`quality.text.…`), which gives the first
+//! threshold and leaves formulas and the other thresholds open.
 //!
 //! | rule | value | threshold |
 //! |---|---|---|
-//! | `text.word_repetition_ratio` | times of the most frequent content word ÷ content words | `max_word_repetition_ratio` = 0.2; for a term `max_term_repetition_ratio` = 0.4 |
-//! | `text.char_repetition_ratio` | characters in runs of `char_run` = 4 equal characters and more ÷ characters; white space aside | `max_char_repetition_ratio` = 0.2 |
-//! | `text.ngram_repetition` | words that stand in an n-gram of `ngram_words` = 10 words that stood before ÷ words (those with a letter or digit, in lower case) | `max_ngram_repetition` = 0.75 |
+//! | `text.word_repetition_ratio` | count of the most frequent content word ÷ content words | `max_word_repetition_ratio` = 0.2; for a term `max_term_repetition_ratio` = 0.4 |
+//! | `text.char_repetition_ratio` | characters in runs of at least `char_run` = 4 equal characters ÷ characters; white space aside | `max_char_repetition_ratio` = 0.2 |
+//! | `text.ngram_repetition` | words in a repeated n-gram of `ngram_words` = 10 words ÷ words (those with a letter or digit, in lower case) | `max_ngram_repetition` = 0.75 |
 //!
-//! Content words are words with a letter, in lower case, that are no stop words of the text's language (function
-//! words, `config/rules/stop_words.toml`; a language without a list has none). With fewer than `min_content_words` = 5 of them the word ratio is 0, for the
-//! reason `too_few_content_words`. A word is a term if at most two fifths of its occurrences stand between content words that
-//! it has stood beside before ([`Reason::Term`]): the remedy of the specification for legitimate repetition, a higher threshold, applied
-//! where it fits. A text of fewer than `min_words` = 50 words is short and not judged by these rules.
+//! Content words are words with a letter, in lower case, without the stop words of the text's language. Stop
+//! words are function words (`config/rules/stop_words.toml`); a language without a list has none. With fewer
+//! than `min_content_words` = 5 of them the word ratio is 0, for the reason `too_few_content_words`.
+//!
+//! A word is a term if at most two fifths of its occurrences stand between known neighbours among content
+//! words ([`Reason::Term`]). A term has a higher threshold, which is the specification's remedy for
+//! legitimate repetition. A text of fewer than `min_words` = 50 words is short, and these rules do not judge
+//! it.
 //!
 //! # The published rules
 //!
-//! Words are those of UAX #29 with marks of punctuation as words, as tokenizers have them. Values and decisions are those of
-//! datatrove (the reference of FineWeb), which `benches/quality_rules.py` compares on the same words. The values are
-//! described at the modules' functions; names are datatrove's reasons.
+//! Words are those of UAX #29 with punctuation marks as words, as in tokenizers. Values and decisions are
+//! those of datatrove (the reference of FineWeb), with which `benches/quality_rules.py` compares them on the
+//! same words. The functions of the modules describe the values; names are datatrove's reasons.
 
 mod c4;
 mod checker;

@@ -23,21 +23,25 @@ pub(crate) fn limits(settings: &TextSettings) -> Vec<(String, Limit)> {
     ])
 }
 
-/// A word that is no mark of punctuation.
+/// A word that is no punctuation mark.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Word {
-    /// Place among the words of the text.
+    /// Position among the words of the text.
     pub at: usize,
-    /// Of its folded form.
+    /// Hash of its folded form.
     pub hash: u64,
     /// It has a letter.
     pub letter: bool,
-    /// It has a letter and is no stop word.
+    /// True if it has a letter and is no stop word.
     pub content: bool,
 }
 
-/// The words of a text with a letter or digit.
-pub(crate) fn told_apart(words: &[&str], stop_words: Option<&FxHashSet<String>>, seed: u64) -> Vec<Word> {
+/// Words of a text with a letter or digit.
+pub(crate) fn countable_words(
+    words: &[&str],
+    stop_words: Option<&FxHashSet<String>>,
+    seed: u64,
+) -> Vec<Word> {
     let word = |(at, word): (usize, &&str)| {
         let letter = has_letter(word);
         if !letter && !word.chars().any(char::is_numeric) {
@@ -50,25 +54,25 @@ pub(crate) fn told_apart(words: &[&str], stop_words: Option<&FxHashSet<String>>,
     words.iter().enumerate().filter_map(word).collect()
 }
 
-/// How much of a text one word is.
+/// Share of one word in a text.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct WordRatio {
     /// Words with a letter.
     pub words: usize,
-    /// Those of them that are no stop words.
+    /// Number of words that are not stop words.
     pub content_words: usize,
-    /// Times of the most frequent content word ÷ content words; 0 with too few of these.
+    /// Count of the most frequent content word ÷ content words; 0 if there are too few of these.
     pub ratio: f64,
     /// Hash of that word.
     pub top: Option<u64>,
     pub reason: Option<Reason>,
 }
 
-/// The word ratio: what share of the content words is the same word, the most frequent one. Words are compared in lower case.
+/// Word ratio: the share of the most frequent word among the content words. Words are compared in lower case.
 ///
-/// The specification leaves the formula open. The share of words that stood before, which other filters take, grows with the
-/// length of any text (Heaps' law), and over a fifth of a page of documentation of any length is such words: the failure that the
-/// specification describes. The share of one word does not depend on the length.
+/// The specification leaves the formula open. Other filters take the share of repeated words, which grows
+/// with the length of any text (Heaps' law). Over a fifth of any documentation page consists of such words:
+/// the failure that the specification describes. The share of one word does not depend on the length.
 pub(crate) fn word_ratio(words: &[Word], settings: &TextSettings) -> WordRatio {
     let mut counts: FxHashMap<u64, (usize, usize)> = FxHashMap::default();
     let mut content_words = 0;
@@ -95,7 +99,7 @@ pub(crate) fn word_ratio(words: &[Word], settings: &TextSettings) -> WordRatio {
     found
 }
 
-/// Words with a letter by hash, with how often each is there, the most frequent first.
+/// Counts of words with a letter by hash, the most frequent first.
 pub(crate) fn counts(words: &[Word]) -> Vec<(u64, usize)> {
     let mut counts: FxHashMap<u64, (usize, usize)> = FxHashMap::default();
     for (at, word) in words.iter().filter(|word| word.letter).enumerate() {
@@ -106,12 +110,13 @@ pub(crate) fn counts(words: &[Word]) -> Vec<(u64, usize)> {
     all.into_iter().map(|(hash, (count, _))| (hash, count)).collect()
 }
 
-/// Share of its occurrences, at most, in which a term stands between content words that it has stood beside before. On the
-/// benchmarks it is 0 to 0.30 for the terms of honest pages, on pages stuffed with keywords in six languages 0.46 to 0.73.
+/// Maximum share of a term's occurrences between known neighbours among content words. On the benchmarks it
+/// is 0 to 0.30 for terms of honest pages, and 0.46 to 0.73 on keyword-stuffed pages in six languages.
 const SAME_COMPANY: f64 = 0.4;
 
-/// Returns true if a word is a term: most of its occurrences have a neighbour that is new. Neighbours are the next content
-/// words, since function words vary between the same two keywords. An occurrence beside another one has none.
+/// Returns true if a word is a term: most of its occurrences have a new neighbour. Neighbours are the next
+/// content words, since function words vary between the same two keywords. An occurrence beside another one
+/// has none.
 pub(crate) fn is_term(words: &[Word], hash: u64) -> bool {
     let line: Vec<u64> =
         words.iter().filter(|word| word.content || word.hash == hash).map(|word| word.hash).collect();
@@ -129,7 +134,7 @@ pub(crate) fn is_term(words: &[Word], hash: u64) -> bool {
     ratio(again, all) <= SAME_COMPANY
 }
 
-/// The share of the characters (white space aside) that stand in runs of one character, as `-----` or `aaaa`.
+/// Share of the characters (white space aside) in runs of one character, as `-----` or `aaaa`.
 pub(crate) fn char_ratio(text: &str, run: usize) -> f64 {
     let (mut all, mut in_runs, mut length, mut last) = (0, 0, 0, None);
     for c in text.chars() {
@@ -146,19 +151,19 @@ pub(crate) fn char_ratio(text: &str, run: usize) -> f64 {
     ratio(in_runs, all)
 }
 
-/// The n-gram ratio: the share of the words (letters or digits in them) that stand in an n-gram that stood before.
+/// N-gram ratio: the share of the words (with letters or digits) in a repeated n-gram.
 pub(crate) fn ngram_ratio(words: &[Word], settings: &TextSettings, seed: u64) -> f64 {
     let again = stretches(words, settings.ngram_words, seed).iter().map(ExactSizeIterator::len).sum();
     ratio(again, words.len())
 }
 
-/// Stretches of such words, by their places in `words`.
+/// Ranges of such words, by their positions in `words`.
 pub(crate) fn stretches(words: &[Word], n: usize, seed: u64) -> Vec<std::ops::Range<usize>> {
     let hashes: Vec<u64> = words.iter().map(|word| word.hash).collect();
     crate::grams::repeated(&hashes, n, seed)
 }
 
-/// The text without its lines of boilerplate.
+/// Text without its lines of boilerplate.
 pub(crate) fn without_boilerplate<'t>(text: &'t str, rules: &BoilerplateRules) -> Cow<'t, str> {
     if !text.split('\n').any(|line| rules.phrase_of(line).is_some()) {
         return text.into();
@@ -189,7 +194,7 @@ mod tests {
     #[test]
     fn terms_stand_in_different_company() {
         let of = |text: &str| {
-            let words = told_apart(&slices(text), None, 1);
+            let words = countable_words(&slices(text), None, 1);
             let hash = xxh3_64_with_seed(b"stain", 1);
             is_term(&words, hash)
         };

@@ -1,21 +1,21 @@
-//! Rules by name, and what a document comes to under them.
+//! Rules by name, and the assessment of a document by them.
 
 use crate::settings::{RuleSet, Settings};
 use crawl_model::LanguageSource;
 
-/// What a value must keep to.
+/// Limit of a value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Limit {
     /// Not more.
     AtMost(f64),
     /// Not less.
     AtLeast(f64),
-    /// It is told, and nothing follows from it.
+    /// No limit: the value is for information.
     None,
 }
 
 impl Limit {
-    /// Whether a value does not keep to it.
+    /// Returns true if a value breaks the limit.
     #[must_use]
     pub fn is_broken_by(self, value: f64) -> bool {
         match self {
@@ -31,14 +31,14 @@ impl Limit {
 pub struct Rule {
     /// The set that it is of.
     pub set: RuleSet,
-    /// Set and name: `gopher_repetition.top_2_gram`. Names are those that datatrove gives as its reasons.
+    /// Set and name: `gopher_repetition.top_2_gram`. Names are datatrove's reasons.
     pub name: String,
     /// Its threshold.
     pub limit: Limit,
 }
 
 impl Rule {
-    /// Whether values are shares of something (0 to 1, or little more), rather than counts or lengths.
+    /// Returns true if values are shares (0 to 1, or a little more), not counts or lengths.
     #[must_use]
     pub fn is_share(&self) -> bool {
         let name = self.name.split_once('.').map_or("", |(_, name)| name);
@@ -56,13 +56,13 @@ impl Rule {
     }
 }
 
-/// Why the word ratio is not judged as others are.
+/// Reason for treating the word ratio differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
     /// There are too few content words: the ratio is 0.
     TooFewContentWords,
-    /// The word is a term of the field: the higher limit holds.
+    /// The word is a term: the higher limit applies.
     Term,
 }
 
@@ -77,29 +77,29 @@ impl Reason {
     }
 }
 
-/// What a document comes to.
+/// Assessment of a document.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Assessment {
-    /// Language that stop words were taken of (ISO 639-1, or `und`).
+    /// Language of the stop words (ISO 639-1, or `und`).
     pub language: String,
-    /// Origin of that language: `Setting`, unless the caller has said otherwise.
+    /// Source of that language: `Setting` unless the caller sets it.
     pub language_source: LanguageSource,
     /// Words with a letter, of which the stop words are `words - content_words`.
     pub words: usize,
     /// Words with a letter that are no stop words.
     pub content_words: usize,
-    /// Too short for [`RuleSet::Text`]: its values are told, not judged.
+    /// True if the text is too short for [`RuleSet::Text`], whose values are then not judged.
     pub short: bool,
     /// About the word ratio.
     pub reason: Option<Reason>,
-    /// A value for each rule of the [`Checker`](crate::Checker), in its order; none where it cannot be asked.
+    /// Value for each rule of the [`Checker`](crate::Checker), in its order; none if it does not apply.
     pub values: Vec<Option<f64>>,
-    /// The rules that are not kept to, as places among those of the checker: set by set in the order in which they are told,
-    /// and within C4 in that of the text.
+    /// Broken rules, as positions among those of the checker: set by set in their order, and within C4 in
+    /// that of the text.
     pub failed: Vec<usize>,
 }
 
-/// The rules of the sets that are asked, in their order.
+/// Rules of the enabled sets, in order.
 pub(crate) fn rules(settings: &Settings) -> Vec<Rule> {
     RuleSet::ALL
         .into_iter()

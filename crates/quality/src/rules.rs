@@ -1,4 +1,4 @@
-//! What the rules look for, as data: `config/rules/quality.toml` and `config/rules/stop_words.toml`.
+//! Rules as data: `config/rules/quality.toml` and `config/rules/stop_words.toml`.
 
 use crate::{QualityError, stop_words::StopWords};
 use rustc_hash::FxHashSet;
@@ -9,7 +9,7 @@ const TEXT: &str = include_str!("../../../config/rules/quality.toml");
 
 const STOP_WORDS: &str = include_str!("../../../config/rules/stop_words.toml");
 
-/// Phrases and characters that the rules look for.
+/// Phrases and characters that the rules search for.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LineRules {
@@ -49,43 +49,44 @@ pub(crate) struct BoilerplateRules {
 }
 
 impl LineRules {
-    /// The built-in rules.
+    /// Built-in rules.
     ///
     /// # Errors
-    /// When the file that was built in cannot be read; a test holds that it can.
+    /// When the embedded file cannot be read, which a test excludes.
     pub fn built_in() -> Result<Self, QualityError> {
         Self::with("")
     }
 
-    /// The built-in rules with others laid over them: a text with the form of `config/rules/quality.toml` (and the section
-    /// `stop_words` of `config/rules/stop_words.toml`), which needs only what differs. A key replaces the built-in one; in a list `"..."` stands for what is built in.
+    /// Merges an overlay into the built-in rules. Its text has the form of `config/rules/quality.toml` (and
+    /// the section `stop_words` of `config/rules/stop_words.toml`), with only the differences. A key replaces
+    /// the built-in one; in a list `"..."` inserts the built-in entries.
     ///
     /// # Errors
-    /// Names what cannot be read; unknown keys are errors.
+    /// Names the unreadable part; unknown keys are errors.
     pub fn with(overlay: &str) -> Result<Self, QualityError> {
         let rules = |e: toml::de::Error| QualityError::Rules(e.to_string());
         let mut table: Table = TEXT.parse().map_err(rules)?;
-        lay_over(&mut table, STOP_WORDS.parse().map_err(rules)?);
-        lay_over(&mut table, overlay.parse().map_err(rules)?);
+        merge(&mut table, STOP_WORDS.parse().map_err(rules)?);
+        merge(&mut table, overlay.parse().map_err(rules)?);
         Value::Table(table).try_into().map_err(rules)
     }
 
-    /// Whether a character alone is no word.
+    /// Returns true if a character alone is no word.
     pub(crate) fn is_symbol(&self, c: char) -> bool {
         self.punctuation.has(c) || self.terminal_punctuation.has(c)
     }
 
-    /// Whether a character ends a sentence.
+    /// Returns true if a character ends a sentence.
     pub(crate) fn ends_sentence(&self, c: char) -> bool {
         self.terminal_punctuation.has(c)
     }
 }
 
-/// Lays a table over another one, key by key.
-fn lay_over(built_in: &mut Table, overlay: Table) {
+/// Merges a table into another one, key by key.
+fn merge(built_in: &mut Table, overlay: Table) {
     for (key, value) in overlay {
         match (built_in.get_mut(&key), value) {
-            (Some(Value::Table(built_in)), Value::Table(overlay)) => lay_over(built_in, overlay),
+            (Some(Value::Table(built_in)), Value::Table(overlay)) => merge(built_in, overlay),
             (Some(Value::Array(built_in)), Value::Array(overlay)) => {
                 let known = std::mem::take(built_in);
                 let all = |item: Value| if item.as_str() == Some("...") { known.clone() } else { vec![item] };
@@ -99,7 +100,7 @@ fn lay_over(built_in: &mut Table, overlay: Table) {
 }
 
 impl BoilerplateRules {
-    /// The phrase that makes a line one of a page's frame.
+    /// Phrase that marks a line as a page's frame.
     pub(crate) fn phrase_of(&self, line: &str) -> Option<&str> {
         let short = line.split_whitespace().nth(self.max_words).is_none();
         if !short || line.trim().is_empty() {

@@ -1,4 +1,4 @@
-//! Which rules are asked, and their thresholds.
+//! Enabled rules and their thresholds.
 
 use crate::QualityError;
 use serde::{Deserialize, Serialize};
@@ -8,24 +8,24 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RuleSet {
-    /// The ratios of a repetition filter: words, characters, n-grams.
+    /// Ratios of a repetition filter: words, characters, n-grams.
     Text,
-    /// Repetition as Gopher judges it (Rae et al. 2021, table A1).
+    /// Repetition rules of Gopher (Rae et al. 2021, table A1).
     GopherRepetition,
-    /// Quality as Gopher judges it (Rae et al. 2021, A.1.1).
+    /// Quality rules of Gopher (Rae et al. 2021, A.1.1).
     GopherQuality,
-    /// The rules of C4 (Raffel et al. 2020, 2.2).
+    /// Rules of C4 (Raffel et al. 2020, 2.2).
     C4,
-    /// The rules that FineWeb adds to them (Penedo et al. 2024, 3.6).
+    /// Rules that FineWeb adds to them (Penedo et al. 2024, 3.6).
     Fineweb,
 }
 
 impl RuleSet {
-    /// All of them, in the order in which they are told.
+    /// All sets, in the order of the output.
     pub const ALL: [Self; 5] =
         [Self::Text, Self::GopherRepetition, Self::GopherQuality, Self::C4, Self::Fineweb];
 
-    /// The name, as in the settings and before the names of rules.
+    /// Name in the settings and as prefix of rule names.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -55,10 +55,10 @@ impl std::str::FromStr for RuleSet {
     }
 }
 
-/// The sets that are asked, and the thresholds of each. Defaults stand in `config/crawl.toml`, not here.
+/// Enabled sets and their thresholds. Defaults are in `config/crawl.toml`, not here.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Settings {
-    /// Sets that are asked.
+    /// Enabled sets.
     pub sets: Vec<RuleSet>,
     /// Thresholds of [`RuleSet::Text`].
     pub text: TextSettings,
@@ -76,45 +76,45 @@ pub struct Settings {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TextSettings {
-    /// Most of the content words that may be the same word.
+    /// Maximum share of one word among the content words.
     pub max_word_repetition_ratio: f64,
-    /// The same where the word is a term of the field: it stands in ever different company.
+    /// Maximum share of a term, which has ever different neighbours.
     pub max_term_repetition_ratio: f64,
-    /// Most of the characters that may stand in runs of one character.
+    /// Maximum share of the characters in runs of one character.
     pub max_char_repetition_ratio: f64,
-    /// Most of the words that may stand in n-grams that stood before.
+    /// Maximum share of the words in repeated n-grams.
     pub max_ngram_repetition: f64,
     /// Words of such an n-gram.
     pub ngram_words: usize,
     /// Characters that are a run.
     pub char_run: usize,
-    /// Content words below which the word ratio is 0.
+    /// Minimum content words; with fewer the word ratio is 0.
     pub min_content_words: usize,
-    /// Words below which the text is short: its ratios are told, not judged.
+    /// Minimum words; with fewer the text is short and its ratios are not judged.
     pub min_words: usize,
-    /// Leave lines of boilerplate out before the ratios are taken.
+    /// Leaves lines of boilerplate out before the ratios are computed.
     pub remove_boilerplate: bool,
 }
 
-/// Thresholds of Gopher's rules of repetition, named as datatrove names them.
+/// Thresholds of Gopher's repetition rules, with datatrove's names.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GopherRepetitionSettings {
-    /// Most of the lines that may have stood before.
+    /// Maximum share of repeated lines.
     pub dup_line_frac: f64,
-    /// Most of the paragraphs that may have stood before.
+    /// Maximum share of repeated paragraphs.
     pub dup_para_frac: f64,
-    /// Most of the characters that may stand in such lines.
+    /// Maximum share of the characters in such lines.
     pub dup_line_char_frac: f64,
-    /// Most of the characters that may stand in such paragraphs.
+    /// Maximum share of the characters in such paragraphs.
     pub dup_para_char_frac: f64,
-    /// n, and most of the characters that the most frequent n-gram may take.
+    /// n, and maximum share of the characters in the most frequent n-gram.
     pub top_n_grams: Vec<(usize, f64)>,
-    /// n, and most of the characters that may stand in n-grams that stood before.
+    /// n, and maximum share of the characters in repeated n-grams.
     pub dup_n_grams: Vec<(usize, f64)>,
 }
 
-/// Thresholds of Gopher's rules of quality, named as datatrove names them.
+/// Thresholds of Gopher's quality rules, with datatrove's names.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "explained where their defaults stand, in config/crawl.toml")]
@@ -126,34 +126,34 @@ pub struct GopherQualitySettings {
     pub max_symbol_word_ratio: f64,
     pub max_bullet_lines_ratio: f64,
     pub max_ellipsis_lines_ratio: f64,
-    /// Least of the words that have a letter; the name is datatrove's.
+    /// Minimum share of the words with a letter; the name is datatrove's.
     pub max_non_alpha_words_ratio: f64,
     pub min_stop_words: usize,
 }
 
-/// Thresholds of C4's rules, named as datatrove names them.
+/// Thresholds of C4's rules, with datatrove's names.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct C4Settings {
-    /// Least sentences of the lines that are kept.
+    /// Minimum sentences of the kept lines.
     pub min_num_sentences: usize,
-    /// Least words of a line that is kept.
+    /// Minimum words of a kept line.
     pub min_words_per_line: usize,
-    /// Most characters of a word of such a line.
+    /// Maximum characters of a word of such a line.
     pub max_word_length: usize,
 }
 
-/// Thresholds of FineWeb's rules, named as datatrove names them.
+/// Thresholds of FineWeb's rules, with datatrove's names.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FinewebSettings {
-    /// Least of the lines that end in punctuation that ends a sentence.
+    /// Minimum share of the lines that end with sentence punctuation.
     pub line_punct_thr: f64,
-    /// Most of the lines that may be short.
+    /// Maximum share of short lines.
     pub short_line_thr: f64,
-    /// Characters of a line that is short, at most.
+    /// Maximum characters of a short line.
     pub short_line_length: usize,
-    /// Most of the characters that may stand in lines that stood before.
+    /// Maximum share of the characters in repeated lines.
     pub char_duplicates_ratio: f64,
     /// Most line feeds a word.
     pub new_line_ratio: f64,
@@ -163,7 +163,7 @@ pub struct FinewebSettings {
 const MAX_NGRAM: usize = 100;
 
 impl Settings {
-    /// Checks the ranges: shares are 0 to 1, n-grams have 1 to 100 words, runs 2 characters or more.
+    /// Checks the ranges: shares are 0 to 1, n-grams have 1 to 100 words, runs at least 2 characters.
     ///
     /// # Errors
     /// Names the first setting that is out of its range.

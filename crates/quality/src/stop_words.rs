@@ -11,9 +11,9 @@ use std::collections::BTreeMap;
 pub(crate) struct StopWords(BTreeMap<String, FxHashSet<String>>);
 
 impl StopWords {
-    /// The stop words of a language (ISO 639-1), in lower case with straight apostrophes; none where there is no list.
+    /// Stop words of a language (ISO 639-1), in lower case with straight apostrophes; none without a list.
     pub fn of(&self, language: &str) -> Option<&FxHashSet<String>> {
-        self.0.get(listed(language))
+        self.0.get(language_of_list(language))
     }
 
     /// The languages with a list, by code.
@@ -25,7 +25,7 @@ impl StopWords {
 impl TryFrom<BTreeMap<String, Vec<String>>> for StopWords {
     type Error = String;
 
-    /// An entry that could never be found in a text is an error.
+    /// Converts the lists; an entry that no text can contain is an error.
     fn try_from(lists: BTreeMap<String, Vec<String>>) -> Result<Self, String> {
         for (language, list) in &lists {
             if let Some(entry) = list.iter().find(|entry| words(entry).count() != 1) {
@@ -37,8 +37,9 @@ impl TryFrom<BTreeMap<String, Vec<String>>> for StopWords {
     }
 }
 
-/// The language whose list is taken: both written forms of Norwegian share one, and so do Croatian and Bosnian.
-fn listed(language: &str) -> &str {
+/// Language of the list for a language: both written forms of Norwegian share one, and so do Croatian and
+/// Bosnian.
+fn language_of_list(language: &str) -> &str {
     match language {
         "nb" | "nn" => "no",
         "bs" => "hr",

@@ -1,31 +1,32 @@
-//! A text as the rules see it: characters, words, lines.
+//! Characters, words and lines of a text for the rules.
 
 use regex::Regex;
 use std::sync::LazyLock;
 use unicode_segmentation::UnicodeSegmentation;
 
-/// White space as Unicode has it, and the separators U+001C to U+001F, which Python (and so datatrove) counts as such.
+/// Returns true for Unicode white space and the separators U+001C to U+001F, which Python (and so datatrove)
+/// treats as white space.
 pub(crate) fn is_space(c: char) -> bool {
     c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c)
 }
 
-/// The words of a text in their order: what Unicode's word boundaries (UAX #29) part, less white space. A mark of
-/// punctuation is a word of its own, as it is for the tokenizers that the rules were published with; `don't` is one word.
-/// Scripts without spaces come character by character.
+/// Words of a text in order: the parts between Unicode's word boundaries (UAX #29), without white space. A
+/// punctuation mark is a word, as in the tokenizers of the published rules; `don't` is one word. Scripts
+/// without spaces are split into characters.
 pub fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.split_word_bound_indices().filter(|(_, word)| !word.chars().all(is_space))
 }
 
-/// The sentences of a line (UAX #29), less those of white space alone.
+/// Sentences of a line (UAX #29), without those of white space alone.
 pub fn sentences(line: &str) -> impl Iterator<Item = &str> {
-    // the crate's search does not bear an empty text
+    // the crate's search does not accept an empty text
     let bounds = Some(line).filter(|line| !line.is_empty()).map(UnicodeSegmentation::split_sentence_bounds);
     bounds.into_iter().flatten().filter(|sentence| !sentence.chars().all(is_space))
 }
 
 /// Number of [`sentences`] of a line.
 pub(crate) fn count_sentences(line: &str) -> usize {
-    // most lines are one sentence: where no mark that could end one stands before the last, there is nothing to look for
+    // most lines are one sentence: without an inner end mark no search is needed
     let within = line.trim_end_matches(['.', '?', '!', '"', '\'']);
     let one = line.is_ascii() && !within.bytes().any(|b| matches!(b, b'.' | b'?' | b'!' | b'\n' | b'\r'));
     if one { usize::from(!line.chars().all(is_space)) } else { sentences(line).count() }
@@ -52,7 +53,7 @@ fn ends_line(c: char) -> bool {
     matches!(c, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-/// Parts between runs of at least `least` line feeds, as Python's `re.split` has them.
+/// Parts between runs of at least `least` line feeds, as Python's `re.split` gives them.
 pub(crate) fn split_at_feeds(text: &str, least: usize) -> impl Iterator<Item = &str> {
     let mut rest = Some(text);
     std::iter::from_fn(move || {
@@ -78,7 +79,7 @@ pub(crate) fn chars(text: &str) -> usize {
     text.chars().count()
 }
 
-/// A share as a number: 0 of nothing is 0.
+/// Share as a number; 0 of nothing is 0.
 pub(crate) fn ratio(part: usize, of: usize) -> f64 {
     if of == 0 { 0.0 } else { to_f64(part) / to_f64(of) }
 }
@@ -88,7 +89,7 @@ pub(crate) fn to_f64(n: usize) -> f64 {
     n as f64
 }
 
-/// A word as words are compared: lower case, one kind of apostrophe.
+/// A word for comparisons: lower case, one kind of apostrophe.
 pub(crate) fn folded(word: &str) -> std::borrow::Cow<'_, str> {
     if word.bytes().all(|b| b.is_ascii_lowercase()) {
         word.into()
@@ -97,7 +98,7 @@ pub(crate) fn folded(word: &str) -> std::borrow::Cow<'_, str> {
     }
 }
 
-/// Whether a word has a letter (general category L, as Python's `str.isalpha` has it for one character).
+/// Returns true if a word has a letter (general category L, as in Python's `str.isalpha`).
 pub(crate) fn has_letter(word: &str) -> bool {
     if word.bytes().any(|b| b.is_ascii_alphabetic()) {
         return true;

@@ -1,4 +1,4 @@
-//! The branches of the decision tree, each by a text that is of it, and places in the text.
+//! Branches of the decision tree, each with a text, and positions in the text.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
@@ -32,14 +32,14 @@ fn common_words_of_a_language_that_was_not_taken() {
     let text = "the harbour and the ferry and the sea, the wind of the day and the light of the house, \
         the boat at the pier, the man with the rope, the bell in the fog, the rain on the roof, the end of the road, \
         the gull over the mast, the tide, the moon";
-    // "the" stands in ever different company, as a term does: with the higher limit it would pass
+    // "the" has ever different neighbours, as a term does: with the higher limit it would pass
     let checker = checker(|s| s.text.max_term_repetition_ratio = 0.2);
     let explanation = checker.explain(text, &checker.assess(text, "xx"));
     let verdict = explanation.verdict.unwrap();
     assert_eq!((verdict.cause, verdict.written_in.as_deref()), (Cause::CommonWords, Some("en")));
     assert!(verdict.word_ratio > 0.2, "{verdict:?}");
     assert_eq!(explanation.words[0].word, "the");
-    // with its own language nothing is wrong
+    // with its own language the text passes
     assert_eq!(cause(text, "en"), None);
 }
 

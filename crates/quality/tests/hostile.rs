@@ -1,4 +1,4 @@
-//! Any text: no panic, shares between 0 and 1, time that grows with the text and no faster.
+//! Any text: no panic, shares between 0 and 1, linear time.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
@@ -12,7 +12,7 @@ use support::checker;
 
 static CHECKER: LazyLock<Checker> = LazyLock::new(|| checker(|s| s.text.min_words = 0));
 
-/// Rules whose values are no shares of something.
+/// Rules whose values are no shares.
 fn is_count(rule: &str) -> bool {
     let counts = [
         "short_doc",
@@ -23,7 +23,7 @@ fn is_count(rule: &str) -> bool {
         "lorem",
         "curly",
     ];
-    // the most frequent n-gram is counted where it overlaps itself too, as datatrove does: "........" is more than itself
+    // the most frequent n-gram is counted with overlaps, as in datatrove: "........" exceeds itself
     let rates = ["gopher_repetition.top_", "too_many_hashes", "too_many_ellipsis", "list_ratio"];
     counts.iter().chain(&rates).any(|part| rule.contains(part))
 }
@@ -67,7 +67,7 @@ proptest! {
     }
 }
 
-/// The least CPU time of this thread: what else runs on the machine says little then.
+/// Minimum CPU time of this thread, since other processes on the machine hardly affect it.
 fn cost(text: &str) -> Duration {
     let once = || {
         let start = ThreadTime::now();

@@ -1,4 +1,4 @@
-//! Each rule at its threshold: a text that just keeps to it, and one that just does not.
+//! Each rule at its threshold: a text that just passes, and one that just fails.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
@@ -94,7 +94,7 @@ fn characters_and_passages() {
     let text = |run: usize| format!("{} {}", "-".repeat(run), "ab".repeat(40));
     at_threshold(&checker, "text.char_repetition_ratio", (&text(20), 0.2), (&text(21), 21.0 / 101.0));
     let checker = support::checker(|s| s.text.min_words = 0);
-    // ten words, said again and again, and words that differ
+    // ten words, repeated, and distinct words
     let text = |times: usize, others: usize| {
         format!("{}{}", "a b c d e f g h i j ".repeat(times), words(others).join(" "))
     };
@@ -135,7 +135,7 @@ fn lines_and_paragraphs_that_stood_before() {
         (&of(&kept, "\n\n"), 0.3),
         (&of(&broken, "\n\n"), 0.4),
     );
-    // ten characters that are said again, of 50 and of 49
+    // ten repeated characters, of 50 and of 49
     let text = |gap: &str, all: usize| {
         let rest = "x".repeat(all - 20 - 2 * gap.len());
         format!("abcdefghij{gap}{rest}{gap}abcdefghij")
@@ -156,7 +156,7 @@ fn n_grams() {
             let all = format!("{} {} ", run.join(" "), run.join(" "));
             format!("{all}{}", "z".repeat(length - all.len()))
         };
-        // the shortest text of which the second run takes no more than it may
+        // the shortest text in which the second run is within its share
         let kept = (1..10_000).find(|length| to_f64(chars) / to_f64(*length) <= *most).unwrap();
         let share = |length: usize| to_f64(chars) / to_f64(length);
         let rule = format!("gopher_repetition.duplicated_{n}_n_grams");
@@ -169,7 +169,7 @@ fn the_most_frequent_n_gram() {
     for (n, most) in defaults().gopher_repetition.top_n_grams {
         let checker = checker(|_| ());
         let run = vec!["ab"; n].join(" ");
-        // twice, with other words between and behind: the run has 3n − 1 characters
+        // twice, with other words between and after: the run has 3n − 1 characters
         let text = |length: usize| {
             let all = format!("{run} c {run} ");
             format!("{all}{}", "z".repeat(length - all.len()))
@@ -192,7 +192,7 @@ fn gopher_counts_words_and_symbols() {
     let text = |n: usize| words(n).join(" ");
     at_threshold(&checker, "gopher_quality.short_doc", (&text(50), 50.0), (&text(49), 49.0));
     at_threshold(&checker, "gopher_quality.long_doc", (&text(100), 100.0), (&text(101), 101.0));
-    // marks of punctuation are no words here
+    // punctuation marks are no words here
     let marks = format!("{} . , !", text(49));
     assert!(is_broken(&checker, &marks, "gopher_quality.short_doc"));
     let sizes = |sizes: &[usize]| sizes.iter().map(|n| "x".repeat(*n)).collect::<Vec<_>>().join(" ");
@@ -249,7 +249,7 @@ fn gopher_looks_at_lines_and_stop_words() {
     }
     let rule = "gopher_quality.enough_stop_words";
     at_threshold(&checker, rule, ("the sea of glass", 2.0), ("the sea, the sea", 1.0));
-    // other languages have their own; one without a list is not asked
+    // other languages have their own; one without a list has no value
     let german = checker.assess("das Meer und der Wind", "de");
     assert_eq!(value(&checker, &german, rule), Some(3.0));
     assert_eq!(value(&checker, &checker.assess("the sea", "und"), rule), None);
@@ -311,7 +311,7 @@ fn c4_tells_templates_and_code_in_the_order_of_the_text() {
         of(&format!("{SENTENCES}\n{code}\n{lorem}")),
         ["c4.curly_bracket", "c4.lorem_ipsum", "c4.too_few_sentences"]
     );
-    // a line that goes anyway is not looked into
+    // a dropped line is not searched
     assert_eq!(of(&format!("{SENTENCES}\nFive more words are here.\nreturn {{ this }}")), [""; 0]);
 }
 
@@ -339,7 +339,7 @@ fn fineweb_looks_at_lines() {
     let again = |rest: usize| format!("abcd\nabcd\n{}", "x".repeat(rest));
     let rule = "fineweb.char_dup_ratio";
     at_threshold(&checker, rule, (&again(392), 0.01), (&again(391), 4.0 / 399.0));
-    // line feeds a word: 3 of 10, then 3 of 9
+    // line feeds per word: 3 of 10, then 3 of 9
     let feeds = |n: usize| format!("a\nb\nc\n{}", words(n - 3).join(" "));
     at_threshold(&checker, "fineweb.list_ratio", (&feeds(10), 0.3), (&feeds(9), 3.0 / 9.0));
     let empty = checker.assess(" \n ", "en");

@@ -7,7 +7,7 @@ mod support;
 use crawl_quality::Cause;
 use support::{checker, defaults, value};
 
-/// Words that differ, of letters alone and no stop words.
+/// Distinct words of letters alone, without stop words.
 fn words(count: usize) -> String {
     let word = |n: usize| n.to_string().bytes().map(|b| char::from(b'a' + b - b'0')).collect::<String>();
     (0..count).map(|n| format!("zq{} ", word(n))).collect()
@@ -18,7 +18,7 @@ fn ratio(text: &str) -> f64 {
     value(&checker, &checker.assess(text, "en"), "text.word_repetition_ratio").unwrap()
 }
 
-/// The 47 words that the guide leaves out.
+/// The guide's 47 stop words.
 const COMMON: &str = "the a an and or but in on at to for of with by from as is was are were be been have has had do does \
     did will would should could may might must can this that these those i you he she it we they";
 
@@ -43,7 +43,7 @@ fn the_keys_of_the_guide_have_its_defaults() {
 
 #[test]
 fn a_higher_threshold_keeps_what_repeats_for_a_reason() {
-    // a quarter of the content words is one, always in the same company
+    // a quarter of the content words is one, always with the same neighbours
     let text = format!("{}{}", "stain remover ".repeat(25), words(50));
     let fails = |most: f64| {
         let checker = checker(|s| s.text.max_word_repetition_ratio = most);
@@ -75,7 +75,7 @@ const SENTENCES: &str = "the harbour and the ferry and the sea, the wind of the 
     the boat at the pier, the man with the rope, the bell in the fog, the rain on the roof, the end of the road, \
     the gull over the mast, the tide, the moon";
 
-/// What the repetition of a text in a language comes from. Terms have no threshold of their own.
+/// Cause of the repetition of a text in a language. Terms have no separate threshold.
 fn cause(text: &str, language: &str) -> Cause {
     let checker = checker(|s| s.text.max_term_repetition_ratio = 0.2);
     checker.explain(text, &checker.assess(text, language)).verdict.unwrap().cause
@@ -96,10 +96,10 @@ fn each_branch_of_the_tree_is_found() {
 
 #[test]
 fn the_questions_are_asked_in_the_order_of_the_tree() {
-    // common words are asked before boilerplate
+    // common words come before boilerplate
     let both = format!("{SENTENCES}\n{}", "Share this and the rest of it\n".repeat(2));
     assert_eq!(cause(&both, "xx"), Cause::CommonWords);
-    // boilerplate is asked before terms: in these lines the word has ever different neighbours
+    // boilerplate comes before terms: in these lines the word has ever different neighbours
     let others = words(200);
     let others: Vec<&str> = others.split_whitespace().collect();
     let lines: String =

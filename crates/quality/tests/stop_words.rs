@@ -1,4 +1,4 @@
-//! Function words by language: pages stuffed with keywords fail, honest ones pass, and the lists are what they claim to be.
+//! Function words by language: keyword-stuffed pages fail, honest ones pass, and the lists are sound.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
@@ -11,7 +11,7 @@ use support::{checker, failed, value};
 const SPECIFIED: &str = "the a an and or but in on at to for of with by from as is was are were be been have has had do does did \
     will would should could may might must can this that these those i you he she it we they";
 
-/// Language, a page stuffed with keywords, an honest page.
+/// Language, a keyword-stuffed page, an honest page.
 const PAGES: [(&str, &str, &str); 6] = [
     ("en", include_str!("texts/en.stuffed.txt"), include_str!("texts/en.honest.txt")),
     ("de", include_str!("texts/de.stuffed.txt"), include_str!("texts/de.honest.txt")),
@@ -74,7 +74,7 @@ fn honest_pages_keep_to_the_ratios() {
             .filter(|rule| rule.starts_with("text.") || rule.ends_with("enough_stop_words"))
             .collect();
         assert!(of_the_filter.is_empty(), "{language}: {failed:?}");
-        // a third of prose or thereabouts is function words: none of these lists is too short for its language
+        // about a third of prose is function words, so no list is too short for its language
         let share = 1.0 - assessment.content_words as f64 / assessment.words as f64;
         assert!((0.25..0.55).contains(&share), "{language}: {share}");
     }
@@ -82,7 +82,7 @@ fn honest_pages_keep_to_the_ratios() {
 
 #[test]
 fn a_text_reads_as_its_own_language() {
-    // honest pages taken for another language, at a threshold that their function words break
+    // honest pages under another language, at a threshold that their function words break
     let checker =
         checker(|s| (s.text.max_word_repetition_ratio, s.text.max_term_repetition_ratio) = (0.04, 0.04));
     for (language, _, honest) in PAGES {

@@ -1,4 +1,4 @@
-//! Settings and checker as the defaults of `config/crawl.toml` have them, for examples and benches.
+//! Settings and checker with the defaults of `config/crawl.toml`, for examples and benches.
 
 #![allow(clippy::unwrap_used, reason = "examples and benches fail where they stand")]
 

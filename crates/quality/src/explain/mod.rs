@@ -1,4 +1,5 @@
-//! Why a text fails: what the rules met in it, and the decision tree of the specification of the repetition filter.
+//! Explanation of a failure: matches of the rules in the text, and the decision tree of the specification of
+//! the repetition filter.
 
 mod places;
 mod verdict;
@@ -10,28 +11,28 @@ pub use verdict::{Cause, Verdict};
 /// Words that are listed.
 const WORDS: usize = 8;
 
-/// Places that are given of a word or a rule.
+/// Maximum positions per word or rule.
 const PLACES: usize = 5;
 
-/// Why a text is judged as it is.
+/// Explanation of an assessment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Explanation {
-    /// Each rule that the text does not keep to, in the order of the assessment.
+    /// Broken rules, in the order of the assessment.
     pub findings: Vec<Finding>,
-    /// The most frequent words, stop words among them.
+    /// The most frequent words, including stop words.
     pub words: Vec<RepeatedWord>,
-    /// Lines of boilerplate, with the phrase that makes them such.
+    /// Lines of boilerplate, with the matching phrase.
     pub boilerplate: Vec<(Range<usize>, String)>,
-    /// What the ratios come from; none where they keep to their thresholds.
+    /// Cause of the ratios; none if they keep to their thresholds.
     pub verdict: Option<Verdict>,
 }
 
-/// A rule that is broken, and where in the text.
+/// A broken rule, and its positions in the text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
-    /// Place among the rules of the checker.
+    /// Position among the rules of the checker.
     pub rule: usize,
-    /// Places in the text, the first of each wording.
+    /// Positions in the text, the first of each wording.
     pub places: Vec<Place>,
     /// Places of further wordings.
     pub more: usize,
@@ -44,29 +45,29 @@ pub struct Place {
     pub bytes: Range<usize>,
     /// Places with the same words.
     pub times: usize,
-    /// What is the matter there, where the rule alone does not say it.
+    /// Reason, if the rule alone does not explain it.
     pub note: Option<&'static str>,
 }
 
 /// A frequent word.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RepeatedWord {
-    /// As it stands in the text first.
+    /// First form in the text.
     pub word: String,
     /// Times, however it is written.
     pub count: usize,
-    /// It is left out of the word ratio.
+    /// True if the word ratio leaves it out.
     pub stop_word: bool,
-    /// Of the content words; of all words for a stop word.
+    /// Share of the content words; of all words for a stop word.
     pub share: f64,
-    /// At most two fifths of its occurrences stand between content words that it has stood beside before.
+    /// True if at most two fifths of its occurrences stand between known neighbours among content words.
     pub term: bool,
     /// The first places (bytes).
     pub places: Vec<Range<usize>>,
 }
 
 impl Checker {
-    /// What an assessment of this text comes from, with places in it. Costs as much as some assessments.
+    /// Explains an assessment of this text, with positions in it. It costs as much as some assessments.
     #[must_use]
     pub fn explain(&self, text: &str, assessment: &Assessment) -> Explanation {
         let spans: Vec<(usize, &str)> = crate::words(text).collect();
@@ -88,7 +89,7 @@ impl Checker {
     fn finding(&self, rule: usize, text: &str, words: &[(usize, &str)]) -> Finding {
         let name = self.rules().get(rule).map_or("", |rule| rule.name.as_str());
         let (mut places, mut more): (Vec<Place>, _) = (Vec::new(), 0);
-        // wording → its place among those that are given; one that came too late has none
+        // position of each wording among the reported ones; none for one beyond the maximum
         let mut known: HashMap<&str, Option<usize>> = HashMap::new();
         for place in self.places(name, text, words) {
             let fits = places.len() < PLACES;
@@ -111,7 +112,7 @@ impl Checker {
         assessment: &Assessment,
     ) -> Vec<RepeatedWord> {
         let list = self.line_rules.stop_words.of(&assessment.language);
-        let apart = repetition::told_apart(words, list, self.seed);
+        let apart = repetition::countable_words(words, list, self.seed);
         let counts = repetition::counts(&apart);
         let content = apart.iter().filter(|word| word.content).count();
         let lettered = apart.iter().filter(|word| word.letter).count();

@@ -1,16 +1,16 @@
-//! Where in a text a rule is broken.
+//! Positions in a text at which a rule is broken.
 
 use super::Place;
 use crate::{
     Checker,
-    c4::{self, Fate},
+    c4::{self, LineVerdict},
     grams::Grams,
     repetition,
     text::{has_letter, is_space},
 };
 use std::{collections::HashSet, ops::Range};
 
-/// Parts of a text between marks, with their bytes.
+/// Parts of a text between marks, with their byte ranges.
 pub(super) fn split(text: &str, mark: char) -> impl Iterator<Item = (Range<usize>, &str)> {
     let mut at = 0;
     text.split(mark).map(move |part| {
@@ -24,14 +24,14 @@ fn plain(bytes: Range<usize>) -> Place {
     Place { bytes, times: 1, note: None }
 }
 
-/// The bytes that a part of a text takes.
+/// Byte range of a part of a text.
 fn bytes_of(text: &str, part: &str) -> Range<usize> {
     let start = (part.as_ptr() as usize).saturating_sub(text.as_ptr() as usize);
     start..start + part.len()
 }
 
 impl Checker {
-    /// The places that a rule, by its name, is about; none for rules about the text as a whole.
+    /// Positions that concern a rule, by its name; none for rules about the whole text.
     pub(super) fn places(&self, rule: &str, text: &str, words: &[(usize, &str)]) -> Vec<Place> {
         let (set, name) = rule.split_once('.').unwrap_or((rule, ""));
         match set {
@@ -48,7 +48,7 @@ impl Checker {
             "char_repetition_ratio" => runs(text, self.settings.text.char_run),
             "ngram_repetition" => {
                 let slices: Vec<&str> = words.iter().map(|(_, word)| *word).collect();
-                let apart = repetition::told_apart(&slices, None, self.seed);
+                let apart = repetition::countable_words(&slices, None, self.seed);
                 let found = repetition::stretches(&apart, self.settings.text.ngram_words, self.seed);
                 let tokens = |stretch: Range<usize>| {
                     let stretch = apart.get(stretch)?;
@@ -116,19 +116,23 @@ impl Checker {
     fn c4_places(&self, name: &str, text: &str) -> Vec<Place> {
         let fates = crate::lines(text)
             .filter(|line| !line.trim().is_empty())
-            .map(|line| (line, c4::fate(line, &self.line_rules.c4, &self.settings.c4).0));
-        let note = |fate: Fate| match (name, fate) {
-            ("lorem_ipsum", Fate::LoremIpsum) | ("curly_bracket", Fate::CurlyBracket) => Some(None),
-            ("too_few_sentences", Fate::TooLongWord) => Some(Some("a word too long")),
-            ("too_few_sentences", Fate::NoTerminalPunctuation) => Some(Some("no terminal punctuation")),
-            ("too_few_sentences", Fate::TooFewWords) => Some(Some("too few words")),
-            ("too_few_sentences", Fate::Javascript) => Some(Some("javascript")),
-            ("too_few_sentences", Fate::Policy) => Some(Some("policy")),
+            .map(|line| (line, c4::line_verdict(line, &self.line_rules.c4, &self.settings.c4).0));
+        let note = |verdict: LineVerdict| match (name, verdict) {
+            ("lorem_ipsum", LineVerdict::LoremIpsum) | ("curly_bracket", LineVerdict::CurlyBracket) => {
+                Some(None)
+            }
+            ("too_few_sentences", LineVerdict::TooLongWord) => Some(Some("a word too long")),
+            ("too_few_sentences", LineVerdict::NoTerminalPunctuation) => {
+                Some(Some("no terminal punctuation"))
+            }
+            ("too_few_sentences", LineVerdict::TooFewWords) => Some(Some("too few words")),
+            ("too_few_sentences", LineVerdict::Javascript) => Some(Some("javascript")),
+            ("too_few_sentences", LineVerdict::Policy) => Some(Some("policy")),
             _ => None,
         };
         fates
-            .filter_map(|(line, fate)| {
-                Some(Place { bytes: bytes_of(text, line), times: 1, note: note(fate)? })
+            .filter_map(|(line, verdict)| {
+                Some(Place { bytes: bytes_of(text, line), times: 1, note: note(verdict)? })
             })
             .collect()
     }
@@ -155,7 +159,7 @@ impl Checker {
     }
 }
 
-/// Some words, from the first to the last.
+/// A range of words, from the first to the last.
 fn stretch_of(words: &[(usize, &str)], stretch: Range<usize>) -> Option<Place> {
     let stretch = words.get(stretch)?;
     let ((start, _), (last, word)) = (stretch.first()?, stretch.last()?);

@@ -1,23 +1,22 @@
-//! The decision tree: what high repetition comes from, and what can be done about it.
+//! Decision tree: the causes of high repetition, and their remedies.
 
 use crate::{Assessment, Checker, Reason, RuleSet, repetition, text::ratio};
 use serde::Serialize;
 
-/// Share of a text's words that a language's stop words must be for the text to be taken as written in it: prose has twice
-/// as many.
+/// Minimum share of a language's stop words in a text of that language: prose has twice as many.
 const WRITTEN_IN: f64 = 0.2;
 
-/// What the repetition of a text comes from: the branches of the specification's tree, and what it leaves out.
+/// Cause of a text's repetition: the branches of the specification's tree, and further ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
-    /// The text is short: nothing is judged.
+    /// The text is short and not judged.
     ShortText,
-    /// Stop words of another language than the one that was taken.
+    /// Stop words of another language than the assumed one.
     CommonWords,
     /// Lines of a page's frame.
     Boilerplate,
-    /// Words that stand in ever different company.
+    /// Words with ever different neighbours.
     Terms,
     /// The same passages again and again.
     Passages,
@@ -25,23 +24,23 @@ pub enum Cause {
     Characters,
 }
 
-/// What the ratios of a text come from.
+/// Cause of a text's ratios.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
     /// The branch of the tree.
     pub cause: Cause,
-    /// The word ratio; the same with stop words counted; the same without lines of boilerplate.
+    /// Word ratio; the same with stop words; the same without lines of boilerplate.
     pub word_ratio: f64,
-    /// With stop words counted as other words are.
+    /// Word ratio with stop words as other words.
     pub with_stop_words: f64,
     /// Without lines of boilerplate.
     pub without_boilerplate: f64,
-    /// For [`Cause::CommonWords`] the language that the words are of.
+    /// For [`Cause::CommonWords`], the language of the words.
     pub written_in: Option<String>,
 }
 
 impl Checker {
-    /// Goes through the tree; none where the ratios are kept to.
+    /// Evaluates the tree; none if the ratios keep to their thresholds.
     pub(super) fn verdict(&self, text: &str, assessment: &Assessment) -> Option<Verdict> {
         let asked = self.settings.sets.contains(&RuleSet::Text);
         let fails = self.fails(assessment, &[RuleSet::Text]);
@@ -78,15 +77,15 @@ impl Checker {
         Some(verdict)
     }
 
-    /// The word ratio with the stop words of a language left out.
+    /// Word ratio without the stop words of a language.
     fn ratio(&self, words: &[&str], language: &str) -> f64 {
         let list = self.line_rules.stop_words.of(language);
-        let apart = repetition::told_apart(words, list, self.seed);
+        let apart = repetition::countable_words(words, list, self.seed);
         repetition::word_ratio(&apart, &self.settings.text).ratio
     }
 
-    /// The language whose stop words make the text fail: the text is written in it rather than in the one that was taken, and
-    /// without its stop words the word ratio is kept to.
+    /// Language whose stop words make the text fail. The text is written in it instead of the assumed one,
+    /// and passes the word ratio without its stop words.
     fn written_in(&self, words: &[&str], assessment: &Assessment) -> Option<String> {
         let lettered = words.iter().filter(|word| crate::text::has_letter(word)).count();
         let share = |language: &str| {

@@ -36,7 +36,7 @@ pub fn value(checker: &Checker, assessment: &Assessment, rule: &str) -> Option<f
     assessment.values[at]
 }
 
-/// Names of the rules that a text does not keep to.
+/// Names of the rules that a text breaks.
 pub fn failed(checker: &Checker, assessment: &Assessment) -> Vec<String> {
     checker.quality(assessment).failed
 }
