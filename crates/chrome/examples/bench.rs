@@ -1,6 +1,6 @@
-//! Renders what it is told to, for `benches/compare_chrome.py`: `bench CHROMIUM TABS`. Reads lines of JSON, each a list
-//! of `[url, text]`, renders them at `TABS` at a time and answers with a line of JSON: how many pages held their text,
-//! which did not, the seconds, and what the renderer says of itself.
+//! Renders pages for `benches/compare_chrome.py`: `bench CHROMIUM TABS`. Reads lines of JSON, each a list of
+//! `[url, text]`, and renders them in `TABS` tabs. Answers each with a line of JSON: the number of pages that
+//! held their text, those that did not, the seconds, and the renderer's statistics.
 
 #![allow(
     clippy::print_stdout,

@@ -1,9 +1,9 @@
-//! A browser that runs: its process and the connection to it.
+//! A running browser: its process and the connection to it.
 
 use crate::{
     cdp::{self, CallError, Session},
     error::{RenderError, RenderPhase},
-    keeper::Keeper,
+    keeper::ProcessWatchdog,
     process::{Group, Process},
     proxy::Lane,
     settings::ChromeSettings,
@@ -16,12 +16,12 @@ use std::{
 
 /// Deadline of the browser's first answer.
 const START: Duration = Duration::from_secs(30);
-/// How long the browser may take for what it does itself: opening a tab, closing one.
-pub(crate) const OWN: Duration = Duration::from_secs(20);
-/// How long counting the tabs may take.
+/// Limit of the browser's own work, such as opening or closing a tab.
+pub(crate) const BROWSER_LIMIT: Duration = Duration::from_secs(20);
+/// Limit of counting the tabs.
 const COUNT: Duration = Duration::from_secs(5);
 
-/// Hosts that are reached without the proxy: none, not even loopback.
+/// Hosts reached without the proxy: none, not even loopback.
 pub(crate) const NO_BYPASS: &str = "<-loopback>";
 
 /// The ids of a tab.
@@ -31,10 +31,10 @@ pub(crate) struct OpenTab {
     pub(crate) session_id: String,
 }
 
-/// A running browser. Dropped, it is dead.
+/// A running browser, killed when dropped.
 pub(crate) struct Chrome {
-    /// Ends before the processes that it looks at.
-    keeper: Keeper,
+    /// Watchdog, dropped before the processes that it reads.
+    watchdog: ProcessWatchdog,
     /// Its death closes the connection.
     process: Process,
     pub(crate) session: Session,
@@ -51,7 +51,7 @@ impl Chrome {
     /// Starts a browser by bubblewrap, or without it if `by_bubblewrap` is false or bubblewrap is missing.
     fn start_by(settings: &ChromeSettings, by_bubblewrap: bool) -> Result<Self, RenderError> {
         let (process, connection) = Process::start(settings, by_bubblewrap)?;
-        let keeper = Keeper::start(process.group(), process.profile(), settings)
+        let watchdog = ProcessWatchdog::start(process.group(), process.profile(), settings)
             .map_err(|error| process.failed(error.to_string()))?;
         // a UTF-16 unit takes up to six bytes of JSON
         let max = settings.max_html.saturating_mul(6).saturating_add(1 << 20);
@@ -62,22 +62,23 @@ impl Chrome {
                 return Err(RenderError::Timeout { phase: RenderPhase::Launch, limit });
             }
             Err(error) => {
-                let reason = process.last_words().unwrap_or(error.to_string());
+                let reason = process.last_line().unwrap_or(error.to_string());
                 if !process.is_wrapped() {
                     return Err(process.failed(reason));
                 }
-                drop((keeper, process));
+                drop((watchdog, process));
                 let chrome = Self::start_by(settings, false)?;
                 chrome.process.on_bubblewrap_failure(&reason);
                 return Ok(chrome);
             }
         }
-        Ok(Self { keeper, process, session, pages: AtomicU32::new(0), lost: AtomicBool::new(false) })
+        Ok(Self { watchdog, process, session, pages: AtomicU32::new(0), lost: AtomicBool::new(false) })
     }
 
-    /// Opens a tab in a window of its own: a tab behind another is drawn once a second at most, and pages load lazily what is
-    /// drawn. The window fills its screen, which spares the drawing of bars and buttons that nobody sees. The tab has a context
-    /// of its own too: its connections go through the lane, it shares no storage, and what its pages store is kept in memory.
+    /// Opens a tab in a window of its own. A hidden tab is drawn at most once a second, and pages load lazy
+    /// content on drawing. The window fills its screen, which saves the drawing of bars and buttons. The tab
+    /// has a context of its own too: its connections use the lane, it shares no storage, and its pages' data
+    /// stays in memory.
     pub(crate) fn open_tab(&self, lane: &Lane) -> Result<OpenTab, CallError> {
         let context = Target::CreateBrowserContext {
             dispose_on_detach: Some(true),
@@ -85,7 +86,7 @@ impl Chrome {
             proxy_bypass_list: Some(NO_BYPASS.to_owned()),
             origins_with_universal_network_access: None,
         };
-        let context_id = self.session.call(context, OWN)?.browser_context_id;
+        let context_id = self.session.call(context, BROWSER_LIMIT)?.browser_context_id;
         let tab = self.session.call(
             Target::CreateTarget {
                 url: "about:blank".into(),
@@ -101,19 +102,19 @@ impl Chrome {
                 for_tab: None,
                 hidden: None,
             },
-            OWN,
+            BROWSER_LIMIT,
         )?;
         let target_id = tab.target_id;
         let attach = Target::AttachToTarget { target_id: target_id.clone(), flatten: Some(true) };
-        let session_id = self.session.call(attach, OWN)?.session_id;
+        let session_id = self.session.call(attach, BROWSER_LIMIT)?.session_id;
         Ok(OpenTab { context_id, target_id, session_id })
     }
 
-    /// Closes a tab and waits until it is gone. A browser that does not manage to is killed.
+    /// Closes a tab and waits for its end. A browser that fails to close it is killed.
     pub(crate) fn close_tab(&self, tab: &Session, target_id: String, context_id: String, limit: Duration) {
         let end = tab.end();
         let asked = self.session.call(Target::CloseTarget { target_id }, limit);
-        // a browser that refuses knows the tab no more
+        // a browser that refuses has closed the tab
         let gone =
             matches!(asked, Err(CallError::Refused(_))) || asked.is_ok() && end.recv_timeout(limit).is_ok();
         if gone {
@@ -123,7 +124,7 @@ impl Chrome {
         }
     }
 
-    /// Tabs that are open, by whomever, but the one that the browser begins with; 0 where it does not say.
+    /// Number of open tabs, without the browser's first one; 0 if the browser does not answer.
     pub(crate) fn tabs(&self) -> usize {
         let targets = self.session.call(Target::GetTargets { filter: None }, COUNT);
         let pages = targets.map_or(0, |all| all.target_infos.iter().filter(|one| one.Type == "page").count());
@@ -134,27 +135,27 @@ impl Chrome {
         self.process.group()
     }
 
-    pub(crate) const fn keeper(&self) -> &Keeper {
-        &self.keeper
+    pub(crate) const fn watchdog(&self) -> &ProcessWatchdog {
+        &self.watchdog
     }
 
-    /// Counts a page; gives how many there were.
+    /// Counts a page; returns the number of earlier ones.
     pub(crate) fn count_page(&self) -> u32 {
         self.pages.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Says that the browser is dead or cannot be reached.
-    pub(crate) fn lose(&self) {
+    /// Marks the browser as dead or unreachable.
+    pub(crate) fn mark_lost(&self) {
         self.lost.store(true, Ordering::SeqCst);
     }
 
     /// Ends it.
     pub(crate) fn kill(&self) {
-        self.lose();
+        self.mark_lost();
         self.group().kill();
     }
 
-    /// Whether the browser may be given a page.
+    /// Returns true if the browser can take a page.
     pub(crate) fn is_usable(&self) -> bool {
         !self.lost.load(Ordering::SeqCst) && self.process.is_alive()
     }

@@ -1,9 +1,13 @@
-//! The connection to the browser: calls and their answers, and events, over a pair of sockets that no other process can reach.
-//! A NUL byte ends each message.
+//! Connection to the browser: calls, answers and events, over a pair of sockets that no other process can
+//! reach. A NUL byte ends each message.
 //!
-//! The messages are those of the crate `headless_chrome`. Its transport is not used: its reader holds the lock of the connection
-//! through reads of up to 100 ms, so every call waits for one to end; answers are polled for; an answer that nobody waits for
-//! closes the connection; and what it keeps of each response is freed with the tab only.
+//! The messages are those of the crate `headless_chrome`. Its transport is not used for these reasons:
+//!
+//! - Its reader holds the connection's lock through reads of up to 100 ms, so every call waits for one to
+//!   end.
+//! - It polls for answers.
+//! - An answer without a waiting caller closes the connection.
+//! - Data of each response is freed only with the tab.
 
 use headless_chrome::{
     protocol::cdp::types::{Event, Method},
@@ -27,9 +31,9 @@ use std::{
 
 /// Capacity of the buffer that is kept between messages.
 const BUFFER: usize = 1 << 20;
-/// The longest that a message may take to leave.
+/// Time limit of writing a message.
 const WRITE: Duration = Duration::from_secs(10);
-/// Events that somebody wants to know of. The others are not even read.
+/// Events with a listener. Others are not parsed.
 const WANTED: [&str; 9] = [
     "Fetch.requestPaused",
     "Inspector.targetCrashed",
@@ -42,7 +46,7 @@ const WANTED: [&str; 9] = [
     "Page.javascriptDialogOpening",
 ];
 
-/// What the browser says of a session whose tab is gone.
+/// Event for a session whose tab has closed.
 const ENDED: &str = "Target.detachedFromTarget";
 
 /// Why a call brought nothing.
@@ -60,11 +64,11 @@ pub(crate) enum CallError {
     Unreadable(String),
 }
 
-/// The text of an answer, and when it was read.
+/// Text of an answer, and the time of its arrival.
 type Answer = Result<(String, Instant), CallError>;
 type Handler = dyn Fn(Event) + Send + Sync;
 
-/// A call that waits, and the session that it was made in.
+/// A waiting call, and its session.
 struct Waiting {
     session: Option<Arc<str>>,
     answer: SyncSender<Answer>,
@@ -76,18 +80,18 @@ struct Shared {
     /// `None` once the connection is closed.
     waiting: Mutex<Option<HashMap<u32, Waiting>>>,
     handlers: Mutex<HashMap<Arc<str>, Arc<Handler>>>,
-    /// Who waits for the end of a session.
+    /// Listeners for the end of a session.
     ends: Mutex<HashMap<Arc<str>, SyncSender<()>>>,
 }
 
-/// The browser itself, or a tab of it, to be called. Its clones are the same.
+/// The browser itself, or a tab of it, for calls. Clones share the session.
 #[derive(Clone)]
 pub(crate) struct Session {
     shared: Arc<Shared>,
     id: Option<Arc<str>>,
 }
 
-/// A call whose answer is on its way.
+/// A call without an answer yet.
 pub(crate) struct Pending<M> {
     shared: Arc<Shared>,
     id: u32,
@@ -133,7 +137,7 @@ struct Call<'a, M> {
     session: Option<&'a str>,
 }
 
-/// What is read of a message to know whose it is.
+/// Fields of a message that identify its receiver.
 #[derive(Deserialize)]
 struct Head<'a> {
     id: Option<u32>,
@@ -153,7 +157,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Takes over the connection to a browser. A longer message than `max_message` bytes ends it.
+/// Takes over the connection to a browser. A message longer than `max_message` bytes ends it.
 pub(crate) fn connect(stream: UnixStream, max_message: usize) -> io::Result<Session> {
     stream.set_write_timeout(Some(WRITE))?;
     let reader = stream.try_clone()?;
@@ -170,7 +174,7 @@ pub(crate) fn connect(stream: UnixStream, max_message: usize) -> io::Result<Sess
     Ok(Session { shared, id: None })
 }
 
-/// Reads until the connection ends, which it does with the browser.
+/// Reads until the connection ends with the browser.
 fn read(stream: UnixStream, shared: &Shared, max_message: usize) {
     let mut reader = BufReader::with_capacity(BUFFER >> 4, stream);
     let mut message = Vec::new();
@@ -188,13 +192,13 @@ fn read(stream: UnixStream, shared: &Shared, max_message: usize) {
             }
         }
     }
-    // whoever waits hears of it: the senders are gone
+    // dropping the senders wakes the waiting calls
     lock(&shared.waiting).take();
     lock(&shared.handlers).clear();
     lock(&shared.ends).clear();
 }
 
-/// Reads a message of at most `max` bytes without the NUL behind it.
+/// Reads a message of at most `max` bytes without its final NUL.
 fn next(reader: &mut impl BufRead, message: &mut Vec<u8>, max: usize) -> io::Result<()> {
     let limit = u64::try_from(max).unwrap_or(u64::MAX).saturating_add(1);
     reader.by_ref().take(limit).read_until(0, message)?;
@@ -212,7 +216,7 @@ impl Shared {
         let Ok(head) = serde_json::from_str::<Head<'_>>(text) else { return };
         if let Some(id) = head.id {
             let waiting = lock(&self.waiting).as_mut().and_then(|waiting| waiting.remove(&id));
-            // nobody waits for what was only sent
+            // calls by `send` have no waiting caller
             if let Some(waiting) = waiting {
                 let answered = || Ok((text.to_owned(), Instant::now()));
                 let answer = head.error.map_or_else(answered, |e| Err(CallError::Refused(e.message)));
@@ -248,7 +252,7 @@ impl Shared {
         }
     }
 
-    /// Ends the calls of a session: a process that is gone answers none.
+    /// Ends the calls of a session, since a dead process does not answer.
     fn fail(&self, session: &str) {
         let mut waiting = lock(&self.waiting);
         let Some(all) = waiting.as_mut() else { return };
@@ -263,20 +267,20 @@ impl Shared {
 }
 
 impl Session {
-    /// The session with this id on the same connection, whose events `handler` is told. It is told on the thread that
-    /// reads, so it may send, but not call.
+    /// The session with this id on the same connection, with `handler` for its events. The handler runs on
+    /// the reading thread, so it may send, but not call.
     pub(crate) fn attached(&self, id: &str, handler: impl Fn(Event) + Send + Sync + 'static) -> Self {
         let id: Arc<str> = id.into();
         lock(&self.shared.handlers).insert(Arc::clone(&id), Arc::new(handler));
         Self { shared: Arc::clone(&self.shared), id: Some(id) }
     }
 
-    /// The same with the id alone, for a handler that has to send.
+    /// The session with this id without a handler, for a handler that sends.
     pub(crate) fn named(&self, id: &str) -> Self {
         Self { shared: Arc::clone(&self.shared), id: Some(id.into()) }
     }
 
-    /// Tells when the session has ended. A closed connection ends it, too.
+    /// Signal for the end of the session, or of the connection.
     pub(crate) fn end(&self) -> Receiver<()> {
         let (ends, ended) = sync_channel(1);
         if let Some(id) = &self.id {
@@ -294,7 +298,8 @@ impl Session {
         self.call_timed(method, limit).map(|(answer, _)| answer)
     }
 
-    /// The same; says when the answer was read as well: after all events that came before it, and before all that came after.
+    /// Calls like [`call`](Self::call), and returns the time of the answer: after all earlier events, and
+    /// before all later ones.
     pub(crate) fn call_timed<M: Method + Serialize>(
         &self,
         method: M,
@@ -303,7 +308,7 @@ impl Session {
         self.begin(method)?.wait(limit)
     }
 
-    /// Calls; the answer may be waited for later.
+    /// Sends a call; the answer may be awaited later.
     pub(crate) fn begin<M: Method + Serialize>(&self, method: M) -> Result<Pending<M>, CallError> {
         let id = self.shared.next.fetch_add(1, Ordering::Relaxed);
         let (answer, answered) = sync_channel(1);
@@ -314,7 +319,7 @@ impl Session {
         Ok(pending)
     }
 
-    /// Calls; gives what waits for the end of the call, `limit` at most.
+    /// Sends a call; returns a closure that waits for its end, `limit` at most.
     pub(crate) fn begin_within<M: Method + Serialize + 'static>(
         &self,
         method: M,
@@ -324,7 +329,7 @@ impl Session {
         Ok(Box::new(move || pending.wait(limit).map(drop)))
     }
 
-    /// Calls without waiting; whether it helped is seen by others.
+    /// Sends a call without waiting; other calls observe its effect.
     pub(crate) fn send<M: Method + Serialize>(&self, method: M) {
         let id = self.shared.next.fetch_add(1, Ordering::Relaxed);
         if let Err(error) = self.write(id, method) {
@@ -339,7 +344,7 @@ impl Session {
         let mut writer = lock(&self.shared.writer);
         writer.write_all(&text).map_err(|error| {
             tracing::debug!("the connection to the browser is closed: a message was not written: {error}");
-            // a part of the message may have left: the browser would read the next one as its rest
+            // a part of the message may be sent: the browser would read the next one as its rest
             let _ = writer.shutdown(Shutdown::Both);
             CallError::Closed
         })
@@ -357,7 +362,7 @@ mod tests {
         let (ours, _its) = UnixStream::pair().unwrap();
         let options = ours.try_clone().unwrap();
         let session = connect(ours, 1 << 20).unwrap();
-        // the option is one of the socket, whichever descriptor sets it
+        // the option belongs to the socket, whichever descriptor sets it
         options.set_write_timeout(Some(Duration::from_millis(50))).unwrap();
         let pending = session.begin(Browser::GetVersion(None)).unwrap();
         let long = Target::CloseTarget { target_id: "x".repeat(8 << 20) };

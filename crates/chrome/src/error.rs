@@ -8,7 +8,7 @@ use url::Url;
 pub enum RenderPhase {
     /// The browser is started.
     Launch,
-    /// The document is asked for.
+    /// The document is requested.
     Navigate,
 }
 
@@ -21,17 +21,16 @@ impl RenderPhase {
     }
 }
 
-/// Every way in which a page can end without being rendered. The message says what happened, [`RenderError::hint`] what
-/// can be done about it.
+/// Error of a page that was not rendered. The message says what happened, [`RenderError::hint`] how to react.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RenderError {
-    /// The URL is not one that a browser is sent to.
+    /// The URL cannot be opened in a browser.
     #[error("not a URL that can be rendered ({0})")]
     Url(String),
     /// There is no browser.
     #[error("no browser was found (looked for {0})")]
     Missing(String),
-    /// Chromium does not run with its sandbox here.
+    /// Chromium cannot run with its sandbox here.
     #[error("the browser cannot run as root with its sandbox")]
     Sandbox,
     /// The browser did not start.
@@ -47,50 +46,51 @@ pub enum RenderError {
     AddressBlocked {
         /// The host of the URL.
         host: String,
-        /// The first of its addresses that was refused.
+        /// Its first address that was refused.
         address: IpAddr,
     },
-    /// The document did not come, for a reason that is the page's.
+    /// The document did not load, for a reason of the page.
     #[error("the browser could not load the page ({0})")]
     Navigation(String),
-    /// The document did not come, for a reason that is the network's or the host's and may pass.
+    /// The document did not load, for a possibly temporary reason of the network or the host.
     #[error("the browser could not reach the page ({0})")]
     Network(String),
-    /// What came is a file to be kept, not to be shown.
+    /// The response is a download.
     #[error("it is a download")]
     Download,
     /// There is no document: status 204 or 205.
     #[error("the server answers without a document (status {0})")]
     NoContent(u16),
-    /// Its server or its script leads to a document that was not allowed, see [`Renderer::render_page`](crate::Renderer::render_page).
+    /// A redirect or a script leads to a document that was not allowed, see
+    /// [`Renderer::render_page`](crate::Renderer::render_page).
     #[error("it leads to {to}")]
     LedAway {
         /// The document, which was not loaded.
         to: Url,
-        /// HTTP status of the response that led there.
+        /// HTTP status of the response with the redirect.
         status: u16,
     },
     /// Something took longer than its budget.
     #[error("{what} took longer than {limit:?}", what = phase.words())]
     Timeout {
-        /// What took too long.
+        /// Phase that exceeded its limit.
         phase: RenderPhase,
         /// The budget that was passed.
         limit: Duration,
     },
-    /// A script of the page never let go; its tab was ended.
+    /// A script of the page did not stop; its tab was closed.
     #[error("the page's script did not end; its tab was closed")]
     Hung,
     /// The tab's process died.
     #[error("the page crashed its tab")]
     Crashed,
-    /// The page held more memory than it may.
+    /// The page exceeded its memory bound.
     #[error("the page took more than {} MiB of memory; it was ended", limit >> 20)]
     Memory {
         /// The bound, in bytes.
         limit: u64,
     },
-    /// The browser died or was replaced while the page was rendered.
+    /// The browser died or was replaced while it rendered the page.
     #[error("the browser ended while the page was rendered ({0})")]
     BrowserLost(String),
     /// The browser answered otherwise than expected.
@@ -102,7 +102,7 @@ pub enum RenderError {
 }
 
 impl RenderError {
-    /// A stable name for counts and logs.
+    /// Stable name for counts and logs.
     #[must_use]
     pub const fn kind(&self) -> &'static str {
         match self {
@@ -125,7 +125,7 @@ impl RenderError {
         }
     }
 
-    /// What the user can do, in one sentence.
+    /// Advice to the user, in one sentence.
     #[must_use]
     pub fn hint(&self) -> String {
         let fixed = match self {
@@ -163,19 +163,19 @@ impl RenderError {
         fixed.to_owned()
     }
 
-    /// Whether the same page may succeed if it is tried again.
+    /// Returns true if a retry of the same page may succeed.
     #[must_use]
     pub const fn is_transient(&self) -> bool {
         matches!(self, Self::BrowserLost(_) | Self::Crashed | Self::Timeout { .. } | Self::Network(_))
     }
 
-    /// Whether nothing came from the host: no connection, or no answer over it.
+    /// Returns true if the host sent nothing: no connection, or no answer over it.
     #[must_use]
     pub const fn is_unanswered(&self) -> bool {
         matches!(self, Self::Network(_) | Self::Timeout { phase: RenderPhase::Navigate, .. })
     }
 
-    /// Whether no page can be rendered here at all, this one or another.
+    /// Returns true if no page can be rendered here.
     #[must_use]
     pub const fn is_fatal(&self) -> bool {
         matches!(self, Self::Missing(_) | Self::Sandbox | Self::Launch { .. } | Self::Closed)

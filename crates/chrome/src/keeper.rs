@@ -1,5 +1,5 @@
-//! Watcher of the memory that the processes of a browser hold and of the disk space of its profile. A page that takes too much ends.
-//! A browser that exceeds its own bound is killed, since the page at fault is unknown.
+//! Watchdog for the memory of a browser's processes and the disk space of its profile. A page that exceeds
+//! its bound is ended. A browser that exceeds its own bound is killed, since the page at fault is unknown.
 
 use crate::{
     process::{Group, Member},
@@ -16,23 +16,23 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Pause between two readings. A page fills about 100 MB in it.
+/// Pause between two readings. A page can allocate about 100 MB in it.
 const PAUSE: Duration = Duration::from_millis(200);
-/// Readings of memory for one of the disk.
+/// Memory readings per disk reading.
 const DISK_EVERY: u32 = 10;
-/// Memory of the processes that run no pages, together: a part of its own, and one for each tab. A tab has a cache, the databases and
-/// files of its pages, and HTML on its way.
+/// Memory of the processes without pages: a fixed part, and a part per tab. A tab has a cache, the databases
+/// and files of its pages, and HTML in transit.
 const BROWSER: u64 = 512 << 20;
 const TAB: u64 = 256 << 20;
-/// Disk space of a profile. Pages store nothing in it, so it stays below 10 MB.
+/// Maximum disk space of a profile. Pages store nothing in it, so it stays below 10 MB.
 const DISK: u64 = 512 << 20;
-/// The least that a file of the profile counts for.
+/// Minimum size that a file of the profile counts for.
 const FILE: u64 = 4096;
 
 /// Bounds in bytes.
 #[derive(Clone, Copy, Debug)]
 struct Limits {
-    /// Memory of a process that runs pages.
+    /// Memory bound of a process with pages.
     page: u64,
     /// Memory of all such processes.
     pages: u64,
@@ -44,20 +44,20 @@ struct Limits {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
     Fine,
-    /// The process holds more than a page may.
+    /// The process exceeds the bound of a page.
     EndPage(u32),
-    /// The pages hold too much together; this is the largest.
+    /// The pages together exceed their bound; this is the largest.
     EndLargest(u32),
     EndBrowser,
 }
 
-/// Processes of pages that were ended and that no page has claimed, at most.
+/// Maximum number of ended page processes without a claim.
 const UNCLAIMED: usize = 64;
 
 /// Record of what was ended.
 #[derive(Debug, Default)]
 struct Ended {
-    /// Time at which each process of a page was ended, until a page claims it.
+    /// Time at which each page process was ended, until a page claims it.
     pages: Mutex<Vec<Instant>>,
     browser: OnceLock<&'static str>,
 }
@@ -78,14 +78,14 @@ impl Ended {
     }
 }
 
-/// A watcher that runs until it is dropped.
-pub(crate) struct Keeper {
+/// Watchdog that runs until it is dropped.
+pub(crate) struct ProcessWatchdog {
     ended: Arc<Ended>,
     stop: Option<SyncSender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Keeper {
+impl ProcessWatchdog {
     pub(crate) fn start(group: Group, profile: Option<&Path>, settings: &ChromeSettings) -> io::Result<Self> {
         let page = settings.max_page_memory;
         let tabs = u64::try_from(settings.tabs.max(1)).unwrap_or(u64::MAX);
@@ -99,19 +99,20 @@ impl Keeper {
         Ok(Self { ended, stop: Some(stop), thread: Some(thread) })
     }
 
-    /// Claims the end of a process for a page that began at `since` and crashed. Returns true if a process was ended since then for
-    /// its memory, and no other page has claimed it. The browser does not tell which process runs which tab.
+    /// Claims an ended process for a page that began at `since` and crashed. Returns true if a process was
+    /// ended since then for its memory, and no other page has claimed it. The browser does not report the
+    /// process of a tab.
     pub(crate) fn claim_page(&self, since: Instant) -> bool {
         self.ended.claim_page(since)
     }
 
-    /// The reason for which the browser was killed.
+    /// Reason for killing the browser.
     pub(crate) fn ended_browser(&self) -> Option<&'static str> {
         self.ended.browser.get().copied()
     }
 }
 
-impl Drop for Keeper {
+impl Drop for ProcessWatchdog {
     fn drop(&mut self) {
         self.stop = None;
         if let Some(thread) = self.thread.take() {
@@ -121,11 +122,11 @@ impl Drop for Keeper {
 }
 
 fn watch(group: Group, profile: Option<&Path>, limits: Limits, ended: &Ended, stopped: &Receiver<()>) {
-    let mut census = group.census();
+    let mut scan = group.scan();
     let mut readings = 0_u32;
     while stopped.recv_timeout(PAUSE) == Err(RecvTimeoutError::Timeout) {
         readings = readings.wrapping_add(1);
-        match verdict(&census.read(), limits) {
+        match verdict(&scan.read(), limits) {
             Verdict::Fine => {}
             Verdict::EndPage(pid) => {
                 tracing::debug!(pid, "a page that held too much memory was ended");
@@ -167,7 +168,7 @@ fn verdict(members: &[Member], limits: Limits) -> Verdict {
     }
 }
 
-/// Disk space of a folder, in bytes; not all of it is counted where it is more than the bound.
+/// Disk space of a folder, in bytes; the count may stop above the bound.
 fn disk(folder: &Path) -> u64 {
     use std::os::unix::fs::MetadataExt;
     let mut sum = 0;

@@ -1,15 +1,16 @@
-//! Pages as a headless browser shows them: a [`Renderer`] takes a URL and gives the HTML that scripts have made of it.
+//! Rendering of pages in a headless browser: a [`Renderer`] takes a URL and returns the HTML after scripts
+//! have run.
 //!
-//! Chromium is driven by the messages of the crate `headless_chrome` over a connection of our own: each tab has a thread of its
-//! own, and [`Renderer::render`] is called from async code. Nothing starts before the first page is asked for.
+//! Chromium is driven by the messages of the crate `headless_chrome` over our own connection. Each tab has a
+//! thread, and async code calls [`Renderer::render`]. The first page starts the browser.
 //!
-//! A page takes one navigation and one awaited call, in which a script inside the page (`js/`) waits for rest, dismisses consent,
-//! scrolls, and hands the HTML over.
+//! A page takes one navigation and one awaited call. In it, a script inside the page (`js/`) waits until the
+//! page settles, dismisses consent, scrolls, and returns the HTML.
 //!
-//! Every connection of the browser goes through a filtering proxy on loopback that asks the address policy of the
-//! crawl, and nothing of a browser outlives its [`Renderer`]: its processes are a group that is killed with it, die with
-//! the thread that started them even if that is killed, and what is left all the same is found by the mark in
-//! its profile directory at the next start.
+//! Every connection of the browser passes a filtering proxy on loopback that applies the crawl's address
+//! policy. No process of a browser outlives its [`Renderer`]. Its processes are a group that is killed with
+//! it, and die with the thread that started them even if that is killed. The next start finds any remaining
+//! ones by the mark in their profile directory.
 
 mod browser;
 mod cdp;

@@ -1,37 +1,37 @@
-//! A page as the browser shows it: what [`Renderer::render`](crate::Renderer::render) gives.
+//! A rendered page: the result of [`Renderer::render`](crate::Renderer::render).
 
 use std::time::Duration;
 use url::Url;
 
-/// A page as the browser shows it.
+/// A rendered page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rendered {
-    /// The document as HTML, as it stood at the end. Shadow roots are laid out flat: an element that has one holds what the root
-    /// shows, with the element's own children in the places of the slots. A declarative shadow root would be a template, and
-    /// templates hold no text.
+    /// Final document as HTML. Shadow roots are flattened: an element with a shadow root holds the root's
+    /// content, with its own children in place of the slots. A declarative shadow root would be a template,
+    /// and templates hold no text.
     pub html: String,
-    /// The document as it was sent, before any script ran, decoded; where it was asked for and has not more than 4 MiB.
+    /// The decoded document before any script ran; only if requested and at most 4 MiB.
     pub as_sent: Option<String>,
-    /// Where it stands, after redirects of the server and of scripts, and after client-side routing.
+    /// Final URL, after redirects by servers and scripts, and after client-side routing.
     pub url: Url,
-    /// The document that was loaded last: another than `url` where a script has changed the address without loading one.
+    /// URL of the last loaded document; differs from `url` if a script has changed the address without
+    /// loading one.
     pub document: Url,
-    /// Status of the response; 0 where the browser told none.
+    /// Status of the response; 0 if the browser did not report one.
     pub status: u16,
-    /// Names in lower case and values of the response headers that say something of the page (its type and language,
-    /// `X-Robots-Tag`, the TDM headers, `Link`, `Last-Modified`, `Retry-After`).
+    /// Response headers about the page, names in lower case: its type and language, `X-Robots-Tag`, the TDM
+    /// headers, `Link`, `Last-Modified`, `Retry-After`.
     pub headers: Vec<(String, String)>,
-    /// How long each phase took.
+    /// Duration of each phase.
     pub timings: Timings,
-    /// Bytes that servers sent for it, as they came over the network: headers and TLS included, and what its frames and workers asked
-    /// for.
+    /// Bytes from servers on the network for the page, with its frames and workers: headers and TLS included.
     pub bytes: u64,
-    /// Whether network and DOM came to rest within their budget; else the HTML is what was there.
+    /// True if network and DOM settled within their budget; else the HTML is the state at its end.
     pub settled: bool,
-    /// Whether a script of the page had to be ended, since it kept the page beyond its budgets; the HTML is what was there. Then
+    /// True if a script exceeded the budgets and was ended; the HTML is the state at that time. Then
     /// `settled` is false too.
     pub stopped: bool,
-    /// Whether something was cut off: the HTML, or what the page would have loaded.
+    /// True if the HTML or the page's loads were cut off.
     pub truncated: bool,
     /// Consent banners that were dismissed.
     pub banners: u32,
@@ -39,17 +39,17 @@ pub struct Rendered {
     pub scrolls: u32,
 }
 
-/// How long the phases of a page took.
+/// Durations of the phases of a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timings {
-    /// Until the document came.
+    /// Time until the document arrived.
     pub navigate: Duration,
-    /// Until network and DOM were at rest.
+    /// Time until network and DOM settled.
     pub settle: Duration,
     /// Dismissing consent.
     pub consent: Duration,
     /// Scrolling.
     pub scroll: Duration,
-    /// All of it, taking the HTML out of the browser included.
+    /// Total time, including the transfer of the HTML.
     pub total: Duration,
 }

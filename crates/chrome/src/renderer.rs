@@ -1,4 +1,4 @@
-//! The renderer: a queue, a thread for each tab, and the browser that they share.
+//! Renderer: a queue, a thread per tab, and the shared browser.
 
 use crate::{
     browser::Chrome,
@@ -7,7 +7,7 @@ use crate::{
     process,
     proxy::Proxy,
     script::page_script,
-    seen::Asked,
+    seen::PageRequest,
     settings::ChromeSettings,
     tab::{PageTab, Tools},
     watch::Watch,
@@ -22,10 +22,10 @@ use std::{
 use tokio::sync::{mpsc, oneshot};
 use url::Url;
 
-/// Pages after which the memory of the browser is looked at; after one that goes on it is at once.
+/// Pages between two checks of the browser's memory; a restless page triggers one at once.
 const LOOK_EVERY: u32 = 10;
 
-/// What a renderer has done so far.
+/// Statistics of a renderer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RendererStats {
     /// Pages that were rendered.
@@ -38,12 +38,12 @@ pub struct RendererStats {
     pub tabs_opened: u64,
     /// Tabs that are open now.
     pub tabs: usize,
-    /// Bytes of memory, anonymous and shared, of the browser's processes together.
+    /// Bytes of anonymous and shared memory of all browser processes.
     pub memory: u64,
 }
 
 struct Job {
-    asked: Asked,
+    asked: PageRequest,
     reply: oneshot::Sender<Result<Rendered, RenderError>>,
 }
 
@@ -55,13 +55,13 @@ struct Counts {
     tabs: AtomicU64,
 }
 
-/// What the threads share.
+/// State shared by the threads.
 struct Shared {
     settings: ChromeSettings,
     script: String,
     proxy: Proxy,
     watch: Watch,
-    /// The only lasting hold on the browser: replaced, it is dead as soon as the last page in it has ended.
+    /// The only lasting reference to the browser: after its replacement it dies with the last page in it.
     chrome: Mutex<Option<Arc<Chrome>>>,
     counts: Counts,
     closed: AtomicBool,
@@ -74,8 +74,8 @@ struct Running {
     threads: Vec<JoinHandle<()>>,
 }
 
-/// Renders pages in a headless browser. Cheap until the first page is asked for: then threads, the proxy and the
-/// browser are started. Dropped, it waits until no process and no thread of it is left.
+/// Renders pages in a headless browser. The first page starts threads, the proxy and the browser. Dropping it
+/// waits until all its processes and threads have ended.
 pub struct Renderer {
     settings: ChromeSettings,
     running: Mutex<Option<Running>>,
@@ -88,29 +88,32 @@ impl Renderer {
         Self { settings, running: Mutex::new(None) }
     }
 
-    /// Ends what the browsers of killed crawls have left, and removes their profiles; gives how many there were. Done before
-    /// a browser is started as well.
+    /// Ends the browsers of killed crawls and removes their profiles; returns their number. Each start of a
+    /// browser does the same.
     pub fn reap(&self) -> usize {
         process::reap(&self.settings.profiles.clone().unwrap_or_else(std::env::temp_dir))
     }
 
-    /// Renders a page: navigates, waits for rest, dismisses consent and scrolls, takes the HTML. Waits for a tab if all
-    /// are in use. The URL is loaded as it is; scope, robots.txt and politeness are the caller's.
+    /// Renders a page: navigates, waits until it settles, dismisses consent, scrolls, and takes the HTML.
+    /// Waits for a tab if all are in use. The URL is loaded as it is; scope, robots.txt and politeness are
+    /// the caller's.
     ///
     /// # Errors
-    /// See [`RenderError`]; the renderer is usable after every one of them.
+    /// See [`RenderError`]; the renderer stays usable after each of them.
     pub async fn render(&self, url: &Url) -> Result<Rendered, RenderError> {
-        self.queue(Asked { url: url.clone(), is_page: None, headers: Vec::new(), as_sent: false }).await
+        self.queue(PageRequest { url: url.clone(), is_page: None, headers: Vec::new(), as_sent: false }).await
     }
 
-    /// The same of one page only: where a redirect, a script or a refresh leads the tab to a document whose URL `is_page` denies,
-    /// that is not asked for, and the page ends as [`RenderError::LedAway`]. The documents of frames are not concerned, nor are
-    /// fragments and changes of the address that load nothing. `is_page` is called on the thread that reads from the browser,
-    /// so it should be quick. `headers` (names and values) are sent with each request to the origin of `url`, whatever part of the page
-    /// asks for it, and to no other. With `as_sent` the document is given as it was sent, too ([`Rendered::as_sent`]).
+    /// Renders a page as [`render`](Self::render) does, but only documents that `is_page` allows. If a
+    /// redirect, a script or a refresh leads to another document, that is not requested, and the page ends as
+    /// [`RenderError::LedAway`]. Documents of frames, fragments, and address changes without a load are
+    /// exempt. `is_page` runs on the thread that reads from the browser, so it should be fast.
+    ///
+    /// `headers` (names and values) are sent with each request of the page to the origin of `url`, and to no
+    /// other. With `as_sent` the result includes the original document ([`Rendered::as_sent`]).
     ///
     /// # Errors
-    /// See [`RenderError`]; the renderer is usable after every one of them.
+    /// See [`RenderError`]; the renderer stays usable after each of them.
     pub async fn render_page(
         &self,
         url: &Url,
@@ -118,10 +121,10 @@ impl Renderer {
         as_sent: bool,
         is_page: impl Fn(&Url) -> bool + Send + Sync + 'static,
     ) -> Result<Rendered, RenderError> {
-        self.queue(Asked { url: url.clone(), is_page: Some(Arc::new(is_page)), headers, as_sent }).await
+        self.queue(PageRequest { url: url.clone(), is_page: Some(Arc::new(is_page)), headers, as_sent }).await
     }
 
-    async fn queue(&self, asked: Asked) -> Result<Rendered, RenderError> {
+    async fn queue(&self, asked: PageRequest) -> Result<Rendered, RenderError> {
         let url = &asked.url;
         if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
             return Err(RenderError::Url(url.to_string()));
@@ -132,7 +135,7 @@ impl Renderer {
         answer.await.unwrap_or(Err(RenderError::Closed))
     }
 
-    /// What has been done so far. Asks the browser and looks at its processes, so not for every page.
+    /// Statistics so far. It queries the browser and reads its processes, so do not call it for each page.
     #[must_use]
     pub fn stats(&self) -> RendererStats {
         let shared = lock(&self.running).as_ref().map(|running| Arc::clone(&running.shared));
@@ -149,8 +152,8 @@ impl Renderer {
         }
     }
 
-    /// Gives the bytes from servers since the last call that are in no [`Rendered::bytes`]: those of pages that failed, and what
-    /// came after a page was taken.
+    /// Takes the bytes from servers since the last call that are in no [`Rendered::bytes`]: those of failed
+    /// pages, and those after a page was taken.
     #[must_use]
     pub fn take_uncharged(&self) -> u64 {
         lock(&self.running).as_ref().map_or(0, |running| running.shared.proxy.take_uncharged())
@@ -187,7 +190,7 @@ impl Running {
             closed: AtomicBool::new(false),
         });
         let queue = Arc::new(Mutex::new(queue));
-        // built first, so that what has been started ends with it should a thread not start
+        // built first, so that its drop ends the started parts if a thread does not start
         let mut running = Self { shared: Arc::clone(&shared), jobs, threads: Vec::new() };
         let watching = Arc::clone(&shared);
         let watch = std::thread::Builder::new().name("chrome-watch".into());
@@ -228,10 +231,10 @@ struct Worker {
 impl Worker {
     fn run(&mut self, queue: &Mutex<mpsc::Receiver<Job>>) {
         loop {
-            // who holds the lock waits for a page, so none is waiting
+            // the holder of the lock waits for a page, so none is waiting
             let mut job = queue.try_lock().ok().and_then(|mut queue| queue.try_recv().ok());
             if job.is_none() && self.tab.as_ref().is_some_and(|(_, tab)| tab.is_restless()) {
-                // nobody waits for the tab: end what the last page still does
+                // no page waits for the tab: end the activity of the last one
                 self.leave();
             }
             if job.is_none() {
@@ -251,13 +254,13 @@ impl Worker {
         }
     }
 
-    /// Counts a page and lets go of what it has broken.
+    /// Counts a page, and drops a tab or browser that it has broken.
     fn settle(&mut self, result: &Result<Rendered, RenderError>) {
         let counts = &self.shared.counts;
         let count = if result.is_ok() { &counts.pages } else { &counts.errors };
         count.fetch_add(1, Ordering::Relaxed);
         let error = match result {
-            // what kept the page once may do so again
+            // a script that blocked the page once may do so again
             Ok(page) if page.stopped => return self.close_tab(),
             Ok(_) => return,
             Err(error) => error,
@@ -301,7 +304,7 @@ impl Worker {
         }
     }
 
-    fn render(&mut self, asked: Asked) -> Result<Rendered, RenderError> {
+    fn render(&mut self, asked: PageRequest) -> Result<Rendered, RenderError> {
         let shared = Arc::clone(&self.shared);
         let chrome = shared.chrome()?;
         if self.tab.as_ref().is_some_and(|(_, tab)| tab.is_crashed()) {
@@ -334,7 +337,7 @@ impl Worker {
 }
 
 impl Shared {
-    /// The browser, started if there is none that can be used. One thread starts it, the others wait for it.
+    /// The browser; started if there is no usable one. One thread starts it, the others wait.
     fn chrome(&self) -> Result<Arc<Chrome>, RenderError> {
         let mut slot = lock(&self.chrome);
         if self.closed.load(Ordering::SeqCst) {
@@ -349,8 +352,8 @@ impl Shared {
         Ok(Arc::clone(slot.insert(chrome)))
     }
 
-    /// Replaces a browser that has had its pages, or holds too much memory: the next page starts a new one, this
-    /// one ends with its last page.
+    /// Replaces a browser that has rendered its pages or holds too much memory. The next page starts a new
+    /// one; the old one ends with its last page.
     fn recycle(&self, chrome: &Arc<Chrome>, restless: bool) {
         let pages = chrome.count_page();
         let settings = &self.settings;

@@ -1,4 +1,4 @@
-//! What is data: `config/rules/browser.toml`.
+//! Rules as data: `config/rules/browser.toml`.
 
 use serde::Deserialize;
 use std::{collections::HashSet, sync::LazyLock};
@@ -32,7 +32,7 @@ pub(crate) struct Patterns {
     pub(crate) patterns: Vec<String>,
 }
 
-/// What is pressed on banners.
+/// Buttons that are pressed on banners.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Consent {
@@ -40,7 +40,7 @@ pub(crate) struct Consent {
 }
 
 impl Rules {
-    /// Whether the host (lower case), or one above it, is a tracker's.
+    /// Returns true if the host (lower case) or a parent domain is a tracker's.
     pub(crate) fn is_tracker(&self, host: &str) -> bool {
         let mut rest = Some(host);
         while let Some(name) = rest {
@@ -52,7 +52,7 @@ impl Rules {
         false
     }
 
-    /// Whether the host (lower case) is one that the browser asks of its own accord.
+    /// Returns true if the browser contacts the host (lower case) on its own.
     pub(crate) fn is_own(&self, host: &str) -> bool {
         self.own.hosts.iter().any(|own| own == host)
     }
@@ -64,8 +64,8 @@ fn parse(text: &str) -> Result<Rules, String> {
     Ok(rules)
 }
 
-/// The built-in rules. The file is part of the program and a test parses it, so a fault in it cannot reach a user;
-/// should it all the same, nothing is blocked rather than the crawl dead.
+/// Built-in rules. The file is part of the program and a test parses it, so a fault in it cannot reach a
+/// user. If it did, the rules would block nothing instead of ending the crawl.
 pub(crate) static RULES: LazyLock<Rules> = LazyLock::new(|| {
     parse(TEXT).unwrap_or_else(|error| {
         debug_assert!(false, "{error}");

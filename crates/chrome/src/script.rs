@@ -1,4 +1,4 @@
-//! The script that runs in every document before the document's own, the call into it, and what it gives.
+//! Script that runs in every document before its own scripts, the call into it, and its result.
 
 use crate::{
     error::RenderError,
@@ -8,7 +8,7 @@ use crate::{
 use serde::Deserialize;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// One function, so that nothing of it is seen by the page.
+/// A single function, so that the page sees no part of it.
 const SCRIPT: &str = concat!(
     "(() => {\n'use strict';\nconst rules = RULES;\n",
     include_str!("js/guard.js"),
@@ -20,17 +20,18 @@ const SCRIPT: &str = concat!(
     include_str!("js/take.js"),
     "})();"
 );
-/// The property of the window under which the script in the page is called.
+/// Property of the window that calls the script in the page.
 const KEY: &str = "__crawlPage";
-/// How long a page has to be silent, in ms, though nothing is under way, if it has next to nothing to show or a clock ticks in it: two
-/// frames. Pages that do what cannot be followed wait for [`Budgets::quiet`], all others for nothing.
+/// Minimum silence of a page in ms without pending work, if it shows little or a clock runs in it: two
+/// frames. Pages with activity that cannot be tracked wait for [`Budgets::quiet`], all others do not wait.
 const SILENCE: u64 = 32;
-/// Words from which on a page shows something: with fewer it may be a shell (heuristics §2, the rule of the least `body_word_count`).
+/// Minimum words of a page with content; with fewer it may be a shell (heuristics §2, the rule of the least
+/// `body_word_count`).
 const SOME_WORDS: u32 = 50;
-/// Elements with a text of their own that are looked at for what a reader cannot see.
+/// Maximum number of elements with text that are checked for invisibility.
 const MAX_TEXTS: u32 = 20_000;
 
-/// What the script in the page gives.
+/// Result of the script in the page.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Taken {
@@ -40,7 +41,7 @@ pub(crate) struct Taken {
     pub(crate) dismissed: u32,
     pub(crate) scrolls: u32,
     pub(crate) truncated: bool,
-    /// It changes on after it was taken.
+    /// True if the page keeps changing after it was taken.
     pub(crate) goes_on: bool,
     /// It has, or may have, cookies.
     pub(crate) cookies: bool,
@@ -48,14 +49,14 @@ pub(crate) struct Taken {
 }
 
 impl Taken {
-    /// How long settling, consent and scrolling took.
+    /// Durations of settling, consent and scrolling.
     pub(crate) fn phases(&self) -> [Duration; 3] {
         let [start, settled, dismissed, scrolled] = self.times;
         [settled - start, dismissed - settled, scrolled - dismissed]
             .map(|ms| Duration::try_from_secs_f64(ms / 1000.0).unwrap_or_default())
     }
 
-    /// The address of the page, if it is one of the web.
+    /// Address of the page, if it is http or https.
     pub(crate) fn address(&self) -> Result<url::Url, RenderError> {
         let url = url::Url::parse(&self.url).map_err(|error| RenderError::Protocol(error.to_string()))?;
         match url.scheme() {
@@ -65,7 +66,7 @@ impl Taken {
     }
 }
 
-/// The script for every document, with the rules in it.
+/// Script for every document, with the rules in it.
 pub(crate) fn page_script(settings: &ChromeSettings) -> String {
     let quiet = millis(settings.budgets.quiet);
     let rules = serde_json::json!({
@@ -74,8 +75,8 @@ pub(crate) fn page_script(settings: &ChromeSettings) -> String {
         "silence": SILENCE.min(quiet),
         "someWords": SOME_WORDS,
         "maxTexts": MAX_TEXTS,
-        // timers of up to a second, set in the first two, three deep: a page that shows something "in a moment" does
-        // it so; what is slower or goes on is a clock
+        // nested timers up to three deep, of up to a second, that start in the first two seconds. A page that
+        // shows content "in a moment" uses these. Slower or repeated timers are clocks.
         "timerDelay": 1000, "timerWindow": 2000, "timerDepth": 3,
         "stepBudget": 1500,
         "consent": settings.consent,
@@ -84,11 +85,11 @@ pub(crate) fn page_script(settings: &ChromeSettings) -> String {
     SCRIPT.replacen("= RULES;", &format!("= {rules};"), 1)
 }
 
-/// The call that waits for the page and takes it. `left` is what is left of the time to settle, `steps` of those it may be scrolled;
-/// `refreshes`: its response leads elsewhere.
+/// Call that waits for the page and takes it. `left` is the remaining time to settle, `steps` the remaining
+/// scroll steps; `refreshes` is true if the response leads elsewhere.
 pub(crate) fn take_call(settings: &ChromeSettings, left: Duration, steps: u32, refreshes: bool) -> String {
     let Budgets { consent, scroll, .. } = settings.budgets;
-    // by the clock, since the call waits while the page keeps its thread
+    // by the clock, since the call waits while the page blocks its thread
     let until = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default() + left;
     let options = serde_json::json!({
         "until": millis(until), "refreshes": refreshes, "consent": millis(consent), "scrolling": millis(scroll),

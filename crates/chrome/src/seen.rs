@@ -1,4 +1,4 @@
-//! What the events of a tab tell of its page.
+//! State of a page, from the events of its tab.
 
 use crate::{
     cdp::{Pending, Session},
@@ -16,7 +16,7 @@ use std::{
 };
 use url::Url;
 
-/// Response headers that say something of the page: what it is, and what may be done with it.
+/// Response headers about the page: its type and the permitted uses.
 const HEADERS: [&str; 9] = [
     "content-disposition",
     "content-type",
@@ -28,91 +28,91 @@ const HEADERS: [&str; 9] = [
     "tdm-reservation",
     "x-robots-tag",
 ];
-/// Status of a redirect, where the browser does not say which it was.
+/// Assumed status of a redirect, if the browser does not report it.
 const REDIRECTED: u16 = 302;
-/// Scripts of a page that are kept in mind while they load; what is beyond is not waited for.
+/// Maximum number of tracked loading scripts; further ones are not waited for.
 const MAX_SCRIPTS: usize = 1000;
 
-/// Which documents the page may be made of.
+/// Predicate for the documents that the page may load.
 pub(crate) type IsPage = Arc<dyn Fn(&Url) -> bool + Send + Sync>;
 
-/// A page that is asked for.
-pub(crate) struct Asked {
+/// A page to render.
+pub(crate) struct PageRequest {
     pub(crate) url: Url,
-    /// Which documents it may be made of; `None`: any.
+    /// Allowed documents; `None` allows all.
     pub(crate) is_page: Option<IsPage>,
-    /// Sent to the origin of the URL, and to no other.
+    /// Headers for the origin of the URL alone.
     pub(crate) headers: Vec<(String, String)>,
-    /// The document is wanted as it was sent, too.
+    /// True if the original document is requested.
     pub(crate) as_sent: bool,
 }
 
-impl Asked {
-    /// The origin that there is something to send to, if any.
+impl PageRequest {
+    /// Origin that gets headers, if any.
     pub(crate) fn own(&self) -> Option<String> {
         (!self.headers.is_empty()).then(|| self.url.origin().ascii_serialization())
     }
 }
 
-/// What events have told of the page so far.
+/// State of the page from events so far.
 #[derive(Default)]
-pub(crate) struct Seen {
+pub(crate) struct PageState {
     document: Option<Network::Response>,
-    asked: Option<Asked>,
-    /// The first document that was not loaded since the page is not made of it, and the status of what led there.
+    asked: Option<PageRequest>,
+    /// First document that was refused, and the status of the redirect to it.
     led_away: Option<(Url, u16)>,
-    /// The document as it was sent, on its way.
+    /// Pending original document.
     sent: Option<Pending<Network::GetResponseBody>>,
     decoded: u64,
-    /// The request of a document for the page's frame that is under way.
+    /// Pending document request of the page's frame.
     loading: Option<String>,
-    /// Scripts that scripts have asked for and that are loading.
+    /// Loading scripts that scripts have requested.
     scripts: HashSet<String>,
-    /// When one of these last came, or failed to.
-    came: Option<Instant>,
+    /// Time at which one of these last loaded or failed.
+    last_loaded: Option<Instant>,
     /// It loaded more than it may.
     pub(crate) over: bool,
     pub(crate) crashed: bool,
     /// It has, or may have, cookies.
     pub(crate) cookies: bool,
-    /// It goes on after it was taken.
+    /// True if the page continues after it was taken.
     pub(crate) restless: bool,
 }
 
-impl Seen {
-    /// Nothing yet, of a page that is asked for.
-    pub(crate) fn new(asked: Asked) -> Self {
+impl PageState {
+    /// Creates the state of a requested page.
+    pub(crate) fn new(asked: PageRequest) -> Self {
         Self { asked: Some(asked), ..Self::default() }
     }
 
-    /// The origin whose requests headers are put on.
+    /// Origin whose requests get headers.
     pub(crate) fn own(&self) -> Option<String> {
-        self.asked.as_ref().and_then(Asked::own)
+        self.asked.as_ref().and_then(PageRequest::own)
     }
 
-    /// Whether documents are wanted as they were sent.
+    /// Returns true if original documents are kept.
     pub(crate) fn keeps_sent(&self) -> bool {
         self.asked.as_ref().is_some_and(|asked| asked.as_sent)
     }
 
-    /// The document as it was sent, if it was wanted and there is one.
+    /// Takes the original document, if it was requested and exists.
     pub(crate) const fn take_sent(&mut self) -> Option<Pending<Network::GetResponseBody>> {
         self.sent.take()
     }
 
-    /// Whether an event says that the document which is wanted has come as a whole.
+    /// Returns the request of the wanted document if an event reports its complete arrival.
     fn completes(&self, event: &Event) -> Option<String> {
         let Event::NetworkLoadingFinished(event) = event else { return None };
         let id = &event.params.request_id;
         (self.keeps_sent() && !self.over && self.loading.as_ref() == Some(id)).then(|| id.clone())
     }
 
-    /// Where the document's response came from.
+    /// URL of the document's response.
     pub(crate) fn address(&self) -> Option<Url> {
         self.document.as_ref().and_then(|document| Url::parse(&document.url).ok())
     }
 
-    /// Status of the document's response; 0 where there was none.
+    /// Status of the document's response; 0 if there was none.
     pub(crate) fn status(&self) -> u16 {
         self.document.as_ref().map_or(0, |document| u16::try_from(document.status).unwrap_or(0))
     }
@@ -125,7 +125,7 @@ impl Seen {
             .filter(|(name, _)| HEADERS.contains(&name.as_str()))
             .map(|(name, value)| (name, value.to_owned()))
             .collect();
-        // what the browser has taken it for
+        // the type that the browser has assumed
         let taken_for = self.document.as_ref().map(|document| document.mime_type.as_str());
         if let Some(kind) = taken_for.filter(|kind| !kind.is_empty())
             && !found.iter().any(|(name, _)| name == "content-type")
@@ -136,49 +136,49 @@ impl Seen {
         found
     }
 
-    /// Where the page has led away to, as the error that it is.
+    /// Error of a page that has led away.
     pub(crate) fn led_away(&self) -> Option<RenderError> {
         self.led_away.clone().map(|(to, status)| RenderError::LedAway { to, status })
     }
 
-    /// Whether a document may be asked for by the tab; of the first that may not be it is noted where it is.
-    fn admits(&mut self, request: &RequestPausedEventParams) -> bool {
+    /// Returns true if the tab may request a document; records the first refused one.
+    fn may_request(&mut self, request: &RequestPausedEventParams) -> bool {
         let Some(is_page) = self.asked.as_ref().and_then(|asked| asked.is_page.as_ref()) else { return true };
-        // what is no URL is the browser's own to refuse
+        // the browser itself refuses an invalid URL
         let Ok(url) = Url::parse(&request.request.url) else { return true };
         if !matches!(url.scheme(), "http" | "https") || is_page(&url) {
             return true;
         }
-        // of a redirect's own status no event has come by yet in every case
+        // the event with a redirect's own status may come later
         let redirected = request.redirected_request_id.is_some() || self.document.is_none();
         let status = if redirected { REDIRECTED } else { self.status() };
-        // an old document that leads on and on would lead away from the next page, too
+        // an old document that keeps leading on would lead away from the next page, too
         self.restless |= !redirected;
         self.loading = None;
         self.led_away.get_or_insert((url, status));
         false
     }
 
-    /// Whether the page leads elsewhere or loads scripts of scripts, which nobody sees inside it.
+    /// Returns true if the page leads elsewhere or loads scripts of scripts, which its own script cannot see.
     pub(crate) fn is_loading(&self) -> bool {
         !self.crashed && (self.loading.is_some() || !self.scripts.is_empty())
     }
 
-    /// Whether it did so when an answer of it was read, at `at`.
+    /// Returns true if the page was loading when its answer was read, at `at`.
     pub(crate) fn was_loading(&self, at: Instant) -> bool {
-        self.is_loading() || self.came.is_some_and(|came| came > at)
+        self.is_loading() || self.last_loaded.is_some_and(|loaded| loaded > at)
     }
 
-    /// Whether the document's response has the browser load another one.
+    /// Returns true if the document's response makes the browser load another one.
     pub(crate) fn refreshes(&self) -> bool {
         let all = self.document.as_ref().and_then(|document| document.headers.0.as_ref());
         names_and_values(all).any(|(name, _)| name.eq_ignore_ascii_case("refresh"))
     }
 
-    fn came(&mut self, id: &str) {
+    fn on_loaded(&mut self, id: &str) {
         let led = self.loading.take_if(|loading| loading == id).is_some();
         if self.scripts.remove(id) || led {
-            self.came = Some(Instant::now());
+            self.last_loaded = Some(Instant::now());
         }
     }
 
@@ -200,7 +200,7 @@ impl Seen {
                 if params.Type == Network::ResourceType::Document && params.frame_id.as_deref() == Some(frame)
                 {
                     self.document = Some(params.response);
-                    // what belongs to the document before went with it
+                    // the state of the previous document ends with it
                     self.scripts.clear();
                     self.sent = None;
                 }
@@ -209,8 +209,8 @@ impl Seen {
                 let mut headers = names_and_values(event.params.headers.0.as_ref());
                 self.cookies |= headers.any(|(name, _)| name.eq_ignore_ascii_case("set-cookie"));
             }
-            Event::NetworkLoadingFinished(event) => self.came(&event.params.request_id),
-            Event::NetworkLoadingFailed(event) => self.came(&event.params.request_id),
+            Event::NetworkLoadingFinished(event) => self.on_loaded(&event.params.request_id),
+            Event::NetworkLoadingFailed(event) => self.on_loaded(&event.params.request_id),
             _ => {}
         }
     }
@@ -221,11 +221,12 @@ fn names_and_values(headers: Option<&serde_json::Value>) -> impl Iterator<Item =
     all.into_iter().flatten().filter_map(|(name, value)| Some((name.as_str(), value.as_str()?)))
 }
 
-pub(crate) fn lock(seen: &Mutex<Seen>) -> MutexGuard<'_, Seen> {
+pub(crate) fn lock(seen: &Mutex<PageState>) -> MutexGuard<'_, PageState> {
     seen.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Has the tab ask before it requests a document, or anything of an origin that headers are sent to. Nothing else waits for an answer.
+/// Makes the tab ask before it requests a document, or a resource of an origin that gets headers. Other
+/// requests need no answer.
 pub(crate) fn asks_for(own: Option<String>) -> Fetch::Enable {
     let pattern = |url_pattern, resource_type| Fetch::RequestPattern {
         url_pattern,
@@ -238,10 +239,11 @@ pub(crate) fn asks_for(own: Option<String>) -> Fetch::Enable {
     Fetch::Enable { patterns: Some(patterns), handle_auth_requests: None }
 }
 
-/// Lets a request go on, with the headers of the page that are for where it goes.
-fn proceed(asked: Option<&Asked>, request: RequestPausedEventParams) -> Fetch::ContinueRequest {
-    let goes_to =
-        |asked: &&Asked| Url::parse(&request.request.url).is_ok_and(|url| url.origin() == asked.url.origin());
+/// Continues a request, with the page's headers if its origin gets them.
+fn proceed(asked: Option<&PageRequest>, request: RequestPausedEventParams) -> Fetch::ContinueRequest {
+    let goes_to = |asked: &&PageRequest| {
+        Url::parse(&request.request.url).is_ok_and(|url| url.origin() == asked.url.origin())
+    };
     let own = asked.filter(|asked| !asked.headers.is_empty()).filter(goes_to);
     let headers = own.map(|asked| {
         let kept = names_and_values(request.request.headers.0.as_ref())
@@ -261,10 +263,10 @@ fn proceed(asked: Option<&Asked>, request: RequestPausedEventParams) -> Fetch::C
     }
 }
 
-/// Keeps what the events of a tab tell, answers dialogs, and stops pages that load too much. `tab` is its session, `frame` the
-/// id of its frame; `bell` rings after each event.
+/// Records the events of a tab, answers dialogs, and stops pages that load too much. `tab` is its session,
+/// `frame` the id of its frame; `bell` rings after each event.
 pub(crate) fn listener(
-    seen: &Arc<Mutex<Seen>>,
+    seen: &Arc<Mutex<PageState>>,
     tab: Session,
     frame: String,
     max_bytes: u64,
@@ -273,12 +275,12 @@ pub(crate) fn listener(
     let seen = Arc::clone(seen);
     move |event| {
         note(&seen, &tab, &frame, max_bytes, event);
-        // one that was not heard yet is enough
+        // a pending signal suffices
         let _ = bell.try_send(());
     }
 }
 
-fn note(seen: &Mutex<Seen>, tab: &Session, frame: &str, max_bytes: u64, event: Event) {
+fn note(seen: &Mutex<PageState>, tab: &Session, frame: &str, max_bytes: u64, event: Event) {
     match event {
         Event::NetworkDataReceived(event) => {
             let mut seen = lock(seen);
@@ -291,9 +293,9 @@ fn note(seen: &Mutex<Seen>, tab: &Session, frame: &str, max_bytes: u64, event: E
         Event::FetchRequestPaused(event) => {
             let params = event.params;
             let mut seen = lock(seen);
-            // frames within the page are as much of it as its images
+            // frames within the page count as resources, like its images
             let leads = params.frame_id == frame && params.resource_Type == Network::ResourceType::Document;
-            if !leads || seen.admits(&params) {
+            if !leads || seen.may_request(&params) {
                 tab.send(proceed(seen.asked.as_ref(), params));
             } else {
                 // the document that is shown stays
@@ -303,7 +305,7 @@ fn note(seen: &Mutex<Seen>, tab: &Session, frame: &str, max_bytes: u64, event: E
         }
         Event::InspectorTargetCrashed(_) => lock(seen).crashed = true,
         Event::PageJavascriptDialogOpening(event) => {
-            // a page may be left; everything else is answered with no
+            // leaving a page is accepted; all other dialogs are declined
             let accept = event.params.Type == Page::DialogType::Beforeunload;
             tab.send(Page::HandleJavaScriptDialog { accept, prompt_text: None });
         }
@@ -311,7 +313,7 @@ fn note(seen: &Mutex<Seen>, tab: &Session, frame: &str, max_bytes: u64, event: E
             let mut seen = lock(seen);
             let document = seen.completes(&event);
             seen.note(event, frame);
-            // asked for at once, while the browser still has it
+            // requested at once, while the browser still has it
             if let Some(request_id) = document {
                 seen.sent = tab.begin(Network::GetResponseBody { request_id }).ok();
             }

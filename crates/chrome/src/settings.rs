@@ -1,10 +1,9 @@
-//! What a renderer is built from: plain data.
+//! Settings of a renderer, as plain data.
 
 use crawl_fetch::{AddressPolicy, ProxyUrl, ResolveRule};
 use std::{path::PathBuf, time::Duration};
 
-/// The scale at which pages are drawn. They are laid out in full, and do not see it; nobody looks at the drawing, which costs
-/// time by its pixels.
+/// Drawing scale. Pages are laid out at full size and do not notice it; drawing costs time per pixel.
 pub(crate) const DRAWN_AT: f64 = 0.1;
 
 /// Settings of a [`Renderer`](crate::Renderer).
@@ -12,58 +11,61 @@ pub(crate) const DRAWN_AT: f64 = 0.1;
 pub struct ChromeSettings {
     /// The browser's executable; `None`: the first of the usual names in `PATH`.
     pub path: Option<PathBuf>,
-    /// Tabs, so pages that are rendered at a time; at least 1.
+    /// Number of tabs, which is the number of pages rendered at a time; at least 1.
     pub tabs: usize,
-    /// How long each phase of a page may take.
+    /// Time budgets of the phases of a page.
     pub budgets: Budgets,
-    /// What is not loaded.
+    /// Resources that are not loaded.
     pub blocked: Blocked,
     /// `User-Agent`; `None`: the browser's own.
     pub user_agent: Option<String>,
     /// `Accept-Language`, as the browser's list of languages; `None`: the browser's own.
     pub accept_language: Option<String>,
-    /// Width and height of the screen and of the window in CSS pixels, as pages see them.
+    /// Width and height of screen and window in CSS pixels, as pages see them.
     pub viewport: (u32, u32),
-    /// Chromium's sandbox. Without it a page that breaks the renderer has the rights of the crawler; as root Chromium
-    /// does not start with it.
+    /// Chromium's sandbox. Without it a page that breaks the renderer has the rights of the crawler. Chromium
+    /// cannot use it as root.
     pub sandbox: bool,
-    /// Pages after which a browser is replaced by a new one.
+    /// Number of pages after which a browser is replaced.
     pub recycle_pages: u32,
-    /// Memory of a browser's processes together (anonymous and shared, bytes) above which it is replaced.
+    /// Memory of all browser processes (anonymous and shared, bytes) above which the browser is replaced.
     pub recycle_memory: u64,
-    /// Bound on the memory (anonymous and shared) of one page, in bytes. All pages together may hold this times the number of tabs.
+    /// Memory bound (anonymous and shared) of one page, in bytes. All pages together may hold this times the
+    /// number of tabs.
     pub max_page_memory: u64,
-    /// HTML of a page that is kept, in UTF-16 units; what follows is cut off.
+    /// Maximum HTML of a page, in UTF-16 units; the rest is cut off.
     pub max_html: usize,
-    /// Bytes that a page may load: decoded for what its own frame loads, and as they go over the network for all its connections,
-    /// those of its frames and workers included, in both directions. Beyond it loading is stopped and what is there is taken.
+    /// Maximum bytes that a page may load. Resources of its own frame count decoded. All connections,
+    /// including those of its frames and workers, count as network bytes in both directions. Beyond it
+    /// loading stops, and the current state is taken.
     pub max_page_bytes: u64,
     /// Bytes of one connection, each way.
     pub max_connection_bytes: u64,
-    /// Connections of the browser at a time. Chromium itself makes 32 a tab.
+    /// Maximum connections of the browser. Chromium itself opens 32 per tab.
     pub max_connections: usize,
-    /// Steps that a page is scrolled for lazy content; 0: it is not.
+    /// Scroll steps for lazy content; 0 disables scrolling.
     pub scrolls: u32,
-    /// What consent banners are known by.
+    /// Signs of a consent banner.
     pub consent: ConsentRules,
     /// Which addresses may be contacted.
     pub addresses: AddressPolicy,
     /// Fixed addresses for hosts.
     pub resolve: Vec<ResolveRule>,
-    /// Another HTTP proxy (`http://[user:password@]host:port`) that connections go through; what the address policy refuses is not sent
-    /// there, and what has an address in `resolve`, or is an address in a network that was allowed, is reached without it.
-    /// `None`: all are direct. Its own address is the user's word and may be private.
+    /// Another HTTP proxy (`http://[user:password@]host:port`) for connections. Addresses that the policy
+    /// refuses are not sent there. Hosts with an address in `resolve`, or in an allowed network, are reached
+    /// directly. `None`: all are direct. Its own address is trusted and may be private.
     pub proxy: Option<ProxyUrl>,
-    /// Keys of certificates that are trusted though no authority vouches for them: SHA-256 of a certificate's
-    /// SubjectPublicKeyInfo in base64 (as `openssl x509 -pubkey -noout | openssl pkey -pubin -outform der | openssl dgst -sha256
-    /// -binary | base64` prints it), of the server's certificate or of one that it sends along.
+    /// Keys of certificates that are trusted without an authority: SHA-256 of a certificate's
+    /// SubjectPublicKeyInfo in base64. The key is that of the server's certificate or of one in its chain.
+    /// Print it by `openssl x509 -pubkey -noout | openssl pkey -pubin -outform der | openssl dgst -sha256
+    /// -binary | base64`.
     pub trusted_keys: Vec<String>,
-    /// Where the browser's profiles are made; `None`: the system's directory for temporary files.
+    /// Parent directory of the browser's profiles; `None`: the system's directory for temporary files.
     pub profiles: Option<PathBuf>,
 }
 
 impl ChromeSettings {
-    /// Width and height, in pixels, of what is really drawn.
+    /// Drawn width and height, in pixels.
     pub(crate) fn screen(&self) -> (u32, u32) {
         let drawn = |pixels: u32| (f64::from(pixels) * DRAWN_AT).ceil().max(1.0) as u32;
         (drawn(self.viewport.0), drawn(self.viewport.1))
@@ -99,19 +101,19 @@ impl Default for ChromeSettings {
     }
 }
 
-/// How long each phase of a page may take. Only a navigation that takes too long is an error; the others end with what
-/// is there.
+/// Time budgets of the phases of a page. Only a navigation that exceeds its budget is an error; the other
+/// phases end with the current state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budgets {
-    /// From the request to the first byte of the document.
+    /// Limit from the request to the first byte of the document.
     pub navigate: Duration,
-    /// Until network and DOM have come to rest.
+    /// Limit until network and DOM have settled.
     pub settle: Duration,
-    /// Dismissing consent, and the rest after it.
+    /// Limit of dismissing consent and settling after it.
     pub consent: Duration,
     /// Scrolling for lazy content.
     pub scroll: Duration,
-    /// How long the DOM has to stay as it is, with nothing under way, to be at rest.
+    /// Time without DOM changes and pending work after which a page has settled.
     pub quiet: Duration,
 }
 
@@ -128,7 +130,7 @@ impl Default for Budgets {
 }
 
 impl Budgets {
-    /// What the phases inside the page may take together.
+    /// Total budget of the phases inside the page.
     pub(crate) fn inside(&self) -> Duration {
         self.settle + self.consent + self.scroll
     }
@@ -139,7 +141,7 @@ impl Budgets {
 pub struct Blocked {
     /// Images.
     pub images: bool,
-    /// Audio and video, known by their URLs.
+    /// Audio and video, by their URLs.
     pub media: bool,
     /// Fonts, known by their URLs.
     pub fonts: bool,
@@ -153,22 +155,23 @@ impl Default for Blocked {
     }
 }
 
-/// What consent banners are known by: the rules of the static path (`crawl_extract::Rules::consent_banners`) as data.
+/// Signs of a consent banner: the rules of the static path (`crawl_extract::Rules::consent_banners`) as data.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ConsentRules {
     /// CSS selectors of banners.
     pub selectors: Vec<String>,
-    /// Words of a class or id that may be a banner's.
+    /// Words of a banner's class or id.
     pub tokens: Vec<String>,
-    /// Lower-case phrases, one of which the text of an element with such a name must hold.
+    /// Lower-case phrases, one of which the text of such an element must contain.
     pub phrases: Vec<String>,
-    /// More words than this are not a banner.
+    /// Maximum words of a banner.
     pub max_words: u32,
-    /// An element with more than this share of the page's words is not a banner,
+    /// Maximum share of the page's words in a banner.
     pub max_share: f32,
-    /// unless it matches one of these CSS selectors: laid over the page, with something to press, it may be all there is.
+    /// CSS selectors of overlays with a button, to which that share does not apply: an overlay may be the
+    /// only text of the page.
     pub overlays: Vec<String>,
-    /// More words than this are not a banner even then.
+    /// Maximum words of a banner that is such an overlay.
     pub max_overlay_words: u32,
 }

@@ -1,14 +1,14 @@
 //! A tab, and the four phases of a page in it.
 
 use crate::{
-    browser::{Chrome, OWN, OpenTab},
+    browser::{BROWSER_LIMIT, Chrome, OpenTab},
     cdp::{CallError, Session},
     error::{RenderError, RenderPhase},
     page::{Rendered, Timings},
     proxy::{Lane, Proxy, Refusal},
     rules::RULES,
     script::{Taken, take_call},
-    seen::{Asked, Seen, asks_for, listener, lock},
+    seen::{PageRequest, PageState, asks_for, listener, lock},
     settings::{Blocked, ChromeSettings, DRAWN_AT},
     watch::{Step, Watch},
 };
@@ -22,28 +22,28 @@ use std::{
 };
 use url::Url;
 
-/// Time that the page's own clock is given over its budgets before its script is ended.
+/// Time beyond the budgets before the page's script is ended.
 const MARGIN: Duration = Duration::from_secs(2);
-/// How long a tab may take to close.
+/// Limit of closing a tab.
 const CLOSE: Duration = Duration::from_secs(5);
-/// Documents that a page may lead to by script, one after the other.
+/// Maximum documents that a page leads to by script, in sequence.
 const MAX_HOPS: u32 = 10;
-/// How long a page may take to stop its scripts.
+/// Limit of stopping a page's scripts.
 const QUIET: Duration = Duration::from_secs(1);
 
 /// Bytes that the origin of a page may store.
 const QUOTA: f64 = 64.0 * 1024.0 * 1024.0;
-/// Bytes of a document that is wanted as it was sent; a longer one is not kept.
+/// Maximum bytes of an original document; a longer one is not kept.
 const SENT: u32 = 4 << 20;
 
-/// A tab that renders pages, one after the other.
+/// A tab that renders pages in sequence.
 pub(crate) struct PageTab {
     tab: Session,
     target_id: String,
     context_id: String,
     lane: Lane,
-    seen: Arc<Mutex<Seen>>,
-    /// Rings after each event; silent for good once the session has ended.
+    seen: Arc<Mutex<PageState>>,
+    /// Rings after each event; closed once the session has ended.
     bell: Receiver<()>,
 }
 
@@ -54,7 +54,7 @@ enum NotShown {
     Error(String),
 }
 
-/// What a page is rendered with.
+/// Shared parts for rendering a page.
 pub(crate) struct Tools<'a> {
     pub(crate) chrome: &'a Chrome,
     pub(crate) settings: &'a ChromeSettings,
@@ -63,7 +63,7 @@ pub(crate) struct Tools<'a> {
 }
 
 impl PageTab {
-    /// Opens a tab of a browser and tells it what holds for every page.
+    /// Opens a tab of a browser and configures it for every page.
     pub(crate) fn open(
         chrome: &Chrome,
         lane: Lane,
@@ -71,7 +71,7 @@ impl PageTab {
         script: &str,
     ) -> Result<Self, CallError> {
         let OpenTab { context_id, target_id, session_id: id } = chrome.open_tab(&lane)?;
-        let seen = Arc::new(Mutex::new(Seen::default()));
+        let seen = Arc::new(Mutex::new(PageState::default()));
         // the id of a tab is that of its frame, too
         let (ring, bell) = sync_channel(1);
         let named = chrome.session.named(&id);
@@ -85,37 +85,37 @@ impl PageTab {
             run_immediately: None,
         };
         let urls = blocked_urls(settings);
-        // all are on their way before the first is waited for
+        // all calls are sent before the first is waited for
         let mut waits = vec![
-            tab.begin_within(Page::Enable { enable_file_chooser_opened_event: None }, OWN)?,
-            tab.begin_within(network(false), OWN)?,
-            tab.begin_within(asks_for(None), OWN)?,
-            tab.begin_within(Network::SetBypassServiceWorker { bypass: true }, OWN)?,
-            tab.begin_within(Page::SetDownloadBehavior { behavior, download_path: None }, OWN)?,
-            tab.begin_within(Emulation::SetFocusEmulationEnabled { enabled: true }, OWN)?,
-            tab.begin_within(metrics(settings.viewport), OWN)?,
-            tab.begin_within(script, OWN)?,
+            tab.begin_within(Page::Enable { enable_file_chooser_opened_event: None }, BROWSER_LIMIT)?,
+            tab.begin_within(network(false), BROWSER_LIMIT)?,
+            tab.begin_within(asks_for(None), BROWSER_LIMIT)?,
+            tab.begin_within(Network::SetBypassServiceWorker { bypass: true }, BROWSER_LIMIT)?,
+            tab.begin_within(Page::SetDownloadBehavior { behavior, download_path: None }, BROWSER_LIMIT)?,
+            tab.begin_within(Emulation::SetFocusEmulationEnabled { enabled: true }, BROWSER_LIMIT)?,
+            tab.begin_within(metrics(settings.viewport), BROWSER_LIMIT)?,
+            tab.begin_within(script, BROWSER_LIMIT)?,
         ];
         if !urls.is_empty() {
-            waits.push(tab.begin_within(Network::SetBlockedURLs { urls }, OWN)?);
+            waits.push(tab.begin_within(Network::SetBlockedURLs { urls }, BROWSER_LIMIT)?);
         }
         waits.into_iter().try_for_each(|wait| wait())?;
         Ok(Self { tab, target_id, context_id, lane, seen, bell })
     }
 
     /// Renders a page.
-    pub(crate) fn render(&self, asked: Asked, tools: &Tools<'_>) -> Result<Rendered, RenderError> {
+    pub(crate) fn render(&self, asked: PageRequest, tools: &Tools<'_>) -> Result<Rendered, RenderError> {
         let start = Instant::now();
         let url = &asked.url.clone();
-        let before = std::mem::replace(&mut *lock(&self.seen), Seen::new(asked));
+        let before = std::mem::replace(&mut *lock(&self.seen), PageState::new(asked));
         self.lane.begin();
         let rendered = self.render_from(&before, url, start, tools);
         rendered.map_err(|error| match error {
-            RenderError::Crashed if tools.chrome.keeper().claim_page(start) => {
+            RenderError::Crashed if tools.chrome.watchdog().claim_page(start) => {
                 RenderError::Memory { limit: tools.settings.max_page_memory }
             }
             RenderError::BrowserLost(reason) => {
-                let why = tools.chrome.keeper().ended_browser();
+                let why = tools.chrome.watchdog().ended_browser();
                 RenderError::BrowserLost(why.map_or(reason, str::to_owned))
             }
             error => error,
@@ -124,7 +124,7 @@ impl PageTab {
 
     fn render_from(
         &self,
-        before: &Seen,
+        before: &PageState,
         url: &Url,
         start: Instant,
         tools: &Tools<'_>,
@@ -147,11 +147,11 @@ impl PageTab {
                     _ => refused(url, reason, tools.proxy),
                 });
             }
-            Err(error) => return Err(self.why(&error, step, tools.chrome)),
+            Err(error) => return Err(self.error_of(&error, step, tools.chrome)),
         }
         let navigate = start.elapsed();
         let taken = self.take(tools);
-        // one that leads away again and again keeps its tab busy, too
+        // a page that repeatedly leads away keeps its tab busy, too
         if let Some(away) = self.led_away().filter(|_| !matches!(taken, Err(RenderError::BrowserLost(_)))) {
             return Err(away);
         }
@@ -180,37 +180,38 @@ impl PageTab {
         })
     }
 
-    /// Has the tab do what the page wants, as far as it differs from what the page before wanted.
-    fn prepare(&self, before: &Seen, url: &Url) -> Result<(), CallError> {
+    /// Configures the tab for the page, if its needs differ from those of the last page.
+    fn prepare(&self, before: &PageState, url: &Url) -> Result<(), CallError> {
         let (own, keeps_sent) = {
             let seen = lock(&self.seen);
             (seen.own(), seen.keeps_sent())
         };
         let origin = url.origin().ascii_serialization();
-        // what it stores is in the memory of the browser; where that is not known the browser's own bound holds
+        // its data is in the memory of the browser; without an origin the browser's own bound applies
         self.tab.send(Storage::OverrideQuotaForOrigin { origin, quota_size: Some(QUOTA) });
         if before.cookies {
-            self.forget()?;
+            self.clear_cookies()?;
         }
         if own != before.own() {
-            self.tab.call(asks_for(own), OWN)?;
+            self.tab.call(asks_for(own), BROWSER_LIMIT)?;
         }
         if keeps_sent != before.keeps_sent() {
-            self.tab.call(network(keeps_sent), OWN)?;
+            self.tab.call(network(keeps_sent), BROWSER_LIMIT)?;
         }
         Ok(())
     }
 
-    /// The document as it was sent, where it was wanted. It has been on its way since it came.
+    /// The original document, if requested. The transfer began when it arrived.
     fn as_sent(&self) -> Option<String> {
         let pending = lock(&self.seen).take_sent()?;
-        let (sent, _) = pending.wait(OWN).ok()?;
+        let (sent, _) = pending.wait(BROWSER_LIMIT).ok()?;
         (!sent.base_64_encoded).then_some(sent.body)
     }
 
-    /// Sends the tab to a URL and waits for the document's first byte. Says why where none came.
+    /// Navigates the tab to a URL and waits for the document's first byte. Returns the reason if none
+    /// arrives.
     fn navigate(&self, url: &Url, limit: Duration) -> Result<Option<NotShown>, CallError> {
-        let answer = self.tab.call(navigation(url.as_str()), limit + OWN)?;
+        let answer = self.tab.call(navigation(url.as_str()), limit + BROWSER_LIMIT)?;
         if answer.is_download.unwrap_or(false) {
             return Ok(Some(NotShown::Download));
         }
@@ -221,8 +222,9 @@ impl PageTab {
         lock(&self.seen).led_away()
     }
 
-    /// Waits for rest, dismisses consent, scrolls and takes the HTML: in one call, unless the page leads elsewhere or loads
-    /// what cannot be seen from inside. Says as well whether its script had to be ended.
+    /// Waits until the page settles, dismisses consent, scrolls and takes the HTML. It needs one call, unless
+    /// the page leads elsewhere or loads what its script cannot see. The second value is true if its script
+    /// had to be ended.
     fn take(&self, tools: &Tools<'_>) -> Result<(Taken, bool), RenderError> {
         let budgets = tools.settings.budgets;
         let limit = budgets.inside() + MARGIN;
@@ -233,8 +235,8 @@ impl PageTab {
             let left = until.saturating_duration_since(Instant::now());
             let steps = tools.settings.scrolls.saturating_sub(scrolls);
             let call = take_call(tools.settings, left, steps, lock(&self.seen).refreshes());
-            let error = match self.call(call, limit + OWN) {
-                // the document in the place of one that crashed is not the page
+            let error = match self.call(call, limit + BROWSER_LIMIT) {
+                // the document in place of a crashed one is not the page
                 Ok(_) if lock(&self.seen).crashed => return Err(RenderError::Crashed),
                 Ok((mut taken, at)) => {
                     scrolls += taken.scrolls;
@@ -253,20 +255,20 @@ impl PageTab {
                 return Err(RenderError::Navigation("its script leads on without end".into()));
             }
             if ended || !(leads_elsewhere(&error) || was_terminated(&error, guard.taken())) {
-                return Err(self.why(&error, guard.taken(), tools.chrome));
+                return Err(self.error_of(&error, guard.taken(), tools.chrome));
             }
         }
     }
 
-    /// Whether the page was loading something when its answer was read, at `at`: what only the browser sees, so the page did not
-    /// wait for it. Waits until that has come.
+    /// Returns true if the page was loading when its answer was read, at `at`. Only the browser sees such
+    /// loads, so the page did not wait for them. Waits for their end.
     fn was_loading(&self, at: Instant, until: Instant) -> bool {
         if !lock(&self.seen).was_loading(at) {
             return false;
         }
         while lock(&self.seen).is_loading() {
             let left = until.saturating_duration_since(Instant::now());
-            // late, or the tab is gone: either way the next call says so
+            // late, or the tab has closed: either way the next call reports it
             if self.bell.recv_timeout(left).is_err() {
                 break;
             }
@@ -274,10 +276,10 @@ impl PageTab {
         true
     }
 
-    /// What a failed call means, given what was done to end it.
-    fn why(&self, error: &CallError, taken: Step, chrome: &Chrome) -> RenderError {
+    /// Error of a failed call, given the steps taken to end it.
+    fn error_of(&self, error: &CallError, taken: Step, chrome: &Chrome) -> RenderError {
         if taken == Step::Kill {
-            chrome.lose();
+            chrome.mark_lost();
         }
         if taken >= Step::Crash {
             return RenderError::Hung;
@@ -319,22 +321,22 @@ impl PageTab {
         taken.map(|taken| (taken, at)).map_err(|error| CallError::Unreadable(error.to_string()))
     }
 
-    /// Forgets the cookies of the tab: no page is told that another was read.
-    fn forget(&self) -> Result<(), CallError> {
-        self.tab.call(Network::ClearBrowserCookies(None), OWN).map(drop)
+    /// Drops the cookies of the tab, so that no page learns of earlier ones.
+    fn clear_cookies(&self) -> Result<(), CallError> {
+        self.tab.call(Network::ClearBrowserCookies(None), BROWSER_LIMIT).map(drop)
     }
 
-    /// Counts what a page that failed has received as nobody's.
+    /// Charges the bytes of a failed page to no page.
     pub(crate) fn charge_none(&self) {
         self.lane.charge_none();
     }
 
-    /// Whether the tab's process died while nothing was rendered.
+    /// Returns true if the tab's process died while no page was rendered.
     pub(crate) fn is_crashed(&self) -> bool {
         lock(&self.seen).crashed
     }
 
-    /// Whether the tab shows a page that goes on after it was taken.
+    /// Returns true if the tab's page continues after it was taken.
     pub(crate) fn is_restless(&self) -> bool {
         lock(&self.seen).restless
     }
@@ -343,13 +345,14 @@ impl PageTab {
     pub(crate) fn leave(&self, chrome: &Chrome, watch: &Watch) -> Result<(), CallError> {
         lock(&self.seen).restless = false;
         let _guard = watch.arm(Some(&self.tab), chrome.group(), Step::Crash, MARGIN);
-        self.tab.call(navigation("about:blank"), OWN).map(drop)
+        self.tab.call(navigation("about:blank"), BROWSER_LIMIT).map(drop)
     }
 
     /// Closes the tab.
     pub(crate) fn close(&self, chrome: &Chrome) {
         if self.is_restless() {
-            // requests are no longer asked about once the tab is let go, and a script that leads away goes on until the tab is gone
+            // a released tab no longer intercepts requests, and a script that leads away continues until the
+            // tab closes
             let _ = self.tab.call(Emulation::SetScriptExecutionDisabled { value: true }, QUIET);
             self.tab.send(Page::StopLoading(None));
         }
@@ -367,7 +370,8 @@ fn navigation(url: &str) -> Page::Navigate {
     }
 }
 
-/// Has the tab tell of the network. Bodies are kept if documents are wanted as they were sent: one of them, or what comes after it.
+/// Enables network events. Bodies are kept if original documents are requested: one document, or later
+/// bodies.
 fn network(keeps_sent: bool) -> Network::Enable {
     let kept = Some(if keeps_sent { SENT } else { 0 });
     Network::Enable {
@@ -405,7 +409,7 @@ fn blocked_urls(settings: &ChromeSettings) -> Vec<String> {
     lists.into_iter().filter(|(blocked, _)| *blocked).flat_map(|(_, list)| list.patterns.clone()).collect()
 }
 
-/// Why the document did not come: the proxy knows more than the browser.
+/// Error of a document that did not load: the proxy knows more than the browser.
 fn refused(url: &Url, reason: String, proxy: &Proxy) -> RenderError {
     let host = url.host_str().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
     match proxy.refusal(host, url.port_or_known_default().unwrap_or_default()) {
@@ -419,8 +423,9 @@ fn refused(url: &Url, reason: String, proxy: &Proxy) -> RenderError {
     }
 }
 
-/// Whether an error of the browser says that a host was not reached, or the connection to it lost. By the names of Chromium's
-/// net/base/net_error_list.h; an empty response is what a connection that the proxy could not make looks like.
+/// Returns true if a browser's error means that a host was unreachable, or its connection lost. The names are
+/// those of Chromium's net/base/net_error_list.h. A failed connection of the proxy appears as an empty
+/// response.
 fn is_of_network(reason: &str) -> bool {
     const NAMES: [&str; 15] = [
         "ADDRESS_UNREACHABLE",
@@ -443,12 +448,13 @@ fn is_of_network(reason: &str) -> bool {
     name.is_some_and(|name| NAMES.iter().any(|one| name.starts_with(one)))
 }
 
-/// Whether the document that was asked is gone because the page leads to another one.
+/// Returns true if the called document was replaced because the page leads to another one.
 fn leads_elsewhere(error: &CallError) -> bool {
     says(error, &["navigated", "context was destroyed", "Cannot find"])
 }
 
-/// Whether the call itself was ended with the script that kept the page, which it may have been made within.
+/// Returns true if the call was ended together with the script that blocked the page, within which it may
+/// have run.
 fn was_terminated(error: &CallError, taken: Step) -> bool {
     taken == Step::Terminate && says(error, &["terminated", "Terminated", "Internal error"])
 }

@@ -1,4 +1,5 @@
-//! Whoever ends what does not end by itself: what a call into the browser waits for is ended, step by step, and so the call.
+//! Watchdog with escalating deadlines. It ends whatever blocks a call into the browser, step by step, and so
+//! the call.
 
 use crate::{cdp::Session, process::Group};
 use headless_chrome::protocol::cdp::{Page, Runtime};
@@ -10,12 +11,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long a step has to show an effect before the next.
+/// Time for a step to have an effect before the next.
 const GRACE: Duration = Duration::from_secs(2);
-/// How often scripts are ended within that time: a page may start the next one at once.
+/// Number of script terminations within that time: a page may start the next script at once.
 const TERMINATIONS: u32 = 8;
 
-/// What is done to a page that takes too long, each after the one before had no effect.
+/// Steps against a page that exceeds its time, each after the previous one had no effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Step {
     /// Nothing yet.
@@ -58,7 +59,7 @@ struct State {
     closed: bool,
 }
 
-/// The deadlines of all tabs, looked after by one thread.
+/// Deadlines of all tabs, served by one thread.
 #[derive(Default)]
 pub(crate) struct Watch {
     state: Mutex<State>,
@@ -77,8 +78,8 @@ impl Watch {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes `step`, and those after it, unless the guard is dropped within `limit`. Without a tab there is only
-    /// [`Step::Kill`].
+    /// Schedules `step` and those after it, unless the guard is dropped within `limit`. Without a tab there
+    /// is only [`Step::Kill`].
     pub(crate) fn arm(&self, tab: Option<&Session>, group: Group, step: Step, limit: Duration) -> Guard<'_> {
         let taken = Arc::new(AtomicU8::new(Step::None as u8));
         let mut state = self.state();
@@ -105,7 +106,7 @@ impl Watch {
         self.changed.notify_all();
     }
 
-    /// Looks after the deadlines until it is closed.
+    /// Serves the deadlines until it is closed.
     pub(crate) fn run(&self) {
         let mut state = self.state();
         while !state.closed {
@@ -125,7 +126,7 @@ impl Watch {
 }
 
 impl Entry {
-    /// Takes the step that is due and sets the next.
+    /// Takes the due step and schedules the next.
     fn take(&mut self) {
         let step = self.step;
         self.taken.store(step as u8, Ordering::SeqCst);
@@ -134,7 +135,7 @@ impl Entry {
             self.at = Instant::now() + GRACE / TERMINATIONS;
         } else {
             self.step = step.next().unwrap_or(Step::None);
-            // the death of a process takes its time on a busy machine, and a browser is dear
+            // the death of a process takes time on a busy machine, and a new browser is expensive
             self.at = Instant::now() + if step == Step::Crash { 2 * GRACE } else { GRACE };
         }
         let Some(tab) = self.tab.clone().filter(|_| step != Step::Kill) else {

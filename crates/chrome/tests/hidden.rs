@@ -1,4 +1,4 @@
-//! Text that a reader cannot see, as a real browser knows it: it is marked before the page is taken.
+//! Invisible text in a real browser: it is marked before the page is taken.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
@@ -6,7 +6,7 @@ mod support;
 
 use support::{Server, pages, render, renderer};
 
-/// The element around the text FINDME, in the place of `{}`.
+/// Elements that hide the text FINDME, which replaces `{}`.
 const HIDDEN: [&str; 25] = [
     "<style>.q{display:none}</style><p class=q>{}</p>",
     "<p style='opacity:0'>{}</p>",
@@ -35,7 +35,7 @@ const HIDDEN: [&str; 25] = [
     "<div id=o>{}</div><script>document.styleSheets; const s = document.createElement('style'); s.textContent = '#o{font-size:0}'; document.head.append(s)</script>",
 ];
 
-/// The same of what a reader can see, or opens.
+/// Elements whose text a reader can see or open.
 const SHOWN: [&str; 14] = [
     "<p>{}</p>",
     "<div style='background:#111'><p style='color:#fff'>{}</p></div>",

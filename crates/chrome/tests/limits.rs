@@ -1,4 +1,4 @@
-//! Bounds of one page: the bytes that it loads by whichever way, its memory, and what it stores.
+//! Bounds of one page: loaded bytes of all kinds, memory, and storage.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
@@ -10,9 +10,9 @@ use support::{Server, block_on, pages, render, renderer, script};
 
 const MIB: u64 = 1 << 20;
 
-/// Keeps the page busy until its budget is over, so that what it has started is seen.
+/// Keeps the page busy until its budget ends, so that its activity is observed.
 const CLOCK: &str = "const clock = setInterval(() => app.textContent = performance.now(), 20);";
-/// Budget of a page that ends by itself, on a busy machine too.
+/// Budget of a page that ends by itself, even on a busy machine.
 const LONG: Duration = Duration::from_secs(60);
 
 /// A page that loads files of 1 MiB by a worker and by a frame of another site.
@@ -91,7 +91,7 @@ fn a_page_that_takes_memory_ends_alone() {
         ("/small", "text".into()),
     ];
     let server = Server::start("127.0.0.1", pages(&served));
-    // the other tab's site is another, so that the two share no process
+    // the other tab has another site, so that the two share no process
     let other = Server::start("127.0.0.2", pages(&[("/other", script(slow))]));
     for path in ["/heap", "/worker"] {
         let (hungry, calm) = (server.url(path), other.url("/other"));
@@ -104,7 +104,7 @@ fn a_page_that_takes_memory_ends_alone() {
     assert_eq!(renderer.stats().browsers, 1);
 }
 
-/// Files and databases of pages stay within a bound, in memory as on disk.
+/// Files and databases of pages stay within a bound, in memory and on disk.
 #[test]
 #[ignore = "needs Chromium"]
 fn a_page_stores_no_more_than_its_quota() {
@@ -118,7 +118,7 @@ fn a_page_stores_no_more_than_its_quota() {
     let disk: u64 =
         files(profiles.path()).iter().map(|path| path.metadata().map_or(0, |meta| meta.len())).sum();
     assert!(disk < 64 * MIB, "{} MiB on disk, {}", disk / MIB, page.html);
-    // QuotaExceededError, or AbortError where the file was closed for it before the next write
+    // QuotaExceededError, or AbortError if the file was closed for it before the next write
     let written = page.html.split_once("Error after ").and_then(|(_, rest)| rest.split_once('<'));
     let written = written.and_then(|(count, _)| count.parse::<u64>().ok());
     assert!(written.is_some_and(|count| count * 16_000_000 <= 64 * MIB), "{}", page.html);

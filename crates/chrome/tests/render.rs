@@ -1,4 +1,4 @@
-//! What a real browser makes of pages, good and bad. Skipped, with a line that says so, where there is none.
+//! Good and bad pages in a real browser. Without a browser each test prints a line and is skipped.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
@@ -85,7 +85,7 @@ fn shadow_roots_are_part_of_the_text() {
     );
     assert!(page.html.contains(&shown), "{}", page.html);
     assert!(page.html.contains(&format!("<x-card mode=\"closed\"><p>{TEXT}</p>no head")), "{}", page.html);
-    // what has no slot is not shown, and a template stays one
+    // content without a slot is not shown, and a template stays one
     assert!(page.html.contains("<div id=\"declared\"><em>declared</em></div>"), "{}", page.html);
     assert!(page.html.contains("<template>inert</template>") && page.settled, "{}", page.html);
 }
@@ -285,14 +285,14 @@ fn a_page_that_never_rests_ends_by_its_budget_with_what_is_there() {
     assert!(page.truncated && page.html.len() == 20_000 && !page.settled);
 }
 
-/// Pages whose scripts do what they should not.
+/// Pages with hostile scripts.
 fn hostile_pages() -> support::Pages {
     let asks =
         "onbeforeunload = () => 'x'; for (let i = 0; i < 1000; i++) { alert(1); confirm(2); prompt(3) }";
     let opens = "for (let i = 0; i < 1000; i++) open('/popup?' + i); for (let i = 0; i < 50; i++) { const a = \
                  document.createElement('a'); a.href = '/popup'; a.target = '_blank'; a.click() }";
     let again = format!("app.textContent = '{TEXT}'; setInterval(() => {{ while (true) {{}} }}, 1)");
-    // no script, so nothing that could be ended but the tab
+    // without a script, so only the tab could be ended
     let stuck = "app.innerHTML = '<b></b>'.repeat(1500); \
                  document.evaluate('count(//*[count(//*[count(//*[count(//*) > 0]) > 0]) > 0])', document)";
     pages(&[
@@ -348,7 +348,7 @@ fn hostile_scripts_cost_their_own_page_only() {
     assert!(!server.hits().iter().any(|path| path.starts_with("/popup")), "a window was opened");
 }
 
-/// Waits until no process of a browser is left: they die of a signal, which takes its time.
+/// Waits until all browser processes have died of their signal.
 fn gone(profiles: &Path) {
     let start = Instant::now();
     while !processes_of(profiles).is_empty() {
@@ -357,7 +357,7 @@ fn gone(profiles: &Path) {
     }
 }
 
-/// Waits until the server has been asked so often for paths that begin so.
+/// Waits until the server has had this many requests with this path prefix.
 async fn asked(server: &Server, path: &str, times: usize) {
     let start = Instant::now();
     while server.hits().iter().filter(|hit| hit.starts_with(path)).count() < times {
@@ -421,7 +421,7 @@ fn crashed_tabs_and_killed_browsers_are_replaced() {
         assert!(renderer.render(&server.url("/good")).await.is_ok());
         let url = server.url("/waits");
         let (crashed, ()) = tokio::join!(renderer.render(&url), async {
-            // not at once: a process that the browser has just begun for its next tab would be killed too
+            // not at once: a new process for the browser's next tab would be killed too
             asked(&server, "/runs", 20).await;
             kill("--type=renderer");
         });
@@ -459,7 +459,7 @@ fn browsers_are_recycled_after_their_pages() {
     assert_eq!(std::fs::read_dir(profiles.path()).unwrap().count(), 1);
 }
 
-/// Not a test of its own: the parent that the next one kills.
+/// Parent that the next test kills; not a test of its own.
 #[test]
 #[ignore = "is a process of no_process_outlives_a_killed_parent"]
 fn parent_that_is_killed() {
@@ -495,7 +495,7 @@ fn no_process_outlives_a_killed_parent() {
     parent.kill().unwrap();
     parent.wait().unwrap();
     gone(profiles.path());
-    // the profile is what is left, and the next start removes it
+    // the profile remains, and the next start removes it
     assert_eq!(std::fs::read_dir(profiles.path()).unwrap().count(), 1);
     let mut next = settings(&profiles).unwrap();
     next.profiles = Some(profiles.path().to_owned());

@@ -1,4 +1,5 @@
-//! When a page is at rest: what it waits for, and what it does not. Skipped, with a line that says so, where there is no browser.
+//! Settling of a page: activity that it waits for, and activity that it ignores. Without a browser each test
+//! prints a line and is skipped.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
@@ -10,12 +11,12 @@ use support::{Server, block_on, pages, render, renderer, script};
 const TEXT: &str = "Words that only a script brings to the page.";
 const JS: &str = "Content-Type: text/javascript\r\n";
 
-/// A page that has a text of its own, so that it is taken as soon as nothing is under way.
+/// A page with a text of its own, so that it is taken once no work is pending.
 fn with_text(code: &str) -> String {
     format!("<p>{}</p>{}", "Words that are there from the start. ".repeat(20), script(code))
 }
 
-/// What modules and scripts bring, each after a while, one after the other.
+/// Modules and scripts that load in sequence, each with a delay.
 fn modules(mut served: support::Pages) -> support::Pages {
     let shows = format!("app.textContent = '{TEXT}'");
     // large enough that reading it takes a while
@@ -33,7 +34,7 @@ fn modules(mut served: support::Pages) -> support::Pages {
     served
 }
 
-/// Pages whose last words come by what they load.
+/// Pages whose last words come from loaded resources.
 fn loading() -> Vec<(&'static str, String)> {
     let shows = format!("app.textContent = '{TEXT}'");
     vec![
@@ -69,7 +70,7 @@ fn loading() -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Pages whose last words come by what they do in a while.
+/// Pages whose last words come from delayed work.
 fn working() -> Vec<(&'static str, String)> {
     let shows = format!("app.textContent = '{TEXT}'");
     vec![
@@ -223,7 +224,8 @@ fn the_document_is_given_as_it_was_sent_where_that_is_wanted() {
 #[ignore = "needs Chromium"]
 fn a_page_with_nothing_under_way_is_at_rest_at_once() {
     let Some((renderer, _profiles)) = renderer(|_| {}) else { return };
-    // the clock ticks in a frame, which is not followed: the page changes too often ever to be silent, and has nothing under way
+    // the clock runs in a frame, which is not tracked: the page changes too often to be silent, without
+    // pending work
     let ticks = format!(
         "app.textContent = '{TEXT}'; const f = document.createElement('iframe'); document.body.append(f); \
          f.contentWindow.setInterval(() => document.body.append('x'), 10)"

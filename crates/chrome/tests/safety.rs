@@ -1,4 +1,5 @@
-//! What a page may do and load, told by what servers are asked for. Skipped, with a line that says so, without a browser.
+//! Permitted activity of a page, judged by the requests that servers get. Without a browser each test prints
+//! a line and is skipped.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
@@ -56,7 +57,7 @@ fn private_addresses_are_closed_to_the_browser() {
     assert_eq!(canary.hits(), Vec::<String>::new());
 }
 
-/// A page with a STUN server at an address that is not allowed sends it no packet, and learns no address.
+/// A page with a STUN server at a forbidden address sends it no packet, and learns no address.
 #[test]
 #[ignore = "needs Chromium"]
 fn no_datagram_leaves_the_proxy() {
@@ -77,7 +78,7 @@ fn no_datagram_leaves_the_proxy() {
     assert!(!page.html.contains(" udp "), "{}", page.html);
 }
 
-/// Local addresses of TCP sockets that listen, by inode.
+/// Local addresses of listening TCP sockets, by inode.
 fn listening() -> HashMap<String, String> {
     let tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(|table| std::fs::read_to_string(table).unwrap());
     let fields = tables.iter().flat_map(|table| table.lines().skip(1)).map(|line| {
@@ -87,7 +88,7 @@ fn listening() -> HashMap<String, String> {
     fields.filter(|fields| fields[3] == "0A").map(|fields| (fields[9].clone(), fields[1].clone())).collect()
 }
 
-/// The browser opens no port, and learns no variable of ours but those that it needs.
+/// The browser opens no port, and gets none of our variables except those that it needs.
 #[test]
 #[ignore = "needs Chromium"]
 fn other_users_find_no_port_and_no_secret() {
@@ -112,7 +113,8 @@ fn other_users_find_no_port_and_no_secret() {
     }
 }
 
-/// The browser sees no folder of the user where bubblewrap is present: its root holds neither the home nor the folder of the tests.
+/// With bubblewrap the browser sees no folder of the user: its root holds neither the home nor the folder of
+/// the tests.
 #[test]
 #[ignore = "needs bubblewrap and Chromium"]
 fn files_of_the_user_are_hidden_from_the_browser() {
@@ -136,13 +138,14 @@ fn files_of_the_user_are_hidden_from_the_browser() {
     assert!(browsers > 0);
 }
 
-/// The inode of a descriptor that is a socket.
+/// Inode of a descriptor that is a socket.
 fn socket(fd: &std::path::Path) -> Option<String> {
     let link = std::fs::read_link(fd).ok()?;
     Some(link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.to_owned())
 }
 
-/// A page with everything that may be blocked, and what a server of it is asked for with these settings.
+/// A page with every kind of resource that can be blocked, and the requests that a server gets with these
+/// settings.
 fn loads(blocked: Blocked) -> Option<Vec<String>> {
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let page = format!(
@@ -250,7 +253,7 @@ fn a_certificate_of_nobody_is_trusted_by_its_key_only() {
 #[ignore = "needs Chromium"]
 fn connections_go_through_the_other_proxy() {
     let site = Server::start("127.0.0.1", pages(&[("/page", String::new())]));
-    // asked as a proxy, a server of ours is asked for the whole address
+    // as a proxy, a server of ours gets the absolute URL
     let page = script(&format!("app.textContent = '{TEXT}'"));
     let proxy = Server::start("127.0.0.1", pages(&[("http://name.invalid/page", page)]));
     let Some((renderer, _profiles)) = renderer(|settings| {
@@ -260,9 +263,9 @@ fn connections_go_through_the_other_proxy() {
     };
     let page = render(&renderer, &"http://name.invalid/page".parse().unwrap()).unwrap();
     assert!(page.html.contains(TEXT) && page.url.as_str() == "http://name.invalid/page", "{page:?}");
-    // a browser asks its vendor for several things in its first seconds
+    // a browser contacts its vendor several times in its first seconds
     std::thread::park_timeout(Duration::from_secs(4));
-    // what was allowed by hand stands on this side of it
+    // explicitly allowed networks are reached without the proxy
     assert_eq!(render(&renderer, &site.url("/page")).unwrap().status, 200);
     assert_eq!(
         (proxy.hits(), site.hits()),
@@ -274,7 +277,7 @@ fn connections_go_through_the_other_proxy() {
 #[ignore = "needs Chromium"]
 fn what_does_not_come_is_not_asked_for_again_by_the_browser_itself() {
     let Some((renderer, _profiles)) = renderer(|settings| settings.tabs = 2) else { return };
-    // longer at rest than the second after which Chromium would try again
+    // idle for longer than the second after which Chromium would retry
     let slow = "setTimeout(() => setTimeout(() => app.textContent = 'came', 950), 950)";
     let server = Server::start("127.0.0.1", pages(&[("/slow", script(slow))]));
     let asked = || server.hits().iter().filter(|path| *path == "/cut").count();

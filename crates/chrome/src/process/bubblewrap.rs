@@ -1,8 +1,10 @@
-//! A view of the system for the browser, by bubblewrap: programs, libraries and settings of the system to read, its profile to write,
-//! and nothing of the user; no other process; no capability; the system calls of `seccomp.rs`.
+//! Isolation of the browser by bubblewrap. It can read programs, libraries and settings of the system, and
+//! write its profile, but sees no user data and no other process. It has no capability and only the system
+//! calls of `seccomp.rs`.
 //!
-//! The browser keeps the session of its parent, since its processes are known by their group; `seccomp.rs` denies what a session
-//! of its own would prevent. It keeps the network too: it reaches the proxy by TCP on loopback, which a namespace would cut off.
+//! The browser keeps the session of its parent, since its processes are identified by their group.
+//! `seccomp.rs` denies the calls that a session of its own would prevent. It keeps the network too: it
+//! reaches the proxy by TCP on loopback, which a namespace would cut off.
 
 use super::{command::in_path, seccomp};
 use std::{
@@ -12,7 +14,7 @@ use std::{
     sync::{Mutex, Once, PoisonError},
 };
 
-/// Its own processes, no rights of root, and no folder yet.
+/// Own process namespace, no rights of root, and no folders yet.
 const NAMESPACES: [&str; 13] = [
     "--die-with-parent",
     "--unshare-pid",
@@ -28,7 +30,7 @@ const NAMESPACES: [&str; 13] = [
     "--tmpfs",
     "/tmp",
 ];
-/// Folders that the browser reads, without those that are missing.
+/// Folders that the browser reads; missing ones are skipped.
 const READ: [&str; 12] = [
     "/usr",
     "/bin",
@@ -43,7 +45,7 @@ const READ: [&str; 12] = [
     "/run/systemd/resolve",
     "/var/cache/fontconfig",
 ];
-/// Settings of the system that the browser and its libraries read. Other files of `/etc` may hold secrets.
+/// System settings that the browser and its libraries read. Other files of `/etc` may hold secrets.
 const READ_OF_ETC: [&str; 27] = [
     "alternatives",
     "ca-certificates",
@@ -73,15 +75,15 @@ const READ_OF_ETC: [&str; 27] = [
     "static",
     "timezone",
 ];
-/// Descriptor at which bubblewrap reads the filter of system calls, and the shell program that opens it there.
+/// Descriptor from which bubblewrap reads the system call filter, and the shell program that opens it there.
 const FILTER_AT: &str = "9";
 const OPEN: &str = r#"exec "$@" 9<"$0""#;
 /// File of the filter in the profile.
 const FILTER: &str = "crawl-seccomp";
-/// Folders of the user that it reads: certificates that the user trusts, and fonts.
+/// Folders of the user that the browser reads: trusted certificates, and fonts.
 const READ_AT_HOME: [&str; 4] = [".pki", ".fonts", ".local/share/fonts", ".config/fontconfig"];
 
-/// Bubblewrap, and the filter of system calls that it sets.
+/// Bubblewrap, and the system call filter that it sets.
 pub(super) struct Wrapper {
     program: PathBuf,
     filter: Option<PathBuf>,
@@ -108,7 +110,7 @@ impl Wrapper {
         self.filter = None;
     }
 
-    /// The words before the program, for a browser at `path`.
+    /// Command-line words before the program, for a browser at `path`.
     pub(super) fn words(&self, path: &Path, profile: &Path) -> Vec<OsString> {
         let mut words: Vec<OsString> = Vec::new();
         if let Some(filter) = &self.filter {
@@ -124,7 +126,7 @@ impl Wrapper {
     }
 }
 
-/// The arguments of `bwrap` up to the program, for a browser at `path`.
+/// Arguments of `bwrap` up to the program, for a browser at `path`.
 fn arguments(path: &Path, profile: &Path) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = NAMESPACES.map(Into::into).into();
     let mut bind = |kind: &str, path: &Path| arguments.extend([kind.into(), path.into(), path.into()]);
@@ -153,7 +155,8 @@ fn arguments(path: &Path, profile: &Path) -> Vec<OsString> {
     arguments
 }
 
-/// Returns true if a folder holds more than the installation of a browser: a home, a folder of temporary files, or one above these.
+/// Returns true if a folder holds more than the installation of a browser: a home, a folder of temporary
+/// files, or a parent of these.
 fn is_shared(folder: &Path, home: Option<&Path>) -> bool {
     let home_target = home.and_then(|home| home.canonicalize().ok());
     let known = ["/home", "/root", "/tmp", "/var/tmp"].map(Path::new);
@@ -161,7 +164,7 @@ fn is_shared(folder: &Path, home: Option<&Path>) -> bool {
     folder.parent() == Some(Path::new("/home")) || homes.into_iter().any(|home| home.starts_with(folder))
 }
 
-/// Logs once that the browser sees nothing of its folder but its own file.
+/// Logs once that the browser sees only its own file of its folder.
 fn hide(folder: &Path) {
     static LOGGED: Once = Once::new();
     LOGGED.call_once(|| {
@@ -172,15 +175,15 @@ fn hide(folder: &Path) {
     });
 }
 
-/// Starts of a browser that bubblewrap may spoil before the browser is started without it.
+/// Number of starts that may fail by bubblewrap before the browser is started without it.
 const MAX_FAILURES: u32 = 2;
 
-/// Starts that bubblewrap spoiled, by the path of the browser.
+/// Number of starts that failed by bubblewrap, by the path of the browser.
 static FAILURES: Mutex<Vec<(PathBuf, u32)>> = Mutex::new(Vec::new());
 
-/// Path of `bwrap`, unless it is missing or has spoiled two starts of the browser at `path`.
+/// Path of `bwrap`, unless it is missing or has failed two starts of the browser at `path`.
 ///
-/// Logs once for a browser if `bwrap` is missing.
+/// Logs once per browser if `bwrap` is missing.
 pub(super) fn find(path: &Path) -> Option<PathBuf> {
     let failures = FAILURES.lock().unwrap_or_else(PoisonError::into_inner);
     if failures.iter().any(|(browser, count)| browser == path && *count >= MAX_FAILURES) {
@@ -194,7 +197,7 @@ pub(super) fn find(path: &Path) -> Option<PathBuf> {
     bwrap
 }
 
-/// Counts a start of the browser at `path` that bubblewrap spoiled. Logs the first reason.
+/// Counts a start of the browser at `path` that failed by bubblewrap. Logs the first reason.
 pub(super) fn on_failure(path: &Path, reason: &str) {
     if count_failures(path, 1) {
         warn(reason);

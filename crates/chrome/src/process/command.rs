@@ -1,4 +1,4 @@
-//! Where the browser is, and the command line that it is started with.
+//! Path and command line of the browser.
 
 use super::bubblewrap::Wrapper;
 use crate::{error::RenderError, settings::ChromeSettings};
@@ -9,14 +9,14 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// The variable by which its processes are found again.
+/// Environment variable that identifies the browser's processes.
 pub(super) const VARIABLE: &str = "CRAWL_CHROME_PROFILE";
-/// Longest path of the browser's temporary folder: it has a socket in `org.chromium.Chromium.XXXXXX/SingletonSocket`, whose
-/// path may have 107 bytes.
+/// Longest path of the browser's temporary folder. It has a socket in
+/// `org.chromium.Chromium.XXXXXX/SingletonSocket`, whose path is limited to 107 bytes.
 const LONGEST_TEMPORARY: usize = 60;
-/// Names under which the browser is installed, and a path. The shells come first: they are the same engine without the parts for a
-/// person, and a page costs them half as much. Debian's has a script of its name in `PATH`, which stays between us and the browser: a
-/// parent-death signal would end the script alone.
+/// Names of the browser's executable, and a path. Headless shells come first: they have the same engine
+/// without user interface, and a page costs them half as much. Debian's package has a script in `PATH` that
+/// stays as the browser's parent: a parent-death signal would end only the script.
 const NAMES: [&str; 7] = [
     "/usr/lib/chromium/chromium-headless-shell",
     "chrome-headless-shell",
@@ -26,13 +26,14 @@ const NAMES: [&str; 7] = [
     "google-chrome",
     "chrome",
 ];
-/// Shell program that bounds the data segment, in KiB, and moves the connection from standard input to the descriptors 3 and 4,
-/// where the browser looks for it.
+/// Shell program that bounds the data segment, in KiB. It moves the connection from standard input to
+/// descriptors 3 and 4, as the browser expects.
 const START: &str = r#"ulimit -d "$0" 2>/dev/null; exec "$@" 3<&0 4>&0 0</dev/null"#;
-/// Memory that a process of the browser may reserve beyond that of a page: stacks of threads, and room for its heaps. An idle one
-/// reserves 0.6 GB.
+/// Address space that a browser process may reserve beyond that of a page: thread stacks and heap space. An
+/// idle one reserves 0.6 GB.
 const RESERVED: u64 = 2 << 30;
-/// Variables that the browser and the libraries under it read. It gets no others: they may hold secrets.
+/// Environment variables that the browser and its libraries read. All others are removed, since they may hold
+/// secrets.
 const KEPT: [&str; 14] = [
     "CHROME_DEVEL_SANDBOX",
     "FONTCONFIG_FILE",
@@ -49,7 +50,7 @@ const KEPT: [&str; 14] = [
     "TZ",
     "TZDIR",
 ];
-/// Switches that every browser is started with: nothing that it does of its own accord, nothing that leaves the proxy.
+/// Switches of every browser: no activity of its own, no traffic outside the proxy.
 const SWITCHES: &[&str] = &[
     "--headless",
     "--remote-debugging-pipe",
@@ -74,29 +75,31 @@ const SWITCHES: &[&str] = &[
     "--disable-prompt-on-repost",
     "--disable-dev-shm-usage",
     "--disable-search-engine-choice-screen",
-    // What did not come would be asked for again a second later, and again, whoever may have the next turn.
+    // A failed load would be repeated each second, possibly during another page's turn.
     "--disable-auto-reload",
-    // Windows that nobody looks at run as fast as others.
+    // Hidden windows run as fast as visible ones.
     "--disable-background-timer-throttling",
     "--disable-backgrounding-occluded-windows",
     "--disable-renderer-backgrounding",
-    // Two features at work for each navigation that a crawl has no use of: a page kept alive to go back to (memory), and a
-    // new frame for each document. Pages are asked for as their URLs say (no try over TLS first).
+    // Two features cost time per navigation and have no use in a crawl. They keep a page alive for going back
+    // (memory), and create a new frame for each document. Pages are requested by their URLs' scheme, without
+    // a first try over TLS.
     "--disable-features=BackForwardCache,RenderDocument,HttpsUpgrades,AvoidUnnecessaryBeforeUnloadCheckSync,PaintHolding,\
      Translate,MediaRouter,DialMediaRouteProvider,GlobalMediaControls,LensOverlay,OptimizationHints,\
      AutofillServerCommunication,CertificateTransparencyComponentUpdater,InterestFeedContentSuggestions,\
      DestroyProfileOnBrowserClose,NetworkTimeServiceQuerying,AimEnabled,AimServerEligibilityEnabled,\
      AimServerRequestOnStartupEnabled,PreconnectToSearch,PreconnectToSearchNonGoogle,SearchNavigationPrefetch",
-    // A whole browser asks its vendor for accounts and for push messages some seconds after its start. No switch turns this
-    // off. Port 9 is one of those to which the browser refuses to connect.
+    // Some seconds after its start a full browser contacts its vendor for accounts and push messages. No
+    // switch turns this off. Port 9 is one of those to which the browser refuses to connect.
     "--gaia-url=http://127.0.0.1:9/",
     "--gcm-checkin-url=http://127.0.0.1:9/",
     "--disable-back-forward-cache",
-    // No window is opened by a page, whatever its script calls.
+    // No script of a page can open a window.
     "--block-new-web-contents",
     "--deny-permission-prompts",
     "--autoplay-policy=user-gesture-required",
-    // Each tab has its own proxy. Requests of the browser itself go to port 9, where nothing listens. Names are resolved by the proxy alone, and nothing is sent around it.
+    // Each tab has its own proxy. Requests of the browser itself go to port 9, where nothing listens. Only
+    // the proxy resolves names, and no traffic bypasses it.
     "--proxy-server=http://127.0.0.1:9",
     "--proxy-bypass-list=<-loopback>",
     "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
@@ -106,10 +109,11 @@ const SWITCHES: &[&str] = &[
     "--js-flags=--max-old-space-size=768",
 ];
 
-/// The browser: the executable that is named, or the first that is found in `PATH`. A headless shell is preferred to a whole browser.
+/// Finds the browser: the named executable, or the first one in `PATH`. A headless shell is preferred to a
+/// full browser.
 ///
 /// # Errors
-/// [`RenderError::Missing`] where there is none.
+/// [`RenderError::Missing`] if there is no browser.
 pub fn find_browser(named: Option<&Path>) -> Result<PathBuf, RenderError> {
     match named {
         Some(path) if path.components().count() > 1 => path
@@ -130,8 +134,8 @@ pub(super) fn in_path(name: &str) -> Option<PathBuf> {
     std::env::split_paths(&path).map(|dir| dir.join(name)).find(|file| file.is_file())
 }
 
-/// The command line of a browser whose connection is standard input. `setpriv` (util-linux) sets the parent-death signal: the
-/// kernel then ends the browser when the thread that started it is gone, however it went.
+/// Command line of a browser whose connection is standard input. `setpriv` (util-linux) sets the parent-death
+/// signal: the kernel then ends the browser when the thread that started it ends, for any reason.
 pub(super) fn command(
     path: &Path,
     settings: &ChromeSettings,
@@ -183,7 +187,7 @@ pub(super) fn command(
         command.env(variable, profile);
     }
     command.env(VARIABLE, profile);
-    // the folders `org.chromium.Chromium.*`, which a killed browser leaves, go with the profile
+    // the folders `org.chromium.Chromium.*` of a killed browser are removed with the profile
     if profile.as_os_str().len() <= LONGEST_TEMPORARY {
         command.env("TMPDIR", profile);
     }

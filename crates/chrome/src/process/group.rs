@@ -1,6 +1,6 @@
 //! Processes as the kernel shows them under `/proc`.
 
-use super::census::Census;
+use super::scan::ProcessScan;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use std::{
     fs,
@@ -8,10 +8,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Longest time that the processes of a killed group are waited for.
-const DYING: Duration = Duration::from_secs(5);
-/// Pause between two looks at a dying group.
-const LOOK: Duration = Duration::from_millis(5);
+/// Maximum wait for the processes of a killed group.
+const MAX_END_WAIT: Duration = Duration::from_secs(5);
+/// Pause between two checks of a dying group.
+const CHECK_PAUSE: Duration = Duration::from_millis(5);
 
 /// A process group that can be killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,31 +23,31 @@ impl Group {
         let _ = kill_process_group(self.0, Signal::KILL);
     }
 
-    /// Kills the group and waits until none of its processes runs any more, for a few seconds at most.
+    /// Kills the group and waits a few seconds until none of its processes runs.
     #[expect(clippy::disallowed_methods, reason = "the end of processes that are no children is no event")]
     pub(crate) fn end(self) {
         self.kill();
         let begun = Instant::now();
-        while self.runs() && begun.elapsed() < DYING {
-            sleep(LOOK);
+        while self.runs() && begun.elapsed() < MAX_END_WAIT {
+            sleep(CHECK_PAUSE);
         }
     }
 
-    /// Returns true if a process of the group runs. One that is dead and not waited for does not.
+    /// Returns true if a process of the group runs. Zombies do not count.
     fn runs(self) -> bool {
         let own = self.0.as_raw_nonzero().get();
         processes().any(|pid| group_of(pid) == Some(own) && !is_dead(pid))
     }
 
-    /// Bytes of memory that its processes hold and share with no file: anonymous and shared memory.
+    /// Bytes of memory that its processes share with no file: anonymous and shared memory.
     pub(crate) fn memory(self) -> u64 {
         let own = self.0.as_raw_nonzero().get();
         processes().filter(|pid| group_of(*pid) == Some(own)).map(memory_of).sum()
     }
 
     /// Readings of its processes.
-    pub(crate) fn census(self) -> Census {
-        Census::new(self.0.as_raw_nonzero().get())
+    pub(crate) fn scan(self) -> ProcessScan {
+        ProcessScan::new(self.0.as_raw_nonzero().get())
     }
 
     /// Kills one of its processes.
@@ -66,7 +66,7 @@ pub(super) fn memory_of(pid: u32) -> u64 {
     status.lines().filter_map(kilobytes).sum::<u64>() << 10
 }
 
-/// The amount of a line of `/proc/PID/status` that counts.
+/// Amount in a relevant line of `/proc/PID/status`.
 fn kilobytes(line: &str) -> Option<u64> {
     let amount = line.strip_prefix("RssAnon:").or_else(|| line.strip_prefix("RssShmem:"))?;
     amount.split_whitespace().next()?.parse().ok()
@@ -77,13 +77,13 @@ pub(super) fn processes() -> impl Iterator<Item = u32> {
     names.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
-/// A field of `/proc/PID/stat`, counted from the one after the name (which may hold spaces and brackets).
+/// A field of `/proc/PID/stat`, counted from the one after the name (which may hold spaces and parentheses).
 pub(super) fn stat_field(pid: u32, index: usize) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     stat.rsplit_once(')')?.1.split_whitespace().nth(index)?.parse().ok()
 }
 
-/// Returns true if there is no such process, or it is dead and was not waited for.
+/// Returns true if the process does not exist or is a zombie.
 pub(super) fn is_dead(pid: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(')').is_none_or(|(_, fields)| fields.trim_start().starts_with(['Z', 'X']))
@@ -93,7 +93,7 @@ pub(super) fn group_of(pid: u32) -> Option<i32> {
     stat_field(pid, 2).and_then(|group| i32::try_from(group).ok())
 }
 
-/// When a process started, in ticks since boot: with the id it names a process for ever.
+/// Start time of a process, in ticks since boot: together with the id it is unique.
 pub(super) fn start_time(pid: u32) -> Option<u64> {
     stat_field(pid, 19)
 }

@@ -1,14 +1,13 @@
-//! The browser's processes: started so that they die with us, killed as a group, and reaped if they were left.
+//! Processes of the browser: they die with this process, are killed as a group, and are reaped if any remain.
 
 mod bubblewrap;
-mod census;
 mod command;
 mod group;
 mod profile;
+mod scan;
 mod seccomp;
 
 use crate::{error::RenderError, settings::ChromeSettings};
-pub(crate) use census::Member;
 use command::command;
 pub use command::find_browser;
 pub(crate) use group::Group;
@@ -16,6 +15,7 @@ use group::is_dead;
 pub(crate) use profile::reap;
 use profile::{new_profile, remove_profile};
 use rustix::process::{Pid, geteuid};
+pub(crate) use scan::Member;
 use std::{
     io::{BufRead, BufReader, Read},
     os::{fd::OwnedFd, unix::net::UnixStream},
@@ -29,27 +29,27 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// Longest wait for the last line of a browser that has ended.
-const LAST_WORDS: Duration = Duration::from_secs(2);
+/// Maximum wait for the last line of a browser that has ended.
+const LAST_LINE_WAIT: Duration = Duration::from_secs(2);
 
-/// Longest line of the browser that is kept.
+/// Maximum length of a line from the browser.
 const LINE: u64 = 1 << 12;
 
-/// A browser that runs. Dropped, its processes are dead and its profile is gone.
+/// A running browser. Dropping it kills its processes and removes its profile.
 pub(crate) struct Process {
     path: PathBuf,
     child: Child,
     group: Group,
-    /// Brings its last line once it has ended.
-    said: Mutex<Option<Receiver<String>>>,
+    /// Receives its last line after its end.
+    last_line: Mutex<Option<Receiver<String>>>,
     profile: Option<TempDir>,
     /// Started by bubblewrap.
     is_wrapped: bool,
 }
 
 impl Process {
-    /// Starts the browser, by bubblewrap if it is wanted and present; gives the connection to it as well. It dies with the calling
-    /// thread.
+    /// Starts the browser, by bubblewrap if requested and present; returns the connection too. The browser
+    /// dies with the calling thread.
     pub(crate) fn start(
         settings: &ChromeSettings,
         by_bubblewrap: bool,
@@ -79,30 +79,30 @@ impl Process {
             path: path.clone(),
             child,
             group,
-            said: Mutex::default(),
+            last_line: Mutex::default(),
             profile: Some(profile),
             is_wrapped: wrapper.is_some(),
         };
-        process.said = Mutex::new(Some(listen(stderr).map_err(|error| failed(error.to_string()))?));
+        process.last_line = Mutex::new(Some(listen(stderr).map_err(|error| failed(error.to_string()))?));
         Ok((process, ours))
     }
 
-    /// The last line of a browser that has ended, if it wrote any.
-    pub(crate) fn last_words(&self) -> Option<String> {
-        self.said.lock().ok()?.take()?.recv_timeout(LAST_WORDS).ok().filter(|line| !line.is_empty())
+    /// Last line of a browser that has ended, if it wrote any.
+    pub(crate) fn last_line(&self) -> Option<String> {
+        self.last_line.lock().ok()?.take()?.recv_timeout(LAST_LINE_WAIT).ok().filter(|line| !line.is_empty())
     }
 
-    /// Returns true if the browser was started by bubblewrap.
+    /// Returns true if bubblewrap started the browser.
     pub(crate) const fn is_wrapped(&self) -> bool {
         self.is_wrapped
     }
 
-    /// Counts a start of this browser that bubblewrap spoiled for `reason`.
+    /// Counts a start of this browser that failed by bubblewrap for `reason`.
     pub(crate) fn on_bubblewrap_failure(&self, reason: &str) {
         bubblewrap::on_failure(&self.path, reason);
     }
 
-    /// The error of a browser that did not start.
+    /// Error of a browser that did not start.
     pub(crate) fn failed(&self, reason: String) -> RenderError {
         RenderError::Launch { path: self.path.clone(), reason }
     }
@@ -116,7 +116,7 @@ impl Process {
         self.group
     }
 
-    /// Whether the browser still runs.
+    /// Returns true if the browser still runs.
     pub(crate) fn is_alive(&self) -> bool {
         !is_dead(self.child.id())
     }
@@ -126,7 +126,7 @@ impl Drop for Process {
     fn drop(&mut self) {
         self.group.kill();
         let _ = self.child.wait();
-        // a process that has not quite died may still write into the profile
+        // a dying process may still write into the profile
         self.group.end();
         if let Some(profile) = self.profile.take() {
             remove_profile(&profile.keep());
@@ -134,9 +134,9 @@ impl Drop for Process {
     }
 }
 
-/// Reads what the browser says until it ends: a full pipe would stop it. Then sends the last line.
+/// Reads the browser's output until it ends, since a full pipe would stop it. Then sends the last line.
 fn listen(stderr: ChildStderr) -> std::io::Result<Receiver<String>> {
-    let (tell, said) = sync_channel(1);
+    let (sender, last_line) = sync_channel(1);
     let read = move || {
         let mut last = String::new();
         let mut lines = BufReader::new(stderr);
@@ -152,10 +152,10 @@ fn listen(stderr: ChildStderr) -> std::io::Result<Receiver<String>> {
                 text.trim().clone_into(&mut last);
             }
         }
-        let _ = tell.send(last);
+        let _ = sender.send(last);
     };
     std::thread::Builder::new().name("chrome-stderr".into()).spawn(read)?;
-    Ok(said)
+    Ok(last_line)
 }
 
 #[cfg(test)]

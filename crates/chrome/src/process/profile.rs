@@ -1,4 +1,4 @@
-//! The directory of a browser, marked with its owner, and what is done with those whose owner is dead.
+//! Profile directory of a browser, marked with its owner, and removal of those with dead owners.
 
 use super::{
     command::VARIABLE,
@@ -15,24 +15,24 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// How a profile's directory is called.
+/// Prefix of a profile directory's name.
 const PREFIX: &str = "crawl-chrome-";
-/// The file in it that says whose it is: process id and start time.
+/// File in the profile that names its owner: process id and start time.
 pub(super) const MARK: &str = "crawl-owner";
-/// Tries to remove a profile, and the pause between two of them.
+/// Attempts to remove a profile, and the pause between them.
 const TRIES: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(50);
 
 pub(super) fn new_profile(base: &Path) -> std::io::Result<TempDir> {
-    // cookies and files of pages are of no concern to other users
+    // cookies and files of pages are private
     let permissions = Permissions::from_mode(0o700);
     let profile = tempfile::Builder::new().prefix(PREFIX).permissions(permissions).tempdir_in(base)?;
     let own = std::process::id();
     fs::write(profile.path().join(MARK), format!("{own} {}", start_time(own).unwrap_or_default()))?;
-    // what the command line has no switch for
+    // settings without a switch
     let preferences = serde_json::json!({
         "download_restrictions": 3,
-        // nothing is fetched on suspicion, and nobody is signed in
+        // no prefetching, and no sign-in
         "signin": {"allowed": false},
         "net": {"network_prediction_options": 2},
         "profile": {"default_content_setting_values": {
@@ -45,7 +45,8 @@ pub(super) fn new_profile(base: &Path) -> std::io::Result<TempDir> {
     Ok(profile)
 }
 
-/// Removes a profile whose processes are dead. What cannot be removed keeps its owner's mark, so that a later start tries again.
+/// Removes a profile whose processes are dead. A remaining part keeps its owner's mark, so that a later start
+/// tries again.
 #[expect(clippy::disallowed_methods, reason = "the end of a writer that is not known is no event")]
 pub(super) fn remove_profile(profile: &Path) {
     let mark = fs::read(profile.join(MARK));
@@ -67,8 +68,8 @@ pub(super) fn remove_profile(profile: &Path) {
     }
 }
 
-/// Ends the browsers of crawls that were killed, and removes their profiles: directories of ours, marked with an owner
-/// that is no more. Gives how many there were.
+/// Ends the browsers of killed crawls and removes their profiles: our directories with the mark of a dead
+/// owner. Returns their number.
 pub(crate) fn reap(base: &Path) -> usize {
     let entries = fs::read_dir(base).into_iter().flatten().flatten();
     entries
@@ -78,7 +79,7 @@ pub(crate) fn reap(base: &Path) -> usize {
 }
 
 fn reap_one(profile: &Path) -> bool {
-    // the directory may be shared: only what is ours, and no links
+    // the directory may be shared: only our own directories, and no links
     let own =
         fs::symlink_metadata(profile).is_ok_and(|meta| meta.is_dir() && meta.uid() == geteuid().as_raw());
     let Some(mark) = own.then(|| fs::read_to_string(profile.join(MARK)).ok()).flatten() else {

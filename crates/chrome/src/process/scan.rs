@@ -1,4 +1,4 @@
-//! The processes of a group and their memory, read several times a second.
+//! Scan of a group's processes and their memory, several times a second.
 
 use super::group::{group_of, memory_of, processes};
 use std::{
@@ -6,7 +6,7 @@ use std::{
     fs,
 };
 
-/// Readings after which processes of others are looked at again: their ids may be used anew.
+/// Readings after which other groups' processes are read again, since their ids may be reused.
 const FORGET_EVERY: u32 = 64;
 
 /// A process of the browser.
@@ -15,19 +15,20 @@ pub(crate) struct Member {
     pub(crate) pid: u32,
     /// It runs pages.
     pub(crate) is_renderer: bool,
-    /// Bytes of memory that it shares with no file.
+    /// Bytes of memory that the process shares with no file.
     pub(crate) memory: u64,
 }
 
-/// Readings of one group. Processes of others are remembered, so a reading costs little more than a listing of `/proc`.
-pub(crate) struct Census {
+/// Scan of one group. Other groups' processes are cached, so a reading costs little more than a listing of
+/// `/proc`.
+pub(crate) struct ProcessScan {
     group: i32,
     others: HashSet<u32>,
     renderers: HashMap<u32, bool>,
     readings: u32,
 }
 
-impl Census {
+impl ProcessScan {
     pub(super) fn new(group: i32) -> Self {
         Self { group, others: HashSet::new(), renderers: HashMap::new(), readings: 0 }
     }
@@ -58,7 +59,7 @@ impl Census {
         members
     }
 
-    /// Returns true if a process runs pages. It is forked from another, and becomes one by a new command line.
+    /// Returns true if a process runs pages. It is forked from another, and its new command line marks it.
     fn is_renderer(&mut self, pid: u32) -> bool {
         const KIND: &[u8] = b"--type=renderer";
         if self.renderers.get(&pid) == Some(&true) {

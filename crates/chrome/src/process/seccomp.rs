@@ -1,5 +1,6 @@
-//! Filter of the system calls that the browser and the programs that it starts may make (seccomp(2)). It stands outside of Chromium's
-//! own sandbox, which ends where a page breaks the browser. A denied call fails with `EPERM`; one of another architecture ends its process.
+//! System call filter of the browser and its child programs (seccomp(2)). It lies outside of Chromium's own
+//! sandbox, which a page that breaks the browser escapes. A denied call fails with `EPERM`; a call of another
+//! architecture ends its process.
 
 use seccompiler::{
     BackendError, SeccompAction, SeccompCmpArgLen::Dword, SeccompCmpOp, SeccompCondition, SeccompFilter,
@@ -7,8 +8,8 @@ use seccompiler::{
 };
 use std::collections::BTreeMap;
 
-/// Calls that the browser needs for nothing: other processes, mounts, the kernel and its modules, keys, and interfaces of the
-/// kernel with a history of faults.
+/// Calls that the browser does not need: other processes, mounts, the kernel and its modules, keys, and
+/// kernel interfaces with a history of vulnerabilities.
 const DENIED: &[i64] = &[
     // other processes
     libc::SYS_ptrace,
@@ -68,20 +69,20 @@ const DENIED: &[i64] = &[
     #[cfg(target_arch = "x86_64")]
     libc::SYS_ioperm,
 ];
-/// Requests of a terminal by which a program writes commands into the shell that it was started from.
+/// Terminal requests by which a program injects commands into its parent shell.
 const TERMINAL: [u64; 2] = [libc::TIOCSTI, libc::TIOCLINUX];
-/// Families of sockets that the browser opens.
+/// Socket families that the browser opens.
 const FAMILIES: [i32; 3] = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6];
-/// Types of sockets that leave the proxy. Names are resolved by the proxy, so nothing needs a datagram.
+/// Socket types that bypass the proxy. The proxy resolves names, so no datagrams are needed.
 const TYPES: [i32; 5] =
     [libc::SOCK_DGRAM, libc::SOCK_RAW, libc::SOCK_RDM, libc::SOCK_SEQPACKET, libc::SOCK_DCCP];
-/// Bits of a socket's type that are no flags.
+/// Bits of a socket's type without the flags.
 const TYPE: u64 = 0xf;
-/// Lowest number of a call of the x32 interface, by which calls would have a second number.
+/// Lowest call number of the x32 interface, which would give calls a second number.
 #[cfg(target_arch = "x86_64")]
 const X32: u32 = 0x4000_0000;
 
-/// The filter as `bwrap --seccomp` reads it.
+/// Builds the filter in the format of `bwrap --seccomp`.
 ///
 /// # Errors
 /// Fails if the library does not know the architecture.
@@ -117,7 +118,7 @@ fn sockets() -> Result<Vec<SeccompRule>, BackendError> {
     Ok(rules)
 }
 
-/// A rule that denies a call whose arguments meet all conditions.
+/// Builds a rule that denies a call whose arguments meet all conditions.
 fn rule(conditions: &[(u8, SeccompCmpOp, u64)]) -> Result<SeccompRule, BackendError> {
     let conditions = conditions
         .iter()

@@ -1,4 +1,4 @@
-//! Processes are found, counted and ended; only those that nobody owns any more are removed.
+//! Processes are found, counted and ended; only those without an owner are removed.
 
 use super::{
     Group, Process,
@@ -18,7 +18,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A process that sleeps in a group of its own; dropped, it is dead.
+/// A process that sleeps in a group of its own, killed when dropped.
 struct Sleeper(Child);
 
 impl Sleeper {
@@ -32,7 +32,7 @@ impl Sleeper {
         Group(Pid::from_raw(self.0.id() as i32).unwrap())
     }
 
-    /// How it ended, once it has.
+    /// Waits for its end and returns its exit status.
     fn ended(&mut self) -> ExitStatus {
         let mut status = None;
         until("it has ended", || {
@@ -75,7 +75,7 @@ fn what_a_dead_owner_left_is_killed_and_removed_and_nothing_else() {
     // a process id with another start time is another process
     fs::write(left.join(MARK), format!("{} 1", std::process::id())).unwrap();
     let (mut orphan, mut ours) = (Sleeper::start(Some(&left)), Sleeper::start(Some(&mine)));
-    // a process that has only just begun may not show its environment yet
+    // a process that has just begun may not show its environment yet
     let shows = |sleeper: &Sleeper| {
         fs::read_to_string(format!("/proc/{}/environ", sleeper.0.id()))
             .is_ok_and(|all| all.contains(VARIABLE))
@@ -87,7 +87,7 @@ fn what_a_dead_owner_left_is_killed_and_removed_and_nothing_else() {
     assert!(!left.exists() && mine.exists() && other.exists());
 }
 
-/// A process that writes into the profile until it dies does not keep the profile from being removed.
+/// A process that writes into the profile until it dies does not prevent the profile's removal.
 #[test]
 fn a_profile_that_is_written_to_until_the_end_is_removed() {
     let base = tempfile::tempdir().unwrap();
@@ -97,7 +97,7 @@ fn a_profile_that_is_written_to_until_the_end_is_removed() {
     command.args(["-c", script]).current_dir(&profile).process_group(0);
     let mut writer = Sleeper(command.spawn().unwrap());
     until("it writes", || profile.join("a/b/c").exists());
-    // not waited for: the group is, until it is a zombie
+    // only the group is waited for, until it is a zombie
     writer.group().end();
     remove_profile(&profile);
     assert_eq!(fs::read_dir(base.path()).unwrap().count(), 0);
@@ -132,7 +132,7 @@ fn memory_of_a_group_is_that_of_its_processes() {
     assert_eq!(group.memory(), 0);
 }
 
-/// Switches that a whole Chromium of today does not know, each with the browser that does.
+/// Switches that a current full Chromium does not know, each with the browser that does.
 const OF_OTHERS: [(&str, &str); 4] = [
     ("block-new-web-contents", "headless shell"),
     ("disable-crash-reporter", "headless shell"),
@@ -140,7 +140,7 @@ const OF_OTHERS: [(&str, &str); 4] = [
     ("force-webrtc-ip-handling-policy", "Chromium before `webrtc-ip-handling-policy`"),
 ];
 
-/// The browser says nothing of a switch that it does not know, so each is looked up in its executable.
+/// The browser ignores unknown switches, so each is searched in its executable.
 #[test]
 #[ignore = "needs Chromium"]
 fn the_browser_knows_every_switch() {
@@ -163,7 +163,7 @@ fn the_browser_knows_every_switch() {
     let session = cdp::connect(connection, 1 << 20).unwrap();
     session.call(Browser::GetVersion(None), Duration::from_secs(30)).unwrap();
     // other programs stand before it
-    let members = process.group().census().read();
+    let members = process.group().scan().read();
     let programs = members.iter().filter_map(|one| fs::read_link(format!("/proc/{}/exe", one.pid)).ok());
     let binary = programs.max_by_key(|path| path.metadata().map_or(0, |meta| meta.len())).unwrap();
     let knows = |name: &str| {
@@ -177,7 +177,7 @@ fn the_browser_knows_every_switch() {
 }
 
 #[test]
-fn a_browser_that_does_not_start_has_last_words() {
+fn a_browser_that_does_not_start_has_last_line() {
     let folder = tempfile::tempdir().unwrap();
     let script = folder.path().join("browser");
     fs::write(&script, "#!/bin/sh\necho no display >&2\necho >&2\nexit 1\n").unwrap();
@@ -196,7 +196,8 @@ fn a_browser_that_does_not_start_has_last_words() {
     assert_eq!(left.collect::<Vec<_>>(), ["browser"]);
 }
 
-/// A browser that fails by bubblewrap starts without it, and after two failures always. Other browsers are still started by it.
+/// A browser that fails by bubblewrap starts without it, and after two failures always. Other browsers still
+/// start by it.
 #[test]
 #[ignore = "needs bubblewrap and Chromium"]
 fn a_browser_that_bubblewrap_keeps_from_starting_starts_without_it() {
@@ -222,8 +223,8 @@ fn a_browser_that_bubblewrap_keeps_from_starting_starts_without_it() {
     assert!(bubblewrap::find(&browser).is_some());
 }
 
-/// Perl program in the place of the browser. Each line `NAME NUMBER ARGUMENT …` that stands in for `CALLS` is made as a system
-/// call; its error is told, or 0.
+/// Perl program in place of the browser. Each line `NAME NUMBER ARGUMENT …` that replaces `CALLS` is made as
+/// a system call; it prints the error, or 0.
 const CALLER: &str = r#"#!/usr/bin/env perl
 my @told;
 for my $line (split /\n/, q{CALLS}) {
@@ -239,7 +240,7 @@ push @told, map { /^(CapEff|NoNewPrivs|Seccomp):\s*(\S+)/ ? "$1=$2" : () } <$sta
 print STDERR join(', ', @told), "\n";
 "#;
 
-/// Output of [`CALLER`] in the place of the browser.
+/// Output of [`CALLER`] in place of the browser.
 fn called(calls: &[(&str, i64, &str)], canary: &Path, with_filter: bool) -> String {
     let folder = tempfile::tempdir().unwrap();
     let script = folder.path().join("browser");
@@ -262,7 +263,7 @@ fn called(calls: &[(&str, i64, &str)], canary: &Path, with_filter: bool) -> Stri
     String::from_utf8(output.stderr).unwrap().trim().to_owned()
 }
 
-/// Calls that the kernel takes from every user, so that a refusal is that of the filter.
+/// Calls that the kernel permits every user, so that a refusal comes from the filter.
 #[test]
 #[ignore = "needs bubblewrap and Perl"]
 fn the_browser_makes_no_call_that_the_filter_denies() {
@@ -314,7 +315,7 @@ fn the_browser_makes_no_call_that_the_filter_denies() {
     }
 }
 
-/// The interface by which calls would have a second number ends the process.
+/// A call of the x32 interface, with its second number, ends the process.
 #[cfg(target_arch = "x86_64")]
 #[test]
 #[ignore = "needs bubblewrap and Perl"]

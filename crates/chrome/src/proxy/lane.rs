@@ -1,4 +1,5 @@
-//! A lane of the proxy: the address on loopback at which it listens for one tab, and the bytes of that tab's connections.
+//! Lane of the proxy: the loopback address at which it listens for one tab, and the bytes of that tab's
+//! connections.
 
 use super::{Shared, answer, meter::Meter, pass::HEADERS, peer};
 use hyper::service::service_fn;
@@ -15,13 +16,13 @@ use tokio::{
     time::sleep,
 };
 
-/// Pause before a connection is accepted again after one could not be.
+/// Pause before the next accept after a failed one.
 const NO_DESCRIPTOR: Duration = Duration::from_millis(50);
 
 /// Time without a byte after which a tab is idle.
 const IDLE: Duration = Duration::from_secs(1);
 
-/// The side of a tab. Dropped, the lane accepts no more connections.
+/// Tab's side of a lane. Once dropped, the lane accepts no more connections.
 pub(crate) struct Lane {
     address: SocketAddr,
     meter: Arc<Meter>,
@@ -60,17 +61,17 @@ impl Lane {
         self.meter.begin();
     }
 
-    /// Gives the bytes from servers since the page began, to be charged to it.
+    /// Takes the bytes from servers since the page began, to charge them to it.
     pub(crate) fn take_received(&self) -> u64 {
         self.meter.take_received()
     }
 
-    /// Counts the bytes that no page was charged with.
+    /// Counts the bytes that were charged to no page.
     pub(crate) fn charge_none(&self) {
         self.shared.uncharged.fetch_add(self.meter.take_received(), Ordering::Relaxed);
     }
 
-    /// Returns true if the page has loaded as much as it may.
+    /// Returns true if the page has used up its bytes.
     pub(crate) fn is_over(&self) -> bool {
         self.meter.is_over()
     }
@@ -83,7 +84,7 @@ impl Drop for Lane {
 }
 
 impl Opened {
-    /// Serves the tab until its side is dropped. Connections that are open then go on.
+    /// Serves the tab until its side is dropped. Open connections continue.
     pub(super) async fn serve(self, shared: Arc<Shared>) {
         let Self { listener, port, meter, closed } = self;
         tokio::select! {
@@ -104,7 +105,7 @@ async fn accept(listener: std::net::TcpListener, shared: Arc<Shared>, meter: Arc
     let own = listener.local_addr()?;
     loop {
         let Ok((stream, peer)) = listener.accept().await else {
-            // out of descriptors: whoever holds one may give it back
+            // out of descriptors: another connection may close one
             sleep(NO_DESCRIPTOR).await;
             continue;
         };
@@ -120,8 +121,8 @@ async fn accept(listener: std::net::TcpListener, shared: Arc<Shared>, meter: Arc
     }
 }
 
-/// Returns true if a connection was made by the user that the browser runs as: the proxy has the rights of the crawl in the network, and
-/// the credentials of its own proxy.
+/// Returns true if the browser's user made a connection. Other users must not use the proxy, which has the
+/// crawl's network access and the credentials of its own proxy.
 fn is_of_browser(peer: SocketAddr, own: SocketAddr) -> bool {
     matches!((peer, own), (SocketAddr::V4(peer), SocketAddr::V4(own)) if peer::is_own(peer, own))
 }
@@ -134,7 +135,7 @@ async fn converse(
     place: tokio::sync::OwnedSemaphorePermit,
 ) {
     let _ = stream.set_nodelay(true);
-    // a tunnel outlives the exchange that asked for it, and holds the place as long
+    // a tunnel outlives its request and holds the permit as long
     let place = Arc::new(place);
     let service =
         service_fn(|request| answer(Arc::clone(&shared), Arc::clone(&meter), Arc::clone(&place), request));
@@ -143,13 +144,13 @@ async fn converse(
     let serving = server.serve_connection(TokioIo::new(stream), service).with_upgrades();
     tokio::select! {
         _ = serving => {}
-        () = crowded_out(&shared, &meter) => {}
+        () = must_yield(&shared, &meter) => {}
     }
 }
 
-/// Waits until a connection has to give its place to another lane: one waits for a place, and the tab of this one is idle. Chromium
-/// keeps idle connections open, and counts those of each tab apart.
-pub(super) async fn crowded_out(shared: &Shared, meter: &Meter) {
+/// Waits until a connection must yield its permit to another lane: one waits, and this lane's tab is idle.
+/// Chromium keeps idle connections open, and counts those of each tab separately.
+pub(super) async fn must_yield(shared: &Shared, meter: &Meter) {
     loop {
         let before = meter.carried();
         sleep(IDLE).await;

@@ -1,4 +1,4 @@
-//! Bytes of the connections that one tab has opened, whichever of its frames and workers asked for them.
+//! Bytes of the connections that one tab has opened, by any of its frames and workers.
 
 use std::{
     io,
@@ -11,16 +11,16 @@ use std::{
 };
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// Reason for which a connection of a page that has its bytes fails.
+/// Error of a page's connection after its bytes are used up.
 pub(super) const TOO_MUCH: &str = "the page has loaded as much as it may";
 
-/// Bytes of a tab's connections, and how many its page may have.
+/// Bytes of a tab's connections, and the bound of its page.
 #[derive(Debug)]
 pub(super) struct Meter {
     max: u64,
     /// Bytes in both directions since the page began.
     carried: AtomicU64,
-    /// Bytes from servers that no page was charged with yet.
+    /// Bytes from servers that are not charged to a page yet.
     received: AtomicU64,
 }
 
@@ -34,12 +34,12 @@ impl Meter {
         self.carried.store(0, Relaxed);
     }
 
-    /// Gives the bytes from servers since the last call.
+    /// Takes the bytes from servers since the last call.
     pub(super) fn take_received(&self) -> u64 {
         self.received.swap(0, Relaxed)
     }
 
-    /// Returns true if the page has had its bytes: its connections fail.
+    /// Returns true if the page has used up its bytes: its connections fail.
     pub(super) fn is_over(&self) -> bool {
         self.carried.load(Relaxed) > self.max
     }
@@ -58,7 +58,7 @@ impl Meter {
     }
 }
 
-/// A connection to a server whose bytes are counted.
+/// A connection to a server with counted bytes.
 pub(super) struct Metered<S> {
     stream: S,
     meter: Arc<Meter>,

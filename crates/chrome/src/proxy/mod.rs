@@ -1,6 +1,6 @@
-//! The proxy that every connection of the browser goes through: on loopback, of our own, and only for addresses that
-//! the crawl may contact. Names are resolved here, and what was checked is what is connected to, so a name that
-//! changes its address between the two gains nothing. Through another proxy only that one knows where a name leads.
+//! Filtering proxy on loopback for every connection of the browser: it only connects to addresses that the
+//! crawl may contact. It resolves names itself and connects to the checked address, so a name cannot change
+//! its address in between. If it uses another proxy, that one resolves names.
 
 mod lane;
 mod meter;
@@ -12,7 +12,7 @@ use crate::settings::ChromeSettings;
 use http_body_util::{BodyExt, Empty};
 use hyper::{Method, Request, Response, StatusCode, Uri, body::Incoming};
 pub(crate) use lane::Lane;
-use lane::{Opened, crowded_out};
+use lane::{Opened, must_yield};
 use meter::{Meter, TOO_MUCH};
 use pass::{Body, TUNNEL, forward, pass};
 pub(crate) use reach::Refusal;
@@ -31,7 +31,7 @@ use tokio::{
     time::timeout,
 };
 
-/// Refusals that are remembered, for the messages of pages that failed by them.
+/// Maximum number of remembered refusals, for the messages of failed pages.
 const REMEMBERED: usize = 64;
 /// Lanes that wait to be served.
 const LANES: usize = 16;
@@ -40,17 +40,17 @@ struct Shared {
     reach: Reach,
     max_bytes: u64,
     max_page_bytes: u64,
-    /// Places for connections, whichever lane they come by.
+    /// Permits for connections, shared by all lanes.
     places: Arc<Semaphore>,
-    /// Lanes with a connection that has none yet.
+    /// Lanes with a connection that waits for a permit.
     waiting: AtomicUsize,
-    /// Bytes from servers that no page was charged with.
+    /// Bytes from servers that were charged to no page.
     uncharged: AtomicU64,
     refused: Mutex<VecDeque<(String, u16, Refusal)>>,
 }
 
-/// A proxy that runs on a thread of its own until it is dropped. It listens at its lanes, one for each tab, so each connection is
-/// known to be of a tab, whichever frame or worker opened it.
+/// Proxy on a thread of its own, until it is dropped. It listens on one lane per tab, which identifies the
+/// tab of each connection, whichever frame or worker opened it.
 pub(crate) struct Proxy {
     shared: Arc<Shared>,
     /// `None` ends the thread.
@@ -72,7 +72,7 @@ impl Proxy {
         });
         let (lanes, mut opened) = mpsc::channel::<Opened>(LANES);
         let serving = Arc::clone(&shared);
-        // whoever starts it may be within a runtime already, so the proxy's own is entered on its thread only
+        // the caller may be within a runtime already, so the proxy enters its own only on its thread
         let run = move || {
             let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
                 Ok(runtime) => runtime,
@@ -88,7 +88,7 @@ impl Proxy {
         Ok(Self { shared, lanes: Some(lanes), thread: Some(thread) })
     }
 
-    /// Opens a lane. Called on a thread that may block.
+    /// Opens a lane. Call it on a thread that may block.
     pub(crate) fn open_lane(&self) -> io::Result<Lane> {
         let (lane, opened) = Lane::open(&self.shared)?;
         let lanes = self.lanes.as_ref().ok_or(io::ErrorKind::BrokenPipe)?;
@@ -96,13 +96,13 @@ impl Proxy {
         Ok(lane)
     }
 
-    /// Gives the bytes from servers since the last call that no page was charged with: those of pages that failed, and what came
-    /// after a page was taken.
+    /// Takes the bytes from servers since the last call that were charged to no page: those of failed pages,
+    /// and late ones.
     pub(crate) fn take_uncharged(&self) -> u64 {
         self.shared.uncharged.swap(0, Ordering::Relaxed)
     }
 
-    /// Why the last connection to a host was not made, if one was not lately.
+    /// Reason for the last failed connection to a host, if recent.
     pub(crate) fn refusal(&self, host: &str, port: u16) -> Option<Refusal> {
         let refused = self.shared.refused.lock().unwrap_or_else(PoisonError::into_inner);
         refused.iter().rev().find(|(h, p, _)| h == host && *p == port).map(|(.., refusal)| refusal.clone())
@@ -118,8 +118,8 @@ impl Drop for Proxy {
     }
 }
 
-/// Answers a request of the browser. An error closes the connection, which the browser shows as a failed load; an answer
-/// with a status would be taken for the page's.
+/// Answers a request of the browser. An error closes the connection, which the browser reports as a failed
+/// load; it would take an answer with a status for the page's.
 async fn answer(
     shared: Arc<Shared>,
     meter: Arc<Meter>,
@@ -151,7 +151,7 @@ async fn answer(
         if let Ok(upgraded) = hyper::upgrade::on(request).await {
             tokio::select! {
                 _ = timeout(TUNNEL, pass(upgraded, reached.stream, &meter, max)) => {}
-                () = crowded_out(&shared, &meter) => {}
+                () = must_yield(&shared, &meter) => {}
             }
         }
         drop(place);
@@ -159,7 +159,7 @@ async fn answer(
     Ok(status(StatusCode::OK))
 }
 
-/// Host (lower case, without brackets) and port that a request is for.
+/// Host (lower case, without brackets) and port of a request.
 fn target(uri: &Uri, tunnel: bool) -> Result<(String, u16), Refusal> {
     let host = uri.host().ok_or_else(|| Refusal::Failed("the request names no host".into()))?;
     let port = match (uri.port_u16(), tunnel, uri.scheme_str()) {

@@ -1,4 +1,4 @@
-//! Passes on what the browser asks for: one plain exchange, or the bytes of a tunnel.
+//! Forwarding of the browser's requests: one plain exchange, or the bytes of a tunnel.
 
 use super::{
     meter::{Meter, Metered},
@@ -20,9 +20,9 @@ use tokio::{
     time::timeout,
 };
 
-/// From a plain request to the headers of its answer, and for the head of a request of the browser.
+/// Limit from a plain request to the headers of its answer, and for the head of a browser's request.
 pub(super) const HEADERS: Duration = Duration::from_secs(30);
-/// The longest that a tunnel stays open: longer than any page takes.
+/// Maximum duration of a tunnel: longer than any page takes.
 pub(super) const TUNNEL: Duration = Duration::from_secs(300);
 /// Headers of a connection, not of a message (RFC 9110 §7.6.1).
 const HOP_BY_HOP: [HeaderName; 7] = [
@@ -37,7 +37,7 @@ const HOP_BY_HOP: [HeaderName; 7] = [
 
 pub(super) type Body = BoxBody<Bytes, Box<dyn std::error::Error + Send + Sync>>;
 
-/// A plain request: one exchange on a connection of its own.
+/// Forwards a plain request: one exchange on its own connection.
 pub(super) async fn forward(
     request: Request<Incoming>,
     reached: Reached,
@@ -51,7 +51,7 @@ pub(super) async fn forward(
         parts.headers.insert(header::HOST, host);
     }
     match reached.upstream {
-        // another proxy is told the whole address
+        // another proxy gets the absolute URL
         Some(credentials) => {
             if let Some(credentials) = credentials {
                 parts.headers.insert(header::PROXY_AUTHORIZATION, credentials);
@@ -89,7 +89,7 @@ fn strip(headers: &mut HeaderMap) {
     headers.remove("keep-alive");
 }
 
-/// Passes bytes both ways, up to `max` each.
+/// Forwards bytes both ways, up to `max` each.
 pub(super) async fn pass(
     browser: Upgraded,
     server: TcpStream,

@@ -1,7 +1,8 @@
-//! The user at the other end of a connection on loopback. Every local user can connect to the proxy; only the browser may use it.
+//! User at the other end of a loopback connection. Every local user can connect to the proxy; only the
+//! browser may use it.
 //!
-//! The kernel is asked for the one socket (sock_diag(7)), which takes some microseconds. `/proc/net/tcp` says the same where that is
-//! not available, but its size grows with the machine.
+//! A kernel query for the one socket (sock_diag(7)) takes some microseconds. `/proc/net/tcp` is the fallback,
+//! since its size grows with the machine's connections.
 
 use rustix::{
     net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, recv, send, socket_with},
@@ -19,16 +20,17 @@ const REQUEST: u16 = 1;
 /// `AF_INET` and `IPPROTO_TCP`.
 const FAMILY: u8 = 2;
 const TCP: u8 = 6;
-/// State of a connection that neither end has closed. In other states the kernel may name root for a socket without owner.
+/// State of a connection that neither end has closed. In other states the kernel may report root for a socket
+/// without owner.
 const ESTABLISHED: u8 = 1;
-/// Length of the header of a message, and of an answer with it.
+/// Length of a message header, and of an answer with it.
 const HEADER: usize = 16;
 const ANSWER: usize = HEADER + 72;
 
 /// The table of TCP sockets.
 const TABLE: &str = "/proc/net/tcp";
 
-/// Socket of a connection: its state, and the user that it belongs to.
+/// Socket of a connection: its state and its user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Socket {
     state: u8,
@@ -50,13 +52,13 @@ pub(super) fn is_own(peer: SocketAddrV4, own: SocketAddrV4) -> bool {
     }
 }
 
-/// The socket as the kernel gives it; `None` if there is none.
+/// The socket as the kernel reports it; `None` if there is none.
 fn by_kernel(peer: SocketAddrV4, own: SocketAddrV4) -> io::Result<Option<Socket>> {
     let flags = SocketFlags::CLOEXEC;
     let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, Some(netlink::SOCK_DIAG))?;
     send(&socket, &request(peer, own), SendFlags::empty())?;
     let mut answer = [0; 512];
-    // the kernel has answered when the request is sent
+    // the kernel answers while the request is sent
     let (length, _) = recv(&socket, &mut answer[..], RecvFlags::DONTWAIT)?;
     let answer = &answer[..length];
     let kind = answer.get(4..6).map(|kind| u16::from_ne_bytes([kind[0], kind[1]]));
@@ -111,7 +113,7 @@ fn in_table(table: &str, peer: SocketAddrV4, own: SocketAddrV4) -> Option<Socket
     (fields[9] != "0").then_some(Socket { state, uid })
 }
 
-/// An address as the table has it: the number in memory, and the port, in hexadecimal digits.
+/// An address in the table's format: the number in memory order and the port, both hexadecimal.
 fn address(text: &str) -> Option<SocketAddrV4> {
     let (address, port) = text.split_once(':')?;
     let address = u32::from_str_radix(address, 16).ok()?.to_ne_bytes();
@@ -144,7 +146,7 @@ mod tests {
         assert_eq!(by_kernel(nobody, own).unwrap(), None);
         assert!(!is_own(nobody, own));
         drop(client);
-        // a socket that its owner has closed is counted as root's
+        // a socket that its owner has closed counts as root's
         assert!(!is_own(peer, own), "{:?} {:?}", by_kernel(peer, own), table());
     }
 }

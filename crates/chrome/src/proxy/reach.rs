@@ -1,4 +1,4 @@
-//! Where the browser may connect to, and the connections that are made for it.
+//! Allowed destinations of the browser, and the connections to them.
 
 use crate::{rules::RULES, settings::ChromeSettings};
 use base64::{Engine, prelude::BASE64_STANDARD};
@@ -16,7 +16,7 @@ use std::{
 };
 use tokio::{net::TcpStream, time::timeout};
 
-/// For name resolution, TCP, and the way through another proxy together.
+/// Limit for name resolution, TCP, and the handshake with another proxy together.
 const CONNECT: Duration = Duration::from_secs(10);
 
 /// Why a connection was not made.
@@ -26,7 +26,7 @@ pub(crate) enum Refusal {
     Address(IpAddr),
     /// The host is a tracker's.
     Tracker,
-    /// It could not be made, or is none that the proxy makes.
+    /// The connection failed, or is of an unsupported kind.
     Failed(String),
 }
 
@@ -104,17 +104,17 @@ impl Upstream {
 /// A connection, and where it leads.
 pub(super) struct Reached {
     pub(super) stream: TcpStream,
-    /// It leads to another proxy that is to be told the host, with these credentials.
+    /// Set if it leads to another proxy, which gets the host; with its credentials.
     pub(super) upstream: Option<Option<HeaderValue>>,
 }
 
-/// What may be reached, and how.
+/// Allowed destinations and the ways to them.
 pub(super) struct Reach {
     addresses: AddressPolicy,
     resolve: Vec<ResolveRule>,
     trackers: bool,
     upstream: Option<Upstream>,
-    /// The ports of the proxy on loopback: no page has any business there, whatever is allowed.
+    /// Ports of the proxy on loopback, closed to pages under all settings.
     own_ports: Mutex<HashSet<u16>>,
 }
 
@@ -138,7 +138,7 @@ impl Reach {
         self.ports().insert(port);
     }
 
-    /// Treats a port on loopback as any other again.
+    /// Reopens a port on loopback.
     pub(super) fn open_port(&self, port: u16) {
         self.ports().remove(&port);
     }
@@ -171,9 +171,9 @@ impl Reach {
             .unwrap_or_else(|_| Err(Refusal::Failed(format!("no connection within {CONNECT:?}"))))
     }
 
-    /// Whether a host is reached through the other proxy, as for plain requests of the crawl: not what has an address by hand, or is
-    /// an address in a network that was allowed by hand. A name that is known here has to be allowed; one that is not
-    /// known is the proxy's to resolve.
+    /// Returns true if a host is reached through the other proxy, as for plain requests of the crawl. A host
+    /// with a fixed address, or with an address in an explicitly allowed network, is reached directly. A name
+    /// that resolves here must be allowed; the proxy resolves an unknown one.
     async fn goes_upstream(&self, host: &str, port: u16) -> Result<bool, Refusal> {
         if self.fixed(host, port).is_some() {
             return Ok(false);

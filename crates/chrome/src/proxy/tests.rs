@@ -1,4 +1,4 @@
-//! What the proxy passes on and what not, asked as a browser asks.
+//! Requests that the proxy forwards or refuses, as a browser makes them.
 
 use super::*;
 use crawl_fetch::AddressPolicy;
@@ -11,7 +11,7 @@ fn upstream_url(url: &str) -> crawl_fetch::ProxyUrl {
     url.parse::<url::Url>().unwrap().into()
 }
 
-/// The answer of the proxy to `request` by a lane: all of it until the connection closes.
+/// Complete answer of the proxy to `request` over a lane.
 fn ask(lane: &Lane, request: &str) -> String {
     let mut stream = std::net::TcpStream::connect(lane.address()).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
@@ -87,7 +87,8 @@ fn what_is_allowed_passes_and_own_ports_never_do() {
     assert!(tunnel.starts_with("HTTP/1.1 200") && tunnel.ends_with("the page"), "{tunnel}");
 }
 
-/// The bytes of a lane are those of its own connections, and no connection carries more than the page may load.
+/// The bytes of a lane are those of its own connections, and no connection carries more than the page may
+/// load.
 #[test]
 fn bytes_are_counted_by_lane() {
     let port = server("the page");
@@ -113,7 +114,7 @@ fn bytes_are_counted_by_lane() {
     assert!(ask(&lane, &get).ends_with("the page") && proxy.take_uncharged() > 0);
 }
 
-/// An idle connection of a tab gives its place to another tab.
+/// An idle connection of a tab yields its permit to another tab.
 #[test]
 fn an_idle_tab_keeps_no_place() {
     let port = server("the page");
@@ -133,7 +134,7 @@ fn an_idle_tab_keeps_no_place() {
     }
 }
 
-/// The proxy's own port is closed to pages in every notation of its address, whatever is allowed.
+/// The proxy's own port is closed to pages in every notation of its address, under all settings.
 #[test]
 fn the_own_port_is_closed_in_every_notation() {
     let (proxy, lane) = proxy(&["127.0.0.0/8", "::/0"], &[]);
@@ -148,7 +149,7 @@ fn the_own_port_is_closed_in_every_notation() {
     }
 }
 
-/// A port stays closed to pages while something listens at it.
+/// A port stays closed to pages while something listens on it.
 #[test]
 fn the_own_port_opens_after_its_listener_is_closed() {
     let (proxy, _lane) = proxy(&["127.0.0.0/8"], &[]);
@@ -162,7 +163,7 @@ fn the_own_port_opens_after_its_listener_is_closed() {
     assert!(matches!(refusal(), Some(Refusal::Failed(_))), "{:?}", refusal());
 }
 
-/// Another user of the machine gets nothing from the proxy, and the own one does.
+/// The proxy refuses another user of the machine, and serves the own one.
 #[test]
 #[ignore = "needs root"]
 fn another_user_is_refused() {
@@ -193,7 +194,8 @@ fn trackers_and_other_schemes_are_refused() {
     assert_eq!(ask(&lane, "GET / HTTP/1.1\r\nHost: x\r\n\r\n"), "");
 }
 
-/// A proxy that notes the first line of each request and answers all with "from the proxy"; its URL, and the lines.
+/// A proxy that records the first line of each request and answers all with "from the proxy"; its URL, and
+/// the lines.
 fn upstream() -> (String, Arc<Mutex<Vec<String>>>) {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://user:p%40ss@{}", listener.local_addr().unwrap());

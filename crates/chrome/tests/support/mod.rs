@@ -1,4 +1,4 @@
-//! A server of pages for a browser, and what the tests need of it.
+//! A server of pages for a browser, and test helpers.
 
 #![allow(
     dead_code,
@@ -18,13 +18,13 @@ use std::{
 };
 use url::Url;
 
-/// How long paths that begin with `/slow` take: longer than any silence that a page is waited for.
+/// Delay of paths that begin with `/slow`: longer than any silence that ends a page.
 pub const SLOW: Duration = Duration::from_millis(400);
 
-/// A path's answer: headers (each with its line end; `Location` makes it a redirect), and body.
+/// Answer of a path: headers (each with its line end; `Location` makes it a redirect), and body.
 pub type Pages = HashMap<&'static str, (&'static str, String)>;
 
-/// A server on an address of loopback that counts what it is asked for.
+/// A server on a loopback address that counts its requests.
 pub struct Server {
     pub port: u16,
     pub address: &'static str,
@@ -37,7 +37,7 @@ impl Server {
         Self::start_at(address, 0, pages)
     }
 
-    /// A server at a port; 0: a free one.
+    /// Starts a server at a port; 0 picks a free one.
     pub fn start_at(address: &'static str, port: u16, pages: Pages) -> Self {
         Self::start_with((address, port), "http", pages, Some)
     }
@@ -119,8 +119,8 @@ fn serve(stream: impl Read + Write, pages: &Pages, seen: &Mutex<Vec<String>>) ->
     }
 }
 
-/// Settings for pages on loopback, with short budgets and profiles in `profiles`; `None`, with a line that says so, where
-/// no browser is installed.
+/// Settings for pages on loopback, with short budgets and profiles in `profiles`. `None`, with a printed
+/// line, if no browser is installed.
 pub fn settings(profiles: &tempfile::TempDir) -> Option<ChromeSettings> {
     if let Err(error) = find_browser(None) {
         panic!("{error}");
@@ -147,12 +147,12 @@ pub fn pages(pages: &[(&'static str, String)]) -> Pages {
     pages.iter().map(|(path, body)| (*path, ("", format!("<!doctype html><title>t</title>{body}")))).collect()
 }
 
-/// A page with an empty place and a script.
+/// A page with an empty container and a script.
 pub fn script(code: &str) -> String {
     format!("<body><div id=app></div><script>{code}</script>")
 }
 
-/// A renderer for pages on 127.0.0.1 and where its profiles are.
+/// A renderer for pages on 127.0.0.1, and the folder of its profiles.
 pub fn renderer(change: impl FnOnce(&mut ChromeSettings)) -> Option<(Renderer, tempfile::TempDir)> {
     let profiles = tempfile::tempdir().unwrap();
     let mut settings = settings(&profiles)?;
@@ -169,7 +169,7 @@ pub fn render(renderer: &Renderer, url: &Url) -> Result<Rendered, RenderError> {
     block_on(renderer.render(url))
 }
 
-/// Processes whose environment, command line or group leads back to a profile below `base`.
+/// Processes whose environment, command line or group belongs to a profile below `base`.
 pub fn processes_of(base: &std::path::Path) -> Vec<u32> {
     let needle = base.as_os_str().as_encoded_bytes();
     let holds = |pid: u32, file: &str| {
