@@ -16,10 +16,10 @@ use std::{
     process::Command,
 };
 
-/// Variable that names the folder of a database.
+/// Environment variable with the folder of a database.
 pub const VARIABLE: &str = "ADVISORY_DB";
 
-/// Age in days from which a database is called old.
+/// Age in days from which a database is reported as old.
 const OLD_DAYS: i64 = 30;
 
 /// Result of a check.
@@ -27,11 +27,11 @@ const OLD_DAYS: i64 = 30;
 pub struct Checked {
     /// Lines for people.
     pub report: String,
-    /// Number of advisories that hold for a package and are not ignored.
+    /// Number of advisories that apply to a package and are not ignored.
     pub found: usize,
 }
 
-/// An advisory that holds for a package.
+/// An advisory that applies to a package.
 struct Hit {
     id: Id,
     line: String,
@@ -49,14 +49,14 @@ struct Section {
     ignore: Vec<Ignored>,
 }
 
-/// An advisory that is ignored, in the notation of cargo-deny. An entry without a reason is refused.
+/// An ignored advisory, in the notation of cargo-deny. An entry without a reason is refused.
 #[derive(Deserialize)]
 struct Ignored {
     id: Id,
     reason: String,
 }
 
-/// Finds a database: the folder that [`VARIABLE`] names, or the one that cargo-deny or cargo-audit keeps in the folder of cargo.
+/// Finds a database: the folder in [`VARIABLE`], or the one of cargo-deny or cargo-audit in cargo's folder.
 /// `None` if there is none.
 ///
 /// # Errors
@@ -80,7 +80,8 @@ fn is_database(folder: &Path) -> bool {
     folder.join("crates").is_dir()
 }
 
-/// Checks lockfiles against a database. Advisories that `policy` (a `deny.toml`) ignores are listed with their reasons.
+/// Checks lockfiles against a database. Advisories that `policy` (a `deny.toml`) ignores are listed with
+/// their reasons.
 ///
 /// # Errors
 /// When a file cannot be read.
@@ -153,7 +154,7 @@ fn newest(known: &Database) -> Result<Timestamp> {
     Ok(date.in_tz("UTC")?.timestamp())
 }
 
-/// The advisories that hold for a package of a lockfile. Withdrawn ones do not.
+/// Advisories that apply to a package of a lockfile, without withdrawn ones.
 fn hits_of(known: &Database, lockfile: &Lockfile, place: &str) -> Vec<Hit> {
     let kinds = vec![Informational::Unmaintained, Informational::Unsound, Informational::Notice];
     let settings = Settings { informational_warnings: kinds, ..Settings::default() };

@@ -1,10 +1,10 @@
-//! Tools of a release.
+//! Tools for a release.
 //!
-//! [`advisories`] looks for known advisories about the packages of a `Cargo.lock`, in a database that lies on this machine.
-//! [`sbom`] lists the packages and the bundled C libraries that a binary is built from.
+//! [`advisories`] searches a local database for known advisories about the packages of a `Cargo.lock`.
+//! [`sbom`] lists the packages and the bundled C libraries of a binary.
 //!
-//! Nothing here asks the network. The crate `rustsec` matches versions, since cargo-deny and cargo-audit take minutes to
-//! build, and cargo-deny takes a database only as a Git repository that it fetched itself.
+//! This crate never uses the network. The crate `rustsec` matches versions: cargo-deny and cargo-audit take
+//! minutes to build. Also, cargo-deny accepts a database only as a Git repository that it fetched itself.
 
 pub mod advisories;
 pub mod sbom;

@@ -35,7 +35,7 @@ struct Facts {
     licences: BTreeMap<String, String>,
 }
 
-/// A library that a crate bundles, and the place in its source that proves the version.
+/// A library that a crate bundles, and the part of its source that proves the version.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Bundled {
@@ -123,15 +123,15 @@ pub fn document(manifest: &Path, root: &str, target: &str) -> Result<String> {
 
 /// The packages that a build needs.
 struct Graph<'a> {
-    /// Each with those that it depends on.
+    /// Packages of the build, each with its dependencies.
     built: BTreeMap<&'a PackageId, BTreeSet<&'a PackageId>>,
-    /// The packages whose code is in the binary. The others run at build time.
+    /// Packages whose code is in the binary. The others run at build time.
     linked: BTreeSet<&'a PackageId>,
 }
 
 impl<'a> Graph<'a> {
-    /// `cargo metadata` has the dependencies of all members of the workspace with all their features, `cargo tree` those of one
-    /// build.
+    /// Reads both commands: `cargo metadata` has the dependencies of all workspace members with all features,
+    /// `cargo tree` those of one build.
     fn of(metadata: &'a Metadata, root: &str, target: &str) -> Result<Self> {
         let resolve = metadata.resolve.as_ref().context("cargo resolved no dependencies")?;
         let built = tree(metadata, root, target, "normal,build")?;
@@ -205,7 +205,7 @@ fn component(package: &Package, lockfile: &Lockfile, facts: &Facts, linked: bool
     component.purl = Some(Purl::new("cargo", &package.name, &version)?);
     component.scope = Some(scope(linked));
     component.licenses = Some(licences(package, facts)?);
-    // a package of the workspace has no checksum of its own: the commit names its source
+    // a workspace package has no checksum: the commit identifies its source
     if package.source.is_some() {
         let is_it = |locked: &&rustsec::package::Package| {
             locked.name.as_str() == package.name.as_str() && locked.version.to_string() == version
@@ -223,7 +223,7 @@ fn licences(package: &Package, facts: &Facts) -> Result<Licenses> {
     let said = said.with_context(|| {
         format!("{} has no licence: name it in packaging/supply/bundled.toml", package.name)
     })?;
-    // before SPDX expressions, cargo had a slash
+    // before SPDX expressions, cargo used a slash
     Ok(Licenses(vec![LicenseChoice::expression(&said.replace('/', " OR "))]))
 }
 

@@ -1,4 +1,4 @@
-//! Advisories of a small database that was made up, about packages that were made up.
+//! Advisories of a small invented database about invented packages.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test that uses them")]
 
@@ -69,7 +69,7 @@ fn the_age_of_the_database_is_said() {
     assert!(first(&old).contains("56 days") && first(&old).ends_with("it is old: fetch it anew"), "{old}");
 }
 
-/// Runs the binary with a database and a home of cargo.
+/// Runs the binary with a database and a cargo home.
 fn run(database: Option<&Path>, home: &Path) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_advisories"));
     command.env_remove("ADVISORY_DB").env("CARGO_HOME", home);

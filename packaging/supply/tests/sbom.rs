@@ -64,7 +64,7 @@ fn every_package_of_the_build_is_listed_with_version_licence_and_checksum() {
         assert_eq!(component["hashes"][0]["content"].as_str(), sum.map(String::as_str), "{name}");
         assert_eq!(sum.is_none(), name.starts_with("crawl-"), "{name}");
     }
-    // and nothing else, but the libraries in C
+    // and no others, except for the C libraries
     for name in listed.keys().filter(|name| !name.starts_with("bundled:")) {
         let known = |(package, version): &(String, String)| *name == format!("pkg:cargo/{package}@{version}");
         assert!(built.iter().any(known), "{name} is in no build");
@@ -73,7 +73,7 @@ fn every_package_of_the_build_is_listed_with_version_licence_and_checksum() {
         let found = listed.values().find(|component| component["name"] == library);
         assert_eq!(found.map(|c| &c["scope"]), Some(&"required".into()), "{library}");
     }
-    // a tool of the build is in no binary
+    // build tools are in no binary
     let compiler = listed.iter().find(|(name, _)| name.starts_with("pkg:cargo/cc@"));
     assert_eq!(compiler.map(|(_, c)| &c["scope"]), Some(&"excluded".into()));
 }

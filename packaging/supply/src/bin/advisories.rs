@@ -1,7 +1,8 @@
-//! `advisories [POLICY LOCKFILE…]`: checks lockfiles (by default those of the repository) against a RustSec database.
+//! `advisories [POLICY LOCKFILE…]`: checks lockfiles (by default those of the repository) against a RustSec
+//! database.
 //!
-//! Exit code 0: nothing was found, or there is no database, which is said; 1: an advisory holds for a package; 2: the check
-//! failed.
+//! Exit code 0: no advisory applies, or there is no database, which is reported. 1: an advisory applies to a
+//! package. 2: the check failed.
 
 use crawl_supply::advisories::{VARIABLE, check, find_database};
 use jiff::Timestamp;

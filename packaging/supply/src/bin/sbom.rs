@@ -1,5 +1,5 @@
-//! `sbom [TARGET]`: writes the components of the binary `crawl` to standard output, as CycloneDX 1.5 in JSON. Run it in the
-//! repository. Without a target the binary is one for Linux on x86-64.
+//! `sbom [TARGET]`: writes the components of the binary `crawl` to standard output, as CycloneDX 1.5 in JSON.
+//! Run it in the repository. Without a target the binary is one for Linux on x86-64.
 
 use crawl_supply::sbom::document;
 use std::{
