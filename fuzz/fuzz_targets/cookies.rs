@@ -1,4 +1,4 @@
-//! Cookies: each line is the address of a response and, behind a tab, a Set-Cookie field of it.
+//! Cookies: each line is the URL of a response and, after a tab, its Set-Cookie field.
 #![no_main]
 
 use crawl_fuzz::{Scripted, client, in_linear_time, request};
@@ -15,7 +15,7 @@ static RUNTIME: LazyLock<Runtime> =
     LazyLock::new(|| Builder::new_current_thread().enable_time().build().expect("a runtime"));
 static BASE: LazyLock<Url> = LazyLock::new(|| Url::parse("https://h.test/").expect("a URL"));
 
-/// Cookies of a host that are kept, and the longest one.
+/// Maximum cookies per host, and maximum length of a cookie.
 const MAX_COOKIES: usize = 50;
 const MAX_LENGTH: usize = 4_096;
 
@@ -39,7 +39,7 @@ fuzz_target!(|data: &[u8]| {
         let sent = network.sent();
         let sent =
             sent.get(COOKIE).map(|value| value.to_str().expect("a cookie is text")).unwrap_or_default();
-        // a port is a host of its own unless it is the scheme's
+        // a port makes another host unless it is the scheme's default
         let known = port == 443 || port == 80;
         let host = if known { host.to_string() } else { format!("{host}:{port}") };
         let own = set.entry(host).or_default();

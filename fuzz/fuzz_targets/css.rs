@@ -1,4 +1,4 @@
-//! Style sheets and `style` attributes of a page: the first byte chooses which of the two, the rest is the CSS.
+//! Style sheets and `style` attributes of a page: the first byte selects one of the two, the rest is the CSS.
 #![no_main]
 
 use crawl_extract::{Input, Options, PageExtractor};
@@ -6,7 +6,7 @@ use crawl_fuzz::{PAGE, in_linear_time, only_words_of_the_page};
 use libfuzzer_sys::fuzz_target;
 use std::{fs, sync::LazyLock};
 
-/// With style sheets applied, which the built-in rules leave off.
+/// Extractor with style sheets applied, which the built-in rules disable.
 static EXTRACTOR: LazyLock<PageExtractor> = LazyLock::new(|| {
     let overlay = std::env::temp_dir().join(format!("rules-{}", std::process::id()));
     fs::create_dir_all(&overlay).expect("the folder for temporary files can be written");
@@ -17,7 +17,7 @@ static EXTRACTOR: LazyLock<PageExtractor> = LazyLock::new(|| {
 fuzz_target!(|data: &[u8]| {
     let Some((choice, css)) = data.split_first() else { return };
     let css = String::from_utf8_lossy(css);
-    // the end of the sheet would begin other markup
+    // the end tag of the sheet would begin other markup
     if css.to_ascii_lowercase().contains("</style") {
         return;
     }

@@ -18,7 +18,7 @@ fuzz_target!(|data: &[u8]| {
     let read = FILE.read(data, weight);
     assert!(packed || read.items <= data.len(), "{} records", read.items);
     assert_eq!(read.shown, FILE.read(data, weight).shown);
-    // Texts that are written as RFC 4180 has it are read back.
+    // Texts written by RFC 4180 are read back.
     let texts: Vec<&str> = read
         .documents
         .iter()

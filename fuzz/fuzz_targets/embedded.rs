@@ -1,4 +1,4 @@
-//! JSON-LD and the data of frameworks in a page: the first byte chooses where the data stands, the rest is the data.
+//! JSON-LD and framework data in a page: the first byte selects the position, the rest is the data.
 #![no_main]
 
 use crawl_extract::{Input, Options, PageExtractor};
@@ -12,10 +12,10 @@ static EXTRACTOR: LazyLock<PageExtractor> =
 
 static ADDRESS: LazyLock<Url> = LazyLock::new(|| Url::parse("https://h.test/a/b").expect("a URL"));
 
-/// How many bytes of content a byte of a page may become, as for whole pages.
+/// Maximum bytes of content per byte of a page, as for whole pages.
 const GROWTH: usize = 64;
 
-/// Markup in front of the data and behind it.
+/// Markup before and after the data.
 const PLACES: [(&str, &str); 7] = [
     ("<script type=application/ld+json>", "</script>"),
     ("<script id=__NEXT_DATA__ type=application/json>", "</script>"),

@@ -1,4 +1,4 @@
-//! Extraction of a page: the first byte chooses options, the rest are the bytes of the page.
+//! Extraction of a page: the first byte selects options, the rest is the page.
 #![no_main]
 
 use crawl_extract::{Format, Input, LinkStyle, Options, PageExtractor, count_words};
@@ -26,8 +26,8 @@ static EXTRACTORS: LazyLock<Vec<PageExtractor>> = LazyLock::new(|| {
 
 static ADDRESS: LazyLock<Url> = LazyLock::new(|| Url::parse("https://h.test/a/b?c=d").expect("a URL"));
 
-/// How many bytes of content a byte of a page may become. A link becomes absolute, and each line of a list in a list
-/// carries the marks of both: a dozen bytes of page, some hundred of content.
+/// Maximum bytes of content per byte of a page. Links become absolute, and each line of a nested list carries
+/// the marks of both: a dozen bytes of page give some hundred of content.
 const GROWTH: usize = 64;
 
 fuzz_target!(|data: &[u8]| {
@@ -50,6 +50,6 @@ fuzz_target!(|data: &[u8]| {
         assert!(!link.url.contains('#'), "{}", link.url);
         assert!(found.links[..at.min(64)].iter().all(|other| other.url != link.url), "twice: {}", link.url);
     }
-    // Where extraction took nothing there is nothing, and the other way round.
+    // No extractor means no content, and vice versa.
     assert_eq!(content.is_empty(), found.extractor == Extractor::None, "{:?}", found.extractor);
 });

@@ -11,7 +11,7 @@ static ADDRESS: LazyLock<Url> = LazyLock::new(|| Url::parse("https://h.test/blog
 
 const LIMITS: SitemapLimits = SitemapLimits { entries: 64, bytes: 1 << 20, strict_location: false };
 
-/// Longest element that is read, in bytes: percent-encoding may make an address longer.
+/// Longest element that is read, in bytes: percent-encoding may lengthen a URL.
 const MAX_TEXT: usize = 16 << 10;
 
 fn escaped(text: &str) -> String {
@@ -37,7 +37,7 @@ fuzz_target!(|data: &[u8]| {
     if entries.is_empty() {
         return;
     }
-    // The same addresses written as either kind of feed are read back.
+    // The same URLs in either kind of feed are read back.
     let items =
         entries.iter().map(|url| format!("<item><title>t</title><link>{}</link></item>", escaped(url)));
     let rss = format!(

@@ -14,12 +14,12 @@ static LIST: LazyLock<Scratch> = LazyLock::new(|| Scratch::new("txt"));
 static ADDRESS: LazyLock<Url> = LazyLock::new(|| Url::parse("https://www.h.test/a").expect("a URL"));
 
 thread_local! {
-    /// The built-in rules, which take longer to read than a list.
+    /// Built-in rules, which take longer to parse than a list.
     static RULES: RefCell<Option<Rules>> =
         RefCell::new(Some(Rules::embedded().expect("the built-in rules are right")));
 }
 
-/// Content of the page, and the report of the list.
+/// Content of the page, and report of the list.
 fn apply(list: &[u8]) -> (String, ListReport) {
     let paths = [LIST.write(list).clone()];
     let rules = RULES.take().expect("the rules were put back");
@@ -39,9 +39,9 @@ fn apply(list: &[u8]) -> (String, ListReport) {
 
 fuzz_target!(|data: &[u8]| {
     let (content, report) = apply(data);
-    // a list removes text and adds none
+    // a list only removes text
     only_words_of_the_page(&content);
-    // a line has a rule for each selector at most
+    // a line has at most one rule per selector
     let rules = report.generic + report.specific + report.exceptions;
     let lines = report.network + report.extended + report.unsupported + report.problems.len();
     assert!(rules <= data.len() && lines <= data.split(|byte| *byte == b'\n').count(), "{report:?}");

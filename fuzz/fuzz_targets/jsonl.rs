@@ -27,7 +27,7 @@ fuzz_target!(|data: &[u8]| {
         written += &json!({ "id": id, "url": url, "title": title, key: text }).to_string();
         written.push('\n');
     }
-    // What was read is written and read back.
+    // The documents are written and read back.
     let again = FILE.read(written.as_bytes(), written.len());
     assert_eq!(again.documents.len(), read.documents.len(), "{}", again.shown);
     for (one, two) in again.documents.iter().zip(&read.documents) {

@@ -1,4 +1,5 @@
-//! Messages to `crawl mcp`: the first byte chooses a tool, whose arguments the rest is, or that the rest is lines of messages.
+//! Messages to `crawl mcp`: the first byte selects a tool with the rest as its arguments, or the rest as
+//! lines of messages.
 #![no_main]
 
 use crawl_engine::{config, project_access};
@@ -16,7 +17,7 @@ use tokio::{
 static RUNTIME: LazyLock<Runtime> =
     LazyLock::new(|| Builder::new_current_thread().enable_all().build().expect("a runtime"));
 
-/// Tools that ask nothing of the network.
+/// Tools without network use.
 const TOOLS: [&str; 5] =
     ["list_projects", "boilerplate_stats", "analyze_boilerplate", "get_source", "extract_page"];
 
@@ -29,7 +30,7 @@ const HELLO: &str = concat!(
 );
 
 static SERVER: LazyLock<Tools> = LazyLock::new(|| {
-    // no request leaves: there is no proxy at this port, and robots.txt cannot be had
+    // no request leaves: no proxy listens at this port, so robots.txt is unreachable
     let settings = "[fetch]\nproxy = \"http://127.0.0.1:1\"\nretries = 0\nstrategy = \"static\"\n";
     let file = std::env::temp_dir().join(format!("settings-{}.toml", std::process::id()));
     std::fs::write(&file, settings).expect("the folder for temporary files can be written");
@@ -40,7 +41,7 @@ static SERVER: LazyLock<Tools> = LazyLock::new(|| {
     Tools::new(projects, config).expect("the rules are right")
 });
 
-/// The answers to lines, each of them a message.
+/// Answers to lines, each of them a message.
 async fn talk(lines: &[u8]) -> Vec<Value> {
     let (ours, theirs) = tokio::io::duplex(1 << 16);
     let (read, write) = tokio::io::split(theirs);
@@ -51,7 +52,7 @@ async fn talk(lines: &[u8]) -> Vec<Value> {
         }
     };
     let sending = async {
-        // the server may end before it has read everything
+        // the server may end before it has read all messages
         let _ = messages.write_all(HELLO.as_bytes()).await;
         let _ = messages.write_all(lines).await;
         let _ = messages.shutdown().await;
@@ -80,7 +81,7 @@ fuzz_target!(|data: &[u8]| {
         lines.extend_from_slice(rest);
         lines.push(b'\n');
     }
-    // a page of the web is no matter of this target
+    // pages of the web are outside of this target
     if rest.windows(5).any(|word| word == b"crawl") || rest.contains(&b'\\') && tool.is_none() {
         return;
     }

@@ -1,5 +1,5 @@
-//! Opt-outs: the first line is a path, the lines up to an empty one are values of X-Robots-Tag, the rest is the file of an
-//! origin.
+//! Opt-outs: the first line is a path, the lines up to an empty one are values of X-Robots-Tag, the rest is
+//! an origin's file.
 #![no_main]
 
 use crawl_fetch::{OptOut, OptOutFile, OriginOptOuts, directive, tdm_header, x_robots_tag};
@@ -18,7 +18,7 @@ fn headers(name: &str, values: &[&[u8]]) -> Headers {
 fuzz_target!(|data: &[u8]| {
     let (lines, file) = head_and_body(data);
     let Some((path, values)) = lines.split_first() else { return };
-    // All fields together say what each of them says.
+    // All fields together give the union of the single fields.
     let all = in_linear_time(data.len(), || x_robots_tag(&headers("x-robots-tag", values), TOKEN));
     let each = values.iter().map(|value| x_robots_tag(&headers("x-robots-tag", &[value]), TOKEN));
     assert_eq!(all, each.fold(Directives::default(), Directives::and));

@@ -5,7 +5,8 @@ use crawl_fuzz::Scratch;
 use libfuzzer_sys::fuzz_target;
 use std::{panic, sync::LazyLock};
 
-/// The reader takes a panic of the library, or of what that calls, for damage of the file. libFuzzer's hook would end the process at one.
+/// Input file, created after the panic hook is set. The reader treats a panic of the library as damage, while
+/// libFuzzer's hook would end the process.
 static FILE: LazyLock<Scratch> = LazyLock::new(|| {
     panic::set_hook(Box::new(|info| {
         let of_library = |file: &str| file.contains("/registry/src/") || file.starts_with("/rustc/");
@@ -18,7 +19,7 @@ static FILE: LazyLock<Scratch> = LazyLock::new(|| {
     Scratch::new("parquet")
 });
 
-/// Bytes that the pages of a small file may stand for: they are compressed, and values are repeated.
+/// Maximum bytes that the pages of a small file may unpack to: they are compressed, and values are repeated.
 const PAGES: usize = 16 << 20;
 
 fuzz_target!(|data: &[u8]| {

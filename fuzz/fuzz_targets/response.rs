@@ -1,4 +1,5 @@
-//! A response: the first line is its status, the lines up to an empty one are its header fields, the rest is its body.
+//! Responses: the first line is the status, the lines up to an empty one are header fields, the rest is the
+//! body.
 #![no_main]
 
 use crawl_fetch::{Fetched, HttpClient, LONGEST_RETRY_AFTER, parse_retry_after};
@@ -18,7 +19,7 @@ static CLIENT: LazyLock<HttpClient> = LazyLock::new(|| client(&NETWORK));
 static RUNTIME: LazyLock<Runtime> =
     LazyLock::new(|| Builder::new_current_thread().enable_time().build().expect("a runtime"));
 
-/// Fields of a header; a line that is none is left out.
+/// Header fields; an invalid line is skipped.
 fn fields(lines: &[&[u8]]) -> HeaderMap {
     let mut fields = HeaderMap::new();
     for line in lines {
@@ -49,7 +50,7 @@ fuzz_target!(|data: &[u8]| {
     for value in headers.get_all("retry-after").iter().filter_map(|value| value.to_str().ok()) {
         check_wait(parse_retry_after(value));
     }
-    // a coded body may stand for as much as is kept of one
+    // a coded body may unpack to the maximum of a body
     let weight = data.len() + usize::try_from(MAX_BODY).expect("it is small");
     NETWORK.answer(status, headers, body);
     match in_linear_time(weight, || RUNTIME.block_on(CLIENT.fetch(request(&ADDRESS)))) {

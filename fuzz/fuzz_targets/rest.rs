@@ -1,5 +1,5 @@
-//! Requests to `crawl serve`: the first line is a method and a path, in which `ID` stands for a project, the lines up to an empty
-//! one are header fields, the rest is the body.
+//! Requests to `crawl serve`: the first line is a method and a path, with `ID` for a project. The lines up to
+//! an empty one are header fields, the rest is the body.
 #![no_main]
 
 use axum::{
@@ -58,7 +58,7 @@ async fn ask(mut request: Request<Body>) -> Answer {
     }
 }
 
-/// Makes a project and returns its path.
+/// Creates a project and returns its path.
 async fn make_project() -> String {
     let request = Request::post(PROJECTS).header(header::CONTENT_TYPE, "application/json");
     let answer = ask(request.body(r#"{"name":"made by the target"}"#.into()).expect("a request")).await;
@@ -69,7 +69,7 @@ async fn delete(path: &str) {
     ask(Request::delete(path).body(Body::empty()).expect("a request")).await;
 }
 
-/// The request that an input stands for.
+/// Request of an input.
 fn request(data: &[u8], project: &str) -> Option<Request<Body>> {
     let (lines, body) = head_and_body(data);
     let (first, fields) = lines.split_first()?;

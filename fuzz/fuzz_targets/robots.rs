@@ -1,11 +1,11 @@
-//! robots.txt: the first line is a path to ask for, the rest is the file.
+//! robots.txt: the first line is a path, the rest is the file.
 #![no_main]
 
 use crawl_fetch::RobotsTxt;
 use crawl_fuzz::{first_line, in_linear_time};
 use libfuzzer_sys::fuzz_target;
 
-/// One that has groups in the seeds, one of a family of names, one that has none.
+/// Agents: one with groups in the seeds, one of a family of names, one without groups.
 const AGENTS: [&str; 3] = ["crawl", "crawl-images", "nobody"];
 
 fuzz_target!(|data: &[u8]| {
@@ -19,7 +19,7 @@ fuzz_target!(|data: &[u8]| {
         let verdict = in_linear_time(data.len(), || rules.verdict_of_path(&path));
         assert_eq!(verdict, rules.verdict_of_path(&path));
         assert_eq!(verdict, RobotsTxt::parse(file).rules(agent).verdict_of_path(&path));
-        // only a rule forbids, and a verdict names its rule and its line or neither
+        // only a rule forbids, and a verdict has both its rule and its line or neither
         assert!(verdict.allowed || verdict.line.is_some());
         assert_eq!(verdict.line.is_some(), verdict.rule.is_some());
         assert_eq!(

@@ -12,7 +12,7 @@ static ADDRESS: LazyLock<Url> = LazyLock::new(|| Url::parse("https://h.test/maps
 const LIMITS: SitemapLimits = SitemapLimits { entries: 64, bytes: 1 << 20, strict_location: false };
 
 fuzz_target!(|data: &[u8]| {
-    // Compressed, a few bytes may stand for as many as the limit allows.
+    // A few compressed bytes may unpack to the limit.
     let bytes = if data.starts_with(b"\x1f\x8b") { LIMITS.bytes as usize } else { data.len() };
     let found = in_linear_time(bytes, || parse_sitemap(data, &ADDRESS, &LIMITS));
     assert_eq!(found, parse_sitemap(data, &ADDRESS, &LIMITS));
@@ -30,12 +30,12 @@ fuzz_target!(|data: &[u8]| {
             entry.url
         );
     }
-    // Within the directory of the sitemap there are no others than in all.
+    // The entries in the directory of the sitemap are a part of all entries.
     let strict = SitemapLimits { strict_location: true, ..LIMITS };
     let under = parse_sitemap(data, &ADDRESS, &strict).expect("the location says nothing about the format");
     assert!(under.entries.iter().all(|entry| sitemap.entries.contains(entry)));
-    // The same addresses written as a list of lines and as a urlset are read back, but for those that percent-encoding
-    // has made longer than what is read of an element.
+    // The same URLs in a plain list and in a urlset are read back, except for those that percent-encoding
+    // lengthens beyond the limit.
     let urls = sitemap.entries.iter().map(|entry| entry.url.as_str()).filter(|url| url.len() <= 16 * 1024);
     let urls: Vec<&str> = urls.collect();
     if urls.is_empty() {

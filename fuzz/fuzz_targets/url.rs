@@ -1,4 +1,4 @@
-//! Canonical URLs: the first line is the address of a page, the rest a reference on it.
+//! Canonical URLs: the first line is the URL of a page, the rest a reference on it.
 #![no_main]
 
 use crawl_fetch::{Canonicalizer, DEFAULT_MAX_URL_LENGTH, IdnForm};

@@ -29,7 +29,7 @@ fn check(record: &WarcRecord) {
         record.http_fields("Content-Type").first().cloned().unwrap_or_default()
     );
     assert!(!record.target_uri().contains(' '));
-    // Written anew, the record is the same.
+    // The rewritten record is the same.
     let uri = record.target_uri();
     let new = NewRecord {
         kind: record.record_type(),
@@ -51,7 +51,7 @@ fn check(record: &WarcRecord) {
 }
 
 fuzz_target!(|data: &[u8]| {
-    // Compressed, a few bytes may stand for a thousand times as many.
+    // A few compressed bytes may unpack to a thousand times as many.
     let is_packed = data.windows(2).any(|bytes| bytes == b"\x1f\x8b");
     let weight = if is_packed { data.len() * 1_024 } else { data.len() };
     let found = in_linear_time(weight, || records(data));

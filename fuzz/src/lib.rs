@@ -1,4 +1,4 @@
-//! What the fuzz targets share.
+//! Shared code of the fuzz targets.
 
 mod network;
 mod page;
@@ -10,7 +10,7 @@ pub use scratch::{Read, Scratch};
 
 use std::{fs, time::Duration};
 
-/// CPU time that this thread has used, from the kernel: the wall clock would blame a page for a busy machine.
+/// CPU time of this thread: wall time would depend on the machine's load.
 fn cpu_time() -> Duration {
     let text =
         fs::read_to_string("/proc/thread-self/schedstat").expect("Linux tells the CPU time of a thread");
@@ -18,10 +18,11 @@ fn cpu_time() -> Duration {
     Duration::from_nanos(nanos.expect("the first field of schedstat is nanoseconds"))
 }
 
-/// Runs something that must end in a time proportional to `bytes`, and panics if it does not.
+/// Runs a function that must take time proportional to `bytes`, and panics otherwise.
 ///
-/// The bound is 50 ms and 20 µs a byte: some hundred times what these functions take (about 0.02 µs a byte for a
-/// page), so that instrumentation and a cold cache do not count, and a quadratic step does from a few kilobytes on.
+/// The bound is 50 ms plus 20 µs per byte. That is about a hundred times the real cost (about 0.02 µs per
+/// byte of a page). So instrumentation and a cold cache pass, while a quadratic step fails from a few
+/// kilobytes on.
 pub fn in_linear_time<T>(bytes: usize, run: impl FnOnce() -> T) -> T {
     let limit =
         Duration::from_millis(50) + Duration::from_micros(20) * u32::try_from(bytes).unwrap_or(u32::MAX);
@@ -32,7 +33,7 @@ pub fn in_linear_time<T>(bytes: usize, run: impl FnOnce() -> T) -> T {
     result
 }
 
-/// The first line of an input and what follows it: the first line holds the parameters of a target.
+/// First line of an input, which holds the parameters of a target, and the rest.
 #[must_use]
 pub fn first_line(data: &[u8]) -> (&[u8], &[u8]) {
     match data.iter().position(|byte| *byte == b'\n') {
@@ -41,7 +42,7 @@ pub fn first_line(data: &[u8]) -> (&[u8], &[u8]) {
     }
 }
 
-/// The lines up to the first empty one, and the bytes behind it.
+/// Lines up to the first empty one, and the rest of the bytes.
 #[must_use]
 pub fn head_and_body(data: &[u8]) -> (Vec<&[u8]>, &[u8]) {
     let (mut lines, mut rest) = (Vec::new(), data);

@@ -1,4 +1,4 @@
-//! A network whose answers the input writes.
+//! A network with answers from the input.
 
 use crawl_fetch::{Answer, ByteBudget, HttpClient, HttpSettings, Transport, Waiting};
 use crawl_model::{CrawlRequest, Discovery, LeaseToken, RequestId};
@@ -12,7 +12,7 @@ use url::Url;
 /// Longest body that [`client`] keeps, in bytes.
 pub const MAX_BODY: u64 = 64 << 10;
 
-/// Answers every request with one response, and keeps the headers that were sent.
+/// Answers every request with one response, and records the sent headers.
 #[derive(Default)]
 pub struct Scripted(Mutex<State>);
 
@@ -25,7 +25,7 @@ struct State {
 }
 
 impl Scripted {
-    /// Sets the response to the requests that follow, and forgets those before.
+    /// Sets the response to later requests, and drops earlier records.
     pub fn answer(&self, status: u16, headers: HeaderMap, body: &[u8]) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) =
             State { status, headers, body: body.to_vec(), sent: HeaderMap::new() };
@@ -67,7 +67,7 @@ pub fn client(network: &Arc<Scripted>) -> HttpClient {
     HttpClient::over(transport, settings, ByteBudget::new(MAX_BODY * 4)).expect("the settings are right")
 }
 
-/// The request for a URL that a link led to.
+/// Request for a URL found in a link.
 pub fn request(url: &Url) -> CrawlRequest {
     CrawlRequest {
         id: RequestId(1),

@@ -1,6 +1,6 @@
-//! A page that style sheets and filter lists are applied to.
+//! Page for style sheets and filter lists.
 
-/// A page with elements that sheets and lists can name, in front of its end.
+/// A page, without its end, with elements that sheets and lists can match.
 pub const PAGE: &str = r##"<body class="home dark">
 <div id=top class="banner cookie-notice" data-kind="wide promo">Alpha bravo charlie delta echo.</div>
 <main id=main><article class="post entry"><h1 lang=en-GB>Foxtrot golf hotel</h1>
@@ -12,7 +12,7 @@ pub const PAGE: &str = r##"<body class="home dark">
 <button aria-controls=more>Narcissus</button><div id=more style="display:none">Oak pine reed spruce teasel.</div>
 </article></main><footer class="site-footer legal">Walnut yew alder beech.</footer></body>"##;
 
-/// Panics if a content has a word of letters that the page does not have.
+/// Panics if the content has a word of letters that is not in the page.
 pub fn only_words_of_the_page(content: &str) {
     let words = |text: &'static str| text.split(|c: char| !c.is_ascii_alphabetic());
     for word in content.split(|c: char| !c.is_alphabetic()).filter(|word| word.len() > 1) {

@@ -4,22 +4,22 @@ use crate::in_linear_time;
 use crawl_archive::{Document, Item, ReadOptions, read_file};
 use std::{fs, ops::ControlFlow, path::PathBuf};
 
-/// Most bytes of a record, most records, and most bytes of all records that are read of an input.
+/// Maximum bytes of a record, records, and bytes of all records of an input.
 const MAX_RECORD: usize = 64 << 10;
 const MAX_ITEMS: usize = 4_096;
 const MAX_BYTES: usize = 8 << 20;
 
-/// Contents of a file as the reader gives them.
+/// Contents of a file, from the reader.
 pub struct Read {
     /// Documents of the file.
     pub documents: Vec<Document>,
-    /// Number of its records, those among them that are no documents.
+    /// Number of its records, and of those that are no documents.
     pub items: usize,
     /// All of it in words.
     pub shown: String,
 }
 
-/// A file in the folder for temporary files, which `run.sh` makes and removes.
+/// A file in the temporary folder, which `run.sh` creates and removes.
 pub struct Scratch(PathBuf);
 
 impl Scratch {
@@ -29,7 +29,7 @@ impl Scratch {
         Self(std::env::temp_dir().join(format!("input-{}.{ending}", std::process::id())))
     }
 
-    /// Writes bytes into it and hands out its path.
+    /// Writes bytes to the file and returns its path.
     pub fn write(&self, bytes: &[u8]) -> &PathBuf {
         fs::write(&self.0, bytes).expect("the folder for temporary files can be written");
         &self.0
@@ -59,7 +59,7 @@ impl Scratch {
         })
         .expect("the file is there");
         for document in &read.documents {
-            // a charset makes no more than three octets of a byte
+            // in any charset one byte gives at most three octets
             assert!(document.body.len() <= 3 * MAX_RECORD, "{} bytes", document.body.len());
         }
         read.shown.push_str(&format!("{:?}", read.documents));
